@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
@@ -443,6 +444,36 @@ func (a *ClassArc) prefer(plugin string, raw int64) {
 func className(pod *v1.Pod, job string) string {
 	request := requestOf(pod)
 	return fmt.Sprintf("%s (%dm, %dMi)", job, request.CPU, request.Memory>>20)
+}
+
+// CompareState is Compare for all pods of a state that have neither ended nor begun to leave, outside of an engine.
+func CompareState(ctx context.Context, nodes []*v1.Node, pods []*v1.Pod, options Options) (*Comparison, error) {
+	judge, err := Judge()
+	if err != nil {
+		return nil, err
+	}
+	var objects []runtime.Object
+	for _, n := range nodes {
+		objects = append(objects, n)
+	}
+	var compared []*v1.Pod
+	for _, p := range pods {
+		if p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+			continue
+		}
+		objects = append(objects, p)
+		if p.DeletionTimestamp == nil {
+			compared = append(compared, p)
+		}
+	}
+	engine := whatif.New(whatif.Options{Source: whatif.Objects(objects), Configuration: func() *config.KubeSchedulerConfiguration { return judge }})
+	defer engine.Stop()
+	var out *Comparison
+	err = engine.Try(ctx, nil, func(ctx context.Context, trial *whatif.Trial) (err error) {
+		out, err = Compare(ctx, trial, compared, options)
+		return err
+	})
+	return out, err
 }
 
 // Compare prices the present places of pods by a cost model, beside the optimum for the same pods. The pods count as not placed for it. A pod

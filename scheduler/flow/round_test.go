@@ -119,3 +119,26 @@ func TestCompare(t *testing.T) {
 		return nil
 	})
 }
+
+// The gap of a whole state, in which others' pods are compared too.
+func TestCompareState(t *testing.T) {
+	nodes := map[string]string{"map-0": "node-2", "map-1": "node-4", "map-2": "node-1", "map-3": "node-2", "index-0": "node-1"}
+	var machines []*v1.Node
+	var pods []*v1.Pod
+	for _, o := range cluster("default-scheduler", nodes) {
+		switch o := o.(type) {
+		case *v1.Node:
+			machines = append(machines, o)
+		case *v1.Pod:
+			pods = append(pods, o)
+		}
+	}
+	ended := pod("ended", "default-scheduler", 16).Node("node-3").Phase(v1.PodSucceeded).Obj()
+	c, err := CompareState(context.Background(), machines, append(pods, ended), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Tasks) != 10 || c.Gap <= 0 || c.Cost-c.Optimum != c.Gap {
+		t.Errorf("%d tasks, gap %d", len(c.Tasks), c.Gap)
+	}
+}

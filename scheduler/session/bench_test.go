@@ -29,7 +29,7 @@ func crowd(b *testing.B, rules Rules, nodes, jobs int) *stage {
 // One session that places all jobs. 1,000 nodes and 500 jobs of 10 must reach 100 pods a second with room for what the cluster itself
 // needs to bind them.
 func BenchmarkSession(b *testing.B) {
-	for _, size := range []struct{ nodes, jobs int }{{1000, 500}, {5000, 1000}} {
+	for _, size := range []struct{ nodes, jobs int }{{1000, 50}, {1000, 500}, {5000, 1000}} {
 		for _, rules := range Dialects {
 			b.Run(fmt.Sprintf("%s/%dx%d", rules, size.nodes, size.jobs), func(b *testing.B) {
 				s := crowd(b, rules, size.nodes, size.jobs)

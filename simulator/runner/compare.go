@@ -54,7 +54,7 @@ func CompareUnder(ctx context.Context, s *scenario.Scenario, a, b scenario.Confi
 	var kept [2]scenario.Cluster
 	for side, c := range []scenario.Configuration{a, b} {
 		for i, seed := range s.Matrix.Seeds {
-			job := scenario.Job{Scenario: s, Combination: scenario.Combination{Configuration: c, FeatureGates: s.Matrix.FeatureGates[0], Seed: seed}, Options: scenario.RunOptions{Engine: engine}}
+			job := scenario.Job{Scenario: s, Combination: scenario.Combination{Configuration: c, FeatureGates: s.Matrix.FeatureGates[0], Seed: seed}, Options: scenario.RunOptions{Engine: engine, Gap: true}}
 			if i == 0 {
 				job.Options.KeepPods = true
 				job.Options.Kept = func(c scenario.Cluster) { kept[side] = c }

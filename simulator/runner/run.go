@@ -77,7 +77,7 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 	suites := make([]report.Suite, len(files))
 	for i, s := range loaded {
 		suites[i] = report.Suite{File: files[i], Name: s.Name}
-		jobs = append(jobs, s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: keepPods})...)
+		jobs = append(jobs, s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: keepPods, Gap: true})...)
 	}
 	results, err := o.batch(ctx, jobs)
 	if err != nil {

@@ -130,7 +130,7 @@ func (r *Runs) Start(q Request) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	jobs := s.Jobs(scenario.RunOptions{Engine: r.options.Engine, KeepPods: true})
+	jobs := s.Jobs(scenario.RunOptions{Engine: r.options.Engine, KeepPods: true, Gap: true})
 	var against *scenario.Configuration
 	if q.Against != "" {
 		if against, err = r.configuration(q, q.Against); err != nil {

@@ -43,6 +43,12 @@ type Cluster interface {
 	Close() error
 }
 
+// Pricer is a Cluster that can price where its pods are.
+type Pricer interface {
+	// Gap is Metrics.Gap, nil if there are no pods, or too many.
+	Gap(ctx context.Context) (*float64, error)
+}
+
 // ClusterOptions say which cluster a run needs.
 type ClusterOptions struct {
 	Configuration *config.Configuration

@@ -79,6 +79,11 @@ func (r *run) measure() error {
 	}
 	r.result.Metrics = v.metrics()
 	r.result.Metrics.Preemptions = len(r.victims)
+	if p, ok := r.cluster.(Pricer); ok && r.options.Gap {
+		if r.result.Metrics.Gap, err = p.Gap(r.ctx); err != nil {
+			return fmt.Errorf("pricing the placement: %w", err)
+		}
+	}
 	if r.options.KeepPods {
 		for _, p := range v.pods {
 			r.result.Pods = append(r.result.Pods, PlacedPod{

@@ -160,6 +160,9 @@ type Metrics struct {
 	Fragmentation *float64 `json:"fragmentation"`
 	// Skew is the largest of all workloads: the most of its pods in a zone minus the fewest. It is nil without zones.
 	Skew *int `json:"skew"`
+	// Gap is how much more the pods cost where they are than at the least possible cost, by the cost model CPU-MEM of the flow
+	// scheduler. The costs are a model. It is nil unless RunOptions.Gap, and for too many pods.
+	Gap *float64 `json:"gap"`
 	// Preemptions counts the pods that were evicted for others.
 	Preemptions int `json:"preemptions"`
 	// Waited is how long pods waited for their nodes, or have waited so far, in seconds.

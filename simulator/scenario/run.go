@@ -35,6 +35,8 @@ type RunOptions struct {
 	KeepPods bool
 	// Metrics are evaluated at the end, or after the step that they name.
 	Metrics []*Metric
+	// Gap fills Metrics.Gap, if the cluster is a Pricer. It takes about as long as scheduling the pods.
+	Gap bool
 	// Kept gets the cluster at the end of the run, and closes it. Without it, Run closes the cluster.
 	Kept func(Cluster)
 }

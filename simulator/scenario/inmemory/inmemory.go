@@ -1,7 +1,7 @@
 // Package inmemory runs scenarios on clusters in memory: it is the engine of package scheduler/simulation in the form
 // in which simulator/scenario wants it.
 //
-// It may import these two packages and what they share.
+// It may import these two packages, scheduler/flow and what they share.
 package inmemory
 
 import (
@@ -16,6 +16,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/flow"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -41,7 +42,26 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 // cluster is a simulation in the form that scenarios want.
 type cluster struct{ *simulation.Simulation }
 
-var _ scenario.Cluster = (*cluster)(nil)
+var (
+	_ scenario.Cluster = (*cluster)(nil)
+	_ scenario.Pricer  = (*cluster)(nil)
+)
+
+// maxPriced bounds the pods whose placement is priced: the network has an arc for each pair of a pod and a slot.
+const maxPriced = 2000
+
+func (c *cluster) Gap(ctx context.Context) (*float64, error) {
+	nodes, pods, err := c.State(ctx)
+	if err != nil || len(pods) == 0 || len(pods) > maxPriced {
+		return nil, err
+	}
+	compared, err := flow.CompareState(ctx, nodes, pods, flow.Options{})
+	if err != nil || len(compared.Tasks) == 0 {
+		return nil, err
+	}
+	gap := float64(compared.Gap)
+	return &gap, nil
+}
 
 func (c *cluster) Configure(ctx context.Context, to *config.Configuration) error {
 	return c.Simulation.Configure(ctx, to.Internal)

@@ -1276,6 +1276,8 @@ export interface components {
             fragmentation: number | null;
             /** @description The most pods of a workload in a zone minus the fewest, of the workload with the largest. */
             skew: number | null;
+            /** @description How much more the pods cost where they are than at the least possible cost, by the cost model CPU-MEM of the flow scheduler. The costs are a model. */
+            gap: number | null;
             preemptions: number;
             waited: components["schemas"]["RunQuantiles"];
             decisions: number;

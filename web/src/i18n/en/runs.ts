@@ -56,6 +56,7 @@ export const runs = {
       preemptions: 'Preempted',
       waitedMedian: 'Waited, median',
       waitedP95: 'Waited, 95th percentile',
+      gap: 'Cost above the optimum of a flow',
       decisions: 'Decisions',
       allocation: '{resource} allocated',
     },

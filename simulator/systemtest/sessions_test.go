@@ -1,0 +1,275 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"kube-scheduler-simulator/simulator/clustertest"
+)
+
+// groupsOf are the PodGroups that each session scheduler reads.
+var groupsOf = map[string]schema.GroupVersionResource{
+	"kube-batch": {Group: "scheduling.incubator.k8s.io", Version: "v1alpha1", Resource: "podgroups"},
+	"volcano":    {Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"},
+}
+
+// batch is a program with PodGroups.
+type batch struct {
+	*program
+	custom dynamic.Interface
+}
+
+func startBatch(t *testing.T) *batch {
+	t.Helper()
+	p := start(t, newHome(t), "--session-scheduler")
+	p.config.QPS = -1
+	custom, err := dynamic.NewForConfig(p.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &batch{p, custom}
+	for _, groups := range groupsOf {
+		eventually(t, groups.Group+" has a default queue", func() error {
+			_, err := custom.Resource(groups.GroupVersion().WithResource("queues")).Get(t.Context(), "default", metav1.GetOptions{})
+			return err
+		})
+	}
+	return b
+}
+
+func (b *batch) node(t *testing.T, name, cpu string) {
+	amounts := v1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}, Status: v1.NodeStatus{Capacity: amounts, Allocatable: amounts}}
+	if _, err := b.client.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// job creates a group, for the session schedulers, and its pods of one CPU each.
+func (b *batch) job(t *testing.T, scheduler, name string, pods int) {
+	annotations := map[string]string{}
+	if groups, ok := groupsOf[scheduler]; ok {
+		annotations["scheduling.k8s.io/group-name"] = name
+		g := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"minMember": int64(pods)}}}
+		g.SetGroupVersionKind(groups.GroupVersion().WithKind("PodGroup"))
+		g.SetName(name)
+		if _, err := b.custom.Resource(groups).Namespace("default").Create(t.Context(), g, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range pods {
+		p := &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), Annotations: annotations},
+			Spec: v1.PodSpec{SchedulerName: scheduler, Containers: []v1.Container{{
+				Name: "main", Image: "registry.example.com/main:1", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")}},
+			}}},
+		}
+		if _, err := b.client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// placed returns the nodes of the pods that have one.
+func (b *batch) placed(ctx context.Context) (map[string]string, error) {
+	all, err := b.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, p := range all.Items {
+		if p.Spec.NodeName != "" {
+			out[p.Name] = p.Spec.NodeName
+		}
+	}
+	return out, nil
+}
+
+func (b *batch) send(t *testing.T, method, path, body string) answer {
+	t.Helper()
+	a, err := b.request(method, path, bytes.NewBufferString(body), func(r *http.Request) { r.Header.Set("Content-Type", "application/json") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestSchedulersSideBySide: kube-scheduler, both session schedulers and the flow scheduler share a cluster at the same time. They
+// place all pods, and no pod is bound twice.
+func TestSchedulersSideBySide(t *testing.T) {
+	slow(t)
+	b := startBatch(t)
+	for i := range 4 {
+		b.node(t, fmt.Sprintf("n%d", i), "32")
+	}
+	schedulers := []string{"default-scheduler", "kube-batch", "volcano", "poseidon"}
+	var creating sync.WaitGroup
+	for _, scheduler := range schedulers {
+		creating.Go(func() {
+			for i := range 4 {
+				b.job(t, scheduler, fmt.Sprintf("%s-%d", scheduler, i), 4)
+			}
+		})
+	}
+	creating.Wait()
+	var on map[string]string
+	eventually(t, "all pods have nodes", func() (err error) {
+		if on, err = b.placed(t.Context()); err == nil && len(on) < 64 {
+			err = fmt.Errorf("%d of 64 have", len(on))
+		}
+		return err
+	})
+	held := map[string]int{}
+	for _, node := range on {
+		held[node]++
+	}
+	for node, pods := range held {
+		if pods > 32 {
+			t.Errorf("%s with 32 CPUs has %d pods of 1 CPU", node, pods)
+		}
+	}
+	events, err := b.client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Scheduled"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := map[string]int{}
+	for _, e := range events.Items {
+		if bound[e.InvolvedObject.Name]++; bound[e.InvolvedObject.Name] > 1 {
+			t.Errorf("%s is bound twice: %s", e.InvolvedObject.Name, e.Message)
+		}
+	}
+	for _, scheduler := range schedulers {
+		var gap struct {
+			Gap   int64
+			Tasks []struct{ Task string }
+		}
+		if err := b.get("/api/v1/flow/comparison?scheduler="+scheduler, &gap); err != nil {
+			t.Error(err)
+		}
+		if len(gap.Tasks) != 16 || gap.Gap < 0 {
+			t.Errorf("%s: %d tasks, gap %d", scheduler, len(gap.Tasks), gap.Gap)
+		}
+	}
+
+	// A configuration with a mistake is refused at its line, and the one in force stays. A valid one counts from the next session on.
+	const path = "/api/v1/sessions/configuration/volcano"
+	if a := b.send(t, http.MethodPut, path, "actions: allocate\ntiers:\n- plugins:\n  - name: gnag\n"); a.status < 400 || !strings.Contains(string(a.body), `"line":4`) {
+		t.Errorf("%d: %s", a.status, a.body)
+	}
+	b.revision(t, 1)
+	if a := b.send(t, http.MethodPut, path, "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n"); a.status != http.StatusOK {
+		t.Errorf("%d: %s", a.status, a.body)
+	}
+	b.revision(t, 2)
+	for i := range 4 {
+		b.node(t, fmt.Sprintf("later-%d", i), "16")
+	}
+	b.job(t, "volcano", "later", 4)
+	eventually(t, "a session of the new revision binds a job", func() error {
+		on, err := b.placed(t.Context())
+		if err == nil && on["later-3"] == "" {
+			err = errors.New("not yet")
+		}
+		return err
+	})
+	var list struct {
+		Items []struct {
+			Number    int64
+			Scheduler string
+			Bound     int
+		}
+	}
+	if err := b.get("/api/v1/sessions?kind=session", &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		if item.Scheduler != "volcano" || item.Bound == 0 {
+			continue
+		}
+		var record struct{ Revision int }
+		if err := b.get(fmt.Sprintf("/api/v1/sessions/%d", item.Number), &record); err != nil || record.Revision != 2 {
+			t.Errorf("session %d has revision %d: %v", item.Number, record.Revision, err)
+		}
+		break
+	}
+}
+
+// revision checks which revision of Volcano's configuration is in force.
+func (b *batch) revision(t *testing.T, want int) {
+	t.Helper()
+	var list struct {
+		Configurations []struct {
+			Rules    string
+			Revision int
+		}
+	}
+	if err := b.get("/api/v1/sessions?limit=1", &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list.Configurations {
+		if c.Rules == "volcano" && c.Revision != want {
+			t.Errorf("revision %d is in force, want %d", c.Revision, want)
+		}
+	}
+}
+
+// TestSessionThroughput: 500 jobs of 10 on 1,000 nodes are bound at 100 pods a second or more.
+func TestSessionThroughput(t *testing.T) {
+	slow(t)
+	const jobs, members = 500, 10
+	b := startBatch(t)
+	if a := b.send(t, http.MethodPatch, "/api/v1/sessions", `{"enabled": false}`); a.status != http.StatusOK {
+		t.Fatalf("%d: %s", a.status, a.body)
+	}
+	var creating sync.WaitGroup
+	for part := range 8 {
+		creating.Go(func() {
+			for i := part; i < 1000; i += 8 {
+				b.node(t, fmt.Sprintf("n%04d", i), "32")
+			}
+			for i := part; i < jobs; i += 8 {
+				b.job(t, "kube-batch", fmt.Sprintf("j%04d", i), members)
+			}
+		})
+	}
+	creating.Wait()
+	eventually(t, "the nodes are ready", func() error {
+		nodes, err := b.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes.Items {
+			if len(n.Spec.Taints) > 0 {
+				return fmt.Errorf("%s has taints", n.Name)
+			}
+		}
+		return nil
+	})
+	if a := b.send(t, http.MethodPatch, "/api/v1/sessions", `{"enabled": true}`); a.status != http.StatusOK {
+		t.Fatalf("%d: %s", a.status, a.body)
+	}
+	begin := time.Now()
+	clustertest.EventuallyWithin(t, 2*time.Minute, "all pods have nodes", func(ctx context.Context) (bool, error) {
+		on, err := b.placed(ctx)
+		return len(on) == jobs*members, err
+	})
+	rate := jobs * members / time.Since(begin).Seconds()
+	t.Logf("%.0f pods a second", rate)
+	if rate < 100 {
+		t.Errorf("%.0f pods a second, want 100", rate)
+	}
+}

@@ -138,8 +138,7 @@ func TestMemoryDecidesAlike(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps compared, %d cycles preempted, %d scenarios ended by chance", compared, preemptions, chances)
-	// In 3 of 500 scenarios (seeds 89, 110 and 262) the engines differ, and nobody has found out why yet.
-	if unexplained > rounds/100 {
+	if unexplained > 0 {
 		t.Errorf("%d of %d scenarios differ without a tie that explains it", unexplained, rounds)
 	}
 	if rounds >= 100 && (preemptions < rounds/4 || chances > rounds/4) {

@@ -24,7 +24,7 @@ export default defineConfig({
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   // dist/.gitkeep is committed, so that the Go package compiles without a build.
   build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
-  server: { proxy: { '/api': proxied, '/kubernetes': proxied } },
+  server: { proxy: { '/api': proxied, '/kubernetes': proxied, '^/branches/[^/]+/(api|kubernetes)/': proxied } },
   test: {
     environment: 'happy-dom',
     setupFiles: ['src/ui/unmount.setup.ts'],

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/watchfilter"
 )
 
 // Object is a pointer to the Go type of a custom resource.
@@ -189,7 +191,7 @@ func listWatch[T any, P Object[T]](live dynamic.NamespaceableResourceInterface) 
 			if err != nil {
 				return nil, err
 			}
-			return convert(w, func(event watch.Event) (watch.Event, bool) {
+			return watchfilter.New(w, func(event watch.Event) (watch.Event, bool) {
 				raw, ok := event.Object.(*unstructured.Unstructured)
 				if !ok {
 					return event, true // an error
@@ -204,35 +206,4 @@ func listWatch[T any, P Object[T]](live dynamic.NamespaceableResourceInterface) 
 			}), nil
 		},
 	}
-}
-
-// convert passes on the events of w that f keeps, as f returns them. Unlike watch.Filter, it leaves no goroutine behind when its
-// reader stops while an event waits.
-func convert(w watch.Interface, f watch.FilterFunc) watch.Interface {
-	events := make(chan watch.Event)
-	out := watch.NewProxyWatcher(events)
-	go func() {
-		defer close(events)
-		defer w.Stop()
-		for {
-			select {
-			case event, ok := <-w.ResultChan():
-				if !ok {
-					return
-				}
-				converted, keep := f(event)
-				if !keep {
-					continue
-				}
-				select {
-				case events <- converted:
-				case <-out.StopChan():
-					return
-				}
-			case <-out.StopChan():
-				return
-			}
-		}
-	}()
-	return out
 }

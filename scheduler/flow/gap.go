@@ -21,6 +21,9 @@ type Comparison struct {
 // ComparedTask is a task in both placements.
 type ComparedTask struct {
 	Task string `json:"task"`
+	// Class and Job are those of the network.
+	Class string `json:"class"`
+	Job   string `json:"job"`
 	// Machine and Cost are those of the given placement; Machine is empty for none.
 	Machine string `json:"machine,omitempty"`
 	Cost    int64  `json:"cost"`
@@ -40,7 +43,9 @@ func (p *Problem) Gap(machines []int) *Comparison {
 	given := p.price(machines, optimum, out)
 	unscheduled := p.Model.Unscheduled()
 	for i, t := range p.Tasks {
-		c := ComparedTask{Task: t.Name, Cost: given[i], Optimal: best[i].Machine, OptimalCost: best[i].Cost, Differs: best[i].machine != machines[i]}
+		c := ComparedTask{
+			Task: t.Name, Class: p.Classes[t.Class].Name, Job: p.Jobs[t.Job].Name, Cost: given[i], Optimal: best[i].Machine, OptimalCost: best[i].Cost, Differs: best[i].machine != machines[i],
+		}
 		if machines[i] >= 0 {
 			c.Machine = p.Machines[machines[i]].Name
 		}

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
 // amounts is a vector of resources in the order of resources.names: CPU in milli-CPU, memory in bytes, everything
@@ -50,7 +51,8 @@ type resources struct {
 	slack amounts
 }
 
-// newResources returns the order of all resources that somebody has or asks for. Pods are counted otherwise.
+// newResources returns the order of all resources that somebody has or asks for. Pods are counted otherwise. kube-batch knows CPU,
+// memory and scalar resources: it does not see the ephemeral storage that every node has.
 func newResources(rules Rules, lists []v1.ResourceList) *resources {
 	found := map[v1.ResourceName]bool{}
 	for _, l := range lists {
@@ -60,6 +62,9 @@ func newResources(rules Rules, lists []v1.ResourceList) *resources {
 	}
 	for _, known := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourcePods} {
 		delete(found, known)
+	}
+	if rules == KubeBatch {
+		maps.DeleteFunc(found, func(name v1.ResourceName, _ bool) bool { return !util.IsScalarResourceName(name) })
 	}
 	r := &resources{names: append([]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory}, slices.Sorted(maps.Keys(found))...), index: map[v1.ResourceName]int{}}
 	for i, name := range r.names {

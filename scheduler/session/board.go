@@ -59,7 +59,23 @@ type room struct{ board *Board }
 var (
 	_ fwk.FilterPlugin = room{}
 	_ fwk.ScorePlugin  = room{}
+	_ fwk.SignPlugin   = room{}
+	_ fwk.SignPlugin   = binPack{}
+	_ fwk.SignPlugin   = mostRequested{}
 )
+
+// unsigned is the signature of no pod: what is alike in its spec is not alike in a session.
+func unsigned() ([]fwk.SignFragment, *fwk.Status) {
+	return nil, fwk.NewStatus(fwk.Unschedulable, "a session judges each pod by its own state")
+}
+
+func (room) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) { return unsigned() }
+
+func (binPack) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) { return unsigned() }
+
+func (mostRequested) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	return unsigned()
+}
 
 func (room) Name() string { return RoomPlugin }
 

@@ -25,6 +25,11 @@ tiers:
 		s.group("t", "", 3, 0)
 		s.tasks("t", 3, 4, "")
 	}
+	// Only CPU is short.
+	gangOfCPU := func(s *stage) {
+		gang(s)
+		s.nodes[0].Status.Allocatable["memory"] = quantity("1Ti")
+	}
 	for _, test := range []struct {
 		name     string
 		rules    Rules
@@ -40,12 +45,12 @@ tiers:
 backfill
 t Pending Unschedulable NotEnoughResources "1/3 tasks in gang unschedulable: 0 nodes are available"
 `},
-		{"1, Volcano: it is discarded", Volcano, withoutQueues, gang, `allocate
+		{"1, Volcano: it is discarded", Volcano, withoutQueues, gangOfCPU, `allocate
   allocated t-0 on n1: idle
   allocated t-1 on n1: idle
   refused t-2: noRoom
   discarded t: gangNotReady (gang)
-t Inqueue Unschedulable NotEnoughResources "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. Origin reason is t-2: 0/1 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."
+t Inqueue Unschedulable NotEnoughResources "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. Origin reason is t-2: 0/1 nodes are unavailable: 1 Insufficient cpu."
 `},
 		{"2, kube-batch: the held gang blocks a younger job", KubeBatch, "", func(s *stage) {
 			gang(s)
@@ -61,7 +66,7 @@ b Pending Unschedulable NotEnoughResources "1/1 tasks in gang unschedulable: 0 n
 t Pending Unschedulable NotEnoughResources "1/3 tasks in gang unschedulable: 0 nodes are available"
 `},
 		{"2, Volcano: the younger job is bound", Volcano, withoutQueues, func(s *stage) {
-			gang(s)
+			gangOfCPU(s)
 			s.group("b", "", 1, 0)
 			s.tasks("b", 1, 4, "")
 		}, `allocate
@@ -72,7 +77,7 @@ t Pending Unschedulable NotEnoughResources "1/3 tasks in gang unschedulable: 0 n
   allocated b-0 on n1: idle
   committed b bound: gangReady (gang)
 bind b-0 to n1
-t Inqueue Unschedulable NotEnoughResources "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. Origin reason is t-2: 0/1 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."
+t Inqueue Unschedulable NotEnoughResources "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. Origin reason is t-2: 0/1 nodes are unavailable: 1 Insufficient cpu."
 b Running Scheduled tasks in gang are ready to be scheduled ""
 `},
 		{"7: a job of minimum 1 always gives way in kube-batch", KubeBatch, preempting, func(s *stage) {
@@ -166,13 +171,14 @@ bind web-a to n1
 bind web-b to n1
 bind web-c to n1
 `},
-		{"15: a gang that has lost a task", KubeBatch, "", func(s *stage) {
-			s.node("n1", 8)
-			s.group("t", "", 3, 0).Status.Phase = PhaseRunning
-			s.tasks("t", 2, 3, "n1")
-			now := metaNow(s)
-			s.tasks("t", 1, 2, "n1")[0].DeletionTimestamp = &now
-			s.tasks("t", 1, 3, "")
+		{"15, Volcano: a gang that has lost a task", Volcano, withoutQueues, func(s *stage) {
+			lost(s)
+		}, `allocate
+  refused t-3: noRoom
+t Unknown Unschedulable NotEnoughResources "1/4 tasks in gang unschedulable: pod group is not ready, 1 Pending, 3 minAvailable; Pending: 1 Unschedulable. Origin reason is t-3: 0/1 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."
+`},
+		{"15, kube-batch: a gang that has lost a task", KubeBatch, "", func(s *stage) {
+			lost(s)
 		}, `allocate
   refused t-3: noRoom
 backfill
@@ -187,6 +193,74 @@ t Unknown Unschedulable NotEnoughResources "1/4 tasks in gang unschedulable: 0 n
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// lost: of a gang of three, two run, one leaves, and its replacement finds no room.
+func lost(s *stage) {
+	s.node("n1", 8)
+	s.group("t", "", 3, 0).Status.Phase = PhaseRunning
+	s.tasks("t", 2, 3, "n1")
+	now := metaNow(s)
+	s.tasks("t", 1, 2, "n1")[0].DeletionTimestamp = &now
+	s.tasks("t", 1, 3, "")
+}
+
+// Example 15 continues: with room for the replacement, the gang is Running again.
+func TestAGangIsCompleteAgain(t *testing.T) {
+	for _, rules := range Dialects {
+		s := newStage(t, rules, "")
+		lost(s)
+		s.apply(s.run())
+		if phase := s.objects.Groups[0].Status.Phase; phase != PhaseUnknown {
+			t.Errorf("%s: without its third task it is %s", rules, phase)
+		}
+		s.nodes[0] = s.nodes[0].DeepCopy()
+		s.nodes[0].Status.Allocatable = sized(16)
+		s.nodes[0].Status.Allocatable["pods"] = quantity("110")
+		s.apply(s.run())
+		s.apply(s.run())
+		if phase := s.objects.Groups[0].Status.Phase; phase != PhaseRunning {
+			t.Errorf("%s: with all of its tasks it is %s", rules, phase)
+		}
+	}
+}
+
+// Example 7 continues: the preemptor is bound in the session after its victim has left.
+func TestThePreemptorIsBoundLater(t *testing.T) {
+	s := newStage(t, KubeBatch, `{actions: "allocate, preempt", tiers: [{plugins: [{name: priority}, {name: gang}]}, {plugins: [{name: predicates}, {name: nodeorder}]}]}`)
+	s.node("n1", 8)
+	s.group("l", "", 1, 10)
+	s.tasks("l", 2, 4, "n1")
+	s.group("h", "", 1, 100)
+	s.tasks("h", 1, 4, "")
+	first := s.run()
+	if len(first.Binds) > 0 || len(first.Evictions) != 1 {
+		t.Fatalf("%d bound, %d evicted", len(first.Binds), len(first.Evictions))
+	}
+	s.apply(first)
+	if second := s.run(); len(second.Binds) != 1 || second.Binds[0].Pod.Name != "h-0" || len(second.Evictions) > 0 {
+		t.Errorf("%+v", second.Binds)
+	}
+}
+
+// kube-batch counts CPU, memory and scalar resources only: ephemeral storage, which every node has and few pods ask for, must not keep
+// queues from being overused, or from losing what is beyond their share.
+func TestKubeBatchIgnoresEphemeralStorage(t *testing.T) {
+	s := newStage(t, KubeBatch, `actions: "allocate, reclaim"
+tiers:
+- plugins: [{name: proportion}, {name: predicates}, {name: nodeorder}]
+`)
+	threeQueues(s)
+	for _, n := range s.nodes {
+		n.Status.Allocatable["ephemeral-storage"] = quantity("100Gi")
+	}
+	out := s.run()
+	if len(out.Evictions) != 1 || out.Evictions[0].Pod.Name != "train-8-0" {
+		t.Errorf("%+v", out.Evictions)
+	}
+	if _, found := out.Record.Total["ephemeral-storage"]; found {
+		t.Error(out.Record.Total)
 	}
 }
 

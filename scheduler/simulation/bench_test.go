@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/simulation"
 )
@@ -31,7 +31,7 @@ func largeCluster(b *testing.B) (nodes, pods []kruntime.Object) {
 	for name, into := range map[string]any{"nodes.json": &nodeList, "pods.json": &podList} {
 		data, err := os.ReadFile(filepath.Join(*openb, name))
 		if err == nil {
-			err = yaml.Unmarshal(data, into)
+			err = json.Unmarshal(data, into)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -239,7 +239,7 @@ func (l *podLife) awaitEnd(r ref, pod *v1.Pod) error {
 func (l *podLife) setStatus(before *v1.Pod, status *standin.PodStatus) error {
 	pod := *before
 	to := &pod.Status
-	to.Conditions = slices.Clone(to.Conditions)
+	to.Conditions = append(make([]v1.PodCondition, 0, len(to.Conditions)+len(status.Conditions)), to.Conditions...)
 	for _, condition := range status.Conditions {
 		setCondition(to, condition)
 	}
@@ -283,17 +283,17 @@ func (l *podLife) remove(r ref, before *v1.Pod, options metav1.DeleteOptions) er
 	return l.put(podKind, &pod)
 }
 
-// untilStopped returns how long the containers of a pod that is being deleted still run, as on a virtual node.
+// untilStopped returns how long the containers of a pod that is being deleted still run, as on a virtual node, which counts from when it learns of the
+// deletion. The deletion timestamp bounds it; it has whole seconds.
 func (l *podLife) untilStopped(pod *v1.Pod) time.Duration {
-	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
-	begun := pod.DeletionTimestamp.Add(-grace)
-	takes := grace
+	left := pod.DeletionTimestamp.Sub(l.timeline.Now())
 	if d, err := time.ParseDuration(pod.Annotations[standin.AnnotationShutdownDuration]); err == nil {
-		takes = min(d, grace)
-	} else if grace == 30*time.Second {
-		takes = time.Second
+		return min(d, left)
 	}
-	return begun.Add(takes).Sub(l.timeline.Now())
+	if ptr.Deref(pod.DeletionGracePeriodSeconds, 0) == 30 {
+		return time.Second
+	}
+	return left
 }
 
 // stopped is called when the containers of a pod have stopped.

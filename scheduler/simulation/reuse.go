@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -10,79 +12,108 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// localFilters are the Filter plugins whose answer depends on nothing but the pod's spec and the node: its object and its pods. NodeResourcesFit also asks
-// for DeviceClasses, unless there are none.
-var localFilters = sets.New(names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit, names.NodeDeclaredFeatures)
+// localFilters and localScores are the plugins whose answer depends on nothing but the pod's spec and the node: its object and its pods.
+// NodeResourcesFit and NodeResourcesBalancedAllocation also ask for DeviceClasses, unless there are none. ImageLocality also compares a node with the others, unless it
+// has no images. VolumeBinding and DynamicResources give 0 to all nodes if the pod has no claims; if it has, Filter is not local.
+var (
+	localFilters = sets.New(names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit, names.NodeDeclaredFeatures)
+	localScores  = sets.New(names.TaintToleration, names.NodeAffinity, names.NodeResourcesFit, names.NodeResourcesBalancedAllocation, names.ImageLocality, names.VolumeBinding, names.DynamicResources)
+)
 
-// reuse remembers what Filter said about nodes. Most pods of a workload have the spec of an earlier pod, and only few nodes change between
-// two pods, so most of the answers are known. It is used when nobody wants to know what each plugin said: the verdict is the same, but the plugins are
-// not called.
+// reuse remembers what Filter and Score said about nodes. Most pods of a workload have the spec of an earlier pod, and only few nodes change between
+// two pods, so most of the answers are known. It is used when nobody wants to know what each plugin said: the verdicts and the scores are the same, but the plugins are
+// not called. NormalizeScore is, because it depends on all nodes.
 type reuse struct {
 	framework.Framework
-	// plugins are the Filter plugins of the profile.
-	plugins []string
+	// filters and scores are the plugins of the profile, in its order.
+	filters, scores []string
 	// devices reports whether the cluster has DeviceClasses.
 	devices func() bool
 	// nominates reports whether pods may be nominated to nodes, which Filter then adds to them.
 	nominates func() bool
-	verdicts  map[string]map[string]verdict
-	// present holds the verdicts for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
-	present map[string]verdict
+	positions positions
+	answers   map[string]*answers
+	// statuses holds one of all equal rejections: there are few reasons, for many nodes and specs.
+	statuses map[string]*fwk.Status
+	// present holds the answers for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
+	present *answers
+}
+
+// answers are those for one spec. The slices have an element, or a row, for each of the positions.
+type answers struct {
+	verdicts []verdict
+	// scorers are the plugins whose raw scores are kept, one row of values per node.
+	scorers []string
+	scored  []int64
+	values  []int64
 }
 
 // verdict is what Filter said about a node of this generation. Kubernetes gives a node another generation, unique in the process, with every change.
+// No generation is 0.
 type verdict struct {
 	generation int64
 	status     *fwk.Status
 }
 
-// mostSpecs bounds the specs of which verdicts are kept. Each takes some 50 bytes per node.
+// mostSpecs bounds the specs of which answers are kept. Each takes some 60 bytes per node.
 const mostSpecs = 512
 
 func newReuse(f framework.Framework, devices, nominates func() bool) *reuse {
-	r := &reuse{Framework: f, devices: devices, nominates: nominates, verdicts: map[string]map[string]verdict{}}
-	for _, plugin := range f.ListPlugins().Filter.Enabled {
-		r.plugins = append(r.plugins, plugin.Name)
+	r := &reuse{Framework: f, devices: devices, nominates: nominates}
+	r.forget()
+	plugins := f.ListPlugins()
+	for _, plugin := range plugins.Filter.Enabled {
+		r.filters = append(r.filters, plugin.Name)
+	}
+	for _, plugin := range plugins.Score.Enabled {
+		r.scores = append(r.scores, plugin.Name)
 	}
 	return r
+}
+
+func (r *reuse) forget() {
+	r.positions, r.answers, r.statuses = positions{of: map[*framework.NodeInfo]int{}}, map[string]*answers{}, map[string]*fwk.Status{}
 }
 
 // RunPreFilterPlugins is called before the search for nodes.
 func (r *reuse) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
 	res, status, plugins := r.Framework.RunPreFilterPlugins(ctx, state, pod)
 	r.present = nil
-	if status.IsSuccess() && !state.IsPodGroupSchedulingCycle() && !r.devices() && !r.nominates() && r.local(state) {
-		r.present = r.of(pod)
+	if status.IsSuccess() && !state.IsPodGroupSchedulingCycle() && !r.devices() && !r.nominates() && local(localFilters, r.filters, state.GetSkipFilterPlugins()) {
+		r.present = r.about(pod)
 	}
 	return res, status, plugins
 }
 
-// local reports whether all Filter plugins that run are local.
-func (r *reuse) local(state fwk.CycleState) bool {
-	skipped := state.GetSkipFilterPlugins()
-	for _, plugin := range r.plugins {
-		if !localFilters.Has(plugin) && !skipped.Has(plugin) {
+// local reports whether all plugins that run are local.
+func local(locals sets.Set[string], plugins []string, skipped sets.Set[string]) bool {
+	for _, plugin := range plugins {
+		if !locals.Has(plugin) && !skipped.Has(plugin) {
 			return false
 		}
 	}
 	return true
 }
 
-// of returns the verdicts for the spec of a pod.
-func (r *reuse) of(pod *v1.Pod) map[string]verdict {
+// about returns the answers for the spec of a pod.
+func (r *reuse) about(pod *v1.Pod) *answers {
 	spec, err := pod.Spec.Marshal() // sorts maps
 	if err != nil {
 		return nil
 	}
-	if known, ok := r.verdicts[string(spec)]; ok {
-		return known
+	nodes, err := r.SnapshotSharedLister().NodeInfos().List()
+	if err != nil {
+		return nil
 	}
-	if len(r.verdicts) == mostSpecs {
-		clear(r.verdicts)
+	if len(r.answers) == mostSpecs || len(r.positions.nodes) > 2*len(nodes)+100 {
+		r.forget() // also the nodes that are gone
 	}
-	fresh := map[string]verdict{}
-	r.verdicts[string(spec)] = fresh
-	return fresh
+	known := r.answers[string(spec)]
+	if known == nil {
+		known = &answers{}
+		r.answers[string(spec)] = known
+	}
+	return known
 }
 
 // RunFilterPluginsWithNominatedPods is called for one node at a time.
@@ -90,11 +121,125 @@ func (r *reuse) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk
 	if r.present == nil {
 		return r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	}
-	name, generation := node.Node().Name, node.GetGeneration()
-	if known, ok := r.present[name]; ok && known.generation == generation {
-		return known.status
+	at, ok := r.positions.find(node)
+	if !ok {
+		return r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	}
-	status := r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	r.present[name] = verdict{generation, status}
-	return status
+	r.present.verdicts = extended(r.present.verdicts, at+1)
+	known := &r.present.verdicts[at]
+	if generation := node.GetGeneration(); known.generation != generation {
+		*known = verdict{generation, r.one(r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node))}
+	}
+	return known.status
+}
+
+// one returns the status itself, or the earlier one that equals it.
+func (r *reuse) one(status *fwk.Status) *fwk.Status {
+	if !status.IsRejected() {
+		return status
+	}
+	key := strings.Join(append([]string{status.Plugin(), status.Code().String()}, status.Reasons()...), "\x00")
+	if _, known := r.statuses[key]; !known {
+		r.statuses[key] = status
+	}
+	return r.statuses[key]
+}
+
+// RunScorePlugins is called after RunPreScorePlugins, with the nodes that passed Filter.
+func (r *reuse) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
+	skipped := state.GetSkipScorePlugins()
+	if r.present == nil || !local(localScores, r.scores, skipped) {
+		return r.Framework.RunScorePlugins(ctx, state, pod, nodes)
+	}
+	var scorers []string
+	for _, plugin := range r.scores {
+		if !skipped.Has(plugin) {
+			scorers = append(scorers, plugin)
+		}
+	}
+	if !slices.Equal(scorers, r.present.scorers) {
+		r.present.scorers, r.present.scored, r.present.values = scorers, nil, nil
+	}
+	rows := make([]fwk.NodePluginScores, len(nodes))
+	raw := make([]fwk.PluginScore, len(nodes)*len(scorers))
+	for i, node := range nodes {
+		row := raw[i*len(scorers) : (i+1)*len(scorers) : (i+1)*len(scorers)]
+		if status := r.score(ctx, state, pod, node, row); !status.IsSuccess() {
+			return nil, status
+		}
+		rows[i] = fwk.NodePluginScores{Name: node.Node().Name, RawScores: row}
+	}
+	if status := r.NormalizeScores(ctx, state, pod, rows); !status.IsSuccess() {
+		return nil, status
+	}
+	return rows, nil
+}
+
+// score fills the row of a node with its raw scores.
+func (r *reuse) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, row []fwk.PluginScore) *fwk.Status {
+	at, ok := r.positions.find(node)
+	if ok = ok && len(node.GetImageStates()) == 0; ok {
+		r.present.scored = extended(r.present.scored, at+1)
+		r.present.values = extended(r.present.values, (at+1)*len(row))
+	}
+	generation := node.GetGeneration()
+	if ok && r.present.scored[at] == generation {
+		values := r.present.values[at*len(row):]
+		for i, plugin := range r.present.scorers {
+			row[i] = fwk.PluginScore{Name: plugin, Score: values[i]}
+		}
+		return nil
+	}
+	scores, status := r.RunRawScorePlugins(ctx, state, pod, node)
+	if !status.IsSuccess() {
+		return status
+	}
+	copy(row, scores)
+	if ok {
+		r.present.scored[at] = generation
+		for i, s := range scores {
+			r.present.values[at*len(row)+i] = s.Score
+		}
+	}
+	return nil
+}
+
+// extended returns a slice that has at least n elements.
+func extended[E any](s []E, n int) []E {
+	if n <= len(s) {
+		return s
+	}
+	return append(s, make([]E, n-len(s))...)
+}
+
+// positions numbers the nodes of the scheduler's snapshot, which keeps the address of a node while the node exists.
+type positions struct {
+	nodes []*framework.NodeInfo
+	of    map[*framework.NodeInfo]int
+	// next is the position after the latest one. Nodes are visited in the order of the snapshot.
+	next int
+}
+
+// near is how far find looks ahead before it asks the map.
+const near = 8
+
+// find returns the position of a node. Only Kubernetes' own type has one.
+func (p *positions) find(node fwk.NodeInfo) (int, bool) {
+	info, ok := node.(*framework.NodeInfo)
+	if !ok {
+		return 0, false
+	}
+	for at := p.next; at < min(p.next+near, len(p.nodes)); at++ {
+		if p.nodes[at] == info {
+			p.next = at + 1
+			return at, true
+		}
+	}
+	at, known := p.of[info]
+	if !known {
+		at = len(p.nodes)
+		p.nodes, p.of[info] = append(p.nodes, info), at
+	}
+	p.next = at + 1
+	return at, true
 }

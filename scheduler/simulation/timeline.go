@@ -80,9 +80,9 @@ func (t *timeline) first() *timer {
 	return nil
 }
 
-// due calls what is due.
+// due calls what is due first, if it is due. The scheduler acts before the next call, as it does between two events of an API server.
 func (t *timeline) due() {
-	for next := t.first(); next != nil && !next.at.After(t.Now()); next = t.first() {
+	if next := t.first(); next != nil && !next.at.After(t.Now()) {
 		heap.Pop(&t.timers)
 		next.stopped = true
 		next.do()

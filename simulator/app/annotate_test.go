@@ -68,9 +68,7 @@ func TestDamagedFileOfWaitingAnnotations(t *testing.T) {
 // A simulator stops right after it has scheduled many pods. After a restart every pod has
 // its annotations.
 func TestARestartWritesTheAnnotationsThatWaited(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	const pods = 150
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()

@@ -26,11 +26,13 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
+	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/controlplane/external"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
@@ -139,6 +141,9 @@ type simulator struct {
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
+	// branches is nil in a branch.
+	branches  *branch.Branches
+	classroom *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
 	operations operations
@@ -179,6 +184,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.checkInventory(ctx); err != nil {
 		return err
 	}
+	if err := s.openBranches(); err != nil {
+		return err
+	}
 	if err := s.startControlPlane(ctx); err != nil {
 		return err
 	}
@@ -205,6 +213,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startQueues(ctx); err != nil {
 		return err
 	}
+	s.startExampleExtender()
 
 	paused, err := s.watchCrashes()
 	if err != nil {
@@ -243,6 +252,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.startSessions(ctx); err != nil {
 		return err
 	}
+	if err := s.startLessons(); err != nil {
+		return fmt.Errorf("preparing the lessons: %w", err)
+	}
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
@@ -273,6 +285,9 @@ func (s *simulator) start(ctx context.Context) error {
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
 	s.operations.cancel()
+	if s.branches != nil {
+		s.branches.Quit()
+	}
 	ctx, cancel := context.WithTimeout(ctx, quiesceTimeout)
 	defer cancel()
 	s.web.Quiesce(ctx)
@@ -299,7 +314,11 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+		Lessons:    s.classroom,
 		Timeline:   s.timeline,
+	}
+	if s.branches != nil {
+		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
 		b.ClientConfig = s.embedded.UserClientConfig()

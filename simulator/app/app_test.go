@@ -430,6 +430,8 @@ func TestBadOptionsFailAtOnce(t *testing.T) {
 		{"a missing configuration", func(o *Options) { o.SchedulerConfig = filepath.Join(dir, "none") }, "no such file"},
 		{"a broken configuration", func(o *Options) { o.SchedulerConfig = file("broken", "kind: Pod\napiVersion: v1\n") }, "scheduler configuration"},
 		{"off loopback without a token", func(o *Options) { o.Listen = "0.0.0.0:0" }, "token"},
+		{"an example extender off loopback", func(o *Options) { o.ExampleExtender = "0.0.0.0:0" }, "not a loopback address"},
+		{"an example extender at a taken port", func(o *Options) { o.ExampleExtender = occupied.Addr().String() }, "address already in use"},
 		{"a missing token file", func(o *Options) { o.TokenFile = filepath.Join(dir, "none") }, "token file"},
 		{"an empty token", func(o *Options) { o.TokenFile = file("empty", "\n") }, "empty"},
 	} {
@@ -455,6 +457,7 @@ func TestBadOptionsFailAtOnce(t *testing.T) {
 }
 
 func TestATemporaryClusterLeavesNoFiles(t *testing.T) {
+	clustertest.Slow(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s, err := startInProcess(DefaultOptions())
@@ -502,9 +505,7 @@ func startProgram(t *testing.T, dataDir, gates string) (*running, *exec.Cmd) {
 }
 
 func TestKillLosesNothingThatWasAcknowledged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	dataDir := t.TempDir()
 	s, cmd := startProgram(t, dataDir, "")
 	const objects = 200

@@ -23,9 +23,7 @@ profiles:
 
 // TestCapacityScheduling needs a simulator of its own, because all quotas are added up.
 func TestCapacityScheduling(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s, err := startInProcess(DefaultOptions())
 	if err != nil {
 		t.Fatal(err)

@@ -79,9 +79,7 @@ func (s *running) bound(t *testing.T) ([]v1.Pod, int) {
 const slowest = 15.0
 
 func TestConcurrentApplyIsFastInALargeCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s := launch(t, DefaultOptions())
 	const nodes, placed, pending = 1000 / smaller, 1500 / smaller, 500 / smaller
 	crowdOfNodes(t, s, nodes, 8)
@@ -126,9 +124,7 @@ func TestConcurrentApplyIsFastInALargeCluster(t *testing.T) {
 // TestConcurrentAppliesLoseNothing applies configurations in a row while pods are created. The pods
 // nearly fill the nodes, so that a new scheduler with a stale view would overcommit one.
 func TestConcurrentAppliesLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.AnnotationBytes = 0 // late annotations would show in the heap
 	s := launch(t, options)

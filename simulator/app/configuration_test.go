@@ -20,6 +20,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const (
@@ -317,6 +318,7 @@ profiles:
 `
 
 func TestAConfigurationSurvivesARestart(t *testing.T) {
+	clustertest.Slow(t)
 	var log lines
 	options := DefaultOptions()
 	options.DataDir, options.Logger = t.TempDir(), log.logger()
@@ -365,6 +367,7 @@ func TestAConfigurationSurvivesARestart(t *testing.T) {
 
 // A plugin of the saved configuration may be gone in another program.
 func TestASavedConfigurationThatNoLongerWorksGivesWay(t *testing.T) {
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s := launch(t, options)
@@ -407,9 +410,7 @@ func TestASavedConfigurationThatNoLongerWorksGivesWay(t *testing.T) {
 }
 
 func TestAKilledSimulatorKeepsItsConfiguration(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	dataDir := t.TempDir()
 	s, cmd := startProgram(t, dataDir, "")
 	applied := s.applied(t, http.MethodPut, configurationPath, onlyBlue).Revision

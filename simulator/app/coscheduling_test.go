@@ -42,9 +42,7 @@ profiles:
 
 // TestCoscheduling needs a simulator of its own: its configurations and its groups are in everybody's way.
 func TestCoscheduling(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s, err := startInProcess(DefaultOptions())
 	if err != nil {
 		t.Fatal(err)

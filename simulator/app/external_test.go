@@ -131,6 +131,7 @@ func (w *way) cut() {
 }
 
 func TestAnotherControlPlane(t *testing.T) {
+	clustertest.Slow(t)
 	there := startElsewhere(t)
 	options := DefaultOptions()
 	options.Kubeconfig, options.Definitions = there.kubeconfig, []string{"CapacityScheduling"}
@@ -185,9 +186,7 @@ func TestAnotherControlPlane(t *testing.T) {
 }
 
 func TestAnotherControlPlaneThatDisconnectsAndReturns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	there := startElsewhere(t)
 	options := DefaultOptions()
 	options.Kubeconfig = there.kubeconfig

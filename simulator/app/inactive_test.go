@@ -82,6 +82,7 @@ extenders:
 `
 
 func TestImportsStayInactive(t *testing.T) {
+	clustertest.Slow(t)
 	var calls atomic.Int64
 	extender := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -185,6 +186,7 @@ func wantLeft(t *testing.T, s *running, names ...string) {
 
 // TestActivateImported: a flag lets imports call what they name, as far as the policy goes.
 func TestActivateImported(t *testing.T) {
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.NoVirtualNodes, options.ActivateImported = true, true
 	s := startApart(t, options)

@@ -14,14 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestStopLeavesNothing: two simulators in one process schedule pods, change their configuration
 // and serve watches. When both have stopped, all goroutines that they started have ended.
 func TestStopLeavesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	// A goroutine inherits the label of the goroutine that starts it.
 	const label = "app-test"
 	pprof.Do(t.Context(), pprof.Labels(label, t.Name()), func(context.Context) {

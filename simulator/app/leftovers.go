@@ -87,5 +87,10 @@ func removeUnlessOwned(dir string) error {
 		return err
 	}
 	defer lock.Close()
-	return errors.Join(controlplane.RemoveLeftovers(dir), os.RemoveAll(dir))
+	branches, _ := filepath.Glob(filepath.Join(dir, "branches", "*", "data"))
+	errs := []error{controlplane.RemoveLeftovers(dir)}
+	for _, branch := range branches {
+		errs = append(errs, controlplane.RemoveLeftovers(branch))
+	}
+	return errors.Join(append(errs, os.RemoveAll(dir))...)
 }

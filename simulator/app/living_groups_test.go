@@ -19,9 +19,7 @@ import (
 // TestPodGroupsInALivingCluster needs feature gates, which apply to a whole process. So the simulator
 // runs as a program.
 func TestPodGroupsInALivingCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s, cmd := startProgram(t, t.TempDir(), "GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
 	t.Cleanup(func() {
 		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {

@@ -28,6 +28,7 @@ import (
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/outbound"
@@ -106,14 +107,24 @@ type Options struct {
 	// ActivateImported imports those of them that an import brings as they are. By default
 	// they stay inactive until a user activates them.
 	ActivateImported bool
+	// ExampleExtender is the loopback address at which the example extender answers; none by default.
+	ExampleExtender string
 	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
 	// SessionScheduler turns the session schedulers and the flow scheduler on: they serve the pods whose schedulerName is kube-batch,
 	// volcano or poseidon. Users can do so later.
 	SessionScheduler bool
+	// Lessons is a directory with a teacher's lessons, in addition to the built-in ones; none by default.
+	Lessons string
+	// Lesson is the id of the lesson whose sandbox this simulator is; none by default.
+	Lesson string
 	// TokenFile holds the token that every request must carry. Without it, a simulator of an
 	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string
+	// Branch is the name of the branch that this simulator is; empty for the trunk, which is the only one that has
+	// branches. BranchFlags are the flags of their command lines.
+	Branch      string
+	BranchFlags []string
 	// Logger receives the simulator's own problems; by default they are discarded.
 	// Kubernetes' components log to klog.
 	Logger klog.Logger
@@ -139,6 +150,8 @@ func DefaultOptions() Options {
 // checked and opened before anything starts.
 type prepared struct {
 	listener net.Listener
+	// extender is nil without an example extender.
+	extender net.Listener
 	token    string
 	// ownToken: the token is not the user's but was made here.
 	ownToken  bool
@@ -152,6 +165,7 @@ type prepared struct {
 	devices       []virtualnode.NodeDevices
 	numa          []virtualnode.NodeCut
 	definitions   []definitions.Definition
+	lessons       []*lesson.Lesson // a teacher's
 	// recording is nil when there is none, and after the player has taken it.
 	recording *session.File
 	// imported is closed by the import.
@@ -199,6 +213,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 			return p, err
 		}
 	}
+	if o.Lessons != "" {
+		if p.lessons, err = lesson.LoadDir(o.Lessons, o.ParseConfiguration); err != nil {
+			return p, lesson.OneLine(err)
+		}
+	}
 	if o.Replay != nil {
 		if p.recording, err = session.Open(ctx, o.Replay.File); err != nil {
 			return p, err
@@ -241,6 +260,11 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	if p.listener, err = net.Listen("tcp", o.Listen); err != nil {
 		return p, fmt.Errorf("listening for the web: %w", err)
 	}
+	if o.ExampleExtender != "" {
+		if p.extender, err = listenExampleExtender(o.ExampleExtender); err != nil {
+			return p, err
+		}
+	}
 	return p, nil
 }
 
@@ -262,12 +286,15 @@ func (p *prepared) keptDir() string {
 	return p.dataDir
 }
 
-// close undoes prepare. The server may have closed the listener already.
+// close undoes prepare. The servers may have closed the listeners already.
 func (p *prepared) close() error {
 	var err error
-	if p.listener != nil {
-		if e := p.listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
-			err = e
+	for _, l := range []net.Listener{p.listener, p.extender} {
+		if l == nil {
+			continue
+		}
+		if e := l.Close(); !errors.Is(e, net.ErrClosed) {
+			err = errors.Join(err, e)
 		}
 	}
 	err = errors.Join(err, p.recording.Close(), p.imported.Close())

@@ -119,6 +119,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 
 // A recording of selected namespaces may lack the Namespace objects.
 func TestAReplayCreatesMissingNamespaces(t *testing.T) {
+	clustertest.Slow(t)
 	path := filepath.Join(t.TempDir(), "shop.rec")
 	writeRecording(t, path,
 		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
@@ -132,6 +133,7 @@ func TestAReplayCreatesMissingNamespaces(t *testing.T) {
 
 // TestAReplayBringsDefinitions: a recorded pod group needs a definition that the simulator has.
 func TestAReplayBringsDefinitions(t *testing.T) {
+	clustertest.Slow(t)
 	path := filepath.Join(t.TempDir(), "gang.rec")
 	const bare, bound = `{"kind":"Pod","metadata":{"namespace":"default","name":"web","labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler",`, `"containers":[{"name":"web","image":"registry.example/web:1"}]}}`
 	writeRecording(t, path,

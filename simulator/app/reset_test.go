@@ -132,9 +132,7 @@ func TestResetRestoresEverything(t *testing.T) {
 
 // The reset runs while clients and controllers create pods and the scheduler binds them.
 func TestConcurrentSchedulingAndReset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s := startApart(t, DefaultOptions())
 	for i := range 20 {
 		s.addNode(t, fmt.Sprintf("n%d", i))
@@ -205,9 +203,7 @@ func deploymentOf(name string, replicas int32) *appsv1.Deployment {
 }
 
 func TestConcurrentResetsTakeTurns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	s := startApart(t, DefaultOptions())
 	codes := make(chan int, 8)
 	var asking sync.WaitGroup
@@ -316,9 +312,7 @@ func TestAMarkThatCannotBeWritten(t *testing.T) {
 
 // The program was killed during a reset: the mark exists, and so do all objects.
 func TestAnInterruptedResetIsFinishedAtTheNextStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.DataDir = t.TempDir()
 	s, err := startInProcess(options)

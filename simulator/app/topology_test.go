@@ -29,9 +29,7 @@ profiles:
 
 // TestNodeResourceTopologyMatch needs a simulator of its own for its configuration and its file.
 func TestNodeResourceTopologyMatch(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.NUMA = filepath.Join(t.TempDir(), "numa.yaml")
 	if err := os.WriteFile(options.NUMA, []byte("- nodeSelector: {numa: pod}\n  zones: 2\n  scope: pod\n"), 0o600); err != nil {

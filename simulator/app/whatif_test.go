@@ -384,9 +384,7 @@ func allCounted(t *testing.T) judged {
 
 // TestTheShadow: a second configuration judges each decision, and a draft is judged on the pods of the latest.
 func TestTheShadow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	ns := namespace(t, shared)
 	small, large := createNode(t, shared, "shadow", "4"), createNode(t, shared, "shadow", "8")
 	known(t, shared, ns, pod("x", "shadow", "1"))
@@ -448,6 +446,7 @@ func TestTheShadow(t *testing.T) {
 
 // TestTheShadowStays: a restart continues with the shadow, and a reset removes it.
 func TestTheShadowStays(t *testing.T) {
+	clustertest.Slow(t)
 	options := DefaultOptions()
 	options.DataDir, options.NoVirtualNodes = t.TempDir(), true
 	first := launch(t, options)

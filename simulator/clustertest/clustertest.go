@@ -90,3 +90,11 @@ func Client(t testing.TB, config *rest.Config) kubernetes.Interface {
 	}
 	return client
 }
+
+// Slow skips a test in short mode, which is what `make test` uses. make test-all runs it.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow; make test-all runs it")
+	}
+}

@@ -89,6 +89,8 @@ func run(with []Option) error {
 			return compareConfigurations(ctx, os.Args[2:], with)
 		case "sweep":
 			return sweepParameters(ctx, os.Args[2:], with)
+		case "lesson":
+			return checkLessons(ctx, os.Args[2:], with)
 		case "report":
 			return report(ctx, os.Args[2:])
 		case "version":
@@ -108,6 +110,7 @@ const usage = `simulator [flags]
        simulator run FILE… [flags]
        simulator compare A B --on FILE [flags]
        simulator sweep FILE [flags]
+       simulator lesson check PATH… [flags]
        simulator report [NAMESPACE/]NAME [flags]
        simulator version [flags]`
 
@@ -119,8 +122,14 @@ func serve(ctx context.Context, args []string, with []Option) error {
 	flags := newFlags(usage,
 		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
 	gates := flags.serve(&options)
+	flags.branch(&options)
 	if done, err := flags.parse(args); done || err != nil {
 		return err
+	}
+	if options.Branch != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = untilInputEnds(ctx)
+		defer cancel()
 	}
 	return start(ctx, options, flags, *gates)
 }
@@ -131,6 +140,7 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 		return err
 	}
 	options.TieSeed = flags.seed()
+	options.BranchFlags = flags.ofBranches()
 	options.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
 	return app.Run(ctx, options, os.Stdout)
 }
@@ -158,7 +168,11 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")
 	flags.BoolVar(&options.ActivateImported, "activate-imported", false, "let imported webhooks, APIServices and extenders call the programs that they name, instead of keeping them inactive")
+	flags.StringVar(&options.ExampleExtender, "example-extender", "", "loopback `address` at which the example extender answers, for configurations that name it")
 	flags.source(&options.Source)
+	flags.StringVar(&options.Lessons, "lessons", "", "`directory` with lessons of your own, in addition to the built-in ones")
+	flags.StringVar(&options.Lesson, lessonFlag, "", "")
+	_ = flags.MarkHidden(lessonFlag) // only a simulator that makes the sandbox of a lesson sets it
 	flags.Int64(tieSeedFlag, 0, "choose among nodes with the same total by this `number`, and search nodes one by one, so that another run makes the same decisions (default: random choice, as in Kubernetes)")
 	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
 }
@@ -185,7 +199,10 @@ func (flags flagSet) source(options *following.Options) {
 	flags.BoolVar(&options.Redact, "redact", false, "replace the names, labels and images of that cluster, each one consistently")
 }
 
-const tieSeedFlag = "tie-seed"
+const (
+	tieSeedFlag = "tie-seed"
+	lessonFlag  = "lesson"
+)
 
 // seed returns nil when the flag is not given, because 0 is a valid seed.
 func (flags flagSet) seed() *int64 {

@@ -19,9 +19,7 @@ import (
 )
 
 func TestExternalEtcd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: filepath.Join(t.TempDir(), "etcd")}, func(error) {})
 	if err != nil {
 		t.Fatal(err)
@@ -88,9 +86,7 @@ func secured(t *testing.T) Etcd {
 }
 
 func TestEtcdBehindTLS(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	etcd := secured(t)
 	c := clustertest.Start(t, New(Options{DataDir: t.TempDir(), Etcd: etcd}))
 	must[*corev1.ConfigMap](t)(clustertest.Client(t, c.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{}))
@@ -134,9 +130,7 @@ func TestEtcdBehindTLS(t *testing.T) {
 
 // A second simulator on the same keys would schedule the same pods.
 func TestTwoControlPlanesOnOnePrefix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	etcd, err := startEtcd(t.Context(), etcdOptions{dataDir: filepath.Join(t.TempDir(), "etcd")}, func(error) {})
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +179,7 @@ func TestTwoControlPlanesOnOnePrefix(t *testing.T) {
 }
 
 func TestUnreachableEtcd(t *testing.T) {
+	clustertest.Slow(t)
 	err := New(Options{DataDir: t.TempDir(), Etcd: Etcd{Servers: []string{"http://" + closedAddress(t)}}}).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "etcd at http://127.0.0.1:") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("it said %v", err)

@@ -25,6 +25,7 @@ import (
 )
 
 func TestStartOnDataOfEarlierOne(t *testing.T) {
+	clustertest.Slow(t)
 	dir := t.TempDir()
 	first := clustertest.Start(t, New(Options{DataDir: dir, Durable: true}))
 	created, err := clustertest.Client(t, first.ClientConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("kept"), metav1.CreateOptions{})
@@ -71,9 +72,7 @@ func runUntilKilled(dir string) error {
 }
 
 func TestStartAfterKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	const enough = 50
 	dir := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
@@ -120,9 +119,7 @@ func TestStartAfterKill(t *testing.T) {
 }
 
 func TestTwoControlPlanes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	names := []string{"one", "two"}
 	var clients []*ControlPlane
 	for range names {
@@ -156,9 +153,7 @@ func TestTwoControlPlanes(t *testing.T) {
 const endTimeout = 10 * time.Second
 
 func TestStopLeavesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	sharedControlPlane(t) // starts Kubernetes' process-wide goroutines
 	for name, opts := range map[string]Options{
 		"bare":    {},

@@ -146,6 +146,7 @@ func nodePortService() *corev1.Service {
 // Watches miss no change and see none twice. That includes a client that the API server disconnects
 // because it reads too slowly, and that continues from the last resource version.
 func TestWatchesContinueThroughAReset(t *testing.T) {
+	clustertest.Slow(t)
 	const pods = 300
 	c := complete(t, Options{DataDir: t.TempDir()})
 	client := clustertest.Client(t, c.ClientConfig())
@@ -280,9 +281,7 @@ func createWidget(t *testing.T, client dynamic.Interface) {
 // TestTheStartStateIsKnownAfterARestart: a reset deletes new objects, and restores deleted ones such as
 // the default StorageClass.
 func TestTheStartStateIsKnownAfterARestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	opts := Options{DataDir: t.TempDir(), Durable: true, DefaultStorageClass: true}
 	first := complete(t, opts)
 	before := values(t, first)
@@ -319,9 +318,7 @@ func hasDefaultClass(t *testing.T, c *ControlPlane) bool {
 }
 
 func TestDataOfOtherProgramsIsNotReset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	dir := t.TempDir()
 	first := complete(t, Options{DataDir: dir})
 	if _, err := first.startState.registry.client.Delete(t.Context(), first.startState.registry.stateKey()); err != nil {

@@ -56,9 +56,7 @@ func canCreate(t *testing.T, client kubernetes.Interface) func(context.Context) 
 }
 
 func TestAFullStorage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	dir := t.TempDir()
 	options := Options{DataDir: dir, EtcdQuota: smallQuota}
 	first := clustertest.Start(t, New(options))

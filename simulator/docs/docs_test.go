@@ -23,18 +23,9 @@ func TestMain(m *testing.M) {
 	os.Exit(clustertest.RunWithProgram(m))
 }
 
-// slowPages link another program, start several simulators, or replay a recording. Other
-// tests of `make test` cover the features that they describe.
-var slowPages = []string{
-	"ci.md",
-	"plugin.md",
-	"production.md",
-	"reference/external-control-plane.md",
-	"reference/mirror.md",
-	"reference/record-replay.md",
-	"reference/reset.md",
-	"reference/virtual-nodes.md",
-}
+// quickPages are what newcomers type first. The other pages describe features that other tests
+// of `make test` cover, and many start several simulators, so that only make test-all types them.
+var quickPages = []string{"learn.md", "pending.md", "reference/flags.md", "scenarios.md"}
 
 // TestPages types the commands of each page.
 func TestPages(t *testing.T) {
@@ -45,8 +36,8 @@ func TestPages(t *testing.T) {
 	for _, path := range pages {
 		t.Run(strings.TrimSuffix(path, ".md"), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && slices.Contains(slowPages, path) {
-				t.Skip("slow; make test-all runs it")
+			if !slices.Contains(quickPages, path) {
+				clustertest.Slow(t)
 			}
 			content, err := os.ReadFile(path)
 			if err != nil {

@@ -159,9 +159,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 
 // TestTheSourceGoesAway: an outage of the source neither loses nor duplicates objects.
 func TestTheSourceGoesAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	source, here := twoClusters(t)
 	furnish(t, source)
 	source.createPod(t, pod("shop", "doomed", "n1"))
@@ -198,9 +196,7 @@ func TestTheSourceGoesAway(t *testing.T) {
 // TestTheSourceMoves: the mirror keeps following a source that comes back at another address, once the
 // kubeconfig has that address. Switching the kubeconfig's current context changes nothing.
 func TestTheSourceMoves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	source, here := twoClusters(t)
 	furnish(t, source)
 	old := newFront(t, source)
@@ -235,9 +231,7 @@ func TestTheSourceMoves(t *testing.T) {
 
 // TestTheSimulatorRestarts: another mirror continues where the first ended.
 func TestTheSimulatorRestarts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	source, here := twoClusters(t)
 	furnish(t, source)
 	source.createPod(t, pod("shop", "doomed", "n1"))

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/watchfilter"
 )
 
 // clusterSource lists and watches a cluster, and makes no other requests.
@@ -89,7 +91,7 @@ func (s *clusterSource) Watch(ctx context.Context, kind Kind, version string) (w
 	if err != nil || s.namespaces == nil || !kind.Namespaced {
 		return w, err
 	}
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+	return watchfilter.New(w, func(e watch.Event) (watch.Event, bool) {
 		object, ok := e.Object.(*unstructured.Unstructured)
 		return e, !ok || e.Type == watch.Bookmark || s.namespaces[object.GetNamespace()]
 	}), nil

@@ -36,6 +36,8 @@ type Cluster interface {
 	Now() time.Time
 	// State returns the nodes by name and the pods by namespace and name. They do not change.
 	State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error)
+	// List returns the objects of a kind by namespace and name. They do not change.
+	List(ctx context.Context, gvk schema.GroupVersionKind) ([]runtime.Object, error)
 	// Cycle returns a decision, or nil if it is not kept.
 	Cycle(ctx context.Context, pod types.UID, attempt int) (*result.Cycle, error)
 	Close() error

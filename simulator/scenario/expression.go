@@ -65,6 +65,10 @@ const (
 	// preempted existed.
 	ofPreempted = "@preempted_"
 	spreadCall  = "@spread"
+	lastCall    = "@last"
+	objectsCall = "@objects_of"
+	objectCall  = "@object_of"
+	varObjects  = "@objects"
 )
 
 // variables of every expression, beside those of let.
@@ -88,6 +92,9 @@ func newLanguage(names ...cel.EnvOption) (*language, error) {
 		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro, cel.FilterMacro,
 			cel.GlobalMacro(operators.Has, 1, expandHas),
 			cel.GlobalMacro("spread", 2, expandSpread),
+			cel.GlobalMacro("last", 1, expandLast),
+			cel.GlobalMacro("objects", 1, expandObjects),
+			cel.GlobalMacro("object", 2, expandObject),
 			cel.GlobalMacro("preempted", 1, expandPreempted)),
 		cel.EnableMacroCallTracking(), cel.CrossTypeNumericComparisons(true),
 		cel.ParserExpressionSizeLimit(maxExpression),
@@ -104,6 +111,9 @@ func newLanguage(names ...cel.EnvOption) (*language, error) {
 			cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 				return types.Int(skew(domains(podsOf(args[0]), string(args[1].(types.String)), nodesOf(args[2]))))
 			}))),
+		cel.Function(lastCall, cel.Overload("last_pod_decisions", []*types.Type{types.StringType, types.NewListType(decisionType)}, decisionType, cel.BinaryBinding(lastOf))),
+		cel.Function(objectsCall, cel.Overload("objects_kind", []*types.Type{types.StringType, types.DynType}, types.NewListType(types.DynType), cel.BinaryBinding(objectsOfKind))),
+		cel.Function(objectCall, cel.Overload("object_kind_name", []*types.Type{types.StringType, types.StringType, types.DynType}, types.DynType, cel.FunctionBinding(objectNamed))),
 	}
 	env, err := base.Extend(append(options, names...)...)
 	if err != nil {
@@ -116,7 +126,8 @@ func newLanguage(names ...cel.EnvOption) (*language, error) {
 func clusterLanguage() (*language, error) {
 	l, err := newLanguage(
 		cel.Variable(varPods, types.NewListType(podType)), cel.Variable(ofPreempted+varPods, types.NewListType(podType)),
-		cel.Variable(varNodes, types.NewListType(nodeType)), cel.Variable(varDecisions, types.NewListType(decisionType)))
+		cel.Variable(varNodes, types.NewListType(nodeType)), cel.Variable(varDecisions, types.NewListType(decisionType)),
+		cel.Variable(varObjects, types.DynType))
 	if err == nil {
 		l.names = append(l.names, varPods, varNodes, varDecisions)
 	}
@@ -148,6 +159,18 @@ func expandHas(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.E
 
 func expandSpread(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 	return eh.NewCall(spreadCall, args[0], args[1], eh.NewIdent(varNodes)), nil
+}
+
+func expandLast(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+	return eh.NewCall(lastCall, args[0], eh.NewIdent(varDecisions)), nil
+}
+
+func expandObjects(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+	return eh.NewCall(objectsCall, args[0], eh.NewIdent(varObjects)), nil
+}
+
+func expandObject(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+	return eh.NewCall(objectCall, args[0], args[1], eh.NewIdent(varObjects)), nil
 }
 
 // expandPreempted evaluates the argument as if only the pods that were preempted existed.

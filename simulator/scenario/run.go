@@ -96,6 +96,8 @@ type run struct {
 
 	// view is what expressions see; nil when something may have changed.
 	view *view
+	// own are the variables of a Stage.
+	own map[string]any
 }
 
 // victim is a pod that was preempted, and for whom.
@@ -384,7 +386,7 @@ type view struct {
 	pods      []*Pod
 	preempted []*Pod
 	nodes     []*Node
-	decisions []*result.Summary
+	decisions []*decided
 	now       time.Time
 
 	values map[string]ref.Val
@@ -423,9 +425,10 @@ func (r *run) look() (*view, error) {
 	for _, victim := range r.victims {
 		v.preempted = append(v.preempted, r.newVictim(victim, v.now))
 	}
-	v.decisions = make([]*result.Summary, len(r.summaries))
+	v.decisions = make([]*decided, len(r.summaries))
 	for i := range r.summaries {
-		v.decisions[i] = &r.summaries[i]
+		s := &r.summaries[i]
+		v.decisions[i] = &decided{Summary: s, load: func() (*result.Cycle, error) { return r.cluster.Cycle(r.ctx, s.Pod.UID, s.Attempt) }}
 	}
 	r.view = v
 	return v, nil
@@ -461,6 +464,7 @@ func (r *run) newPod(p *v1.Pod, now time.Time) *Pod {
 	if p.Spec.Priority != nil {
 		pod.Priority = *p.Spec.Priority
 	}
+	pod.Nominated = p.Status.NominatedNodeName
 	if owner := metav1.GetControllerOf(p); owner != nil {
 		pod.Owner = owner.Name
 		if hash := p.Labels["pod-template-hash"]; hash != "" {
@@ -530,6 +534,10 @@ func (r *run) fill(v *view) error {
 	v.values[ofPreempted+varPods] = listValue(adapter, v.preempted)
 	v.values[varNodes] = listValue(adapter, v.nodes)
 	v.values[varDecisions] = listValue(adapter, v.decisions)
+	v.values[varObjects] = object{listerType, lister(r.objectsOf)}
+	for name, value := range r.own {
+		v.values[name], v.values[ofPreempted+name] = adapter.NativeToValue(value), adapter.NativeToValue(value)
+	}
 	for _, l := range r.scenario.lets {
 		for name, p := range map[string]*program{l.name: l.program, ofPreempted + l.name: l.preempted} {
 			value, err := p.evaluate(r.ctx, v)

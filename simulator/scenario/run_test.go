@@ -165,6 +165,10 @@ func (r *room) State(context.Context) ([]*v1.Node, []*v1.Pod, error) {
 	return nodes, pods, nil
 }
 
+func (r *room) List(context.Context, schema.GroupVersionKind) ([]runtime.Object, error) {
+	return nil, nil
+}
+
 func (r *room) Cycle(_ context.Context, pod apitypes.UID, _ int) (*result.Cycle, error) {
 	return r.cycles[pod], nil
 }

@@ -31,6 +31,8 @@ type Pod struct {
 	// Attempts counts its scheduling cycles. Message is that of the last one that found no node.
 	Attempts int
 	Message  string
+	// Nominated is the node on which preemption makes room for it.
+	Nominated string
 }
 
 // Node is a node as expressions see it.
@@ -51,6 +53,7 @@ var (
 	decisionType = types.NewObjectType("decision")
 	textMap      = types.NewMapType(types.StringType, types.StringType)
 	numberMap    = types.NewMapType(types.StringType, types.DoubleType)
+	countMap     = types.NewMapType(types.StringType, types.IntType)
 )
 
 // field is one field of an object of the language.
@@ -73,6 +76,7 @@ var objectTypes = map[string]map[string]field{
 		"waited":    {types.DurationType, func(o any) any { return o.(*Pod).Waited }},
 		"attempts":  {types.IntType, func(o any) any { return int64(o.(*Pod).Attempts) }},
 		"message":   {types.StringType, func(o any) any { return o.(*Pod).Message }},
+		"nominated": {types.StringType, func(o any) any { return o.(*Pod).Nominated }},
 	},
 	nodeType.TypeName(): {
 		"name":        {types.StringType, func(o any) any { return o.(*Node).Name }},
@@ -84,22 +88,33 @@ var objectTypes = map[string]map[string]field{
 		"allocatable": {numberMap, func(o any) any { return newTotal(o.(*Node).Allocatable, types.Double(0)) }},
 	},
 	decisionType.TypeName(): {
-		"pod":       {types.StringType, func(o any) any { return o.(*result.Summary).Pod.Name }},
-		"namespace": {types.StringType, func(o any) any { return o.(*result.Summary).Pod.Namespace }},
-		"attempt":   {types.IntType, func(o any) any { return int64(o.(*result.Summary).Attempt) }},
-		"profile":   {types.StringType, func(o any) any { return o.(*result.Summary).Profile }},
-		"outcome":   {types.StringType, func(o any) any { return string(o.(*result.Summary).Outcome) }},
-		"node":      {types.StringType, func(o any) any { return o.(*result.Summary).SelectedNode }},
-		"nominated": {types.StringType, func(o any) any { return o.(*result.Summary).NominatedNode }},
-		"message":   {types.StringType, func(o any) any { return o.(*result.Summary).Message }},
-		"plugin":    {types.StringType, func(o any) any { return refusedBy(o.(*result.Summary)) }},
-		"evaluated": {types.IntType, func(o any) any { return int64(o.(*result.Summary).Nodes.Evaluated) }},
-		"feasible":  {types.IntType, func(o any) any { return int64(o.(*result.Summary).Nodes.Feasible) }},
+		"pod":       {types.StringType, func(o any) any { return o.(*decided).Pod.Name }},
+		"namespace": {types.StringType, func(o any) any { return o.(*decided).Pod.Namespace }},
+		"attempt":   {types.IntType, func(o any) any { return int64(o.(*decided).Attempt) }},
+		"profile":   {types.StringType, func(o any) any { return o.(*decided).Profile }},
+		"outcome":   {types.StringType, func(o any) any { return string(o.(*decided).Outcome) }},
+		"node":      {types.StringType, func(o any) any { return o.(*decided).SelectedNode }},
+		"nominated": {types.StringType, func(o any) any { return o.(*decided).NominatedNode }},
+		"message":   {types.StringType, func(o any) any { return o.(*decided).Message }},
+		"plugin":    {types.StringType, func(o any) any { return refusedBy(o.(*decided)) }},
+		"evaluated": {types.IntType, func(o any) any { return int64(o.(*decided).Nodes.Evaluated) }},
+		"feasible":  {types.IntType, func(o any) any { return int64(o.(*decided).Nodes.Feasible) }},
+		"rejected":  {textMap, func(o any) any { return newTotal(o.(*decided).rejected(), types.String("")) }},
+		"totals":    {countMap, func(o any) any { return newTotal(o.(*decided).totals(), types.Int(0)) }},
+		"weights":   {countMap, func(o any) any { return newTotal(o.(*decided).weights(), types.Int(0)) }},
+		"scores": {countMap, func(o any) any {
+			return newTotal(o.(*decided).scores(func(s *result.Score) []result.Column { return s.Weighted }), types.Int(0))
+		}},
+		"normalized": {countMap, func(o any) any {
+			return newTotal(o.(*decided).scores(func(s *result.Score) []result.Column { return s.Normalized }), types.Int(0))
+		}},
+		"calls":   {types.IntType, func(o any) any { return o.(*decided).calls() }},
+		"victims": {types.NewListType(types.StringType), func(o any) any { return o.(*decided).victims() }},
 	},
 }
 
 // refusedBy names the plugin, or the extender by its URL, that kept a pod from being scheduled; it is empty if there was no single one.
-func refusedBy(s *result.Summary) string {
+func refusedBy(s *decided) string {
 	if s.Refusal == nil {
 		return ""
 	}
@@ -157,7 +172,7 @@ func (p *provider) NativeToValue(value any) ref.Val {
 		return object{podType, v}
 	case *Node:
 		return object{nodeType, v}
-	case *result.Summary:
+	case *decided:
 		return object{decisionType, v}
 	}
 	return p.Adapter.NativeToValue(value)

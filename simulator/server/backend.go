@@ -92,6 +92,10 @@ type Backend struct {
 	Runs Runs
 	// Timeline is the past. When it is nil, its routes answer 501.
 	Timeline Timeline
+	// Branches are simulators beside this one. When it is nil, their routes answer 501.
+	Branches Branches
+	// Lessons are what Learn offers. When it is nil, their routes answer 501.
+	Lessons Lessons
 }
 
 // attached is a Backend in use.

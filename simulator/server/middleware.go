@@ -38,7 +38,7 @@ func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
-		if below(c.Request().URL.Path, apiPrefix) {
+		if below(localPath(c.Request()), apiPrefix) {
 			h.Set("Cache-Control", "no-store")
 		}
 		return next(c)
@@ -115,6 +115,10 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	// the client is still sending. A question holds objects for it.
 	if below(r.URL.Path, proxyPrefix) || below(r.URL.Path, whatifPath) {
 		return min(maxAPIBody, s.opts.MaxBody)
+	}
+	// A branch has the limits of the same program.
+	if name, _ := splitBranch(r.URL.Path); name != "" {
+		return max(maxRecording, maxImport)
 	}
 	if r.Method == http.MethodPost && r.URL.Path == replayPath {
 		return maxRecording
@@ -241,7 +245,7 @@ func (s *Server) compress() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		MinLength: 1 << 10,
 		Skipper: func(c echo.Context) bool {
-			a, path := s.access.Load(), c.Request().URL.Path
+			a, path := s.access.Load(), localPath(c.Request())
 			return a == nil || !a.remote || !strings.HasPrefix(path, apiPrefix+"/") || path == watchPath
 		},
 	})

@@ -17,12 +17,15 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/branch"
+	"kube-scheduler-simulator/simulator/branch/comparison"
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/kueue/admission"
 	"kube-scheduler-simulator/simulator/kueue/control"
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
+	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/replay"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -121,6 +124,17 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"QuotaHolder":          &control.Holder{},
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
+		"Branch":               &branch.Branch{},
+		"BranchComparison":     &comparison.Comparison{},
+		"BranchField":          &comparison.Field{},
+		"BranchList":           &branchList{},
+		"BranchMoment":         &branch.Moment{},
+		"BranchNode":           &comparison.Node{},
+		"BranchPod":            &comparison.Pod{},
+		"BranchRequest":        &branch.Request{},
+		"BranchSide":           &comparison.Side{},
+		"BranchUse":            &comparison.Use{},
+		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
 		"RunRequest":           &runs.Request{},
 		"RunEntry":             &runs.Entry{},
@@ -299,6 +313,19 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ReplayDecision":       &replay.Decision{},
 		"ReplayRejection":      &replay.Rejection{},
 		"ReplayParted":         &replay.Parted{},
+		"LessonList":           &lessonList{},
+		"LessonSummary":        &lesson.Summary{},
+		"Lesson":               &lesson.View{},
+		"LessonStep":           &lesson.StepView{},
+		"LessonButton":         &lesson.DoView{},
+		"LessonPart":           &lesson.Part{},
+		"LessonCheck":          &lesson.CheckView{},
+		"LessonOption":         &lesson.OptionView{},
+		"LessonGrade":          &gradedAnswer{Grade: &lesson.Grade{}},
+		"NodeGrade":            &lesson.NodeGrade{},
+		"Prediction":           &lesson.Prediction{},
+		"ExerciseKinds":        &exerciseKinds{},
+		"ExercisePrediction":   &exercisePrediction{},
 		"TimeLine":             &timeline.Line{},
 		"TimeLineStep":         &timeline.Step{},
 		"TimeLineBucket":       &timeline.Bucket{},

@@ -90,17 +90,26 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 			}
 			return nil
 		},
-		ErrorHandler: answerProxyError,
+		ErrorHandler: answerProxyError("the Kubernetes API server does not answer"),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isEndless(r) {
-			ctx, cancel := context.WithCancel(r.Context())
-			defer cancel()
-			defer context.AfterFunc(closing, cancel)()
-			r = r.WithContext(ctx)
-		}
+		r, release := untilClosing(r, closing)
+		defer release()
 		proxy.ServeHTTP(w, r)
 	}), nil
+}
+
+// untilClosing returns a request that ends with closing if it is endless.
+func untilClosing(r *http.Request, closing context.Context) (_ *http.Request, release func()) {
+	if !isEndless(r) {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(closing, cancel)
+	return r.WithContext(ctx), func() {
+		stop()
+		cancel()
+	}
 }
 
 // proxyTransport sends ordinary requests over shared connections, and each watch
@@ -156,20 +165,23 @@ func isEndless(r *http.Request) bool {
 			return true
 		}
 	}
-	return strings.Contains(r.URL.Path, "/watch/")
+	return strings.Contains(r.URL.Path, "/watch/") || isBranchStream(r)
 }
 
-func answerProxyError(w http.ResponseWriter, r *http.Request, err error) {
-	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		tooLarge(large.Limit).writeTo(w)
-		return
+// answerProxyError returns a handler for requests that were not answered; message says by whom.
+func answerProxyError(message string) func(http.ResponseWriter, *http.Request, error) {
+	return func(w http.ResponseWriter, _ *http.Request, err error) {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			tooLarge(large.Limit).writeTo(w)
+			return
+		}
+		if broken, ok := errors.AsType[*brokenBody](err); ok {
+			refuse(http.StatusBadRequest, "%v", broken).writeTo(w)
+			return
+		}
+		if errors.Is(err, context.Canceled) {
+			panic(http.ErrAbortHandler)
+		}
+		refuse(http.StatusBadGateway, "%s: %v", message, err).retry(1).writeTo(w)
 	}
-	if broken, ok := errors.AsType[*brokenBody](err); ok {
-		refuse(http.StatusBadRequest, "%v", broken).writeTo(w)
-		return
-	}
-	if errors.Is(err, context.Canceled) {
-		panic(http.ErrAbortHandler)
-	}
-	refuse(http.StatusBadGateway, "the Kubernetes API server does not answer: %v", err).retry(1).writeTo(w)
 }

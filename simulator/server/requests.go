@@ -68,7 +68,7 @@ type connKey struct{}
 // the answer.
 func (s *Server) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == watchPath {
+		if r.URL.Path == watchPath || isBranchStream(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

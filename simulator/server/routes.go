@@ -68,6 +68,13 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/runs/schema", s.getRunSchema)
 	v1.GET("/runs/:id", s.runs(s.getRun))
 	v1.DELETE("/runs/:id", whole(s.runs(s.deleteRun)))
+	v1.GET("/lessons", s.lessons(s.listLessons))
+	v1.GET("/lessons/:id", s.lessons(s.getLesson))
+	v1.POST("/lessons/:id/steps/:step", whole(s.lessons(s.doStep)))
+	v1.POST("/lessons/:id/checks/:check", s.lessons(s.gradeCheck))
+	v1.GET("/exercises", s.lessons(s.listExercises))
+	v1.POST("/exercises", s.lessons(s.postExercise))
+	v1.POST("/exercises/grade", s.lessons(s.gradeExercise))
 	v1.GET("/shadow", s.shadow(s.getShadow))
 	v1.PUT("/shadow", s.shadow(s.putShadow))
 	v1.POST("/shadow", s.shadow(s.postShadow))
@@ -89,9 +96,17 @@ func (s *Server) route(e *echo.Echo) {
 	v1.PUT("/kueue", whole(s.putKueue))
 	v1.PUT("/kueue/checks", s.putCheck)
 	v1.POST("/kueue/whatif", s.postKueueWhatIf)
+	v1.GET("/branch", s.getOwnBranch)
+	v1.GET("/branches", s.branches(s.listBranches))
+	v1.POST("/branches", s.branches(s.postBranch))
+	v1.GET("/branches/compare", s.branches(s.compareBranches))
+	v1.POST("/branches/:name/start", whole(s.branches(s.startBranch)))
+	v1.POST("/branches/:name/stop", whole(s.branches(s.stopBranch)))
+	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
+	e.Match(proxiedMethods, branchesPrefix+"/:name/*", s.toBranch)
 
 	e.GET("/", s.getPage)
 	e.GET(anyPath, s.getPage)
@@ -99,6 +114,7 @@ func (s *Server) route(e *echo.Echo) {
 
 // isPage reports whether path belongs to the web application rather than to an API.
 func isPage(path string) bool {
+	_, path = splitBranch(path)
 	switch path {
 	case "/healthz", "/readyz", "/metrics":
 		return false

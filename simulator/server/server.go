@@ -76,6 +76,9 @@ type Server struct {
 	quiet    atomic.Bool
 	requests requests
 	turns    turns
+	// branchProxy forwards to branches; streaming counts the WebSockets that it forwards.
+	branchProxy *branchProxy
+	streaming   sync.WaitGroup
 
 	statusMu sync.Mutex
 	status   Status
@@ -103,7 +106,7 @@ func New(opts Options) *Server {
 	if opts.questionTime == 0 {
 		opts.questionTime = questionTime
 	}
-	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets), turns: newTurns()}
+	s := &Server{opts: opts, log: opts.Logger.WithName("server"), page: newPage(opts.Assets), turns: newTurns(), branchProxy: newBranchProxy()}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.hub = watch.New(watch.Options{
 		Logger: s.log, Refuse: refuseUpgrade, Keep: opts.keep,
@@ -175,6 +178,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.hub.Stop(ctx)
 	err := <-done
+	s.streaming.Wait()
+	s.branchProxy.transport.CloseIdleConnections()
 	if ctx.Err() != nil {
 		s.http.Close()
 		return nil
@@ -200,7 +205,7 @@ func (s *Server) newEcho() *echo.Echo {
 // the Kubernetes API alone, which answers them itself.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead && !strings.HasPrefix(r.URL.Path, proxyPrefix+"/") {
+		if r.Method == http.MethodHead && !strings.HasPrefix(localPath(r), proxyPrefix+"/") {
 			asGet := *r
 			asGet.Method = http.MethodGet
 			r = &asGet

@@ -3,5 +3,5 @@
 // records and configurations.
 //
 // It is off until somebody turns it on. It decides nothing itself. It may import scheduler/config, scheduler/flow,
-// scheduler/result, scheduler/session, scheduler/whatif, and simulator/datadir.
+// scheduler/result, scheduler/session, scheduler/whatif, simulator/datadir, and simulator/recordlog.
 package sessions

@@ -116,7 +116,7 @@ func New(options Options) (*Service, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	if s.records, err = openStore(filepath.Join(options.Dir, "records.jsonl")); err != nil {
+	if s.records, err = openStore(filepath.Join(options.Dir, "records"), options.Logger); err != nil {
 		return nil, err
 	}
 	for _, rules := range session.Dialects {
@@ -188,7 +188,7 @@ func (s *Service) Stop(context.Context) error {
 	if s.stop != nil {
 		s.stop()
 	}
-	return s.records.close()
+	return s.records.log.Stop()
 }
 
 // loop runs a session of each dialect, and a round, in every period: one after the other, so that each sees what those before it
@@ -267,7 +267,7 @@ func (s *Service) Reset() error {
 	s.mu.Lock()
 	s.ready = false
 	s.mu.Unlock()
-	return s.records.reset()
+	return s.records.log.Reset()
 }
 
 // Defaults returns to the built-in configurations and settings. Schedulers that run go on.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -32,29 +33,35 @@ func numbers(entries []Entry) []int64 {
 	return out
 }
 
-// Records outlive a restart, and a line that was cut off does not keep the others from being read.
-func TestRecordsOutliveARestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "records.jsonl")
-	s, err := openStore(path)
+func open(t *testing.T, dir string) *store {
+	t.Helper()
+	s, err := openStore(dir, klog.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = s.log.Stop() })
+	return s
+}
+
+// Records outlive a restart, and one that was cut off does not keep the others from being read.
+func TestRecordsOutliveARestart(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
 	add(t, s, SessionKind, 2)
 	add(t, s, RoundKind, 1)
-	if err := s.close(); err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(file, `{"entry":{"number":4`)
+	fmt.Fprint(file, "KSES1\n\x50\x00")
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openStore(path); err != nil {
-		t.Fatal(err)
-	}
+	s = open(t, dir)
 	add(t, s, SessionKind, 1)
 	if diff := cmp.Diff([]int64{4, 3, 2, 1}, numbers(s.list("", 0, 10))); diff != "" {
 		t.Error(diff)
@@ -65,31 +72,16 @@ func TestRecordsOutliveARestart(t *testing.T) {
 	if got := string(s.get(3)); got != "3" {
 		t.Errorf("record 3 is %q", got)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
-// The oldest records go first, from memory and from the file.
+// The oldest records go first.
 func TestRecordsAreBounded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "records.jsonl")
-	s, err := openStore(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	add(t, s, SessionKind, 2*maxRecords+10)
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = openStore(path); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	add(t, open(t, dir), SessionKind, 2*maxRecords+10)
+	s := open(t, dir)
 	all := numbers(s.list("", 0, 10*maxRecords))
-	if len(all) != maxRecords || all[0] != 2*maxRecords+10 || s.get(1) != nil || s.written != maxRecords {
-		t.Errorf("%d records, the newest %d, %d lines", len(all), all[0], s.written)
-	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
+	if len(all) != maxRecords || all[0] != 2*maxRecords+10 || s.get(1) != nil {
+		t.Errorf("%d records, the newest %d", len(all), all[0])
 	}
 }
 

@@ -101,14 +101,14 @@ var damages = []damage{
 	{name: "the database is gone", left: killed, do: gone(etcdDB), path: etcdDB, want: "is missing or empty"},
 	{name: "the database is gone, of a version without inventory", do: both(gone(etcdDB), gone(inventory)), path: etcdDB, want: "etcd's database is missing, and its log is there"},
 	{name: "the database is empty", left: killed, do: cut(etcdDB, 0), path: etcdDB, want: "etcd's database is empty"},
-	{name: "the database has no beginning", left: killed, do: zeros(etcdDB, 0, 8192), path: etcdDB, want: "neither copy of its beginning can be read", short: true},
+	{name: "the database has no beginning", left: killed, do: zeros(etcdDB, 0, 8192), path: etcdDB, want: "neither copy of its beginning can be read"},
 	{name: "the database has no first copy of its beginning", left: killed, do: zeros(etcdDB, 0, 4096)},
 	{name: "the database has no beginning, after a stop", do: zeros(etcdDB, 0, 8192), path: etcdDB, want: "has changed since the simulator stopped"},
 	{name: "the database is cut off", left: killed, do: cut(etcdDB, 300_000), path: etcdDB, want: "it has 300000 bytes and should have"},
 	{name: "the database has no keys", left: killed, do: cut(etcdDB, 8192), path: etcdDB, want: "it has 8192 bytes and should have"},
-	{name: "the database has noise", left: killed, do: noiseOnPages(etcdDB), path: etcdDB, want: "etcd's database is damaged: ", short: true},
+	{name: "the database has noise", left: killed, do: noiseOnPages(etcdDB), path: etcdDB, want: "etcd's database is damaged: "},
 	{name: "the database has zeros", left: killed, do: zerosOnPages(etcdDB), path: etcdDB, want: "etcd's database is damaged: "},
-	{name: "the database has one wrong bit, after a stop", do: flip(etcdDB, 60_000), path: etcdDB, want: "has changed since the simulator stopped", short: true},
+	{name: "the database has one wrong bit, after a stop", do: flip(etcdDB, 60_000), path: etcdDB, want: "has changed since the simulator stopped"},
 	{name: "the database is text", left: killed, do: text(etcdDB), path: etcdDB, want: "neither copy of its beginning"},
 	{name: "the database is a directory", left: killed, do: both(gone(etcdDB), directory(etcdDB+"/x")), path: etcdDB, want: "is not a regular file"},
 	{name: "the database is of a newer etcd", left: killed, do: inBucket("cluster", "clusterVersion", []byte("99.9.0")), path: etcdDB, want: "etcd 99.9 wrote it", advice: "use the version of the simulator that wrote it"},
@@ -123,10 +123,10 @@ var damages = []damage{
 	{name: "the inventory is noise", do: text(inventory), path: inventory, want: "cannot be read", advice: "delete this file"},
 	{name: "the inventory is empty", do: cut(inventory, 0), path: inventory, want: "cannot be read", advice: "delete this file"},
 	{name: "the inventory is a directory", do: both(gone(inventory), directory(inventory)), path: inventory, want: "is a directory", advice: "delete this file"},
-	{name: "the inventory is of a newer version", do: write(inventory, `{"format": 2}`), path: inventory, want: "another version of the simulator wrote the data directory, in format 2", advice: "use that version", short: true},
+	{name: "the inventory is of a newer version", do: write(inventory, `{"format": 2}`), path: inventory, want: "another version of the simulator wrote the data directory, in format 2", advice: "use that version"},
 
 	// Results.
-	{name: "results of a newer version", left: killed, do: write(results, "kube-scheduler-simulator results 2\nand so on"), path: results, want: "another version of the simulator wrote it, in format 2", late: true, short: true},
+	{name: "results of a newer version", left: killed, do: write(results, "kube-scheduler-simulator results 2\nand so on"), path: results, want: "another version of the simulator wrote it, in format 2", late: true},
 	{name: "results are text", left: killed, do: text(results), path: results, want: "nothing in it can be read as results", late: true},
 	{name: "results are zeros", left: killed, do: zeros(results, 0, 1<<20), path: results, want: "nothing in it can be read as results", late: true},
 	{name: "results are a directory", left: killed, do: both(gone(results), directory(results)), path: results, want: "is not a regular file", late: true},
@@ -139,7 +139,7 @@ var damages = []damage{
 	{name: "the directory of results is a file", left: killed, do: both(gone("results"), text("results")), path: "results", want: "not a directory", late: true},
 
 	// The scheduler configuration.
-	{name: "half a revision", left: killed, do: half(configuration), path: configuration, want: "unexpected end of JSON input", late: true, short: true},
+	{name: "half a revision", left: killed, do: half(configuration), path: configuration, want: "unexpected end of JSON input", late: true},
 	{name: "an empty revision", left: killed, do: cut(configuration, 0), path: configuration, want: "unexpected end of JSON input", late: true},
 	{name: "a revision of noise", left: killed, do: text(configuration), path: configuration, want: "invalid character", late: true},
 	{name: "another's revision", left: killed, do: write(configuration, `{"number": 7}`), path: configuration, want: "it is revision 7", late: true},
@@ -151,7 +151,7 @@ var damages = []damage{
 	// Certificates and small files.
 	{name: "no certificates", left: killed, do: gone("pki")},
 	{name: "a client certificate of noise", left: killed, do: text("pki/admin.crt")},
-	{name: "the authority's key is noise", left: killed, do: text("pki/ca.key"), path: "pki/ca.key", want: "cannot be read", short: true},
+	{name: "the authority's key is noise", left: killed, do: text("pki/ca.key"), path: "pki/ca.key", want: "cannot be read"},
 	{name: "the authority is empty", left: killed, do: cut("pki/ca.crt", 0), path: "pki/ca.crt", want: "cannot be read"},
 	{name: "the key of service accounts is noise", left: killed, do: text("pki/service-account.key"), path: "pki/service-account.key", want: "cannot be read"},
 	{name: "the certificates are a file", left: killed, do: both(gone("pki"), text("pki")), path: "pki", want: "not a directory"},

@@ -54,6 +54,7 @@ func (p *program) stopsInTime(t *testing.T, signal syscall.Signal) time.Duration
 // read exports, lists, watches and WebSockets do not delay the end, and nothing that was acknowledged
 // before is lost, down to the result of the last moment.
 func TestStopsBesideHungClients(t *testing.T) {
+	slow(t)
 	h := newHome(t)
 	p := start(t, h)
 	p.createNodes(t, "node", 2)
@@ -115,6 +116,7 @@ func (p *program) answersWithin(t *testing.T, most time.Duration, method, path s
 // TestWhatAClientGivesUpDoesNotHappen: a request whose client leaves before it has sent all of it has no
 // effect.
 func TestWhatAClientGivesUpDoesNotHappen(t *testing.T) {
+	slow(t)
 	p := start(t, passing(t))
 	p.createLarge(t, 1)
 	for _, r := range []route{

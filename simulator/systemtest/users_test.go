@@ -29,6 +29,7 @@ func asNobody(name string, args ...string) ([]byte, error) {
 // TestOtherUsersGetNothing: a simulator of an existing cluster acts with an operator's rights. Another
 // user of the machine can connect to it, and must not be able to do anything with it.
 func TestOtherUsersGetNothing(t *testing.T) {
+	slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}

@@ -77,9 +77,7 @@ spec:
 `
 
 func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	ns := namespace(t, shared)
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)
@@ -104,9 +102,7 @@ func TestPodsLeaveANodeThatIsNotReady(t *testing.T) {
 }
 
 func TestPodsOfAnUnreachableNodeStayUntilItIsBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
+	clustertest.Slow(t)
 	ns := namespace(t, shared)
 	pool(t, shared, ns, 3)
 	apply(t, shared, ns, evicting)

@@ -60,7 +60,7 @@ test('a node in the matrix is a link, and its row has the menu of the node', asy
   await expect(page.locator('[data-key="default/stuck"]')).toBeVisible()
 })
 
-test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', { tag: '@main' }, async ({ page, simulator }) => {
+test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', async ({ page, simulator }) => {
   const uid = async () => (await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/stuck')).metadata.uid
   const before = await uid()
   await page.goto(`${simulator.url}/decisions/default/stuck`)
@@ -90,7 +90,7 @@ test('a deleted pod comes back on its node', async ({ page, simulator }) => {
   await expect(page.locator('[data-node="only"]').getByRole('button', { name: 'stuck', exact: true })).toBeVisible()
 })
 
-test('a workload is scaled with its dry run, and restarted', { tag: '@main' }, async ({ page, simulator }) => {
+test('a workload is scaled with its dry run, and restarted', async ({ page, simulator }) => {
   const labels = { app: 'web' }
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
     metadata: { name: 'web' },

@@ -39,7 +39,7 @@ test('cycles appear as they end, and the URL keeps the filters', { tag: '@main' 
   await expect(page).toHaveURL(/\/decisions\/other\/d/)
 })
 
-test('a paused feed counts new cycles and shows them when resumed', { tag: '@main' }, async ({ page, simulator }) => {
+test('a paused feed counts new cycles and shows them when resumed', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows).toHaveCount(5)
@@ -65,7 +65,7 @@ test('rates, queues and events are shown', async ({ page, simulator }) => {
   await expect(page.getByRole('grid', { name: 'Events' }).locator('[data-key]')).toHaveCount(1)
 })
 
-test('the charts and the feed show what happened before the page was opened, in a range of time', { tag: '@main' }, async ({ page, simulator }) => {
+test('the charts and the feed show what happened before the page was opened, in a range of time', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows.first()).toContainText('later')

@@ -36,7 +36,7 @@ test('the page survives a restart of the server and shows new objects', { tag: '
   }
 })
 
-test('places that were never visited open while the server is away, and say so', { tag: '@main' }, async ({ page, allowed }) => {
+test('places that were never visited open while the server is away, and say so', async ({ page, allowed }) => {
   allowed.push(serverAway, refused(503))
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))
   const first = await Simulator.start(['--data-dir', dir])

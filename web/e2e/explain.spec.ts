@@ -101,7 +101,7 @@ test('the panel of a Filter cell computes what the node lacks', { tag: '@main' }
   await expect(page.getByTestId('cell-about')).toContainText('Rejects nodes whose allocatable resources')
 })
 
-test('headings explain themselves to pointer, keyboard and finger', { tag: '@main' }, async ({ browser, page, simulator }) => {
+test('headings explain themselves to pointer, keyboard and finger', async ({ browser, page, simulator }) => {
   const url = `${simulator.url}/decisions/default/web-1?node=node-1&plugin=NodeResourcesFit&table=score`
   await page.goto(url)
   const table = page.getByTestId('score-table')
@@ -132,7 +132,7 @@ test('headings explain themselves to pointer, keyboard and finger', { tag: '@mai
   await context.close()
 })
 
-test('the steps of the pipeline do not overlap, and hold their values, at any width', { tag: '@main' }, async ({ page, simulator }) => {
+test('the steps of the pipeline do not overlap, and hold their values, at any width', async ({ page, simulator }) => {
   for (const language of ['en', 'ja']) {
     await page.addInitScript((l) => localStorage.setItem('language', l), language)
     for (const name of ['web-1', 'big']) {

@@ -169,7 +169,7 @@ test('a decision opens from the list, and a cell of it opens from the matrix', {
   await expect(matrix).toBeFocused()
 })
 
-test('a configuration is changed and applied', { tag: '@main' }, async ({ page, simulator }) => {
+test('a configuration is changed and applied', async ({ page, simulator }) => {
   await fill(simulator)
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="n1"]')).toBeVisible()
@@ -193,7 +193,7 @@ test('a configuration is changed and applied', { tag: '@main' }, async ({ page, 
   await expect(dialog(page)).toHaveCount(0)
 })
 
-test('an import runs, and the focus returns to the menu', { tag: '@main' }, async ({ page, simulator }) => {
+test('an import runs, and the focus returns to the menu', async ({ page, simulator }) => {
   await fill(simulator)
   await page.goto(simulator.url)
   const menu = page.getByTestId('transfer').getByRole('button')
@@ -218,7 +218,7 @@ test('an import runs, and the focus returns to the menu', { tag: '@main' }, asyn
   await expect(menu).toBeFocused()
 })
 
-test('the palette opens, runs a command, and gives the focus back', { tag: '@main' }, async ({ page, simulator }) => {
+test('the palette opens, runs a command, and gives the focus back', async ({ page, simulator }) => {
   await fill(simulator)
   await page.goto(simulator.url)
   const help = page.getByRole('button', { name: 'Keyboard shortcuts' })

@@ -68,7 +68,7 @@ test('a key presents a decision: nodes are crossed out, scores add up, and the w
   await expect(page.getByTestId('score-table').locator(`[data-node="${chosen}"] .tot`)).toHaveText(String(points))
 })
 
-test('a link opens a step, B blanks the screen, and Home goes to the start', { tag: '@main' }, async ({ page, simulator }) => {
+test('a link opens a step, B blanks the screen, and Home goes to the start', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions/default/first/present?step=4`)
   await expect(present(page)).toContainText('4 /')
   // The space bar of a clicker goes on; no button has the focus.
@@ -90,7 +90,7 @@ test('a link opens a step, B blanks the screen, and Home goes to the start', { t
   await expect(title(page)).toHaveText('Scheduled')
 })
 
-test('a button presents a preemption, rule by rule, in Japanese and in the dark', { tag: '@main' }, async ({ page, simulator }) => {
+test('a button presents a preemption, rule by rule, in Japanese and in the dark', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('low-1', '5'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('low-2', '5'))
   for (const name of ['low-1', 'low-2']) await expect(async () => expect((await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec.nodeName).toBeTruthy()).toPass()

@@ -47,7 +47,7 @@ test('one batch creates a namespace and an object in it', async ({ page, simulat
   await expect(page.locator('[data-key="fresh/inside"]')).toContainText('Pending')
 })
 
-test('an object can be edited, and a conflict is reported and resolved', { tag: '@main' }, async ({ page, simulator, allowed }) => {
+test('an object can be edited, and a conflict is reported and resolved', async ({ page, simulator, allowed }) => {
   allowed.push(refused(409))
   await simulator.kube('POST', '/api/v1/nodes', node('edit-me', { labels: { colour: 'red' } }))
   await page.goto(`${simulator.url}/resources/nodes?select=edit-me`)

@@ -21,7 +21,7 @@ async function applyElsewhere(simulator: Simulator, document: string) {
 }
 
 // The default is written out in full: a comparison of texts showed 129 removed lines.
-test('six changes of the default show as six', { tag: '@main' }, async ({ page, simulator }) => {
+test('six changes of the default show as six', async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(
     page,
@@ -126,7 +126,7 @@ test('completion knows the fields, the plugins and their arguments', async ({ pa
   await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
 })
 
-test('a configuration that another client applies is shown with its difference, and the draft stays', { tag: '@main' }, async ({ page, simulator }) => {
+test('a configuration that another client applies is shown with its difference, and the draft stays', async ({ page, simulator }) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
   await expect(page.getByTestId('verdict')).toContainText('Valid.')

@@ -34,7 +34,7 @@ test('the palette finds actions and objects, by keyboard alone', { tag: '@main' 
   await expect(palette).toBeHidden()
 })
 
-test('every page has a shortcut, and ? lists them', { tag: '@main' }, async ({ page, simulator }) => {
+test('every page has a shortcut, and ? lists them', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="node-x"]')).toBeVisible()
   for (const [key, path] of [['r', /\/resources/], ['d', /\/decisions$/], ['s', /\/scheduler/], ['a', /\/activity/], ['c', /\/$/]] as const) {

@@ -81,7 +81,7 @@ const ordered = templates.filter(({ id }) => id !== gated && !(id in plugged)).s
 for (const template of ordered) {
   const { expected } = template.make(free)
   const promise = expected.map(({ count, outcome, by = [] }) => [count, outcome, ...by].join(' ')).join(', ')
-  test(`${template.id}: ${promise || 'accepted'}`, { tag: template.id === 'fullNode' || template.id === 'toleration' ? '@main' : [] }, async ({ page, simulator, allowed }) => {
+  test(`${template.id}: ${promise || 'accepted'}`, { tag: template.id === 'toleration' ? '@main' : [] }, async ({ page, simulator, allowed }) => {
     // The server sees a new class or kind only after a moment, and the dialog tries again.
     allowed.push(refused(403), refused(404))
     await createFrom(page, simulator.url, template.id)

@@ -57,7 +57,7 @@ test('it leads a first visit from the sample to a preemption, and survives reloa
   await expect(tour(page)).toBeHidden()
 })
 
-test('it starts on a filled cluster, and Next leads all the way', { tag: '@main' }, async ({ page, simulator }) => {
+test('it starts on a filled cluster, and Next leads all the way', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await at(page, 'pod')
   await expect(tour(page)).toBeVisible()

@@ -71,7 +71,7 @@ test('files dropped on the window can be imported, and a file without objects is
   await expect(dialog).toBeHidden()
 })
 
-test('an export can be downloaded and imported again in place of everything', { tag: '@main' }, async ({ page, simulator }) => {
+test('an export can be downloaded and imported again in place of everything', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await open(page, 'Export the cluster')
   const dialog = page.getByRole('dialog', { name: 'Export the cluster' })

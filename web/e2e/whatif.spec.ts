@@ -105,7 +105,7 @@ test('a shadow judges each decision, and a draft the last ones', { tag: '@main' 
   await expect(page.getByTestId('shadow-panel')).toContainText('No shadow configuration.')
 })
 
-test('while a pod is typed, a strip says where it would go, and the map follows', { tag: '@main' }, async ({ page, simulator }) => {
+test('while a pod is typed, a strip says where it would go, and the map follows', async ({ page, simulator }) => {
   await fill(simulator)
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="small"]')).toBeVisible()

@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,6 +61,9 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 func (p *Parts) queueingHints(ctx context.Context, extensions []fwk.EnqueueExtensions) (internalqueue.QueueingHintMap, error) {
 	out := internalqueue.QueueingHintMap{}
 	var errs []error
+	if p.ordered { // a framework has them in random order
+		extensions = slices.SortedFunc(slices.Values(extensions), func(a, b fwk.EnqueueExtensions) int { return cmp.Compare(a.Name(), b.Name()) })
+	}
 	for _, extension := range extensions {
 		events, err := extension.EventsToRegister(ctx)
 		errs = append(errs, err)

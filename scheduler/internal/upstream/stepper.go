@@ -28,8 +28,8 @@ type Stepper struct {
 }
 
 // BuildStepper builds a scheduler like Build, but nothing of it runs in the background. parts.Clock is the clock of the queue;
-// Kubernetes reads the real one for metrics only. PreEnqueue plugins and queueing hints answer as if they were asked in the order of the profile:
-// Kubernetes asks them in random order until one of them rejects the pod or wants it back.
+// Kubernetes reads the real one for metrics only. PreEnqueue plugins answer as if they were asked in the order of the profile,
+// and queueing hints in that of the plugins' names: Kubernetes asks both in random order until one of them rejects the pod or wants it back.
 func BuildStepper(ctx context.Context, parts Parts, observer Observer) (*Stepper, error) {
 	parts.passive, parts.ordered = true, true
 	sched, snapshot, err := parts.observed(ctx, observer)
@@ -107,7 +107,7 @@ func Released(waiting fwk.WaitingPod) bool {
 }
 
 // apart splits the events of a registration so that each event that happens matches at most one of them. The queue asks the plugins of all
-// registrations that match, in random order, until one wants the pod back; those of one registration it asks in the order of the profile.
+// registrations that match, in random order, until one wants the pod back; those of one registration it asks in the order of queueingHints.
 func apart(events []fwk.ClusterEvent) []fwk.ClusterEvent {
 	// general matches the event fwk.Update, which is the largest, and no particular update: those of nodes happen to nodes only.
 	const nodeUpdates = fwk.UpdateNodeAllocatable | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeCondition | fwk.UpdateNodeAnnotation | fwk.UpdateNodeDeclaredFeature

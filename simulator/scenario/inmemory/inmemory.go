@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
@@ -58,6 +60,10 @@ func (c *cluster) Now() time.Time { return c.Simulation.Now() }
 func (c *cluster) State(context.Context) ([]*v1.Node, []*v1.Pod, error) {
 	s := c.Simulation.State()
 	return s.Nodes, s.Pods, nil
+}
+
+func (c *cluster) List(_ context.Context, gvk schema.GroupVersionKind) ([]runtime.Object, error) {
+	return c.Simulation.List(gvk), nil
 }
 
 func (c *cluster) Cycle(_ context.Context, pod types.UID, attempt int) (*result.Cycle, error) {

@@ -2,6 +2,7 @@
 // the types of schema.ts, which is generated from the server's OpenAPI document.
 
 import createClient, { type Middleware } from 'openapi-fetch'
+import { base } from './base'
 import { noAnswer, parseError } from './http'
 import type { paths } from './schema'
 
@@ -13,12 +14,21 @@ const failures: Middleware = {
 }
 
 /** Calls throw ApiError unless they succeed; AbortError passes through unchanged. */
-export const client = createClient<paths>({
-  headers: { Accept: 'application/json' },
-  // A function, so that tests can replace fetch.
-  fetch: (request) => fetch(request),
-})
-client.use(failures)
+export const client = clientOf(base)
+
+/** The client for the trunk's routes, wherever this page is. */
+export const trunkClient = base ? clientOf('') : client
+
+function clientOf(baseUrl: string) {
+  const client = createClient<paths>({
+    baseUrl,
+    headers: { Accept: 'application/json' },
+    // A function, so that tests can replace fetch.
+    fetch: (request) => fetch(request),
+  })
+  client.use(failures)
+  return client
+}
 
 /** The body of a successful response. */
 export async function bodyOf<Body>(answer: Promise<{ data?: Body }>): Promise<Body> {

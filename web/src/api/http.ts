@@ -1,6 +1,7 @@
 // Requests and their errors. client.ts calls the simulator's own routes; request() is for
 // routes that its OpenAPI document does not describe.
 
+import { based } from './base'
 import type { ErrorDetail, StatusCause } from './types'
 
 /** A request failed. */
@@ -39,7 +40,7 @@ interface Options {
   signal?: AbortSignal | undefined
 }
 
-/** Fetches path and parses its JSON with read. Throws ApiError, or AbortError when the request is aborted. */
+/** Fetches path of this page's simulator and parses its JSON with read. Throws ApiError, or AbortError when the request is aborted. */
 export async function request<T>(path: string, read: (body: unknown) => T, { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: accept }
   const init: RequestInit = { method, headers }
@@ -50,7 +51,7 @@ export async function request<T>(path: string, read: (body: unknown) => T, { met
   }
   let response: Response
   try {
-    response = await fetch(path, init)
+    response = await fetch(based(path), init)
   } catch (error) {
     throw noAnswer(error)
   }

@@ -568,6 +568,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lessons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The lessons and challenges: the built-in lessons, the built-in challenges, and then those of --lessons. */
+        get: operations["listLessons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One lesson: its steps, its prose as Markdown, and its checks without their answers. */
+        get: operations["getLesson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do what the button of a step does, on the cluster of this simulator, which must be the sandbox of the lesson. */
+        post: operations["doLessonStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lessons/{id}/checks/{check}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Grade an answer on the cluster of this simulator, which must be the sandbox of the lesson.
+         * @description The grade comes from the state of the cluster and the recorded decisions; a prediction is compared with what the real plugins decide on a copy of the state. No answer is stored.
+         */
+        post: operations["gradeCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What there are exercises for. */
+        get: operations["listExercises"];
+        put?: never;
+        /** Make an exercise: a small cluster and a pod. Equal keys make equal exercises. */
+        post: operations["makeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exercises/grade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Grade a prediction: make the exercise again, let the real plugins decide, and compare. */
+        post: operations["gradeExercise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shadow": {
         parameters: {
             query?: never;
@@ -583,120 +689,6 @@ export interface paths {
         post: operations["judgeDraft"];
         /** Remove the shadow configuration and its judgement. It succeeds if there is none. */
         delete: operations["deleteShadow"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/timeline": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** A part of the time line: what users did, what failed, and how much happened when. */
-        get: operations["getTimeLine"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/timeline/moments/{moment}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
-                moment: string;
-            };
-            cookie?: never;
-        };
-        /** The nodes and pods at a moment, and the scheduler configuration. */
-        get: operations["getMoment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/timeline/moments/{moment}/objects": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
-                moment: string;
-            };
-            cookie?: never;
-        };
-        /** All objects at a moment, and the scheduler configuration, in the format of exports. */
-        get: operations["getMomentObjects"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/timeline/difference": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What changed between two moments. Lists are bounded. */
-        get: operations["getDifference"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/timeline/at/{uid}/{attempt}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The UID of a pod. */
-                uid: string;
-                /** @description The number of an attempt to schedule it. */
-                attempt: number;
-            };
-            cookie?: never;
-        };
-        /** The moment that a scheduling attempt saw. */
-        get: operations["getDecisionMoment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/undo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** What taking back the last step would do. Without a step there is nothing to take back. */
-        get: operations["getUndo"];
-        put?: never;
-        /** Take back the last step. */
-        post: operations["undo"];
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -846,6 +838,118 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The branch whose address this is, below /branches/{name}. The trunk answers for it, even while it does not run. */
+        get: operations["getOwnBranch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The branches: simulators beside this one, each with its own cluster. The oldest first. */
+        get: operations["listBranches"];
+        put?: never;
+        /** Make a branch and start it. The answer comes while it is starting. This simulator, the trunk, does not change. A request that is refused changes nothing. */
+        post: operations["createBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two branches, or a branch with the trunk: which pods they placed differently, how full their nodes are, and how their scheduler configurations differ. */
+        get: operations["compareBranches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Stop a branch and remove all of it. */
+        delete: operations["deleteBranch"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a branch. The answer comes while it is starting. */
+        post: operations["startBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/branches/{name}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a branch in order. It keeps its cluster, and can be started again. */
+        post: operations["stopBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/watch": {
         parameters: {
             query?: never;
@@ -884,6 +988,142 @@ export interface paths {
         options: operations["optionsKubernetes"];
         head?: never;
         patch: operations["patchKubernetes"];
+        trace?: never;
+    };
+    "/branches/{name}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        /** A branch: everything that this document describes, of the branch's own cluster, its watch and /kubernetes/ included. Other addresses are those of the web application, which shows the branch. */
+        get: operations["getOfBranch"];
+        put: operations["putOfBranch"];
+        post: operations["postOfBranch"];
+        delete: operations["deleteOfBranch"];
+        options: operations["optionsOfBranch"];
+        head?: never;
+        patch: operations["patchOfBranch"];
+        trace?: never;
+    };
+    "/api/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A part of the time line: what users did, what failed, and how much happened when. */
+        get: operations["getTimeLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** The nodes and pods at a moment, and the scheduler configuration. */
+        get: operations["getMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}/objects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** All objects at a moment, and the scheduler configuration, in the format of exports. */
+        get: operations["getMomentObjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What changed between two moments. Lists are bounded. */
+        get: operations["getDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/at/{uid}/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        /** The moment that a scheduling attempt saw. */
+        get: operations["getDecisionMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What taking back the last step would do. Without a step there is nothing to take back. */
+        get: operations["getUndo"];
+        put?: never;
+        /** Take back the last step. */
+        post: operations["undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
 }
@@ -1088,6 +1328,210 @@ export interface components {
             b: string;
             owner?: string;
             partedBy?: components["schemas"]["PartedBy"];
+        };
+        /** @description Lessons and challenges. */
+        LessonList: {
+            items: components["schemas"]["LessonSummary"][];
+        };
+        /** @description One line of the list of lessons. */
+        LessonSummary: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many steps it has. */
+            steps: number;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+        };
+        /** @description A lesson in one language. */
+        Lesson: {
+            /** @description Names the lesson in paths and links. */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "challenge";
+            title: string;
+            /** @description What the learner can do afterwards. */
+            goal: string;
+            /** @description The line of the map, from 1; absent for a challenge. */
+            line?: number;
+            /** @description The place among the others. */
+            order: number;
+            /** @description How long it takes. */
+            minutes?: number;
+            /** @description The extension points or plugins that it is about. */
+            extensionPoint?: string;
+            /** @description How many checks it has. */
+            checks: number;
+            /** @description The languages that it has. */
+            languages: string[];
+            /** @description Edits of the best known solution of a challenge. */
+            best?: number;
+            /** @description It is a teacher's, from --lessons. */
+            own?: boolean;
+            /** @description Markdown. */
+            intro: string;
+            /** @description The objects at the start, in YAML. */
+            cluster: string;
+            steps: components["schemas"]["LessonStep"][];
+        };
+        /** @description A step of a lesson. */
+        LessonStep: {
+            id: string;
+            title: string;
+            /** @description The path of the page that it points at. */
+            page: string;
+            /** @description What to point at there: a data-testid. */
+            highlight?: string;
+            do?: components["schemas"]["LessonButton"];
+            /** @description Prose and checks, in order. */
+            parts: components["schemas"]["LessonPart"][];
+        };
+        /** @description What the button of a step does. */
+        LessonButton: {
+            /** @description The text of the button. */
+            label?: string;
+            /** @description What it does, in the YAML of the file. */
+            text: string;
+            /** @description It in a few words, one by one. */
+            what: string[];
+        };
+        /** @description Prose or a check. */
+        LessonPart: {
+            /** @description Markdown. */
+            text?: string;
+            check?: components["schemas"]["LessonCheck"];
+        };
+        /** @description A check, without its answer. */
+        LessonCheck: {
+            id: string;
+            /** @enum {string} */
+            kind: "question" | "state" | "predict";
+            /** @description What the learner is asked. Markdown. */
+            prompt: string;
+            /** @description Markdown. */
+            hint?: string;
+            /** @description The possible answers. */
+            options?: components["schemas"]["LessonOption"][];
+            /** @description The answer is a number. */
+            number?: boolean;
+            /** @description The answer is a list of options. */
+            multiple?: boolean;
+            pod?: components["schemas"]["PodName"];
+            /** @description The YAML of the pod, which need not exist. */
+            manifest?: string;
+        };
+        /** @description A possible answer. */
+        LessonOption: {
+            /** @description What is sent. */
+            value: string;
+            /** @description How it is shown. */
+            label: string;
+        };
+        /** @description An answer. A check of the state needs none. */
+        LessonAnswer: {
+            /** @description A text, a number, a list of options, or a Prediction. */
+            answer?: unknown;
+        };
+        /** @description What a learner predicts about a decision. */
+        Prediction: {
+            /** @description The nodes that cannot take the pod. */
+            crossedOut: string[];
+            /** @description The node that the scheduler chooses; empty for none. */
+            picked: string;
+        };
+        /** @description What became of an answer. */
+        LessonGrade: {
+            passed: boolean;
+            /** @description Markdown. */
+            feedback?: string;
+            /** @description The misconceptions that explain the mistake. */
+            misconceptions: string[];
+            /** @description What there is instead of what a check of the state wants. */
+            findings?: components["schemas"]["RunFinding"][];
+            /** @description Why the check could not be judged, such as for want of a decision. */
+            error?: string;
+            /** @description Of a prediction: each node. */
+            grades?: components["schemas"]["NodeGrade"][];
+            verdict?: components["schemas"]["ExplainedCycle"];
+        };
+        /** @description What the scheduler and a learner say of a node. */
+        NodeGrade: {
+            node: string;
+            /** @enum {string} */
+            verdict: "rejected" | "feasible" | "chosen";
+            /** @description The learner crossed it out. */
+            crossedOut: boolean;
+            /** @description The learner picked it. */
+            picked: boolean;
+            /** @description The learner agrees with the scheduler. */
+            right: boolean;
+        };
+        /** @description What there are exercises for. */
+        ExerciseKinds: {
+            plugins: string[];
+            /** @description Levels count from 1 to this number. */
+            levels: number;
+        };
+        /** @description Which exercise. */
+        ExerciseRequest: {
+            /** @description One of the plugins; the server picks one if it is empty. */
+            plugin?: string;
+            /** @description 1 to 3. */
+            level: number;
+            /** @description More than 0; the server picks one if it is 0 or absent. */
+            seed?: number;
+        };
+        /** @description An exercise and a prediction. */
+        ExercisePrediction: {
+            plugin: string;
+            level: number;
+            seed: number;
+            crossedOut: string[];
+            picked: string;
+        };
+        /** @description A small cluster and a pod. The learner predicts what Kubernetes decides with its default configuration. */
+        Exercise: {
+            plugin: string;
+            level: number;
+            seed: number;
+            /** @description A Pod. */
+            pod: {
+                [key: string]: unknown;
+            };
+            /** @description At most 6, by name. */
+            nodes: {
+                [key: string]: unknown;
+            }[];
+            /** @description Those that run, by name. */
+            pods: {
+                [key: string]: unknown;
+            }[];
+            /** @description Volumes, claims and their class. */
+            objects?: {
+                [key: string]: unknown;
+            }[];
+            /** @description The CPU that the pods of a node use, by node, from 0 to 1. The scheduler does not look at it. */
+            usage?: {
+                [key: string]: number;
+            };
         };
         Error: {
             message: string;
@@ -4321,6 +4765,8 @@ export interface components {
         };
         FlowComparedTask: {
             task: string;
+            class: string;
+            job: string;
             machine?: string;
             cost: number;
             optimal?: string;
@@ -4336,6 +4782,145 @@ export interface components {
             unpriced?: number;
             tasks: components["schemas"]["FlowComparedTask"][];
             network: components["schemas"]["FlowNetwork"];
+        };
+        Branch: {
+            name: string;
+            /**
+             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @enum {string}
+             */
+            purpose: "branch" | "lesson";
+            /** @description The ID of the lesson. */
+            lesson?: string;
+            /** @description The branch that this one continues; absent for the trunk. */
+            of?: string;
+            from?: components["schemas"]["BranchMoment"];
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "starting" | "running" | "stopped" | "failed";
+            /** @description What a start is doing, why the branch failed, or what could not be loaded. */
+            message?: string;
+            /** @description Where the web application and the API of the branch are, such as /branches/a/. */
+            path: string;
+            /** @description The path of a file for kubectl, which exists once the branch has started. */
+            kubeconfig: string;
+            /** @description What the branch takes on disk, in bytes. */
+            bytes: number;
+            /** @description What its process takes, in bytes; absent when it does not run. */
+            memoryBytes?: number;
+        };
+        OwnBranch: {
+            name: string;
+            /**
+             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @enum {string}
+             */
+            purpose: "branch" | "lesson";
+            /** @description The ID of the lesson. */
+            lesson?: string;
+            /** @description The branch that this one continues; absent for the trunk. */
+            of?: string;
+            from?: components["schemas"]["BranchMoment"];
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            state: "starting" | "running" | "stopped" | "failed";
+            /** @description What a start is doing, why the branch failed, or what could not be loaded. */
+            message?: string;
+            /** @description Where the web application and the API of the branch are, such as /branches/a/. */
+            path: string;
+            /** @description The path of a file for kubectl, which exists once the branch has started. */
+            kubeconfig: string;
+            /** @description What the branch takes on disk, in bytes. */
+            bytes: number;
+            /** @description What its process takes, in bytes; absent when it does not run. */
+            memoryBytes?: number;
+            /** @description The path of the trunk's web application. */
+            trunk: string;
+        };
+        /** @description A past moment. */
+        BranchMoment: {
+            /** Format: date-time */
+            time: string;
+            /** @description The number of the moment on the time line. */
+            moment: number;
+        };
+        BranchList: {
+            items: components["schemas"]["Branch"][];
+        };
+        /** @description Without objects, at, of and lesson, the branch continues the trunk as it is. */
+        BranchRequest: {
+            /** @description A DNS label. By default a name is chosen. */
+            name?: string;
+            /** @enum {string} */
+            purpose?: "branch" | "lesson";
+            /** @description The lesson that the branch is for. */
+            lesson?: string;
+            /** @description A running branch to continue instead of the trunk. */
+            of?: string;
+            /** @description The moment to continue, as the time line names it. */
+            at?: string;
+            /** @description The objects to start from; none make an empty cluster. */
+            objects?: {
+                [key: string]: unknown;
+            }[];
+            /** @description With objects: a KubeSchedulerConfiguration, YAML or JSON. */
+            configuration?: string;
+        };
+        BranchComparison: {
+            a: components["schemas"]["BranchSide"];
+            b: components["schemas"]["BranchSide"];
+            /** @description Those that the sides placed differently, or that only one has. */
+            pods: components["schemas"]["BranchPod"][];
+            /** @description Those of both sides. */
+            nodes: components["schemas"]["BranchNode"][];
+            /** @description The fields of the scheduler configuration that differ. */
+            configuration: components["schemas"]["BranchField"][];
+            /** @description There are more pods or nodes than listed. */
+            truncated?: boolean;
+        };
+        /** @description Pods that have ended do not count. */
+        BranchSide: {
+            /** @description Empty for the trunk. */
+            name: string;
+            nodes: number;
+            pods: number;
+            pending: number;
+            /** @description What pods on nodes request, as a part of what is allocatable, from 0 to 1. */
+            cpuShare: number;
+            memoryShare: number;
+        };
+        BranchPod: {
+            namespace: string;
+            name: string;
+            /** @description The node; absent when the pod is pending. */
+            a?: string;
+            b?: string;
+            /**
+             * @description The side that has the pod, if the other one does not.
+             * @enum {string}
+             */
+            onlyIn?: "a" | "b";
+        };
+        BranchNode: {
+            name: string;
+            a?: components["schemas"]["BranchUse"];
+            b?: components["schemas"]["BranchUse"];
+        };
+        BranchUse: {
+            pods: number;
+            /** @description What the pods on the node request. */
+            cpuMillis: number;
+            cpuAllocatableMillis: number;
+            memoryBytes: number;
+            memoryAllocatableBytes: number;
+        };
+        BranchField: {
+            path: string;
+            /** @description A JSON value; absent for no value. */
+            a?: unknown;
+            b?: unknown;
         };
         /** @description A moment and when it was. */
         TimeLinePoint: {
@@ -6382,6 +6967,330 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listLessons: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lessons. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonList"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLesson: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lesson"];
+                };
+            };
+            /** @description There is no such lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    doLessonStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the step. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such lesson, or no such step with a button. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the cluster refuses the change. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeCheck: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+                /** @description The id of the check. */
+                check: string;
+            };
+            cookie?: never;
+        };
+        /** @description The answer. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LessonAnswer"];
+            };
+        };
+        responses: {
+            /** @description The grade. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description The answer is not of the form that the check asks for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such lesson or check. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson, or the steps before have not been done. The message says which. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listExercises: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plugins, and the number of levels. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExerciseKinds"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    makeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which one. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExerciseRequest"];
+            };
+        };
+        responses: {
+            /** @description The exercise. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exercise"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    gradeExercise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The exercise and the prediction. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExercisePrediction"];
+            };
+        };
+        responses: {
+            /** @description The grade, with the decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonGrade"];
+                };
+            };
+            /** @description There is no such exercise. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     getShadow: {
         parameters: {
             query?: never;
@@ -6669,299 +7578,6 @@ export interface operations {
                 content?: never;
             };
             /** @description This simulator answers no hypotheses. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getTimeLine: {
-        parameters: {
-            query?: {
-                /** @description The beginning of the part; the start by default. */
-                from?: string;
-                /** @description The end of the part; now by default. */
-                to?: string;
-                /** @description How many buckets; 200 by default, 2000 at most. */
-                buckets?: number;
-                /** @description How many steps; 500 by default, 5000 at most. */
-                limit?: number;
-                /** @description The value of the previous page. */
-                continue?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TimeLine"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getMoment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
-                moment: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TimeLineMoment"];
-                };
-            };
-            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getMomentObjects: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
-                moment: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Export"];
-                };
-            };
-            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getDifference: {
-        parameters: {
-            query: {
-                /** @description A moment: its number, or a time. */
-                from: string;
-                /** @description A moment: its number, or a time. */
-                to: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TimeLineDifference"];
-                };
-            };
-            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getDecisionMoment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The UID of a pod. */
-                uid: string;
-                /** @description The number of an attempt to schedule it. */
-                attempt: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TimeLinePoint"];
-                };
-            };
-            /** @description There is no such result, or the time line does not have its moment any more. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getUndo: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Undo"];
-                };
-            };
-            /** @description This simulator has no time line. */
-            501: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            503: components["responses"]["Starting"];
-            default: components["responses"]["Error"];
-        };
-    };
-    undo: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UndoRequest"];
-            };
-        };
-        responses: {
-            /** @description The answer. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Undone"];
-                };
-            };
-            /** @description The last step is another one by now, it cannot be taken back, or another operation is running. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description This simulator has no time line. */
             501: {
                 headers: {
                     [name: string]: unknown;
@@ -7433,6 +8049,364 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getOwnBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnBranch"];
+                };
+            };
+            /** @description This is the trunk, or there is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listBranches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branches. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchList"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchRequest"];
+            };
+        };
+        responses: {
+            /** @description The branch is starting. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description The request is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch, moment or lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another branch has the name, or the branch to continue does not run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many branches exist or run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            /** @description Too little disk or memory is left. The message says how much is needed and how much is free. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    compareBranches: {
+        parameters: {
+            query?: {
+                /** @description A branch that runs; empty for the trunk. */
+                a?: string;
+                /** @description A branch that runs; empty for the trunk. */
+                b?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchComparison"];
+                };
+            };
+            /** @description Both names are the same. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A branch does not run. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    startBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch is starting, or runs already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch cannot start now, for example because its files are damaged. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many branches run. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            /** @description Too little disk or memory is left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    stopBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The branch has stopped. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     watch: {
         parameters: {
             query?: never;
@@ -7601,6 +8575,599 @@ export interface operations {
                 };
                 content?: never;
             };
+        };
+    };
+    getOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    putOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    postOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    optionsOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    patchOfBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+                /** @description The rest of the path, including slashes. */
+                path: components["parameters"]["Path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not answer. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or is starting. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The answer of the branch. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getTimeLine: {
+        parameters: {
+            query?: {
+                /** @description The beginning of the part; the start by default. */
+                from?: string;
+                /** @description The end of the part; now by default. */
+                to?: string;
+                /** @description How many buckets; 200 by default, 2000 at most. */
+                buckets?: number;
+                /** @description How many steps; 500 by default, 5000 at most. */
+                limit?: number;
+                /** @description The value of the previous page. */
+                continue?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLine"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineMoment"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMomentObjects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDifference: {
+        parameters: {
+            query: {
+                /** @description A moment: its number, or a time. */
+                from: string;
+                /** @description A moment: its number, or a time. */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineDifference"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDecisionMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLinePoint"];
+                };
+            };
+            /** @description There is no such result, or the time line does not have its moment any more. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undone"];
+                };
+            };
+            /** @description The last step is another one by now, it cannot be taken back, or another operation is running. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
         };
     };
 }

@@ -1,5 +1,6 @@
 // Uploads with progress, which XMLHttpRequest reports and fetch does not.
 
+import { based } from './base'
 import { ApiError, parseError } from './http'
 
 export interface Upload {
@@ -28,7 +29,7 @@ export function upload({ path, method = 'POST', body, type, accept = 'applicatio
       taken = sender.responseText.length
       received?.(part)
     }
-    sender.open(method, path)
+    sender.open(method, based(path))
     sender.setRequestHeader('Accept', accept)
     if (type) sender.setRequestHeader('Content-Type', type)
     sender.upload.onprogress = (event) => sent?.(event.loaded, event.lengthComputable ? event.total : 0)

@@ -1,6 +1,7 @@
 // The watch client: one WebSocket carries every subscription. It reconnects and subscribes
 // again by itself, and reports the state of the connection.
 
+import { based } from './base'
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -319,7 +320,7 @@ function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
   }
 }
 
-/** The watch endpoint on the page's own server. */
+/** The watch endpoint of this page's simulator. */
 export function watchURL(location: { protocol: string; host: string }): string {
-  return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/watch`
+  return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${based('/api/v1/watch')}`
 }

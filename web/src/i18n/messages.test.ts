@@ -67,7 +67,7 @@ describe('messages', () => {
 })
 
 // Terms of Kubernetes and signs that are the same in every language.
-const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|Esc|kube-scheduler)$/u
+const neutral = /^(?:[^\p{L}]*|PreFilter|Filter|Score|CPU|EN|Esc|[AB]|kube-scheduler)$/u
 
 interface TemplateNode {
   type: number

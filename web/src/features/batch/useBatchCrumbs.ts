@@ -3,7 +3,7 @@
 import { useI18n } from 'vue-i18n'
 import { useCrumbs } from '@/ui/crumbs'
 
-const views = ['queues', 'gangs', 'quotas'] as const
+const views = ['queues', 'gangs', 'quotas', 'sessions'] as const
 export type BatchView = (typeof views)[number]
 
 export function useBatchCrumbs(shown: BatchView): void {

@@ -5,10 +5,12 @@ import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import { decisionsWith, nodeRef, placeOf, podRef, podsOf, refOf, yamlOf } from '@/features/act/model/links'
 import { applies, formatTaint, parseLabel, parseTaint, type Input, type Verb } from '@/features/act/model/verbs'
-import { ask, entries, historyOpen } from '@/features/act/store/asked'
+import { ask, entries, historyOpen, undoOpen } from '@/features/act/store/asked'
+import { askTitles, lessonTitles } from '@/features/learn/store/titles'
 import { objectKey, splitKey, type ObjectRef } from '@/kubernetes/object'
 import { canRestart, canScale, workloadOf } from '@/kubernetes/workloads'
 import { cluster } from '@/live/cluster'
+import { showsPast } from '@/live/shownMoment'
 import { nodes, pods } from '@/live/watched'
 import type { Choice, PaletteVerb, Step } from './model/verbs'
 import { pluginNames } from './store/plugins'
@@ -34,6 +36,10 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     choices: () => workloads(can).map((of) => ({ value: `${of.kind.kind} ${key(of)}`, title: of.name, detail: `${of.kind.kind} ${of.namespace}` })),
   })
   const somePlugin = (): Step => ({ ask: t('palette.ask.plugin'), choices: () => pluginNames.value.map((value) => ({ value, title: value })) })
+  const someLesson = (): Step => {
+    void askTitles()
+    return { ask: t('palette.ask.lesson'), choices: () => lessonTitles.value.map(({ id, title, goal }) => ({ value: id, title, detail: goal })) }
+  }
   const own = (value: string): Choice => ({ value, title: value })
 
   const podOf = ({ value }: Choice) => {
@@ -113,6 +119,7 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     go('whatif', 'flask', somePod, (choice) => podOf(choice).map((of) => ({ ...placeOf(of), query: { view: 'asked' } }))[0]),
     go('room', 'flask', somePod, ({ value }) => ({ name: 'capacity', query: { pod: value } })),
     go('podsOn', 'pod', someNode, ({ value }) => podsOf(nodeRef(value))),
+    go('lesson', 'learn', someLesson, ({ value }) => ({ name: 'lesson', params: { id: value } })),
     {
       id: 'verb:weight',
       icon: 'scheduler',
@@ -123,7 +130,12 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
   ])
 
   return {
-    verbs,
-    history: computed(() => (entries.value.length ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : [])),
+    // Verbs act on the cluster as it is, which the page does not show while it shows the past.
+    verbs: computed(() => (showsPast.value ? [] : verbs.value)),
+    history: computed(() => [
+      ...(showsPast.value ? [] : [{ id: 'undo', icon: 'undo', title: t('palette.undo'), run: () => (undoOpen.value = true) }]),
+      { id: 'branches', icon: 'branch', title: t('palette.branches'), run: () => void router.push({ name: 'timeline', query: { view: 'branches' } }) },
+      ...(entries.value.length && !showsPast.value ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : []),
+    ]),
   }
 }

@@ -3,6 +3,7 @@
 import { act } from './act'
 import { batch } from './batch'
 import { importing } from './importing'
+import { learn } from './learn'
 import { nodeAction } from './nodeAction'
 import { present } from './present'
 import { queues } from './queues'
@@ -11,10 +12,12 @@ import { report } from './report'
 import { runs } from './runs'
 import { score } from './score'
 import { search } from './search'
+import { sessions } from './sessions'
 import { templates } from './templates'
+import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

@@ -2,6 +2,7 @@
 // extension points, fields.
 
 import { activity } from './activity'
+import { branch } from './branch'
 import { cluster } from './cluster'
 import { common } from './common'
 import { decision } from './decision'
@@ -13,7 +14,7 @@ import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const en = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
+export const en = { ...common, ...shell, ...cluster, ...activity, ...branch, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
 
 /** The messages that every language must have. */
 export type Messages = typeof en

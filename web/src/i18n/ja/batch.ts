@@ -5,7 +5,7 @@ import type { batch as english } from '@/i18n/en/batch'
 export const batch: typeof english = {
   batch: {
     views: 'ボード',
-    view: { queues: 'キュー', gangs: 'Pod グループ', quotas: 'クォータ' },
+    view: { queues: 'キュー', gangs: 'Pod グループ', quotas: 'クォータ', sessions: 'セッション' },
     board: { gangs: 'Pod グループ', quotas: 'ElasticQuota', numa: 'NUMA ノード' },
     open: { gangs: 'Pod グループのボードを開く', quotas: 'クォータのボードを開く', numa: 'NUMA のボードを開く' },
     openDecision: '決定を開く',

@@ -2,6 +2,7 @@
 
 import type { Messages } from '@/i18n/en'
 import { activity } from './activity'
+import { branch } from './branch'
 import { cluster } from './cluster'
 import { common } from './common'
 import { decision } from './decision'
@@ -13,4 +14,4 @@ import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
+export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...branch, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }

@@ -1,19 +1,21 @@
 // The URL of an export, and the equivalent command.
 
+import { based } from '@/api/base'
+
 export interface ExportChoice {
   format: 'yaml' | 'json'
   results: boolean
   redact: boolean
 }
 
-/** The path and query of the file. */
+/** The path and query of the file, on the page's own server. */
 export function exportPath({ format, results, redact }: ExportChoice): string {
   const query = new URLSearchParams()
   if (format === 'yaml') query.set('format', 'yaml')
   if (results) query.set('results', 'true')
   if (redact) query.set('redact', 'true')
   const text = query.toString()
-  return `/api/v1/export${text ? `?${text}` : ''}`
+  return based(`/api/v1/export${text ? `?${text}` : ''}`)
 }
 
 export function exportName({ format }: ExportChoice): string {

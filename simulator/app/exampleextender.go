@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
+)
+
+// listenExampleExtender opens the address of the example extender. Anybody on this machine may call it, so nobody else shall.
+func listenExampleExtender(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serving the example extender: %w", err)
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("serving the example extender: %s is not a loopback address", address), listener.Close())
+	}
+	return listener, nil
+}
+
+// startExampleExtender serves the example extender. The scheduler calls it when a configuration names it. It does not bind
+// pods.
+func (s *simulator) startExampleExtender() {
+	if s.prepared.extender == nil {
+		return
+	}
+	web := &http.Server{Handler: (&reservation.Extender{}).Handler(), ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := web.Serve(s.prepared.extender); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("serving the example extender: %w", err)
+		}
+	}()
+	s.onStopOf("the example extender", 0, func(context.Context) error {
+		err := web.Close()
+		<-done
+		return err
+	})
+}

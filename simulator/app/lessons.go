@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+
+	"kube-scheduler-simulator/simulator/lesson"
+	"kube-scheduler-simulator/simulator/lesson/live"
+)
+
+// startLessons lets the web server offer lessons and exercises. It is called when hypotheses are answered.
+func (s *simulator) startLessons() error {
+	cluster, err := s.lessonCluster()
+	if err != nil {
+		return err
+	}
+	s.classroom, err = lesson.NewClassroom(s.prepared.lessons, s.options.Lesson, cluster)
+	if err != nil {
+		return err
+	}
+	s.onStopOf("the exercises", 0, func(context.Context) error {
+		s.classroom.Stop()
+		return nil
+	})
+	return nil
+}
+
+// lessonCluster returns this simulator's cluster as lessons see it.
+func (s *simulator) lessonCluster() (*live.Cluster, error) {
+	return live.New(live.Options{
+		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,
+		Configure: func(ctx context.Context, document []byte) error {
+			_, err := configuration{s.scheduler}.Apply(ctx, document)
+			return err
+		},
+	})
+}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kube-scheduler-simulator/simulator/lesson"
+	"kube-scheduler-simulator/simulator/lesson/live"
+	"kube-scheduler-simulator/simulator/scenario"
+)
+
+// liveSandbox is a simulator of its own for one rehearsal.
+type liveSandbox struct {
+	*live.Cluster
+	stop func() error
+}
+
+var _ lesson.Sandbox = liveSandbox{}
+
+func (s liveSandbox) Close() error { return s.stop() }
+
+// TestLessonsOfAServer grades the checks of the lessons that need a whole simulator, for right and for wrong answers.
+func TestLessonsOfAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a simulator for every check")
+	}
+	all, err := lesson.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(_ context.Context, l *lesson.Lesson) (lesson.Sandbox, error) {
+		start, err := l.Start()
+		if err != nil {
+			return nil, err
+		}
+		options := DefaultOptions()
+		options.Kueue, options.TieSeed = l.Kueue, new(int64(scenario.DefaultSeed))
+		if l.Extender {
+			options.ExampleExtender = lesson.ExtenderAddress
+		}
+		objects, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": start.Objects})
+		if err != nil {
+			return nil, err
+		}
+		options.Import = filepath.Join(t.TempDir(), "objects.json")
+		if err := os.WriteFile(options.Import, objects, 0o600); err != nil {
+			return nil, err
+		}
+		s, err := startInProcess(options)
+		if err != nil {
+			return nil, err
+		}
+		cluster, err := s.simulator.lessonCluster()
+		if err != nil {
+			return nil, err
+		}
+		return liveSandbox{cluster, s.stop}, cluster.Settle(t.Context())
+	}
+	for _, l := range all {
+		if l.Engine != lesson.EngineServer {
+			continue
+		}
+		t.Run(l.ID, func(t *testing.T) {
+			if err := lesson.Rehearse(t.Context(), l, open); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,528 @@
+package branch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// patience bounds every wait of the tests. It is a limit, not a delay.
+const patience = 20 * time.Second
+
+// behaviour is an environment variable that makes this test's executable a simulator, as far as a trunk sees one.
+const behaviour = "FAKE_SIMULATOR"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(behaviour); how != "" {
+		os.Exit(simulate(how, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// simulate is the fake. It keeps what it was asked to import in its data directory.
+func simulate(how string, args []string) int {
+	flag := func(name string) string { return args[slices.Index(args, name)+1] }
+	token, err := os.ReadFile(flag("--token-file"))
+	if err == nil {
+		err = os.MkdirAll(flag("--data-dir"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(flag("--data-dir"), "args"), []byte(strings.Join(args, " ")), 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "simulator:", err)
+		return 1
+	}
+	if how == "broken" {
+		fmt.Fprintln(os.Stderr, "a line before")
+		fmt.Fprintln(os.Stderr, "simulator: the disk is on fire")
+		return 1
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+strings.TrimSpace(string(token)) {
+			http.Error(w, `{"message":"no token"}`, http.StatusUnauthorized)
+			return
+		}
+		switch r.URL.Path {
+		case "/api/v1/export":
+			fmt.Fprint(w, `{"kind":"List","apiVersion":"v1","items":["of the branch"]}`)
+		case "/api/v1/import":
+			body, _ := io.ReadAll(r.Body)
+			_ = os.WriteFile(filepath.Join(flag("--data-dir"), "imported"), body, 0o600)
+			fmt.Fprintln(w, `{"progress":{"phase":"applying","done":1,"total":2}}`)
+			switch how {
+			case "refusing":
+				fmt.Fprintln(w, `{"error":{"message":"this is no Kubernetes object"}}`)
+			case "half":
+				fmt.Fprintln(w, `{"report":{"read":2,"failedTotal":1,"failed":[{"kind":"Pod","name":"web","message":"spec.containers: Required value"}]}}`)
+			default:
+				fmt.Fprintln(w, `{"report":{"read":2,"failedTotal":0}}`)
+			}
+		case "/crash":
+			os.Exit(3)
+		}
+	}))
+	fmt.Printf("ready: http://%s kubeconfig /none\n", l.Addr())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if how == "hung" {
+		select {}
+	}
+	return 0
+}
+
+// fake are the settings of a test.
+type fake struct {
+	how    string
+	room   Room
+	flags  []string
+	past   Past
+	stderr bytes.Buffer
+}
+
+func (f *fake) open(t *testing.T, dir string) *Branches {
+	t.Helper()
+	if f.room == (Room{}) {
+		f.room = Room{Disk: 100 << 30, DiskTotal: 200 << 30, Memory: 8 << 30}
+	}
+	b := New(Options{
+		Dir: dir, Flags: f.flags, Past: f.past, Stderr: &f.stderr,
+		Present: func(_ context.Context, w io.Writer) error {
+			_, err := io.WriteString(w, "the present")
+			return err
+		},
+		Lesson: func(id string) (Start, error) {
+			if id != "filter" {
+				return Start{}, fmt.Errorf("lesson %s: %w", id, fs.ErrNotExist)
+			}
+			return Start{Objects: []json.RawMessage{[]byte(`{"kind":"Node"}`)}, Flags: []string{"--kueue"}}, nil
+		},
+		Command: func(args []string) *exec.Cmd {
+			cmd := exec.Command(os.Args[0], args...)
+			cmd.Env = append(os.Environ(), behaviour+"="+f.how)
+			return cmd
+		},
+		Room: func(string) (Room, error) { return f.room, nil },
+		Now:  func() time.Time { return time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC) },
+	})
+	if err := b.Open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, b) })
+	return b
+}
+
+func stop(t *testing.T, b *Branches) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := b.Stop(ctx); err != nil || ctx.Err() != nil {
+		t.Errorf("stopping: %v, %v", err, ctx.Err())
+	}
+}
+
+// await returns a branch once it is in a state.
+func await(t *testing.T, b *Branches, name string, state State) Branch {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if got, err := b.Get(name); err == nil && got.State == state {
+			return got
+		}
+	}
+	got, err := b.Get(name)
+	t.Fatalf("%s is not %s: %+v, %v", name, state, got, err)
+	return got
+}
+
+func create(t *testing.T, b *Branches, q Request) Branch {
+	t.Helper()
+	created, err := b.Create(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+// imported is what the fake was asked to import.
+func imported(t *testing.T, dir, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, name, dataName, "imported"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(content))
+}
+
+type past struct{}
+
+func (past) WriteState(_ context.Context, moment string, w io.Writer) (int64, time.Time, error) {
+	if moment != "17" {
+		return 0, time.Time{}, fmt.Errorf("moment %s is not recorded any more: %w", moment, fs.ErrNotExist)
+	}
+	_, err := io.WriteString(w, "the past")
+	return 17, time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), err
+}
+
+func TestStarts(t *testing.T) {
+	created := time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC)
+	moment := &Moment{time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), 17}
+	for _, tc := range []struct {
+		name string
+		q    Request
+		want Branch
+		// imported is what the branch loads.
+		imported string
+		// args are among those of the command line.
+		args string
+	}{
+		{"of the present", Request{Name: "a"}, Branch{Name: "a", Purpose: Ordinary, Path: "/branches/a/"}, "the present", "--branch a --listen 127.0.0.1:0 --data-dir"},
+		{"of a past moment", Request{Name: "a", At: "17"}, Branch{Name: "a", Purpose: Ordinary, From: moment, Path: "/branches/a/"}, "the past", "--numa=f"},
+		{"of objects", Request{Name: "a", Objects: []json.RawMessage{[]byte(`{"kind":"Pod"}`)}, Configuration: "kind: KubeSchedulerConfiguration"}, Branch{Name: "a", Purpose: Ordinary, Path: "/branches/a/"},
+			`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"}],"schedulerConfiguration":{"kind":"KubeSchedulerConfiguration"}}`, ""},
+		{"empty", Request{Name: "a", Objects: []json.RawMessage{}}, Branch{Name: "a", Purpose: Ordinary, Path: "/branches/a/"}, "", ""},
+		{"without a name", Request{Objects: []json.RawMessage{}}, Branch{Name: "branch-1", Purpose: Ordinary, Path: "/branches/branch-1/"}, "", ""},
+		{"of a lesson", Request{Lesson: "filter"}, Branch{Name: "lesson-filter", Purpose: Lesson, Lesson: "filter", Path: "/branches/lesson-filter/"},
+			`{"apiVersion":"v1","kind":"List","items":[{"kind":"Node"}]}`, "--numa=f --kueue"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := (&fake{how: "well", flags: []string{"--numa=f"}, past: past{}}).open(t, dir)
+			first := create(t, b, tc.q)
+			if first.State != Starting {
+				t.Errorf("it is %s at once", first.State)
+			}
+			got := await(t, b, tc.want.Name, Running)
+			tc.want.State, tc.want.CreatedAt = Running, created
+			tc.want.Kubeconfig = filepath.Join(dir, tc.want.Name, dataName, "kubeconfig")
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Branch{}, "Bytes", "MemoryBytes"), cmpopts.IgnoreUnexported(Branch{})); diff != "" {
+				t.Error(diff)
+			}
+			if got.Bytes == 0 {
+				t.Error("it takes no bytes")
+			}
+			if got := imported(t, dir, tc.want.Name); got != tc.imported {
+				t.Errorf("it loaded %s, want %s", got, tc.imported)
+			}
+			args, err := os.ReadFile(filepath.Join(dir, tc.want.Name, dataName, "args"))
+			if err != nil || !strings.Contains(string(args), tc.args) {
+				t.Errorf("it ran with %s, %v, want %s", args, err, tc.args)
+			}
+			if _, err := os.Lstat(filepath.Join(dir, tc.want.Name, startFile)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the state that was loaded is still there: %v", err)
+			}
+		})
+	}
+}
+
+func TestRefusalsChangeNothing(t *testing.T) {
+	none := []json.RawMessage{}
+	for _, tc := range []struct {
+		name   string
+		q      Request
+		room   Room
+		reason Reason
+		want   string
+	}{
+		{name: "a name with capitals", q: Request{Name: "A"}, reason: Invalid, want: `"A" cannot name a branch`},
+		{name: "a name that is a path", q: Request{Name: "../a"}, reason: Invalid, want: "cannot name a branch"},
+		{name: "a long name", q: Request{Name: strings.Repeat("a", 64)}, reason: Invalid, want: "no more than 63"},
+		{name: "a taken name", q: Request{Name: "taken"}, reason: Taken, want: `there is a branch "taken" already`},
+		{name: "an unknown purpose", q: Request{Purpose: "fun"}, reason: Invalid, want: "want branch or lesson"},
+		{name: "a purpose without a lesson", q: Request{Purpose: Lesson}, reason: Invalid, want: "names the lesson"},
+		{name: "a lesson with objects", q: Request{Lesson: "filter", Objects: none}, reason: Invalid, want: "brings its own state"},
+		{name: "an unknown lesson", q: Request{Lesson: "x"}, reason: Unknown, want: `there is no lesson "x"`},
+		{name: "two states", q: Request{At: "1", Objects: none}, reason: Invalid, want: "not both"},
+		{name: "a configuration for another state", q: Request{Configuration: "{}"}, reason: Invalid, want: "needs objects"},
+		{name: "a moment that is gone", q: Request{At: "3"}, reason: Unknown, want: "moment 3 is not recorded any more"},
+		{name: "of an unknown branch", q: Request{Of: "x"}, reason: Unknown, want: `there is no branch "x"`},
+		{name: "too little disk", q: Request{}, room: Room{Disk: 300 << 20, DiskTotal: 10 << 30, Memory: 8 << 30}, reason: NoRoom, want: "of which 300 MiB are free and 1024 MiB stay reserved"},
+		{name: "too little memory", q: Request{}, room: Room{Disk: 100 << 30, DiskTotal: 200 << 30, Memory: 50 << 20}, reason: NoRoom, want: "and 50 MiB are free"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			f := &fake{how: "well", past: past{}}
+			b := f.open(t, dir)
+			create(t, b, Request{Name: "taken", Objects: none})
+			await(t, b, "taken", Running)
+			if tc.room != (Room{}) {
+				f.room = tc.room
+			}
+			_, err := b.Create(t.Context(), tc.q)
+			var refusal *Refusal
+			if !errors.As(err, &refusal) || refusal.Reason != tc.reason || !strings.Contains(refusal.Message, tc.want) {
+				t.Errorf("it said %v", err)
+			}
+			if diff := cmp.Diff([]string{"taken"}, namesIn(t, dir)); diff != "" {
+				t.Error(diff)
+			}
+			if got := b.List(); len(got) != 1 {
+				t.Errorf("there are %+v", got)
+			}
+		})
+	}
+}
+
+func namesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestTooMany(t *testing.T) {
+	b := (&fake{how: "well"}).open(t, t.TempDir())
+	for range MaxRunning {
+		create(t, b, Request{Objects: []json.RawMessage{}})
+	}
+	_, err := b.Create(t.Context(), Request{Name: "more"})
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || refusal.Reason != TooMany {
+		t.Fatalf("it said %v", err)
+	}
+	await(t, b, "branch-1", Running)
+	if _, err := b.StopBranch("branch-1"); err != nil {
+		t.Fatal(err)
+	}
+	create(t, b, Request{Name: "more", Objects: []json.RawMessage{}})
+	if _, err := b.Start("branch-1"); !errors.As(err, &refusal) || refusal.Reason != TooMany {
+		t.Errorf("it said %v", err)
+	}
+}
+
+// A branch that continues another one reads its state from it.
+func TestOfABranch(t *testing.T) {
+	dir := t.TempDir()
+	b := (&fake{how: "well"}).open(t, dir)
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	await(t, b, "a", Running)
+	create(t, b, Request{Name: "b", Of: "a"})
+	if got := await(t, b, "b", Running); got.Of != "a" || got.From != nil {
+		t.Errorf("it is %+v", got)
+	}
+	if got, want := imported(t, dir, "b"), `{"kind":"List","apiVersion":"v1","items":["of the branch"]}`; got != want {
+		t.Errorf("it loaded %s", got)
+	}
+}
+
+func TestStopStartDelete(t *testing.T) {
+	dir := t.TempDir()
+	b := (&fake{how: "well"}).open(t, dir)
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	running := await(t, b, "a", Running)
+	if running.MemoryBytes == 0 {
+		t.Error("it takes no memory")
+	}
+	before, err := b.Target("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, err := b.StopBranch("a")
+	if err != nil || stopped.State != Stopped || stopped.MemoryBytes != 0 {
+		t.Fatalf("%+v, %v", stopped, err)
+	}
+	var refusal *Refusal
+	if _, err := b.Target("a"); !errors.As(err, &refusal) || refusal.Reason != NotNow {
+		t.Errorf("it said %v", err)
+	}
+	if _, err := b.Start("a"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, b, "a", Running)
+	if after, err := b.Target("a"); err != nil || after.Token == before.Token {
+		t.Errorf("each start has a token of its own: %v", err)
+	}
+	if err := b.Delete("a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get("a"); !errors.As(err, &refusal) || refusal.Reason != Unknown {
+		t.Errorf("it said %v", err)
+	}
+	stop(t, b)
+	if names := namesIn(t, dir); len(names) > 0 {
+		t.Errorf("left are %v", names)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for _, tc := range []struct {
+		how, want string
+	}{
+		{"broken", "the disk is on fire"},
+		{"refusing", "loading the state of the branch: this is no Kubernetes object"},
+	} {
+		t.Run(tc.how, func(t *testing.T) {
+			f := &fake{how: tc.how}
+			b := f.open(t, t.TempDir())
+			create(t, b, Request{Name: "a"})
+			if got := await(t, b, "a", Failed); got.Message != tc.want {
+				t.Errorf("it says %s", got.Message)
+			}
+			f.how = "well"
+			if _, err := b.Start("a"); err != nil {
+				t.Fatal(err)
+			}
+			if got := await(t, b, "a", Running); got.Message != "" {
+				t.Errorf("it still says %s", got.Message)
+			}
+		})
+	}
+}
+
+func TestACrashIsReported(t *testing.T) {
+	b := (&fake{how: "well"}).open(t, t.TempDir())
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	create(t, b, Request{Name: "b", Objects: []json.RawMessage{}})
+	await(t, b, "a", Running)
+	await(t, b, "b", Running)
+	to, err := b.Target("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.fetch(t.Context(), to, to.URL.JoinPath("/crash").String(), func(io.Reader) error { return nil }); err == nil {
+		t.Error("it did not crash")
+	}
+	if got := await(t, b, "a", Failed); got.Message != "its process ended: exit status 3" {
+		t.Errorf("it says %s", got.Message)
+	}
+	if got, err := b.Get("b"); err != nil || got.State != Running {
+		t.Errorf("another branch is %+v, %v", got, err)
+	}
+}
+
+// What could not be loaded is still known after a restart, and is not loaded again.
+func TestRemarksAreKept(t *testing.T) {
+	const want = "1 of 2 objects could not be loaded; the first is Pod web: spec.containers: Required value"
+	dir := t.TempDir()
+	b := (&fake{how: "half"}).open(t, dir)
+	create(t, b, Request{Name: "a"})
+	if got := await(t, b, "a", Running); got.Message != want {
+		t.Errorf("it says %s", got.Message)
+	}
+	stop(t, b)
+	b = (&fake{how: "well"}).open(t, dir)
+	if got := await(t, b, "a", Stopped); got.Message != want {
+		t.Errorf("it says %s", got.Message)
+	}
+	if err := os.Remove(filepath.Join(dir, "a", dataName, "imported")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Start("a"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, b, "a", Running)
+	if got := imported(t, dir, "a"); got != "" {
+		t.Errorf("it loaded %s again", got)
+	}
+}
+
+func TestAChildThatHangsIsKilled(t *testing.T) {
+	b := (&fake{how: "hung"}).open(t, t.TempDir())
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	await(t, b, "a", Running)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the time is over
+	if err := b.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	if got, err := b.Get("a"); err != nil || got.State != Stopped {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	b := (&fake{how: "well"}).open(t, dir)
+	create(t, b, Request{Name: "kept", Objects: []json.RawMessage{}})
+	create(t, b, Request{Lesson: "filter"})
+	await(t, b, "kept", Running)
+	await(t, b, "lesson-filter", Running)
+	stop(t, b)
+	for _, made := range []string{".new-123", ".gone-123", "no-note"} {
+		if err := os.Mkdir(filepath.Join(dir, made), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, content := range map[string]string{"bad": "{", "newer": `{"format":2}`} {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, path), 0o700), os.WriteFile(filepath.Join(dir, path, noteFile), []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b = (&fake{how: "well"}).open(t, dir)
+	got := map[string]string{}
+	for _, item := range b.List() {
+		got[item.Name] = string(item.State) + " " + strings.ReplaceAll(item.Message, dir, "DIR")
+	}
+	want := map[string]string{
+		"kept":    "stopped ",
+		"bad":     "failed DIR/bad/branch.json: cannot be read: unexpected end of JSON input; restore it from a backup, or delete the branch",
+		"newer":   "failed DIR/newer/branch.json: is in format 2; this version reads format 1; use that version, or delete the branch",
+		"no-note": "failed DIR/no-note/branch.json: " + syscall.ENOENT.Error() + "; restore it from a backup, or delete the branch",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.Start("bad"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("it said %v", err)
+	}
+	if err := b.Delete("bad"); err != nil {
+		t.Error(err)
+	}
+	stop(t, b)
+	if diff := cmp.Diff([]string{"README", "kept", "newer", "no-note"}, namesIn(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMemoryLeft(t *testing.T) {
+	dir := t.TempDir()
+	meminfo := filepath.Join(dir, "meminfo")
+	put := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := memoryLeft(meminfo, dir); got != 0 {
+		t.Errorf("unknown: %d", got)
+	}
+	put("meminfo", "MemTotal:       8000 kB\nMemAvailable:   2000 kB\n")
+	if got := memoryLeft(meminfo, dir); got != 2000<<10 {
+		t.Errorf("of the machine: %d", got)
+	}
+	put("memory.current", "1000\n")
+	put("memory.max", "max\n")
+	if got := memoryLeft(meminfo, dir); got != 2000<<10 {
+		t.Errorf("of a group without a limit: %d", got)
+	}
+	put("memory.max", "1500\n")
+	if got := memoryLeft(meminfo, dir); got != 500 {
+		t.Errorf("of a group: %d", got)
+	}
+}

@@ -1,0 +1,48 @@
+package lesson
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+)
+
+// Decide asks an engine about a pod. It returns the pod as it was decided about, with its defaults and its priority. The errors are
+// those of the engine.
+func Decide(ctx context.Context, engine *whatif.Engine, a *Asked) (*result.Cycle, *v1.Pod, error) {
+	var given *v1.Pod
+	if a.Manifest != nil {
+		data, err := yaml.YAMLToJSON(a.Manifest)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, err)
+		}
+		o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), data)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, err)
+		}
+		given = o.(*v1.Pod) // its reader has checked the kind
+	}
+	var cycle *result.Cycle
+	var pod *v1.Pod
+	err := engine.Try(ctx, nil, func(ctx context.Context, t *whatif.Trial) (err error) {
+		if given != nil {
+			pod, err = t.New(given)
+		} else {
+			pod, err = t.Pod(a.Namespace, a.Name)
+		}
+		if err == nil {
+			cycle, err = t.Decide(ctx, pod, "")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("asking about the pod %s: %w", a.Name, err)
+	}
+	return cycle, pod, nil
+}

@@ -1,0 +1,48 @@
+package lesson
+
+import (
+	"errors"
+	"testing"
+
+	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/inmemory"
+)
+
+// builtIn returns the built-in lessons, and reports their mistakes.
+func builtIn(t *testing.T) []*Lesson {
+	t.Helper()
+	all, err := BuiltIn()
+	if mistaken, ok := errors.AsType[*scenario.Error](err); ok {
+		for _, m := range mistaken.Mistakes {
+			t.Error(m)
+		}
+		t.FailNow()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Every check is graded as its file says, for right and for wrong answers.
+func TestEveryCheckGradesRightAndWrongAnswers(t *testing.T) {
+	for _, l := range builtIn(t) {
+		t.Run(l.ID, func(t *testing.T) {
+			if l.Engine != EngineMemory {
+				t.Skip("the test of the whole program tries it")
+			}
+			if err := Rehearse(t.Context(), l, InMemory(inmemory.Engine(nil))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A lesson that is missing in a language would be shown in another one.
+func TestEveryLessonHasAllLanguages(t *testing.T) {
+	for _, l := range builtIn(t) {
+		if got := l.Summary("en").Languages; len(got) != len(Languages) {
+			t.Errorf("%s is there in %v only", l.ID, got)
+		}
+	}
+}

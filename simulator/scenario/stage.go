@@ -1,0 +1,211 @@
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	v1 "k8s.io/api/core/v1"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Parts reads parts of scenarios that stand in a file of another format: objects, steps and expressions. It is as strict as
+// Load, and collects the mistakes of the whole file.
+type Parts struct{ *loader }
+
+// NewParts returns a reader of the parts of one file. Expressions have the variables of own, beside those of a scenario: values of
+// any type, which Stage.Judge and Stage.Evaluate get.
+func NewParts(o Options, own ...string) (*Parts, error) {
+	l := &loader{Options: o, decoder: decoder{file: o.File}}
+	var err error
+	if l.cluster, err = clusterLanguage(); err != nil {
+		return nil, err
+	}
+	if l.made, err = madeLanguage(); err != nil {
+		return nil, err
+	}
+	for _, name := range own {
+		if l.cluster, err = l.cluster.with(name, types.DynType); err != nil {
+			return nil, err
+		}
+	}
+	return &Parts{l}, nil
+}
+
+// Documents returns the YAML documents of a text that begins at a line of the file. Nodes have the lines of the file.
+func (p *Parts) Documents(text []byte, line int) []*yaml.Node {
+	return p.documents(append(bytes.Repeat([]byte("\n"), max(0, line-1)), text...))
+}
+
+// Decode decodes a node into a pointer to a struct with the tag yaml. Fields of the types of this package decode themselves.
+func (p *Parts) Decode(n *yaml.Node, into any) { p.decode(n, reflect.ValueOf(into).Elem(), "") }
+
+// Fail notes a mistake. line counts from 1.
+func (p *Parts) Fail(line int, field, format string, args ...any) {
+	p.mistakes = append(p.mistakes, Mistake{File: p.file, Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Err returns an *Error with all mistakes, or nil.
+func (p *Parts) Err() error {
+	if len(p.mistakes) == 0 {
+		return nil
+	}
+	return newError(p.mistakes)
+}
+
+// Value is a value of a file that is decoded later, or never. The zero value is none.
+type Value struct{ *yaml.Node }
+
+func (v *Value) decode(_ *decoder, n *yaml.Node, _ string) { v.Node = n }
+
+// Value returns a value in the form of JSON. Numbers are int64 or float64.
+func (p *Parts) Value(v Value) any { return p.valueOf(v.Node, "") }
+
+// GateSet are feature gates by name.
+type GateSet = gates
+
+// Objects are the objects of some documents.
+type Objects struct{ sources []*objectSource }
+
+// Objects checks documents that are objects, or templates with a count.
+func (p *Parts) Objects(documents ...*yaml.Node) *Objects {
+	out := &Objects{}
+	for _, n := range documents {
+		s := &objectSource{place: n, Objects: []rawValue{{n}}}
+		if locate(n, "template") != n {
+			s = &objectSource{}
+			s.decode(&p.decoder, n, "")
+		}
+		s.check(p.loader)
+		out.sources = append(out.sources, s)
+	}
+	return out
+}
+
+// Configuration checks a document that is a KubeSchedulerConfiguration. It returns nil after a mistake.
+func (p *Parts) Configuration(n *yaml.Node) *Configuration {
+	c := configurationSource{}
+	c.decode(&p.decoder, n, "")
+	return p.configuration(c)
+}
+
+// Check completes steps that were decoded.
+func (p *Parts) Check(steps []*Step) {
+	for _, s := range steps {
+		if s.action != nil {
+			s.action.check(p.loader)
+		}
+	}
+}
+
+// ApplyStep returns the step that applies the objects of a document.
+func (p *Parts) ApplyStep(n *yaml.Node) *Step {
+	return &Step{Verb: "apply", Line: n.Line, action: &create{merge: true, objectSource: objectSource{place: n, Objects: []rawValue{{n}}}}}
+}
+
+// Describe says in a few words what a step is about.
+func (s *Step) Describe() string { return s.action.describe() }
+
+// Condition is a compiled expression that is true or false.
+type Condition struct{ expectation *expectation }
+
+// String returns the expression.
+func (c *Condition) String() string { return c.expectation.That.Text }
+
+// Condition compiles an expression. It returns nil after a mistake.
+func (p *Parts) Condition(e Expression) *Condition {
+	x := &expectation{That: e}
+	if x.program = p.expression(e, cel.BoolType); x.program == nil {
+		return nil
+	}
+	x.program.parts = p.cluster.parts(x.program)
+	return &Condition{x}
+}
+
+// Stage is a cluster on which steps are played and conditions judged, in any order. Use it from one goroutine at a time.
+type Stage struct{ run run }
+
+// NewStage returns a stage for a cluster that the caller opened, and closes. The caller gives every finished cycle to Observe, those
+// of the past, too.
+func NewStage(cluster Cluster, c *config.Configuration) *Stage {
+	return &Stage{run{
+		scenario: &Scenario{}, combination: Combination{Configuration: Configuration{Parsed: c}, Seed: DefaultSeed}, cluster: cluster, start: cluster.Now(),
+		names: map[string]int{}, known: map[apitypes.UID]*v1.Pod{}, last: map[apitypes.UID]int{}, victim: map[apitypes.UID]bool{}, result: &Result{},
+	}}
+}
+
+// Observe notes a decision.
+func (s *Stage) Observe(c *result.Cycle) { s.run.observe(c) }
+
+// Make returns the objects, with numbers at the ends of the names of copies.
+func (o *Objects) Make() ([]runtime.Object, error) {
+	return o.make(&run{combination: Combination{Seed: DefaultSeed}, names: map[string]int{}})
+}
+
+func (o *Objects) make(r *run) ([]runtime.Object, error) {
+	var out []runtime.Object
+	for _, source := range o.sources {
+		made, err := source.make(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
+	}
+	return out, nil
+}
+
+// Create creates objects.
+func (s *Stage) Create(ctx context.Context, o *Objects) error {
+	made, err := o.make(&s.run)
+	if err != nil {
+		return err
+	}
+	s.run.ctx, s.run.view = ctx, nil
+	return s.run.cluster.Create(ctx, made...)
+}
+
+// Play plays steps. A wait that does not end and an expectation that does not hold are errors, too.
+func (s *Stage) Play(ctx context.Context, steps []*Step) error {
+	s.run.ctx = ctx
+	for i, step := range steps {
+		if err := s.run.one(i, step); err != nil {
+			return fmt.Errorf("line %d: %s: %w", step.Line, step.Verb, err)
+		}
+		if done := s.run.result.Steps[len(s.run.result.Steps)-1]; done.Failed {
+			err := errors.New(done.Error)
+			for _, e := range done.Expectations {
+				if !e.Passed {
+					err = fmt.Errorf("%s does not hold", e.That)
+				}
+			}
+			return fmt.Errorf("line %d: %s: %w", step.Line, step.Verb, err)
+		}
+	}
+	return nil
+}
+
+// Judge evaluates a condition about the cluster as it is. A condition that cannot be evaluated does not hold. own are the values of the
+// variables that NewParts declared; a *result.Cycle is a decision, and nil an unset value.
+func (s *Stage) Judge(ctx context.Context, c *Condition, own map[string]any) (ExpectationResult, error) {
+	s.run.ctx, s.run.view, s.run.own = ctx, nil, map[string]any{}
+	for name, value := range own {
+		if cycle, ok := value.(*result.Cycle); ok {
+			value = &decided{Summary: &cycle.Summary, cycle: cycle}
+		}
+		if value == nil {
+			value = types.NullValue
+		}
+		s.run.own[name] = value
+	}
+	return s.run.judge(c.expectation)
+}

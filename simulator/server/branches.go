@@ -1,0 +1,256 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/simulator/branch"
+	"kube-scheduler-simulator/simulator/branch/comparison"
+	"kube-scheduler-simulator/simulator/connections"
+)
+
+// Branches are simulators beside this one, below branchesPrefix. Methods are safe for concurrent use. Their errors are
+// *branch.Refusal, or *config.Error for a configuration that is not valid.
+type Branches interface {
+	List() []branch.Branch
+	Get(name string) (branch.Branch, error)
+	// Create and Start return while the branch is starting.
+	Create(ctx context.Context, q branch.Request) (branch.Branch, error)
+	Start(name string) (branch.Branch, error)
+	StopBranch(name string) (branch.Branch, error)
+	Delete(name string) error
+	// Compare compares two simulators that run; an empty name is this one.
+	Compare(ctx context.Context, a, b string) (*comparison.Comparison, error)
+	// Target returns where a branch answers.
+	Target(name string) (branch.Target, error)
+}
+
+const (
+	branchesPrefix = "/branches"
+	branchPath     = apiPrefix + "/v1/branch"
+)
+
+// splitBranch cuts a path below /branches/NAME/ into the name and the path that the branch itself knows. For other paths
+// name is empty, and rest is the path.
+func splitBranch(path string) (name, rest string) {
+	after, ok := strings.CutPrefix(path, branchesPrefix+"/")
+	if !ok {
+		return "", path
+	}
+	name, rest, ok = strings.Cut(after, "/")
+	if !ok || name == "" {
+		return "", path
+	}
+	return name, "/" + rest
+}
+
+// localPath returns the path that the simulator knows to which a request goes: this one, or a branch.
+func localPath(r *http.Request) string {
+	_, rest := splitBranch(r.URL.Path)
+	return rest
+}
+
+// branches returns a handler that needs the backend's branches.
+func (s *Server) branches(h func(echo.Context, Branches) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Branches == nil {
+			return refuse(http.StatusNotImplemented, "a branch has no branches of its own: ask the simulator that it belongs to")
+		}
+		return branchError(h(c, b.Branches))
+	}
+}
+
+type branchList struct {
+	Items []branch.Branch `json:"items"`
+}
+
+func (s *Server) listBranches(c echo.Context, b Branches) error {
+	return c.JSON(http.StatusOK, branchList{Items: b.List()})
+}
+
+func (s *Server) postBranch(c echo.Context, b Branches) error {
+	var q branch.Request
+	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+		return err
+	}
+	created, err := b.Create(c.Request().Context(), q)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderLocation, created.Path)
+	return c.JSON(http.StatusCreated, created)
+}
+
+func (s *Server) startBranch(c echo.Context, b Branches) error {
+	started, err := b.Start(c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, started)
+}
+
+func (s *Server) stopBranch(c echo.Context, b Branches) error {
+	stopped, err := b.StopBranch(c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, stopped)
+}
+
+func (s *Server) deleteBranch(c echo.Context, b Branches) error {
+	if err := b.Delete(c.Param("name")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *Server) compareBranches(c echo.Context, b Branches) error {
+	return s.answering(c, func(ctx context.Context) (any, error) {
+		compared, err := b.Compare(ctx, c.QueryParam("a"), c.QueryParam("b"))
+		return compared, branchError(err)
+	})
+}
+
+// getOwnBranch answers on the trunk, and in a branch that is asked directly. The trunk answers for its branches.
+func (s *Server) getOwnBranch(echo.Context) error {
+	return refuse(http.StatusNotFound, "this is not a branch")
+}
+
+// ownBranch is what a branch's page asks for.
+type ownBranch struct {
+	branch.Branch
+	// Trunk is the path of the trunk's page.
+	Trunk string `json:"trunk"`
+}
+
+// branchError turns a refusal into an answer.
+func branchError(err error) error {
+	refusal, ok := errors.AsType[*branch.Refusal](err)
+	if !ok {
+		return configurationError(err)
+	}
+	codes := map[branch.Reason]int{
+		branch.Invalid: http.StatusBadRequest, branch.Unknown: http.StatusNotFound, branch.Taken: http.StatusConflict,
+		branch.TooMany: http.StatusTooManyRequests, branch.NoRoom: http.StatusInsufficientStorage, branch.NotNow: http.StatusConflict,
+	}
+	return refuse(codes[refusal.Reason], "%s", refusal.Message)
+}
+
+// toBranch answers everything below /branches/NAME/: the page itself, the rest by the branch. The access rules of this
+// server have been checked; the branch only answers this server, which knows its token.
+func (s *Server) toBranch(c echo.Context) error {
+	switch r := c.Request(); {
+	case isPage(r.URL.Path) && r.Method == http.MethodGet:
+		return s.getPage(c)
+	case isPage(r.URL.Path):
+		return echo.ErrMethodNotAllowed
+	}
+	return s.branches(s.forwardToBranch)(c)
+}
+
+func (s *Server) forwardToBranch(c echo.Context, b Branches) error {
+	r := c.Request()
+	name, rest := splitBranch(r.URL.Path)
+	if rest == branchPath && r.Method == http.MethodGet {
+		own, err := b.Get(name)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, ownBranch{own, "/"})
+	}
+	to, err := b.Target(name)
+	if refusal, ok := errors.AsType[*branch.Refusal](err); ok && refusal.Reason == branch.NotNow {
+		return refuse(http.StatusServiceUnavailable, "%s", refusal.Message).retry(1)
+	}
+	if err != nil {
+		return err
+	}
+	if isStream(r.Header.Get("Upgrade")) {
+		return s.streamBranch(c, name, rest, to)
+	}
+	r.Header.Del("Upgrade")
+	s.branchProxy.serve(c, s.closing, name, to)
+	return nil
+}
+
+// streamBranch connects a WebSocket of a client with the branch. It is one of few, and ends when this server stops.
+func (s *Server) streamBranch(c echo.Context, name, rest string, to branch.Target) error {
+	if rest != watchPath {
+		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
+	}
+	if s.branchProxy.streams.Add(1) > int64(connections.Limit()/4) {
+		s.branchProxy.streams.Add(-1)
+		return refuse(http.StatusServiceUnavailable, "too many clients watch branches").retry(5)
+	}
+	defer s.branchProxy.streams.Add(-1)
+	s.streaming.Add(1)
+	defer s.streaming.Done()
+	c.Request().Body = http.NoBody
+	s.branchProxy.serve(c, s.closing, name, to)
+	return nil
+}
+
+// isBranchStream reports whether a request is to become a WebSocket of a branch, which no deadlines apply to.
+func isBranchStream(r *http.Request) bool {
+	name, rest := splitBranch(r.URL.Path)
+	return name != "" && rest == watchPath && r.Method == http.MethodGet && isStream(r.Header.Get("Upgrade"))
+}
+
+// branchProxy forwards requests to branches.
+type branchProxy struct {
+	transport *http.Transport
+	// streams counts the WebSockets.
+	streams atomic.Int64
+}
+
+func newBranchProxy() *branchProxy {
+	// A branch answers from this machine. The client itself decides about compression.
+	return &branchProxy{transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}}
+}
+
+// policyHeader of a branch is that of the same program, which knows better what it answers with.
+const policyHeader = "Content-Security-Policy"
+
+func (p *branchProxy) serve(c echo.Context, closing context.Context, name string, to branch.Target) {
+	w := c.Response()
+	prefix := branchesPrefix + "/" + name
+	proxy := httputil.ReverseProxy{
+		Transport:     p.transport,
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Path = strings.TrimPrefix(r.Out.URL.Path, prefix)
+			r.Out.URL.RawPath = strings.TrimPrefix(r.Out.URL.RawPath, prefix)
+			r.SetURL(to.URL)
+			dropIdentity(r.Out.Header)
+			r.Out.Header.Del("Sec-Fetch-Site")
+			r.Out.Header.Set("Authorization", "Bearer "+to.Token)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if r.StatusCode == http.StatusSwitchingProtocols {
+				return nil
+			}
+			for header := range r.Header {
+				if header == policyHeader || passedHeaders[header] {
+					w.Header().Del(header) // else the client would get both
+				} else {
+					delete(r.Header, header)
+				}
+			}
+			return nil
+		},
+		ErrorHandler: answerProxyError("the branch " + name + " does not answer"),
+	}
+	r, release := untilClosing(c.Request(), closing)
+	defer release()
+	proxy.ServeHTTP(w, r)
+}

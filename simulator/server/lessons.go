@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/lesson"
+)
+
+// Lessons are what Learn offers. Methods are safe for concurrent use. Their errors are those of package lesson, and
+// the engine's.
+type Lessons interface {
+	List(language string) ([]lesson.Summary, error)
+	Get(id, language string) (lesson.View, error)
+	// Do does what the button of a step does, on this simulator's cluster.
+	Do(ctx context.Context, id, step string) error
+	// Grade grades an answer, a value of JSON, on this simulator's cluster.
+	Grade(ctx context.Context, id, check, language string, answer any) (*lesson.Grade, error)
+	Exercise(ctx context.Context, k lesson.ExerciseKey) (*lesson.Exercise, error)
+	GradeExercise(ctx context.Context, k lesson.ExerciseKey, p lesson.Prediction) (*lesson.Grade, error)
+}
+
+// lessons returns a handler that needs the backend's lessons.
+func (s *Server) lessons(h func(echo.Context, Lessons) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Lessons == nil {
+			return refuse(http.StatusNotImplemented, "this simulator has no lessons")
+		}
+		return h(c, b.Lessons)
+	}
+}
+
+type lessonList struct {
+	Items []lesson.Summary `json:"items"`
+}
+
+func (s *Server) listLessons(c echo.Context, l Lessons) error {
+	items, err := l.List(c.QueryParam("lang"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, lessonList{items})
+}
+
+func (s *Server) getLesson(c echo.Context, l Lessons) error {
+	v, err := l.Get(c.Param("id"), c.QueryParam("lang"))
+	if err != nil {
+		return refusedLesson(err)
+	}
+	return c.JSON(http.StatusOK, v)
+}
+
+func (s *Server) doStep(c echo.Context, l Lessons) error {
+	if err := l.Do(c.Request().Context(), c.Param("id"), c.Param("step")); err != nil {
+		return refusedLesson(err)
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// gradedAnswer is a grade with the decision of a prediction.
+type gradedAnswer struct {
+	*lesson.Grade
+	Verdict *explain.Explained `json:"verdict,omitempty"`
+}
+
+func graded(g *lesson.Grade) gradedAnswer {
+	out := gradedAnswer{Grade: g}
+	if g.Verdict != nil && g.Nodes != nil {
+		e := explain.With(g.Verdict)
+		out.Verdict = &e
+	}
+	return out
+}
+
+func (s *Server) gradeCheck(c echo.Context, l Lessons) error {
+	var q struct {
+		Answer any `json:"answer"`
+	}
+	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+		return err
+	}
+	g, err := l.Grade(c.Request().Context(), c.Param("id"), c.Param("check"), c.QueryParam("lang"), q.Answer)
+	if err != nil {
+		return refusedLesson(err)
+	}
+	return c.JSON(http.StatusOK, graded(g))
+}
+
+type exerciseKinds struct {
+	Plugins []string `json:"plugins"`
+	Levels  int      `json:"levels"`
+}
+
+// listExercises answers with what there are exercises for.
+func (s *Server) listExercises(c echo.Context, _ Lessons) error {
+	return c.JSON(http.StatusOK, exerciseKinds{lesson.ExercisePlugins(), lesson.Levels})
+}
+
+// maxSeed bounds the seeds that the server picks, which are numbers for people.
+const maxSeed = 9999
+
+func (s *Server) postExercise(c echo.Context, l Lessons) error {
+	var k lesson.ExerciseKey
+	if err := s.readStrictly(c.Request().Body, &k); err != nil {
+		return err
+	}
+	if k.Seed == 0 {
+		k.Seed = 1 + rand.Int64N(maxSeed)
+	}
+	if k.Plugin == "" {
+		plugins := lesson.ExercisePlugins()
+		k.Plugin = plugins[rand.IntN(len(plugins))]
+	}
+	return s.answering(c, func(ctx context.Context) (any, error) {
+		x, err := l.Exercise(ctx, k)
+		return x, refusedLesson(err)
+	})
+}
+
+type exercisePrediction struct {
+	lesson.ExerciseKey
+	lesson.Prediction
+}
+
+func (s *Server) gradeExercise(c echo.Context, l Lessons) error {
+	var q exercisePrediction
+	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+		return err
+	}
+	return s.answering(c, func(ctx context.Context) (any, error) {
+		g, err := l.GradeExercise(ctx, q.ExerciseKey, q.Prediction)
+		if err != nil {
+			return nil, refusedLesson(err)
+		}
+		return graded(g), nil
+	})
+}
+
+// refusedLesson is the answer to a request about lessons that failed. It returns nil for nil.
+func refusedLesson(err error) error {
+	if _, is := errors.AsType[*lesson.MissingError](err); is {
+		return refuse(http.StatusNotFound, "%s", err)
+	}
+	if _, is := errors.AsType[*lesson.ElsewhereError](err); is {
+		return refuse(http.StatusConflict, "%s", err)
+	}
+	if _, is := errors.AsType[*lesson.PlayError](err); is {
+		return refuse(http.StatusConflict, "%s", err)
+	}
+	if _, is := errors.AsType[*whatif.NotFoundError](err); is {
+		return refuse(http.StatusConflict, "%s: do the steps before this check first", err)
+	}
+	if _, is := errors.AsType[*lesson.AnswerError](err); is {
+		return refuse(http.StatusBadRequest, "the answer: %s", err)
+	}
+	if _, is := errors.AsType[*lesson.KeyError](err); is {
+		return refuse(http.StatusBadRequest, "%s", err)
+	}
+	if errors.Is(err, whatif.ErrBusy) {
+		return tooManyQuestions()
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+// Sessions and flows: turning the schedulers on, what a session decided and why a job does not run, configurations edited
+// live, and the gap to the optimum of a flow.
+
+import { objections } from './axe'
+import { expect, refused, test } from './simulator'
+
+test.describe.configure({ mode: 'serial' })
+
+test('a preset turns the schedulers on, and the session says why a job does not run', { tag: '@main' }, async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/batch/sessions`)
+  await expect(page.getByTestId('turn-on')).toBeVisible()
+  await page.locator('[data-preset="queues"]').click()
+  await expect(page).toHaveURL(/job=default\/serve-4/, { timeout: 60_000 })
+
+  // The first session after the preset: preempt undoes its evictions, and reclaim takes room back.
+  const records = async () => ((await (await fetch(`${simulator.url}/api/v1/sessions?kind=session`)).json()) as { items: { number: number; evicted: number }[] }).items
+  await expect.poll(async () => (await records()).some(({ evicted }) => evicted > 0), { timeout: 30_000 }).toBe(true)
+  const first = (await records()).findLast(({ evicted }) => evicted > 0)
+  await page.goto(`${simulator.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)
+  await expect(page.getByTestId('sessions-sentence')).toContainText('serve-4 does not run')
+  await expect(page.getByTestId('sessions-sentence')).toContainText('Preempt found 2 victims and undid the evictions.')
+  await expect(page.getByTestId('givers')).toContainText('job etl-2 of lower priority, 8 cpu')
+  await expect(page.locator('[data-queue="research"]')).toContainText('48 of 38, asks 64')
+  await expect(page.locator('[data-queue="research"]')).toContainText('32 + 4 + 2')
+  await expect(page.locator('[data-action="preempt"] [data-kind="discarded"]')).toContainText('2 evictions are undone')
+  await expect(page.locator('[data-action="reclaim"] [data-kind="pipelined"]')).toContainText('proportion')
+  await expect(page.locator('[data-action="reclaim"] [data-kind="skipped"]').first()).toContainText('one task of a job')
+
+  // The whole session, and then the next one.
+  await page.getByTestId('all-jobs').click()
+  await expect(page.locator('[data-action="allocate"]')).toContainText('lint-3-0')
+  await page.getByTestId('newer').click()
+  await expect(page.getByTestId('record-number')).not.toHaveText(String(first?.number))
+})
+
+test('a job is chosen by keyboard, and the pages have no violations', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/batch/sessions`)
+  const job = page.locator('[data-job="train-9"] button')
+  await job.focus()
+  await page.keyboard.press('Enter')
+  await expect(job).toHaveAttribute('aria-pressed', 'true')
+  await expect(page.getByTestId('sessions-sentence')).toContainText('train-9 does not run')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await objections(page)).toEqual([])
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+  expect(await objections(page)).toEqual([])
+})
+
+test('a configuration is edited live, and one with errors changes nothing', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400), refused(422))
+  await page.goto(`${simulator.url}/batch/sessions?view=configuration&rules=volcano`)
+  await expect(page.getByTestId('configuration-state')).toHaveText('volcano runs revision 1.')
+  const editor = page.locator('.cm-content')
+  await editor.click()
+  await page.keyboard.press('Control+A')
+  await page.keyboard.insertText('actions: "allocate"\ntiers:\n- plugins:\n  - name: gnag\n')
+  await page.getByTestId('apply').click()
+  await expect(page.getByTestId('refused')).toContainText('revision 1 stays in force')
+  await expect(page.locator('.cm-content')).toContainText('no plugin "gnag"')
+
+  await page.getByLabel('Start from').selectOption('everything')
+  await page.getByTestId('apply').click()
+  await expect(page.getByTestId('configuration-state')).toHaveText('volcano runs revision 2 from the next session.')
+  expect(await objections(page)).toEqual([])
+})
+
+test('the gap of six pods that kube-scheduler placed one by one', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/batch/sessions?view=flow&mode=comparison`)
+  await page.locator('[data-preset="gap"]').click()
+  await expect(page.getByTestId('flow-sentence')).toContainText('leaves index-1 without a node', { timeout: 60_000 })
+  await expect(page.getByTestId('gap')).toContainText('2,565,374 − 6,748 = 2,558,626')
+  await expect(page.getByTestId('flow-graph').locator('[data-box="slot"]')).toHaveCount(6)
+
+  await page.getByTestId('flow-tasks').getByRole('button', { name: 'map-0' }).click()
+  await expect(page.getByTestId('ways').locator('li').first()).toContainText('flow-2')
+  await expect(page.getByTestId('ways')).toContainText('2,560,000')
+  expect(await objections(page)).toEqual([])
+})
+
+test('the same pods in one round', async ({ page, simulator }) => {
+  for (const name of ['map-0', 'map-1', 'map-2', 'map-3', 'index-0', 'index-1']) await simulator.kube('DELETE', `/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`)
+  await page.goto(`${simulator.url}/batch/sessions?view=flow`)
+  await page.locator('[data-preset="round"]').click()
+  await expect(page.getByTestId('flow-sentence')).toHaveText('The flow places 6 of 6 tasks for 6,748.', { timeout: 60_000 })
+  await expect(page.getByTestId('flow-tasks').locator('tbody tr')).toHaveCount(6)
+})

@@ -1,0 +1,48 @@
+// Branches: simulators beside the trunk, each with a cluster of its own. The trunk answers for all of them, so these
+// calls go there, wherever this page is.
+
+import { base } from './base'
+import { bodyOf, client, trunkClient } from './client'
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+export type Branch = Schemas['Branch']
+/** The branch that a page shows, as the trunk tells it. */
+export type OwnBranch = Schemas['OwnBranch']
+export type BranchRequest = Schemas['BranchRequest']
+
+export async function listBranches(signal?: AbortSignal): Promise<Branch[]> {
+  return (await bodyOf(trunkClient.GET('/api/v1/branches', { signal }))).items
+}
+
+/** Makes a branch and starts it. The answer comes while it is starting. */
+export function createBranch(branch: BranchRequest): Promise<Branch> {
+  return bodyOf(trunkClient.POST('/api/v1/branches', { body: branch }))
+}
+
+export function startBranch(name: string): Promise<Branch> {
+  return bodyOf(trunkClient.POST('/api/v1/branches/{name}/start', { params: { path: { name } } }))
+}
+
+/** Resolves when the branch has stopped. */
+export function stopBranch(name: string): Promise<Branch> {
+  return bodyOf(trunkClient.POST('/api/v1/branches/{name}/stop', { params: { path: { name } } }))
+}
+
+/** Stops a branch and removes all of it. */
+export async function deleteBranch(name: string): Promise<void> {
+  await trunkClient.DELETE('/api/v1/branches/{name}', { params: { path: { name } } })
+}
+
+/** The branch that this page shows; undefined on the trunk. Throws ApiError 404 for one that does not exist. */
+export async function getOwnBranch(signal?: AbortSignal): Promise<OwnBranch | undefined> {
+  return base ? bodyOf(client.GET('/api/v1/branch', { signal })) : undefined
+}
+
+export type BranchComparison = Schemas['BranchComparison']
+export type BranchSide = Schemas['BranchSide']
+
+/** Compares two branches that run; '' is the trunk. */
+export function compareBranches(a: string, b: string, signal?: AbortSignal): Promise<BranchComparison> {
+  return bodyOf(trunkClient.GET('/api/v1/branches/compare', { params: { query: { a, b } }, signal }))
+}

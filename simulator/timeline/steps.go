@@ -177,7 +177,7 @@ func (t *Timeline) note(w Write, changes []change, now time.Time) {
 		}
 	}
 	if r == nil {
-		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: by}, User: true, Before: changes[0].moment - 1})
+		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: by, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
 	}
 	r.ended = now
 	for _, c := range changes {

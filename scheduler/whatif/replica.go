@@ -7,9 +7,11 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/utils/ptr"
@@ -165,7 +167,8 @@ func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) erro
 	t.AskExtenders(false)
 	t.Among(nil)
 	defer t.Rollback(Mark{})
-	return do(ctx, t)
+	// The scheduler asks for the name of a logger once per node and plugin.
+	return do(klog.NewContext(ctx, logr.Discard()), t)
 }
 
 func (r *Replica) state() State {

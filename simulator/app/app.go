@@ -38,6 +38,7 @@ import (
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/sessions"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/version"
 	"kube-scheduler-simulator/simulator/virtualnode"
@@ -74,6 +75,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
+	s.timeline = s.newTimeline()
 	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
 	return s, nil
 }
@@ -152,6 +154,7 @@ type simulator struct {
 	transfers   *transfer.Cluster
 	inactive    *inactive
 	definitions *definitions.Cluster
+	timeline    *timeline.Timeline
 	// held: a reset keeps all writes out, those of definitions too.
 	held atomic.Bool
 
@@ -197,6 +200,8 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.findInterrupted(); err != nil {
 		return err
 	}
+	s.timeline.Start()
+	s.onStopOf("the time line", keptForTimeline, s.timeline.Stop)
 	if err := s.store.Start(ctx); err != nil {
 		return fmt.Errorf("opening the results: %w", advised(err))
 	}
@@ -233,7 +238,7 @@ func (s *simulator) start(ctx context.Context) error {
 		Logger:    s.options.Logger,
 		Prepare:   s.installNeeded,
 		Running:   s.tidyDefinitions,
-		Changed:   s.publish,
+		Changed:   s.configurationChanged,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
@@ -296,7 +301,7 @@ func (s *simulator) backend() server.Backend {
 		Results:       s.store,
 		Configuration: configuration{s.scheduler},
 		Replay:        s.replays,
-		Transfer:      exclusiveTransfer{s.transfers, s},
+		Transfer:      exclusiveTransfer{Cluster: s.transfers, simulator: s},
 		Inactive:      s.inactive,
 		Definitions:   s.definitions,
 		FeatureGates:  featureGates(),
@@ -310,12 +315,14 @@ func (s *simulator) backend() server.Backend {
 		Sessions:   s.sessions,
 		Runs:       s.runs,
 		Lessons:    s.classroom,
+		Timeline:   s.timeline,
 	}
 	if s.branches != nil {
 		b.Branches = comparedBranches{s.branches, s}
 	}
 	if s.embedded != nil {
-		b.Reset = s.resetAll
+		b.ClientConfig = s.embedded.UserClientConfig()
+		b.Reset = s.resetByUser
 	}
 	return b
 }
@@ -337,6 +344,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Version:             version.Get().Kubernetes,
 		Handlers:            map[string]http.Handler{visibility.Prefix: s.visibility()},
 		EtcdChecked:         s.inventory.Describes(s.lastStart()),
+		UserWrote:           s.userWrote,
 		Logger:              s.options.Logger,
 	})
 	s.controlPlane = s.embedded
@@ -478,6 +486,7 @@ func (s *simulator) publish() {
 	if why := s.interrupted.Load(); why != nil {
 		status.Warnings = append(status.Warnings, *why)
 	}
+	status.Warnings = append(status.Warnings, s.timeline.Warnings()...)
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)
 	s.web.SetStatus(status)

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/branch/comparison"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -41,6 +45,7 @@ func (s *simulator) openBranches() error {
 			_, err := s.parse(document)
 			return err
 		},
+		Past:      past{s.timeline},
 		Leftovers: controlplane.RemoveLeftovers,
 		Logger:    s.options.Logger,
 	})
@@ -50,6 +55,33 @@ func (s *simulator) openBranches() error {
 	s.branches = b
 	s.onStopOf("the branches", keptForBranches, b.Stop)
 	return nil
+}
+
+// past lets branches continue moments of the time line.
+type past struct{ line *timeline.Timeline }
+
+var _ branch.Past = past{}
+
+// WriteState implements branch.Past. A moment is its number, or a time.
+func (p past) WriteState(ctx context.Context, moment string, w io.Writer) (int64, time.Time, error) {
+	var at timeline.At
+	var err error
+	if at.Moment, err = strconv.ParseUint(moment, 10, 64); err != nil {
+		if at.Time, err = time.Parse(time.RFC3339Nano, moment); err != nil {
+			return 0, time.Time{}, fmt.Errorf("%q is neither the number of a moment nor a time: %w", moment, fs.ErrNotExist)
+		}
+	}
+	found, err := p.line.Moment(ctx, at)
+	if err == nil {
+		err = p.line.Export(ctx, w, timeline.At{Moment: found.Moment})
+	}
+	if missing, ok := errors.AsType[*timeline.NotKeptError](err); ok {
+		return 0, time.Time{}, fmt.Errorf("%w: %w", missing, fs.ErrNotExist)
+	}
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	return int64(found.Moment), found.Time, nil
 }
 
 // comparedBranches lets the server compare branches with each other and with the trunk.

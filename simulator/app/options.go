@@ -34,6 +34,7 @@ import (
 	"kube-scheduler-simulator/simulator/outbound"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 	"kube-scheduler-simulator/simulator/virtualnode"
 )
@@ -64,6 +65,9 @@ type Options struct {
 	// ResultsMemory and ResultsDisk bound the results, in bytes. Results that do not
 	// fit in memory are read from disk.
 	ResultsMemory, ResultsDisk int64
+	// TimelineBytes bounds the time line on disk; 0 records none. It has no other default: see
+	// timeline.DefaultBytes.
+	TimelineBytes int64
 	// Controllers are the Kubernetes controllers that run, in the syntax of
 	// kube-controller-manager's flag; DefaultOptions has the usual ones.
 	Controllers []string
@@ -137,6 +141,7 @@ func DefaultOptions() Options {
 		AnnotationBytes: annotation.DefaultBudget,
 		ResultsMemory:   resultstore.DefaultMaxBytes,
 		ResultsDisk:     resultstore.DefaultDiskBytes,
+		TimelineBytes:   timeline.DefaultBytes,
 		Controllers:     []string{"*"},
 	}
 }
@@ -238,7 +243,7 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	if p.source, err = following.Open(o.Source, p.keptDir()); err != nil {
 		return p, err
 	}
-	if o.AnnotationBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
+	if o.AnnotationBytes < 0 || o.TimelineBytes < 0 || o.ResultsMemory <= 0 || o.ResultsDisk <= 0 {
 		return p, errors.New("a limit in bytes is negative, or is 0 but must be positive")
 	}
 	if err := server.CheckListen(o.Listen, p.token); err != nil {

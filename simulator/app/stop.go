@@ -17,6 +17,7 @@ const (
 	keptForResults = 500 * time.Millisecond
 	// keptForControlPlane is for connections that must be cut, and for etcd.
 	keptForControlPlane = 1500 * time.Millisecond
+	keptForTimeline     = 200 * time.Millisecond
 	keptForWeb          = 200 * time.Millisecond
 	keptForFiles        = 200 * time.Millisecond
 	// quiesceTimeout is how long requests may delay the stop.

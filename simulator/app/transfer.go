@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
@@ -72,6 +74,10 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
+	// by says who imports, for the time line; "web" by default.
+	by string
+	// untold: the import is no step of the time line.
+	untold bool
 }
 
 var _ server.Transfer = exclusiveTransfer{}
@@ -96,6 +102,10 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 			tell(p)
 		}
 	}
+	told := func(int) {}
+	if !t.untold {
+		told = t.simulator.timeline.Begin(timeline.ImportStep, cmp.Or(t.by, "web"))
+	}
 	// A client that has its answer may begin the next operation at once.
 	opts.Ended = func() {
 		t.simulator.endImport()
@@ -104,6 +114,7 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	}
 	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
+		told(0)
 		o.End()
 		if errors.Is(err, transfer.ErrNotOurs) {
 			return nil, &server.Forbidden{Message: err.Error()}
@@ -111,7 +122,20 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { run.Cancel() }) // which does nothing when it has ended
+	go func() {
+		<-run.Done()
+		told(imported(run))
+	}()
 	return run, nil
+}
+
+// imported counts the objects that an import created, changed or deleted.
+func imported(run *transfer.Run) int {
+	report, _ := run.Result()
+	if report == nil {
+		return 0
+	}
+	return report.Created + report.Updated + report.Deleted
 }
 
 // Spool returns a file for an upload.
@@ -147,7 +171,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := exclusiveTransfer{s.transfers, s}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, by: timeline.BySimulator}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
@@ -165,7 +189,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 
 // importFromSource imports the objects of another cluster.
 func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (*transfer.Report, error) {
-	run, err := exclusiveTransfer{s.transfers, s}.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, by: timeline.BySimulator}.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}

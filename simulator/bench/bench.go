@@ -35,6 +35,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/timeline"
 )
 
 // Options configure a measurement.
@@ -47,6 +48,8 @@ type Options struct {
 	Pairs int
 	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no annotations.
 	AnnotationBytes int
+	// Timeline measures the cost of the time line, too: each round has one more run, recorded like the first, that keeps one.
+	Timeline bool
 	// CPUProfile and MemoryProfile are files for profiles of one more recorded run; none by
 	// default. The memory profile is of its end, while the results are kept.
 	CPUProfile, MemoryProfile string
@@ -70,6 +73,10 @@ type Report struct {
 	Recorded        Rate `json:"recorded"`
 	// Ratio is the median over the pairs of recorded ÷ bare.
 	Ratio float64 `json:"ratio"`
+	// Timeline is set if Options.Timeline is: recorded scheduling that also keeps a time line, and the median over the pairs of its rate
+	// ÷ that without one.
+	Timeline      *Rate   `json:"timeline,omitempty"`
+	TimelineRatio float64 `json:"timelineRatio,omitempty"`
 	// DecisionP99Milliseconds is how long 99 % of the decisions of the last recorded run took at
 	// most: the plugins of an attempt's scheduling cycle together.
 	DecisionP99Milliseconds float64 `json:"decisionP99Milliseconds"`
@@ -175,44 +182,54 @@ func (b *bench) compare(ctx context.Context, reports []*Report) error {
 	if _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}, nil); err != nil {
 		return err
 	}
-	ratios := make([][]float64, len(reports))
+	variants := []recording{{bare: true}}
+	for _, r := range reports {
+		variants = append(variants, recording{annotationBytes: r.AnnotationBytes})
+	}
+	if b.Timeline {
+		variants = append(variants, recording{annotationBytes: reports[0].AnnotationBytes, timeline: true})
+	}
+	runs := make([][]float64, len(variants))
 	for round := range b.Pairs {
-		var bare float64
-		rates := make([]float64, len(reports))
 		// The order rotates so that drift affects all alike.
-		for i := range len(reports) + 1 {
-			which := (round+i)%(len(reports)+1) - 1
-			kind := recording{bare: which < 0}
-			if which >= 0 {
-				kind.annotationBytes = reports[which].AnnotationBytes
-			}
-			ran, err := b.run(ctx, kind, nil)
+		for i := range variants {
+			which := (round + i) % len(variants)
+			ran, err := b.run(ctx, variants[which], nil)
 			if err != nil {
 				return err
 			}
-			if which < 0 {
-				bare = ran.rate
-				continue
+			runs[which] = append(runs[which], ran.rate)
+			if which > 0 && which <= len(reports) {
+				r := reports[which-1]
+				r.ResultsKept, r.DecisionP99Milliseconds = ran.kept, ran.p99*1000
 			}
-			rates[which] = ran.rate
-			reports[which].ResultsKept, reports[which].DecisionP99Milliseconds = ran.kept, ran.p99*1000
-		}
-		for i, r := range reports {
-			r.Bare.Runs = append(r.Bare.Runs, bare)
-			r.Recorded.Runs = append(r.Recorded.Runs, rates[i])
-			ratios[i] = append(ratios[i], rates[i]/bare)
 		}
 	}
 	for i, r := range reports {
-		r.Bare.PodsPerSecond, r.Recorded.PodsPerSecond, r.Ratio = median(r.Bare.Runs), median(r.Recorded.Runs), median(ratios[i])
+		r.Bare, r.Recorded = Rate{median(runs[0]), runs[0]}, Rate{median(runs[i+1]), runs[i+1]}
+		r.Ratio = median(ratios(runs[i+1], runs[0]))
+	}
+	if b.Timeline {
+		with := runs[len(runs)-1]
+		reports[0].Timeline, reports[0].TimelineRatio = &Rate{median(with), with}, median(ratios(with, runs[1]))
 	}
 	return nil
+}
+
+// ratios divides the runs of each pair.
+func ratios(of, by []float64) []float64 {
+	all := make([]float64, len(of))
+	for i := range of {
+		all[i] = of[i] / by[i]
+	}
+	return all
 }
 
 // recording says how much of a run is recorded.
 type recording struct {
 	bare            bool
 	annotationBytes int
+	timeline        bool
 }
 
 type bench struct {
@@ -257,6 +274,13 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 			writer.Go(func() { w.Run(writerCtx) })
 		}
 	}
+	if kind.timeline {
+		stop, err := b.keepTimeline(store)
+		if err != nil {
+			return ran{}, err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	bound, err := b.watchBound(ctx)
 	if err != nil {
 		return ran{}, err
@@ -300,6 +324,21 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 		}
 	}
 	return r, b.cleanUp(ctx)
+}
+
+// keepTimeline keeps a time line in a temporary directory until stop is called.
+func (b *bench) keepTimeline(store *resultstore.Store) (stop func() error, err error) {
+	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-timeline-")
+	if err != nil {
+		return nil, err
+	}
+	t := timeline.New(timeline.Options{Dir: dir, Bytes: timeline.DefaultBytes, Follow: b.controlPlane.FollowStored, Results: store})
+	t.Start()
+	return func() error {
+		stopCtx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		return errors.Join(t.Stop(stopCtx), os.RemoveAll(dir))
+	}, nil
 }
 
 // schedulerOptions are those of a bare run.

@@ -222,6 +222,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	disableAdmission(o, opts.taintNewNodes)
 	decorateAdmission(o, opts.outbound)
 	addIntake(o)
+	addUserWrites(o)
 	return o
 }
 

@@ -74,6 +74,9 @@ type Options struct {
 	EtcdQuota int64
 	// Handlers answer authorized requests to paths that begin so, before the API server does. Default: none.
 	Handlers map[string]http.Handler
+	// UserWrote is called for each request by which a user changed objects, before its answer is complete. It must not block. Default:
+	// nobody is told.
+	UserWrote func(UserWrite)
 	// Logger receives problems that do not prevent the start. The zero value discards them.
 	Logger klog.Logger
 }
@@ -230,10 +233,15 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 	return err
 }
 
+// guard handles every request first.
+func (c *ControlPlane) guard(next http.Handler) http.Handler {
+	return noteUserWrites(c.opts.UserWrote, c.gate.guard(next))
+}
+
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.gate.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}

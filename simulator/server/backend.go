@@ -90,6 +90,8 @@ type Backend struct {
 	Sessions Sessions
 	// Runs runs scenarios. When it is nil, its routes answer 501.
 	Runs Runs
+	// Timeline is the past. When it is nil, its routes answer 501.
+	Timeline Timeline
 	// Branches are simulators beside this one. When it is nil, their routes answer 501.
 	Branches Branches
 	// Lessons are what Learn offers. When it is nil, their routes answer 501.

@@ -30,6 +30,7 @@ import (
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/server/watch"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -325,6 +326,21 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Prediction":           &lesson.Prediction{},
 		"ExerciseKinds":        &exerciseKinds{},
 		"ExercisePrediction":   &exercisePrediction{},
+		"TimeLine":             &timeline.Line{},
+		"TimeLineStep":         &timeline.Step{},
+		"TimeLineBucket":       &timeline.Bucket{},
+		"TimeLineObject":       &timeline.ObjectRef{},
+		"TimeLinePoint":        &timeline.Point{},
+		"TimeLineMoment":       &timeline.Moment{},
+		"TimeLineCounts":       &timeline.MomentCounts{},
+		"TimeLineDifference":   &timeline.Difference{},
+		"TimeLineChange":       &timeline.ObjectChange{},
+		"TimeLineField":        &timeline.FieldChange{},
+		"TimeLinePlacement":    &timeline.Placement{},
+		"Undo":                 &timeline.Undo{},
+		"UndoFailure":          &timeline.UndoFailure{},
+		"UndoRequest":          &undoRequest{},
+		"Undone":               &timeline.Undone{},
 		"ErrorFrame":           &watch.ErrorFrame{},
 		"GroupVersionResource": &watch.Resource{},
 	} {

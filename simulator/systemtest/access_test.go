@@ -111,6 +111,7 @@ func (p *program) routes(t *testing.T, change ...func(*http.Request)) []route {
 	var routes []route
 	for path, operations := range document.Paths {
 		path = strings.ReplaceAll(path, "/kubernetes/{path}", "/kubernetes/api/v1/namespaces/"+namespace+"/configmaps")
+		path = strings.ReplaceAll(path, "/branches/{name}/{path}", "/branches/{name}/kubernetes/api/v1/namespaces/"+namespace+"/configmaps")
 		path = parameter.ReplaceAllString(path, "1")
 		for method := range operations {
 			if method = strings.ToUpper(method); slices.Contains(methods, method) {

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
@@ -365,10 +364,8 @@ func (e *exporter) configuration() error {
 	if err != nil {
 		return fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
-	if !json.Valid(document) {
-		if document, err = yaml.YAMLToJSON(document); err != nil {
-			return fmt.Errorf("converting the scheduler configuration to JSON: %w", err)
-		}
+	if document, err = configurationJSON(document); err != nil {
+		return err
 	}
 	if e.opts.Redact {
 		u := &unstructured.Unstructured{}
@@ -382,14 +379,7 @@ func (e *exporter) configuration() error {
 			return fmt.Errorf("encoding the scheduler configuration: %w", err)
 		}
 	}
-	if document, err = withoutKeys(document); err != nil {
-		return err
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, document); err != nil {
-		return fmt.Errorf("encoding the scheduler configuration: %w", err)
-	}
-	return e.out.field(manifest.ConfigurationField, compact.Bytes())
+	return e.out.field(manifest.ConfigurationField, document)
 }
 
 // withoutKeys removes the private keys of extenders from a configuration: exports are passed on.

@@ -46,6 +46,7 @@ export const features = {
   sessions: ['batch', 'yaml'],
   shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'tour', 'transfer'],
   tour: ['create', 'yaml'],
+  timeline: ['act', 'branch', 'cluster', 'decision'],
   transfer: ['replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],

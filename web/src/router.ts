@@ -30,6 +30,7 @@ export const router = createRouter({
     { path: '/learn/predict', name: 'predict', component: withDeferredMessages(lazily(() => import('./features/learn/PredictPage.vue'))), meta: { place: 'learn' } },
     { path: '/learn/:id', name: 'lesson', component: withDeferredMessages(lazily(() => import('./features/learn/LessonPage.vue'))), meta: { place: 'learn' } },
     { path: '/learn/:id/predict/:check', name: 'lessonPredict', component: withDeferredMessages(lazily(() => import('./features/learn/LessonPredictPage.vue'))), meta: { place: 'learn' } },
+    { path: '/timeline', name: 'timeline', component: withDeferredMessages(lazily(() => import('./features/timeline/TimelinePage.vue'))), meta: { place: 'timeline' } },
     { path: '/report', name: 'report', component: withDeferredMessages(lazily(() => import('./features/report/ReportPage.vue'))), meta: { place: 'decisions' } },
     { path: '/replay', name: 'replay', component: withDeferredMessages(lazily(() => import('./features/replay/ReplayPage.vue'))), meta: { place: '' } },
     ...development,

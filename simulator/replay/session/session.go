@@ -104,6 +104,16 @@ func (s *Session) Status() (replay.Status, bool) {
 	return p.Status(), true
 }
 
+// Recording returns the recording that is loaded; nil when none is. It can be read until it is unloaded.
+func (s *Session) Recording() *replay.Recording {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	return s.file.recording
+}
+
 // Loaded reports whether a recording is loaded.
 func (s *Session) Loaded() bool { return s.current() != nil }
 

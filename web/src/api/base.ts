@@ -15,5 +15,8 @@ export const branchName = branchIn(window.location.pathname)
 /** What the addresses of this page's simulator begin with. */
 export const base = prefixOf(branchName)
 
+/** The key of something that this browser keeps for this page's simulator only. */
+export const ownKey = (key: string): string => (branchName ? `${key} of ${branchName}` : key)
+
 /** The address of a path of this page's simulator, such as /api/v1/export. */
 export const based = (path: string): string => base + path

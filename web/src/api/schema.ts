@@ -1012,6 +1012,120 @@ export interface paths {
         patch: operations["patchOfBranch"];
         trace?: never;
     };
+    "/api/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A part of the time line: what users did, what failed, and how much happened when. */
+        get: operations["getTimeLine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** The nodes and pods at a moment, and the scheduler configuration. */
+        get: operations["getMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/moments/{moment}/objects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        /** All objects at a moment, and the scheduler configuration, in the format of exports. */
+        get: operations["getMomentObjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/difference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What changed between two moments. Lists are bounded. */
+        get: operations["getDifference"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/at/{uid}/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        /** The moment that a scheduling attempt saw. */
+        get: operations["getDecisionMoment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What taking back the last step would do. Without a step there is nothing to take back. */
+        get: operations["getUndo"];
+        put?: never;
+        /** Take back the last step. */
+        post: operations["undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4808,6 +4922,213 @@ export interface components {
             a?: unknown;
             b?: unknown;
         };
+        /** @description A moment and when it was. */
+        TimeLinePoint: {
+            /** @description Moments count the recorded changes of objects, from 1, and go on after a restart. A moment names the state that its change led to. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+        };
+        /** @description The name of an object. */
+        TimeLineObject: {
+            apiVersion: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+        };
+        /** @description Something that a user did, or that happened to a node, as opposed to what the scheduler and controllers did about it. */
+        TimeLineStep: {
+            /** @description The moment of the last change of the step. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            /**
+             * Format: date-time
+             * @description When a failure ended; absent while it lasts, and for other kinds.
+             */
+            endTime?: string;
+            /** @enum {string} */
+            kind: "change" | "failure" | "configuration" | "reset" | "import";
+            /** @description For a change: create, update, patch, apply, delete, evict, scale or undo; for a failure: notReady or unreachable. */
+            verb: string;
+            /** @description The first few of the objects. */
+            objects: components["schemas"]["TimeLineObject"][];
+            /** @description How many objects. */
+            count: number;
+            /** @description "web", the name of another program such as "kubectl", or "simulator". */
+            by: string;
+            /** @description The revision of a configuration. */
+            revision?: number;
+            /** @description What a configuration changes, in a line. */
+            summary?: string;
+            /** @description The configuration did not start, so the one before it stayed. */
+            failed?: boolean;
+            /** @description A later step took this one back. */
+            undone?: boolean;
+        };
+        /** @description What happened in a part of a time line. */
+        TimeLineBucket: {
+            /**
+             * Format: date-time
+             * @description The beginning.
+             */
+            time: string;
+            /** @description Changes of objects. */
+            events: number;
+            /** @description Attempts that placed a pod. */
+            scheduled: number;
+            /** @description Attempts that found no node. */
+            unschedulable: number;
+        };
+        /** @description A part of a time line. */
+        TimeLine: {
+            /** @description The simulator records itself. */
+            recording: boolean;
+            /**
+             * Format: date-time
+             * @description Of the whole time line; absent when it is empty.
+             */
+            start?: string;
+            /** Format: date-time */
+            end?: string;
+            startMoment: number;
+            endMoment: number;
+            /** @description The size of the journal on disk. */
+            bytes: number;
+            /** @description The bound of that size. The oldest moments are dropped first. */
+            limitBytes: number;
+            /** @description Oldest first. */
+            steps: components["schemas"]["TimeLineStep"][];
+            /** @description Of equal length; they cover the part that was asked for. */
+            buckets: components["schemas"]["TimeLineBucket"][];
+            /** @description The parameter of that name for the next page of steps; absent on the last page. */
+            continue?: string;
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description How many objects there were. */
+        TimeLineCounts: {
+            nodes: number;
+            pods: number;
+            /** @description Pods that had no node and had not finished. */
+            pending: number;
+        };
+        /** @description The scheduler configuration at a moment. */
+        TimeLineConfiguration: {
+            revision: number;
+            /** @description As its author wrote it. */
+            document: string;
+        };
+        /** @description The cluster at a moment, reduced to what a map of it shows. */
+        TimeLineMoment: {
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            /** @description Sorted by name. */
+            nodes: components["schemas"]["KubernetesObject"][];
+            /** @description Sorted by namespace and name. */
+            pods: components["schemas"]["KubernetesObject"][];
+            configuration?: components["schemas"]["TimeLineConfiguration"];
+            counts: components["schemas"]["TimeLineCounts"];
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description A field that differs. */
+        TimeLineField: {
+            /** @description Like spec.containers[0].image. */
+            path: string;
+            /** @description The value before; absent if the field was missing. */
+            from?: unknown;
+            /** @description The value after; absent if the field is missing. */
+            to?: unknown;
+        };
+        /** @description An object that exists at both moments and differs. */
+        TimeLineChange: {
+            object: components["schemas"]["TimeLineObject"];
+            fields: components["schemas"]["TimeLineField"][];
+        };
+        /** @description A pod whose node differs. */
+        TimeLinePlacement: {
+            pod: components["schemas"]["TimeLineObject"];
+            /** @description The node before; absent for none. */
+            from?: string;
+            /** @description The node after; absent for none. */
+            to?: string;
+        };
+        /** @description The scheduler configurations of two moments. */
+        TimeLineConfigurationChange: {
+            /** @description A revision. */
+            from: number;
+            /** @description A revision. */
+            to: number;
+            fields: components["schemas"]["TimeLineField"][];
+        };
+        /** @description How many scheduling attempts ended. */
+        TimeLineDecisions: {
+            scheduled: number;
+            unschedulable: number;
+        };
+        /** @description What changed between two moments. */
+        TimeLineDifference: {
+            from: components["schemas"]["TimeLinePoint"];
+            to: components["schemas"]["TimeLinePoint"];
+            created: components["schemas"]["TimeLineObject"][];
+            deleted: components["schemas"]["TimeLineObject"][];
+            /** @description Without pods of which only the node differs. */
+            changed: components["schemas"]["TimeLineChange"][];
+            bound: components["schemas"]["TimeLinePlacement"][];
+            configuration?: components["schemas"]["TimeLineConfigurationChange"];
+            decisions: components["schemas"]["TimeLineDecisions"];
+            /** @description A list holds only its first entries, or an object only its first fields. */
+            truncated?: boolean;
+            /**
+             * @description "replay" when the answer is about the recording that is loaded; absent for the simulator's own past.
+             * @enum {string}
+             */
+            source?: "replay";
+        };
+        /** @description What taking back the last step would do. */
+        Undo: {
+            step?: components["schemas"]["TimeLineStep"];
+            to?: components["schemas"]["TimeLinePoint"];
+            /** @description What the undo creates again. */
+            created: components["schemas"]["TimeLineObject"][];
+            /** @description What the undo deletes. */
+            deleted: components["schemas"]["TimeLineObject"][];
+            /** @description What the undo changes back. */
+            changed: components["schemas"]["TimeLineObject"][];
+            /** @description The revision whose document becomes the scheduler configuration again; absent if it stays. */
+            configuration?: number;
+            /** @description Why there is no step, or why it cannot be taken back. */
+            message?: string;
+        };
+        /** @description An object that an undo could not restore. */
+        UndoFailure: {
+            object: components["schemas"]["TimeLineObject"];
+            message: string;
+        };
+        /** @description Which step to take back. */
+        UndoRequest: {
+            /** @description The moment of the step that GET /api/v1/undo named. */
+            moment: number;
+        };
+        /** @description What an undo did. */
+        Undone: {
+            /** @description The moment after it. */
+            moment: number;
+            /** Format: date-time */
+            time: string;
+            created: components["schemas"]["TimeLineObject"][];
+            deleted: components["schemas"]["TimeLineObject"][];
+            changed: components["schemas"]["TimeLineObject"][];
+            failed?: components["schemas"]["UndoFailure"][];
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -8554,6 +8875,299 @@ export interface operations {
                 };
                 content?: never;
             };
+        };
+    };
+    getTimeLine: {
+        parameters: {
+            query?: {
+                /** @description The beginning of the part; the start by default. */
+                from?: string;
+                /** @description The end of the part; now by default. */
+                to?: string;
+                /** @description How many buckets; 200 by default, 2000 at most. */
+                buckets?: number;
+                /** @description How many steps; 500 by default, 5000 at most. */
+                limit?: number;
+                /** @description The value of the previous page. */
+                continue?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLine"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineMoment"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getMomentObjects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                moment: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDifference: {
+        parameters: {
+            query: {
+                /** @description A moment: its number, or a time. */
+                from: string;
+                /** @description A moment: its number, or a time. */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLineDifference"];
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getDecisionMoment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The UID of a pod. */
+                uid: string;
+                /** @description The number of an attempt to schedule it. */
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeLinePoint"];
+                };
+            };
+            /** @description There is no such result, or the time line does not have its moment any more. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUndo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undo"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Undone"];
+                };
+            };
+            /** @description The last step is another one by now, it cannot be taken back, or another operation is running. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
         };
     };
 }

@@ -104,7 +104,7 @@ describe('English', () => {
         { not: /the same by the same/i, but: 'always replaced by the same word' },
         { not: /answers? to (?:that|it)\b/i, but: 'has that name' },
         { not: /What it is\b/, but: 'The type' },
-        { not: /\bAs it was\b/i, but: 'Unchanged' },
+        { not: /\bAs it was\b/i, but: 'Unchanged', except: ['timeline.asItWas'] },
         { not: /\bRemarks?\b/, but: 'Warnings' },
         { not: /more than there is/i, but: 'over capacity' },
         { not: /had back/i, but: 'restored' },

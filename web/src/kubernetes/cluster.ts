@@ -195,6 +195,14 @@ export class ClusterModel {
   }
 }
 
+/** The view of a state that does not change. */
+export function clusterOf(nodes: Iterable<Node>, pods: Iterable<Pod>): ClusterView {
+  const model = new ClusterModel()
+  for (const node of nodes) model.setNode(node.metadata.name, node)
+  for (const pod of pods) model.setPod(objectKey(pod), pod)
+  return model.view()
+}
+
 const byAge = (a: Pod, b: Pod) => {
   const [older, newer] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '']
   if (older !== newer) return older < newer ? -1 : 1

@@ -1,7 +1,7 @@
 // Small pods, nodes and clusters for tests.
 
 import type { Node, Pod } from '@/api/types'
-import { ClusterModel, type ClusterView } from './cluster'
+import { clusterOf, type ClusterView } from './cluster'
 
 export function pod(name: string, spec: Pod['spec'] = {}, status: Pod['status'] = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
   return { metadata: { namespace: 'default', name, ...metadata }, spec, status }
@@ -17,8 +17,5 @@ export function node(name: string, labels: Record<string, string> = {}, allocata
 
 /** The view of two complete Maps. */
 export function buildCluster(nodes: ReadonlyMap<string, Node>, pods: ReadonlyMap<string, Pod>): ClusterView {
-  const model = new ClusterModel()
-  for (const [name, node] of nodes) model.setNode(name, node)
-  for (const [key, pod] of pods) model.setPod(key, pod)
-  return model.view()
+  return clusterOf(nodes.values(), pods.values())
 }

@@ -3,7 +3,7 @@
 import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRoute, useRouter } from 'vue-router'
-import { zoneLabel } from '@/kubernetes/cluster'
+import { zoneLabel, type ClusterView } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
 import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
@@ -41,7 +41,8 @@ const tilesAbove = 150
 /** More cards than this would make the page slow. */
 const cardsUpTo = 300
 
-export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>): NodeArrangement {
+/** `of` is the state that the nodes are of. */
+export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>, of: ComputedRef<Pick<ClusterView, 'nodes' | 'labels'>> = cluster): NodeArrangement {
   const { t } = useI18n()
   const route = useRoute()
   const router = useRouter()
@@ -52,8 +53,8 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
   const load = useQuery<LoadOf>('shade', 'cpu', ['cpu', 'memory', 'pods'])
 
   // Separate computed values: one that stays equal stops a stream of changes from recomputing what depends on it.
-  const nodeCount = computed(() => cluster.value.nodes.length)
-  const labelValues = computed(() => cluster.value.labels)
+  const nodeCount = computed(() => of.value.nodes.length)
+  const labelValues = computed(() => of.value.labels)
   const labels = computed(() => groupingLabels(labelValues.value, nodeCount.value))
   const grouping = computed((): Grouping => (groupQuery.value === 'auto' ? defaultGrouping(labels.value, nodeCount.value) : parseGrouping(groupQuery.value)))
   const group = computed({ get: () => formatGrouping(grouping.value), set: (value: string) => (groupQuery.value = value) })

@@ -2,6 +2,7 @@
 
 import { h, type FunctionalComponent, type VNodeChild } from 'vue'
 import { RouterLink } from 'vue-router'
+import './markdown.css'
 import { parseInline, parseMarkdown, type Block, type Inline } from './model/markdown'
 
 /** `inline` renders text without paragraphs. */

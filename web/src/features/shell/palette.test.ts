@@ -87,7 +87,7 @@ describe('the palette', () => {
     const found = find('>')
     expect(found).toEqual(expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark']))
     expect(found.filter((id) => id.startsWith('place:'))).toEqual([])
-    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(8)
+    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(9)
   })
 
   it('completes a verb argument by argument, and takes them back', async () => {

@@ -11,6 +11,7 @@ import { openImport, transferDialog } from '@/features/transfer/store/transfer'
 import { language } from '@/i18n/language'
 import { cluster } from '@/live/cluster'
 import { external } from '@/live/operation'
+import { showsPast } from '@/live/shownMoment'
 import { transfers } from '@/live/servedTransfers'
 import { notify } from '@/ui/notices'
 import { theme } from '@/ui/theme'
@@ -51,9 +52,8 @@ export function usePaletteActions(help: () => void): { actions: ComputedRef<Pale
   })
 
   const actions = computed(() => [
-    { id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() },
-    ...transferActions.value,
-    ...replayActions.value,
+    // The past can be looked at, but not changed.
+    ...(showsPast.value ? [] : [{ id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() }, ...transferActions.value, ...replayActions.value]),
     { id: 'light', icon: 'sun', title: t('header.themeLight'), run: () => (theme.value = 'light') },
     { id: 'dark', icon: 'moon', title: t('header.themeDark'), run: () => (theme.value = 'dark') },
     { id: 'system', icon: 'chip', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
@@ -61,7 +61,7 @@ export function usePaletteActions(help: () => void): { actions: ComputedRef<Pale
     { id: 'help', icon: 'info', title: t('keys.title'), note: '?', run: help },
     { id: 'predict', icon: 'target', title: t('palette.predict'), run: () => void router.push({ name: 'predict' }) },
     { id: 'tour', icon: 'bulb', title: t('tour.start'), run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)) },
-    ...templateIds.map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
+    ...(showsPast.value ? [] : templateIds).map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
   ])
   return { actions, places: computed(() => places.map(placeAction)) }
 }

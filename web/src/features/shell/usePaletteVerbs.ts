@@ -5,11 +5,12 @@ import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import { decisionsWith, nodeRef, placeOf, podRef, podsOf, refOf, yamlOf } from '@/features/act/model/links'
 import { applies, formatTaint, parseLabel, parseTaint, type Input, type Verb } from '@/features/act/model/verbs'
-import { ask, entries, historyOpen } from '@/features/act/store/asked'
+import { ask, entries, historyOpen, undoOpen } from '@/features/act/store/asked'
 import { askTitles, lessonTitles } from '@/features/learn/store/titles'
 import { objectKey, splitKey, type ObjectRef } from '@/kubernetes/object'
 import { canRestart, canScale, workloadOf } from '@/kubernetes/workloads'
 import { cluster } from '@/live/cluster'
+import { showsPast } from '@/live/shownMoment'
 import { nodes, pods } from '@/live/watched'
 import type { Choice, PaletteVerb, Step } from './model/verbs'
 import { pluginNames } from './store/plugins'
@@ -129,7 +130,12 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
   ])
 
   return {
-    verbs,
-    history: computed(() => (entries.value.length ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : [])),
+    // Verbs act on the cluster as it is, which the page does not show while it shows the past.
+    verbs: computed(() => (showsPast.value ? [] : verbs.value)),
+    history: computed(() => [
+      ...(showsPast.value ? [] : [{ id: 'undo', icon: 'undo', title: t('palette.undo'), run: () => (undoOpen.value = true) }]),
+      { id: 'branches', icon: 'branch', title: t('palette.branches'), run: () => void router.push({ name: 'timeline', query: { view: 'branches' } }) },
+      ...(entries.value.length && !showsPast.value ? [{ id: 'history', icon: 'history', title: t('palette.history'), run: () => (historyOpen.value = true) }] : []),
+    ]),
   }
 }

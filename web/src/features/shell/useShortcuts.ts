@@ -3,7 +3,9 @@
 import { useEventListener } from '@vueuse/core'
 import { ref, type Ref } from 'vue'
 import { useRouter } from 'vue-router'
+import { undoOpen } from '@/features/act/store/asked'
 import { openCreate } from '@/features/create/store/create'
+import { showsPast } from '@/live/shownMoment'
 import { ShortcutReader } from './model/shortcuts'
 
 /** Whether the command palette and the list of shortcuts are open. Ctrl-K toggles the palette, ? opens the list. */
@@ -17,12 +19,15 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
     if (event.defaultPrevented) return
     const target = event.target as HTMLElement | null
     const action = reader.read(event, { typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'), now: event.timeStamp })
+    // The past can be looked at, but not changed.
+    if (showsPast.value && (action?.kind === 'create' || action?.kind === 'undo')) return
     // Other dialogs keep their keys.
     if (!action || (document.querySelector('dialog[open]') && !paletteOpen.value)) return
     event.preventDefault()
     if (action.kind === 'palette') paletteOpen.value = !paletteOpen.value
     else if (action.kind === 'help') helpOpen.value = true
     else if (action.kind === 'create') openCreate()
+    else if (action.kind === 'undo') undoOpen.value = true
     else void router.push({ name: action.place })
   })
   return { paletteOpen, helpOpen }

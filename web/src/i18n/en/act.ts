@@ -143,6 +143,7 @@ export const act = {
     undoFailed: 'Could not undo the change of {name}: {message}',
     history: 'Your changes',
     historyEmpty: 'No changes yet',
+    historyAll: 'All steps, also those of kubectl, are in the time line.',
     historyNote: 'The list lasts until you close or reload this page.',
     isUndone: 'undone',
     cannotUndo: 'cannot be undone',

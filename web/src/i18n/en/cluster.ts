@@ -71,6 +71,17 @@ export const cluster = {
     createNode: 'Create node',
     sampleDone: 'Created {n} objects',
 
+    before: 'before ',
+    after: 'now ',
+    change: {
+      same: 'no change',
+      added: 'new node',
+      removed: 'deleted',
+      back: 'ready again',
+      lost: 'no longer ready',
+      of: '{changed} of {total} changed',
+      pod: { add: '{name} came', del: '{name} left' },
+    },
     podChip: 'Show the decision for {name}',
     colName: 'Name',
     colTaints: 'Taints',

@@ -403,6 +403,7 @@ export const decision = {
     raw_record: 'Raw record',
     copyRaw: 'Copy the raw record',
     history: 'Attempts',
+    seen: 'The cluster as the scheduler saw it',
     openPod: 'Show on the map',
     noResultTitle: 'No decision for this pod yet',
     noResultGone: 'Pod {name} does not exist, and the simulator has no decision about it.',

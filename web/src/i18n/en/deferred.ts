@@ -14,9 +14,10 @@ import { score } from './score'
 import { search } from './search'
 import { sessions } from './sessions'
 import { templates } from './templates'
+import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...tour, ...whatif }
+export const deferred = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
 
 export type DeferredMessages = typeof deferred

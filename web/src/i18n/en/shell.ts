@@ -2,7 +2,7 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', scenarios: 'Scenarios', learn: 'Learn' },
+  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', timeline: 'Time line', scenarios: 'Scenarios', learn: 'Learn' },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -15,6 +15,8 @@ export const shell = {
   connection: {
     connecting: 'connecting',
     live: 'live',
+    past: 'past',
+    pastHint: 'The page shows the past. The connection itself is live.',
     retrying: 'reconnecting in {seconds} s',
     retryingNow: 'reconnecting',
     closed: 'closed',
@@ -63,6 +65,8 @@ export const shell = {
     notUnderstood: '“{text}” is not valid here. Enter: {ask}',
     remove: 'remove',
     history: 'Your changes: undo…',
+    undo: 'Undo the last step…',
+    branches: 'Show branches',
     verb: {
       taint: 'Taint node…',
       label: 'Label node…',
@@ -107,7 +111,7 @@ export const shell = {
   },
   keys: {
     title: 'Keyboard shortcuts',
-    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', learn: 'Prediction', editor: 'Editor', activity: 'Activity' },
+    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', learn: 'Prediction', editor: 'Editor', activity: 'Activity', timeline: 'Time line' },
     does: {
       palette: 'find objects and actions',
       help: 'show these shortcuts',
@@ -119,6 +123,8 @@ export const shell = {
       batch: 'go to Batch',
       scheduler: 'go to Scheduler',
       activity: 'go to Activity',
+      timeline: 'go to Time line',
+      undo: 'undo the last step',
       scenarios: 'go to Scenarios',
       learn: 'go to Learn',
       back: 'close, or leave the decision',
@@ -150,6 +156,9 @@ export const shell = {
       find: 'find in the text',
       leave: 'let Tab leave the editor',
       pause: 'pause or resume the feed',
+      moveTime: 'move in time',
+      nextStepMark: 'go to the previous or next step',
+      endTime: 'go to the start, or back to now',
     },
   },
   tour: {

@@ -145,6 +145,7 @@ export const act: typeof english = {
     undoFailed: '{name} の変更を元に戻せませんでした: {message}',
     history: '自分の変更',
     historyEmpty: 'まだ変更はありません',
+    historyAll: 'kubectl によるものを含むすべての操作は、タイムラインにあります。',
     historyNote: 'この一覧は、ページを閉じるか再読み込みすると消えます。',
     isUndone: '元に戻し済み',
     cannotUndo: '元に戻せません',

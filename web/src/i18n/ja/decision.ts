@@ -405,6 +405,7 @@ export const decision: typeof english = {
     raw_record: '記録の原文',
     copyRaw: '記録の原文をコピー',
     history: '試行',
+    seen: 'スケジューラーが見たクラスターを表示',
     openPod: 'マップに表示',
     noResultTitle: 'この Pod の決定はまだありません',
     noResultGone: 'Pod {name} は存在せず、その決定も保存されていません。',

@@ -4,7 +4,7 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', scenarios: 'シナリオ', learn: '学習' },
+  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', timeline: 'タイムライン', scenarios: 'シナリオ', learn: '学習' },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成（c）',
@@ -17,6 +17,8 @@ export const shell: typeof english = {
   connection: {
     connecting: '接続中',
     live: '接続済み',
+    past: '過去',
+    pastHint: '過去の状態を表示しています。接続は維持されています。',
     retrying: '{seconds} 秒後に再接続',
     retryingNow: '再接続中',
     closed: '切断',
@@ -65,6 +67,8 @@ export const shell: typeof english = {
     notUnderstood: '「{text}」はここでは使えません。入力: {ask}',
     remove: '削除',
     history: '自分の変更: 元に戻す…',
+    undo: '最後の操作を元に戻す…',
+    branches: '分岐を表示',
     verb: {
       taint: 'ノードに Taint を付ける…',
       label: 'ノードにラベルを付ける…',
@@ -109,7 +113,7 @@ export const shell: typeof english = {
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', learn: '予想', editor: 'エディター', activity: 'アクティビティ' },
+    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', learn: '予想', editor: 'エディター', activity: 'アクティビティ', timeline: 'タイムライン' },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧を表示',
@@ -121,6 +125,8 @@ export const shell: typeof english = {
       batch: 'バッチへ',
       scheduler: 'スケジューラーへ',
       activity: 'アクティビティへ',
+      timeline: 'タイムラインへ',
+      undo: '最後の操作を元に戻す',
       scenarios: 'シナリオへ',
       learn: '学習へ',
       back: '閉じる、または決定の表示を終える',
@@ -152,6 +158,9 @@ export const shell: typeof english = {
       find: 'テキスト内を検索',
       leave: 'Tab キーでエディターの外へ移動',
       pause: 'フィードの一時停止と再開',
+      moveTime: '時点を移動',
+      nextStepMark: '前後の操作へ移動',
+      endTime: '最初へ移動、または現在に戻る',
     },
   },
   tour: {

@@ -14,6 +14,8 @@ export const asked = shallowRef<{ verb: Verb | 'drain'; refs: readonly ObjectRef
 /** The user's own changes since the page was opened, newest first. */
 export const entries = shallowRef<readonly Entry[]>([])
 export const historyOpen = ref(false)
+/** The dialog that names the last step and takes it back. */
+export const undoOpen = ref(false)
 
 export function ask(verb: Verb | 'drain', refs: readonly ObjectRef[], input?: Partial<Input>): void {
   if (refs.length) asked.value = { verb, refs, input }

@@ -3,6 +3,7 @@
 
 import { promiseTimeout } from '@vueuse/core'
 import { ref, watch } from 'vue'
+import { ownKey } from '@/api/base'
 import { applyObject, createObject, getObject } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
 import type { Creator } from '../model/batch'
@@ -14,7 +15,7 @@ import { loadKinds } from '@/live/discovery'
 import { nodes, pods } from '@/live/watched'
 import { kindSchema } from '@/features/yaml/store/schema'
 
-const key = 'draft'
+const key = ownKey('draft')
 const longestKept = 1_000_000
 
 function kept(): string {

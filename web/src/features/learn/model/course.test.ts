@@ -3,7 +3,7 @@ import type { LessonSummary } from '@/api/learn'
 import { courseOf, matching } from './course'
 import { noProgress, withLesson } from './progress'
 
-const lesson = (id: string, line: number, order: number, more: Partial<LessonSummary> = {}): LessonSummary => ({ id, kind: 'lesson', title: id, goal: '', line, order, minutes: 5, extensionPoint: '', steps: 4, checks: 2, ...more })
+const lesson = (id: string, line: number, order: number, more: Partial<LessonSummary> = {}): LessonSummary => ({ id, kind: 'lesson', title: id, goal: '', line, order, minutes: 5, extensionPoint: '', steps: 4, checks: 2, languages: ['en', 'ja'], ...more })
 const all = [lesson('taints', 2, 4), lesson('what', 1, 1), lesson('mine', 1, 9, { own: true }), lesson('scores', 1, 2, { extensionPoint: 'PreScore, Score' }), { ...lesson('one-line', 0, 1), kind: 'challenge' as const }]
 
 it('sorts lessons into lines, and numbers and draws them in order', () => {

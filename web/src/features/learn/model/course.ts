@@ -61,7 +61,7 @@ export function courseOf(lessons: readonly LessonSummary[], progress: Progress):
 /** The lessons whose title, goal or extension point has every word. */
 export function matching(lessons: readonly LessonSummary[], text: string): LessonSummary[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return lessons.filter(({ id, title, goal, extensionPoint }) => {
+  return lessons.filter(({ id, title, goal, extensionPoint = '' }) => {
     const all = `${id} ${title} ${goal} ${extensionPoint}`.toLowerCase()
     return words.every((word) => all.includes(word))
   })

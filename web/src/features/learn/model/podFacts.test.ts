@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { node, pod, requests } from '@/kubernetes/testing'
-import { groupsOf, labelsOf, specText, tolerationsOf } from './podFacts'
+import { groupsOf, labelsOf, specText, taintsOf, tolerationsOf } from './podFacts'
 
 it('shows the labels that tell nodes apart', () => {
   expect(labelsOf(node('a', { 'kubernetes.io/hostname': 'a', 'topology.kubernetes.io/zone': 'z', disk: 'ssd', gpu: '' }))).toEqual(['disk=ssd', 'gpu'])
@@ -20,4 +20,10 @@ it('writes tolerations as taints', () => {
 it('leaves out of the spec what says nothing about the node', () => {
   const spec = { ...requests('1'), nodeSelector: { disk: 'ssd' }, dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' }
   expect(specText(pod('a', spec as never))).toBe('spec:\n  nodeSelector:\n    disk: ssd\n  containers:\n    - resources:\n        requests:\n          cpu: "1"\n          memory: 1Gi\n')
+})
+
+it('names the taint of a cordoned node only once', () => {
+  const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
+  expect(taintsOf({ taints: [cordon], unschedulable: true })).toEqual([])
+  expect(taintsOf({ taints: [cordon], unschedulable: false })).toEqual([cordon])
 })

@@ -1,6 +1,6 @@
 // What a predicted pod asks for and a node offers, as short texts in Kubernetes' own words.
 
-import type { Node, Pod } from '@/api/types'
+import type { Node, Pod, Taint } from '@/api/types'
 import { stringify } from 'yaml'
 import { taintText } from '@/features/decision/model/pluginComparison'
 
@@ -12,6 +12,11 @@ export function labelsOf(node: Node): string[] {
   return Object.entries(node.metadata.labels ?? {})
     .filter(([key]) => !ordinary.test(key))
     .map(([key, value]) => (value ? `${key}=${value}` : key))
+}
+
+/** The taints of a node but for the one of a cordoned node, which has its own word. */
+export function taintsOf({ taints, unschedulable }: { taints: readonly Taint[]; unschedulable: boolean }): Taint[] {
+  return taints.filter(({ key }) => !unschedulable || key !== 'node.kubernetes.io/unschedulable')
 }
 
 export interface PodGroup {

@@ -14,11 +14,9 @@ function gradesOf(cycle: Cycle, { crossedOut, picked: node }: Prediction): NodeG
   })
 }
 function without(cycle: Cycle, key: 'score' | 'selectedNode'): Cycle {
-  const rest = { ...cycle }
-  delete rest[key]
-  return rest
+  return Object.fromEntries(Object.entries(cycle).filter(([name]) => name !== key)) as unknown as Cycle
 }
-const told = (cycle: Cycle, mine: Prediction) => reveals({ verdict: cycle, grades: gradesOf(cycle, mine) })
+const told = (cycle: Cycle, mine: Prediction) => reveals(cycle, gradesOf(cycle, mine))
 
 describe('reveals', () => {
   const cycle = sampleCycle()

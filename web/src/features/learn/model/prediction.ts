@@ -1,6 +1,6 @@
 // A prediction beside the cycle that the scheduler ran, revealed plugin by plugin.
 
-import type { Grade, NodeGrade, Prediction } from '@/api/learn'
+import type { NodeGrade, Prediction } from '@/api/learn'
 import type { Cycle } from '@/api/types'
 import { filterMatrix, refusalAt, stateAt, type CellState } from '@/features/decision/model/matrix'
 import { comparisons, noteOf, type Note } from '@/features/decision/model/pluginComparison'
@@ -45,7 +45,7 @@ const cellKind: Record<Exclude<CellState, 'R'>, 'passed' | 'notRun' | 'skipped' 
  * The rows are the plugins that rejected a node or whose scores differ, in the order in which they ran, and the totals.
  * A plugin that the learner thought would reject has nothing to say unless its score does.
  */
-export function reveals({ verdict: cycle, grades }: Pick<Grade, 'verdict' | 'grades'>): Reveals {
+export function reveals(cycle: Cycle, grades: readonly NodeGrade[]): Reveals {
   const matrix = filterMatrix(cycle)
   const table = scoreTable(cycle)
   const compared = comparisons(cycle)

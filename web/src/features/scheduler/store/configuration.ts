@@ -3,6 +3,7 @@
 
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
+import { ownKey } from '@/api/base'
 import * as api from '@/api/configuration'
 import { ApiError } from '@/api/http'
 import type { Applied, ErrorDetail } from '@/api/types'
@@ -18,7 +19,7 @@ export type Check =
   | { kind: 'invalid'; message: string; problems: readonly ErrorDetail[] }
   | { kind: 'unknown'; message: string }
 
-const storageKey = 'configurationDraft'
+const storageKey = ownKey('configurationDraft')
 const wait = 500
 /** The delay before a retry when the server is starting or busy (ms). */
 const askAgainAfter = 2000

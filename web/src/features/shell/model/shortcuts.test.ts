@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ShortcutReader } from './shortcuts'
 
-const press = (key: string, chord = false) => ({ key, ctrlKey: chord, metaKey: false, altKey: false })
+const press = (key: string, chord = false) => ({ key, ctrlKey: chord, metaKey: false, altKey: false, shiftKey: false })
 
 it('reads single keys, chords and g followed by a place', () => {
   const reader = new ShortcutReader()
@@ -27,4 +27,12 @@ it('ignores keys while the user types text, except chords', () => {
   const reader = new ShortcutReader()
   expect(reader.read(press('c'), { typing: true, now: 0 })).toBeUndefined()
   expect(reader.read(press('K', true), { typing: true, now: 0 })).toEqual({ kind: 'palette' })
+})
+
+it('undoes the last step, but leaves typing to the browser, and redo alone', () => {
+  const reader = new ShortcutReader()
+  expect(reader.read(press('z', true), { typing: false, now: 0 })).toEqual({ kind: 'undo' })
+  expect(reader.read(press('z', true), { typing: true, now: 0 })).toBeUndefined()
+  expect(reader.read({ ...press('z', true), shiftKey: true }, { typing: false, now: 0 })).toBeUndefined()
+  expect(reader.read(press('z'), { typing: false, now: 0 })).toBeUndefined()
 })

@@ -1,11 +1,11 @@
 // The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
 /** Pages with their own URL, in the order of the navigation. */
-export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'scenarios', 'learn'] as const
+export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'timeline', 'scenarios', 'learn'] as const
 export type Place = (typeof places)[number]
 
 /** g, then one of these. */
-export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', e: 'scenarios', l: 'learn' }
+export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', t: 'timeline', e: 'scenarios', l: 'learn' }
 
 export interface Shortcut {
   /** The keys to press, one after another. `Mod` is Ctrl, on a Mac ⌘. */
@@ -14,7 +14,7 @@ export interface Shortcut {
   does: string
 }
 
-export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity'
+export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity' | 'timeline'
 
 /** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
@@ -24,6 +24,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['/'], does: 'filter' },
     { keys: ['C'], does: 'create' },
     ...Object.entries(placeKeys).map(([key, place]) => ({ keys: ['G', key.toUpperCase()], does: place })),
+    { keys: ['Mod', 'Z'], does: 'undo' },
     { keys: ['Esc'], does: 'back' },
   ],
   map: [
@@ -66,16 +67,22 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['Ctrl', 'M'], does: 'leave' },
   ],
   activity: [{ keys: ['P'], does: 'pause' }],
+  timeline: [
+    { keys: ['←', '→'], does: 'moveTime' },
+    { keys: ['PgUp', 'PgDn'], does: 'nextStepMark' },
+    { keys: ['Home', 'End'], does: 'endTime' },
+  ],
 }
 
 /** What the shell does with a key that nothing else handled. */
-export type ShellAction = { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'go'; place: Place }
+export type ShellAction = { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'undo' } | { kind: 'go'; place: Place }
 
 export interface KeyPress {
   key: string
   ctrlKey: boolean
   metaKey: boolean
   altKey: boolean
+  shiftKey: boolean
 }
 
 const patience = 1200
@@ -88,6 +95,8 @@ export class ShortcutReader {
   read(press: KeyPress, { typing, now }: { typing: boolean; now: number }): ShellAction | undefined {
     const chord = press.ctrlKey || press.metaKey
     if (chord && !press.altKey && press.key.toLowerCase() === 'k') return { kind: 'palette' }
+    // Where text is edited, the browser undoes typing.
+    if (chord && !press.altKey && !press.shiftKey && !typing && press.key.toLowerCase() === 'z') return { kind: 'undo' }
     if (chord || press.altKey || typing) return undefined
     const place = now - this.prefixAt <= patience ? placeKeys[press.key] : undefined
     this.prefixAt = press.key === 'g' ? now : -Infinity

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
+	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/transfer/manifest"
+)
+
+var _ server.Timeline = (*timeline.Timeline)(nil)
+
+func (s *simulator) timelineDir() string { return filepath.Join(s.prepared.dataDir, "timeline") }
+
+// newTimeline returns the time line. It records a control plane of our own only: nobody tells us who changes what in another one.
+func (s *simulator) newTimeline() *timeline.Timeline {
+	options := timeline.Options{
+		Dir:       s.timelineDir(),
+		Bytes:     s.options.TimelineBytes,
+		Results:   s.store,
+		Recording: s.replays.Recording,
+		Config:    func() *rest.Config { return s.controlPlane.ClientConfig() },
+		Import:    s.importForUndo,
+		Configure: func(ctx context.Context, document []byte) error {
+			_, err := s.scheduler.Apply(ctx, document)
+			return err
+		},
+		Logger: s.options.Logger.WithName("timeline"),
+	}
+	if s.options.Kubeconfig == "" {
+		options.Follow = func(ctx context.Context, listed func([]timeline.Entry, bool), changed func([]timeline.Entry)) error {
+			return s.embedded.FollowStored(ctx, listed, changed)
+		}
+	}
+	return timeline.New(options)
+}
+
+// userWrote tells the time line what a user wrote.
+func (s *simulator) userWrote(w controlplane.UserWrite) {
+	told := timeline.Write{Begun: w.Begun, Verb: w.Verb, UserAgent: w.UserAgent}
+	for _, o := range w.Objects {
+		told.Objects = append(told.Objects, timeline.Written(o))
+	}
+	s.timeline.Wrote(told)
+}
+
+// importForUndo imports what an undo restores. It is not a step itself.
+func (s *simulator) importForUndo(ctx context.Context, src manifest.Source, replace bool) (*transfer.Report, error) {
+	mode := transfer.Merge
+	if replace {
+		mode = transfer.Replace
+	}
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, untold: true}.Begin(src, transfer.ImportOptions{Mode: mode})
+	if err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	return awaitImport(ctx, run)
+}
+
+// resetByUser is resetAll as a step of the time line.
+func (s *simulator) resetByUser(ctx context.Context) (server.Reset, error) {
+	told := s.timeline.Begin(timeline.ResetStep, "web")
+	done, err := s.resetAll(ctx)
+	if err != nil {
+		told(0)
+		return done, err
+	}
+	told(max(done.Deleted, 1))
+	return done, nil
+}
+
+// configurationChanged publishes the status, and tells the time line which configuration is in force.
+func (s *simulator) configurationChanged() {
+	s.publish()
+	if s.scheduler == nil {
+		return
+	}
+	revisions := s.scheduler.Revisions()
+	if len(revisions) == 0 {
+		return
+	}
+	newest, found := s.scheduler.Revision(revisions[0].Number)
+	if !found {
+		return
+	}
+	by := timeline.BySimulator
+	if newest.Source == config.OriginUser {
+		by = "web"
+	}
+	s.timeline.Configured(timeline.Configuration{
+		Revision: newest.Number, Document: newest.Document, Summary: newest.Summary, By: by, Failed: newest.State == config.RevisionRolledBack,
+	})
+}

@@ -1,0 +1,147 @@
+package controlplane
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+)
+
+// UserWrite is a request by which a user changed objects, as opposed to the scheduler and the controllers.
+type UserWrite struct {
+	// Begun is when the request came.
+	Begun time.Time
+	// Verb is create, update, patch, apply, delete, scale or evict.
+	Verb      string
+	UserAgent string
+	// Objects are those that were admitted. Not all of them need have been written.
+	Objects []UserObject
+}
+
+// UserObject names an object.
+type UserObject struct{ Group, Resource, Namespace, Name string }
+
+// Users are those who have the kubeconfig, with its certificate, and those for whom the web server makes requests, with
+// UserClientConfig. Everyone else in this process uses the API server's own token.
+
+// userHeader is on the requests of clients with UserClientConfig. The value has no meaning.
+const userHeader = "Kube-Scheduler-Simulator-User"
+
+// UserClientConfig is ClientConfig for requests that users make.
+func (c *ControlPlane) UserClientConfig() *rest.Config {
+	config := c.ClientConfig()
+	if config != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return forUser{next} })
+	}
+	return config
+}
+
+type forUser struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (f forUser) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(userHeader, "1")
+	return f.RoundTripper.RoundTrip(r)
+}
+
+// WrappedRoundTripper lets the API server's client close idle connections.
+func (f forUser) WrappedRoundTripper() http.RoundTripper { return f.RoundTripper }
+
+func isUser(r *http.Request) bool {
+	return r.Header.Get(userHeader) != "" || r.TLS != nil && len(r.TLS.PeerCertificates) > 0
+}
+
+// pendingWrite collects what a request of a user writes. It is in the request's context.
+type pendingWrite struct {
+	mu    sync.Mutex
+	write UserWrite
+}
+
+type pendingWriteKey struct{}
+
+// noteUserWrites tells wrote about the requests of users.
+func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
+	if wrote == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isWrite(r) || !isUser(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		pending := &pendingWrite{write: UserWrite{Begun: time.Now(), UserAgent: r.UserAgent()}}
+		isApply := r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType)
+		if r.Method == http.MethodPatch {
+			pending.write.Verb = "patch"
+		}
+		if isApply || strings.Contains(r.URL.Query().Get("fieldManager"), "client-side-apply") {
+			pending.write.Verb = "apply"
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), pendingWriteKey{}, pending)))
+		pending.mu.Lock()
+		defer pending.mu.Unlock()
+		if len(pending.write.Objects) > 0 {
+			wrote(pending.write)
+		}
+	})
+}
+
+// userWritesPlugin is an admission plugin that notes which objects a user's request writes: only admission knows the names that the
+// API server generates, and each object of a collection. It refuses nothing.
+const userWritesPlugin = "UserWrites"
+
+type userWrites struct{}
+
+var _ admission.ValidationInterface = userWrites{}
+
+// Handles implements admission.Interface.
+func (userWrites) Handles(operation admission.Operation) bool { return operation != admission.Connect }
+
+// Validate implements admission.ValidationInterface.
+func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	pending, _ := ctx.Value(pendingWriteKey{}).(*pendingWrite)
+	if pending == nil || a.IsDryRun() {
+		return nil
+	}
+	verb := map[admission.Operation]string{admission.Create: "create", admission.Update: "update", admission.Delete: "delete"}[a.GetOperation()]
+	switch a.GetSubresource() {
+	case "":
+	case "scale":
+		verb = "scale"
+	case "eviction":
+		verb = "evict"
+	default: // of the scheduler and of kubelets
+		return nil
+	}
+	name := a.GetName()
+	if old, ok := a.GetOldObject().(metav1.ObjectMetaAccessor); ok && name == "" { // one of a collection that is deleted
+		name = old.GetObjectMeta().GetName()
+	}
+	if name == "" {
+		return nil
+	}
+	resource := a.GetResource()
+	pending.mu.Lock()
+	defer pending.mu.Unlock()
+	if w := &pending.write; w.Verb == "" || verb == "scale" || verb == "evict" || verb == "create" && w.Verb == "patch" {
+		w.Verb = verb
+	}
+	pending.write.Objects = append(pending.write.Objects, UserObject{Group: resource.Group, Resource: resource.Resource, Namespace: a.GetNamespace(), Name: name})
+	return nil
+}
+
+// addUserWrites adds the plugin after those that may refuse a request.
+func addUserWrites(o *options.ServerRunOptions) {
+	generic := o.Admission.GenericAdmission
+	generic.Plugins.Register(userWritesPlugin, func(io.Reader) (admission.Interface, error) { return userWrites{}, nil })
+	generic.RecommendedPluginOrder = append(generic.RecommendedPluginOrder[:len(generic.RecommendedPluginOrder):len(generic.RecommendedPluginOrder)], userWritesPlugin)
+}

@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/timeline"
+)
+
+// Timeline is what the simulator recorded of itself, or the recording that is loaded. Methods are safe for concurrent use. For
+// a moment that is not kept they return a *timeline.NotKeptError.
+type Timeline interface {
+	// Line fails with timeline.ErrQuery if q.Continue does not come from an earlier page.
+	Line(ctx context.Context, q timeline.Query) (*timeline.Line, error)
+	Moment(ctx context.Context, at timeline.At) (*timeline.Moment, error)
+	// Export writes the objects of a moment in the format of exports.
+	Export(ctx context.Context, w io.Writer, at timeline.At) error
+	Difference(ctx context.Context, from, to timeline.At) (*timeline.Difference, error)
+	// Decision returns the moment that a scheduling attempt saw. It fails with timeline.ErrUnknownResult.
+	Decision(ctx context.Context, a timeline.Attempt) (*timeline.Point, error)
+	Undoable(ctx context.Context) (*timeline.Undo, error)
+	// Undo takes back the last step if it is the one of that moment, and fails with timeline.ErrStale or
+	// timeline.ErrNothingToUndo otherwise.
+	Undo(ctx context.Context, moment uint64) (*timeline.Undone, error)
+}
+
+// timeline returns a handler that needs the backend's time line.
+func (s *Server) timeline(h func(echo.Context, Timeline) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		b, err := s.require()
+		if err != nil {
+			return err
+		}
+		if b.Timeline == nil {
+			return refuse(http.StatusNotImplemented, "this simulator has no time line")
+		}
+		return timelineError(h(c, b.Timeline))
+	}
+}
+
+func timelineError(err error) error {
+	if missing, ok := errors.AsType[*timeline.NotKeptError](err); ok {
+		return refuse(http.StatusNotFound, "%v", missing)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, timeline.ErrUnknownResult):
+		return refuse(http.StatusNotFound, "%v", err)
+	case errors.Is(err, timeline.ErrStale), errors.Is(err, timeline.ErrNothingToUndo):
+		return refuse(http.StatusConflict, "%v", err)
+	case errors.Is(err, timeline.ErrQuery):
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	return operationError(err)
+}
+
+func (s *Server) getTimeline(c echo.Context, t Timeline) error {
+	q := timeline.Query{Buckets: timeline.DefaultBuckets, Limit: timeline.DefaultSteps, Continue: c.QueryParam("continue")}
+	var mistakes []config.Mistake
+	for name, at := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
+		if text := c.QueryParam(name); text != "" {
+			parsed, err := time.Parse(time.RFC3339Nano, text)
+			if err != nil {
+				mistakes = append(mistakes, config.Mistake{Field: name, Message: "want a time like 2006-01-02T15:04:05Z"})
+			}
+			*at = parsed
+		}
+	}
+	for name, number := range map[string]struct {
+		to   *int
+		most int
+	}{"buckets": {&q.Buckets, timeline.MaxBuckets}, "limit": {&q.Limit, timeline.MaxSteps}} {
+		if text := c.QueryParam(name); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > number.most {
+				mistakes = append(mistakes, config.Mistake{Field: name, Message: fmt.Sprintf("want a number from 1 to %d", number.most)})
+			}
+			*number.to = n
+		}
+	}
+	if len(mistakes) > 0 {
+		return badQuery(mistakes...)
+	}
+	line, err := t.Line(c.Request().Context(), q)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, line)
+}
+
+// momentOf reads a moment, which is its number or a time.
+func momentOf(field, text string) (timeline.At, error) {
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n > 0 {
+		return timeline.At{Moment: n}, nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return timeline.At{Time: at}, nil
+	}
+	return timeline.At{}, badQuery(config.Mistake{Field: field, Message: "want the number of a moment, or a time like 2006-01-02T15:04:05Z"})
+}
+
+func (s *Server) getMoment(c echo.Context, t Timeline) error {
+	at, err := momentOf("moment", c.Param("moment"))
+	if err != nil {
+		return err
+	}
+	moment, err := t.Moment(c.Request().Context(), at)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, moment)
+}
+
+// getMomentObjects answers like an export.
+func (s *Server) getMomentObjects(c echo.Context, t Timeline) error {
+	at, err := momentOf("moment", c.Param("moment"))
+	if err != nil {
+		return err
+	}
+	end, err := s.beginExport(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	defer end()
+	h := c.Response().Header()
+	h.Set("Content-Type", echo.MIMEApplicationJSON)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "cluster-at-" + c.Param("moment") + ".json"}))
+	err = t.Export(c.Request().Context(), c.Response(), at)
+	if err == nil || !c.Response().Committed {
+		if err != nil {
+			h.Del("Content-Disposition")
+		}
+		return err
+	}
+	// As in getExport.
+	s.log.Error(err, "Cannot complete the objects of a moment")
+	panic(http.ErrAbortHandler)
+}
+
+func (s *Server) getDifference(c echo.Context, t Timeline) error {
+	from, err := momentOf("from", c.QueryParam("from"))
+	if err != nil {
+		return err
+	}
+	to, err := momentOf("to", c.QueryParam("to"))
+	if err != nil {
+		return err
+	}
+	difference, err := t.Difference(c.Request().Context(), from, to)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, difference)
+}
+
+func (s *Server) getDecisionMoment(c echo.Context, t Timeline) error {
+	number, err := strconv.Atoi(c.Param("attempt"))
+	if err != nil || number < 1 {
+		return refuse(http.StatusBadRequest, "%q is not the number of an attempt", c.Param("attempt"))
+	}
+	point, err := t.Decision(c.Request().Context(), timeline.Attempt{UID: types.UID(c.Param("uid")), Number: number})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, point)
+}
+
+func (s *Server) getUndo(c echo.Context, t Timeline) error {
+	undo, err := t.Undoable(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, undo)
+}
+
+// undoRequest is the body of POST /undo.
+type undoRequest struct {
+	// Moment is that of the step to take back.
+	Moment uint64 `json:"moment"`
+}
+
+func (s *Server) postUndo(c echo.Context, t Timeline) error {
+	var r undoRequest
+	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+		return err
+	}
+	undone, err := t.Undo(c.Request().Context(), r.Moment)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, undone)
+}

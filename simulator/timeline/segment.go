@@ -1,0 +1,406 @@
+package timeline
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/blockfile"
+)
+
+// The journal is a directory of segments. A segment is a sequence of blocks, like a recording (package replay), and like one
+// begins with all objects that existed, so that any moment in it can be rebuilt from it alone. The fields of a block are
+//
+//	type [1], first time [8], last time [8], moment before it [8], changes [4], packed length [4], length [4]
+//
+// and its contents are compressed with DEFLATE. The checksum covers both. Times are microseconds since 1970, and numbers are
+// little-endian. Readers ignore an incomplete block at the end, which a killed program leaves behind.
+//
+// The contents of blocks of the types state and changes are entries: microseconds since the previous one (for the first, since the block's
+// first time), verb [1], key, and for Set the object, for Patch the lengths of the part before and the part after what
+// has changed, and what is there now. Objects are as the API server stores them, apart from what stripped removes. Lengths are
+// uvarints. A block of marks holds JSON lines.
+var blockFormat = blockfile.Format{Magic: "\xb5kt1", FieldBytes: 1 + 8 + 8 + 8 + 4 + 4 + 4}
+
+// blockType says what a block holds.
+type blockType byte
+
+const (
+	// stateBlock: objects that existed when the segment began. The last one is followed by another type.
+	stateBlock   blockType = 'S'
+	changesBlock blockType = 'C'
+	marksBlock   blockType = 'M'
+)
+
+const (
+	setVerb    = 'S'
+	patchVerb  = 'P'
+	deleteVerb = 'D'
+)
+
+// Limits of readers, whatever a file claims.
+const (
+	maxPackedBytes = 32 << 20
+	maxBlockBytes  = 64 << 20
+	maxObjectBytes = 8 << 20
+	maxKeyBytes    = 4 << 10
+)
+
+// flushBytes is how much a block holds, before it is packed.
+const flushBytes = 256 << 10
+
+// block is the position and the fields of a block.
+type block struct {
+	kind        blockType
+	offset      int64
+	first, last time.Time
+	// before is the moment before the first change.
+	before         uint64
+	count          int
+	packed, length int
+}
+
+func (b block) end() int64 { return b.offset + int64(blockFormat.HeaderSize()+b.packed) }
+
+func (b block) encodeFields(fields []byte) {
+	fields[0] = byte(b.kind)
+	binary.LittleEndian.PutUint64(fields[1:], uint64(b.first.UnixMicro()))
+	binary.LittleEndian.PutUint64(fields[9:], uint64(b.last.UnixMicro()))
+	binary.LittleEndian.PutUint64(fields[17:], b.before)
+	binary.LittleEndian.PutUint32(fields[25:], uint32(b.count))
+	binary.LittleEndian.PutUint32(fields[29:], uint32(b.packed))
+	binary.LittleEndian.PutUint32(fields[33:], uint32(b.length))
+}
+
+var (
+	errCutOff  = errors.New("a block is cut off")
+	errDamaged = errors.New("a block is damaged")
+)
+
+// readBlock reads the fields of the block at offset, in a file of the given size.
+func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
+	header, err := blockFormat.ReadHeader(file, offset, size)
+	if err != nil {
+		if errors.Is(err, blockfile.ErrNoBlock) && size-offset < int64(blockFormat.HeaderSize()) {
+			return block{}, errCutOff
+		}
+		return block{}, err
+	}
+	f := blockFormat.Fields(header)
+	b := block{
+		kind: blockType(f[0]), offset: offset, before: binary.LittleEndian.Uint64(f[17:]),
+		first: time.UnixMicro(int64(binary.LittleEndian.Uint64(f[1:]))), last: time.UnixMicro(int64(binary.LittleEndian.Uint64(f[9:]))),
+		count: int(binary.LittleEndian.Uint32(f[25:])), packed: int(binary.LittleEndian.Uint32(f[29:])), length: int(binary.LittleEndian.Uint32(f[33:])),
+	}
+	switch {
+	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length || b.last.Before(b.first):
+		return block{}, errDamaged
+	case b.end() > size:
+		return block{}, errCutOff
+	}
+	return b, nil
+}
+
+// readPacked reads and checks the contents of a block.
+func readPacked(file io.ReaderAt, b block) ([]byte, error) {
+	raw := make([]byte, b.end()-b.offset)
+	if _, err := file.ReadAt(raw, b.offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading a block: %w", err)
+	}
+	header, packed := raw[:blockFormat.HeaderSize()], raw[blockFormat.HeaderSize():]
+	if !blockFormat.Intact(header, packed) {
+		return nil, errDamaged
+	}
+	return packed, nil
+}
+
+// unpack reads, checks and unpacks a block.
+func unpack(file io.ReaderAt, b block) ([]byte, error) {
+	packed, err := readPacked(file, b)
+	if err != nil {
+		return nil, err
+	}
+	unpacker := flate.NewReader(bytes.NewReader(packed))
+	defer unpacker.Close()
+	data := make([]byte, b.length)
+	if _, err := io.ReadFull(unpacker, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return data, nil
+}
+
+// packer packs blocks. Only one goroutine at a time may use it.
+type packer struct {
+	buffer  bytes.Buffer
+	deflate *flate.Writer
+}
+
+// pack returns a block as it is written, which is valid until the next call.
+func (p *packer) pack(b block, data []byte) ([]byte, error) {
+	if p.deflate == nil {
+		var err error
+		if p.deflate, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
+			return nil, err
+		}
+	}
+	p.buffer.Reset()
+	p.buffer.Write(make([]byte, blockFormat.HeaderSize()))
+	p.deflate.Reset(&p.buffer)
+	if _, err := p.deflate.Write(data); err != nil {
+		return nil, err
+	}
+	if err := p.deflate.Close(); err != nil {
+		return nil, err
+	}
+	written := p.buffer.Bytes()
+	header, packed := written[:blockFormat.HeaderSize()], written[blockFormat.HeaderSize():]
+	b.packed, b.length = len(packed), len(data)
+	b.encodeFields(blockFormat.Fields(header))
+	blockFormat.Seal(header, packed)
+	return written, nil
+}
+
+// entry is a change of a stored object.
+type entry struct {
+	at   time.Time
+	verb byte
+	key  string
+	// head and tail are the lengths of what a Patch keeps of the object before it.
+	head, tail uint64
+	// data belongs to the block.
+	data []byte
+}
+
+// appendEntry appends a change to the contents of a block. before is the object before it, and nil if there was none.
+func appendEntry(out []byte, since time.Duration, key string, before, value []byte) []byte {
+	out = binary.AppendUvarint(out, uint64(since/time.Microsecond))
+	verb := byte(setVerb)
+	switch {
+	case value == nil:
+		verb = deleteVerb
+	case before != nil:
+		verb = patchVerb
+	}
+	out = append(out, verb)
+	out = binary.AppendUvarint(out, uint64(len(key)))
+	out = append(out, key...)
+	switch verb {
+	case patchVerb:
+		head := commonPrefix(before, value)
+		tail := commonSuffix(before[head:], value[head:])
+		out = binary.AppendUvarint(out, uint64(head))
+		out = binary.AppendUvarint(out, uint64(tail))
+		value = value[head : len(value)-tail]
+		fallthrough
+	case setVerb:
+		out = binary.AppendUvarint(out, uint64(len(value)))
+		out = append(out, value...)
+	}
+	return out
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+func commonSuffix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[len(a)-1-i] != b[len(b)-1-i] {
+			return i
+		}
+	}
+	return n
+}
+
+// takeEntry takes the first entry of data, which continues from time at.
+func takeEntry(data []byte, at time.Time) (e entry, rest []byte, err error) {
+	d := decoder{data: data}
+	e.at = at.Add(time.Duration(min(d.uvarint(), maxPause)) * time.Microsecond)
+	e.verb = d.byte()
+	e.key = string(d.bytes(maxKeyBytes))
+	switch e.verb {
+	case deleteVerb:
+	case patchVerb:
+		e.head, e.tail = d.uvarint(), d.uvarint()
+		fallthrough
+	case setVerb:
+		e.data = d.bytes(maxObjectBytes)
+	default:
+		d.fail()
+	}
+	return e, d.data, d.err
+}
+
+// maxPause bounds the time between two entries, in microseconds: thirty years.
+const maxPause = 1 << 50
+
+// apply returns the object after the change of one; nil when it was deleted. before is the object before it, and nil if there was none.
+func (e entry) apply(before []byte) ([]byte, error) {
+	switch e.verb {
+	case deleteVerb:
+		return nil, nil
+	case setVerb:
+		return append([]byte{}, e.data...), nil
+	}
+	if e.head > uint64(len(before)) || e.tail > uint64(len(before))-e.head {
+		return nil, fmt.Errorf("%w: a change is of another object than the one that it names", errDamaged)
+	}
+	after := make([]byte, 0, int(e.head)+len(e.data)+int(e.tail))
+	after = append(after, before[:e.head]...)
+	after = append(after, e.data...)
+	return append(after, before[len(before)-int(e.tail):]...), nil
+}
+
+// eachEntry calls f with the entries of a block until it returns false or an error.
+func eachEntry(data []byte, b block, f func(entry) (bool, error)) error {
+	at := b.first
+	for len(data) > 0 {
+		e, rest, err := takeEntry(data, at)
+		if err != nil {
+			return err
+		}
+		if more, err := f(e); err != nil || !more {
+			return err
+		}
+		data, at = rest, e.at
+	}
+	return nil
+}
+
+// decoder reads values from bytes. After an error it reads nothing.
+type decoder struct {
+	data []byte
+	err  error
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.data)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.data = d.data[n:]
+	return v
+}
+
+func (d *decoder) byte() byte {
+	if len(d.data) == 0 {
+		d.fail()
+		return 0
+	}
+	b := d.data[0]
+	d.data = d.data[1:]
+	return b
+}
+
+func (d *decoder) bytes(limit int) []byte {
+	n := d.uvarint()
+	if n > uint64(len(d.data)) || n > uint64(limit) {
+		d.fail()
+		return nil
+	}
+	b := d.data[:n]
+	d.data = d.data[n:]
+	return b
+}
+
+func (d *decoder) fail() {
+	if d.err == nil {
+		d.err = errDamaged
+	}
+	d.data = nil
+}
+
+// segment is a file of the journal.
+type segment struct {
+	path   string
+	number uint64
+	file   *os.File
+	size   int64
+	blocks []block
+	// damage says why the segment cannot be used; nil for a good one.
+	damage error
+	// torn: an unfinished write was cut off.
+	torn bool
+}
+
+// openSegment reads the positions of a segment's blocks, and checks all of them. It cuts off an unfinished write at the end. An
+// error means that the file cannot be read; damage is not an error.
+func openSegment(path string, number uint64) (*segment, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	s := &segment{path: path, number: number, file: file}
+	for s.size < info.Size() {
+		b, err := readBlock(file, s.size, info.Size())
+		if errors.Is(err, errCutOff) {
+			s.torn = true
+			return s, file.Truncate(s.size)
+		}
+		if err == nil {
+			_, err = readPacked(file, b)
+		}
+		if err != nil {
+			if _, isPath := errors.AsType[*fs.PathError](err); isPath {
+				return nil, errors.Join(err, file.Close())
+			}
+			s.damage = fmt.Errorf("at byte %d: %w", s.size, err)
+			return s, nil
+		}
+		s.blocks = append(s.blocks, b)
+		s.size = b.end()
+	}
+	return s, nil
+}
+
+// begins reports whether the segment has its initial state, without which it is of no use.
+func (s *segment) begins() bool {
+	for _, b := range s.blocks {
+		if b.kind != stateBlock {
+			return true
+		}
+	}
+	return false
+}
+
+// first and end are the moments at the begin and the end of the segment.
+func (s *segment) first() uint64 { return s.blocks[0].before }
+
+func (s *segment) end() uint64 {
+	last := s.blocks[0].before
+	for _, b := range s.blocks {
+		if b.kind == changesBlock {
+			last = b.before + uint64(b.count)
+		}
+	}
+	return last
+}
+
+// append writes a packed block of the given fields at the end.
+func (s *segment) append(b block, packed []byte) error {
+	if _, err := s.file.WriteAt(packed, s.size); err != nil {
+		return errors.Join(err, s.file.Truncate(s.size))
+	}
+	b.offset, b.packed = s.size, len(packed)-blockFormat.HeaderSize()
+	s.blocks = append(s.blocks, b)
+	s.size += int64(len(packed))
+	return nil
+}

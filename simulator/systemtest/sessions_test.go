@@ -186,26 +186,31 @@ func TestSchedulersSideBySide(t *testing.T) {
 		}
 		return err
 	})
-	var list struct {
-		Items []struct {
-			Number    int64
-			Scheduler string
-			Bound     int
+	// Its record comes after its bindings.
+	eventually(t, "the record has the revision", func() error {
+		var list struct {
+			Items []struct {
+				Number    int64
+				Scheduler string
+				Bound     int
+			}
 		}
-	}
-	if err := b.get("/api/v1/sessions?kind=session", &list); err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range list.Items {
-		if item.Scheduler != "volcano" || item.Bound == 0 {
-			continue
+		if err := b.get("/api/v1/sessions?kind=session", &list); err != nil {
+			return err
 		}
-		var record struct{ Revision int }
-		if err := b.get(fmt.Sprintf("/api/v1/sessions/%d", item.Number), &record); err != nil || record.Revision != 2 {
-			t.Errorf("session %d has revision %d: %v", item.Number, record.Revision, err)
+		for _, item := range list.Items {
+			if item.Scheduler != "volcano" || item.Bound == 0 {
+				continue
+			}
+			var record struct{ Revision int }
+			err := b.get(fmt.Sprintf("/api/v1/sessions/%d", item.Number), &record)
+			if err == nil && record.Revision != 2 {
+				err = fmt.Errorf("the latest session that bound, %d, has revision %d", item.Number, record.Revision)
+			}
+			return err
 		}
-		break
-	}
+		return errors.New("no session of volcano bound a pod")
+	})
 }
 
 // revision checks which revision of Volcano's configuration is in force.

@@ -268,11 +268,14 @@ func TestSessionThroughput(t *testing.T) {
 		t.Fatalf("%d: %s", a.status, a.body)
 	}
 	begin := time.Now()
-	clustertest.EventuallyWithin(t, 2*time.Minute, "all pods have nodes", func(ctx context.Context) (bool, error) {
+	// The wait ends after two minutes, so that the test says how slow the machine is.
+	bound, took := 0, time.Duration(0)
+	clustertest.EventuallyWithin(t, 5*time.Minute, "all pods have nodes", func(ctx context.Context) (bool, error) {
 		on, err := b.placed(ctx)
-		return len(on) == jobs*members, err
+		bound, took = len(on), time.Since(begin)
+		return bound == jobs*members || took > 2*time.Minute, err
 	})
-	rate := jobs * members / time.Since(begin).Seconds()
+	rate := float64(bound) / took.Seconds()
 	t.Logf("%.0f pods a second", rate)
 	if rate < 100 {
 		t.Errorf("%.0f pods a second, want 100", rate)

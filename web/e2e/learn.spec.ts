@@ -9,9 +9,10 @@ import { objections } from './axe'
 import { faults } from './boxes'
 import { expect, refused, serverAway, test, type Simulator } from './simulator'
 
-test.describe.configure({ mode: 'serial' })
 // A sandbox that starts has no API yet, and one that was left has none any more.
-test.use({ allowed: [refused(503), refused(404), serverAway, /WebSocket connection to .* failed/] })
+test.beforeEach(({ allowed }) => {
+  allowed.push(refused(503), refused(404), serverAway)
+})
 
 interface Change {
   create?: unknown
@@ -120,6 +121,7 @@ async function predict(page: Page, card: Locator, { crossedOut = [], picked }: P
   await page.getByTestId('show-page').click()
 }
 async function columnOf(stage: Locator, node: string): Promise<number> {
+  await expect(stage.locator(`th[data-node="${node}"]`)).toBeVisible()
   const names = await stage.locator('th[data-node]').evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-node')))
   // The first cell of the row is empty.
   return names.indexOf(node) + 1

@@ -129,13 +129,16 @@ func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	if name == "" {
 		return nil
 	}
-	resource := a.GetResource()
+	resource, namespace := a.GetResource(), a.GetNamespace()
+	if resource.Group == "" && resource.Resource == "namespaces" {
+		namespace = "" // a request for a namespace says that it is in itself; see RequestInfoFactory in k8s.io/apiserver
+	}
 	pending.mu.Lock()
 	defer pending.mu.Unlock()
 	if w := &pending.write; w.Verb == "" || verb == "scale" || verb == "evict" || verb == "create" && w.Verb == "patch" {
 		w.Verb = verb
 	}
-	pending.write.Objects = append(pending.write.Objects, UserObject{Group: resource.Group, Resource: resource.Resource, Namespace: a.GetNamespace(), Name: name})
+	pending.write.Objects = append(pending.write.Objects, UserObject{Group: resource.Group, Resource: resource.Resource, Namespace: namespace, Name: name})
 	return nil
 }
 

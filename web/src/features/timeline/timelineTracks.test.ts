@@ -44,6 +44,11 @@ describe('the playhead', () => {
     await point('pointerup', 230)
     expect(went()).toEqual(['now', 'now'])
   })
+  it('stands on an axis whose ticks all read differently', () => {
+    const ticks = tracks(undefined).page.findAll('.ax span').map((tick) => tick.text())
+    expect(ticks.length).toBeGreaterThan(1)
+    expect(new Set(ticks).size).toBe(ticks.length)
+  })
   it('says its time to screen readers', () => {
     expect(tracks(undefined).head.attributes('aria-valuetext')).toBe('now')
     const { head } = tracks(at(50))

@@ -82,7 +82,7 @@ func (c *cycle) wanted() int {
 	case !c.searched:
 		return 0
 	case c.recorder.hypothetical:
-		return c.searchable
+		return upstream.NodesToFind(c.searchable, c.profile.percentageOfNodesToScore)
 	case c.nomination != nil && c.nomination.Used, c.hint != nil && c.hint.Used, c.profile.stopsAtOne:
 		return min(c.searchable, 1)
 	}

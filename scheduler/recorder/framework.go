@@ -100,7 +100,7 @@ func (c *cycle) endSearch() {
 	if !c.searching {
 		return
 	}
-	if c.others.rest != nil {
+	if c.others.rest != nil && !c.foundEnough() {
 		c.others.rest()
 	}
 	c.searching = false

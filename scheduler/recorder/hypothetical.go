@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -26,8 +27,8 @@ import (
 //   - Filter goes on after a rejection, so that every plugin that rejects a node is known.
 //   - DefaultPreemption chooses victims and evicts none.
 //
-// None of this changes which node is selected, except by chance among equals. The scheduler
-// must be configured to score all nodes.
+// None of this changes which node is selected, except by chance among equals. If the configuration lets a search end before
+// it has seen all nodes, and it finds enough, the others are not evaluated.
 //
 // It has no goroutine: Conclude ends and returns each cycle, and Start and Stop are not called. All
 // cycles are made on one goroutine.
@@ -214,6 +215,12 @@ func (c *cycle) completeVerdicts() {
 			c.verdicts.of[i] = notEvaluated
 		}
 	}
+}
+
+// foundEnough reports whether the search ended before it had seen all nodes.
+func (c *cycle) foundEnough() bool {
+	wanted := upstream.NodesToFind(c.searchable, c.profile.percentageOfNodesToScore)
+	return wanted < c.searchable && c.passing() >= wanted
 }
 
 // passing counts the nodes that passed every plugin.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	"k8s.io/utils/ptr"
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
 )
@@ -255,6 +256,8 @@ const profile = "session"
 // Judge returns the kube-scheduler configuration that judges nodes for the sessions of c: its predicates as Filter plugins, and its
 // node order as Score plugins with their weights. kube-batch's old scores from 0 to 10 are kube-scheduler's from 0 to 100, all of them, so
 // their order is the same but for rounding.
+//
+// Volcano's search ends early on 100 nodes or more, at as many feasible ones as kube-scheduler's; kube-batch judges all nodes.
 func (c *Configuration) Judge() (*config.KubeSchedulerConfiguration, error) {
 	filters := []string{RoomPlugin}
 	if p := c.plugin(Predicates); p != nil && !p.Disabled["enablePredicate"] {
@@ -288,6 +291,9 @@ func (c *Configuration) Judge() (*config.KubeSchedulerConfiguration, error) {
 		schedulerconfig.Options{OutOfTree: []string{RoomPlugin, BinPack, MostRequestedPlugin}})
 	if err != nil {
 		return nil, fmt.Errorf("making the predicates of a session: %w", err)
+	}
+	if c.Rules == KubeBatch {
+		out.Internal.PercentageOfNodesToScore = ptr.To[int32](100)
 	}
 	return out.Internal, nil
 }

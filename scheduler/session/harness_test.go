@@ -143,7 +143,7 @@ func (s *stage) run() *Outcome {
 	}
 	board := NewBoard()
 	engine := whatif.New(whatif.Options{
-		Source: whatif.Objects(objects), Configuration: func() *config.KubeSchedulerConfiguration { return judge }, OutOfTree: board.Registry(),
+		Source: whatif.Objects(objects), Configuration: func() *config.KubeSchedulerConfiguration { return judge }, OutOfTree: board.Registry(), EndSearch: true,
 		Clock: func() time.Time { return s.clock },
 	})
 	defer engine.Stop()

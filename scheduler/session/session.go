@@ -43,7 +43,7 @@ type session struct {
 	binds []*task
 }
 
-// Run runs one session on a trial whose engine has the configuration's Judge and the board's Registry. Everything that it
+// Run runs one session on a trial whose engine has the configuration's Judge, the board's Registry, and EndSearch. Everything that it
 // places on the copy is undone with the trial. The error is ctx's, or that of a predicate that failed.
 func Run(ctx context.Context, trial *whatif.Trial, objects Objects, options Options) (*Outcome, error) {
 	if options.Clock == nil {

@@ -33,6 +33,8 @@ type Options struct {
 	// BreakTie chooses among the nodes that share the best total; by default the first one by name. Kubernetes chooses
 	// at random.
 	BreakTie func(state fwk.CycleState, pod *v1.Pod, tied []string) string
+	// EndSearch lets the search for nodes that fit end as early as the configuration says. By default it sees all nodes.
+	EndSearch bool
 	// Waiting is how many questions may wait for their turn; 32 by default. Further ones
 	// get ErrBusy.
 	Waiting int

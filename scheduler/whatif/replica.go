@@ -47,7 +47,7 @@ type Replica struct {
 }
 
 // NewReplica builds a replica with an empty state. configuration is defaulted and validated, as package config returns it; the replica
-// copies it. Of options, it uses OutOfTree, ClientConfig, BreakTie and Clock. The error is a *ConfigurationError.
+// copies it. Of options, it uses OutOfTree, ClientConfig, BreakTie, EndSearch and Clock. The error is a *ConfigurationError.
 func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfiguration, options Options) (*Replica, error) {
 	client, clientConfig, err := newClient(options.ClientConfig)
 	if err != nil {
@@ -61,6 +61,10 @@ func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfigur
 		observer: &observer{Recorder: recorder.NewHypothetical(comparison.InTree{}, options.Clock)},
 		cancel:   cancel,
 	}
+	searched := configuration
+	if !options.EndSearch {
+		searched = scoringAll(configuration)
+	}
 	breakTie := options.BreakTie
 	if breakTie == nil {
 		breakTie = firstByName
@@ -68,7 +72,7 @@ func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfigur
 	err = r.build(ctx, upstream.Parts{
 		Client: client, ClientConfig: clientConfig, Informers: r.world.Informers(), DynamicInformers: r.world.DynamicInformers(),
 		Events:        func(string) events.EventRecorderLogger { return noEvents{} },
-		Configuration: scoringAll(configuration), OutOfTree: options.OutOfTree, BreakTie: breakTie,
+		Configuration: searched, OutOfTree: options.OutOfTree, BreakTie: breakTie,
 	})
 	if err != nil {
 		cancel()

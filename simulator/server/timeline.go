@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -110,8 +111,17 @@ func momentOf(field, text string) (timeline.At, error) {
 	return timeline.At{}, badQuery(config.Mistake{Field: field, Message: "want the number of a moment, or a time like 2006-01-02T15:04:05Z"})
 }
 
+// momentInPath reads the moment that the path names. A client may encode the colons of a time, and echo does not decode them.
+func momentInPath(c echo.Context) (timeline.At, error) {
+	text := c.Param("moment")
+	if decoded, err := url.PathUnescape(text); err == nil {
+		text = decoded
+	}
+	return momentOf("moment", text)
+}
+
 func (s *Server) getMoment(c echo.Context, t Timeline) error {
-	at, err := momentOf("moment", c.Param("moment"))
+	at, err := momentInPath(c)
 	if err != nil {
 		return err
 	}
@@ -124,7 +134,7 @@ func (s *Server) getMoment(c echo.Context, t Timeline) error {
 
 // getMomentObjects answers like an export.
 func (s *Server) getMomentObjects(c echo.Context, t Timeline) error {
-	at, err := momentOf("moment", c.Param("moment"))
+	at, err := momentInPath(c)
 	if err != nil {
 		return err
 	}

@@ -397,7 +397,7 @@ func newUID() string { return string(uuid.NewUUID()) }
 func (s *Service) engine(board *session.Board, judge *schedulerconfig.KubeSchedulerConfiguration) *whatif.Engine {
 	o := whatif.Options{Source: s.options.Source, ClientConfig: s.options.ClientConfig, Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return judge }}
 	if board != nil {
-		o.OutOfTree = board.Registry()
+		o.OutOfTree, o.EndSearch = board.Registry(), true
 	}
 	return whatif.New(o)
 }

@@ -186,26 +186,31 @@ func TestSchedulersSideBySide(t *testing.T) {
 		}
 		return err
 	})
-	var list struct {
-		Items []struct {
-			Number    int64
-			Scheduler string
-			Bound     int
+	// Its record comes after its bindings.
+	eventually(t, "the record has the revision", func() error {
+		var list struct {
+			Items []struct {
+				Number    int64
+				Scheduler string
+				Bound     int
+			}
 		}
-	}
-	if err := b.get("/api/v1/sessions?kind=session", &list); err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range list.Items {
-		if item.Scheduler != "volcano" || item.Bound == 0 {
-			continue
+		if err := b.get("/api/v1/sessions?kind=session", &list); err != nil {
+			return err
 		}
-		var record struct{ Revision int }
-		if err := b.get(fmt.Sprintf("/api/v1/sessions/%d", item.Number), &record); err != nil || record.Revision != 2 {
-			t.Errorf("session %d has revision %d: %v", item.Number, record.Revision, err)
+		for _, item := range list.Items {
+			if item.Scheduler != "volcano" || item.Bound == 0 {
+				continue
+			}
+			var record struct{ Revision int }
+			err := b.get(fmt.Sprintf("/api/v1/sessions/%d", item.Number), &record)
+			if err == nil && record.Revision != 2 {
+				err = fmt.Errorf("the latest session that bound, %d, has revision %d", item.Number, record.Revision)
+			}
+			return err
 		}
-		break
-	}
+		return errors.New("no session of volcano bound a pod")
+	})
 }
 
 // revision checks which revision of Volcano's configuration is in force.
@@ -263,11 +268,14 @@ func TestSessionThroughput(t *testing.T) {
 		t.Fatalf("%d: %s", a.status, a.body)
 	}
 	begin := time.Now()
-	clustertest.EventuallyWithin(t, 2*time.Minute, "all pods have nodes", func(ctx context.Context) (bool, error) {
+	// The wait ends after two minutes, so that the test says how slow the machine is.
+	bound, took := 0, time.Duration(0)
+	clustertest.EventuallyWithin(t, 5*time.Minute, "all pods have nodes", func(ctx context.Context) (bool, error) {
 		on, err := b.placed(ctx)
-		return len(on) == jobs*members, err
+		bound, took = len(on), time.Since(begin)
+		return bound == jobs*members || took > 2*time.Minute, err
 	})
-	rate := jobs * members / time.Since(begin).Seconds()
+	rate := float64(bound) / took.Seconds()
 	t.Logf("%.0f pods a second", rate)
 	if rate < 100 {
 		t.Errorf("%.0f pods a second, want 100", rate)

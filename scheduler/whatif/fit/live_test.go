@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 func TestSuggestionsHoldForReal(t *testing.T) {
 	rounds := *clusters
 	if testing.Short() {
-		rounds = min(rounds, 5)
+		rounds = min(rounds, 8)
 	}
 	pods, suggested, kinds := 0, 0, map[string]int{}
 	for n := range rounds {

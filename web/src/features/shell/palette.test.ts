@@ -33,6 +33,7 @@ const routes = [
   { path: '/scheduler', name: 'scheduler' },
   { path: '/activity', name: 'activity' },
   { path: '/batch/quotas', name: 'quotas' },
+  { path: '/batch/sessions', name: 'sessions' },
 ]
 const serve = (...names: string[]) => {
   transfers.value = new Set(names) as unknown as typeof transfers.value
@@ -81,6 +82,7 @@ describe('the palette', () => {
     expect(await run('affinity', 'plugin:NodeAffinity')).toBe('/scheduler?plugin=NodeAffinity')
     expect(await run('', 'place:cluster')).toBe('/')
     expect(await run('quota', 'board:quotas')).toBe('/batch/quotas')
+    expect(await run('sessions', 'board:sessions')).toBe('/batch/sessions')
   })
 
   it('lists after > what can be done, and no pages', () => {

@@ -4,11 +4,11 @@ import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
 import { boardPlace } from '@/features/act/model/links'
-import { coschedulingGroupKind, nativeGroupKind, quotaKind, topologyKind, type Board } from '@/kubernetes/batch'
+import { coschedulingGroupKind, nativeGroupKind, quotaKind, topologyKind } from '@/kubernetes/batch'
 import { useServedKind } from '@/live/servedKinds'
 import type { PaletteAction } from './usePaletteActions'
 
-const boards: readonly Board[] = ['gangs', 'quotas', 'numa']
+const boards = ['gangs', 'quotas', 'numa', 'sessions'] as const
 
 export function usePaletteBoards(): ComputedRef<PaletteAction[]> {
   const { t } = useI18n()

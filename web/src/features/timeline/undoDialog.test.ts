@@ -34,6 +34,7 @@ describe('undo', () => {
     expect(text()).toContain('by kubectl')
     expect(text()).toContain('Pod web-5 (default)will be deleted')
     expect(text()).toContain('revision 2will be applied again')
+    expect(document.activeElement).toBe(dialog.get('[data-testid="undo-confirm"]').element)
     await undo()
     expect([server.postUndo.mock.calls, dialog.emitted('close')?.length, notices.value.map(({ text: said }) => said)]).toEqual([[[5]], 1, ['Undone: Created Pod web-5']])
   })

@@ -4,7 +4,7 @@ export const batch = {
   batch: {
     views: 'Boards',
     view: { queues: 'Queues', gangs: 'Gangs', quotas: 'Quotas', sessions: 'Sessions' },
-    board: { gangs: 'Pod groups', quotas: 'Elastic quotas', numa: 'NUMA nodes' },
+    board: { gangs: 'Pod groups', quotas: 'Elastic quotas', numa: 'NUMA nodes', sessions: 'Sessions' },
     open: { gangs: 'Open the gang board', quotas: 'Open the quota board', numa: 'Open the NUMA board' },
     openDecision: 'Open decision',
     openObject: 'Open object',

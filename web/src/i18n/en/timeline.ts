@@ -5,7 +5,7 @@ export const timeline = {
     title: 'Time line',
     playhead: 'Moment shown',
     now: 'now',
-    earlier: 'earlier revision',
+    earlier: 'in force from the start',
     track: { configuration: 'Configuration', steps: 'Your steps', failures: 'Failures', decisions: 'Decisions', events: 'Events' },
     legend: { steps: 'your steps', failures: 'failures', scheduled: 'scheduled', unschedulable: 'no node' },
     previous: 'Previous step',

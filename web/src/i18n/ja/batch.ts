@@ -6,7 +6,7 @@ export const batch: typeof english = {
   batch: {
     views: 'ボード',
     view: { queues: 'キュー', gangs: 'Pod グループ', quotas: 'クォータ', sessions: 'セッション' },
-    board: { gangs: 'Pod グループ', quotas: 'ElasticQuota', numa: 'NUMA ノード' },
+    board: { gangs: 'Pod グループ', quotas: 'ElasticQuota', numa: 'NUMA ノード', sessions: 'セッション' },
     open: { gangs: 'Pod グループのボードを開く', quotas: 'クォータのボードを開く', numa: 'NUMA のボードを開く' },
     openDecision: '決定を開く',
     openObject: 'オブジェクトを開く',

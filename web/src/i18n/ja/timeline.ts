@@ -7,7 +7,7 @@ export const timeline: typeof english = {
     title: 'タイムライン',
     playhead: '表示する時点',
     now: '現在',
-    earlier: '以前のリビジョン',
+    earlier: '記録の開始時から有効',
     track: { configuration: '設定', steps: '自分の操作', failures: '障害', decisions: '決定', events: 'イベント' },
     legend: { steps: '自分の操作', failures: '障害', scheduled: '割り当て済み', unschedulable: 'ノードなし' },
     previous: '前の操作',

@@ -185,8 +185,9 @@ test('a lesson runs in a sandbox from the map to its end, and the map remembers 
   await page.locator('[data-lesson="filters"] a').click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Filters cross nodes out')
   await walk(page, simulator, lesson)
-  // The page that a step points at is outlined.
-  await panel(page).locator('.bars button').nth(1).click()
+  // A check leads back to its step, and the page that the step points at is outlined.
+  await panel(page).locator('.list button').first().click()
+  await expect(title(page)).toHaveText('The first no is enough')
   await expect(page.locator('[data-lesson-mark]')).toHaveAttribute('data-testid', 'filter-matrix')
   await leave(page, simulator)
   await expect(page.locator('[data-lesson="filters"]')).toHaveClass(/done/)
@@ -194,6 +195,22 @@ test('a lesson runs in a sandbox from the map to its end, and the map remembers 
   expect(items, 'the sandbox ends with its lesson').toEqual([])
   // The learner's own cluster was not touched.
   expect((await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')).items).toEqual([])
+})
+
+test('a prediction has room beside its lesson, and on a small screen above it', async ({ page, simulator }) => {
+  await enter(page, simulator, 'filters')
+  await panel(page).locator('.bars button').nth(3).click()
+  await panel(page).locator('form[data-check="api"] a').click()
+  await expect(page.locator('th[data-node="node-e"]')).toBeInViewport({ ratio: 1 })
+  await expect(page.getByTestId('ask-scheduler')).toBeInViewport({ ratio: 1 })
+  await page.getByTestId('show-page').click()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await panel(page).locator('form[data-check="api"] a').click()
+  await expect(panel(page)).toHaveClass(/folded/)
+  await expect(page.locator('thead tr.feet button').first()).toBeInViewport({ ratio: 1 })
+  await page.goBack()
+  await expect(title(page)).toBeVisible()
+  await leave(page, simulator)
 })
 
 test('an exercise is made from a seed, answered by keys and revealed plugin by plugin', async ({ page, simulator }) => {

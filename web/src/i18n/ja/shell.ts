@@ -68,7 +68,7 @@ export const shell: typeof english = {
     remove: '削除',
     history: '自分の変更: 元に戻す…',
     undo: '最後の操作を元に戻す…',
-    branches: '分岐を表示',
+    branches: 'ブランチを表示',
     verb: {
       taint: 'ノードに Taint を付ける…',
       label: 'ノードにラベルを付ける…',

@@ -142,7 +142,7 @@ export const timeline: typeof english = {
       compareStopped: '比較できるのは稼働中のブランチだけです。先に開いてください。',
       delete: '{name} を削除',
       deleteAsk: '{name} を削除しますか？',
-      deleteBody: 'ブランチのシミュレーターを停止し、そのクラスター、決定、タイムラインを削除します。本流は変わりません。',
+      deleteBody: 'ブランチのシミュレーターを停止し、そのクラスター、決定、タイムラインを削除します。トランクは変わりません。',
       state: { starting: '起動中', running: '稼働中', stopped: '停止', failed: '失敗' },
       disk: 'ディスク {size}',
       memory: 'メモリ {size}',

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/lesson/live"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -24,9 +25,7 @@ func (s liveSandbox) Close() error { return s.stop() }
 
 // TestLessonsOfAServer grades the checks of the lessons that need a whole simulator, for right and for wrong answers.
 func TestLessonsOfAServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a simulator for every check")
-	}
+	clustertest.Slow(t) // starts a simulator for every check
 	all, err := lesson.BuiltIn()
 	if err != nil {
 		t.Fatal(err)

@@ -395,9 +395,7 @@ func TestReadingOnce(t *testing.T) {
 
 // TestAThousandNodes measures the first round, and the delay of a change after it.
 func TestAThousandNodes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
+	clustertest.Slow(t) // it takes half a minute
 	const nodes, pods = measuredNodes, measuredPods
 	source, here := twoClusters(t)
 	inParallel(t, nodes, func(i int) { source.createNode(t, node(fmt.Sprintf("node-%d", i)).Obj()) })

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestArchivesStayInside: an import writes no files under the names in an archive, and follows no
 // links in it.
 func TestArchivesStayInside(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	secret := filepath.Join(h.tmp, "secret.yaml")
 	const content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stolen}\n"

@@ -101,7 +101,7 @@ func arguments(line string) []string {
 
 // TestAskingASimulatorAndItsExport: both give the same answers, and neither changes anything.
 func TestAskingASimulatorAndItsExport(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	t.Parallel()
 	dir, err := filepath.Abs(filepath.Join("testdata", "ask"))
 	if err != nil {

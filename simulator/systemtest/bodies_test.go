@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 
 // TestLargeBodies: the program refuses bodies over its limit, and does not keep them in memory.
 func TestLargeBodies(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	large := bytes.Repeat([]byte("- x\n"), 50<<20/4)
 	for _, r := range p.routes(t) {
@@ -103,7 +105,7 @@ const (
 // TestDeepAndExplosive: the program promptly refuses small documents that are expensive to parse,
 // with a message.
 func TestDeepAndExplosive(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	documents := map[string]func(head string) string{
 		"an alias bomb": bomb,

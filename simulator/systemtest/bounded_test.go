@@ -72,7 +72,7 @@ func (p *program) besides(t *testing.T, do func()) {
 
 // TestHalfRequestsAreBounded: two thousand half requests cost little, and are given up after a while.
 func TestHalfRequestsAreBounded(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	var conns []net.Conn
 	p.besides(t, func() {
@@ -99,7 +99,7 @@ func TestHalfRequestsAreBounded(t *testing.T) {
 // TestSlowlorisWithFewFiles: a program that may open only 256 files serves others beside a crowd of
 // connections that never finish a request.
 func TestSlowlorisWithFewFiles(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := startUnder(t, passing(t), "ulimit -n 256")
 	p.besides(t, func() {
 		for i := range 600 {
@@ -143,7 +143,7 @@ func TestStrangersAreDisconnected(t *testing.T) {
 
 // TestStalledExportsAreBounded: thirty clients ask for an export and read nothing.
 func TestStalledExportsAreBounded(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	const pods, each = 400, 50 << 10
 	inParallel(t, 8, pods, func(i int) error {
@@ -168,7 +168,7 @@ func TestStalledExportsAreBounded(t *testing.T) {
 
 // TestBombsAreBounded: documents that are small on the way and large in memory.
 func TestBombsAreBounded(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	flow := func(size int) string { return "[" + strings.Repeat("[],", size/3) + "[]]" }
 	pad := func(head, unit string, size int) string {
@@ -239,7 +239,7 @@ func packed(t *testing.T, text string) []byte {
 
 // TestSubscriptionsAreShared: five clients with sixty subscriptions each leave lists to others.
 func TestSubscriptionsAreShared(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	for i := range 5 {
 		s := p.follow(t, p.dial)
@@ -274,7 +274,7 @@ func TestSubscriptionsAreShared(t *testing.T) {
 // TestABrokenConversion: the conversion webhook of a CustomResourceDefinition is not there. An export
 // holds everything else and names the kind, and a subscriber is told.
 func TestABrokenConversion(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	p.createLarge(t, 1)
 	definition := func(conversion string) string {
@@ -350,7 +350,7 @@ func (p *program) mustSend(t *testing.T, method, path, body string) {
 // TestAnUploadLeavesRoom: on a small disk an upload is refused before the disk is full, and the cluster
 // goes on.
 func TestAnUploadLeavesRoom(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	if err := os.MkdirAll(h.data, 0o700); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/branch/comparison"
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // twoPods fit on n1 and nowhere.
@@ -142,7 +143,7 @@ func awaitNoProcess(t *testing.T, h home, name string) {
 // TestBranches: a branch is a whole simulator beside the trunk. It survives the end of the trunk, in order or not, as
 // what it is, and its process does not.
 func TestBranches(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	p := start(t, h)
 	begin := time.Now()
@@ -222,7 +223,7 @@ func TestBranches(t *testing.T) {
 
 // TestABranchOfATemporaryTrunk: it leaves nothing, however the trunk ends.
 func TestABranchOfATemporaryTrunk(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := passing(t)
 	p := start(t, h, "--tie-seed", "7")
 	p.branches(t, http.MethodPost, "", `{"name":"a","objects":`+twoPods+`}`, &branch.Branch{})

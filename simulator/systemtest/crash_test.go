@@ -14,6 +14,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // statusOf is what a page shows of the simulator's status.
@@ -38,7 +40,7 @@ func (p *program) status(t *testing.T) statusOf {
 // Kubernetes panics on a null in an extender's answer to a preemption. That must end the
 // attempt and not the program, which would otherwise crash again at each start.
 func TestAnExtenderOnWhichKubernetesPanics(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	extender := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"NodeNameToMetaVictims":{"small-0":null}}`)
 	}))
@@ -125,9 +127,7 @@ func (p *program) isBound(t *testing.T, name string) error {
 // runs it when a configuration is applied. SIGABRT makes Go's runtime crash, as a panic
 // does.
 func TestRepeatedCrashesPauseTheScheduler(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the program six times")
-	}
+	clustertest.Slow(t) // starts the program six times
 	h := newHome(t)
 	p := start(t, h)
 	if _, err := p.apply(configurationWith(5)); err != nil {

@@ -19,6 +19,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 const (
@@ -32,7 +34,7 @@ const (
 // TestCrowd: a thousand browsers follow nodes and pods while pods are created. Clients that never
 // read cost little memory and are cut off. All others see the final state.
 func TestCrowd(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 10)
 	ctx := t.Context()
@@ -253,7 +255,7 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 // TestFiftyApplyAtOnce: each client learns the outcome of its apply, one of the
 // configurations is in force, and the scheduler keeps scheduling.
 func TestFiftyApplyAtOnce(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	const clients = 50
 	p := start(t, passing(t))
 	p.createNodes(t, "node", 4)
@@ -322,7 +324,7 @@ func TestFiftyApplyAtOnce(t *testing.T) {
 
 // TestWatchesThatAreNotRead: the proxy does not buffer events for clients that do not read.
 func TestWatchesThatAreNotRead(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	// Buffered for each watch, the events would exceed the memory bound.
 	const watches, objects, events = 20, 100, 2_000
 	p := start(t, passing(t))

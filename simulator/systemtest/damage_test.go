@@ -535,7 +535,7 @@ func alarm(kind etcdserverpb.AlarmType) func(*testing.T, string) {
 
 // TestDamageAnotherUserCannotRead starts the program as a user who may not read one file.
 func TestDamageAnotherUserCannotRead(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("only root can start the program as another user")
 	}

@@ -49,7 +49,7 @@ const (
 // replays a recording. After each restart, every acknowledged change exists, unless a reset removed
 // all of them, and the program logs nothing.
 func TestKill(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	seed := *killSeed
 	if seed == 0 {
 		seed = rand.Uint64()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/kubectltest"
 )
 
@@ -154,7 +155,7 @@ func TestKueueAdmitsAJob(t *testing.T) {
 // TestKueueExamples applies manifests of the kinds that Kueue's documentation has, unchanged, one after the
 // other.
 func TestKueueExamples(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	k := startKueue(t, passing(t))
 	if a, err := k.request(http.MethodPut, "/api/v1/kueue", nil, nil); err != nil || a.status != http.StatusOK {
 		t.Fatal(a, err)
@@ -220,7 +221,7 @@ func TestKueueExamples(t *testing.T) {
 
 // TestKueueRefusesMistakes: each document of the file is refused, those that webhooks would refuse, too.
 func TestKueueRefusesMistakes(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	k := startKueue(t, passing(t), "--kueue")
 	data, err := os.ReadFile("testdata/kueue/refused.yaml")
 	if err != nil {

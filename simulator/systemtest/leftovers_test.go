@@ -20,7 +20,7 @@ import (
 // TestAKillLeavesNothingForGood: the next program removes what a killed one has left in the temporary
 // directory, but not what a running one uses.
 func TestAKillLeavesNothingForGood(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := passing(t)
 	running := start(t, h)
 	killed := start(t, h)
@@ -58,7 +58,7 @@ func (p *program) schedulesNothingButLives(t *testing.T) {
 // earlier objects nor all of the new ones. The next start says so, and so do later ones, until the cluster
 // is replaced or reset.
 func TestAKilledReplacementIsReported(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	p := start(t, h)
 	p.createLarge(t, 1)
@@ -105,7 +105,7 @@ func (p *program) warnings(t *testing.T) string {
 // TestDamagedRecordingsChangeNothing: a recording of which any byte is damaged is refused before the cluster
 // is emptied.
 func TestDamagedRecordingsChangeNothing(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	recording := aRecording(t)
 	p := start(t, passing(t))
 	p.createLarge(t, 1)
@@ -127,7 +127,7 @@ func TestDamagedRecordingsChangeNothing(t *testing.T) {
 // TestAReplayAsksBeforeItEmpties: `replay FILE --data-dir DIR` does not empty a cluster that is kept, unless
 // it is told to.
 func TestAReplayAsksBeforeItEmpties(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	file := filepath.Join(h.tmp, "some.rec")
 	if err := os.WriteFile(file, aRecording(t), 0o600); err != nil {

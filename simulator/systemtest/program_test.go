@@ -335,11 +335,3 @@ func eventually(t *testing.T, what string, condition func() error) {
 		return last == nil, nil
 	})
 }
-
-// slow skips a test of the slow tier in short mode.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("slow; make test-all runs it")
-	}
-}

@@ -5,12 +5,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestOtherPrograms installs a chart with Helm and evicts a duplicate with the descheduler, both
 // as libraries. They are in a module of their own; see testdata/clients.
 func TestOtherPrograms(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, newHome(t))
 	command := exec.Command("go", "test", "-count=1", "./...")
 	command.Dir = filepath.Join("testdata", "clients")

@@ -111,7 +111,7 @@ func (b *batch) send(t *testing.T, method, path, body string) answer {
 // TestSchedulersSideBySide: kube-scheduler, both session schedulers and the flow scheduler share a cluster at the same time. They
 // place all pods, and no pod is bound twice.
 func TestSchedulersSideBySide(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	b := startBatch(t)
 	for i := range 4 {
 		b.node(t, fmt.Sprintf("n%d", i), "32")
@@ -234,7 +234,7 @@ func (b *batch) revision(t *testing.T, want int) {
 
 // TestSessionThroughput: 500 jobs of 10 on 1,000 nodes are bound at 100 pods a second or more.
 func TestSessionThroughput(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	const jobs, members = 500, 10
 	b := startBatch(t)
 	if a := b.send(t, http.MethodPatch, "/api/v1/sessions", `{"enabled": false}`); a.status != http.StatusOK {

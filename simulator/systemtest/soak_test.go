@@ -24,6 +24,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 var (
@@ -36,7 +38,7 @@ const soakResults = 8 << 20
 
 // TestSoak keeps a cluster busy, and checks that memory, goroutines and disk usage stay level.
 func TestSoak(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, newHome(t), "--results-memory", fmt.Sprint(soakResults), "--results-disk", fmt.Sprint(soakResults))
 	p.createNodes(t, "soak", 8)
 	ctx, cancel := context.WithTimeout(t.Context(), *soakTime)

@@ -9,12 +9,14 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestARefusedImportIsNotRetried: a cluster that does not accept the kubeconfig of --import-kubeconfig is
 // asked once, and the status says why nothing was imported.
 func TestARefusedImportIsNotRetried(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := passing(t)
 	cluster := start(t, passing(t))
 	config := clientcmdapi.Config{

@@ -14,6 +14,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // TestPoliciesDoNotPreventAStart: users may refuse everything, even namespaces.
@@ -194,7 +196,7 @@ func bigMap(name string) *v1.ConfigMap {
 // TestAFullDisk: with a full disk the program refuses, or ends with one line that says so. What it
 // has acknowledged is there when the disk has room again.
 func TestAFullDisk(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := smallDisk(t, 200<<20)
 	p := start(t, h)
 	p.createNodes(t, "node", 1)
@@ -273,7 +275,7 @@ func TestAStartOnAFullDisk(t *testing.T) {
 // TestAResetThatFails: the disk has no room for the mark of the reset. Nothing changes, and the
 // next start does not reset either.
 func TestAResetThatFails(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := smallDisk(t, 200<<20)
 	p := start(t, h)
 	p.createNodes(t, "node", 1)

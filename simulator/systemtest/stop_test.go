@@ -54,7 +54,7 @@ func (p *program) stopsInTime(t *testing.T, signal syscall.Signal) time.Duration
 // read exports, lists, watches and WebSockets do not delay the end, and nothing that was acknowledged
 // before is lost, down to the result of the last moment.
 func TestStopsBesideHungClients(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	p := start(t, h)
 	p.createNodes(t, "node", 2)
@@ -79,7 +79,7 @@ func TestStopsBesideHungClients(t *testing.T) {
 // TestHalfUploadsDelayNoOthers: while a recording and an import are half sent, a reset and a deletion of
 // the replay are answered, and a second upload is refused at once.
 func TestHalfUploadsDelayNoOthers(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	for _, path := range []string{"/api/v1/replay", "/api/v1/import"} {
 		t.Run(path, func(t *testing.T) {
 			p := start(t, passing(t))
@@ -116,7 +116,7 @@ func (p *program) answersWithin(t *testing.T, most time.Duration, method, path s
 // TestWhatAClientGivesUpDoesNotHappen: a request whose client leaves before it has sent all of it has no
 // effect.
 func TestWhatAClientGivesUpDoesNotHappen(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	p := start(t, passing(t))
 	p.createLarge(t, 1)
 	for _, r := range []route{
@@ -175,7 +175,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 
 // TestStopsWithoutItsCluster: the API server of another cluster has gone, or is silent.
 func TestStopsWithoutItsCluster(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	for name, signal := range map[string]syscall.Signal{"gone": syscall.SIGKILL, "silent": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			cluster := start(t, passing(t))
@@ -233,7 +233,7 @@ func TestRecordHeedsSIGINT(t *testing.T) {
 
 // TestStopsDuringEverything: each of these alone, with either signal.
 func TestStopsDuringEverything(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	recording := aRecording(t)
 	for name, begin := range map[string]func(t *testing.T, p *program){
 		"half a recording": func(t *testing.T, p *program) { p.half(t, route{http.MethodPost, "/api/v1/replay"}, ways[0]) },
@@ -311,7 +311,7 @@ func TestStopsDuringEverything(t *testing.T) {
 
 // TestStopsAtAnyMoment sends a signal at random moments of the start and of what follows.
 func TestStopsAtAnyMoment(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	random := rand.New(rand.NewPCG(1, 1))
 	h := newHome(t)
 	slowest := time.Duration(0)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // exported are the items of an export, by kind and name.
@@ -65,7 +67,7 @@ func (p *program) atRest(t *testing.T) (moment uint64, now exported) {
 // TestTimeline: the time line has what the API server had, also after a kill and beside a damaged file; and an undo takes
 // back what kubectl would have done.
 func TestTimeline(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	h := newHome(t)
 	p := start(t, h)
 	ctx := context.Background()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"kube-scheduler-simulator/simulator/clustertest"
 )
 
 // nobody is the ID of the unprivileged user that every Linux system has.
@@ -29,7 +31,7 @@ func asNobody(name string, args ...string) ([]byte, error) {
 // TestOtherUsersGetNothing: a simulator of an existing cluster acts with an operator's rights. Another
 // user of the machine can connect to it, and must not be able to do anything with it.
 func TestOtherUsersGetNothing(t *testing.T) {
-	slow(t)
+	clustertest.Slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}

@@ -203,9 +203,7 @@ func hasTaint(t *testing.T, node, key string, effect corev1.TaintEffect) {
 // replaced. Voluntary evictions never exceed the budget, and in the end every replica is new and
 // ready.
 func TestRollingUpdateWhileNodesFail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
+	clustertest.Slow(t) // it takes half a minute
 	ns := namespace(t, shared)
 	// Within a zone, Kubernetes evicts the pods of one failed node every ten seconds.
 	// The first and the third failing node are in one zone.

@@ -53,6 +53,10 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 
 	fail := sched.FailureHandler
 	sched.FailureHandler = func(ctx context.Context, f framework.Framework, podInfo *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
+		if r.hypothetical {
+			fail(ctx, f, podInfo, status, nominating, start)
+			return
+		}
 		r.failing.Add(1)
 		defer r.failing.Add(-1)
 		e := endingOf(status, nominating)
@@ -122,8 +126,13 @@ func (c *cycle) inPlacement(left *fwk.PreFilterResult) int {
 // endWithout records a cycle that ended before SchedulePod was called: because of an
 // error, or because the pod's group had failed already.
 func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
-	pod := podInfo.Pod
 	e.at = r.now()
+	r.send(r.without(profile, podInfo, nodes, e.at), e)
+}
+
+// without returns the record of a cycle in which SchedulePod is not called.
+func (r *Recorder) without(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, start time.Time) *cycle {
+	pod := podInfo.Pod
 	if !upstream.SameNodes(r.nodes.list, nodes) {
 		r.nodes = newNodeTable(nodes)
 	}
@@ -131,7 +140,7 @@ func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, 
 		recorder: r,
 		profile:  r.profile(profile),
 		pod:      podOf(pod),
-		start:    e.at,
+		start:    start,
 		nodes:    r.nodes,
 		verdicts: &verdicts{},
 		queue:    r.queueOf(podInfo),
@@ -142,5 +151,5 @@ func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, 
 	c.queue.RequeuedBy = r.requeued[pod.UID]
 	delete(r.requeued, pod.UID)
 	r.mu.Unlock()
-	r.send(c, e)
+	return c
 }

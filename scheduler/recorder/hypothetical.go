@@ -42,17 +42,39 @@ func NewHypothetical(plugins Plugins, clock func() time.Time) *Recorder {
 // none. status is that of the scheduling cycle, nil if a node was selected. nominating is PostFilter's, and may
 // be nil. The scheduler's snapshot must not have changed since.
 func (r *Recorder) Conclude(uid types.UID, status *fwk.Status, nominating *fwk.NominatingInfo) *result.Cycle {
-	e := ending{outcome: result.Scheduled}
-	if !status.IsSuccess() {
-		e = endingOf(status, nominating)
-	}
+	e := hypotheticalEnding(status, nominating)
 	c := r.take(uid, e.status)
 	r.Forget(uid)
 	if c == nil {
 		return nil
 	}
 	e.at = r.now()
-	c.attempt, c.queue = 1, nil
+	return r.buildHypothetical(c, e)
+}
+
+// ConcludeMember is Conclude for a pod of a pod group. SchedulePod need not have been called for it: its group may have failed before. nodes are
+// those of the snapshot.
+func (r *Recorder) ConcludeMember(profile string, pod *framework.QueuedPodInfo, nodes []fwk.NodeInfo, status *fwk.Status, nominating *fwk.NominatingInfo) *result.Cycle {
+	if c := r.Conclude(pod.Pod.UID, status, nominating); c != nil {
+		return c
+	}
+	e := hypotheticalEnding(status, nominating)
+	e.at = r.now()
+	return r.buildHypothetical(r.without(profile, pod, nodes, e.at), e)
+}
+
+func hypotheticalEnding(status *fwk.Status, nominating *fwk.NominatingInfo) ending {
+	if status.IsSuccess() {
+		return ending{outcome: result.Scheduled}
+	}
+	return endingOf(status, nominating)
+}
+
+// buildHypothetical leaves out what only the cycle of a pod group does: it reserves each member's node while it tries the next
+// ones.
+func (r *Recorder) buildHypothetical(c *cycle, e ending) *result.Cycle {
+	c.attempt, c.queue, c.reserve, c.unreserve = 1, nil, nil, nil
+	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "reserve" || p.Name == "unreserve" })
 	return r.build(c, e)
 }
 
@@ -134,8 +156,13 @@ func (f *recorded) askOthers(ctx context.Context, c *cycle, pod *v1.Pod) {
 // evaluateRest filters the nodes that have no verdict.
 func (f *recorded) evaluateRest(ctx context.Context, c *cycle, pod *v1.Pod) {
 	var rest []int
+	placement := c.group.nodesOf(c.placement)
+	tried := make(map[string]bool, len(placement))
+	for _, node := range placement {
+		tried[node.Node().Name] = true
+	}
 	for i, v := range c.verdicts.of {
-		if v == notEvaluated {
+		if v == notEvaluated && (placement == nil || tried[c.nodes.names[i]]) {
 			rest = append(rest, i)
 		}
 	}

@@ -136,9 +136,12 @@ func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	}
 }
 
-// nodesOf returns the nodes of the placement tried in state, or nil if they are unknown.
+// nodesOf returns the nodes of the placement tried in state, or nil if they are unknown, and for a pod without a group.
 // It is called on the scheduling goroutine, to which the list belongs.
 func (g *groupRecord) nodesOf(state fwk.PlacementCycleState) []fwk.NodeInfo {
+	if g == nil {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.states, state); i >= 0 && i < len(g.generated) {

@@ -3,8 +3,10 @@ package whatif
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -31,6 +33,10 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	if copies > maxCopies {
 		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
 	}
+	if Grouped(pod) {
+		answer.Decisions, err = t.decideCopies(ctx, pod, q.Profile, copies)
+		return answer, err
+	}
 	for {
 		cycle, err := t.Decide(ctx, pod, q.Profile)
 		if err != nil {
@@ -49,6 +55,34 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 			return nil, err
 		}
 	}
+}
+
+// decideCopies decides about a member of a pod group and its copies at once.
+func (t *Trial) decideCopies(ctx context.Context, pod *v1.Pod, profile string, copies int) ([]*result.Cycle, error) {
+	if _, err := t.prepare(ctx, pod); err != nil {
+		return nil, err
+	}
+	asked := []types.UID{pod.UID}
+	for next := pod; len(asked) < copies; asked = append(asked, next.UID) {
+		var err error
+		if next, err = t.another(next); err != nil {
+			return nil, err
+		}
+		if _, err := t.prepare(ctx, next); err != nil {
+			return nil, err
+		}
+	}
+	decided, err := t.DecideGroup(ctx, pod, profile)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*result.Cycle, len(asked))
+	for _, c := range decided {
+		if i := slices.Index(asked, c.Pod.UID); i >= 0 {
+			out[i] = c
+		}
+	}
+	return out, nil
 }
 
 // asked returns the pod that a question is about.

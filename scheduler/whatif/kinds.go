@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +16,7 @@ var (
 	podKind           = v1.SchemeGroupVersion.WithKind("Pod")
 	claimKind         = resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")
 	claimTemplateKind = resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate")
+	podGroupKind      = schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	priorityClassKind = schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")
 )
 

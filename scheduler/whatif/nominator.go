@@ -99,6 +99,14 @@ func (n *nominator) Update(ctx context.Context, _, pod *v1.Pod) { n.Add(ctx, pod
 
 func (n *nominator) Delete(_ klog.Logger, pod *v1.Pod) { n.DeleteNominatedPodIfExists(pod) }
 
+// AddAttemptedPodGroupIfNeeded is called at the end of the cycle of a pod group.
+func (*nominator) AddAttemptedPodGroupIfNeeded(klog.Logger, *framework.QueuedPodGroupInfo, int64, *fwk.Status) error {
+	return nil
+}
+
+// Done is called for a pod that the cycle of a pod group leaves out.
+func (*nominator) Done(types.UID) {}
+
 func (*nominator) Activate(klog.Logger, map[string]*v1.Pod) {}
 
 func (*nominator) MoveAllToActiveOrBackoffQueue(klog.Logger, fwk.ClusterEvent, any, any, internalqueue.PreEnqueueCheck) {

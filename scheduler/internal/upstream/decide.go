@@ -20,6 +20,8 @@ type Decider struct {
 	snapshot *internalcache.Snapshot
 	// unobserved is SchedulePod without the observer.
 	unobserved func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (scheduler.ScheduleResult, error)
+	// group is nil but during DecideGroup.
+	group *groupTurn
 }
 
 // BuildDecider builds a scheduler like Build, but nothing of it runs in the background. In
@@ -35,6 +37,7 @@ func BuildDecider(ctx context.Context, parts Parts, observer Observer) (*Decider
 		breakTies(sched, parts.BreakTie)
 	}
 	d := &Decider{Scheduler: sched, snapshot: snapshot, unobserved: sched.SchedulePod}
+	sched.NextEntity, sched.FailureHandler = d.nextGroup, d.endMember
 	observer.Attach(sched, d.Nodes)
 	return d, nil
 }

@@ -153,12 +153,22 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if answer.Fits = s.fits(); !answer.Fits {
+	var group *Incurable
+	if answer.Fits = s.fits(); answer.Fits && whatif.Grouped(s.pod) {
+		if _, group, err = s.withGroup(ctx, s.pod); err != nil {
+			return nil, err
+		}
+		answer.Fits = group == nil
+	}
+	if !answer.Fits {
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
 		answer.Suggestions = append(answer.Suggestions, s.suggestions()...)
 		answer.Incurable = append(answer.Incurable, s.incurable()...)
+		if group != nil && len(answer.Suggestions) == 0 {
+			answer.Incurable = append(answer.Incurable, *group)
+		}
 		answer.LeftOut = s.leftOut
 	}
 	answer.Complete = len(answer.LeftOut) == 0

@@ -256,6 +256,14 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 	if err != nil {
 		return nil, nil, err
 	}
+	if whatif.Grouped(pod) {
+		if chosen, _, err = s.withGroup(ctx, pod); err != nil || chosen == "" {
+			return nil, nil, err
+		}
+		if !slices.Contains(nodes, chosen) {
+			nodes = append(nodes, chosen) // beside another member
+		}
+	}
 	slices.Sort(nodes)
 	advice := explain.Advice{Steps: c.steps()}
 	if w.manner != nil {

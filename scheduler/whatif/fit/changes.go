@@ -29,6 +29,8 @@ type written struct {
 	real, hypothetical []whatif.Change
 	// manner is nil when the pod stays, or changes in place.
 	manner explain.Operands
+	// evictions is how many of the changes before the last one evict pods, if the last one changes a pending pod in place; otherwise 0.
+	evictions int
 }
 
 // writer writes remedies as changes.
@@ -71,12 +73,17 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 		}
 		both(whatif.Change{Patch: &whatif.Patch{ObjectRef: whatif.ObjectRef{GVK: nodeKind, Name: target.Name}, Patch: patch}})
 	}
+	evictions := 0
 	for _, r := range remedies {
 		for _, p := range r.victims {
 			both(whatif.Change{Delete: podRef(p)})
+			evictions++
 		}
 	}
 	err := w.writePod(remedies, &out)
+	if last := len(out.real) - 1; err == nil && last >= 0 && out.real[last].Patch != nil && out.real[last].Patch.GVK == podKind {
+		out.evictions = evictions
+	}
 	return out, err
 }
 

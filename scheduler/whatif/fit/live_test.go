@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/scheduler/schedulertest"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
@@ -79,6 +81,35 @@ func TestSuggestionsHoldForReal(t *testing.T) {
 			t.Errorf("no suggestion was of the kind %q", kind)
 		}
 	}
+}
+
+// A pod is tried again after each change. When a pod has been evicted for it and it does not tolerate the taint yet, the scheduler must not preempt a
+// pod elsewhere, whose budget the suggestion keeps.
+func TestThePodChangesBeforePodsAreEvictedForIt(t *testing.T) {
+	tainted := st.MakeNode().Name("tainted").Label("zone", "a").Taints([]v1.Taint{{Key: "team", Effect: v1.TaintEffectNoSchedule}})
+	full := st.MakeNode().Name("full").Label("zone", "a")
+	for _, n := range []*st.NodeWrapper{tainted, full} {
+		n.Capacity(map[v1.ResourceName]string{"cpu": "1", "memory": "4Gi", "pods": "10"})
+	}
+	pod := func(name, cpu string) *st.PodWrapper {
+		return st.MakePod().Name(name).Namespace("default").UID(name).SchedulerName(v1.DefaultSchedulerName).Label("app", name).Req(map[v1.ResourceName]string{"cpu": cpu})
+	}
+	q := pendingPod{pod: types.NamespacedName{Namespace: "default", Name: "web"}, state: []runtime.Object{
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, tainted.Obj(), full.Obj(),
+		pod("hostile", "100m").Node("tainted").Priority(0).PodAntiAffinityIn("app", "zone", []string{"web"}, st.PodAntiAffinityWithRequiredReq).Obj(),
+		pod("protected", "1").Node("full").Priority(0).Obj(),
+		st.MakePDB().Name("protected").Namespace("default").MatchLabel("app", "protected").DisruptionsAllowed(0).Obj(),
+		pod("web", "500m").Priority(100).Obj(),
+	}}
+	configuration := livetest.Configuration(t, plainConfiguration)
+	answer, err := fit.Ask(t.Context(), livetest.Engine(t, configuration, q.state), fit.Question{PodRef: &q.pod})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"evict: Tolerate the taint team:NoSchedule. Evict default/hostile to make room on tainted. → tainted"}, summary(answer)); diff != "" {
+		t.Fatal(diff)
+	}
+	holds(t, configuration, q, answer.Suggestions[0])
 }
 
 // pendingPod is a state with one pending pod.

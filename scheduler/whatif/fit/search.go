@@ -265,6 +265,9 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 		}
 	}
 	slices.Sort(nodes)
+	if ordered, err := s.order(ctx, c, mark, &w); err != nil || !ordered {
+		return nil, nil, err
+	}
 	advice := explain.Advice{Steps: c.steps()}
 	if w.manner != nil {
 		advice.Manner = &explain.Statement{Operands: w.manner}

@@ -9,6 +9,7 @@
 package explain
 
 import (
+	"encoding/json"
 	"slices"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -88,6 +89,16 @@ type NotEvaluated struct {
 type Explained struct {
 	*result.Cycle
 	Explanation Explanation `json:"explanation"`
+}
+
+// AppendJSON appends what json.Marshal returns, except that the cycle's tables come last: it is for answers about many nodes, see
+// result.Cycle.WithoutTables.
+func (e Explained) AppendJSON(out []byte) ([]byte, error) {
+	document, err := json.Marshal(Explained{e.WithoutTables(), e.Explanation})
+	if err == nil {
+		document, err = e.AppendTables(document)
+	}
+	return append(out, document...), err
 }
 
 // With returns c with its explanation. It only reads c, and the result refers to it.

@@ -116,28 +116,46 @@ type filterJSON struct {
 	Nominated       []NominatedPass `json:"nominated,omitempty"`
 }
 
+// filterTail is the part of filterJSON after what has a value per node.
+type filterTail struct {
+	DurationSeconds []*float64      `json:"durationSeconds,omitempty"`
+	Comparisons     []Comparison    `json:"comparisons,omitempty"`
+	Passes          *Passes         `json:"passes,omitempty"`
+	Nominated       []NominatedPass `json:"nominated,omitempty"`
+}
+
 // MarshalJSON writes the public form, nodes by name.
-func (f *Filter) MarshalJSON() ([]byte, error) {
+func (f *Filter) MarshalJSON() ([]byte, error) { return f.appendJSON(nil) }
+
+func (f *Filter) appendJSON(out []byte) ([]byte, error) {
+	out = appendStrings(append(out, `{"plugins":`...), f.Plugins)
 	order := sortedIndex(f.Nodes)
-	out := filterJSON{
-		Plugins:         nonNil(f.Plugins),
-		Nodes:           make([]string, 0, len(order)),
-		States:          make([]string, 0, len(order)),
-		Reasons:         []NodeReasons{},
-		DurationSeconds: f.DurationSeconds,
-		Comparisons:     f.Comparisons,
-		Passes:          f.Passes,
-		Nominated:       f.Nominated,
-	}
-	for _, i := range order {
-		v := f.Verdict(i)
-		out.Nodes = append(out.Nodes, f.Nodes[i])
-		out.States = append(out.States, v.States)
-		for _, r := range v.Rejections() {
-			out.Reasons = append(out.Reasons, NodeReasons{Node: f.Nodes[i], Plugin: r.Plugin, Reasons: nonNil(r.Reasons)})
+	out = appendList(appendMember(out, "nodes"), len(order), func(out []byte, i int) []byte { return appendString(out, f.Nodes[order[i]]) })
+	out = appendList(appendMember(out, "states"), len(order), func(out []byte, i int) []byte {
+		return appendString(out, f.Verdicts[f.VerdictOf[order[i]]].States)
+	})
+	// The reasons of a verdict are the same on each of its nodes.
+	reasons := make([][][]byte, len(f.Verdicts))
+	for i := range f.Verdicts {
+		for _, r := range f.Verdicts[i].Rejections() {
+			said := appendString([]byte(`"plugin":`), r.Plugin)
+			reasons[i] = append(reasons[i], appendStrings(appendMember(said, "reasons"), r.Reasons))
 		}
 	}
-	return json.Marshal(out)
+	out = append(appendMember(out, "reasons"), '[')
+	empty := true
+	for _, i := range order {
+		for _, said := range reasons[f.VerdictOf[i]] {
+			if !empty {
+				out = append(out, ',')
+			}
+			empty = false
+			out = appendString(append(out, `{"node":`...), f.Nodes[i])
+			out = append(append(append(out, ','), said...), '}')
+		}
+	}
+	out, err := appendMembers(append(out, ']'), filterTail{f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated})
+	return append(out, '}'), err
 }
 
 // UnmarshalJSON reads the public form.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // ScorePlugin is one column of the Score table.
@@ -125,30 +126,46 @@ type scoreJSON struct {
 	DurationSeconds []*float64  `json:"durationSeconds,omitempty"`
 }
 
-// MarshalJSON writes the public form, nodes by name.
-func (s *Score) MarshalJSON() ([]byte, error) {
-	order := sortedIndex(s.Nodes)
-	out := scoreJSON{
-		Plugins: s.Plugins, Skipped: s.Skipped, Tied: s.Tied, Facts: s.Facts, DurationSeconds: s.DurationSeconds,
-		Nodes:      make([]string, 0, len(order)),
-		Raw:        make([][]int64, 0, len(order)),
-		Normalized: make([][]int64, 0, len(order)),
-		Weighted:   make([][]int64, 0, len(order)),
-		Totals:     make([]int64, 0, len(order)),
+// scoreHead and scoreTail are the parts of scoreJSON before and after the tables.
+type (
+	scoreHead struct {
+		Plugins []ScorePlugin `json:"plugins"`
+		Skipped []string      `json:"skipped,omitempty"`
+	}
+	scoreTail struct {
+		Tied            []string    `json:"tied,omitempty"`
+		Facts           *ScoreFacts `json:"facts,omitempty"`
+		DurationSeconds []*float64  `json:"durationSeconds,omitempty"`
+	}
+)
 
-		extendersJSON: s.publicExtenders(order),
+// MarshalJSON writes the public form, nodes by name.
+func (s *Score) MarshalJSON() ([]byte, error) { return s.appendJSON(nil) }
+
+func (s *Score) appendJSON(out []byte) ([]byte, error) {
+	head := scoreHead{s.Plugins, s.Skipped}
+	if head.Plugins == nil {
+		head.Plugins = []ScorePlugin{}
 	}
-	if out.Plugins == nil {
-		out.Plugins = []ScorePlugin{}
+	out, err := appendMembers(append(out, '{'), head)
+	if err != nil {
+		return nil, err
 	}
-	for _, i := range order {
-		out.Nodes = append(out.Nodes, s.Nodes[i])
-		out.Raw = append(out.Raw, row(s.Raw, i))
-		out.Normalized = append(out.Normalized, row(s.Normalized, i))
-		out.Weighted = append(out.Weighted, row(s.Weighted, i))
-		out.Totals = append(out.Totals, s.Totals.At(i))
+	order := sortedIndex(s.Nodes)
+	n := len(order)
+	out = appendList(appendMember(out, "nodes"), n, func(out []byte, i int) []byte { return appendString(out, s.Nodes[order[i]]) })
+	for _, m := range []struct {
+		name    string
+		columns []Column
+	}{{"raw", s.Raw}, {"normalized", s.Normalized}, {"weighted", s.Weighted}} {
+		out = appendList(appendMember(out, m.name), n, func(out []byte, i int) []byte { return appendRow(out, m.columns, order[i]) })
 	}
-	return json.Marshal(out)
+	if out, err = appendMembers(out, s.publicExtenders(order)); err != nil {
+		return nil, err
+	}
+	out = appendList(appendMember(out, "totals"), n, func(out []byte, i int) []byte { return strconv.AppendInt(out, s.Totals.At(order[i]), 10) })
+	out, err = appendMembers(out, scoreTail{s.Tied, s.Facts, s.DurationSeconds})
+	return append(out, '}'), err
 }
 
 // UnmarshalJSON reads the public form.
@@ -179,14 +196,6 @@ func (s *Score) UnmarshalJSON(data []byte) error {
 	}
 	*s = out
 	return nil
-}
-
-func row(columns []Column, i int) []int64 {
-	out := make([]int64, len(columns))
-	for p, c := range columns {
-		out[p] = c.At(i)
-	}
-	return out
 }
 
 func columns(rows [][]int64, nodes, plugins int) ([]Column, error) {

@@ -194,7 +194,7 @@ func (s *Server) getCycle(c echo.Context) error {
 	}
 	switch format := c.QueryParam("format"); format {
 	case "", "json":
-		return c.JSON(http.StatusOK, explain.With(cycle))
+		return writeJSON(c, explain.With(cycle))
 	case "html":
 		return s.getReport(c, b.Results, cycle)
 	default:

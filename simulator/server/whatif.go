@@ -50,6 +50,27 @@ type whatifAnswer struct {
 	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
 }
 
+// AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
+func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
+	rest, err := json.Marshal(struct {
+		State          whatif.State `json:"state"`
+		PermitNotAsked []string     `json:"permitNotAsked,omitempty"`
+	}{a.State, a.PermitNotAsked})
+	if err != nil {
+		return nil, err
+	}
+	out = append(append(out, rest[:len(rest)-1]...), `,"decisions":[`...)
+	for i, d := range a.Decisions {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = d.AppendJSON(out); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']', '}'), nil
+}
+
 func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
 	answer, err := h.WhatIf(ctx, q)
 	if err != nil {
@@ -104,7 +125,22 @@ func (s *Server) answering(c echo.Context, answer func(context.Context) (any, er
 	if err != nil {
 		return questionError(ctx, err)
 	}
-	return c.JSON(http.StatusOK, a)
+	return writeJSON(c, a)
+}
+
+// writeJSON answers with a document. One that knows how appends its JSON itself.
+func writeJSON(c echo.Context, document any) error {
+	own, ok := document.(interface {
+		AppendJSON([]byte) ([]byte, error)
+	})
+	if !ok {
+		return c.JSON(http.StatusOK, document)
+	}
+	data, err := own.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(http.StatusOK, append(data, '\n'))
 }
 
 // readStrictly decodes a body in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,

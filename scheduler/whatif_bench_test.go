@@ -40,27 +40,53 @@ func (c *counted) Put(cycle *result.Cycle) {
 }
 
 // BenchmarkQuestionsWhileScheduling schedules pods without questions, and again while questions are asked one after the other.
-// The second run may take longer by the processor time that it needs in addition, and by no more: nothing waits for a question.
 func BenchmarkQuestionsWhileScheduling(b *testing.B) {
-	const nodes, pods = 500, 1500
 	for b.Loop() {
-		quietly, quietCPU, _ := scheduleAll(b, nodes, pods, false)
-		asking, askingCPU, questions := scheduleAll(b, nodes, pods, true)
-		b.ReportMetric(pods/quietly.Seconds(), "pods/s-without")
-		b.ReportMetric(pods/asking.Seconds(), "pods/s-with")
-		b.ReportMetric(float64(questions)/asking.Seconds(), "questions/s")
-		b.ReportMetric((asking - quietly).Seconds(), "s-longer")
-		b.ReportMetric((askingCPU - quietCPU).Seconds(), "s-of-processor")
-		// Two runs without questions differ by some percent.
-		if noise := quietly / 20; asking-quietly > askingCPU-quietCPU+noise {
-			b.Errorf("scheduling took %v longer, but the questions took only %v of the processor", asking-quietly, askingCPU-quietCPU)
-		}
+		quietly, asking := compareThroughput(b)
+		b.ReportMetric(throughputPods/quietly.took.Seconds(), "pods/s-without")
+		b.ReportMetric(throughputPods/asking.took.Seconds(), "pods/s-with")
+		b.ReportMetric(float64(asking.questions)/asking.took.Seconds(), "questions/s")
+		b.ReportMetric((asking.took - quietly.took).Seconds(), "s-longer")
+		b.ReportMetric((asking.processor - quietly.processor).Seconds(), "s-of-processor")
 	}
 }
 
-// scheduleAll returns how long it takes to schedule pods on nodes, the processor time that passes meanwhile, and how many questions
-// were answered.
-func scheduleAll(b *testing.B, nodes, pods int, ask bool) (took, processor time.Duration, questions int) {
+// TestQuestionsTakeNoMoreThanTheirProcessorTime: scheduling takes longer by at most the processor time of the questions, because nothing
+// waits for one.
+func TestQuestionsTakeNoMoreThanTheirProcessorTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes many seconds")
+	}
+	if _, asking := compareThroughput(t); asking.questions < 100 {
+		t.Errorf("only %d questions were answered", asking.questions)
+	}
+}
+
+const throughputNodes, throughputPods = 500, 1500
+
+// compareThroughput fails if scheduling takes longer with questions by more than their processor time.
+func compareThroughput(tb testing.TB) (quietly, asking scheduled) {
+	tb.Helper()
+	quietly = scheduleAll(tb, throughputNodes, throughputPods, false)
+	asking = scheduleAll(tb, throughputNodes, throughputPods, true)
+	// Two runs without questions differ by some percent.
+	noise := quietly.took / 20
+	if longer, took := asking.took-quietly.took, asking.processor-quietly.processor; longer > took+noise {
+		tb.Errorf("scheduling took %v longer, but the questions took only %v of the processor", longer, took)
+	}
+	return quietly, asking
+}
+
+// scheduled is a run of scheduleAll.
+type scheduled struct {
+	// took is how long it took to schedule the pods, and processor the processor time that passed meanwhile.
+	took, processor time.Duration
+	// questions is how many were answered meanwhile.
+	questions int
+}
+
+// scheduleAll schedules pods on nodes.
+func scheduleAll(b testing.TB, nodes, pods int, ask bool) scheduled {
 	ctx := b.Context()
 	server := schedulertest.NewAPIServer()
 	var cluster, created []runtime.Object
@@ -89,6 +115,7 @@ func scheduleAll(b *testing.B, nodes, pods int, ask bool) (took, processor time.
 			b.Error(err)
 		}
 	}()
+	questions := 0
 	asking, leave := context.WithCancel(ctx)
 	var asked sync.WaitGroup
 	if ask {
@@ -108,13 +135,14 @@ func scheduleAll(b *testing.B, nodes, pods int, ask bool) (took, processor time.
 	start, before := time.Now(), processorTime(b)
 	fill(b, server, created)
 	<-sink.all
-	took, processor = time.Since(start), processorTime(b)-before
+	out := scheduled{took: time.Since(start), processor: processorTime(b) - before}
 	leave()
 	asked.Wait()
-	return took, processor, questions
+	out.questions = questions
+	return out
 }
 
-func fill(b *testing.B, server *schedulertest.APIServer, objects []runtime.Object) {
+func fill(b testing.TB, server *schedulertest.APIServer, objects []runtime.Object) {
 	b.Helper()
 	if err := schedulertest.Fill(b.Context(), server, objects); err != nil {
 		b.Fatal(err)
@@ -127,7 +155,7 @@ func workload(name string) *v1.Pod {
 }
 
 // processorTime is what the process has used so far.
-func processorTime(b *testing.B) time.Duration {
+func processorTime(b testing.TB) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -83,6 +83,14 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'two attempts': { path: '/decisions/default/urgent-billing-reconciliation-27?attempt=2&compare=1', shown: '[data-testid="filter-matrix"] [data-state]' },
   gated: { path: '/decisions/default/waits-for-quota', shown: 'main code' },
   'make it fit': { path: '/decisions/default/too-big-for-every-node-of-this-cluster', shown: '[data-testid="fit-panel"] [data-rank="1"]' },
+  'a hypothesis': {
+    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
+    shown: '[data-testid="fit-panel"] [data-rank="1"]',
+    act: async (page) => {
+      await page.locator('[data-rank="1"]').getByTestId('try').click()
+      await expect(page.getByTestId('hypothesis-chip').first()).toBeVisible()
+    },
+  },
   'a hypothesis to apply': {
     path: '/decisions/default/too-big-for-every-node-of-this-cluster',
     shown: '[data-testid="fit-panel"] [data-rank="1"]',
@@ -101,6 +109,16 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'scheduler, a draft': { path: '/scheduler', shown: '.cm-line', act: (page) => page.locator('[data-preset="twoProfiles"]').click() },
   'scheduler, the difference': { path: '/scheduler?view=difference', shown: 'main' },
   'scheduler, no shadow': { path: '/scheduler?view=shadow', shown: '[data-testid="shadow-panel"]' },
+  'scheduler, a draft judged': {
+    path: '/scheduler',
+    shown: '.cm-line',
+    act: async (page) => {
+      await page.locator('[data-preset="twoProfiles"]').click()
+      await page.locator('main').getByRole('tab', { name: /^(Shadow|シャドー)/ }).click()
+      await page.getByTestId('judge-draft').click()
+      await expect(page.getByTestId('draft-judged')).toBeVisible()
+    },
+  },
   'scheduler, arguments': { path: '/scheduler?args=NodeResourcesFit', shown: '.cm-line' },
   gangs: { path: '/batch/gangs', shown: '[data-try-preset]' },
   quotas: { path: '/batch/quotas', shown: '[data-try-preset]' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Change, KubeObject } from '@/api/types'
-import { changedObjects, type Gist } from './changeFacts'
+import { changedItems, changedObjects, type Gist } from './changeFacts'
 
 const taints = [{ key: 'gpu', value: 'present', effect: 'NoSchedule' }]
 const node: KubeObject = {
@@ -41,4 +41,13 @@ it('takes the changes of one object together, but not its copies', () => {
     { path: 'spec.taints', from: taints, to: undefined },
     { path: 'spec.unschedulable', from: undefined, to: true },
   ])
+})
+
+it('of a list, only the items of one side have changed, whatever the order of their fields is', () => {
+  const [stays, again, added] = [{ key: 'a', effect: 'NoExecute' }, { effect: 'NoExecute', key: 'a' }, { key: 'b' }]
+  expect(changedItems({ path: 'spec.tolerations', from: [stays], to: [again, added] })).toEqual({ gone: [], come: [added] })
+  expect(changedItems({ path: 'spec.tolerations', from: [stays, added], to: [again] })).toEqual({ gone: [added], come: [] })
+  expect(changedItems({ path: 'spec.tolerations', from: [stays, stays], to: [again] })).toEqual({ gone: [stays], come: [] })
+  expect(changedItems({ path: 'spec.tolerations', from: [stays, added], to: [added, stays] })).toBeUndefined()
+  expect(changedItems({ path: 'spec.tolerations', from: undefined, to: [added] })).toBeUndefined()
 })

@@ -51,6 +51,18 @@ function changedObject(target: ChangeTarget, changes: Change[], now: KubeObject 
   return { target, changes, gist: gistOf(now, after, fields), fields, before: now, after }
 }
 
+/** A change of a list, reduced to the items that only one side has; undefined if a side is no list, or only the order changes. */
+export function changedItems({ from, to }: FieldChange): { gone: readonly unknown[]; come: readonly unknown[] } | undefined {
+  if (!Array.isArray(from) || !Array.isArray(to)) return undefined
+  const come: unknown[] = [...(to as unknown[])]
+  const gone = (from as unknown[]).filter((item) => {
+    const at = come.findIndex((other) => same(item, other))
+    if (at >= 0) come.splice(at, 1)
+    return at < 0
+  })
+  return gone.length + come.length ? { gone, come } : undefined
+}
+
 function gistOf(before: KubeObject | undefined, after: KubeObject | undefined, fields: readonly FieldChange[]): Gist {
   if (!after) return { kind: before ? 'deleted' : 'nothing' }
   if (!before) return { kind: 'added' }

@@ -466,7 +466,7 @@ export interface paths {
         put?: never;
         /**
          * Where would this pod go? Asks the real plugins on a copy of the state; nothing is created, changed or scheduled.
-         * @description The API server defaults, admits and validates the pod and the changes in dry runs, so a hypothesis that it would refuse is refused with its message. A hypothetical node counts as ready.
+         * @description The API server defaults, admits and validates the pod and the changes in dry runs, so a hypothesis that it would refuse is refused with its message. A hypothetical node counts as ready. While the feature gate GenericWorkload is on, the scheduler decides about a pod of a PodGroup together with the pending pods of its group, and about its copies with them.
          */
         post: operations["askWhatIf"];
         delete?: never;

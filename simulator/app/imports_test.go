@@ -147,7 +147,7 @@ var testArrows = map[string][]string{
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
 	"scheduler/simulation":            {"scheduler/config"},
-	"scheduler/whatif":                {"scheduler/config", "scheduler/feed"},
+	"scheduler/whatif":                {"scheduler/config", "scheduler/feed", "scheduler/whatif/livetest"},
 	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result", "scheduler/explain", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit"},
 	"simulator/redact":                {"scheduler/config"},
 	"simulator/controlplane/external": {"simulator/controlplane"},

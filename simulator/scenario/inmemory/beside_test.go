@@ -194,4 +194,3 @@ func TestRunsBesideAreDeterministic(t *testing.T) {
 		t.Error(diff)
 	}
 }
-

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/utils/ptr"
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
@@ -97,6 +100,9 @@ type Record struct {
 
 // MaxArcs bounds the network of a record.
 const MaxArcs = 4000
+
+// WaitingMessage is what Poseidon writes into the condition of a pod that found no place.
+const WaitingMessage = "Firmament unable to schedule the pod"
 
 // Bind places a pod on a node.
 type Bind struct {
@@ -366,6 +372,17 @@ func classKey(pod *v1.Pod, job string) string {
 		tolerations += t.String()
 	}
 	return strings.Join(keys, ",") + " " + size + ports + tolerations
+}
+
+// Parallelism returns how many pods a controller makes, and whether it is of a kind that says so. owner may be nil.
+func Parallelism(owner runtime.Object) (int, bool) {
+	switch o := owner.(type) {
+	case *batchv1.Job:
+		return int(ptr.Deref(o.Spec.Parallelism, 1)), true
+	case *appsv1.ReplicaSet:
+		return int(ptr.Deref(o.Spec.Replicas, 1)), true
+	}
+	return 0, false
 }
 
 // least is the minimum of a pod's gang, 0 for none.

@@ -233,6 +233,8 @@ type Outcome struct {
 	Groups []GroupUpdate
 	// Pods are the conditions to be written, and the events of pods that stay pending.
 	Pods []PodUpdate
+	// OwnGroups are to be created, unless they exist, and named by their pods.
+	OwnGroups []OwnGroup
 	// Cycles has a record for each pending pod that the session looked at, without its attempt.
 	Cycles []*result.Cycle
 }

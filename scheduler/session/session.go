@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -20,6 +21,9 @@ type Options struct {
 	Board *Board
 	// UID identifies the session in conditions.
 	UID string
+	// Annotations returns the annotations of a pod's controller, from which Volcano reads the minimum of a group that it makes itself; nil
+	// if the controller is unknown. The function may be nil.
+	Annotations func(namespace string, owner *metav1.OwnerReference) map[string]string
 	// Clock is time.Now by default.
 	Clock func() time.Time
 }
@@ -51,7 +55,11 @@ func Run(ctx context.Context, trial *whatif.Trial, objects Objects, options Opti
 	}
 	start := options.Clock()
 	s := &session{ctx: ctx, trial: trial, configuration: options.Configuration, options: options, out: &Outcome{}}
-	s.cluster = newCluster(options.Configuration.Rules, trial.Nodes(), trial.Pods(), objects)
+	pods := trial.Pods()
+	s.cluster = newCluster(options.Configuration.Rules, trial.Nodes(), pods, objects)
+	if s.rules == Volcano {
+		s.out.OwnGroups = ownGroups(pods, options.Annotations)
+	}
 	options.Board.running = s
 	defer func() { options.Board.running = nil }()
 	for _, configured := range s.configuration.Tiers {

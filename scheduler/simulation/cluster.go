@@ -55,6 +55,8 @@ type cluster struct {
 	objects  map[schema.GroupVersionKind]map[string]object
 	// owned holds the objects with an owner, by the owner's UID.
 	owned map[types.UID]map[ref]bool
+	// custom are the kinds of Options.Beside, and whether they have namespaces.
+	custom map[schema.GroupVersionKind]bool
 	// version is the latest resource version, and made the number of UIDs.
 	version, made int64
 	// changed is called after each change. before or after is nil when there was, or is, no object.

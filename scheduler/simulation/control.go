@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,8 +41,13 @@ func newControl(s *Simulation) *control {
 	return c
 }
 
-func newRef(gvk schema.GroupVersionKind, namespace, name string) ref {
-	if info, known := kinds[gvk]; known && !info.namespaced {
+// ref names an object. One of a kind with namespaces that names none is in the namespace default.
+func (c *cluster) ref(gvk schema.GroupVersionKind, namespace, name string) ref {
+	info, known := kinds[gvk]
+	if namespaced, custom := c.custom[gvk]; custom {
+		info, known = kindInfo{namespaced: namespaced}, true
+	}
+	if known && !info.namespaced {
 		namespace = ""
 	} else if namespace == "" {
 		namespace = metav1.NamespaceDefault
@@ -277,7 +283,7 @@ func (c *control) apply(given runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	r := newRef(gvk, o.GetNamespace(), o.GetName())
+	r := c.ref(gvk, o.GetNamespace(), o.GetName())
 	if o.GetName() == "" || c.get(gvk, r.key) == nil {
 		_, err := c.create(given)
 		return err
@@ -351,8 +357,8 @@ func (c *control) remove(r ref, options metav1.DeleteOptions) error {
 }
 
 func (c *control) emptyNamespace(name string) {
-	for _, gvk := range sortedKinds() {
-		if !kinds[gvk].namespaced {
+	for _, gvk := range c.sortedKinds() {
+		if info, err := c.kindOf(gvk); err != nil || !info.namespaced {
 			continue
 		}
 		for _, o := range c.list(gvk) {
@@ -366,11 +372,8 @@ func (c *control) emptyNamespace(name string) {
 }
 
 // sortedKinds returns the supported kinds, owners of pods before pods.
-func sortedKinds() []schema.GroupVersionKind {
-	var out []schema.GroupVersionKind
-	for gvk := range kinds {
-		out = append(out, gvk)
-	}
+func (c *cluster) sortedKinds() []schema.GroupVersionKind {
+	out := slices.AppendSeq(slices.Collect(maps.Keys(kinds)), maps.Keys(c.custom))
 	slices.SortFunc(out, func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(-cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})

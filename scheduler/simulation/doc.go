@@ -16,6 +16,8 @@
 // it has the turn, which the simulation gives to one after the other in the order of their starts; see turns. The queue, permits and the binding of
 // volumes wait by the virtual clock. Kubernetes' own clock is read for metrics only.
 //
+// Options.Beside lets further schedulers decide on the same cluster, in turns that the virtual time gives them.
+//
 // # What does not run in memory
 //
 // An *UnsupportedError names it: kinds without an effect here (such as HorizontalPodAutoscaler and ResourceQuota), extenders, binding

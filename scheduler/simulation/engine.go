@@ -45,6 +45,7 @@ type engine struct {
 	turns    *turns
 	timeline *timeline
 	world    *memory.World
+	client   *client
 	// recorder is nil if nobody wants the decisions. whole: somebody wants whole cycles.
 	recorder *recorder.Recorder
 	whole    bool
@@ -63,7 +64,7 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client)}
+	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client), client: client}
 	e.whole, e.hasDevices = s.results.whole(), func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
 	e.hasNodes = func() bool { return len(s.cluster.objects[nodeKind]) > 0 }
 	// The scheduler asks for the name of a logger once per node and plugin.

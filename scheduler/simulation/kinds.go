@@ -89,10 +89,13 @@ var kinds = map[schema.GroupVersionKind]kindInfo{
 	v1.SchemeGroupVersion.WithKind("ServiceAccount"):            {true, nil},
 }
 
-// kindOf returns what is known of a kind. Kinds that Kubernetes' client library does not know are supported if a plugin reads them. The error is an *UnsupportedError.
+// kindOf returns what is known of a kind. Kinds that Kubernetes' client library does not know are supported if a plugin reads them, or a scheduler of Options.Beside. The error is an *UnsupportedError.
 func (c *cluster) kindOf(gvk schema.GroupVersionKind) (kindInfo, error) {
 	if info, known := kinds[gvk]; known {
 		return info, nil
+	}
+	if namespaced, custom := c.custom[gvk]; custom {
+		return kindInfo{namespaced: namespaced}, nil
 	}
 	if !scheme.Scheme.Recognizes(gvk) && c.world.Read(gvk) {
 		return kindInfo{namespaced: true}, nil

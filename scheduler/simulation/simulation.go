@@ -41,6 +41,8 @@ type Options struct {
 	Observe func(*result.Cycle)
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
+	// Beside are further schedulers; nil for none. Close closes it.
+	Beside Beside
 	// SettleLimit is how much virtual time Settle lets pass at most; DefaultSettleLimit by default.
 	SettleLimit time.Duration
 }
@@ -77,6 +79,8 @@ type Simulation struct {
 	control  *control
 	engine   *engine
 	results  *Results
+	// beside is nil if there are no further schedulers.
+	beside *besides
 	// broken is the error of every further call, if it is not nil.
 	broken error
 }
@@ -97,7 +101,14 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	s := &Simulation{options: options, timeline: newTimeline(options.Start), results: newResults(options.Keep, options.Observe)}
 	s.cluster = newCluster(s.timeline)
 	s.control = newControl(s)
-	s.cluster.changed = s.control.note
+	s.beside = newBesides(s, options.Beside)
+	if s.beside != nil {
+		s.cluster.custom = s.beside.kinds
+	}
+	s.cluster.changed = func(r ref, before, after object) {
+		s.control.note(r, before, after)
+		s.beside.note(r, before, after)
+	}
 	e, err := newEngine(ctx, s, options.Configuration)
 	if err != nil {
 		return nil, err
@@ -157,6 +168,10 @@ func (s *Simulation) follow(ctx context.Context) error {
 		case s.engine.sched.Ready():
 			s.timeline.tick()
 			s.engine.sched.ScheduleOne(s.engine.ctx)
+		case s.beside.isDue():
+			if err := s.beside.run(ctx); err != nil {
+				return fmt.Errorf("a scheduler beside kube-scheduler: %w", err)
+			}
 		default:
 			s.engine.deliver()
 			s.results.hand()
@@ -218,12 +233,12 @@ func (s *Simulation) Apply(ctx context.Context, objects ...runtime.Object) error
 
 // Patch changes an object by a patch in JSON. Strategic merge patches need a built-in kind.
 func (s *Simulation) Patch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
-	return s.do(ctx, func() error { return s.control.patch(newRef(gvk, namespace, name), kind, patch) })
+	return s.do(ctx, func() error { return s.control.patch(s.cluster.ref(gvk, namespace, name), kind, patch) })
 }
 
 // Delete deletes an object, and what it owns. A bound pod terminates first, as on a virtual node.
 func (s *Simulation) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
-	return s.do(ctx, func() error { return s.control.remove(newRef(gvk, namespace, name), metav1.DeleteOptions{}) })
+	return s.do(ctx, func() error { return s.control.remove(s.cluster.ref(gvk, namespace, name), metav1.DeleteOptions{}) })
 }
 
 // Scale sets spec.replicas of a Deployment, ReplicaSet or StatefulSet.
@@ -258,6 +273,7 @@ func (s *Simulation) Configure(ctx context.Context, configuration *config.KubeSc
 		}
 		stopped := s.engine.stop()
 		s.engine, s.cluster.world = next, next.world
+		s.beside.recount()
 		return errors.Join(stopped, s.cluster.show())
 	})
 }
@@ -302,7 +318,7 @@ func (s *Simulation) Now() time.Time { return s.timeline.Now() }
 
 // Get returns an object, or nil. Objects of built-in kinds are typed, others are unstructured.
 func (s *Simulation) Get(gvk schema.GroupVersionKind, namespace, name string) runtime.Object {
-	if o := s.cluster.get(gvk, newRef(gvk, namespace, name).key); o != nil {
+	if o := s.cluster.get(gvk, s.cluster.ref(gvk, namespace, name).key); o != nil {
 		return o
 	}
 	return nil
@@ -335,6 +351,9 @@ func (s *Simulation) Results() *Results { return s.results }
 
 // Close ends the simulation.
 func (s *Simulation) Close() error {
+	if s.beside != nil {
+		s.beside.Close()
+	}
 	if s.broken != nil {
 		s.engine.cancel()
 		return nil

@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 	"simulator/runs":                           {"scheduler/config", "simulator/runner", "simulator/scenario"},
 	"simulator/sessions":                       {"scheduler/config", "scheduler/flow", "scheduler/result", "scheduler/session", "scheduler/whatif", "simulator/datadir", "simulator/recordlog"},
 	"simulator/scenario":                       {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/yamlsource", "simulator/objects", "simulator/openb"},
-	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/flow", "scheduler/result", "scheduler/simulation", "simulator/scenario"},
+	"simulator/scenario/inmemory":              {"scheduler/config", "scheduler/feed", "scheduler/flow", "scheduler/result", "scheduler/session", "scheduler/simulation", "scheduler/whatif", "simulator/scenario", "simulator/sessions"},
 	"simulator/scenario/report":                {"simulator/scenario"},
 	"simulator/recordlog":                      {"scheduler/blockfile"},
 	"simulator/replay":                         {"scheduler", "scheduler/blockfile", "scheduler/result", "scheduler/watchfilter", "simulator/objects"},

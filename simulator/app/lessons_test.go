@@ -36,7 +36,7 @@ func TestLessonsOfAServer(t *testing.T) {
 			return nil, err
 		}
 		options := DefaultOptions()
-		options.Kueue, options.TieSeed = l.Kueue, new(int64(scenario.DefaultSeed))
+		options.Kueue, options.SessionScheduler, options.TieSeed = l.Kueue, l.Sessions, new(int64(scenario.DefaultSeed))
 		if l.Extender {
 			options.ExampleExtender = lesson.ExtenderAddress
 		}

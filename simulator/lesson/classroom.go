@@ -204,6 +204,9 @@ func (l *Lesson) Start() (Start, error) {
 	if l.Kueue {
 		s.Flags = append(s.Flags, "--kueue")
 	}
+	if l.Sessions {
+		s.Flags = append(s.Flags, "--session-scheduler")
+	}
 	if len(l.FeatureGates) > 0 {
 		var set []string
 		for _, name := range slices.Sorted(maps.Keys(l.FeatureGates)) {

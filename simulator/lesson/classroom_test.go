@@ -91,7 +91,7 @@ func TestWhatALessonHasNot(t *testing.T) {
 }
 
 func TestASandboxStartsWithTheLesson(t *testing.T) {
-	text := strings.Replace(small, "goal: Nothing.", "goal: Nothing.\nengine: server\nkueue: true\nfeatureGates: {B: false, A: true}", 1)
+	text := strings.Replace(small, "goal: Nothing.", "goal: Nothing.\nengine: server\nkueue: true\nsessions: true\nfeatureGates: {B: false, A: true}", 1)
 	all, err := loadFiles(map[string]string{"01-small.en.md": text})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestASandboxStartsWithTheLesson(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"--lesson=small", "--tie-seed=1", "--kueue", "--feature-gates=A=true,B=false"}, start.Flags); diff != "" {
+	if diff := cmp.Diff([]string{"--lesson=small", "--tie-seed=1", "--kueue", "--session-scheduler", "--feature-gates=A=true,B=false"}, start.Flags); diff != "" {
 		t.Error(diff)
 	}
 	if len(start.Objects) != 1 || !strings.Contains(string(start.Objects[0]), `"kind":"Node"`) || start.Configuration != nil {

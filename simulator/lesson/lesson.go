@@ -56,8 +56,9 @@ type Head struct {
 	ExtensionPoint string `yaml:"extensionPoint"`
 	// Engine says where the checks can be tried: EngineMemory, the default, or EngineServer for what only a control plane does.
 	Engine string `yaml:"engine"`
-	// Kueue and FeatureGates are what the sandbox starts with.
+	// Kueue, Sessions and FeatureGates are what the sandbox starts with. Sessions are the session schedulers and the flow scheduler.
 	Kueue        bool             `yaml:"kueue"`
+	Sessions     bool             `yaml:"sessions"`
 	FeatureGates scenario.GateSet `yaml:"featureGates"`
 	// Extender: a local example of an extender serves the sandbox.
 	Extender bool `yaml:"extender"`

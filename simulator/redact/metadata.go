@@ -32,7 +32,7 @@ var annotations = fields{
 	"scheduling.k8s.io/group-min-member":               text((*Redactor).number),
 	"scheduling.volcano.sh/queue-name":                 queueName,
 	"scheduling.volcano.sh/group-min-member":           text((*Redactor).number),
-	"volcano.sh/task-spec":                             words("role"),
+	"volcano.sh/task-spec":                             text(roleOf),
 	"volcano.sh/task-priority":                         text((*Redactor).number),
 	"firmament-gang-scheduling":                        text((*Redactor).number),
 	objects.AnnotationFailure:                          oneOf(objects.FailureNotReady, objects.FailureUnreachable),

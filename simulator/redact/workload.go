@@ -130,7 +130,10 @@ var batchPluginKinds = map[string]kind{
 // sessionKinds are those of the session schedulers kube-batch and Volcano.
 var sessionKinds = map[string]kind{
 	"PodGroup": {name: appName, fields: fields{
-		"spec": object(fields{"minMember": number, "minResources": amounts(resourceName), "queue": queueName, "priorityClassName": priorityClass}),
+		"spec": object(fields{
+			"minMember": number, "minResources": amounts(resourceName), "queue": queueName, "priorityClassName": priorityClass,
+			"minTaskMember": byName(roleOf, number),
+		}),
 		"status": object(fields{
 			"phase":   oneOf("Pending", "Inqueue", "Running", "Unknown", "Completed"),
 			"running": number, "succeeded": number, "failed": number,
@@ -144,6 +147,9 @@ var sessionKinds = map[string]kind{
 		"status": object(fields{"state": oneOf("Open", "Closed", "Closing", "Unknown")}),
 	}},
 }
+
+// roleOf is the word for the role of a pod within its job, in the group and in the pod's annotation.
+func roleOf(r *Redactor, role string) string { return r.word("role", role) }
 
 // queueName keeps the names that queues have by default.
 var queueName = words("queue", "default", "root")

@@ -168,8 +168,12 @@ func (o *objectName) checkName(l *loader, place *yaml.Node, at string) {
 	}
 }
 
-// kindNamed returns the preferred version of a kind of Kubernetes.
+// kindNamed returns the preferred version of a kind of Kubernetes, or of a custom kind that the simulator knows, which is written with its
+// group: PodGroup.scheduling.volcano.sh.
 func kindNamed(kind string) (schema.GroupVersionKind, bool) {
+	if known := objects.KindOf(schema.ParseGroupKind(kind)); known.Group != "" && known.Version != "" {
+		return known.GroupKind().WithVersion(known.Version), true
+	}
 	for _, gv := range scheme.Scheme.PrioritizedVersionsAllGroups() {
 		if gvk := gv.WithKind(kind); scheme.Scheme.Recognizes(gvk) {
 			return gvk, true

@@ -12,7 +12,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/flow"
 	"kube-scheduler-simulator/scheduler/session"
@@ -21,13 +20,13 @@ import (
 
 // rounds runs the rounds of the flow scheduler.
 type rounds struct {
-	service *Service
-	engine  *whatif.Engine
-	assumed assumed
-	attempts
-	seen  string
-	quiet int
-	last  []byte
+	service  *Service
+	engine   *whatif.Engine
+	assumed  assumed
+	attempts Attempts
+	seen     string
+	quiet    int
+	last     []byte
 }
 
 func newRounds(s *Service) (*rounds, error) {
@@ -35,7 +34,7 @@ func newRounds(s *Service) (*rounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rounds{service: s, engine: s.engine(nil, judge), assumed: assumed{}, attempts: attempts{}}, nil
+	return &rounds{service: s, engine: s.engine(nil, judge), assumed: assumed{}, attempts: Attempts{}}, nil
 }
 
 func (r *rounds) options() flow.Options {
@@ -79,7 +78,7 @@ func (r *rounds) carryOut(ctx context.Context, out *flow.Outcome) error {
 	err = errors.Join(err, s.bindAll(ctx, r.assumed, now, len(out.Binds), func(i int) (*v1.Pod, string) { return out.Binds[i].Pod, out.Binds[i].Node }))
 	return errors.Join(err, parallel(len(out.Waiting), func(i int) error {
 		pod := out.Waiting[i]
-		return s.notPlaced(ctx, session.PodUpdate{Pod: pod, Reason: v1.PodReasonUnschedulable, Message: "Firmament unable to schedule the pod"},
+		return s.notPlaced(ctx, session.PodUpdate{Pod: pod, Reason: v1.PodReasonUnschedulable, Message: flow.WaitingMessage},
 			fmt.Sprintf("Firmament failed to schedule the pod %s in %s namespace", pod.Name, pod.Namespace))
 	}))
 }
@@ -87,7 +86,7 @@ func (r *rounds) carryOut(ctx context.Context, out *flow.Outcome) error {
 // keep stores the record, unless it says the same as the one before.
 func (r *rounds) keep(out *flow.Outcome) error {
 	for _, c := range out.Cycles {
-		r.put(r.service.options.Sink, c)
+		r.attempts.Put(r.service.options.Sink, c)
 	}
 	record := out.Record
 	said, err := json.Marshal([]any{record.Placements, record.Model, record.Error})
@@ -113,11 +112,11 @@ func (r *rounds) parallelism(namespace string, owner *metav1.OwnerReference) (in
 	switch owner.Kind {
 	case "Job":
 		if job, err := r.service.client.BatchV1().Jobs(namespace).Get(ctx, owner.Name, get); err == nil {
-			return int(ptr.Deref(job.Spec.Parallelism, 1)), true
+			return flow.Parallelism(job)
 		}
 	case "ReplicaSet":
 		if set, err := r.service.client.AppsV1().ReplicaSets(namespace).Get(ctx, owner.Name, get); err == nil {
-			return int(ptr.Deref(set.Spec.Replicas, 1)), true
+			return flow.Parallelism(set)
 		}
 	}
 	return 0, false

@@ -15,17 +15,16 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
 // runner runs the sessions of one dialect.
 type runner struct {
-	service *Service
-	rules   session.Rules
-	assumed assumed
-	attempts
+	service  *Service
+	rules    session.Rules
+	assumed  assumed
+	attempts Attempts
 
 	mu            sync.Mutex
 	configuration *session.Configuration
@@ -40,7 +39,7 @@ type runner struct {
 }
 
 func newRunner(s *Service, c *session.Configuration, revision int) *runner {
-	return &runner{service: s, rules: c.Rules, configuration: c, revision: revision, assumed: assumed{}, attempts: attempts{}}
+	return &runner{service: s, rules: c.Rules, configuration: c, revision: revision, assumed: assumed{}, attempts: Attempts{}}
 }
 
 func (r *runner) configured() (*session.Configuration, int) {
@@ -118,7 +117,12 @@ func (r *runner) turn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out, err = session.Run(ctx, trial, objects, session.Options{Configuration: configuration, Board: board, UID: newUID()})
+		out, err = session.Run(ctx, trial, objects, session.Options{
+			Configuration: configuration, Board: board, UID: newUID(),
+			Annotations: func(namespace string, owner *metav1.OwnerReference) map[string]string {
+				return r.service.annotations(ctx, namespace, owner)
+			},
+		})
 		return err
 	})
 	if err != nil || out == nil {
@@ -173,7 +177,7 @@ func (r *runner) ended(ctx context.Context) ([]*v1.Pod, error) {
 // keep stores the record, unless it says the same as the one before.
 func (r *runner) keep(out *session.Outcome) error {
 	for _, c := range out.Cycles {
-		r.put(r.service.options.Sink, c)
+		r.attempts.Put(r.service.options.Sink, c)
 	}
 	record := out.Record
 	said, err := json.Marshal([]any{record.Actions, record.Jobs, record.Nodes, record.Error})
@@ -198,28 +202,19 @@ func (r *runner) keep(out *session.Outcome) error {
 func (r *runner) read(ctx context.Context) (session.Objects, string, error) {
 	var out session.Objects
 	var versions []string
-	queues := map[string]bool{}
 	for _, version := range r.rules.GroupVersions() {
-		groups, at, err := list[session.PodGroup](ctx, r.service, version.WithResource("podgroups"))
+		groups, at, err := r.service.list(ctx, version.WithResource("podgroups"))
 		if err != nil {
 			return out, "", err
 		}
-		versions = append(versions, at)
-		for _, g := range groups {
-			g.SetGroupVersionKind(version.WithKind("PodGroup"))
-			out.Groups = append(out.Groups, g)
-		}
-		found, at, err := list[session.Queue](ctx, r.service, version.WithResource("queues"))
+		queues, of, err := r.service.list(ctx, version.WithResource("queues"))
 		if err != nil {
 			return out, "", err
 		}
-		versions = append(versions, at)
-		for _, q := range found {
-			if !queues[q.Name] {
-				queues[q.Name] = true
-				out.Queues = append(out.Queues, q)
-			}
+		if err := out.Add(version, groups, queues); err != nil {
+			return out, "", err
 		}
+		versions = append(versions, at, of)
 	}
 	classes, err := r.service.client.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -271,26 +266,4 @@ func (a assumed) apply(trial *whatif.Trial) error {
 		}
 	}
 	return nil
-}
-
-// attempts numbers the attempts of pods. A pod has a new one only when something about it has changed.
-type attempts map[types.UID]string
-
-// maxAttempts bounds the pods whose latest attempt is remembered.
-const maxAttempts = 50_000
-
-func (a attempts) put(sink Sink, c *result.Cycle) {
-	said := fmt.Sprint(c.Outcome, c.SelectedNode, c.NominatedNode, c.Message, c.Refusal)
-	if c.Refusal != nil {
-		said += fmt.Sprint(*c.Refusal)
-	}
-	if a[c.Pod.UID] == said {
-		return
-	}
-	if len(a) >= maxAttempts {
-		clear(a)
-	}
-	a[c.Pod.UID] = said
-	c.Attempt = sink.NextAttempt(c.Pod.UID)
-	sink.Put(c)
 }

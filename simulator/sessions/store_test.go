@@ -94,9 +94,9 @@ func (s sink) Put(c *result.Cycle) { s[c.Pod.UID] = c.Attempt }
 
 // A pod that stays pending for the same reason has no new attempt in every session.
 func TestAttemptsAreThoseThatDiffer(t *testing.T) {
-	a, got := attempts{}, sink{}
+	a, got := Attempts{}, sink{}
 	for _, message := range []string{"no room", "no room", "no room", "overused", "no room"} {
-		a.put(got, &result.Cycle{Summary: result.Summary{Pod: result.Pod{UID: "p"}, Outcome: result.Unschedulable, Message: message}})
+		a.Put(got, &result.Cycle{Summary: result.Summary{Pod: result.Pod{UID: "p"}, Outcome: result.Unschedulable, Message: message}})
 	}
 	if got["p"] != 3 {
 		t.Errorf("%d attempts, want 3", got["p"])

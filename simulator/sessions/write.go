@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,20 +30,16 @@ func newEvents(client kubernetes.Interface) (record.EventRecorder, func()) {
 }
 
 // list returns the objects of a resource, and a version that differs when they do.
-func list[T any](ctx context.Context, s *Service, resource schema.GroupVersionResource) ([]*T, string, error) {
+func (s *Service) list(ctx context.Context, resource schema.GroupVersionResource) ([]*unstructured.Unstructured, string, error) {
 	found, err := s.dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, "", fmt.Errorf("listing %s: %w", resource.GroupResource(), err)
 	}
-	var out []*T
+	var out []*unstructured.Unstructured
 	version := fmt.Sprint(len(found.Items))
 	for i := range found.Items {
-		o := new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Items[i].Object, o); err != nil {
-			return nil, "", fmt.Errorf("reading %s %s: %w", resource.Resource, found.Items[i].GetName(), err)
-		}
 		version += " " + found.Items[i].GetResourceVersion()
-		out = append(out, o)
+		out = append(out, &found.Items[i])
 	}
 	return out, version, nil
 }
@@ -51,14 +47,45 @@ func list[T any](ctx context.Context, s *Service, resource schema.GroupVersionRe
 // makeDefaultQueue creates the queue of jobs that name none.
 func (s *Service) makeDefaultQueue(ctx context.Context, rules session.Rules) error {
 	version := rules.GroupVersions()[0]
-	q := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"weight": int64(1)}}}
-	q.SetGroupVersionKind(version.WithKind("Queue"))
-	q.SetName(session.DefaultQueue)
-	_, err := s.dynamic.Resource(version.WithResource("queues")).Create(ctx, q, metav1.CreateOptions{})
+	_, err := s.dynamic.Resource(version.WithResource("queues")).Create(ctx, session.NewDefaultQueue(rules), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating the default queue of %s: %w", rules, err)
 	}
 	return nil
+}
+
+// makeGroup creates a group as Volcano's controller does, unless it exists, and makes its pods name it.
+func (s *Service) makeGroup(ctx context.Context, g session.OwnGroup) error {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(g.Group)
+	if err != nil {
+		return fmt.Errorf("making PodGroup %s/%s: %w", g.Group.Namespace, g.Group.Name, err)
+	}
+	resource := g.Group.GroupVersionKind().GroupVersion().WithResource("podgroups")
+	_, err = s.dynamic.Resource(resource).Namespace(g.Group.Namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating PodGroup %s/%s: %w", g.Group.Namespace, g.Group.Name, err)
+	}
+	return parallel(len(g.Pods), func(i int) error {
+		p := g.Pods[i]
+		patch, err := g.Annotate(p)
+		if err == nil {
+			_, err = s.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		}
+		if err != nil && !gone(err) {
+			return fmt.Errorf("adding %s/%s to its PodGroup: %w", p.Namespace, p.Name, err)
+		}
+		return nil
+	})
+}
+
+// annotations returns the annotations of a pod's controller; nil if it cannot be read.
+func (s *Service) annotations(ctx context.Context, namespace string, owner *metav1.OwnerReference) map[string]string {
+	resource, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+	o, err := s.dynamic.Resource(resource).Namespace(namespace).Get(ctx, owner.Name, metav1.GetOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil
+	}
+	return o.GetAnnotations()
 }
 
 // writers is how many requests are under way at a time.
@@ -128,18 +155,8 @@ func (s *Service) evict(ctx context.Context, pod *v1.Pod) error {
 
 // notPlaced writes the condition of a pod that stays pending, and the event, if the condition is new.
 func (s *Service) notPlaced(ctx context.Context, u session.PodUpdate, event string) error {
-	condition := v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: u.Reason, Message: u.Message, LastTransitionTime: metav1.Now()}
-	for _, c := range u.Pod.Status.Conditions {
-		if c.Type == condition.Type && c.Status == condition.Status && c.Reason == condition.Reason && c.Message == condition.Message && u.Pod.Status.NominatedNodeName == u.NominatedNode {
-			return nil
-		}
-	}
-	status := map[string]any{"conditions": []v1.PodCondition{condition}}
-	if u.NominatedNode != u.Pod.Status.NominatedNodeName {
-		status["nominatedNodeName"] = u.NominatedNode
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": u.Pod.UID}, "status": status})
-	if err != nil {
+	patch, err := u.Patch(time.Now())
+	if err != nil || patch == nil {
 		return err
 	}
 	_, err = s.client.CoreV1().Pods(u.Pod.Namespace).Patch(ctx, u.Pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
@@ -165,6 +182,7 @@ func (r *runner) carryOut(ctx context.Context, out *session.Outcome) error {
 	for _, e := range out.Evictions {
 		r.assumed[e.Pod.UID] = assumption{since: now}
 	}
+	err = errors.Join(err, parallel(len(out.OwnGroups), func(i int) error { return s.makeGroup(ctx, out.OwnGroups[i]) }))
 	err = errors.Join(err, parallel(len(out.Groups), func(i int) error { return s.updateGroup(ctx, out.Groups[i]) }))
 	return errors.Join(err, parallel(len(out.Pods), func(i int) error { return s.notPlaced(ctx, out.Pods[i], out.Pods[i].Message) }))
 }
@@ -175,7 +193,7 @@ func reference(g *session.PodGroup) *v1.ObjectReference {
 
 // updateGroup writes the status of a group.
 func (s *Service) updateGroup(ctx context.Context, u session.GroupUpdate) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": u.Group.UID}, "status": u.Status})
+	patch, err := u.Patch()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 // Package inmemory runs scenarios on clusters in memory: it is the engine of package scheduler/simulation in the form
-// in which simulator/scenario wants it.
+// in which simulator/scenario wants it. The session schedulers and the flow scheduler run beside kube-scheduler, for the pods that
+// name them.
 //
-// It may import these two packages, scheduler/flow and what they share.
+// It may import these two packages, scheduler/feed, scheduler/flow, scheduler/session, scheduler/whatif, simulator/sessions, and
+// what they share.
 package inmemory
 
 import (
@@ -31,6 +33,7 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 		}
 		s, err := simulation.New(ctx, simulation.Options{
 			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, OutOfTree: outOfTree,
+			Beside: newBeside(o.Seed),
 		})
 		if err != nil {
 			return nil, err

@@ -113,6 +113,16 @@ const quota = (): Shapes => [
   ghost(188, 27, 10),
   line('M104 20h10M104 42h10'),
 ]
+const threeWays = (): Shapes => [
+  pod(14, 8, 1, 10),
+  line('M30 13h100'),
+  box(10.5, 24.5, 46, 15, 'gh', 4),
+  ...[14, 28, 42].map((x) => pod(x, 27, 3, 10)),
+  line('M62 32h68'),
+  ...[14, 28, 42].map((x) => pod(x, 47, 5, 10)),
+  line('M62 52C90 52 96 44 130 44M62 52h68', 'ac'),
+  ...[136, 162, 188].map((x) => node(x, 10, 22, 44)),
+]
 const incident = (): Shapes => [
   ...[6, 8, 7, 9, 8, 10, 9, 24, 36, 40, 34, 28, 16, 10, 8, 7, 9, 8].map((height, i) => box(12 + i * 10.8, 54 - height, 7, height, i > 6 && i < 12 ? 'r' : 'u', 1.5)),
   h('circle', { cx: 118, cy: 28, r: 19, fill: 'none', stroke: 'var(--text-2)', 'stroke-width': 1.8 }),
@@ -122,7 +132,7 @@ const incident = (): Shapes => [
 const plain = (): Shapes => [...[48, 88, 128].flatMap((x, i) => [node(x, 12), pod(x + 7, 19, [1, 5, 3][i] ?? 0), ...meter(x + 6, 42, 18, [0.6, 0.3, 0.5][i] ?? 0)])]
 
 /** In the order of the course. */
-const drawings = [whatItDecides, filters, scores, taints, affinity, spreading, preemption, queue, extenders, gang, quota, incident]
+const drawings = [whatItDecides, filters, scores, taints, affinity, spreading, preemption, queue, extenders, gang, quota, threeWays, incident]
 
 /** `of` is the lesson's place in the course, from 0; undefined for a teacher's. */
 const LessonArt: FunctionalComponent<{ of: number | undefined }> = ({ of }) => h('svg', { class: 'lesson-art', viewBox: '0 0 216 64', preserveAspectRatio: 'xMidYMid meet', 'aria-hidden': 'true' }, (drawings[of ?? -1] ?? plain)())

@@ -16,7 +16,7 @@ export const layers = {
   live: ['api', 'kubernetes'],
   i18n: [],
   /** Components that know nothing about scheduling. */
-  ui: ['api/http', 'i18n'],
+  ui: ['api/http', 'api/message', 'i18n'],
   features: ['api', 'kubernetes', 'live', 'i18n', 'ui'],
 }
 

@@ -303,7 +303,7 @@ func (s *simulator) backend() server.Backend {
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{Cluster: s.transfers, simulator: s},
 		Inactive:      s.inactive,
-		Definitions:   s.definitions,
+		Definitions:   userDefinitions{s.definitions, s},
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,

@@ -17,9 +17,9 @@ type Write struct {
 	Begun time.Time
 	// Verb is that of Step.
 	Verb string
-	// UserAgent is the program's.
-	UserAgent string
-	Objects   []Written
+	// By is that of Step.
+	By      string
+	Objects []Written
 }
 
 // Written names an object that a request changed.
@@ -164,20 +164,19 @@ func (t *Timeline) match(now time.Time) {
 // note notes that a user made changes.
 func (t *Timeline) note(w Write, changes []change, now time.Time) {
 	defer t.tell()
-	by := program(w.UserAgent)
-	changes = slices.DeleteFunc(changes, func(c change) bool { return t.claimFailure(c, by) })
+	changes = slices.DeleteFunc(changes, func(c change) bool { return t.claimFailure(c, w.By) })
 	if len(changes) == 0 {
 		return
 	}
 	var r *record
 	if n := len(t.steps); n > 0 {
 		last := t.steps[n-1]
-		if last.Kind == ChangeStep && last.User && last.By == by && last.Verb == w.Verb && !last.Undone && now.Sub(last.ended) <= stepPause {
+		if last.Kind == ChangeStep && last.User && last.By == w.By && last.Verb == w.Verb && !last.Undone && now.Sub(last.ended) <= stepPause {
 			r = last
 		}
 	}
 	if r == nil {
-		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: by, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
+		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: w.By, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
 	}
 	r.ended = now
 	for _, c := range changes {
@@ -232,12 +231,12 @@ func (r *record) touch(ref ObjectRef) {
 	}
 }
 
-// program names the program of a user agent.
-func program(userAgent string) string {
+// Program names the program of a user agent, as Step does.
+func Program(userAgent string) string {
 	name, _, _ := strings.Cut(userAgent, "/")
 	name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
 	if name == "Mozilla" {
-		return "web"
+		return ByWeb
 	}
 	return cmp.Or(name, "unknown")
 }
@@ -294,8 +293,11 @@ func (t *Timeline) claimFailure(c change, by string) bool {
 	return true
 }
 
-// BySimulator is Step.By when no user did it.
-const BySimulator = "simulator"
+// Step.By is BySimulator when no user did it, and ByWeb for the web application.
+const (
+	BySimulator = "simulator"
+	ByWeb       = "web"
+)
 
 // Configuration is a scheduler configuration that was applied.
 type Configuration struct {
@@ -342,7 +344,7 @@ func (t *Timeline) Configured(c Configuration) {
 	t.arm()
 }
 
-// Begin notes that an operation on the whole cluster begins. The caller calls done once when it has ended, with the number of its
+// Begin notes that an operation on the whole cluster begins, by a program as in Step. The caller calls done once when it has ended, with the number of its
 // objects; 0 says that it changed nothing.
 func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 	if !t.records() {
@@ -357,7 +359,7 @@ func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 		defer t.mu.Unlock()
 		t.operations--
 		if count > 0 {
-			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count}, User: true, Before: before})
+			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count}, User: by != BySimulator, Before: before})
 		}
 		t.tell()
 	}

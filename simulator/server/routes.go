@@ -102,6 +102,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/branches/compare", s.branches(s.compareBranches))
 	v1.POST("/branches/:name/start", whole(s.branches(s.startBranch)))
 	v1.POST("/branches/:name/stop", whole(s.branches(s.stopBranch)))
+	v1.PATCH("/branches/:name", s.branches(s.patchBranch))
 	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 

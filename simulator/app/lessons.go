@@ -13,7 +13,7 @@ func (s *simulator) startLessons() error {
 	if err != nil {
 		return err
 	}
-	s.classroom, err = lesson.NewClassroom(s.prepared.lessons, s.options.Lesson, cluster)
+	s.classroom, err = lesson.NewClassroom(s.prepared.lessons, s.options.Lesson, cluster, s.timeline.Edits)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func classroom(t *testing.T, sandbox string) *Classroom {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewClassroom(own, sandbox, player)
+	c, err := NewClassroom(own, sandbox, player, func(context.Context) (int, error) { return 3, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

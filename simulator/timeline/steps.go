@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -368,3 +369,30 @@ func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 }
 
 const operationPause = 200 * time.Millisecond
+
+// Edits counts what users have changed: objects, once for each step, and each configuration, reset and failure as one. Steps that were taken
+// back do not count. Without a journal it is an error.
+func (t *Timeline) Edits(ctx context.Context) (int, error) {
+	if !t.records() {
+		return 0, &NotKeptError{Off: true}
+	}
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
+	if err := t.settle(ctx); err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	edits := 0
+	for _, r := range t.steps {
+		switch {
+		case !r.User || r.Undone || r.Failed:
+		case r.Kind == ChangeStep || r.Kind == ImportStep:
+			edits += r.Count
+		default:
+			edits++
+		}
+	}
+	return edits, nil
+}

@@ -7,8 +7,9 @@
 // followed by its contents. The fields say how long those are. Numbers are
 // little-endian, checksums CRC-32C.
 //
-// The package knows nothing of the fields, of the contents or of their compression,
-// and writes no files: a caller seals a header and appends the block in one write.
+// The package knows nothing of the fields or of the contents, and writes no files: a
+// caller seals a header and appends the block in one write. Deflater, Inflate and Values
+// are for contents that are one DEFLATE stream of numbers and byte strings.
 // It may import the standard library only.
 package blockfile
 

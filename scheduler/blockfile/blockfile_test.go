@@ -61,3 +61,58 @@ func TestTheLayoutStays(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestABlockInflates(t *testing.T) {
+	d := Deflater{Format: format, Level: 1}
+	data := bytes.Repeat([]byte("nodes "), 1000)
+	var file []byte
+	for range 2 { // a Deflater is used repeatedly
+		block, err := d.Block(data, func(fields []byte, packed int) { fields[0] = byte(packed) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = append(file, block...)
+	}
+	size := len(file) / 2
+	packed := size - format.HeaderSize()
+	for offset := range 2 {
+		got, err := format.Inflate(bytes.NewReader(file), int64(offset*size), packed, len(data))
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	if got := format.Fields(file)[0]; int(got) != packed {
+		t.Errorf("the fields say %d bytes, want %d", got, packed)
+	}
+	if _, err := format.Inflate(bytes.NewReader(file), 0, packed, len(data)+1); !errors.Is(err, ErrDamaged) {
+		t.Errorf("error %v for a block that is shorter than it says", err)
+	}
+	file[size-1]++
+	if _, err := format.Inflate(bytes.NewReader(file), 0, packed, len(data)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("error %v for a damaged block", err)
+	}
+}
+
+func TestValuesReadBack(t *testing.T) {
+	v := Values{Rest: AppendBytes([]byte{0xac, 0x02, 0x01, 7}, "node-1")}
+	if n, m, b, s := v.Uvarint(), v.Varint(), v.Byte(), v.Bytes(10); n != 300 || m != -1 || b != 7 || string(s) != "node-1" || v.Err != nil || len(v.Rest) != 0 {
+		t.Errorf("%d, %d, %d, %q, %v", n, m, b, s, v.Err)
+	}
+	for name, tc := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"cut off":        {AppendBytes(nil, "node-1")[:4], ErrShort},
+		"too long":       {AppendBytes(nil, "node-10000000"), ErrLong},
+		"of wrong claim": {[]byte{0xff, 0xff, 0xff, 0xff, 0x0f}, ErrShort},
+		"empty":          {nil, ErrShort},
+	} {
+		v := Values{Rest: tc.data}
+		if got := v.Bytes(10); got != nil || !errors.Is(v.Err, tc.want) || v.Rest != nil {
+			t.Errorf("%s: %q, %v", name, got, v.Err)
+		}
+		if v.Byte() != 0 || !errors.Is(v.Err, tc.want) {
+			t.Errorf("%s: the first error is gone: %v", name, v.Err)
+		}
+	}
+}

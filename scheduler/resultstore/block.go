@@ -83,16 +83,16 @@ func (r *rows) encode(out []byte) []byte {
 }
 
 func decodeRows(data []byte) ([][]byte, error) {
-	r := reader{data: data}
+	r := newReader(data)
 	lengths := make([]uint64, r.count(1))
 	for i := range lengths {
-		lengths[i] = r.uvarint()
+		lengths[i] = r.Uvarint()
 	}
 	out := make([][]byte, len(lengths))
 	for i, n := range lengths {
-		out[i] = r.bytes(n)
+		out[i] = r.Take(n)
 	}
-	return out, r.err
+	return out, r.Err
 }
 
 // blockBuilder collects cycles into a block. One goroutine uses it repeatedly.
@@ -117,7 +117,7 @@ func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 	row := binary.AppendUvarint(b.keys.data.AvailableBuffer(), sequence)
 	row = binary.AppendUvarint(row, uint64(c.Attempt))
 	for _, s := range []string{string(c.Outcome), c.Pod.Namespace, c.Pod.Name, string(c.Pod.UID)} {
-		row = appendString(row, s)
+		row = blockfile.AppendBytes(row, s)
 	}
 	if !b.plainKeys {
 		d := describe(&c.Summary)
@@ -182,7 +182,7 @@ var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func unpack(data []byte) ([]byte, error) {
 	if len(data) == 0 {
-		return nil, errTruncated
+		return nil, blockfile.ErrShort
 	}
 	switch data[0] {
 	case packedPlain:
@@ -294,17 +294,17 @@ func (b *block) keys() ([]key, error) {
 	out := make([]key, len(encoded))
 	share, described := shared{}, true
 	for i, row := range encoded {
-		r := reader{data: row}
-		k := key{sequence: r.uvarint(), attempt: int(r.uvarint())}
+		r := newReader(row)
+		k := key{sequence: r.Uvarint(), attempt: int(r.Uvarint())}
 		k.outcome = outcome(share.string(&r))
 		k.pod.Namespace, k.pod.Name, k.pod.UID = share.string(&r), r.string(), types.UID(r.string())
-		if len(r.data) > 0 {
+		if len(r.Rest) > 0 {
 			k.decode(&r, share)
 		} else {
 			described = false
 		}
-		if r.err != nil {
-			return nil, r.err
+		if r.Err != nil {
+			return nil, r.Err
 		}
 		out[i] = k
 	}
@@ -359,7 +359,7 @@ func (b *block) open() (*openBlock, error) {
 		}
 	}
 	if len(o.rests) == 0 {
-		return nil, errTruncated
+		return nil, blockfile.ErrShort
 	}
 	var err error
 	o.names, err = decodeNames(o.rests[len(o.rests)-1])
@@ -369,7 +369,7 @@ func (b *block) open() (*openBlock, error) {
 // cycle decodes one whole cycle.
 func (o *openBlock) cycle(row int) (*result.Cycle, error) {
 	if row >= len(o.summaries) || row >= len(o.tables) || row >= len(o.rests)-1 {
-		return nil, errTruncated
+		return nil, blockfile.ErrShort
 	}
 	return decodeRecord(record{summary: o.summaries[row], tables: o.tables[row], rest: o.rests[row]}, o.names)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -216,7 +217,7 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 		return nil, fmt.Errorf("decoding a cycle: %w", err)
 	}
 	if r.Cycle == nil {
-		return nil, fmt.Errorf("decoding a cycle: %w", errTruncated)
+		return nil, fmt.Errorf("decoding a cycle: %w", blockfile.ErrShort)
 	}
 	c := r.Cycle
 	c.Summary, c.Filter, c.Score = summary, (*result.Filter)(r.Filter), (*result.Score)(r.Score)
@@ -224,7 +225,7 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 		c.Extenders[i].Rejected = (*result.ExtenderRejections)(r.Rejections[i])
 	}
 
-	tables := reader{data: in.tables}
+	tables := newReader(in.tables)
 	for _, list := range nodeLists(c) {
 		*list = tables.list(names)
 	}
@@ -241,8 +242,8 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 			r.ReasonOf = tables.indexes(len(r.Nodes), len(r.Reasons))
 		}
 	}
-	if tables.err != nil {
-		return nil, fmt.Errorf("decoding the tables of a cycle: %w", tables.err)
+	if tables.Err != nil {
+		return nil, fmt.Errorf("decoding the tables of a cycle: %w", tables.Err)
 	}
 	return c, nil
 }

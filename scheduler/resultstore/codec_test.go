@@ -169,13 +169,13 @@ func TestIntegersAreReadBackInEveryForm(t *testing.T) {
 		if len(data) > tc.most {
 			t.Errorf("%s take %d bytes", tc.name, len(data))
 		}
-		in := reader{data: data}
+		in := newReader(data)
 		got := in.ints(nil)
-		if diff := cmp.Diff(tc.values, got); diff != "" || in.err != nil || len(in.data) != 0 {
-			t.Errorf("%s: %s, %v, %d bytes left", tc.name, diff, in.err, len(in.data))
+		if diff := cmp.Diff(tc.values, got); diff != "" || in.Err != nil || len(in.Rest) != 0 {
+			t.Errorf("%s: %s, %v, %d bytes left", tc.name, diff, in.Err, len(in.Rest))
 		}
-		head := reader{data: data}
-		if head.uvarint(); tc.values != nil && head.byte() != tc.form {
+		head := newReader(data)
+		if head.Uvarint(); tc.values != nil && head.Byte() != tc.form {
 			t.Errorf("%s are written in another form", tc.name)
 		}
 	}
@@ -198,9 +198,9 @@ func TestListsOfNamesAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string][]string{string(all): names, string(some): tenth} {
-		in := reader{data: []byte(data)}
-		if diff := cmp.Diff(want, in.list(known)); diff != "" || in.err != nil {
-			t.Errorf("%s, %v", diff, in.err)
+		in := newReader([]byte(data))
+		if diff := cmp.Diff(want, in.list(known)); diff != "" || in.Err != nil {
+			t.Errorf("%s, %v", diff, in.Err)
 		}
 	}
 }

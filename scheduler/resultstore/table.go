@@ -2,13 +2,11 @@ package resultstore
 
 import (
 	"encoding/binary"
-	"errors"
 	"math/bits"
 	"slices"
-)
 
-// errTruncated is the error for a record that is shorter than its lengths say.
-var errTruncated = errors.New("record is truncated")
+	"kube-scheduler-simulator/scheduler/blockfile"
+)
 
 // nameTable numbers the strings of a block, most of them node names. Records of a
 // block usually name the same nodes in the same order, so a list of thousands
@@ -64,18 +62,18 @@ func (t *nameTable) appendList(out []byte, list []string) []byte {
 func (t *nameTable) encode() []byte {
 	out := binary.AppendUvarint(nil, uint64(len(t.names)))
 	for _, name := range t.names {
-		out = append(binary.AppendUvarint(out, uint64(len(name))), name...)
+		out = blockfile.AppendBytes(out, name)
 	}
 	return out
 }
 
 func decodeNames(data []byte) ([]string, error) {
-	r := reader{data: data}
+	r := newReader(data)
 	names := make([]string, r.count(1))
 	for i := range names {
 		names[i] = r.string()
 	}
-	return names, r.err
+	return names, r.Err
 }
 
 // The forms of a list of integers.
@@ -163,60 +161,19 @@ func appendDerived(out []byte, values, derived []int64) []byte {
 }
 
 // reader reads the output of the functions above. After the first error it returns
-// zeroes; the caller checks err once.
-type reader struct {
-	data []byte
-	err  error
-}
+// zeroes; the caller checks Err once.
+type reader struct{ blockfile.Values }
 
-func (r *reader) fail() { r.data, r.err = nil, errTruncated }
+func newReader(data []byte) reader { return reader{blockfile.Values{Rest: data}} }
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.data)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
+func (r *reader) fail() { r.Fail(blockfile.ErrShort) }
 
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.data)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-func (r *reader) byte() byte {
-	if len(r.data) == 0 {
-		r.fail()
-		return 0
-	}
-	b := r.data[0]
-	r.data = r.data[1:]
-	return b
-}
-
-func (r *reader) bytes(n uint64) []byte {
-	if n > uint64(len(r.data)) {
-		r.fail()
-		return nil
-	}
-	b := r.data[:n:n]
-	r.data = r.data[n:]
-	return b
-}
-
-func (r *reader) string() string { return string(r.bytes(r.uvarint())) }
+func (r *reader) string() string { return string(r.Take(r.Uvarint())) }
 
 // count reads the number of elements that take at least each bytes.
 func (r *reader) count(each int) int {
-	n := r.uvarint()
-	if n > uint64(len(r.data)/each) {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)/each) {
 		r.fail()
 		return 0
 	}
@@ -228,7 +185,7 @@ func (r *reader) count(each int) int {
 const maxListLength = 1 << 22
 
 func (r *reader) length() int {
-	n := r.uvarint()
+	n := r.Uvarint()
 	if n > maxListLength {
 		r.fail()
 		return 0
@@ -244,7 +201,7 @@ func (r *reader) list(names []string) []string {
 	}
 	out := make([]string, 0, n-1)
 	for id := int64(-1); len(out) < n-1; {
-		distance, repeated := r.varint(), r.uvarint()
+		distance, repeated := r.Varint(), r.Uvarint()
 		if repeated == 0 || repeated > uint64(n-1-len(out)) {
 			r.fail()
 			return nil
@@ -268,20 +225,20 @@ func (r *reader) ints(derived []int64) []int64 {
 		return nil
 	}
 	out := make([]int64, n)
-	switch r.byte() {
+	switch r.Byte() {
 	case formConstant:
-		v := r.varint()
+		v := r.Varint()
 		for i := range out {
 			out[i] = v
 		}
 	case formPacked:
-		width := int(r.byte())
-		r.packed(out, r.varint(), width)
+		width := int(r.Byte())
+		r.packed(out, r.Varint(), width)
 	case formRuns:
 		r.runs(out)
 	case formVarints:
 		for i := range out {
-			out[i] = r.varint()
+			out[i] = r.Varint()
 		}
 	case formDerived:
 		if n != len(derived) {
@@ -300,8 +257,8 @@ func (r *reader) packed(out []int64, least int64, width int) {
 		r.fail()
 		return
 	}
-	packed := r.bytes((uint64(len(out))*uint64(width) + 7) / 8)
-	if r.err != nil {
+	packed := r.Take((uint64(len(out))*uint64(width) + 7) / 8)
+	if r.Err != nil {
 		return
 	}
 	var held uint64
@@ -319,7 +276,7 @@ func (r *reader) packed(out []int64, least int64, width int) {
 
 func (r *reader) runs(out []int64) {
 	for i := 0; i < len(out); {
-		v, repeated := r.varint(), r.uvarint()
+		v, repeated := r.Varint(), r.Uvarint()
 		if repeated == 0 || repeated > uint64(len(out)-i) {
 			r.fail()
 			return

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -47,11 +48,11 @@ func (d *description) encode(out []byte) []byte {
 	out = binary.AppendVarint(out, d.start)
 	out = binary.AppendVarint(out, int64(d.revision))
 	for _, s := range []string{d.profile, d.selected, d.nominated, d.owner} {
-		out = appendString(out, s)
+		out = blockfile.AppendBytes(out, s)
 	}
 	out = binary.AppendUvarint(out, uint64(len(d.refusals)))
 	for _, r := range d.refusals {
-		out = appendString(appendString(out, r.plugin), r.reason)
+		out = blockfile.AppendBytes(blockfile.AppendBytes(out, r.plugin), r.reason)
 	}
 	return out
 }
@@ -59,7 +60,7 @@ func (d *description) encode(out []byte) []byte {
 // decode reads what encode has written. Keys of a block repeat the same few strings, which
 // share makes one.
 func (d *description) decode(r *reader, share shared) {
-	d.start, d.revision = r.varint(), int(r.varint())
+	d.start, d.revision = r.Varint(), int(r.Varint())
 	for _, s := range []*string{&d.profile, &d.selected, &d.nominated, &d.owner} {
 		*s = share.string(r)
 	}
@@ -74,15 +75,11 @@ func (d *description) decode(r *reader, share shared) {
 	}
 }
 
-func appendString(out []byte, s string) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
-}
-
 // shared returns one string for equal bytes.
 type shared map[string]string
 
 func (h shared) string(r *reader) string {
-	data := r.bytes(r.uvarint())
+	data := r.Take(r.Uvarint())
 	if s, ok := h[string(data)]; ok {
 		return s
 	}

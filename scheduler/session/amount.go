@@ -51,8 +51,8 @@ type resources struct {
 	slack amounts
 }
 
-// newResources returns the order of all resources that somebody has or asks for. Pods are counted otherwise. kube-batch knows CPU,
-// memory and scalar resources: it does not see the ephemeral storage that every node has.
+// newResources numbers the resources of the lists that kube-batch compares: CPU, memory and scalar resources. It leaves out pods,
+// which kube-batch counts by themselves, and ephemeral storage, which it does not see.
 func newResources(rules Rules, lists []v1.ResourceList) *resources {
 	found := map[v1.ResourceName]bool{}
 	for _, l := range lists {

@@ -21,8 +21,8 @@ var (
 )
 
 // reuse remembers what Filter and Score said about nodes. Most pods of a workload have the spec of an earlier pod, and only few nodes change between
-// two pods, so most of the answers are known. It is used when nobody wants to know what each plugin said: the verdicts and the scores are the same, but the plugins are
-// not called. NormalizeScore is, because it depends on all nodes.
+// two pods, so most of the answers are known. The verdicts and the scores are the same, but reuse does
+// not call the plugins, so it records nothing of what each of them said. It calls NormalizeScore, which depends on all nodes.
 type reuse struct {
 	framework.Framework
 	// filters and scores are the plugins of the profile, in its order.

@@ -35,7 +35,7 @@ func TestEventsAreChangedAndLeftOut(t *testing.T) {
 	}
 }
 
-// watch.Filter waits for ever when nobody reads after the stop; here the channel closes by itself.
+// With watch.Filter, a goroutine waits forever if its reader stops the watch and then reads no more. Here the channel closes by itself.
 func TestAStopWhileAnEventWaitsStopsTheSource(t *testing.T) {
 	source := watch.NewFake()
 	asked := make(chan struct{})

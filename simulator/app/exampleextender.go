@@ -11,7 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 )
 
-// listenExampleExtender opens the address of the example extender. Anybody on this machine may call it, so nobody else shall.
+// listenExampleExtender opens the address of the example extender. The extender checks no token, so the address must be one
+// that only this machine reaches.
 func listenExampleExtender(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

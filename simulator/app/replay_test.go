@@ -155,10 +155,7 @@ func writeRecording(t *testing.T, path string, versions ...string) {
 	}
 	defer file.Close()
 	at := time.Date(2026, 3, 3, 14, 0, 0, 0, time.UTC)
-	w, err := replay.NewWriter(file, replay.Header{Start: at, Kinds: replay.RecordedKinds()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := replay.NewWriter(file, replay.Header{Start: at, Kinds: replay.RecordedKinds()})
 	if err := w.Mark(at, replay.Begun, ""); err != nil {
 		t.Fatal(err)
 	}

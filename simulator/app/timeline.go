@@ -22,7 +22,8 @@ var _ server.Timeline = (*timeline.Timeline)(nil)
 
 func (s *simulator) timelineDir() string { return filepath.Join(s.prepared.dataDir, "timeline") }
 
-// newTimeline returns the time line. It records a control plane of our own only: nobody tells us who changes what in another one.
+// newTimeline returns the time line. It records only a control plane of our own. An external one
+// does not tell us which user changed what.
 func (s *simulator) newTimeline() *timeline.Timeline {
 	options := timeline.Options{
 		Dir:       s.timelineDir(),

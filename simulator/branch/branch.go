@@ -52,7 +52,7 @@ type Branch struct {
 	Path string `json:"path"`
 	// Kubeconfig is the path of a file for kubectl, which exists once the branch has started.
 	Kubeconfig string `json:"kubeconfig"`
-	// Bytes are those on disk.
+	// Bytes are those on disk, as of at most ten seconds ago.
 	Bytes int64 `json:"bytes"`
 	// MemoryBytes are those that the process holds; 0 when it does not run or the system does not tell.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`

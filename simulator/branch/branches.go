@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -97,7 +98,13 @@ type kept struct {
 	renaming bool
 	// damaged: it cannot be started.
 	damaged bool
+	// bytes is what its directory took on disk when it was measured.
+	bytes    int64
+	measured time.Time
 }
+
+// measuresEvery is how often the branches' directories are read, however often clients ask.
+const measuresEvery = 10 * time.Second
 
 // New returns the branches of a directory. Open reads them.
 func New(opts Options) *Branches {
@@ -172,13 +179,11 @@ func (b *Branches) dirOf(name string) string { return filepath.Join(b.opts.Dir, 
 // List returns the branches, the oldest first.
 func (b *Branches) List() []Branch {
 	b.mu.Lock()
-	items := make([]Branch, 0, len(b.all))
-	for _, k := range b.all {
-		items = append(items, b.shown(k))
-	}
+	all := slices.Collect(maps.Values(b.all))
 	b.mu.Unlock()
-	for i := range items {
-		b.measure(&items[i])
+	items := make([]Branch, 0, len(all))
+	for _, k := range all {
+		items = append(items, b.measuredBranch(k))
 	}
 	slices.SortFunc(items, func(x, y Branch) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.Name, y.Name))
@@ -190,14 +195,11 @@ func (b *Branches) List() []Branch {
 func (b *Branches) Get(name string) (Branch, error) {
 	b.mu.Lock()
 	k, err := b.named(name)
+	b.mu.Unlock()
 	if err != nil {
-		b.mu.Unlock()
 		return Branch{}, err
 	}
-	shown := b.shown(k)
-	b.mu.Unlock()
-	b.measure(&shown)
-	return shown, nil
+	return b.measuredBranch(k), nil
 }
 
 func (b *Branches) named(name string) (*kept, error) {
@@ -207,11 +209,11 @@ func (b *Branches) named(name string) (*kept, error) {
 	return nil, refuse(Unknown, "there is no branch %q", name)
 }
 
-// shown returns what a client sees, except for what measure adds. The caller holds the lock.
+// shown returns what a client sees, except for the memory. The caller holds the lock.
 func (b *Branches) shown(k *kept) Branch {
 	shown := Branch{
 		Name: k.name, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt,
-		State: k.state, Message: k.message, Path: "/branches/" + k.name + "/", Kubeconfig: filepath.Join(b.dirOf(k.name), dataName, "kubeconfig"),
+		State: k.state, Message: k.message, Bytes: k.bytes, Path: "/branches/" + k.name + "/", Kubeconfig: filepath.Join(b.dirOf(k.name), dataName, "kubeconfig"),
 	}
 	if k.child != nil && k.child.process != nil {
 		shown.pid = k.child.process.Pid
@@ -219,12 +221,26 @@ func (b *Branches) shown(k *kept) Branch {
 	return shown
 }
 
-// measure adds what the branch takes.
-func (b *Branches) measure(shown *Branch) {
-	shown.Bytes = bytesOf(b.dirOf(shown.Name))
+// measuredBranch returns what a client sees. It reads the branch's directory if that is due, without the lock.
+func (b *Branches) measuredBranch(k *kept) Branch {
+	now := b.opts.Now()
+	b.mu.Lock()
+	due := now.Sub(k.measured) >= measuresEvery
+	b.mu.Unlock()
+	var bytes int64
+	if due {
+		bytes = bytesOf(b.dirOf(k.name))
+	}
+	b.mu.Lock()
+	if due {
+		k.bytes, k.measured = bytes, now
+	}
+	shown := b.shown(k)
+	b.mu.Unlock()
 	if shown.pid != 0 {
 		shown.MemoryBytes = memoryOf(shown.pid)
 	}
+	return shown
 }
 
 // Target returns where a branch answers. It is a Refusal when the branch does not run.

@@ -47,7 +47,7 @@ type child struct {
 	stdin   io.Closer
 	// address is the child's, such as http://127.0.0.1:43211; nil until it answers.
 	address *url.URL
-	// asked: somebody wants it to end.
+	// asked: a caller asked it to end.
 	asked bool
 }
 

@@ -74,8 +74,8 @@ type Options struct {
 	EtcdQuota int64
 	// Handlers answer authorized requests to paths that begin so, before the API server does. Default: none.
 	Handlers map[string]http.Handler
-	// UserWrote is called for each request by which a user changed objects, before its answer is complete. It must not block. Default:
-	// nobody is told.
+	// UserWrote is called for each request by which a user changed objects, before its answer is complete. It must not block. The default
+	// does nothing.
 	UserWrote func(UserWrite)
 	// Logger receives problems that do not prevent the start. The zero value discards them.
 	Logger klog.Logger

@@ -120,7 +120,7 @@ func (c *Classroom) here(id string) (*Lesson, error) {
 	return l, err
 }
 
-// alone calls do while nobody else plays or grades.
+// alone calls do while no other goroutine plays or grades.
 func (c *Classroom) alone(ctx context.Context, do func() error) error {
 	select {
 	case c.turn <- struct{}{}:

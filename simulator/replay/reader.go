@@ -2,8 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"compress/flate"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,8 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
 // Recording is a recording that is open for reading. Many goroutines may read it.
@@ -116,23 +116,9 @@ func (r *Recording) take(b block) error {
 	return nil
 }
 
-// unpack reads and checks a block.
+// unpack reads, checks and unpacks a block.
 func (r *Recording) unpack(b block) ([]byte, error) {
-	raw := make([]byte, b.end()-b.offset)
-	if _, err := r.file.ReadAt(raw, b.offset); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading a block: %w", err)
-	}
-	header, packed := raw[:blockFormat.HeaderSize()], raw[blockFormat.HeaderSize():]
-	if !blockFormat.Intact(header, packed) {
-		return nil, errors.New("a block is damaged: its checksum does not match")
-	}
-	unpacker := flate.NewReader(bytes.NewReader(packed))
-	defer unpacker.Close()
-	data := make([]byte, b.length)
-	if _, err := io.ReadFull(unpacker, data); err != nil {
-		return nil, fmt.Errorf("unpacking a block: %w", err)
-	}
-	return data, nil
+	return blockFormat.Inflate(r.file, b.offset, b.packed, b.length)
 }
 
 // Change is a change in a recording.
@@ -220,14 +206,14 @@ func (r *Reader) place(err error) error {
 }
 
 func (r *Reader) parse() (encodedChange, error) {
-	d := decoder{data: r.data}
-	step := d.uvarint()
-	c := encodedChange{verb: Verb(d.byte())}
-	kind := d.uvarint()
-	namespace, name := string(d.bytes(maxNameBytes)), string(d.bytes(maxNameBytes))
-	c.data = d.bytes(maxObjectBytes)
-	if d.err != nil {
-		return c, d.err
+	v := blockfile.Values{Rest: r.data}
+	step := v.Uvarint()
+	c := encodedChange{verb: Verb(v.Byte())}
+	kind := v.Uvarint()
+	namespace, name := string(v.Bytes(maxNameBytes)), string(v.Bytes(maxNameBytes))
+	c.data = v.Bytes(maxObjectBytes)
+	if v.Err != nil {
+		return c, v.Err
 	}
 	last := r.recording.End.Sub(r.recording.Header.Start)
 	if step > uint64(last/time.Microsecond) || r.at+time.Duration(step)*time.Microsecond > last {
@@ -236,7 +222,7 @@ func (r *Reader) parse() (encodedChange, error) {
 	if kind >= uint64(len(r.recording.Header.Kinds)) {
 		return c, errors.New("a change is of a kind that the header does not have")
 	}
-	c.at, c.rest = r.at+time.Duration(step)*time.Microsecond, d.data
+	c.at, c.rest = r.at+time.Duration(step)*time.Microsecond, v.Rest
 	c.key = key{int(kind), namespace, name}
 	return c, nil
 }
@@ -311,54 +297,4 @@ func decodeObject(data []byte) (map[string]any, error) {
 		return nil, errors.New("an object is null")
 	}
 	return object, nil
-}
-
-// decoder reads values from bytes. After an error it reads nothing.
-type decoder struct {
-	data []byte
-	err  error
-}
-
-var errShort = errors.New("a block ends within a change")
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.data)
-	if n <= 0 {
-		d.fail(errShort)
-		return 0
-	}
-	d.data = d.data[n:]
-	return v
-}
-
-func (d *decoder) byte() byte {
-	if len(d.data) == 0 {
-		d.fail(errShort)
-		return 0
-	}
-	b := d.data[0]
-	d.data = d.data[1:]
-	return b
-}
-
-func (d *decoder) bytes(limit int) []byte {
-	n := d.uvarint()
-	if n > uint64(len(d.data)) {
-		d.fail(errShort)
-		return nil
-	}
-	if n > uint64(limit) {
-		d.fail(errors.New("a part of a change is too long"))
-		return nil
-	}
-	b := d.data[:n]
-	d.data = d.data[n:]
-	return b
-}
-
-func (d *decoder) fail(err error) {
-	if d.err == nil {
-		d.err = err
-	}
-	d.data = nil
 }

@@ -77,12 +77,9 @@ func Record(ctx context.Context, o RecorderOptions) (Recorded, error) {
 		o.Header.Kinds = RecordedKinds()
 	}
 	o.Header.Start = o.Clock.Now()
-	writer, err := NewWriter(o.Out, o.Header)
-	if err != nil {
-		return Recorded{}, err
-	}
+	writer := NewWriter(o.Out, o.Header)
 	r := &recorder{RecorderOptions: o, writer: writer, uids: map[key]string{}, failed: make(chan error, 1)}
-	err = r.run(ctx)
+	err := r.run(ctx)
 	r.sum.Changes, r.sum.Bytes = writer.Changes(), writer.Bytes()
 	r.sum.Duration = o.Clock.Now().Sub(o.Header.Start)
 	return r.sum, err

@@ -40,11 +40,7 @@ type file struct {
 func newFile(t testing.TB) *file {
 	t.Helper()
 	f := &file{t: t}
-	w, err := NewWriter(&f.Buffer, Header{Start: tuesday, Source: "production", Kinds: RecordedKinds()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Writer = w
+	f.Writer = NewWriter(&f.Buffer, Header{Start: tuesday, Source: "production", Kinds: RecordedKinds()})
 	return f
 }
 

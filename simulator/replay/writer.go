@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -25,8 +26,7 @@ type Writer struct {
 	block       []byte
 	first, last time.Duration
 	count       int
-	packed      bytes.Buffer // a block as it is written
-	packer      *flate.Writer
+	packer      blockfile.Deflater
 
 	changes int
 	bytes   int64
@@ -36,17 +36,14 @@ type Writer struct {
 
 // NewWriter returns a writer to out. It sets the header's version, and writes the header with the
 // first Flush.
-func NewWriter(out io.Writer, header Header) (*Writer, error) {
-	packer, err := flate.NewWriter(nil, flate.DefaultCompression)
-	if err != nil {
-		return nil, err
-	}
+func NewWriter(out io.Writer, header Header) *Writer {
 	header.Version = formatVersion
-	w := &Writer{out: out, header: header, kinds: map[Kind]int{}, state: map[key][]byte{}, packer: packer}
+	w := &Writer{out: out, header: header, kinds: map[Kind]int{}, state: map[key][]byte{},
+		packer: blockfile.Deflater{Format: blockFormat, Level: flate.DefaultCompression}}
 	for i, k := range header.Kinds {
 		w.kinds[k] = i
 	}
-	return w, nil
+	return w
 }
 
 // begin writes the header, once.
@@ -176,8 +173,7 @@ func (w *Writer) add(at time.Time, verb Verb, k key, data []byte) {
 	w.block = append(w.block, byte(verb))
 	w.block = binary.AppendUvarint(w.block, uint64(k.kind))
 	for _, s := range [][]byte{[]byte(k.namespace), []byte(k.name), data} {
-		w.block = binary.AppendUvarint(w.block, uint64(len(s)))
-		w.block = append(w.block, s...)
+		w.block = blockfile.AppendBytes(w.block, s)
 	}
 	w.last = offset
 	w.count++
@@ -188,21 +184,13 @@ func (w *Writer) add(at time.Time, verb Verb, k key, data []byte) {
 }
 
 func (w *Writer) writeBlock(kind byte, data []byte) {
-	w.packed.Reset()
-	w.packed.Write(make([]byte, blockFormat.HeaderSize()))
-	w.packer.Reset(&w.packed)
-	if _, err := w.packer.Write(data); err != nil {
+	written, err := w.packer.Block(data, func(fields []byte, packed int) {
+		block{kind: kind, first: w.first, last: w.last, count: w.count, packed: packed, length: len(data)}.encodeFields(fields)
+	})
+	if err != nil {
 		w.err = fmt.Errorf("packing a block of the recording: %w", err)
 		return
 	}
-	if err := w.packer.Close(); err != nil {
-		w.err = fmt.Errorf("packing a block of the recording: %w", err)
-		return
-	}
-	written := w.packed.Bytes()
-	header, packed := written[:blockFormat.HeaderSize()], written[blockFormat.HeaderSize():]
-	block{kind: kind, first: w.first, last: w.last, count: w.count, packed: len(packed), length: len(data)}.encodeFields(blockFormat.Fields(header))
-	blockFormat.Seal(header, packed)
 	// One write, so that a reader of a growing file rarely sees half a block.
 	n, err := w.out.Write(written)
 	w.bytes += int64(n)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -138,24 +137,10 @@ func (s *Server) getMomentObjects(c echo.Context, t Timeline) error {
 	if err != nil {
 		return err
 	}
-	end, err := s.beginExport(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	defer end()
-	h := c.Response().Header()
-	h.Set("Content-Type", echo.MIMEApplicationJSON)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "cluster-at-" + c.Param("moment") + ".json"}))
-	err = t.Export(c.Request().Context(), c.Response(), at)
-	if err == nil || !c.Response().Committed {
-		if err != nil {
-			h.Del("Content-Disposition")
-		}
-		return err
-	}
-	// As in getExport.
-	s.log.Error(err, "Cannot complete the objects of a moment")
-	panic(http.ErrAbortHandler)
+	return s.export(c, exportedFile{
+		mimeType: echo.MIMEApplicationJSON, name: "cluster-at-" + c.Param("moment") + ".json",
+		write: func(ctx context.Context, w io.Writer) error { return t.Export(ctx, w, at) },
+	})
 }
 
 func (s *Server) getDifference(c echo.Context, t Timeline) error {

@@ -70,19 +70,31 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set("Vary", "Accept")
+	return s.export(c, exportedFile{
+		mimeType: map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format],
+		name:     fmt.Sprintf("cluster-%s.%s", s.opts.clock.Now().UTC().Format("20060102-150405"), opts.Format),
+		write:    func(ctx context.Context, w io.Writer) error { return t.Export(ctx, w, opts) },
+	})
+}
+
+// exportedFile is an answer that a browser stores as a file.
+type exportedFile struct {
+	mimeType, name string
+	write          func(ctx context.Context, w io.Writer) error
+}
+
+// export writes a file of objects. Few exports run at a time.
+func (s *Server) export(c echo.Context, file exportedFile) error {
 	end, err := s.beginExport(c.Request().Context())
 	if err != nil {
 		return err
 	}
 	defer end()
-	mimeType := map[transfer.Format]string{transfer.JSON: echo.MIMEApplicationJSON, transfer.YAML: mimeYAML}[opts.Format]
 	h := c.Response().Header()
-	h.Set("Vary", "Accept")
-	h.Set("Content-Type", mimeType)
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{
-		"filename": fmt.Sprintf("cluster-%s.%s", s.opts.clock.Now().UTC().Format("20060102-150405"), opts.Format),
-	}))
-	err = t.Export(c.Request().Context(), c.Response(), opts)
+	h.Set("Content-Type", file.mimeType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.name}))
+	err = file.write(c.Request().Context(), c.Response())
 	if err == nil || !c.Response().Committed {
 		if err != nil {
 			h.Del("Content-Disposition")
@@ -91,7 +103,7 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 	}
 	// The answer has started, so only a broken connection can tell the client that
 	// it is incomplete.
-	s.log.Error(err, "Cannot complete the export")
+	s.log.Error(err, "Cannot complete an export", "file", file.name)
 	panic(http.ErrAbortHandler)
 }
 

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/simulator/datadir"
 )
 
@@ -51,7 +53,14 @@ type journal struct {
 	buffer      []byte
 	first, last time.Time
 	count       int
-	packer      packer
+	packer      blockfile.Deflater
+}
+
+func newJournal(o Options) journal {
+	return journal{
+		dir: o.Dir, maxBytes: o.Bytes, logger: o.Logger, next: 1, state: map[string][]byte{},
+		packer: blockfile.Deflater{Format: blockFormat, Level: flate.BestSpeed},
+	}
 }
 
 // mark is a line in a block of marks. Exactly one field is set.
@@ -295,7 +304,7 @@ func (j *journal) writeMarks(now time.Time, marks []mark) error {
 }
 
 func (j *journal) write(b block, data []byte) error {
-	packed, err := j.packer.pack(b, data)
+	packed, err := pack(&j.packer, b, data)
 	if err != nil {
 		return err
 	}
@@ -395,7 +404,7 @@ func (j *journal) ends() (oldest, newest Point, ok bool) {
 	return Point{first.first(), first.blocks[0].last}, Point{j.moment, j.time}, true
 }
 
-// span returns a copy of the segment that has a moment; nil when none does. Nobody changes the copy.
+// span returns a copy of the segment that has a moment; nil when none does. The journal does not change the copy.
 func (j *journal) span(moment uint64) *segment {
 	for _, s := range slices.Backward(j.segments) {
 		if s.first() <= moment {

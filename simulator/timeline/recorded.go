@@ -16,7 +16,7 @@ import (
 )
 
 // A recording of another cluster is a past, too. Its moments count the changes of objects in it; the first one is the end of the initial
-// list. Nobody knows there who changed what, so its only steps are failures of nodes; and its decisions are what happened to
+// list. It does not say which user changed what, so its only steps are failures of nodes; and its decisions are what happened to
 // pods: they got a node, or were found unschedulable.
 
 // index is what a recording is asked for most, found by reading it once.

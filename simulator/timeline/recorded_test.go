@@ -17,10 +17,7 @@ func TestRecording(t *testing.T) {
 	nodes := replay.Kind{APIVersion: "v1", Kind: "Node", Resource: "nodes"}
 	pods := replay.Kind{APIVersion: "v1", Kind: "Pod", Resource: "pods", Namespaced: true}
 	var file bytes.Buffer
-	w, err := replay.NewWriter(&file, replay.Header{Start: start, Kinds: []replay.Kind{nodes, pods}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := replay.NewWriter(&file, replay.Header{Start: start, Kinds: []replay.Kind{nodes, pods}})
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	set := func(seconds int, kind replay.Kind, namespace, name string, object map[string]any) {
 		t.Helper()

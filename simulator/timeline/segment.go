@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,7 +78,7 @@ func (b block) encodeFields(fields []byte) {
 
 var (
 	errCutOff  = errors.New("a block is cut off")
-	errDamaged = errors.New("a block is damaged")
+	errDamaged = blockfile.ErrDamaged
 )
 
 // readBlock reads the fields of the block at offset, in a file of the given size.
@@ -107,63 +105,17 @@ func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
 	return b, nil
 }
 
-// readPacked reads and checks the contents of a block.
-func readPacked(file io.ReaderAt, b block) ([]byte, error) {
-	raw := make([]byte, b.end()-b.offset)
-	if _, err := file.ReadAt(raw, b.offset); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading a block: %w", err)
-	}
-	header, packed := raw[:blockFormat.HeaderSize()], raw[blockFormat.HeaderSize():]
-	if !blockFormat.Intact(header, packed) {
-		return nil, errDamaged
-	}
-	return packed, nil
-}
-
 // unpack reads, checks and unpacks a block.
 func unpack(file io.ReaderAt, b block) ([]byte, error) {
-	packed, err := readPacked(file, b)
-	if err != nil {
-		return nil, err
-	}
-	unpacker := flate.NewReader(bytes.NewReader(packed))
-	defer unpacker.Close()
-	data := make([]byte, b.length)
-	if _, err := io.ReadFull(unpacker, data); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	return data, nil
+	return blockFormat.Inflate(file, b.offset, b.packed, b.length)
 }
 
-// packer packs blocks. Only one goroutine at a time may use it.
-type packer struct {
-	buffer  bytes.Buffer
-	deflate *flate.Writer
-}
-
-// pack returns a block as it is written, which is valid until the next call.
-func (p *packer) pack(b block, data []byte) ([]byte, error) {
-	if p.deflate == nil {
-		var err error
-		if p.deflate, err = flate.NewWriter(nil, flate.BestSpeed); err != nil {
-			return nil, err
-		}
-	}
-	p.buffer.Reset()
-	p.buffer.Write(make([]byte, blockFormat.HeaderSize()))
-	p.deflate.Reset(&p.buffer)
-	if _, err := p.deflate.Write(data); err != nil {
-		return nil, err
-	}
-	if err := p.deflate.Close(); err != nil {
-		return nil, err
-	}
-	written := p.buffer.Bytes()
-	header, packed := written[:blockFormat.HeaderSize()], written[blockFormat.HeaderSize():]
-	b.packed, b.length = len(packed), len(data)
-	b.encodeFields(blockFormat.Fields(header))
-	blockFormat.Seal(header, packed)
-	return written, nil
+// pack returns a block of data as it is written, which is valid until the packer's next call.
+func pack(packer *blockfile.Deflater, b block, data []byte) ([]byte, error) {
+	return packer.Block(data, func(fields []byte, packed int) {
+		b.packed, b.length = packed, len(data)
+		b.encodeFields(fields)
+	})
 }
 
 // entry is a change of a stored object.
@@ -187,9 +139,7 @@ func appendEntry(out []byte, since time.Duration, key string, before, value []by
 	case before != nil:
 		verb = patchVerb
 	}
-	out = append(out, verb)
-	out = binary.AppendUvarint(out, uint64(len(key)))
-	out = append(out, key...)
+	out = blockfile.AppendBytes(append(out, verb), key)
 	switch verb {
 	case patchVerb:
 		head := commonPrefix(before, value)
@@ -199,8 +149,7 @@ func appendEntry(out []byte, since time.Duration, key string, before, value []by
 		value = value[head : len(value)-tail]
 		fallthrough
 	case setVerb:
-		out = binary.AppendUvarint(out, uint64(len(value)))
-		out = append(out, value...)
+		out = blockfile.AppendBytes(out, value)
 	}
 	return out
 }
@@ -227,21 +176,24 @@ func commonSuffix(a, b []byte) int {
 
 // takeEntry takes the first entry of data, which continues from time at.
 func takeEntry(data []byte, at time.Time) (e entry, rest []byte, err error) {
-	d := decoder{data: data}
-	e.at = at.Add(time.Duration(min(d.uvarint(), maxPause)) * time.Microsecond)
-	e.verb = d.byte()
-	e.key = string(d.bytes(maxKeyBytes))
+	v := blockfile.Values{Rest: data}
+	e.at = at.Add(time.Duration(min(v.Uvarint(), maxPause)) * time.Microsecond)
+	e.verb = v.Byte()
+	e.key = string(v.Bytes(maxKeyBytes))
 	switch e.verb {
 	case deleteVerb:
 	case patchVerb:
-		e.head, e.tail = d.uvarint(), d.uvarint()
+		e.head, e.tail = v.Uvarint(), v.Uvarint()
 		fallthrough
 	case setVerb:
-		e.data = d.bytes(maxObjectBytes)
+		e.data = v.Bytes(maxObjectBytes)
 	default:
-		d.fail()
+		v.Fail(fmt.Errorf("there is no verb %q", e.verb))
 	}
-	return e, d.data, d.err
+	if v.Err != nil {
+		return e, nil, fmt.Errorf("%w: %w", errDamaged, v.Err)
+	}
+	return e, v.Rest, nil
 }
 
 // maxPause bounds the time between two entries, in microseconds: thirty years.
@@ -280,50 +232,6 @@ func eachEntry(data []byte, b block, f func(entry) (bool, error)) error {
 	return nil
 }
 
-// decoder reads values from bytes. After an error it reads nothing.
-type decoder struct {
-	data []byte
-	err  error
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.data)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.data = d.data[n:]
-	return v
-}
-
-func (d *decoder) byte() byte {
-	if len(d.data) == 0 {
-		d.fail()
-		return 0
-	}
-	b := d.data[0]
-	d.data = d.data[1:]
-	return b
-}
-
-func (d *decoder) bytes(limit int) []byte {
-	n := d.uvarint()
-	if n > uint64(len(d.data)) || n > uint64(limit) {
-		d.fail()
-		return nil
-	}
-	b := d.data[:n]
-	d.data = d.data[n:]
-	return b
-}
-
-func (d *decoder) fail() {
-	if d.err == nil {
-		d.err = errDamaged
-	}
-	d.data = nil
-}
-
 // segment is a file of the journal.
 type segment struct {
 	path   string
@@ -356,7 +264,7 @@ func openSegment(path string, number uint64) (*segment, error) {
 			return s, file.Truncate(s.size)
 		}
 		if err == nil {
-			_, err = readPacked(file, b)
+			_, err = blockFormat.Contents(file, b.offset, b.packed)
 		}
 		if err != nil {
 			if _, isPath := errors.AsType[*fs.PathError](err); isPath {

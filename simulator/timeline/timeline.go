@@ -122,7 +122,7 @@ func New(o Options) *Timeline {
 	}
 	return &Timeline{
 		opts: o, loaded: make(chan struct{}), moved: make(chan struct{}), failing: map[string]*record{},
-		journal: journal{dir: o.Dir, maxBytes: o.Bytes, logger: o.Logger, next: 1, state: map[string][]byte{}},
+		journal: newJournal(o),
 	}
 }
 

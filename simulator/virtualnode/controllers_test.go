@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/simulator/clustertest"
@@ -36,6 +37,9 @@ spec:
 `)
 	clustertest.Eventually(t, "the endpoints are those of two pods", func(ctx context.Context) (bool, error) {
 		e, err := shared.client.CoreV1().Endpoints(ns).Get(ctx, "old", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) { // the controller has not created them yet
+			return false, nil
+		}
 		return err == nil && len(e.Subsets) == 1 && len(e.Subsets[0].Addresses) == 2, err
 	})
 	clustertest.Eventually(t, "the endpoint slice has two endpoints", func(ctx context.Context) (bool, error) {

@@ -1716,7 +1716,7 @@ export interface components {
             /** @description The plugin that reads the objects. */
             plugin: string;
             /**
-             * @description absent: the cluster does not have it. configuration: it came with a configuration, and leaves with it if nobody has created objects or edited it. user: it stays.
+             * @description absent: the cluster does not have it. configuration: it came with a configuration, and leaves with it if no user has created objects of it or edited it. user: it stays.
              * @enum {string}
              */
             installed: "absent" | "configuration" | "user";
@@ -3258,7 +3258,7 @@ export interface components {
          */
         AdmissionOutcome: "Reserved" | "Preempting" | "Skipped" | "Refused" | "Blocked";
         /**
-         * @description The verdict on a flavor, from the worst to the best. NoCandidates would evict, and there is nobody to evict. Preempt evicts someone of its own ClusterQueue, Reclaim only others.
+         * @description The verdict on a flavor, from the worst to the best. NoCandidates would evict, and there is no workload to evict. Preempt evicts workloads of its own ClusterQueue, Reclaim only others.
          * @enum {string}
          */
         AdmissionMode: "NoFit" | "NoCandidates" | "Preempt" | "Reclaim" | "Fit";
@@ -3331,7 +3331,7 @@ export interface components {
             used: number;
             /** @description What may be taken now, borrowed quota included. */
             available: number;
-            /** @description What could be taken if nobody else used anything. */
+            /** @description What the queue could take if no other queue used anything. */
             potential: number;
             mode: components["schemas"]["AdmissionMode"];
             /** @description The height of the lowest subtree that can hold it within its quota. */

@@ -25,7 +25,7 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 		Config:        s.controlPlane.ClientConfig(),
 		Configuration: adoptingConfiguration{configuration{s.scheduler}, s.parse, s.keptInactive()},
 		Results:       cycles{s.store},
-		Redact:        redacted(redact.New(nil)),
+		Redact:        redacted(s.redactor),
 		Logger:        s.options.Logger,
 		Activate:      s.options.ActivateImported,
 		Callable:      s.options.Outbound.CheckURL,

@@ -70,6 +70,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/runs/:id", whole(s.runs(s.deleteRun)))
 	v1.GET("/lessons", s.lessons(s.listLessons))
 	v1.GET("/lessons/:id", s.lessons(s.getLesson))
+	v1.GET("/lessons/:id/result", s.lessons(s.getLessonResult))
 	v1.POST("/lessons/:id/steps/:step", whole(s.lessons(s.doStep)))
 	v1.POST("/lessons/:id/checks/:check", s.lessons(s.gradeCheck))
 	v1.GET("/exercises", s.lessons(s.listExercises))

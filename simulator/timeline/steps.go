@@ -125,7 +125,7 @@ func (t *Timeline) ref(c change) (ObjectRef, bool) {
 
 // Wrote takes a request of a user that has ended. It does not block.
 func (t *Timeline) Wrote(w Write) {
-	if !t.records() {
+	if !t.Records() {
 		return
 	}
 	// The clock of a change is read when it arrives, so it is later than the request.
@@ -312,7 +312,7 @@ type Configuration struct {
 
 // Configured takes the newest scheduler configuration. It ignores the one that it knows.
 func (t *Timeline) Configured(c Configuration) {
-	if !t.records() {
+	if !t.Records() {
 		return
 	}
 	t.mu.Lock()
@@ -348,7 +348,7 @@ func (t *Timeline) Configured(c Configuration) {
 // Begin notes that an operation on the whole cluster begins, by a program as in Step. The caller calls done once when it has ended, with the number of its
 // objects; 0 says that it changed nothing.
 func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
-	if !t.records() {
+	if !t.Records() {
 		return func(int) {}
 	}
 	t.mu.Lock()
@@ -373,7 +373,7 @@ const operationPause = 200 * time.Millisecond
 // Edits counts what users have changed: objects, once for each step, and each configuration, reset and failure as one. Steps that were taken
 // back do not count. Without a journal it is an error.
 func (t *Timeline) Edits(ctx context.Context) (int, error) {
-	if !t.records() {
+	if !t.Records() {
 		return 0, &NotKeptError{Off: true}
 	}
 	if err := t.ready(ctx); err != nil {

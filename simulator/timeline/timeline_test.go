@@ -297,6 +297,10 @@ func TestSteps(t *testing.T) {
 	if diff := cmp.Diff(want, h.steps()); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
+	// Two pods, a node, a widget, seven imported objects and one configuration, since the other did not start.
+	if edits, err := h.Edits(t.Context()); edits != 12 || err != nil {
+		t.Errorf("%d edits, %v", edits, err)
+	}
 	h.clock.Step(flushInterval)
 	h.kill()
 	h.open(1 << 20)

@@ -151,7 +151,7 @@ func (t *Timeline) plan(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.records() {
+	if !t.Records() {
 		return nothing("this simulator does not record itself"), nil
 	}
 	if err := t.settle(ctx); err != nil {

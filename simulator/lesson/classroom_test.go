@@ -58,7 +58,7 @@ func TestTheResultOfALesson(t *testing.T) {
 	if *r.Edits != 3 || r.Language != "en" || r.ID != "small" {
 		t.Errorf("the result is %+v", r)
 	}
-	for _, check := range r.Checks {
+	for _, check := range r.Answers {
 		switch {
 		case check.ID == "where" && (check.Answer != "a" || check.Grade == nil || !check.Grade.Passed || check.Grade.Feedback != "Yes."):
 			t.Errorf("the answered check is %+v", check)

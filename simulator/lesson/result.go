@@ -13,8 +13,9 @@ type Result struct {
 	Language string `json:"language"`
 	// Edits counts the changes of objects and configurations that the learner made, apart from those that were taken back. It is nil where nothing
 	// counts them.
-	Edits  *int            `json:"edits,omitempty"`
-	Checks []AnsweredCheck `json:"checks"`
+	Edits *int `json:"edits,omitempty"`
+	// Answers has every check of the lesson.
+	Answers []AnsweredCheck `json:"answers"`
 }
 
 // AnsweredCheck is a check with the latest answer.
@@ -46,7 +47,7 @@ func (c *Classroom) Result(ctx context.Context, id, language string) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Summary: l.Summary(language), Language: Languages[0], Checks: []AnsweredCheck{}}
+	r := &Result{Summary: l.Summary(language), Language: Languages[0], Answers: []AnsweredCheck{}}
 	if _, has := l.texts[language]; has {
 		r.Language = language
 	}
@@ -68,7 +69,7 @@ func (c *Classroom) Result(ctx context.Context, id, language string) (*Result, e
 				grade.Feedback = t.feedback(grade.Passed)
 				answered.Answer, answered.Grade = last.answer, &grade
 			}
-			r.Checks = append(r.Checks, answered)
+			r.Answers = append(r.Answers, answered)
 		}
 	}
 	return r, nil

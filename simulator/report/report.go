@@ -124,7 +124,7 @@ type provenance struct {
 // lessonResult is a lesson.Result with the decisions of its predictions.
 type lessonResult struct {
 	*lesson.Result
-	Checks []answeredCheck `json:"checks"`
+	Answers []answeredCheck `json:"answers"`
 }
 
 type answeredCheck struct {
@@ -138,9 +138,9 @@ func (r Report) content() (content, string) {
 	c := content{Version: contentVersion, Provenance: provenance{Simulator: versions.Simulator, Kubernetes: versions.Kubernetes, Exported: r.Exported.UTC()}}
 	switch {
 	case r.Lesson != nil:
-		c.Kind, c.Lesson = ofLesson, &lessonResult{Result: r.Lesson, Checks: []answeredCheck{}}
-		for _, check := range r.Lesson.Checks {
-			c.Lesson.Checks = append(c.Lesson.Checks, answeredCheck{check, explained(check.Verdict())})
+		c.Kind, c.Lesson = ofLesson, &lessonResult{Result: r.Lesson, Answers: []answeredCheck{}}
+		for _, check := range r.Lesson.Answers {
+			c.Lesson.Answers = append(c.Lesson.Answers, answeredCheck{check, explained(check.Verdict())})
 		}
 		return c, r.Lesson.Title
 	case r.Runs != nil:

@@ -110,12 +110,12 @@ func TestAFileHoldsALesson(t *testing.T) {
 		CheckView: lesson.CheckView{ID: "where", Kind: lesson.Predict, Prompt: "Which node?"}, Answer: map[string]any{"picked": "a"},
 		Grade: &lesson.Grade{Passed: true, Misconceptions: []string{}, Nodes: []lesson.NodeGrade{{Node: "a", Picked: true, Right: true}}, Verdict: decision("web", 1)},
 	}
-	file, _, err := HTML(built("run()"), Report{Lesson: &lesson.Result{Summary: lesson.Summary{ID: "filters", Title: "Filters"}, Checks: []lesson.AnsweredCheck{answered, {CheckView: lesson.CheckView{ID: "open"}}}}})
+	file, _, err := HTML(built("run()"), Report{Lesson: &lesson.Result{Summary: lesson.Summary{ID: "filters", Title: "Filters"}, Answers: []lesson.AnsweredCheck{answered, {CheckView: lesson.CheckView{ID: "open"}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := unpack(t, file).Lesson
-	if len(got.Checks) != 2 || !got.Checks[0].Grade.Passed || got.Checks[0].Verdict == nil || got.Checks[0].Verdict.Explanation.Sentence == "" || got.Checks[1].Grade != nil {
+	if len(got.Answers) != 2 || !got.Answers[0].Grade.Passed || got.Answers[0].Verdict == nil || got.Answers[0].Verdict.Explanation.Sentence == "" || got.Answers[1].Grade != nil {
 		t.Errorf("the file holds %+v", got)
 	}
 	if !strings.Contains(string(file), "<title>Filters</title>") {

@@ -46,7 +46,7 @@ func (f *fakeLessons) Grade(_ context.Context, id, check, language string, answe
 
 func (f *fakeLessons) Result(_ context.Context, id, language string) (*lesson.Result, error) {
 	f.note("result of %s in %s", id, language)
-	return &lesson.Result{Summary: lesson.Summary{ID: id, Title: "Filters"}, Checks: []lesson.AnsweredCheck{}}, f.err
+	return &lesson.Result{Summary: lesson.Summary{ID: id, Title: "Filters"}, Answers: []lesson.AnsweredCheck{}}, f.err
 }
 
 func (f *fakeLessons) Exercise(_ context.Context, k lesson.ExerciseKey) (*lesson.Exercise, error) {

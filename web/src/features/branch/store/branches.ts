@@ -2,7 +2,7 @@
 
 import { useIntervalFn } from '@vueuse/core'
 import { shallowRef } from 'vue'
-import { createBranch, deleteBranch as removeBranch, getOwnBranch, listBranches, startBranch as start, type Branch, type BranchRequest, type OwnBranch } from '@/api/branches'
+import { createBranch, deleteBranch as removeBranch, getOwnBranch, listBranches, renameBranch as rename, startBranch as start, type Branch, type BranchRequest, type OwnBranch } from '@/api/branches'
 import { branchName } from '@/api/base'
 import { ApiError } from '@/api/http'
 
@@ -19,6 +19,12 @@ export async function startBranch(request: BranchRequest = {}): Promise<Branch> 
   const made = await createBranch(request)
   await askBranches()
   return made
+}
+
+/** Gives a branch another name, and with it another address. */
+export async function renameBranch(name: string, to: string): Promise<void> {
+  await rename(name, to)
+  await askBranches()
 }
 
 export async function deleteBranch(name: string): Promise<void> {

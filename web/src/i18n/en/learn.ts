@@ -124,7 +124,7 @@ export const learn = {
     you: 'you',
     noLabel: 'no label, no taint',
     noPods: 'no pods',
-    uses: 'uses {percent}% of its CPU',
+    uses: 'uses {percent}% of its CPU',
     crossOut: 'Cross out {node}',
     pick: 'Pick {node} as the winner',
     out: 'out',

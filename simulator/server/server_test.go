@@ -125,7 +125,7 @@ func TestADecisionIsHandedOnAsAFile(t *testing.T) {
 		t.Errorf("the file is %s", file.body)
 	}
 	redacted := h.get("/api/v1/results/u/2?format=html&redact=true")
-	if got := redacted.Header.Get("Content-Disposition"); redacted.StatusCode != 200 || !strings.Contains(got, "namespace-") || strings.Contains(got+redacted.body, "default/pod-u") {
+	if got := redacted.Header.Get("Content-Disposition"); redacted.StatusCode != 200 || !strings.Contains(got, "=default-app-") || strings.Contains(got+redacted.body, "default/pod-u") {
 		t.Errorf("the redacted file is %d, %s", redacted.StatusCode, got)
 	}
 	for path, code := range map[string]int{"?format=html&redact=perhaps": 400, "?format=pdf": 400, "?format=html&other=u/3": 404, "?format=html&other=u": 400, "?format=json": 200} {

@@ -39,7 +39,7 @@ export const features = {
   queues: ['act', 'batch'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
-  report: ['act', 'decision'],
+  report: ['act', 'decision', 'learn', 'runs'],
   resources: ['act', 'create', 'yaml'],
   runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],

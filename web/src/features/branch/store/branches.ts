@@ -2,7 +2,7 @@
 
 import { useIntervalFn } from '@vueuse/core'
 import { computed, shallowRef } from 'vue'
-import { createBranch, deleteBranch as removeBranch, listBranches, startBranch as start, type Branch, type BranchRequest } from '@/api/branches'
+import { createBranch, deleteBranch as removeBranch, listBranches, renameBranch as rename, startBranch as start, type Branch, type BranchRequest } from '@/api/branches'
 import { ApiError } from '@/api/http'
 
 /** undefined before the first answer. */
@@ -42,6 +42,12 @@ export async function startBranch(request: BranchRequest = {}): Promise<Branch> 
   const made = await createBranch(request)
   await readBranches()
   return made
+}
+
+/** Gives a branch another name, and with it another address. */
+export async function renameBranch(name: string, to: string): Promise<void> {
+  await rename(name, to)
+  await readBranches()
 }
 
 export async function deleteBranch(name: string): Promise<void> {

@@ -34,6 +34,7 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/visibility"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/server"
@@ -71,6 +72,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 		Durable:     !p.temporary,
 		Logger:      options.Logger,
 	})
+	s.redactor = redact.New(nil)
 	s.queueing = s.newQueueing()
 	s.inactive = s.newInactive()
 	s.replays = s.newReplays()
@@ -152,6 +154,8 @@ type simulator struct {
 	replays     *session.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
+	// redactor replaces names alike in all that this program hands on.
+	redactor    *redact.Redactor
 	inactive    *inactive
 	definitions *definitions.Cluster
 	timeline    *timeline.Timeline
@@ -303,7 +307,7 @@ func (s *simulator) backend() server.Backend {
 		Replay:        s.replays,
 		Transfer:      exclusiveTransfer{Cluster: s.transfers, simulator: s},
 		Inactive:      s.inactive,
-		Definitions:   s.definitions,
+		Definitions:   userDefinitions{s.definitions, s},
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
@@ -315,6 +319,7 @@ func (s *simulator) backend() server.Backend {
 		Sessions:   s.sessions,
 		Runs:       s.runs,
 		Lessons:    s.classroom,
+		Redactor:   s.redactor,
 		Timeline:   s.timeline,
 	}
 	if s.branches != nil {

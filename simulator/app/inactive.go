@@ -10,11 +10,16 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/config/adopt"
 	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 )
 
@@ -65,13 +70,33 @@ func (i *inactive) List(ctx context.Context) ([]transfer.InactiveObject, error) 
 
 // Activate activates the chosen objects, and adds the chosen extenders to the configuration.
 func (i *inactive) Activate(ctx context.Context, chosen func(kind, name string) bool) error {
-	err := errors.Join(i.simulator.transfers.Activate(ctx, chosen), i.activateExtenders(ctx, chosen))
+	begun := time.Now()
+	var written []timeline.Written
+	err := errors.Join(i.simulator.transfers.Activate(ctx, func(kind, name string) bool {
+		if !chosen(kind, name) {
+			return false
+		}
+		written = append(written, writtenOf(kind, name))
+		return true
+	}), i.activateExtenders(ctx, chosen))
+	i.simulator.wroteForUser(begun, verbActivate, written...)
 	_, invalid := errors.AsType[*config.Error](err)
 	if invalid || errors.Is(err, transfer.ErrNotCallable) {
 		err = &server.Forbidden{Message: err.Error()}
 	}
 	i.recount(ctx)
 	return err
+}
+
+// writtenOf names an object that was activated.
+func writtenOf(kind, name string) timeline.Written {
+	for _, gk := range objects.CallingKinds() {
+		if gk.Kind == kind {
+			plural, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
+			return timeline.Written{Group: gk.Group, Resource: plural.Resource, Name: name}
+		}
+	}
+	return timeline.Written{}
 }
 
 func (i *inactive) activateExtenders(ctx context.Context, chosen func(kind, name string) bool) error {

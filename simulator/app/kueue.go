@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -17,6 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/suggest"
 	"kube-scheduler-simulator/simulator/kueue/visibility"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/timeline"
 )
 
 // queueing is Kueue's admission in the simulator. The ledger outlives the controllers, which a reset
@@ -92,7 +94,7 @@ func (s *simulator) installKueue(ctx context.Context) error {
 	if !s.options.Kueue {
 		return nil
 	}
-	return s.queueing.TurnOn(ctx)
+	return s.definitions.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
 }
 
 // visibility serves the pending workloads of the controllers that run.
@@ -107,7 +109,7 @@ func (s *simulator) visibility() visibility.Handler {
 
 // TurnOn implements server.Kueue.
 func (q *queueing) TurnOn(ctx context.Context) error {
-	return q.s.definitions.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
+	return userDefinitions{q.s.definitions, q.s}.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
 }
 
 // State implements server.Kueue.
@@ -156,7 +158,10 @@ func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, chec
 	if queues == nil {
 		return control.ErrOff
 	}
-	return queues.Flip(ctx, workload, check, state, message)
+	begun := time.Now()
+	err := queues.Flip(ctx, workload, check, state, message)
+	q.s.wroteForUser(begun, verbJudge, timeline.Written{Group: api.GroupVersion.Group, Resource: "workloads", Namespace: workload.Namespace, Name: workload.Name})
+	return err
 }
 
 // Suggest implements server.Kueue.

@@ -13,7 +13,11 @@ func (s *simulator) startLessons() error {
 	if err != nil {
 		return err
 	}
-	s.classroom, err = lesson.NewClassroom(s.prepared.lessons, s.options.Lesson, cluster)
+	edits := s.timeline.Edits
+	if !s.timeline.Records() {
+		edits = nil
+	}
+	s.classroom, err = lesson.NewClassroom(s.prepared.lessons, s.options.Lesson, cluster, edits)
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
@@ -45,11 +48,46 @@ func (s *simulator) newTimeline() *timeline.Timeline {
 
 // userWrote tells the time line what a user wrote.
 func (s *simulator) userWrote(w controlplane.UserWrite) {
-	told := timeline.Write{Begun: w.Begun, Verb: w.Verb, UserAgent: w.UserAgent}
+	told := timeline.Write{Begun: w.Begun, Verb: w.Verb, By: timeline.Program(w.UserAgent)}
 	for _, o := range w.Objects {
 		told.Objects = append(told.Objects, timeline.Written(o))
 	}
 	s.timeline.Wrote(told)
+}
+
+// The simulator itself writes some objects because a user of the web application asked for that. Whoever does it tells the time line,
+// since the API server cannot know.
+
+// wroteForUser tells the time line what the simulator wrote for a user. Objects that did not change do not matter.
+func (s *simulator) wroteForUser(begun time.Time, verb string, written ...timeline.Written) {
+	s.timeline.Wrote(timeline.Write{Begun: begun, Verb: verb, By: timeline.ByWeb, Objects: written})
+}
+
+// The verbs of these steps; see timeline.Step.
+const (
+	verbActivate = "activate"
+	verbInstall  = "install"
+	verbJudge    = "judge"
+)
+
+// userDefinitions are the definitions that users ask for.
+type userDefinitions struct {
+	*definitions.Cluster
+	simulator *simulator
+}
+
+var _ server.Definitions = userDefinitions{}
+
+// Keep implements server.Definitions.
+func (d userDefinitions) Keep(ctx context.Context, all []definitions.Definition) error {
+	begun := time.Now()
+	err := d.Cluster.Keep(ctx, all)
+	var written []timeline.Written
+	for _, one := range all {
+		written = append(written, timeline.Written{Group: objects.Definition.Group, Resource: "customresourcedefinitions", Name: one.Name()})
+	}
+	d.simulator.wroteForUser(begun, verbInstall, written...)
+	return err
 }
 
 // importForUndo imports what an undo restores. It is not a step itself.
@@ -67,7 +105,7 @@ func (s *simulator) importForUndo(ctx context.Context, src manifest.Source, repl
 
 // resetByUser is resetAll as a step of the time line.
 func (s *simulator) resetByUser(ctx context.Context) (server.Reset, error) {
-	told := s.timeline.Begin(timeline.ResetStep, "web")
+	told := s.timeline.Begin(timeline.ResetStep, timeline.ByWeb)
 	done, err := s.resetAll(ctx)
 	if err != nil {
 		told(0)
@@ -93,7 +131,7 @@ func (s *simulator) configurationChanged() {
 	}
 	by := timeline.BySimulator
 	if newest.Source == config.OriginUser {
-		by = "web"
+		by = timeline.ByWeb
 	}
 	s.timeline.Configured(timeline.Configuration{
 		Revision: newest.Number, Document: newest.Document, Summary: newest.Summary, By: by, Failed: newest.State == config.RevisionRolledBack,

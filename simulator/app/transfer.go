@@ -25,7 +25,7 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 		Config:        s.controlPlane.ClientConfig(),
 		Configuration: adoptingConfiguration{configuration{s.scheduler}, s.parse, s.keptInactive()},
 		Results:       cycles{s.store},
-		Redact:        redacted(redact.New(nil)),
+		Redact:        redacted(s.redactor),
 		Logger:        s.options.Logger,
 		Activate:      s.options.ActivateImported,
 		Callable:      s.options.Outbound.CheckURL,
@@ -74,8 +74,6 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
-	// by says who imports, for the time line; "web" by default.
-	by string
 	// untold: the import is no step of the time line.
 	untold bool
 }
@@ -104,7 +102,7 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	}
 	told := func(int) {}
 	if !t.untold {
-		told = t.simulator.timeline.Begin(timeline.ImportStep, cmp.Or(t.by, "web"))
+		told = t.simulator.timeline.Begin(timeline.ImportStep, cmp.Or(opts.By, timeline.ByWeb))
 	}
 	// A client that has its answer may begin the next operation at once.
 	opts.Ended = func() {
@@ -171,7 +169,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 		return nil
 	}
 	s.setStatus(server.Starting, "importing "+s.options.Import)
-	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, by: timeline.BySimulator}.Begin(s.prepared.imported, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s}.Begin(s.prepared.imported, transfer.ImportOptions{By: timeline.BySimulator, Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return fmt.Errorf("importing %s: %w", s.options.Import, err)
 	}
@@ -189,7 +187,7 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 
 // importFromSource imports the objects of another cluster.
 func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (*transfer.Report, error) {
-	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, by: timeline.BySimulator}.Begin(src, transfer.ImportOptions{Mode: transfer.Merge, Reschedule: s.options.Reschedule})
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s}.Begin(src, transfer.ImportOptions{By: timeline.BySimulator, Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}

@@ -40,11 +40,14 @@ func ParseDecision(text, namespace string) (Decision, error) {
 
 // Report returns a decision as an HTML file that opens without a server, and the decision's summary. With
 // other, the file compares both.
-func (c *Client) Report(ctx context.Context, decision Decision, other *Decision) (file []byte, of *result.Summary, err error) {
+func (c *Client) Report(ctx context.Context, decision Decision, other *Decision, redact bool) (file []byte, of *result.Summary, err error) {
 	if of, err = c.find(ctx, decision); err != nil {
 		return nil, nil, err
 	}
 	query := url.Values{"format": {"html"}}
+	if redact {
+		query.Set("redact", "true")
+	}
 	if other != nil {
 		with, err := c.find(ctx, *other)
 		if err != nil {
@@ -55,6 +58,17 @@ func (c *Client) Report(ctx context.Context, decision Decision, other *Decision)
 	path := fmt.Sprintf("/api/v1/results/%s/%d?%s", url.PathEscape(string(of.Pod.UID)), of.Attempt, query.Encode())
 	file, err = c.fetch(ctx, http.MethodGet, path, "text/html", nil)
 	return file, of, err
+}
+
+// RunReport returns the runs of a scenario as an HTML file that opens without a server.
+func (c *Client) RunReport(ctx context.Context, id string) ([]byte, error) {
+	return c.fetch(ctx, http.MethodGet, "/api/v1/runs/"+url.PathEscape(id)+"?format=html", "text/html", nil)
+}
+
+// LessonReport returns what became of a lesson as an HTML file that opens without a server. The client's simulator is the sandbox of the
+// lesson.
+func (c *Client) LessonReport(ctx context.Context, id, language string) ([]byte, error) {
+	return c.fetch(ctx, http.MethodGet, "/api/v1/lessons/"+url.PathEscape(id)+"/result?"+url.Values{"format": {"html"}, "lang": {language}}.Encode(), "text/html", nil)
 }
 
 // find returns the attempt of the pod that has the name now, or of the last one that had it.

@@ -51,15 +51,15 @@ func TestAReportIsOfTheNewestAttemptOrTheNamedOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, of, err := client.Report(t.Context(), Decision{"shop", "web", 0}, &Decision{"shop", "db", 2})
+	file, of, err := client.Report(t.Context(), Decision{"shop", "web", 0}, &Decision{"shop", "db", 2}, true)
 	if err != nil || string(file) != "<html>" || of.Attempt != 4 {
 		t.Errorf("%s, %+v, %v", file, of, err)
 	}
-	want := []string{"/api/v1/results?limit=1&name=web&namespace=shop", "/api/v1/results?limit=1&name=db&namespace=shop", "/api/v1/results/u-web/4?format=html&other=u-db%2F2"}
+	want := []string{"/api/v1/results?limit=1&name=web&namespace=shop", "/api/v1/results?limit=1&name=db&namespace=shop", "/api/v1/results/u-web/4?format=html&other=u-db%2F2&redact=true"}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, err := client.Report(t.Context(), Decision{"shop", "gone", 0}, nil); err == nil || err.Error() != "the simulator at "+server.URL+" keeps no decision about shop/gone" {
+	if _, _, err := client.Report(t.Context(), Decision{"shop", "gone", 0}, nil, false); err == nil || err.Error() != "the simulator at "+server.URL+" keeps no decision about shop/gone" {
 		t.Error(err)
 	}
 }

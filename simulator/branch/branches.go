@@ -94,6 +94,8 @@ type kept struct {
 	making bool
 	// deleting: it is about to go.
 	deleting bool
+	// renaming: it is about to get another name.
+	renaming bool
 	// damaged: it cannot be started.
 	damaged bool
 	// bytes is what its directory took on disk when it was measured.
@@ -574,6 +576,8 @@ func (b *Branches) start(name string) error {
 		return err
 	case k.deleting:
 		return refuse(NotNow, "the branch %s is being deleted", name)
+	case k.renaming:
+		return refuse(NotNow, "the branch %s is being renamed", name)
 	case k.damaged:
 		return refuse(NotNow, "%s", k.message)
 	case k.child != nil && k.child.asked:
@@ -595,6 +599,93 @@ func (b *Branches) StopBranch(name string) (Branch, error) {
 		return Branch{}, err
 	}
 	return b.Get(name)
+}
+
+// Rename gives a branch another name, and with it another address and another kubeconfig. A branch that runs is stopped for that, and
+// started again.
+func (b *Branches) Rename(name, to string) (Branch, error) {
+	k, runs, err := b.beginRename(name, to)
+	if err != nil || k == nil {
+		return b.got(name, err)
+	}
+	_, err = b.halt(name, false)
+	if err == nil {
+		err = b.finishRename(k, to)
+	}
+	b.mu.Lock()
+	k.renaming = false
+	b.mu.Unlock()
+	if err != nil {
+		return Branch{}, err
+	}
+	if runs {
+		if err := b.start(to); err != nil {
+			// Another branch took its place meanwhile, and a user can start it later.
+			b.opts.Logger.Info("Warning: a branch was renamed and does not run any more", "branch", to, "why", err.Error())
+		}
+	}
+	return b.Get(to)
+}
+
+// got returns a branch, or the error.
+func (b *Branches) got(name string, err error) (Branch, error) {
+	if err != nil {
+		return Branch{}, err
+	}
+	return b.Get(name)
+}
+
+// beginRename keeps others from changing a branch, and reports whether it runs. It returns nil if there is nothing to do.
+func (b *Branches) beginRename(name, to string) (k *kept, runs bool, err error) {
+	if err := checkName(to); err != nil {
+		return nil, false, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, err = b.named(name)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case name == to:
+		return nil, false, nil
+	case b.all[to] != nil:
+		return nil, false, refuse(Taken, "there is a branch %q already", to)
+	case k.note.Purpose == Lesson:
+		return nil, false, refuse(NotNow, "the branch %s is the sandbox of a lesson, which finds it by its name", name)
+	case k.making, k.deleting, k.renaming, k.damaged:
+		return nil, false, refuse(NotNow, "the branch %s cannot be renamed while it is being created, deleted or renamed, or when it is damaged", name)
+	}
+	k.renaming = true
+	return k, k.child != nil, nil
+}
+
+// finishRename renames a branch that does not run.
+func (b *Branches) finishRename(k *kept, to string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	from := k.name
+	switch {
+	case b.all[from] != k || k.deleting:
+		return refuse(NotNow, "the branch %s is being deleted", from)
+	case b.all[to] != nil:
+		return refuse(Taken, "there is a branch %q already", to)
+	}
+	if err := b.opts.Leftovers(filepath.Join(b.dirOf(from), dataName)); err != nil {
+		b.opts.Logger.V(1).Info("Cannot remove what a branch has left", "err", err)
+	}
+	if err := os.Rename(b.dirOf(from), b.dirOf(to)); err != nil {
+		return fmt.Errorf("renaming the branch: %w", err)
+	}
+	delete(b.all, from)
+	k.name, b.all[to] = to, k
+	err := datadir.SyncDir(b.opts.Dir)
+	for _, other := range b.all {
+		if other.note.Of == from {
+			other.note.Of = to
+			err = errors.Join(err, other.note.write(b.dirOf(other.name)))
+		}
+	}
+	return err
 }
 
 // Delete stops a branch and removes all of it.
@@ -622,6 +713,9 @@ func (b *Branches) halt(name string, deleting bool) (*kept, error) {
 	k, err := b.named(name)
 	if err == nil && k.making {
 		err = refuse(NotNow, "the branch %s is being created", name)
+	}
+	if err == nil && deleting && k.renaming {
+		err = refuse(NotNow, "the branch %s is being renamed", name)
 	}
 	if err != nil {
 		b.mu.Unlock()

@@ -368,6 +368,63 @@ func TestStopStartDelete(t *testing.T) {
 	}
 }
 
+// TestRename: a branch that runs goes on under its new name, with what it has, and branches that continue it follow.
+func TestRename(t *testing.T) {
+	dir := t.TempDir()
+	f := &fake{how: "well"}
+	b := f.open(t, dir)
+	create(t, b, Request{Name: "a"})
+	await(t, b, "a", Running)
+	create(t, b, Request{Name: "of-a", Of: "a"})
+	await(t, b, "of-a", Running)
+	create(t, b, Request{Lesson: "filter"})
+	for _, tc := range []struct {
+		name, to string
+		reason   Reason
+		want     string
+	}{
+		{"a", "A", Invalid, "cannot name a branch"},
+		{"a", "of-a", Taken, `there is a branch "of-a" already`},
+		{"x", "y", Unknown, `there is no branch "x"`},
+		{"lesson-filter", "mine", NotNow, "the sandbox of a lesson"},
+	} {
+		var refusal *Refusal
+		if _, err := b.Rename(tc.name, tc.to); !errors.As(err, &refusal) || refusal.Reason != tc.reason || !strings.Contains(refusal.Message, tc.want) {
+			t.Errorf("%s to %s: it said %v", tc.name, tc.to, err)
+		}
+	}
+	if got, err := b.Rename("a", "a"); err != nil || got.State != Running {
+		t.Errorf("its own name: %+v, %v", got, err)
+	}
+	got, err := b.Rename("a", "better")
+	if err != nil || got.Name != "better" || got.Path != "/branches/better/" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	await(t, b, "better", Running)
+	if got := imported(t, dir, "better"); got != "the present" {
+		t.Errorf("it has %q", got)
+	}
+	if got, err := b.Get("of-a"); err != nil || got.Of != "better" {
+		t.Errorf("the branch of it continues %q, %v", got.Of, err)
+	}
+	if _, err := b.StopBranch("better"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Rename("better", "best"); err != nil || got.State != Stopped {
+		t.Fatalf("a stopped one: %+v, %v", got, err)
+	}
+	// The names are those of the next start.
+	stop(t, b)
+	again := f.open(t, dir)
+	var names []string
+	for _, one := range again.List() {
+		names = append(names, one.Name+" of "+one.Of)
+	}
+	if diff := cmp.Diff([]string{"best of ", "of-a of best"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	for _, tc := range []struct {
 		how, want string

@@ -201,6 +201,9 @@ func (b *Branches) load(ctx context.Context, k *kept, to Target) (remark string,
 	return remark, datadir.Remove(path)
 }
 
+// loader is the user agent of the import that a branch starts with. For the branch's time line, it is the simulator's own.
+const loader = "simulator"
+
 // importLine is a line of the answer of POST /api/v1/import.
 type importLine struct {
 	Progress *struct {
@@ -245,6 +248,7 @@ func (b *Branches) importInto(ctx context.Context, k *kept, to Target, state io.
 		return "", err
 	}
 	r.Header.Set("Accept", "application/x-ndjson")
+	r.Header.Set("User-Agent", loader)
 	answer, err := b.do(to, r)
 	if err != nil {
 		return "", err

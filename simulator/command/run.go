@@ -8,11 +8,13 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/runner"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/web"
 )
 
 // exitError is an error that asks for an exit code of its own. Without Err, nothing is printed.
@@ -143,7 +145,7 @@ func (r *running) options() (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Out: os.Stdout, Progress: terminal(os.Stderr)}
+	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Application: web.FS(), Now: time.Now, Out: os.Stdout, Progress: terminal(os.Stderr)}
 	switch *r.engine {
 	case "memory":
 		o.Engine = inmemory.Engine(registry)

@@ -22,8 +22,13 @@ type Classroom struct {
 	// sandbox is the id of the lesson that this simulator is for; empty elsewhere.
 	sandbox string
 	cluster Player
+	edits   func(context.Context) (int, error)
 	// turn is held by who plays or grades.
 	turn chan struct{}
+
+	mu sync.Mutex
+	// graded are the latest answers in the sandbox, by check.
+	graded map[string]graded
 }
 
 // Player is the cluster of a lesson.
@@ -34,9 +39,10 @@ type Player interface {
 }
 
 // NewClassroom returns a classroom with the built-in lessons and a teacher's own. sandbox is the id of the lesson that this simulator is
-// for; empty for none. cluster is this simulator's. It reads the built-in lessons when they are needed. The caller stops it.
-func NewClassroom(own []*Lesson, sandbox string, cluster Player) (*Classroom, error) {
-	c := &Classroom{sandbox: sandbox, cluster: cluster, turn: make(chan struct{}, 1)}
+// for; empty for none. cluster is this simulator's. edits counts what the learner changed in it, as Result says; nil if nothing counts
+// that. It reads the built-in lessons when they are needed. The caller stops it.
+func NewClassroom(own []*Lesson, sandbox string, cluster Player, edits func(context.Context) (int, error)) (*Classroom, error) {
+	c := &Classroom{sandbox: sandbox, cluster: cluster, edits: edits, turn: make(chan struct{}, 1), graded: map[string]graded{}}
 	c.lessons = sync.OnceValues(func() ([]*Lesson, error) {
 		all, err := BuiltIn()
 		return slices.Concat(all, own), err
@@ -156,9 +162,20 @@ func (c *Classroom) Grade(ctx context.Context, id, check, language string, answe
 	var g *Grade
 	err = c.alone(ctx, func() (err error) {
 		g, err = l.Grade(ctx, of, answer, language, c.cluster)
+		if err == nil && l.Best > 0 && c.edits != nil {
+			var edits int
+			edits, err = c.edits(ctx)
+			g.Edits = &edits
+		}
 		return err
 	})
-	return g, err
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.graded[check] = graded{answer, g}
+	return g, nil
 }
 
 // Exercise makes an exercise. The error is a *KeyError or the engine's.

@@ -27,7 +27,7 @@ func classroom(t *testing.T, sandbox string) *Classroom {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewClassroom(own, sandbox, player)
+	c, err := NewClassroom(own, sandbox, player, func(context.Context) (int, error) { return 3, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,37 @@ func classroom(t *testing.T, sandbox string) *Classroom {
 		}
 	})
 	return c
+}
+
+// TestTheResultOfALesson has the latest answer to each check, in the language that is asked for.
+func TestTheResultOfALesson(t *testing.T) {
+	c, ctx := classroom(t, "small"), t.Context()
+	if err := c.Do(ctx, "small", "first"); err != nil {
+		t.Fatal(err)
+	}
+	for _, answer := range []string{"b", "a"} {
+		if _, err := c.Grade(ctx, "small", "where", "en", answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := c.Result(ctx, "small", "ja")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *r.Edits != 3 || r.Language != "en" || r.ID != "small" {
+		t.Errorf("the result is %+v", r)
+	}
+	for _, check := range r.Answers {
+		switch {
+		case check.ID == "where" && (check.Answer != "a" || check.Grade == nil || !check.Grade.Passed || check.Grade.Feedback != "Yes."):
+			t.Errorf("the answered check is %+v", check)
+		case check.ID != "where" && check.Grade != nil:
+			t.Errorf("a check that has no answer is graded: %+v", check)
+		}
+	}
+	if _, err := classroom(t, "").Result(ctx, "small", "en"); err == nil {
+		t.Error("a result came from outside the sandbox")
+	}
 }
 
 func TestALearnerDoesALesson(t *testing.T) {

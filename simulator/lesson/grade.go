@@ -41,6 +41,8 @@ type Grade struct {
 	Findings []scenario.Finding `json:"findings,omitempty"`
 	// Error says why the check could not be judged, such as for want of a decision. It is then not passed.
 	Error string `json:"error,omitempty"`
+	// Edits is that of Result, for a challenge.
+	Edits *int `json:"edits,omitempty"`
 	// Verdict and Nodes are those of a prediction.
 	Verdict *result.Cycle `json:"-"`
 	Nodes   []NodeGrade   `json:"grades,omitempty"`
@@ -188,11 +190,7 @@ func (l *Lesson) Grade(ctx context.Context, c *Check, given any, language string
 	if err := g.name(ctx, c, stage, own); err != nil {
 		return nil, err
 	}
-	t := l.in(language).checks[c.ID]
-	g.Feedback = t.No
-	if g.Passed {
-		g.Feedback = t.Yes
-	}
+	g.Feedback = l.in(language).checks[c.ID].feedback(g.Passed)
 	return g, nil
 }
 

@@ -27,6 +27,28 @@ func Additions(from, to map[string]any) map[string]any {
 	return patch
 }
 
+// Changes reports whether a merge patch would change an object.
+func Changes(patch, object map[string]any) bool {
+	for name, after := range patch {
+		before, has := object[name]
+		inner, isMap := after.(map[string]any)
+		beforeMap, _ := before.(map[string]any)
+		var changes bool
+		switch {
+		case after == nil:
+			changes = has
+		case isMap:
+			changes = beforeMap == nil && len(inner) == 0 || Changes(inner, beforeMap)
+		default:
+			changes = !reflect.DeepEqual(before, after)
+		}
+		if changes {
+			return true
+		}
+	}
+	return false
+}
+
 // differences adds to patch the fields of to that differ; inner compares objects.
 func differences(patch, from, to map[string]any, inner func(from, to map[string]any) map[string]any) {
 	for name, after := range to {

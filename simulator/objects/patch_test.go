@@ -28,6 +28,12 @@ func TestMergePatch(t *testing.T) {
 			if diff := cmp.Diff(test.withoutRemove, Additions(test.from, test.to)); diff != "" {
 				t.Error("additions:", diff)
 			}
+			if want, got := len(test.patch) > 0, Changes(test.patch, test.from); got != want {
+				t.Errorf("Changes(%v, %v) = %t", test.patch, test.from, got)
+			}
+			if Changes(test.patch, test.to) {
+				t.Errorf("the patch %v changes what it leads to", test.patch)
+			}
 		})
 	}
 }

@@ -15,8 +15,10 @@
 // longer match. StatefulSets lose their claim templates, and objects of kinds
 // without rules lose everything but their metadata.
 //
+// Decisions have rules of the same kind. They are about a record, not about an object.
+//
 // The package does no I/O. It may import simulator/objects, which names the
-// annotations, and Kubernetes' API machinery.
+// annotations, the results, and Kubernetes' API machinery.
 package redact
 
 import (

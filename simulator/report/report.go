@@ -1,12 +1,12 @@
-// Package report makes an HTML file of a decision, or of two to compare. The file opens in a browser
-// without a server or a network: it holds the decision, and the script and the style sheet of the web
-// application's report. It is not a way to store decisions.
+// Package report makes an HTML file of a decision, or of two to compare, of the runs of scenarios, or of what a learner did in a lesson.
+// The file opens in a browser without a server or a network: it holds the result, and the script and the style sheet of the web
+// application's report. It is not a way to store results.
 //
-// What a decision says comes from the cluster, and whoever may write to the cluster chooses it. The
+// What a result says comes from the cluster, and whoever may write to the cluster chooses it. The
 // file therefore holds it as data that no browser runs, and its Content-Security-Policy allows the
 // one script by its hash and no connection.
 //
-// It may import the results, their explanations and the versions.
+// It may import the results, their explanations and their redaction, scenarios, lessons and the versions.
 package report
 
 import (
@@ -21,42 +21,161 @@ import (
 	"html"
 	"io/fs"
 	"regexp"
+	"strings"
 	"time"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/lesson"
+	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/version"
 )
 
-// contentVersion counts incompatible changes of content. The web application refuses later ones.
-const contentVersion = 1
+// contentVersion counts incompatible changes of content. The web application refuses later ones, and reads earlier ones: version 1 had
+// decisions only.
+const contentVersion = 2
 
 // ErrNotBuilt says that this program was compiled without the web application.
 var ErrNotBuilt = errors.New("this program was built without the web application, which draws reports")
 
-// Report is what a file shows.
+// Report is what a file shows: exactly one of Decision, Runs and Lesson.
 type Report struct {
-	// Decision is the decision, Other the one that it is compared with; nil for none.
-	Decision, Other *result.Cycle
-	// Attempts are those of the decision's pod, oldest first.
-	Attempts []result.Summary
+	Decision *Decision
+	Runs     []Run
+	Lesson   *lesson.Result
 	// Exported is when the file is made.
 	Exported time.Time
 }
 
-// content is the JSON in a file.
-type content struct {
-	Version    int                `json:"version"`
-	Provenance provenance         `json:"provenance"`
-	Attempts   []result.Summary   `json:"attempts"`
-	Decision   explain.Explained  `json:"decision"`
-	Other      *explain.Explained `json:"other,omitempty"`
+// Decision is a decision with those of the same pod.
+type Decision struct {
+	Cycle *result.Cycle
+	// Other is the decision that it is compared with; nil for none.
+	Other *result.Cycle
+	// Attempts are those of the decision's pod, oldest first.
+	Attempts []result.Summary
+	// Redacted: names are replaced. Redact sets it.
+	Redacted bool
 }
+
+// Run is the results of a scenario.
+type Run struct {
+	Name string `json:"name"`
+	// File is the name of the scenario's file; empty if it came without one.
+	File string `json:"file,omitempty"`
+	// Results are in the order of the matrix; those that have not ended are nil.
+	Results []*scenario.Result `json:"results"`
+	// Comparison is that of two configurations; nil when there is none.
+	Comparison *scenario.Comparison `json:"comparison,omitempty"`
+}
+
+// Redact returns the decision with names replaced.
+func (d Decision) Redact(r *redact.Redactor) (*Decision, error) {
+	out := Decision{Redacted: true, Attempts: make([]result.Summary, len(d.Attempts))}
+	var err error
+	if out.Cycle, err = r.Cycle(d.Cycle); err != nil {
+		return nil, err
+	}
+	if d.Other != nil {
+		if out.Other, err = r.Cycle(d.Other); err != nil {
+			return nil, err
+		}
+	}
+	for i, attempt := range d.Attempts {
+		if out.Attempts[i], err = r.Summary(attempt); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// content is the JSON in a file. The fields after Kind depend on it.
+type content struct {
+	Version    int        `json:"version"`
+	Provenance provenance `json:"provenance"`
+	Kind       kind       `json:"kind"`
+
+	Attempts []result.Summary   `json:"attempts,omitempty"`
+	Decision *explain.Explained `json:"decision,omitempty"`
+	Other    *explain.Explained `json:"other,omitempty"`
+
+	Runs []Run `json:"runs,omitempty"`
+
+	Lesson *lessonResult `json:"lesson,omitempty"`
+}
+
+// kind says what a file is about.
+type kind string
+
+const (
+	ofDecision kind = "decision"
+	ofRuns     kind = "runs"
+	ofLesson   kind = "lesson"
+)
 
 type provenance struct {
 	Simulator  string    `json:"simulator"`
 	Kubernetes string    `json:"kubernetes"`
 	Exported   time.Time `json:"exported"`
+	Redacted   bool      `json:"redacted"`
+}
+
+// lessonResult is a lesson.Result with the decisions of its predictions.
+type lessonResult struct {
+	*lesson.Result
+	Answers []answeredCheck `json:"answers"`
+}
+
+type answeredCheck struct {
+	lesson.AnsweredCheck
+	Verdict *explain.Explained `json:"verdict,omitempty"`
+}
+
+// content returns what the file holds, and its title.
+func (r Report) content() (content, string) {
+	versions := version.Get()
+	c := content{Version: contentVersion, Provenance: provenance{Simulator: versions.Simulator, Kubernetes: versions.Kubernetes, Exported: r.Exported.UTC()}}
+	switch {
+	case r.Lesson != nil:
+		c.Kind, c.Lesson = ofLesson, &lessonResult{Result: r.Lesson, Answers: []answeredCheck{}}
+		for _, check := range r.Lesson.Answers {
+			c.Lesson.Answers = append(c.Lesson.Answers, answeredCheck{check, explained(check.Verdict())})
+		}
+		return c, r.Lesson.Title
+	case r.Runs != nil:
+		c.Kind, c.Runs = ofRuns, make([]Run, len(r.Runs))
+		names := make([]string, len(r.Runs))
+		for i, run := range r.Runs {
+			c.Runs[i], names[i] = run.shown(), run.Name
+		}
+		return c, strings.Join(names, ", ")
+	}
+	d := r.Decision
+	c.Kind, c.Attempts, c.Decision, c.Other = ofDecision, d.Attempts, explained(d.Cycle), explained(d.Other)
+	c.Provenance.Redacted = d.Redacted
+	return c, fmt.Sprintf("%s/%s, attempt %d", d.Cycle.Pod.Namespace, d.Cycle.Pod.Name, d.Cycle.Attempt)
+}
+
+func explained(c *result.Cycle) *explain.Explained {
+	if c == nil {
+		return nil
+	}
+	return new(explain.With(c))
+}
+
+// shown returns a run without what no page shows, such as where each of its pods is at the end.
+func (r Run) shown() Run {
+	results := make([]*scenario.Result, len(r.Results))
+	for i, result := range r.Results {
+		if result != nil {
+			copied := *result
+			copied.Pods = nil
+			results[i] = &copied
+		}
+	}
+	r.Results = results
+	return r
 }
 
 // policyOf is the Content-Security-Policy of a file with this script: what the file holds itself, and no
@@ -78,22 +197,12 @@ func HTML(application fs.FS, r Report) (file []byte, policy string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	var other *explain.Explained
-	if r.Other != nil {
-		other = new(explain.With(r.Other))
-	}
-	packed, err := pack(content{
-		Version:    contentVersion,
-		Provenance: provenance{Simulator: version.Get().Simulator, Kubernetes: version.Get().Kubernetes, Exported: r.Exported.UTC()},
-		Attempts:   r.Attempts,
-		Decision:   explain.With(r.Decision),
-		Other:      other,
-	})
+	held, title := r.content()
+	packed, err := pack(held)
 	if err != nil {
 		return nil, "", err
 	}
 	sum := sha256.Sum256([]byte(packed))
-	title := fmt.Sprintf("%s/%s, attempt %d", r.Decision.Pod.Namespace, r.Decision.Pod.Name, r.Decision.Attempt)
 	policy = policyOf(script)
 	return fmt.Appendf(nil, page, policy, html.EscapeString(title), style, hex.EncodeToString(sum[:]), packed, script), policy, nil
 }
@@ -123,10 +232,10 @@ func pack(c content) (string, error) {
 	encoder := base64.NewEncoder(base64.StdEncoding, &out)
 	compressor := gzip.NewWriter(encoder)
 	if err := json.NewEncoder(compressor).Encode(c); err != nil {
-		return "", fmt.Errorf("encoding the decision: %w", err)
+		return "", fmt.Errorf("encoding the report: %w", err)
 	}
 	if err := errors.Join(compressor.Close(), encoder.Close()); err != nil {
-		return "", fmt.Errorf("packing the decision: %w", err)
+		return "", fmt.Errorf("packing the report: %w", err)
 	}
 	return out.String(), nil
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/lesson"
+	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/scenario"
 )
 
 func built(script string) fs.FS {
@@ -50,7 +53,7 @@ func unpack(t *testing.T, file []byte) content {
 
 func TestAFileHoldsItsDecisions(t *testing.T) {
 	exported := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
-	file, _, err := HTML(built("run()"), Report{Decision: decision("web", 2), Other: decision("web", 1), Attempts: []result.Summary{decision("web", 1).Summary}, Exported: exported})
+	file, _, err := HTML(built("run()"), Report{Decision: &Decision{Cycle: decision("web", 2), Other: decision("web", 1), Attempts: []result.Summary{decision("web", 1).Summary}}, Exported: exported})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,27 +63,95 @@ func TestAFileHoldsItsDecisions(t *testing.T) {
 	}
 }
 
+// TestARedactedFileHoldsNoNames, and says that it is redacted.
+func TestARedactedFileHoldsNoNames(t *testing.T) {
+	whole := Decision{Cycle: decision("acme-web", 2), Other: decision("acme-db", 1), Attempts: []result.Summary{decision("acme-web", 1).Summary}}
+	redacted, err := whole.Redact(redact.New(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _, err := HTML(built("run()"), Report{Decision: redacted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := unpack(t, file)
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Provenance.Redacted || strings.Contains(string(text)+string(file), "acme") || strings.Contains(string(text), "shop") {
+		t.Errorf("redacted: %t, the file holds %s", got.Provenance.Redacted, text)
+	}
+	if got.Decision.Pod.Name != got.Attempts[0].Pod.Name || got.Decision.Pod.Name == got.Other.Pod.Name {
+		t.Errorf("%s and its earlier attempt %s, compared with %s", got.Decision.Pod.Name, got.Attempts[0].Pod.Name, got.Other.Pod.Name)
+	}
+	if file, _, err = HTML(built("run()"), Report{Decision: &whole}); err != nil || unpack(t, file).Provenance.Redacted {
+		t.Errorf("%v: a file with names says that it has none", err)
+	}
+}
+
+func TestAFileHoldsItsRuns(t *testing.T) {
+	run := Run{Name: "peak", File: "peak.yaml", Results: []*scenario.Result{
+		{Scenario: "peak", Outcome: scenario.Passed, Pods: []scenario.PlacedPod{{Name: "web"}}, Steps: []scenario.StepResult{{Number: 1, Verb: "create"}}}, nil,
+	}}
+	file, _, err := HTML(built("run()"), Report{Runs: []Run{run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := run.Results[0]
+	want.Pods = nil
+	if diff := cmp.Diff([]Run{{Name: "peak", File: "peak.yaml", Results: []*scenario.Result{want, nil}}}, unpack(t, file).Runs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFileHoldsALesson(t *testing.T) {
+	answered := lesson.AnsweredCheck{
+		CheckView: lesson.CheckView{ID: "where", Kind: lesson.Predict, Prompt: "Which node?"}, Answer: map[string]any{"picked": "a"},
+		Grade: &lesson.Grade{Passed: true, Misconceptions: []string{}, Nodes: []lesson.NodeGrade{{Node: "a", Picked: true, Right: true}}, Verdict: decision("web", 1)},
+	}
+	file, _, err := HTML(built("run()"), Report{Lesson: &lesson.Result{Summary: lesson.Summary{ID: "filters", Title: "Filters"}, Answers: []lesson.AnsweredCheck{answered, {CheckView: lesson.CheckView{ID: "open"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := unpack(t, file).Lesson
+	if len(got.Answers) != 2 || !got.Answers[0].Grade.Passed || got.Answers[0].Verdict == nil || got.Answers[0].Verdict.Explanation.Sentence == "" || got.Answers[1].Grade != nil {
+		t.Errorf("the file holds %+v", got)
+	}
+	if !strings.Contains(string(file), "<title>Filters</title>") {
+		t.Errorf("the file is not called as the lesson: %s", file)
+	}
+}
+
 // TestNothingInAFileRuns: whatever a pod is called and says, it cannot end the element that it stands in.
 func TestNothingInAFileRuns(t *testing.T) {
 	hostile := decision(`"><script>alert(1)</script>`, 1)
 	hostile.Message = "</script><script>alert(2)</script>"
 	const script = `a="</script><SCRIPT>x</SCRIPT><!--"; b=/</g`
-	file, policy, err := HTML(built(script), Report{Decision: hostile})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(file)
-	if strings.Contains(text, "<script>alert") {
-		t.Errorf("the file holds text of the cluster as it is:\n%s", text)
-	}
-	if got := strings.Count(strings.ToLower(text), "</script>"); got != 2 {
-		t.Errorf("%d elements end, want the content and the script:\n%s", got, text)
-	}
-	if want := `a="<\/script><SCRIPT>x<\/SCRIPT><\!--"; b=/</g`; !strings.Contains(text, want) {
-		t.Errorf("the script is not %s:\n%s", want, text)
-	}
-	if !strings.Contains(text, `content="`+policy+`"`) || !strings.HasPrefix(policy, "default-src 'none'; script-src 'sha256-") || strings.Contains(policy, "script-src 'unsafe") {
-		t.Errorf("the policy is %s", policy)
+	for name, r := range map[string]Report{
+		"a decision": {Decision: &Decision{Cycle: hostile}},
+		"a run":      {Runs: []Run{{Name: hostile.Pod.Name, Results: []*scenario.Result{{Error: hostile.Message}}}}},
+		"a lesson":   {Lesson: &lesson.Result{Summary: lesson.Summary{Title: hostile.Pod.Name, Goal: hostile.Message}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, policy, err := HTML(built(script), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(file)
+			if strings.Contains(text, "<script>alert") {
+				t.Errorf("the file holds text of the cluster as it is:\n%s", text)
+			}
+			if got := strings.Count(strings.ToLower(text), "</script>"); got != 2 {
+				t.Errorf("%d elements end, want the content and the script:\n%s", got, text)
+			}
+			if want := `a="<\/script><SCRIPT>x<\/SCRIPT><\!--"; b=/</g`; !strings.Contains(text, want) {
+				t.Errorf("the script is not %s:\n%s", want, text)
+			}
+			if !strings.Contains(text, `content="`+policy+`"`) || !strings.HasPrefix(policy, "default-src 'none'; script-src 'sha256-") || strings.Contains(policy, "script-src 'unsafe") {
+				t.Errorf("the policy is %s", policy)
+			}
+		})
 	}
 }
 
@@ -133,7 +204,7 @@ func TestAFileOfALargeClusterIsSmall(t *testing.T) {
 	if got := len(c.Filter.Nodes) + len(c.Score.Nodes); got != nodes*3/2 {
 		t.Fatalf("the cycle has %d rows", got)
 	}
-	file, _, err := HTML(built("run()"), Report{Decision: c})
+	file, _, err := HTML(built("run()"), Report{Decision: &Decision{Cycle: c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +214,7 @@ func TestAFileOfALargeClusterIsSmall(t *testing.T) {
 }
 
 func TestAProgramWithoutTheApplicationMakesNoFile(t *testing.T) {
-	_, _, err := HTML(fstest.MapFS{}, Report{Decision: decision("web", 1)})
+	_, _, err := HTML(fstest.MapFS{}, Report{Decision: &Decision{Cycle: decision("web", 1)}})
 	if diff := cmp.Diff(true, errors.Is(err, ErrNotBuilt)); diff != "" {
 		t.Errorf("%v", err)
 	}

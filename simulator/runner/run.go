@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/datadir"
+	handedon "kube-scheduler-simulator/simulator/report"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/scenario/report"
 )
@@ -25,6 +28,10 @@ type Options struct {
 	// Configurations replace those of a scenario: default, or names of files. Seeds replace its seeds.
 	Configurations []string
 	Seeds          []int64
+	// Application is the built web application, which draws reports in HTML.
+	Application fs.FS
+	// Now is the clock of those reports. It is required for them, too.
+	Now func() time.Time
 	// Workers is how many runs go at the same time.
 	Workers int
 	// Out gets the table. Progress gets a line that is written over again and again; nil shows none.
@@ -38,8 +45,25 @@ type Output struct {
 	File   string
 }
 
+// renderer writes a report.
+type renderer func(o Options, suites []report.Suite) ([]byte, error)
+
 // renderers are the formats of reports.
-var renderers = map[string]func([]report.Suite) ([]byte, error){"junit": report.JUnit, "json": report.JSON, "html": report.HTML}
+var renderers = map[string]renderer{
+	"junit": func(_ Options, suites []report.Suite) ([]byte, error) { return report.JUnit(suites) },
+	"json":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.JSON(suites) },
+	"html":  Options.html,
+}
+
+// html returns the file that the web application hands on, too.
+func (o Options) html(suites []report.Suite) ([]byte, error) {
+	r := handedon.Report{Exported: o.Now()}
+	for _, s := range suites {
+		r.Runs = append(r.Runs, handedon.Run{Name: s.Name, File: s.File, Results: s.Results})
+	}
+	file, _, err := handedon.HTML(o.Application, r)
+	return file, err
+}
 
 // ParseOutput reads FORMAT=FILE.
 func ParseOutput(text string) (Output, error) {
@@ -94,7 +118,7 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 	if err := report.Table(o.Out, suites); err != nil {
 		return false, fmt.Errorf("writing the table: %w", err)
 	}
-	if err := write(outputs, suites); err != nil {
+	if err := o.write(outputs, suites); err != nil {
 		return false, err
 	}
 	allPassed, _, broken, _ := report.Count(suites)
@@ -108,10 +132,10 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 }
 
 // write writes the reports, each whole or not at all.
-func write(outputs []Output, suites []report.Suite) error {
+func (o Options) write(outputs []Output, suites []report.Suite) error {
 	var errs []error
 	for _, output := range outputs {
-		data, err := renderers[output.Format](suites)
+		data, err := renderers[output.Format](o, suites)
 		if err == nil {
 			err = datadir.WriteFile(output.File, data)
 		}

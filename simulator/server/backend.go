@@ -11,6 +11,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/redact"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
@@ -94,6 +95,8 @@ type Backend struct {
 	Timeline Timeline
 	// Branches are simulators beside this one. When it is nil, their routes answer 501.
 	Branches Branches
+	// Redactor replaces the names in reports; a new one for each report when it is nil.
+	Redactor *redact.Redactor
 	// Lessons are what Learn offers. When it is nil, their routes answer 501.
 	Lessons Lessons
 }

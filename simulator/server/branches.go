@@ -24,6 +24,8 @@ type Branches interface {
 	Create(ctx context.Context, q branch.Request) (branch.Branch, error)
 	Start(name string) (branch.Branch, error)
 	StopBranch(name string) (branch.Branch, error)
+	// Rename stops a branch that runs, and starts it again.
+	Rename(name, to string) (branch.Branch, error)
 	Delete(name string) error
 	// Compare compares two simulators that run; an empty name is this one.
 	Compare(ctx context.Context, a, b string) (*comparison.Comparison, error)
@@ -105,6 +107,23 @@ func (s *Server) stopBranch(c echo.Context, b Branches) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, stopped)
+}
+
+// branchChange is the body of PATCH.
+type branchChange struct {
+	Name string `json:"name"`
+}
+
+func (s *Server) patchBranch(c echo.Context, b Branches) error {
+	var change branchChange
+	if err := s.readStrictly(c.Request().Body, &change); err != nil {
+		return err
+	}
+	renamed, err := b.Rename(c.Param("name"), change.Name)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, renamed)
 }
 
 func (s *Server) deleteBranch(c echo.Context, b Branches) error {

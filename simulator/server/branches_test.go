@@ -48,6 +48,10 @@ func (f *fakeBranches) Create(_ context.Context, q branch.Request) (branch.Branc
 func (f *fakeBranches) Start(name string) (branch.Branch, error)      { return f.do("start " + name) }
 func (f *fakeBranches) StopBranch(name string) (branch.Branch, error) { return f.do("stop " + name) }
 
+func (f *fakeBranches) Rename(name, to string) (branch.Branch, error) {
+	return f.do("rename " + name + " to " + to)
+}
+
 func (f *fakeBranches) Delete(name string) error {
 	_, err := f.do("delete " + name)
 	return err
@@ -96,6 +100,8 @@ func TestBranchRoutes(t *testing.T) {
 		{"POST", "/api/v1/branches/a/start", "", 200, `"name":"a"`},
 		{"POST", "/api/v1/branches/a/stop", "", 200, `"name":"a"`},
 		{"GET", "/api/v1/branches/compare?b=a", "", 200, `"b":{"name":"a"`},
+		{"PATCH", "/api/v1/branches/a", `{"name":"b"}`, 200, `"name":"a"`},
+		{"PATCH", "/api/v1/branches/a", `{"title":"b"}`, 400, "title"},
 		{"DELETE", "/api/v1/branches/a", "", 204, ""},
 		{"GET", "/api/v1/branch", "", 404, "this is not a branch"},
 		{"GET", "/branches/a/api/v1/branch", "", 200, `"trunk":"/"`},
@@ -106,7 +112,7 @@ func TestBranchRoutes(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tc.method, tc.path, got.StatusCode, got.body)
 		}
 	}
-	want(t, "what was done", f.asked, []string{"create a", "start a", "stop a", "compare  with a", "delete a"})
+	want(t, "what was done", f.asked, []string{"create a", "start a", "stop a", "compare  with a", "rename a to b", "delete a"})
 }
 
 func TestBranchRefusals(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/lesson"
+	"kube-scheduler-simulator/simulator/report"
 )
 
 // Lessons are what Learn offers. Methods are safe for concurrent use. Their errors are those of package lesson, and
@@ -22,6 +23,8 @@ type Lessons interface {
 	Do(ctx context.Context, id, step string) error
 	// Grade grades an answer, a value of JSON, on this simulator's cluster.
 	Grade(ctx context.Context, id, check, language string, answer any) (*lesson.Grade, error)
+	// Result returns what became of the checks of this simulator's lesson.
+	Result(ctx context.Context, id, language string) (*lesson.Result, error)
 	Exercise(ctx context.Context, k lesson.ExerciseKey) (*lesson.Exercise, error)
 	GradeExercise(ctx context.Context, k lesson.ExerciseKey, p lesson.Prediction) (*lesson.Grade, error)
 }
@@ -94,6 +97,21 @@ func (s *Server) gradeCheck(c echo.Context, l Lessons) error {
 		return refusedLesson(err)
 	}
 	return c.JSON(http.StatusOK, graded(g))
+}
+
+func (s *Server) getLessonResult(c echo.Context, l Lessons) error {
+	asFile, err := asReport(c)
+	if err != nil {
+		return err
+	}
+	r, err := l.Result(c.Request().Context(), c.Param("id"), c.QueryParam("lang"))
+	if err != nil {
+		return refusedLesson(err)
+	}
+	if asFile {
+		return s.answerReport(c, report.Report{Lesson: r}, "lesson-"+r.ID)
+	}
+	return c.JSON(http.StatusOK, r)
 }
 
 type exerciseKinds struct {

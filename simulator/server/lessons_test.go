@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -43,6 +44,11 @@ func (f *fakeLessons) Grade(_ context.Context, id, check, language string, answe
 	return &lesson.Grade{Passed: true, Misconceptions: []string{}}, f.err
 }
 
+func (f *fakeLessons) Result(_ context.Context, id, language string) (*lesson.Result, error) {
+	f.note("result of %s in %s", id, language)
+	return &lesson.Result{Summary: lesson.Summary{ID: id, Title: "Filters"}, Answers: []lesson.AnsweredCheck{}}, f.err
+}
+
 func (f *fakeLessons) Exercise(_ context.Context, k lesson.ExerciseKey) (*lesson.Exercise, error) {
 	f.note("exercise %+v", k)
 	return &lesson.Exercise{ExerciseKey: k}, f.err
@@ -78,6 +84,19 @@ func TestLessons(t *testing.T) {
 			want(t, "asked", f.asked, []string{c.asked})
 		})
 	}
+}
+
+func TestALessonIsHandedOnAsAFile(t *testing.T) {
+	f := &fakeLessons{}
+	h := serve(t, Options{Assets: builtReport})
+	h.attach(nil, nil, func(b *Backend) { b.Lessons = f })
+	want(t, "as JSON", strings.Contains(h.get("/api/v1/lessons/filters/result?lang=ja").body, `"title":"Filters"`), true)
+	file := h.get("/api/v1/lessons/filters/result?lang=ja&format=html")
+	want(t, "as a file", file.StatusCode, http.StatusOK)
+	want(t, "its name", file.Header.Get("Content-Disposition"), "inline; filename=lesson-filters.html")
+	want(t, "asked", f.asked, []string{"result of filters in ja", "result of filters in ja"})
+	f.err = &lesson.ElsewhereError{Lesson: "filters"}
+	want(t, "elsewhere", h.get("/api/v1/lessons/filters/result").StatusCode, http.StatusConflict)
 }
 
 // The server picks what the client leaves open, and says what it has picked.

@@ -1,10 +1,8 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -196,7 +194,7 @@ func (s *Server) getCycle(c echo.Context) error {
 	case "", "json":
 		return writeJSON(c, explain.With(cycle))
 	case "html":
-		return s.getReport(c, b.Results, cycle)
+		return s.getReport(c, b, cycle)
 	default:
 		return badQuery(config.Mistake{Field: "format", Message: "want json or html"})
 	}
@@ -219,30 +217,27 @@ func cycleOf(results Results, uid, number string) (*result.Cycle, error) {
 }
 
 // getReport writes a decision as a file that opens without a server. With the parameter other, the
-// UID and the attempt of another decision, the file compares both.
-func (s *Server) getReport(c echo.Context, results Results, cycle *result.Cycle) error {
-	r := report.Report{Decision: cycle, Exported: s.opts.clock.Now()}
-	var err error
-	if other := c.QueryParam("other"); other != "" {
-		uid, attempt, _ := strings.Cut(other, "/")
-		if r.Other, err = cycleOf(results, uid, attempt); err != nil {
-			return err
-		}
-	}
-	if r.Attempts, err = results.Attempts(cycle.Pod.UID); err != nil {
-		return err
-	}
-	file, policy, err := report.HTML(s.opts.Assets, r)
-	if errors.Is(err, report.ErrNotBuilt) {
-		return refuse(http.StatusNotImplemented, "%s", err)
-	}
+// UID and the attempt of another decision, the file compares both; with redact, names are replaced.
+func (s *Server) getReport(c echo.Context, b *attached, cycle *result.Cycle) error {
+	redacted, err := boolParam(c, "redact")
 	if err != nil {
 		return err
 	}
-	h := c.Response().Header()
-	// A browser that opens the address sees the file as another origin, which may call nothing.
-	h.Set("Content-Security-Policy", "sandbox allow-scripts allow-downloads; "+policy)
-	name := fmt.Sprintf("%s-%s-%d.html", cycle.Pod.Namespace, cycle.Pod.Name, cycle.Attempt)
-	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": name}))
-	return c.HTMLBlob(http.StatusOK, file)
+	d := &report.Decision{Cycle: cycle}
+	if other := c.QueryParam("other"); other != "" {
+		uid, attempt, _ := strings.Cut(other, "/")
+		if d.Other, err = cycleOf(b.Results, uid, attempt); err != nil {
+			return err
+		}
+	}
+	if d.Attempts, err = b.Results.Attempts(cycle.Pod.UID); err != nil {
+		return err
+	}
+	if redacted {
+		if d, err = d.Redact(b.redactor()); err != nil {
+			return err
+		}
+	}
+	of := d.Cycle.Pod
+	return s.answerReport(c, report.Report{Decision: d}, fmt.Sprintf("%s-%s-%d", of.Namespace, of.Name, d.Cycle.Attempt))
 }

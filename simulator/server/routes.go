@@ -70,6 +70,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/runs/:id", whole(s.runs(s.deleteRun)))
 	v1.GET("/lessons", s.lessons(s.listLessons))
 	v1.GET("/lessons/:id", s.lessons(s.getLesson))
+	v1.GET("/lessons/:id/result", s.lessons(s.getLessonResult))
 	v1.POST("/lessons/:id/steps/:step", whole(s.lessons(s.doStep)))
 	v1.POST("/lessons/:id/checks/:check", s.lessons(s.gradeCheck))
 	v1.GET("/exercises", s.lessons(s.listExercises))
@@ -102,6 +103,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/branches/compare", s.branches(s.compareBranches))
 	v1.POST("/branches/:name/start", whole(s.branches(s.startBranch)))
 	v1.POST("/branches/:name/stop", whole(s.branches(s.stopBranch)))
+	v1.PATCH("/branches/:name", s.branches(s.patchBranch))
 	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/report"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
 )
@@ -103,6 +104,14 @@ func (s *Server) getRun(c echo.Context, r Runs) error {
 	e, known := r.Get(c.Param("id"))
 	if !known {
 		return refuse(http.StatusNotFound, "there is no run %q", c.Param("id"))
+	}
+	asFile, err := asReport(c)
+	if err != nil {
+		return err
+	}
+	if asFile {
+		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison}
+		return s.answerReport(c, report.Report{Runs: []report.Run{run}}, "run-"+e.ID)
 	}
 	return c.JSON(http.StatusOK, e)
 }

@@ -30,7 +30,7 @@ func (f *fakeRuns) Delete(id string) bool { f.deleted = true; return id == "1" }
 
 func TestRuns(t *testing.T) {
 	f := &fakeRuns{}
-	h := serve(t, Options{})
+	h := serve(t, Options{Assets: builtReport})
 	h.attach(nil, nil, func(b *Backend) { b.Runs = f })
 	const text = "kind: Scenario\nmetadata: {name: a}\n"
 
@@ -56,6 +56,11 @@ func TestRuns(t *testing.T) {
 	want(t, "the list", h.get(runsPath).StatusCode, http.StatusOK)
 	want(t, "one", h.get(runsPath+"/1").StatusCode, http.StatusOK)
 	want(t, "none", h.get(runsPath+"/2").StatusCode, http.StatusNotFound)
+	file := h.get(runsPath + "/1?format=html")
+	want(t, "as a file", file.StatusCode, http.StatusOK)
+	want(t, "its name", file.Header.Get("Content-Disposition"), "inline; filename=run-1.html")
+	want(t, "another format", h.get(runsPath+"/1?format=pdf").StatusCode, http.StatusBadRequest)
+	want(t, "redacted", h.get(runsPath+"/1?format=html&redact=true").StatusCode, http.StatusBadRequest)
 	want(t, "cancel", h.do(http.MethodDelete, runsPath+"/1", "").StatusCode, http.StatusNoContent)
 	want(t, "cancel none", h.do(http.MethodDelete, runsPath+"/2", "").StatusCode, http.StatusNotFound)
 }

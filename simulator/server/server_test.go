@@ -105,11 +105,14 @@ func TestBodiesAreBounded(t *testing.T) {
 	want(t, "of unknown length", a.message(t), "the request body is larger than 1 MiB, the limit of this server")
 }
 
+// builtReport is a web application that draws reports.
+var builtReport = fstest.MapFS{"report/report.js": {Data: []byte("run()")}, "report/report.css": {}}
+
 func TestADecisionIsHandedOnAsAFile(t *testing.T) {
 	results := &fakeResults{}
 	results.put(cycle("u", 1, result.Unschedulable))
 	results.put(cycle("u", 2, result.Scheduled))
-	h := serve(t, Options{Assets: fstest.MapFS{"report/report.js": {Data: []byte("run()")}, "report/report.css": {}}})
+	h := serve(t, Options{Assets: builtReport})
 	h.attach(nil, results)
 	file := h.get("/api/v1/results/u/2?format=html&other=u/1")
 	want(t, "code", file.StatusCode, 200)
@@ -121,7 +124,11 @@ func TestADecisionIsHandedOnAsAFile(t *testing.T) {
 	if !strings.Contains(file.body, `id="report"`) {
 		t.Errorf("the file is %s", file.body)
 	}
-	for path, code := range map[string]int{"?format=pdf": 400, "?format=html&other=u/3": 404, "?format=html&other=u": 400, "?format=json": 200} {
+	redacted := h.get("/api/v1/results/u/2?format=html&redact=true")
+	if got := redacted.Header.Get("Content-Disposition"); redacted.StatusCode != 200 || !strings.Contains(got, "=default-app-") || strings.Contains(got+redacted.body, "default/pod-u") {
+		t.Errorf("the redacted file is %d, %s", redacted.StatusCode, got)
+	}
+	for path, code := range map[string]int{"?format=html&redact=perhaps": 400, "?format=pdf": 400, "?format=html&other=u/3": 404, "?format=html&other=u": 400, "?format=json": 200} {
 		want(t, path, h.get("/api/v1/results/u/2"+path).StatusCode, code)
 	}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/munnerz/goautoneg"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/timeline"
 	"kube-scheduler-simulator/simulator/transfer"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
@@ -168,7 +169,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 }
 
 func importOptions(c echo.Context) (transfer.ImportOptions, error) {
-	opts := transfer.ImportOptions{Mode: transfer.Mode(c.QueryParam("mode"))}
+	opts := transfer.ImportOptions{Mode: transfer.Mode(c.QueryParam("mode")), By: timeline.Program(c.Request().UserAgent())}
 	switch opts.Mode {
 	case "":
 		opts.Mode = transfer.Merge

@@ -48,15 +48,16 @@ type Step struct {
 	// EndTime is when a failure ended; nil while it lasts, and for other kinds.
 	EndTime *time.Time `json:"endTime,omitempty"`
 	Kind    StepKind   `json:"kind"`
-	// Verb says more: create, update, patch, delete, apply, evict, scale or undo for a change; notReady or unreachable for a
-	// failure.
+	// Verb says more: create, update, patch, delete, apply, evict, scale, activate, install, judge or undo for a change; notReady or
+	// unreachable for a failure.
 	Verb string `json:"verb"`
 	// Objects are the first few of Count objects.
 	Objects []ObjectRef `json:"objects"`
 	Count   int         `json:"count"`
-	// By is "web", the name of another program such as "kubectl", or "simulator".
+	// By is ByWeb, the name of another program such as "kubectl", or BySimulator.
 	By string `json:"by"`
-	// Revision and Summary describe a configuration. Failed: it did not start, so the one before it stayed.
+	// Revision and Summary describe a configuration; of an undo, Revision is the one that it applied again. Failed: it did not start, so
+	// the one before it stayed.
 	Revision int    `json:"revision,omitempty"`
 	Summary  string `json:"summary,omitempty"`
 	Failed   bool   `json:"failed,omitempty"`
@@ -204,7 +205,7 @@ type Difference struct {
 
 // Undo says what taking back the user's last step would do.
 type Undo struct {
-	// Step is the step; nil when there is none to take back.
+	// Step is the last step that taking back changes anything; nil when there is none.
 	Step *Step `json:"step,omitempty"`
 	// To is the moment before the step.
 	To *Point `json:"to,omitempty"`

@@ -239,7 +239,7 @@ var _ past = (*recordedSelf)(nil)
 func (p *recordedSelf) line() Line {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	l := Line{Recording: p.t.records(), Bytes: p.t.journal.bytes, LimitBytes: p.t.opts.Bytes}
+	l := Line{Recording: p.t.Records(), Bytes: p.t.journal.bytes, LimitBytes: p.t.opts.Bytes}
 	if oldest, newest, ok := p.t.journal.ends(); ok {
 		// Until now, and not only until the last change.
 		now := p.t.now()
@@ -289,7 +289,7 @@ func (p *recordedSelf) at(_ context.Context, at At) (Point, error) {
 	defer t.mu.Unlock()
 	oldest, newest, ok := t.journal.ends()
 	if !ok {
-		return Point{}, &NotKeptError{Off: !t.records()}
+		return Point{}, &NotKeptError{Off: !t.Records()}
 	}
 	if at.Moment == 0 {
 		if !at.Time.Before(newest.Time) {

@@ -169,7 +169,7 @@ var _ past = (*recordedOther)(nil)
 
 func (p *recordedOther) line() Line {
 	return Line{
-		Recording: p.t.records(), Start: &p.x.first.Time, End: &p.x.last.Time, StartMoment: p.x.first.Moment, EndMoment: p.x.last.Moment, Source: OfReplay,
+		Recording: p.t.Records(), Start: &p.x.first.Time, End: &p.x.last.Time, StartMoment: p.x.first.Moment, EndMoment: p.x.last.Moment, Source: OfReplay,
 	}
 }
 

@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"path"
 	"slices"
 	"strings"
@@ -17,9 +18,9 @@ type Write struct {
 	Begun time.Time
 	// Verb is that of Step.
 	Verb string
-	// UserAgent is the program's.
-	UserAgent string
-	Objects   []Written
+	// By is that of Step.
+	By      string
+	Objects []Written
 }
 
 // Written names an object that a request changed.
@@ -124,7 +125,7 @@ func (t *Timeline) ref(c change) (ObjectRef, bool) {
 
 // Wrote takes a request of a user that has ended. It does not block.
 func (t *Timeline) Wrote(w Write) {
-	if !t.records() {
+	if !t.Records() {
 		return
 	}
 	// The clock of a change is read when it arrives, so it is later than the request.
@@ -164,20 +165,19 @@ func (t *Timeline) match(now time.Time) {
 // note notes that a user made changes.
 func (t *Timeline) note(w Write, changes []change, now time.Time) {
 	defer t.tell()
-	by := program(w.UserAgent)
-	changes = slices.DeleteFunc(changes, func(c change) bool { return t.claimFailure(c, by) })
+	changes = slices.DeleteFunc(changes, func(c change) bool { return t.claimFailure(c, w.By) })
 	if len(changes) == 0 {
 		return
 	}
 	var r *record
 	if n := len(t.steps); n > 0 {
 		last := t.steps[n-1]
-		if last.Kind == ChangeStep && last.User && last.By == by && last.Verb == w.Verb && !last.Undone && now.Sub(last.ended) <= stepPause {
+		if last.Kind == ChangeStep && last.User && last.By == w.By && last.Verb == w.Verb && !last.Undone && now.Sub(last.ended) <= stepPause {
 			r = last
 		}
 	}
 	if r == nil {
-		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: by, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
+		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: w.By, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
 	}
 	r.ended = now
 	for _, c := range changes {
@@ -232,12 +232,12 @@ func (r *record) touch(ref ObjectRef) {
 	}
 }
 
-// program names the program of a user agent.
-func program(userAgent string) string {
+// Program names the program of a user agent, as Step does.
+func Program(userAgent string) string {
 	name, _, _ := strings.Cut(userAgent, "/")
 	name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
 	if name == "Mozilla" {
-		return "web"
+		return ByWeb
 	}
 	return cmp.Or(name, "unknown")
 }
@@ -294,8 +294,11 @@ func (t *Timeline) claimFailure(c change, by string) bool {
 	return true
 }
 
-// BySimulator is Step.By when no user did it.
-const BySimulator = "simulator"
+// Step.By is BySimulator when no user did it, and ByWeb for the web application.
+const (
+	BySimulator = "simulator"
+	ByWeb       = "web"
+)
 
 // Configuration is a scheduler configuration that was applied.
 type Configuration struct {
@@ -309,7 +312,7 @@ type Configuration struct {
 
 // Configured takes the newest scheduler configuration. It ignores the one that it knows.
 func (t *Timeline) Configured(c Configuration) {
-	if !t.records() {
+	if !t.Records() {
 		return
 	}
 	t.mu.Lock()
@@ -342,10 +345,10 @@ func (t *Timeline) Configured(c Configuration) {
 	t.arm()
 }
 
-// Begin notes that an operation on the whole cluster begins. The caller calls done once when it has ended, with the number of its
+// Begin notes that an operation on the whole cluster begins, by a program as in Step. The caller calls done once when it has ended, with the number of its
 // objects; 0 says that it changed nothing.
 func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
-	if !t.records() {
+	if !t.Records() {
 		return func(int) {}
 	}
 	t.mu.Lock()
@@ -357,7 +360,7 @@ func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 		defer t.mu.Unlock()
 		t.operations--
 		if count > 0 {
-			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count}, User: true, Before: before})
+			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count}, User: by != BySimulator, Before: before})
 		}
 		t.tell()
 	}
@@ -366,3 +369,30 @@ func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 }
 
 const operationPause = 200 * time.Millisecond
+
+// Edits counts what users have changed: objects, once for each step, and each configuration, reset and failure as one. Steps that were taken
+// back do not count. Without a journal it is an error.
+func (t *Timeline) Edits(ctx context.Context) (int, error) {
+	if !t.Records() {
+		return 0, &NotKeptError{Off: true}
+	}
+	if err := t.ready(ctx); err != nil {
+		return 0, err
+	}
+	if err := t.settle(ctx); err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	edits := 0
+	for _, r := range t.steps {
+		switch {
+		case !r.User || r.Undone || r.Failed:
+		case r.Kind == ChangeStep || r.Kind == ImportStep:
+			edits += r.Count
+		default:
+			edits++
+		}
+	}
+	return edits, nil
+}

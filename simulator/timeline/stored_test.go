@@ -59,20 +59,3 @@ func FuzzStored(f *testing.F) {
 		}
 	})
 }
-
-// FuzzEntries: no block makes a reader panic or allocate without bound.
-func FuzzEntries(f *testing.F) {
-	a, b := stored(f, pod("a", "")), stored(f, pod("a", "n1"))
-	data := appendEntry(nil, 0, "pods/default/a", nil, a)
-	data = appendEntry(data, 5, "pods/default/a", a, b)
-	f.Add(appendEntry(data, 5, "pods/default/a", b, nil))
-	f.Add([]byte{0, patchVerb, 1, 'x', 200, 1, 3, 0})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		state := map[string][]byte{}
-		_ = eachEntry(data, block{kind: changesBlock}, func(e entry) (bool, error) {
-			object, err := e.apply(state[e.key])
-			state[e.key] = object
-			return err == nil && len(object) < 1<<16, err
-		})
-	})
-}

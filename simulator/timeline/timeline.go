@@ -126,11 +126,12 @@ func New(o Options) *Timeline {
 	}
 }
 
-func (t *Timeline) records() bool { return t.opts.Bytes > 0 && t.opts.Follow != nil }
+// Records reports whether the simulator records itself.
+func (t *Timeline) Records() bool { return t.opts.Bytes > 0 && t.opts.Follow != nil }
 
 // Start begins to read the journal and to record. It returns at once; a problem becomes a warning.
 func (t *Timeline) Start() {
-	if !t.records() {
+	if !t.Records() {
 		close(t.loaded)
 		return
 	}

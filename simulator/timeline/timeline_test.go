@@ -249,7 +249,7 @@ func TestNotRecorded(t *testing.T) {
 func TestSteps(t *testing.T) {
 	h := newHarness(t, 1<<20)
 	write := func(agent, verb string, w ...Written) {
-		h.Wrote(Write{Begun: h.clock.Now(), Verb: verb, UserAgent: agent, Objects: w})
+		h.Wrote(Write{Begun: h.clock.Now(), Verb: verb, By: Program(agent), Objects: w})
 	}
 	ofPod := func(name string) Written { return Written{Resource: "pods", Namespace: "default", Name: name} }
 
@@ -258,7 +258,7 @@ func TestSteps(t *testing.T) {
 	h.putPod("a", "")
 	begun := h.clock.Now()
 	h.putPod("b", "")
-	h.Wrote(Write{Begun: begun, Verb: "create", UserAgent: "kubectl/v1.37 (linux)", Objects: []Written{ofPod("b")}})
+	h.Wrote(Write{Begun: begun, Verb: "create", By: "kubectl", Objects: []Written{ofPod("b")}})
 	// The scheduler's work is no step.
 	h.putPod("a", "n1")
 	h.putPod("b", "n1")
@@ -296,6 +296,10 @@ func TestSteps(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, h.steps()); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	// Two pods, a node, a widget, seven imported objects and one configuration, since the other did not start.
+	if edits, err := h.Edits(t.Context()); edits != 12 || err != nil {
+		t.Errorf("%d edits, %v", edits, err)
 	}
 	h.clock.Step(flushInterval)
 	h.kill()

@@ -88,7 +88,7 @@ func (t *Timeline) Undo(ctx context.Context, moment uint64) (*Undone, error) {
 	defer t.mu.Unlock()
 	p.record.Undone = true
 	t.change(p.record)
-	took := record{Step: Step{Kind: ChangeStep, Verb: "undo", By: "web"}, Before: p.record.Before}
+	took := record{Step: Step{Kind: ChangeStep, Verb: "undo", By: ByWeb, Revision: p.Configuration}, Before: p.record.Before}
 	for _, refs := range [][]ObjectRef{p.Created, p.Deleted, p.Changed} {
 		for _, ref := range refs {
 			took.touch(ref)
@@ -124,40 +124,60 @@ func (t *Timeline) settle(ctx context.Context) error {
 	}
 }
 
-// last returns a copy of the last step that a user may take back; nil when there is none.
-func (t *Timeline) last() *record {
+// maxWithoutEffect bounds the steps without an effect that an undo passes over.
+const maxWithoutEffect = 20
+
+// undoable returns the last steps that a user may take back, the newest first.
+func (t *Timeline) undoable() []*record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var last []*record
 	for _, r := range slices.Backward(t.steps) {
-		if r.User && !r.Undone {
-			return r
+		if r.User && !r.Undone && len(last) <= maxWithoutEffect {
+			last = append(last, r)
 		}
 	}
-	return nil
+	return last
 }
 
+// plan plans to take back the last step that still has an effect. A step has none when, for example, its objects are as they were
+// before it by now, or it wrote only a status.
 func (t *Timeline) plan(ctx context.Context) (*plan, error) {
-	p := &plan{Undo: Undo{Created: []ObjectRef{}, Deleted: []ObjectRef{}, Changed: []ObjectRef{}}}
+	nothing := func(why string) *plan { return &plan{Undo: newUndo(why)} }
 	if t.opts.Recording() != nil {
-		p.Message = "a recording is loaded"
-		return p, nil
+		return nothing("a recording is loaded"), nil
 	}
 	own, err := t.own(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !t.records() {
-		p.Message = "this simulator does not record itself"
-		return p, nil
+	if !t.Records() {
+		return nothing("this simulator does not record itself"), nil
 	}
 	if err := t.settle(ctx); err != nil {
 		return nil, err
 	}
-	r := t.last()
-	if r == nil {
-		p.Message = ErrNothingToUndo.Error()
-		return p, nil
+	for _, r := range t.undoable() {
+		p, err := t.planOf(ctx, own, r)
+		if err != nil || !p.isEmpty() {
+			return p, err
+		}
 	}
+	return nothing(ErrNothingToUndo.Error()), nil
+}
+
+func newUndo(why string) Undo {
+	return Undo{Created: []ObjectRef{}, Deleted: []ObjectRef{}, Changed: []ObjectRef{}, Message: why}
+}
+
+// isEmpty reports whether the undo would change nothing.
+func (p *plan) isEmpty() bool {
+	return p.Message == "" && !p.replace && p.document == nil && len(p.Created)+len(p.Deleted)+len(p.Changed) == 0
+}
+
+// planOf plans to take back a step.
+func (t *Timeline) planOf(ctx context.Context, own past, r *record) (*plan, error) {
+	p := &plan{Undo: newUndo("")}
 	t.mu.Lock()
 	step := r.Step
 	p.record, p.Step = r, &step
@@ -324,8 +344,12 @@ func (p *plan) changeBack(c cluster, ref ObjectRef, key string) error {
 		return err
 	}
 	resource := resourceOf(old, key)
+	present, err := c.now.decode(key, c.now.objects[key])
+	if err != nil {
+		return err
+	}
 	patch := objects.MergePatch(desired(changed), desired(old))
-	if len(patch) == 0 {
+	if !objects.Changes(patch, present.Object) {
 		return nil
 	}
 	p.patches, p.Changed = append(p.patches, target{ref: ref, resource: resource, patch: patch}), append(p.Changed, ref)

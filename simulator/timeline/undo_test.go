@@ -72,6 +72,21 @@ func TestUndoable(t *testing.T) {
 			then: func(h *harness) { h.put("pods/default/a", nil) },
 			want: "create Namespace/default Pod/a",
 		},
+		"what others have deleted since": {
+			verb: "create", writes: []Written{ofPod("a")}, step: func(h *harness) { h.putPod("a", "") },
+			then: func(h *harness) { h.put("pods/default/a", nil) },
+			want: "there is nothing to take back",
+		},
+		"what others have changed back since": {
+			before: func(h *harness) { h.putPod("a", "n1") },
+			verb:   "patch", writes: []Written{ofPod("a")}, step: func(h *harness) {
+				p := pod("a", "n1")
+				p.Labels = map[string]string{"x": "y"}
+				h.put("pods/default/a", stored(h.t, p))
+			},
+			then: func(h *harness) { h.putPod("a", "n1") },
+			want: "there is nothing to take back",
+		},
 		"only the scheduler's work": {then: func(h *harness) { h.putPod("a", "n1") }, want: "there is nothing to take back"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +97,7 @@ func TestUndoable(t *testing.T) {
 			if test.step != nil {
 				begun := h.clock.Now()
 				test.step(h)
-				h.Wrote(Write{Begun: begun, Verb: test.verb, UserAgent: "kubectl/v1", Objects: test.writes})
+				h.Wrote(Write{Begun: begun, Verb: test.verb, By: "kubectl", Objects: test.writes})
 			}
 			if test.then != nil {
 				test.then(h)
@@ -95,6 +110,45 @@ func TestUndoable(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestUndoPassesOverStepsWithoutEffect: the step that is offered is the last one that taking back changes anything.
+func TestUndoPassesOverStepsWithoutEffect(t *testing.T) {
+	h := newHarness(t, 1<<20)
+	create := func(name string) {
+		begun := h.clock.Now()
+		h.putPod(name, "")
+		h.Wrote(Write{Begun: begun, Verb: "create", By: "kubectl", Objects: []Written{{Resource: "pods", Namespace: "default", Name: name}}})
+		h.clock.Step(2 * stepPause)
+	}
+	create("stays")
+	create("goes")
+	h.put("pods/default/goes", nil) // its work is done
+	undo, err := h.Undoable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("delete Pod/stays", describe(undo)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTheSimulatorsOwnImportsAreNotUndone: what the program loads at its start is no step of a user.
+func TestTheSimulatorsOwnImportsAreNotUndone(t *testing.T) {
+	for by, want := range map[string]string{BySimulator: "there is nothing to take back", "kubectl": "delete Pod/a"} {
+		h := newHarness(t, 1<<20)
+		ended := h.Begin(ImportStep, by)
+		h.putPod("a", "")
+		ended(1)
+		h.clock.Step(operationPause)
+		undo, err := h.Undoable(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, describe(undo)); diff != "" {
+			t.Errorf("an import by %s (-want +got):\n%s", by, diff)
+		}
 	}
 }
 
@@ -155,6 +209,9 @@ func TestUndoConfiguration(t *testing.T) {
 	}
 	if got := (&recordedSelf{h.Timeline}).configuration(h.latestMoment()); got.Document != "first" {
 		t.Errorf("the configuration is %q", got.Document)
+	}
+	if line, err := h.Line(t.Context(), Query{}); err != nil || line.Steps[len(line.Steps)-1].Revision != 1 {
+		t.Errorf("%v: the undo is the step %+v, want it to name revision 1", err, line.Steps)
 	}
 	if undo, err = h.Undoable(context.Background()); err != nil || undo.Step != nil {
 		t.Errorf("after the undo: %+v, %v; want nothing to take back", undo, err)

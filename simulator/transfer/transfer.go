@@ -114,6 +114,8 @@ type ImportOptions struct {
 	// Reschedule removes the node from bound pods, except from those that have
 	// finished, so that the scheduler places them again.
 	Reschedule bool
+	// By names the program that asked for the import; empty for the web application. The import does not look at it.
+	By string
 	// Progress is called as the import proceeds, in order, from any goroutine but
 	// one at a time, and a few times per second at most. It may be nil.
 	Progress func(Progress)

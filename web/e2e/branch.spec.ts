@@ -56,7 +56,10 @@ test('a branch is the whole application with a cluster of its own, and the way b
   await expect(page).toHaveURL(/\/branches\/try\/decisions\/default\/only-here/)
   await page.reload()
   await expect(band).toBeVisible()
-  await expect(page.getByTestId('download-report')).toHaveAttribute('href', /^\/branches\/try\/api\/v1\/results\//)
+  const saved = page.waitForEvent('download')
+  await page.getByTestId('download-report').getByRole('button').click()
+  await page.getByRole('menuitem', { name: 'With its names' }).click()
+  expect((await saved).url()).toContain('/branches/try/api/v1/results/')
 
   await band.getByTestId('branch-leave').click()
   await expect(page).toHaveURL(`${simulator.url}/`)

@@ -216,6 +216,7 @@ test('a prediction has room beside its lesson, and on a small screen above it', 
 test('an exercise is made from a seed, answered by keys and revealed plugin by plugin', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/learn/predict?plugin=NodeResourcesFit&level=1&seed=7`)
   const stage = page.getByTestId('predict-stage')
+  await expect(stage).toBeVisible()
   const names = await stage.locator('th[data-node]').allInnerTexts()
   await page.keyboard.press('1')
   await page.keyboard.press('x')
@@ -231,6 +232,7 @@ test('an exercise is made from a seed, answered by keys and revealed plugin by p
   for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft')
   await expect(said).toHaveText(first)
   await page.reload()
+  await expect(stage).toBeVisible()
   expect(await stage.locator('th[data-node]').allInnerTexts()).toEqual(names)
   await expect(page.getByTestId('graded')).toHaveCount(0)
 })

@@ -23,7 +23,8 @@ test('a decision is saved from its page, opens without a server, and explains it
   await page.goto(`${simulator.url}/decisions/default/first`)
   const sentence = await page.getByTestId('explanation').innerText()
   const saved = page.waitForEvent('download')
-  await page.getByTestId('download-report').click()
+  await page.getByTestId('download-report').getByRole('button').click()
+  await page.getByRole('menuitem', { name: 'With its names' }).click()
   const path = info.outputPath('report.html')
   await (await saved).saveAs(path)
 
@@ -47,7 +48,7 @@ test('a decision is saved from its page, opens without a server, and explains it
   await expect(page.getByTestId('explanation')).toHaveText(sentence)
   await page.getByRole('button', { name: 'Close the report' }).click()
   await page.getByTestId('report-file').setInputFiles({ name: 'notes.html', mimeType: 'text/html', buffer: Buffer.from('<p>hello</p>') })
-  await expect(page.getByRole('alert')).toHaveText('notes.html is not a report of a decision.')
+  await expect(page.getByRole('alert')).toHaveText('notes.html is not a report.')
 })
 
 test('two decisions are compared, and a changed file says so', async ({ page, simulator }, info) => {

@@ -16,7 +16,7 @@ export const layers = {
   live: ['api', 'kubernetes'],
   i18n: [],
   /** Components that know nothing about scheduling. */
-  ui: ['api/http', 'i18n'],
+  ui: ['api/http', 'api/message', 'i18n'],
   features: ['api', 'kubernetes', 'live', 'i18n', 'ui'],
 }
 
@@ -39,7 +39,7 @@ export const features = {
   queues: ['act', 'batch'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
-  report: ['act', 'decision'],
+  report: ['act', 'decision', 'learn', 'runs'],
   resources: ['act', 'create', 'yaml'],
   runs: ['yaml'],
   scheduler: ['create', 'decision', 'whatif', 'yaml'],

@@ -8,6 +8,7 @@ import ReportApp from './features/report/ReportApp.vue'
 import { i18n } from './i18n'
 import { loadDeferredMessages } from './i18n/deferred'
 import { applyLanguage } from './i18n/language'
+import { copyWholeNames } from './ui/copiedNames'
 import { applyTheme } from './ui/theme'
 import { installWholeText } from './ui/wholeText'
 import './ui/styles/tokens.css'
@@ -28,6 +29,7 @@ async function sha256(of: string): Promise<string> {
 applyTheme()
 applyLanguage()
 installWholeText()
+copyWholeNames()
 const [report, sum] = await Promise.all([readReport(text), sha256(text), loadDeferredMessages()])
 // The selection lives in the query, as on the live page. Nothing else has an address.
 const router = createRouter({ history: createWebHashHistory(), routes: [{ path: '/:rest(.*)*', component: ReportApp, props: { report, sum, stated: content?.dataset.sha256 ?? '', size: document.documentElement.outerHTML.length } }] })

@@ -1,5 +1,4 @@
-// Package report renders the results of runs: as a table for a terminal, as JUnit for CI, as JSON for tools, and as one HTML
-// file that opens without a server.
+// Package report renders the results of runs: as a table for a terminal, as JUnit for CI, and as JSON for tools.
 //
 // It may import simulator/scenario, and nothing else of ours.
 package report

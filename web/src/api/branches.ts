@@ -29,6 +29,11 @@ export function stopBranch(name: string): Promise<Branch> {
   return bodyOf(trunkClient.POST('/api/v1/branches/{name}/stop', { params: { path: { name } } }))
 }
 
+/** Renames a branch. One that runs is stopped and started again; the answer comes while it is starting. */
+export function renameBranch(name: string, to: string): Promise<Branch> {
+  return bodyOf(trunkClient.PATCH('/api/v1/branches/{name}', { params: { path: { name } }, body: { name: to } }))
+}
+
 /** Stops a branch and removes all of it. */
 export async function deleteBranch(name: string): Promise<void> {
   await trunkClient.DELETE('/api/v1/branches/{name}', { params: { path: { name } } })

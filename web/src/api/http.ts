@@ -2,6 +2,7 @@
 // routes that its OpenAPI document does not describe.
 
 import { based } from './base'
+import { messageOf } from './message'
 import type { ErrorDetail, StatusCause } from './types'
 
 /** A request failed. */
@@ -65,7 +66,7 @@ export const ignored = (): void => undefined
 /** The error for a request without a response; an AbortError passes through unchanged. */
 export function noAnswer(error: unknown): Error {
   if (error instanceof DOMException && error.name === 'AbortError') return error
-  return new ApiError(error instanceof Error ? error.message : String(error), 0)
+  return new ApiError(messageOf(error), 0)
 }
 
 /** Parses an error response: ours ({message, details}) or a Kubernetes Status. retryAfter is the header's value. */

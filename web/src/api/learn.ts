@@ -1,6 +1,7 @@
 // Lessons, challenges and exercises. Checks and answers are graded by the simulator that is asked: in a lesson, by the
 // lesson's own branch.
 
+import { based } from './base'
 import { bodyOf, client } from './client'
 import type { components } from './schema'
 import type { Node, Pod } from './types'
@@ -17,6 +18,10 @@ export type Prediction = Schemas['Prediction']
 export type NodeGrade = Schemas['NodeGrade']
 /** What became of an answer. */
 export type CheckResult = Schemas['LessonGrade']
+
+/** What became of a lesson. */
+export type LessonResult = Schemas['LessonResult']
+export type AnsweredCheck = Schemas['AnsweredCheck']
 
 export type Answer = string | number | string[] | Prediction
 
@@ -42,6 +47,9 @@ export function getLesson(id: string, lang: 'en' | 'ja', signal?: AbortSignal): 
 export async function doStep(id: string, step: string): Promise<void> {
   await client.POST('/api/v1/lessons/{id}/steps/{step}', { params: { path: { id, step } } })
 }
+
+/** Where the result of a lesson is to be had as a file that opens without a server. */
+export const lessonReportHref = (id: string, lang: 'en' | 'ja'): string => based(`/api/v1/lessons/${encodeURIComponent(id)}/result?format=html&lang=${lang}`)
 
 /** Grades an answer by this simulator's cluster; a state check has none. */
 export function checkAnswer(id: string, check: string, lang: 'en' | 'ja', answer?: Answer): Promise<CheckResult> {

@@ -11,8 +11,9 @@ export async function listRuns(signal?: AbortSignal): Promise<RunEntry[]> {
   return (await bodyOf(client.GET('/api/v1/runs', { signal }))).items
 }
 
-export function getRun(id: string, signal?: AbortSignal): Promise<RunEntry> {
-  return bodyOf(client.GET('/api/v1/runs/{id}', { params: { path: { id } }, signal }))
+export async function getRun(id: string, signal?: AbortSignal): Promise<RunEntry> {
+  // Without a format the answer is JSON.
+  return (await bodyOf(client.GET('/api/v1/runs/{id}', { params: { path: { id } }, signal }))) as RunEntry
 }
 
 /** Cancels runs, or forgets those that have ended. */

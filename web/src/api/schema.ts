@@ -602,6 +602,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lessons/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of the checks of a lesson, in its sandbox: each with the latest answer and its grade. */
+        get: operations["getLessonResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/lessons/{id}/steps/{step}": {
         parameters: {
             query?: never;
@@ -907,7 +924,8 @@ export interface paths {
         delete: operations["deleteBranch"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Rename a branch. One that runs is stopped and started again, so its address and its kubeconfig change. */
+        patch: operations["renameBranch"];
         trace?: never;
     };
     "/api/v1/branches/{name}/start": {
@@ -1473,6 +1491,23 @@ export interface components {
             /** @description Of a prediction: each node. */
             grades?: components["schemas"]["NodeGrade"][];
             verdict?: components["schemas"]["ExplainedCycle"];
+            /** @description Of a challenge: how many changes of objects and configurations the learner made, apart from those that were taken back. */
+            edits?: number;
+        };
+        /** @description What became of a lesson. */
+        LessonResult: components["schemas"]["LessonSummary"] & {
+            /** @description The language of the texts. */
+            language: string;
+            /** @description How many changes of objects and configurations the learner made, apart from those that were taken back. */
+            edits?: number;
+            /** @description Every check of the lesson. */
+            answers: components["schemas"]["AnsweredCheck"][];
+        };
+        /** @description A check with the latest answer. */
+        AnsweredCheck: components["schemas"]["LessonCheck"] & {
+            /** @description A text, a number, a list of options or a prediction; absent for a check of the state. */
+            answer?: unknown;
+            grade?: components["schemas"]["LessonGrade"];
         };
         /** @description What the scheduler and a learner say of a node. */
         NodeGrade: {
@@ -4816,6 +4851,10 @@ export interface components {
             /** @description What its process takes, in bytes; absent when it does not run. */
             memoryBytes?: number;
         };
+        BranchChange: {
+            /** @description The new name, a DNS label. */
+            name: string;
+        };
         OwnBranch: {
             name: string;
             /**
@@ -5720,6 +5759,8 @@ export interface operations {
                 format?: "json" | "html";
                 /** @description With format=html, the UID and the attempt, separated by a slash, of a decision to compare with. */
                 other?: string;
+                /** @description With format=html, true replaces the names of pods, nodes, namespaces and labels, as a redacted export does. */
+                redact?: boolean;
             };
             header?: never;
             path: {
@@ -6893,7 +6934,10 @@ export interface operations {
     };
     getRun: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description json (default), or html for a file that shows the runs in a browser without a server or a network. */
+                format?: "json" | "html";
+            };
             header?: never;
             path: {
                 id: string;
@@ -6909,6 +6953,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunEntry"];
+                    "text/html": string;
+                };
+            };
+            /** @description The format is unknown, or redaction was asked for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description There is no such run. */
@@ -6920,7 +6974,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description This simulator runs no scenarios. */
+            /** @description This simulator runs no scenarios, or was built without the web application, which draws reports. */
             501: {
                 headers: {
                     [name: string]: unknown;
@@ -7041,6 +7095,73 @@ export interface operations {
                 };
             };
             /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLessonResult: {
+        parameters: {
+            query?: {
+                /** @description The language of the texts. A lesson that has not that one answers in English. */
+                lang?: "en" | "ja";
+                /** @description json (default), or html for a file that shows the result in a browser without a server or a network. */
+                format?: "json" | "html";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the lesson. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonResult"];
+                    "text/html": string;
+                };
+            };
+            /** @description The format is unknown, or redaction was asked for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such lesson. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator is not the sandbox of the lesson. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons, or was built without the web application, which draws reports. */
             501: {
                 headers: {
                     [name: string]: unknown;
@@ -8280,6 +8401,71 @@ export interface operations {
             };
             /** @description There is no such branch. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    renameBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchChange"];
+            };
+        };
+        responses: {
+            /** @description The branch, which may be starting. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"];
+                };
+            };
+            /** @description The name is not a DNS label. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another branch has the name, or the branch cannot be renamed now. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -4,6 +4,7 @@
 // (pause) and continue from there later (resume).
 
 import { ApiError, parseError } from './http'
+import { messageOf } from './message'
 
 const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
 
@@ -88,7 +89,7 @@ export class TableFeed<T extends WireTable> {
         await this.watch(signal)
       } catch (error) {
         if (signal.aborted) return
-        const failed = error instanceof ApiError ? error : new ApiError(error instanceof Error ? error.message : String(error), 0)
+        const failed = error instanceof ApiError ? error : new ApiError(messageOf(error), 0)
         // The watch may have expired, or the server may have been replaced: list again.
         this.version = ''
         if (failed.code === 410) continue

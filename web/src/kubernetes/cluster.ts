@@ -14,6 +14,9 @@ export function shortName(resource: string): string {
   return name === 'gpu' ? 'GPU' : name
 }
 
+/** A resource as a text names it: CPU, memory, GPU. */
+export const resourceName = (resource: string): string => (resource === 'cpu' ? 'CPU' : shortName(resource))
+
 export const zoneLabel = 'topology.kubernetes.io/zone'
 
 /** One resource of a node. */

@@ -10,11 +10,10 @@ export interface ObjectRef {
   name: string
 }
 
-/** namespace/name, or only the name for objects without a namespace. */
-export function objectKey(object: { metadata: { namespace?: string; name: string } }): string {
-  const { namespace, name } = object.metadata
-  return namespace ? `${namespace}/${name}` : name
-}
+/** namespace/name, or only the name for what has no namespace. */
+export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string => (namespace ? `${namespace}/${name}` : name)
+
+export const objectKey = (object: { metadata: { namespace?: string; name: string } }): string => keyOf(object.metadata)
 
 /** Whether both are the same version of the same object. Versions are opaque and compared only for equality. */
 export function sameVersion(a: { metadata: { uid?: string; resourceVersion?: string } }, b: { metadata: { uid?: string; resourceVersion?: string } }): boolean {

@@ -60,6 +60,9 @@ export function formatAmount(value: number, unit: Unit): string {
   return `${trim(value / divisor, 1)} ${name}`
 }
 
+/** An amount of a resource in base units: cores, bytes, pieces. What is absent is none. */
+export const formatResource = (resource: string, value = 0): string => formatAmount(value, unitOf(resource))
+
 /** An amount as the server compares it: CPU in thousandths of a core, everything else in its own unit. */
 export function amountOf(resource: string, value: number): string {
   const unit = unitOf(resource)

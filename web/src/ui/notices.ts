@@ -2,6 +2,7 @@
 // but not while the pointer or the focus is on them.
 
 import { ref } from 'vue'
+import { messageOf } from '@/api/message'
 
 export interface Notice {
   id: number
@@ -26,6 +27,9 @@ export function notify(kind: Notice['kind'], text: string, action?: NoticeAction
   notices.value = [...notices.value, notice]
   release(notice)
 }
+
+/** Tells why an action failed. */
+export const notifyFailure = (error: unknown): void => notify('failed', messageOf(error))
 
 export function dismiss(id: number): void {
   hold(id)

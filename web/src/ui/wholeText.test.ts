@@ -73,6 +73,36 @@ it('tells the cut texts within what the keyboard focuses, until it leaves', () =
   expect(told()).toBe('')
 })
 
+it('tells what belongs to a text besides it, cut or not, and once', () => {
+  const more = boxed('Insufficient cpu', { needed: 90 })
+  more.dataset.more = '0/3 nodes are available'
+  point(more, 'pointerover')
+  expect(told()).toBe('0/3 nodes are available')
+  const cut = boxed('Insufficient cpu')
+  cut.dataset.more = '0/3 nodes are available'
+  point(cut, 'pointerover')
+  expect(told()).toBe('Insufficient cpu\n0/3 nodes are available')
+  const same = boxed('0/3 nodes are available')
+  same.dataset.more = '0/3 nodes are available'
+  point(same, 'pointerover')
+  expect(told()).toBe('0/3 nodes are available')
+})
+
+it('tells a name in one piece, wherever the pointer is on it', () => {
+  const head = boxed('web-6d9f7c8b5')
+  const tail = document.createElement('span')
+  tail.textContent = '-x2x9z'
+  const name = document.createElement('span')
+  name.dataset.name = 'web-6d9f7c8b5-x2x9z'
+  head.replaceWith(name)
+  name.append(head, tail)
+  for (const part of [head, tail]) {
+    point(document.body, 'pointerover')
+    point(part, 'pointerover')
+    expect(told()).toBe('web-6d9f7c8b5-x2x9z')
+  }
+})
+
 it('takes everything back when it is removed', () => {
   const cut = boxed('checkout-7f9c-x2k4q')
   remove()

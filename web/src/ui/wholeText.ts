@@ -1,7 +1,9 @@
-// The whole of a text that its box cuts, shown on hover, focus and touch. One listener for
-// the page: a title on each of ten thousand cells would cost more than it tells.
+// The whole of a text that its box cuts, shown on hover, focus and touch, and with it what
+// data-more adds. One listener for the page: a title on each of ten thousand cells would cost
+// more than it tells.
 
 import { beside } from './beside'
+import { wholeNames } from './copiedNames'
 
 /** The box stays this far from the window's sides, in px. */
 const margin = 6
@@ -10,23 +12,38 @@ const reach = 4
 /** A finger that rests this long, in ms, asks for the text instead of the action. */
 const press = 500
 
-/** True if the box hides a part of its text, and nothing lets it scroll there. */
+/** Cells whose texts belong together: a cut name within one cuts all of it. */
+const cells = '.ell, [data-more], [data-name]'
+
+/** True if the box, or that of a name within it, hides a part of its text, and nothing lets it scroll there. */
 function isCut(element: Element): boolean {
   const { overflowX, overflowY } = getComputedStyle(element)
   const hides = (overflow: string) => overflow === 'hidden' || overflow === 'clip'
-  return (hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)
+  if ((hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)) return true
+  return element.matches(cells) && [...element.querySelectorAll(element.matches('[data-name]') ? ':scope > *' : '[data-name] > *')].some(isCut)
 }
 
-/** The whole text if it is cut at the element or just above it. A title tells it to a mouse already, but not to a finger or the keyboard. */
-function wholeTextAt(target: Element, mouse: boolean): string {
+/** What the box tells at an element: the whole text if it is cut there or just above, and what belongs to it besides. A title tells a mouse already, but neither a finger nor the keyboard. */
+function toldAt(target: Element, mouse: boolean): string {
+  let text = ''
   for (let at: Element | null = target, steps = 0; at && steps < reach; at = at.parentElement, steps++) {
-    if (at.matches('.cm-editor, main, dialog, body')) return ''
-    if (at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) return mouse && titled(at) ? '' : textOf(at)
+    if (at.matches('.cm-editor, main, dialog, body')) break
+    if (!text && at.textContent?.trim() && at.childElementCount < 12 && isCut(at)) {
+      if (mouse && titled(at)) return ''
+      text = textOf(at)
+    }
+    const more = (at as HTMLElement).dataset.more
+    if (more) return [...new Set([text, more].filter(Boolean))].join('\n')
   }
-  return ''
+  return text
 }
 
-const textOf = (element: Element) => squeezed((element as HTMLElement).innerText || element.textContent || '')
+/** The text of an element; that of a name, also for one of its two parts, is in one piece. */
+function textOf(element: Element): string {
+  const name = element.closest<HTMLElement>('[data-name]')
+  if (name) return name.dataset.name ?? ''
+  return squeezed(wholeNames((element as HTMLElement).innerText || element.textContent || '', [...element.querySelectorAll<HTMLElement>('[data-name]')]))
+}
 
 function titled(element: Element): boolean {
   const text = textOf(element)
@@ -69,7 +86,7 @@ export function installWholeText(root: Document = document): () => void {
     place(box, target.getBoundingClientRect())
   }
   const onOver = (event: PointerEvent) => {
-    if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, wholeTextAt(event.target, true))
+    if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, toldAt(event.target, true))
   }
   const onFocus = (event: FocusEvent) => {
     if (event.target instanceof Element && event.target.matches(':focus-visible')) show(event.target, within(event.target))
@@ -77,7 +94,7 @@ export function installWholeText(root: Document = document): () => void {
   const onDown = (event: PointerEvent) => {
     hide()
     const { target } = event
-    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, wholeTextAt(target, false)), press)
+    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, toldAt(target, false)), press)
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Escape') hide()
@@ -93,7 +110,7 @@ export function installWholeText(root: Document = document): () => void {
     ['scroll', hide],
     ['keydown', onKey],
   ]
-  // On the window and after all others: a title that another listener has just set is seen. Scrolling does not bubble.
+  // Scrolling does not bubble.
   const view = root.defaultView ?? window
   for (const [name, listener] of events) view.addEventListener(name, listener as EventListener, { capture: name === 'scroll', passive: true })
   return () => {

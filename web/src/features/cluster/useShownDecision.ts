@@ -12,7 +12,7 @@ import { advanceTour } from '@/features/tour/store/tour'
 import { sumNodes, type ClusterView, type NodeView } from '@/kubernetes/cluster'
 import { splitKey } from '@/kubernetes/object'
 import { podRequests, type Amounts } from '@/kubernetes/pods'
-import { formatAmount, unitOf } from '@/kubernetes/quantity'
+import { formatAmount, formatResource } from '@/kubernetes/quantity'
 import { cluster } from '@/live/cluster'
 import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
@@ -116,5 +116,5 @@ export function useShownDecision(): ShownDecision {
 
 function amountText(resource: string, value: number): string {
   if (resource === 'cpu') return `${formatAmount(value, 'cpu')} CPU`
-  return `${formatAmount(value, unitOf(resource))}${resource === 'memory' ? '' : ` ${resource}`}`
+  return `${formatResource(resource, value)}${resource === 'memory' ? '' : ` ${resource}`}`
 }

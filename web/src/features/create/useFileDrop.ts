@@ -2,6 +2,7 @@
 
 import { ref, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
+import { messageOf } from '@/api/message'
 import { notify } from '@/ui/notices'
 import { draft, draftTemplate } from './store/create'
 import { addFile, editorLimit, fileLimit } from './store/files'
@@ -30,7 +31,7 @@ export function useFileDrop(): FileDrop {
         try {
           texts.push((await file.text()).trimEnd())
         } catch (error) {
-          notify('failed', t('create.fileUnread', { message: error instanceof Error ? error.message : String(error) }))
+          notify('failed', t('create.fileUnread', { message: messageOf(error) }))
         }
       }
     }

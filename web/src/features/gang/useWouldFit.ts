@@ -1,6 +1,7 @@
 // What would happen to members if the scheduler tried each of them now, one at a time.
 
 import { ref, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
+import { messageOf } from '@/api/message'
 import { askWhatIf } from '@/api/whatif'
 import type { ObjectMeta } from '@/api/types'
 import { firstReason } from '@/features/decision/model/firstReason'
@@ -56,7 +57,7 @@ export function useWouldFit(about: () => string): WouldFit {
         }
       } catch (error) {
         if (signal.aborted) return
-        failed.value = error instanceof Error ? error.message : String(error)
+        failed.value = messageOf(error)
       }
       asking.value = false
     },

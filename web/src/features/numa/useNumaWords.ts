@@ -1,7 +1,7 @@
 // The sentence about a node: which container gets which NUMA node, or what was missing in which.
 
 import { useI18n } from 'vue-i18n'
-import { shortName } from '@/kubernetes/cluster'
+import { resourceName } from '@/kubernetes/cluster'
 import { amountOf } from '@/kubernetes/quantity'
 import { zoneId, type NumaNode } from './model/topology'
 import { onlyShort, type NumaVerdict } from './model/verdicts'
@@ -18,7 +18,7 @@ export interface NumaWords {
 export function useNumaWords(): NumaWords {
   const { t } = useI18n()
   const zone = (name: string) => t('numa.zone', { n: zoneId(name) ?? name })
-  const resource = (name: string) => (name === 'cpu' ? 'CPU' : shortName(name))
+  const resource = resourceName
   const part = (role: string, container: string) => (role === 'pod' ? t('numa.thePod') : role === 'container' ? container : t(`numa.partOf.${role === 'init container' ? 'init' : 'sidecar'}`, { name: container }))
   const list = (items: readonly string[]) => items.join(t('common.separator'))
 

@@ -2,19 +2,14 @@
 
 import { shallowRef, type ShallowRef } from 'vue'
 import { getKueue, turnOnKueue } from '@/api/kueue'
-import { applyObject } from '@/api/kubernetes'
+import { applySteps } from '@/features/batch/applySteps'
+import { useAttempt } from '@/ui/useAttempt'
 import { isWorkloadOf, presets, type QueuePreset, type Step } from './model/presets'
 
-/** How often a step looks for its workloads, and how often at most. */
-const pause = 200
-const looks = 100
-
-async function admitted({ admits }: Step): Promise<void> {
-  for (let i = 0; i < looks; i++) {
-    const running = (await getKueue()).view?.running ?? []
-    if (admits.every((name) => running.some(({ workload }) => isWorkloadOf(workload.name, name)))) return
-    await new Promise((resolve) => setTimeout(resolve, pause))
-  }
+/** The workloads that the next step counts on hold quota. */
+async function admitted({ admits }: Step): Promise<boolean> {
+  const running = (await getKueue()).view?.running ?? []
+  return admits.every((name) => running.some(({ workload }) => isWorkloadOf(workload.name, name)))
 }
 
 export interface QueuePresets {
@@ -27,22 +22,15 @@ export interface QueuePresets {
 
 export function useQueuePresets(): QueuePresets {
   const busy = shallowRef<QueuePreset | 'on'>()
-  const failed = shallowRef<unknown>()
+  const { error: failed, attempt } = useAttempt()
   const run = async (what: QueuePreset | 'on', steps: readonly Step[]): Promise<void> => {
     if (busy.value) return
     busy.value = what
-    failed.value = undefined
-    try {
+    await attempt(async () => {
       await turnOnKueue()
-      for (const step of steps) {
-        for (const { kind, object } of step.objects) await applyObject(kind, object.metadata.namespace, object, {})
-        await admitted(step)
-      }
-    } catch (error) {
-      failed.value = error
-    } finally {
-      busy.value = undefined
-    }
+      await applySteps(steps, admitted)
+    })
+    busy.value = undefined
   }
   return { busy, failed, turnOn: () => run('on', []), apply: (name) => run(name, presets[name]) }
 }

@@ -6,7 +6,7 @@ import { useI18n } from 'vue-i18n'
 import { cluster } from '@/live/cluster'
 import { external } from '@/live/operation'
 import { transfers } from '@/live/servedTransfers'
-import { notify } from '@/ui/notices'
+import { notifyFailure } from '@/ui/notices'
 import { loadReplay } from './store/replay'
 
 export interface RecordingLoad {
@@ -24,11 +24,7 @@ export function useRecordingLoad(): RecordingLoad {
   const asking = ref<File>()
   async function load(file: File) {
     asking.value = undefined
-    try {
-      await loadReplay(file)
-    } catch (error) {
-      notify('failed', error instanceof Error ? error.message : String(error))
-    }
+    await loadReplay(file).catch(notifyFailure)
   }
   return {
     impossible: computed(() => (transfers.value?.has('replay') === false ? t('replay.notServed') : external.value ? t('replay.notOurs') : '')),

@@ -8,7 +8,7 @@ import { openCreateText } from '@/features/create/store/create'
 import { toYaml } from '@/features/yaml/model/documents'
 import { splitKey } from '@/kubernetes/object'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
-import { notify } from '@/ui/notices'
+import { notifyFailure } from '@/ui/notices'
 import { withType } from './model/objectText'
 
 export interface BulkActions {
@@ -21,7 +21,6 @@ export interface BulkActions {
 /** The limit for cloning: a longer text would be too hard to edit. */
 const cloneAtMost = 50
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** taken returns whether a key (namespace/name) is in use. */
 export function useBulkActions(kind: Ref<KindInfo | undefined>, selected: Ref<ReadonlySet<string>>, taken: (key: string) => boolean): BulkActions {
@@ -41,7 +40,7 @@ export function useBulkActions(kind: Ref<KindInfo | undefined>, selected: Ref<Re
       })
       openCreateText(clones.join('---\n'))
     } catch (error) {
-      notify('failed', messageOf(error))
+      notifyFailure(error)
     }
   }
 

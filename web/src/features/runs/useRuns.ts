@@ -3,6 +3,7 @@
 import { useIntervalFn, useLocalStorage } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
+import { messageOf } from '@/api/message'
 import { deleteRun, getRun, listRuns, startRun } from '@/api/runs'
 import type { RunEntry } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
@@ -26,7 +27,7 @@ export function useRuns() {
   const failure = ref('')
   const starting = ref(false)
 
-  const fail = (error: unknown) => (failure.value = error instanceof Error ? error.message : String(error))
+  const fail = (error: unknown) => (failure.value = messageOf(error))
 
   async function read() {
     if (!id.value) return

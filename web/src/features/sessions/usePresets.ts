@@ -2,22 +2,13 @@
 
 import { shallowRef, type ShallowRef } from 'vue'
 import { useRouter } from 'vue-router'
-import { applyObject, discover, getObject, namesOf } from '@/api/kubernetes'
+import { discover, getObject, namesOf } from '@/api/kubernetes'
 import { applySessionConfiguration, changeSessions } from '@/api/sessions'
+import { applySteps, until } from '@/features/batch/applySteps'
 import { podKind } from '@/kubernetes/kinds'
+import { useAttempt } from '@/ui/useAttempt'
 import { dialects } from './model/configurations'
-import { presets, queueKinds, type Preset, type SessionPreset } from './model/presets'
-
-/** How often something is looked for (ms), and how often at most. */
-const pause = 200
-const looks = 150
-
-async function until(there: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < looks; i++) {
-    if (await there()) return
-    await new Promise((resolve) => setTimeout(resolve, pause))
-  }
-}
+import { presets, queueKinds, type Preset, type SessionPreset, type Step } from './model/presets'
 
 /** The schedulers install their kinds and then create these queues. */
 const served = () =>
@@ -32,15 +23,14 @@ interface PodPart {
   status?: { phase?: string }
 }
 
-/** Resolves when the pods run; a preset's next step may count on them. */
-const run = (names: readonly string[]) =>
-  until(async () => {
-    for (const name of names) {
-      const { status } = (await getObject(podKind, 'default', name)) as PodPart
-      if (status?.phase !== 'Running') return false
-    }
-    return true
-  })
+/** The pods that the next step counts on run. */
+async function runs({ placed }: Step): Promise<boolean> {
+  for (const name of placed) {
+    const { status } = (await getObject(podKind, 'default', name)) as PodPart
+    if (status?.phase !== 'Running') return false
+  }
+  return true
+}
 
 export interface Presets {
   /** The preset that is being applied; 'on' while the schedulers are only turned on or off. */
@@ -54,31 +44,23 @@ export interface Presets {
 export function usePresets(done: () => void): Presets {
   const router = useRouter()
   const busy = shallowRef<SessionPreset | 'on'>()
-  const failed = shallowRef<unknown>()
+  const { error: failed, attempt } = useAttempt()
   const work = async (what: SessionPreset | 'on', enabled: boolean, preset?: Preset): Promise<void> => {
     if (busy.value) return
     busy.value = what
-    failed.value = undefined
-    try {
+    await attempt(async () => {
       await changeSessions({ enabled })
       if (enabled) await served()
-      if (preset) {
-        // A session in the middle would see a part of the cluster only.
-        await changeSessions({ enabled: false })
-        if (preset.configuration) await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
-        for (const { objects, placed } of preset.steps) {
-          for (const { kind, object } of objects) await applyObject(kind, object.metadata.namespace, object, {})
-          await run(placed)
-        }
-        await changeSessions({ enabled })
-        await router.replace({ name: 'sessions', query: preset.show })
-      }
-    } catch (error) {
-      failed.value = error
-    } finally {
-      busy.value = undefined
-      done()
-    }
+      if (!preset) return
+      // A session in the middle would see a part of the cluster only.
+      await changeSessions({ enabled: false })
+      if (preset.configuration) await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
+      await applySteps(preset.steps, runs)
+      await changeSessions({ enabled })
+      await router.replace({ name: 'sessions', query: preset.show })
+    })
+    busy.value = undefined
+    done()
   }
   return { busy, failed, turnOn: () => work('on', true), turnOff: () => work('on', false), apply: (name) => work(name, true, presets[name]) }
 }

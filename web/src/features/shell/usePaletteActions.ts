@@ -13,7 +13,7 @@ import { cluster } from '@/live/cluster'
 import { external } from '@/live/operation'
 import { showsPast } from '@/live/shownMoment'
 import { transfers } from '@/live/servedTransfers'
-import { notify } from '@/ui/notices'
+import { notifyFailure } from '@/ui/notices'
 import { theme } from '@/ui/theme'
 import type { PaletteEntry } from './model/palette'
 import { placeKeys, places, type Place } from './model/shortcuts'
@@ -67,5 +67,5 @@ export function usePaletteActions(help: () => void): { actions: ComputedRef<Pale
 }
 
 function reported(done: Promise<void>): Promise<void> {
-  return done.catch((error: unknown) => notify('failed', error instanceof Error ? error.message : String(error)))
+  return done.catch(notifyFailure)
 }

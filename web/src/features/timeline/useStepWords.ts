@@ -6,7 +6,7 @@ import { formatCount } from '@/i18n/numbers'
 import { durationParts } from './model/axis'
 
 /** The verbs that have words of their own. */
-const verbs: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'apply', 'delete', 'scale', 'cordon', 'uncordon', 'taint', 'label', 'evict', 'drain', 'restart', 'notReady', 'unreachable', 'recover', 'configure', 'import', 'reset', 'replay', 'undo'])
+const verbs: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'apply', 'delete', 'scale', 'cordon', 'uncordon', 'taint', 'label', 'evict', 'drain', 'restart', 'notReady', 'unreachable', 'recover', 'configure', 'import', 'reset', 'replay', 'undo', 'activate', 'install', 'judge'])
 
 export interface StepWords {
   /** "Scaled Deployment api". */
@@ -22,6 +22,7 @@ export function useStepWords(): StepWords {
   const objectName = ({ kind, name }: TimelineObject) => `${kind} ${name}`
   function title(step: Step): string {
     if (step.kind === 'configuration' && step.revision) return t(step.failed ? 'timeline.revisionFailed' : 'timeline.revisionApplied', { n: step.revision })
+    if (step.verb === 'undo' && step.revision && !step.count) return t('timeline.undidConfiguration', { n: step.revision })
     const [first] = step.objects
     const name = first && step.count <= 1 ? objectName(first) : t('timeline.objects', { n: formatCount(step.count) }, step.count)
     // The node is the subject of a failure.

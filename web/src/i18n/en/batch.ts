@@ -10,6 +10,18 @@ export const batch = {
     openObject: 'Open object',
     openBoard: 'Board',
     tryPreset: 'Show me: {name}',
+    presets: 'Presets',
+    applying: 'Creating…',
+    preset: {
+      borrowing: { title: 'Borrowing', about: 'Two teams share a cohort. One job borrows unused quota of the other team, and the next one waits.' },
+      preemption: { title: 'Preemption', about: 'A job with a high priority evicts one with a low priority, which waits and keeps its position.' },
+      strict: { title: 'Blocked StrictFIFO head', about: 'The head of the queue does not fit. A smaller job behind it would, and still waits.' },
+      queues: { title: 'Three queues', about: 'Queues with the weights 3, 2 and 1 share six nodes. A job finds no idle room: preempt undoes its evictions, and reclaim takes room back from the queue that holds more than it deserves.' },
+      held: { title: 'A held gang', about: 'kube-batch: two of three tasks fit. They hold their room without being bound, and a smaller job behind them waits in every session.' },
+      discarded: { title: 'A discarded gang', about: 'Volcano: the same two tasks fit, but the session gives their room back at once, and the smaller job is bound.' },
+      round: { title: 'Six tasks in one flow', about: 'Poseidon places six tasks on four machines in one round. Two of them need an ssd, and the flow keeps that machine free for them.' },
+      gap: { title: 'The optimality gap', about: 'kube-scheduler places the same six pods one by one and leaves the last one without a node. The costs of a flow show the gap.' },
+    },
   },
   gang: {
     native: 'Kubernetes',

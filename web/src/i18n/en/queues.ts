@@ -12,13 +12,6 @@ export const queues = {
     emptyTitle: 'No queues',
     emptyBody: 'Kueue’s kinds are installed. Create a ResourceFlavor, a ClusterQueue and a LocalQueue, or let a preset create them.',
     foreignTitle: 'The simulator does not admit here',
-    presets: 'Presets',
-    preset: {
-      borrowing: { title: 'Borrowing', about: 'Two teams share a cohort. One job borrows unused quota of the other team, and the next one waits.' },
-      preemption: { title: 'Preemption', about: 'A job with a high priority evicts one with a low priority, which waits and keeps its position.' },
-      strict: { title: 'Blocked StrictFIFO head', about: 'The head of the queue does not fit. A smaller job behind it would, and still waits.' },
-    },
-    applying: 'Creating…',
     say: {
       idle: 'No workload waits. {running} hold quota. | No workload waits. {running} holds quota. | No workload waits. {running} hold quota.',
       waits: '{name} waits: {why}',

@@ -1,4 +1,4 @@
-// A decision as a file that opens without a server.
+// A result as a file that opens without a server: a decision, runs, or a lesson.
 
 export const report = {
   report: {
@@ -16,17 +16,32 @@ export const report = {
     exported: 'exported {time}',
     simulator: 'Simulator',
     names: 'names as they are in the cluster',
+    redacted: 'names are redacted',
+    runsKind: 'scenario',
+    lessonKind: 'lesson',
+    challengeKind: 'challenge',
+    configurations: 'Configurations',
+    runs: 'Runs',
+    runsPassed: '{passed} of {total} passed',
+    scenario: 'Scenario to show',
+    inMemory: 'in memory',
+    made: 'Exported',
+    checks: 'Checks',
     unchanged: 'The record is unchanged since its export (SHA-256 {sum}).',
     changed: 'The record was changed since its export. Do not trust it.',
     alone: 'This file opens without a server or a network, and calls none.',
-    holds: '{size}, {n} decision inside | {size}, {n} decision inside | {size}, {n} decisions inside',
+    holds: { decision: '{size}, {n} decision inside | {size}, {n} decision inside | {size}, {n} decisions inside', runs: '{size}, {n} runs inside | {size}, {n} run inside | {size}, {n} runs inside', lesson: '{size}, {n} checks inside | {size}, {n} check inside | {size}, {n} checks inside' },
     download: 'Download as a file that opens without a server',
+    downloadNames: 'With its names',
+    downloadHint: 'Pods, nodes and labels as they are in the cluster.',
+    downloadRedacted: 'Redacted',
+    downloadRedactedHint: 'Names are replaced, alike wherever they stand. Amounts and scores stay.',
     openTitle: 'Open a report',
-    openHint: 'A report is an HTML file that holds one decision. The download button of a decision saves one. Drop it here, or choose it.',
+    openHint: 'A report is an HTML file that holds a decision, the runs of a scenario or the result of a lesson. A download button on their pages saves one. Drop it here, or choose it.',
     choose: 'Choose a file…',
     close: 'Close the report',
     failed: {
-      noReport: '{file} is not a report of a decision.',
+      noReport: '{file} is not a report.',
       damaged: '{file} is a report, but what it holds cannot be read. Ask for the file again.',
       tooNew: '{file} is from a later version of the simulator. Open it in a browser, or update this simulator.',
     },

@@ -12,6 +12,18 @@ export const batch: typeof english = {
     openObject: 'オブジェクトを開く',
     openBoard: 'ボード',
     tryPreset: '実演: {name}',
+    presets: 'プリセット',
+    applying: '作成しています…',
+    preset: {
+      borrowing: { title: '借用', about: '2 つのチームがコホートを共有します。ジョブの 1 つが相手チームの空きクォータを借り、次のジョブは待ちます。' },
+      preemption: { title: 'プリエンプション', about: '優先度の高いジョブが優先度の低いジョブを退避させます。退避したジョブは順番を保って待ちます。' },
+      strict: { title: 'StrictFIFO の先頭で詰まる', about: 'キューの先頭が収まりません。後ろの小さなジョブは収まるのに、待たされます。' },
+      queues: { title: '3 つのキュー', about: '重み 3、2、1 のキューが 6 ノードを分け合います。空きのないジョブのために、preempt は退避を取り消し、reclaim は取り分を超えたキューから取り戻します。' },
+      held: { title: '待ち続けるギャング', about: 'kube-batch: 3 つのタスクのうち 2 つだけが収まります。バインドされないまま空きを押さえ続けるので、後ろの小さなジョブは毎回待たされます。' },
+      discarded: { title: '取り消されるギャング', about: 'Volcano: 同じ 2 つのタスクが収まりますが、セッションはすぐに空きを返すので、小さなジョブがバインドされます。' },
+      round: { title: '6 つのタスクを 1 つのフローで', about: 'Poseidon が 6 つのタスクを 4 台のマシンに一度に割り当てます。2 つは ssd が必要なので、フローはそのマシンを空けておきます。' },
+      gap: { title: '最適との差', about: 'kube-scheduler が同じ 6 つの Pod を 1 つずつ割り当て、最後の 1 つがノードなしになります。フローのコストで差がわかります。' },
+    },
   },
   gang: {
     native: 'Kubernetes',

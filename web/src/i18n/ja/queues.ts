@@ -14,13 +14,6 @@ export const queues: typeof english = {
     emptyTitle: 'キューがありません',
     emptyBody: 'Kueue の種類はインストール済みです。ResourceFlavor、ClusterQueue、LocalQueue を作るか、プリセットを選んでください。',
     foreignTitle: 'シミュレーターはここでは受け入れを決めません',
-    presets: 'プリセット',
-    preset: {
-      borrowing: { title: '借用', about: '2 つのチームがコホートを共有します。ジョブの 1 つが相手チームの空きクォータを借り、次のジョブは待ちます。' },
-      preemption: { title: 'プリエンプション', about: '優先度の高いジョブが優先度の低いジョブを退避させます。退避したジョブは順番を保って待ちます。' },
-      strict: { title: 'StrictFIFO の先頭で詰まる', about: 'キューの先頭が収まりません。後ろの小さなジョブは収まるのに、待たされます。' },
-    },
-    applying: '作成しています…',
     say: {
       idle: '待っているワークロードはありません。{running} 個がクォータを使っています。',
       waits: '{name} は待っています: {why}',

@@ -1,6 +1,7 @@
 // Drains nodes as kubectl does: cordons them, then evicts pod by pod and retries
 // evictions that a disruption budget blocks.
 
+import { messageOf } from '@/api/message'
 import type { Pod } from '@/api/types'
 import { pool } from '@/api/pool'
 import { objectKey } from '@/kubernetes/object'
@@ -83,7 +84,7 @@ async function tryEvict(pod: Pod, drainer: Drainer): Promise<PodDrain> {
     const answer = await drainer.evict(pod)
     return answer.kind === 'refused' ? { kind: 'blocked', message: answer.message } : { kind: 'evicted' }
   } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
+    return { kind: 'failed', message: messageOf(error) }
   }
 }
 

@@ -1,6 +1,7 @@
 // Performs writes through the API server, for real or as a server-side dry run.
 
 import { ApiError } from '@/api/http'
+import { messageOf } from '@/api/message'
 import type { KindInfo, KubeObject } from '@/api/types'
 import { forCreation } from '@/features/create/model/clone'
 import { hasValues, taintsAfter, taintsOf, without, type Write } from './write'
@@ -36,7 +37,7 @@ export class NotRecreated extends Error {
     readonly before: KubeObject,
     cause: unknown,
   ) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(messageOf(cause), { cause })
     this.name = 'NotRecreated'
   }
 }

@@ -4,6 +4,7 @@ import { promiseTimeout } from '@vueuse/core'
 import { triggerRef } from 'vue'
 import { pool } from '@/api/pool'
 import { createObject, deleteObject, getObject, patchObject } from '@/api/kubernetes'
+import { messageOf } from '@/api/message'
 import type { ObjectRef } from '@/kubernetes/object'
 import { ChangedSince, NotRecreated, perform, type Effect, type Server } from '../model/perform'
 import { isUndoable, type Verb } from '../model/verbs'
@@ -97,7 +98,7 @@ export async function undo(entry: Entry): Promise<void> {
     const { error } = await resultOf(write, false)
     if (error === undefined) return
     left.push(write)
-    problem = { changed: error instanceof ChangedSince, message: error instanceof Error ? error.message : String(error) }
+    problem = { changed: error instanceof ChangedSince, message: messageOf(error) }
   })
   entry.undo = left
   entry.state = problem ? 'failed' : 'undone'

@@ -2,6 +2,7 @@
 
 import { shallowRef } from 'vue'
 import { evictPod } from '@/api/eviction'
+import { messageOf } from '@/api/message'
 import type { Pod } from '@/api/types'
 import { pool } from '@/api/pool'
 import { objectKey } from '@/kubernetes/object'
@@ -30,7 +31,7 @@ export async function foresee(wanted: readonly Pod[]): Promise<Foreseen> {
   const refused: { key: string; message: string }[] = []
   const some = wanted.slice(0, askedAtMost)
   await pool(some, width, async (pod) => {
-    const answer = await evictPod(pod, true).catch((error: unknown) => ({ kind: 'refused' as const, message: error instanceof Error ? error.message : String(error) }))
+    const answer = await evictPod(pod, true).catch((error: unknown) => ({ kind: 'refused' as const, message: messageOf(error) }))
     if (answer.kind === 'refused') refused.push({ key: objectKey(pod), message: answer.message })
   })
   return { asked: some.length, refused: refused.sort((a, b) => (a.key < b.key ? -1 : 1)) }
@@ -84,7 +85,7 @@ export async function startDrain(names: readonly string[]): Promise<DrainRun | u
     await drain(names, items, drainer, { progress: () => show({}), signal: abort.signal })
     show({ state: abort.signal.aborted ? 'stopped' : 'done' })
   } catch (error) {
-    show({ state: 'failed', message: error instanceof Error ? error.message : String(error) })
+    show({ state: 'failed', message: messageOf(error) })
   }
   show({ entry: remember('drain', cordoned) })
   return drainRun.value

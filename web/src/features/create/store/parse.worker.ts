@@ -1,5 +1,6 @@
 // Parses a large file outside the page's thread: ten megabytes of YAML take seconds.
 
+import { messageOf } from '@/api/message'
 import { parseInSteps, type Entry, type Problem } from '@/features/yaml/model/documents'
 
 export type ParsedEntry = Omit<Entry, 'lineOf'>
@@ -34,6 +35,6 @@ self.onmessage = async ({ data: file }: MessageEvent<File>) => {
     }
     tell({ type: 'done', problems })
   } catch (error) {
-    tell({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
+    tell({ type: 'failed', message: messageOf(error) })
   }
 }

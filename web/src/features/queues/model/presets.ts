@@ -1,7 +1,8 @@
 // Small clusters with queues, each of which shows one thing. They are applied step by step: a step
 // begins when the workloads of the one before hold quota.
 
-import type { KindInfo, KubeObject } from '@/api/types'
+import type { KindInfo } from '@/api/types'
+import { make, type Made } from '@/features/batch/model/steps'
 import { nodeKind } from '@/kubernetes/kinds'
 
 const kueue = (kind: string, resource: string, namespaced = false): KindInfo => ({ group: 'kueue.x-k8s.io', version: 'v1beta2', kind, resource, namespaced, verbs: [] })
@@ -12,19 +13,14 @@ const priorityKind = kueue('WorkloadPriorityClass', 'workloadpriorityclasses')
 const jobKind: KindInfo = { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: [] }
 
 export interface Step {
-  objects: readonly { kind: KindInfo; object: KubeObject }[]
+  objects: readonly Made[]
   /** The jobs whose workloads must hold quota before the next step. */
   admits: readonly string[]
 }
 
-const make = (kind: KindInfo, name: string, rest: object): { kind: KindInfo; object: KubeObject } => ({
-  kind,
-  object: { apiVersion: kind.group ? `${kind.group}/${kind.version}` : kind.version, kind: kind.kind, metadata: { name, ...(kind.namespaced ? { namespace: 'default' } : {}) }, ...rest } as KubeObject,
-})
-
 const amounts = { cpu: '8', memory: '16Gi', pods: '110' }
 const ground = [
-  ...['queues-1', 'queues-2'].map((name) => make(nodeKind, name, { metadata: { name, labels: { 'kubernetes.io/hostname': name, pool: 'queues' } }, status: { capacity: amounts, allocatable: amounts } })),
+  ...['queues-1', 'queues-2'].map((name) => make(nodeKind, name, { metadata: { labels: { 'kubernetes.io/hostname': name, pool: 'queues' } }, status: { capacity: amounts, allocatable: amounts } })),
   make(flavorKind, 'queues', { spec: { nodeLabels: { pool: 'queues' } } }),
 ]
 
@@ -38,7 +34,7 @@ function queue(name: string, cores: number, spec: object = {}) {
 
 /** A job of pods with one core each, which run for an hour. */
 function job(name: string, to: string, pods: number, labels: Record<string, string> = {}) {
-  const metadata = { name, namespace: 'default', labels: { 'kueue.x-k8s.io/queue-name': to, ...labels } }
+  const metadata = { labels: { 'kueue.x-k8s.io/queue-name': to, ...labels } }
   const template = {
     metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/run-duration': '1h' } },
     spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: { requests: { cpu: '1' } } }] },

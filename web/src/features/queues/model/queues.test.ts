@@ -8,24 +8,23 @@ const quota = (over: Partial<QueueQuota>): QueueQuota => ({ flavor: 'f', resourc
 
 describe('a quota bar', () => {
   it('shows what is borrowed beyond the nominal quota', () => {
-    const { stretches, nominal, borrowingLimit } = barOf(quota({ used: 6000, borrowed: 2000, borrowingLimit: 4000 }), 8000)
+    const { stretches, marks } = barOf(quota({ used: 6000, borrowed: 2000, borrowingLimit: 4000 }), 8000)
     expect(stretches).toEqual([
-      { kind: 'nominal', from: 0, width: 50 },
+      { kind: 'share', from: 0, width: 50 },
       { kind: 'room', from: 50, width: 50 },
       { kind: 'used', from: 0, width: 50 },
-      { kind: 'borrowed', from: 50, width: 25 },
+      { kind: 'over', from: 50, width: 25 },
     ])
-    expect([nominal, borrowingLimit]).toEqual([50, 100])
+    expect(marks).toEqual([{ kind: 'share', at: 50 }, { kind: 'most', at: 100 }])
   })
   it('shows what is lent at the end of the nominal quota', () => {
     expect(barOf(quota({ used: 1000, lent: 2000, lendingLimit: 3000 }), 4000)).toEqual({
       stretches: [
-        { kind: 'nominal', from: 0, width: 100 },
+        { kind: 'share', from: 0, width: 100 },
         { kind: 'used', from: 0, width: 25 },
         { kind: 'lent', from: 50, width: 50 },
       ],
-      nominal: 100,
-      lendingLimit: 25,
+      marks: [{ kind: 'share', at: 100 }, { kind: 'kept', at: 25 }],
     })
   })
   it('is empty for an empty quota', () => expect(barOf(quota({ nominal: 0 }), 0).stretches).toEqual([]))

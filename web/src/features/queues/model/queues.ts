@@ -1,45 +1,26 @@
 // Kueue's queues as the page shows them: bars, sums, keys and colours.
 
-import type { AdmissionHead, KueueView, PendingWorkload, QueueNode, QueueQuota, QuotaHolder, WorkloadRef } from '@/api/types'
-import { amountOf } from '@/kubernetes/quantity'
-
-export const keyOf = ({ namespace, name }: WorkloadRef): string => `${namespace}/${name}`
+import type { AdmissionHead, KueueView, PendingWorkload, QueueNode, QueueQuota, QuotaHolder } from '@/api/types'
+import { scaleTo, type Bar } from '@/features/batch/model/bars'
+import { keyOf } from '@/kubernetes/object'
 
 /** The name of a ClusterQueue or Cohort, and a key that tells them apart. */
 export const nameOf = (node: QueueNode): string => node.clusterQueue ?? node.cohort ?? ''
 export const nodeKey = (node: QueueNode): string => `${node.clusterQueue === undefined ? 'cohort' : 'queue'}/${nameOf(node)}`
 
-/** One stretch of a quota bar, in percent of its width. */
-export interface Stretch {
-  kind: 'nominal' | 'room' | 'used' | 'borrowed' | 'lent'
-  from: number
-  width: number
-}
-
-export interface QuotaBar {
-  stretches: readonly Stretch[]
-  /** Where the nominal quota, and the limits if there are any, stand, in percent. */
-  nominal: number
-  borrowingLimit?: number
-  lendingLimit?: number
-}
-
 /** The bar of a quota; `most` is the amount at its right end. */
-export function barOf({ nominal, used, borrowed = 0, lent = 0, borrowingLimit, lendingLimit }: QueueQuota, most: number): QuotaBar {
-  const at = (amount: number) => (most > 0 ? Math.min(100, (Math.max(0, amount) / most) * 100) : 0)
-  const stretch = (kind: Stretch['kind'], from: number, to: number): Stretch[] => (at(to) > at(from) ? [{ kind, from: at(from), width: at(to) - at(from) }] : [])
+export function barOf({ nominal, used, borrowed = 0, lent = 0, borrowingLimit, lendingLimit }: QueueQuota, most: number): Bar {
+  const { stretch, mark } = scaleTo(most)
   const within = Math.min(used, nominal)
   return {
     stretches: [
-      ...stretch('nominal', 0, nominal),
+      ...stretch('share', 0, nominal),
       ...(borrowingLimit ? stretch('room', nominal, nominal + borrowingLimit) : []),
       ...stretch('used', 0, within),
-      ...stretch('borrowed', used - borrowed, used),
+      ...stretch('over', used - borrowed, used),
       ...stretch('lent', Math.max(within, nominal - lent), nominal),
     ],
-    nominal: at(nominal),
-    ...(borrowingLimit ? { borrowingLimit: at(nominal + borrowingLimit) } : {}),
-    ...(lendingLimit !== undefined ? { lendingLimit: at(nominal - lendingLimit) } : {}),
+    marks: [...mark('share', nominal), ...mark('most', borrowingLimit ? nominal + borrowingLimit : undefined), ...mark('kept', lendingLimit === undefined ? undefined : nominal - lendingLimit)],
   }
 }
 
@@ -54,8 +35,6 @@ export function mostOf(nodes: readonly QueueNode[]): ReadonlyMap<string, number>
   }
   return most
 }
-
-export const amount = ({ resource }: { resource: string }, value: number): string => amountOf(resource, value)
 
 /** How often each outcome occurs among heads. */
 export function outcomesOf(heads: readonly AdmissionHead[]): ReadonlyMap<AdmissionHead['outcome'], number> {

@@ -39,9 +39,27 @@ describe('poolOf', () => {
 
 it('draws used, borrowed and unused on one scale', () => {
   expect([resourcesOf(quotas), scaleOf(quotas, 'cpu')]).toEqual([['cpu', 'memory'], 8])
-  const bars = quotas.map(({ lines }) => lines[0] && barOf(lines[0], 8))
+  const bars = quotas.map(({ lines }) => lines[0] && barOf(lines[0], 8, 1))
   expect(bars).toEqual([
-    { within: 1 / 8, borrowed: 0, unused: 3 / 8, min: 4 / 8, max: 6 / 8 },
-    { within: 4 / 8, borrowed: 2 / 8, unused: 0, min: 4 / 8, max: 1 },
+    {
+      stretches: [
+        { kind: 'share', from: 0, width: 50 },
+        { kind: 'room', from: 50, width: 25 },
+        { kind: 'lent', from: 12.5, width: 37.5 },
+        { kind: 'used', from: 0, width: 12.5 },
+        { kind: 'asks', from: 12.5, width: 12.5 },
+      ],
+      marks: [{ kind: 'share', at: 50 }, { kind: 'most', at: 75 }],
+    },
+    {
+      stretches: [
+        { kind: 'share', from: 0, width: 50 },
+        { kind: 'room', from: 50, width: 50 },
+        { kind: 'used', from: 0, width: 50 },
+        { kind: 'over', from: 50, width: 25 },
+        { kind: 'asks', from: 75, width: 12.5 },
+      ],
+      marks: [{ kind: 'share', at: 50 }, { kind: 'most', at: 100 }],
+    },
   ])
 })

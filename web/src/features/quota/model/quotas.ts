@@ -3,6 +3,7 @@
 
 import type { KubeObject, Pod } from '@/api/types'
 import type { ElasticQuota } from '@/kubernetes/batch'
+import { scaleTo, type Bar } from '@/features/batch/model/bars'
 import { compareNames } from '@/kubernetes/cluster'
 import { objectKey } from '@/kubernetes/object'
 import { isFinished, podRequests } from '@/kubernetes/pods'
@@ -118,22 +119,17 @@ export function resourcesOf(quotas: readonly Quota[]): string[] {
   return [...order.filter((resource) => all.delete(resource)), ...[...all].sort()]
 }
 
-/** The widths of a bar's parts, as shares of the largest amount of the resource in any quota. */
-export interface BarParts {
-  within: number
-  borrowed: number
-  /** The min that is not used. */
-  unused: number
-  min: number
-  /** undefined: no limit, so that the room is open to the end. */
-  max: number | undefined
+/** The bar of a quota, and what a pod asks on top of what is used. `scale` is the amount at its right end. */
+export function barOf({ used, min, max }: QuotaLine, scale: number, asks = 0): Bar {
+  const { stretch, mark } = scaleTo(scale)
+  const within = Math.min(used, min)
+  return {
+    stretches: [...stretch('share', 0, min), ...stretch('room', min, max ?? scale), ...stretch('lent', within, min), ...stretch('used', 0, within), ...stretch('over', min, used), ...stretch('asks', used, used + asks)],
+    marks: [...mark('share', min), ...mark('most', max)],
+  }
 }
 
-export function barOf(line: QuotaLine, scale: number): BarParts {
-  const share = (value: number) => (scale > 0 ? Math.min(1, value / scale) : 0)
-  return { within: share(Math.min(line.used, line.min)), borrowed: share(Math.max(0, line.used - line.min)), unused: share(Math.max(0, line.min - line.used)), min: share(line.min), max: line.max === undefined ? undefined : share(line.max) }
-}
-
+/** The largest amount of a resource in any quota. */
 export function scaleOf(quotas: readonly Quota[], resource: string): number {
   return Math.max(0, ...quotas.flatMap(({ lines }) => lines.filter((line) => line.resource === resource).map(({ used, min, max = 0 }) => Math.max(used, min, max))))
 }

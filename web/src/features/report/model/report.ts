@@ -1,11 +1,12 @@
-// What a report holds: an HTML file with one decision, or with two to compare, that opens without a
-// server. The server's package report writes it.
+// What a report holds: an HTML file with one decision, or with two to compare, with runs, or with the result of a lesson, that
+// opens without a server. The server's package report writes it.
 
 import { isRecord } from '@/api/http'
-import type { Cycle, Summary } from '@/api/types'
+import type { AnsweredCheck, LessonResult } from '@/api/learn'
+import type { Cycle, RunComparison, RunResult, Summary } from '@/api/types'
 
-/** The version of the content. A file of a later version is not read. */
-const version = 1
+/** The version of the content. A file of a later version is not read; those of version 1 held decisions only. */
+const version = 2
 /** The element that holds the content: JSON, compressed with gzip, in base64. */
 export const contentId = 'report'
 
@@ -15,15 +16,56 @@ export interface Provenance {
   kubernetes: string
   /** When the file was made, RFC 3339. */
   exported: string
+  /** Names are replaced. */
+  redacted?: boolean
 }
 
-export interface Report {
+export interface DecisionReport {
+  kind: 'decision'
   provenance: Provenance
   /** The attempts of the decision's pod, oldest first. */
   attempts: readonly Summary[]
   decision: Cycle
   /** The decision that it is compared with. */
   other?: Cycle
+}
+
+/** The runs of one scenario. */
+export interface ReportedRuns {
+  name: string
+  file?: string
+  /** Those that have not ended are null. */
+  results: readonly (RunResult | null)[]
+  comparison?: RunComparison
+}
+
+export interface RunsReport {
+  kind: 'runs'
+  provenance: Provenance
+  runs: readonly ReportedRuns[]
+}
+
+/** A check with the decision of its prediction. */
+export type ReportedCheck = AnsweredCheck & { verdict?: Cycle }
+
+export interface LessonReport {
+  kind: 'lesson'
+  provenance: Provenance
+  lesson: Omit<LessonResult, 'answers'> & { answers: ReportedCheck[] }
+}
+
+export type Report = DecisionReport | RunsReport | LessonReport
+
+/** What one counts in a report, as the footer does. */
+export function countIn(report: Report): number {
+  if (report.kind === 'decision') return report.other ? 2 : 1
+  return report.kind === 'runs' ? report.runs.reduce((sum, { results }) => sum + results.length, 0) : report.lesson.answers.length
+}
+
+/** The name of what the report is about. */
+export function nameOf(report: Report): string {
+  if (report.kind === 'decision') return report.decision.pod.name
+  return report.kind === 'runs' ? report.runs.map(({ name }) => name).join(', ') : report.lesson.title
 }
 
 /** The file is no report, or not one that this version reads. */
@@ -52,6 +94,13 @@ export async function readReport(content: string): Promise<Report> {
   }
   if (!isRecord(body) || typeof body.version !== 'number') throw new NoReport('damaged')
   if (body.version > version) throw new NoReport('tooNew')
-  if (!isRecord(body.provenance) || !isRecord(body.decision) || !Array.isArray(body.attempts)) throw new NoReport('damaged')
-  return body as unknown as Report
+  const read: Record<string, unknown> = body.version === 1 ? { ...body, kind: 'decision' } : body
+  if (!isRecord(body.provenance) || !isComplete(read)) throw new NoReport('damaged')
+  return (read.kind === 'decision' ? { attempts: [], ...read } : read) as unknown as Report
+}
+
+function isComplete({ kind, decision, runs, lesson }: Record<string, unknown>): boolean {
+  if (kind === 'decision') return isRecord(decision)
+  if (kind === 'runs') return Array.isArray(runs) && runs.every((one) => isRecord(one) && Array.isArray(one.results))
+  return kind === 'lesson' && isRecord(lesson) && Array.isArray(lesson.answers)
 }

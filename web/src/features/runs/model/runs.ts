@@ -1,6 +1,10 @@
 // What the page of scenarios shows of runs and comparisons.
 
+import { based } from '@/api/base'
 import type { RunEntry, RunMetricComparison, RunResult } from '@/api/types'
+
+/** Where runs are to be had as a file that opens without a server. */
+export const runReportHref = (id: string): string => based(`/api/v1/runs/${id}?format=html`)
 
 /** The cluster's time, as minutes:seconds.tenths. */
 export function clusterClock(seconds: number): string {

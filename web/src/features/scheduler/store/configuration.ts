@@ -6,6 +6,7 @@ import { computed, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import { ownKey } from '@/api/base'
 import * as api from '@/api/configuration'
 import { ApiError } from '@/api/http'
+import { messageOf } from '@/api/message'
 import type { Applied, ErrorDetail } from '@/api/types'
 import { follow, isDirty, isOvertaken, restore, type Draft, type Running } from '../model/draft'
 import { useTurns } from '@/live/answer'
@@ -129,7 +130,7 @@ async function tryText(text: string, signal: AbortSignal): Promise<Check> {
 
 /** Distinguishes an invalid document from a server that could not check it. */
 export function refusal(error: unknown): Check {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   if (error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 409) return { kind: 'invalid', message, problems: error.problems }
   return { kind: 'unknown', message }
 }

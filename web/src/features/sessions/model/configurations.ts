@@ -3,90 +3,42 @@
 export type Rules = 'kube-batch' | 'volcano'
 export const dialects: readonly Rules[] = ['kube-batch', 'volcano']
 
-const kubeBatchTiers = `- plugins:
-  - name: drf
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-`
+/** Plugins of a tier; what is set for one follows its name. */
+type Tier = Readonly<Record<string, string>>
+const plain = (...names: readonly string[]): Tier => Object.fromEntries(names.map((name) => [name, '']))
+
+function document(comment: string, acting: string, ...tiers: readonly Tier[]): string {
+  const lines = tiers.flatMap((tier) => ['- plugins:', ...Object.entries(tier).flatMap(([name, set]) => [`  - name: ${name}`, ...(set ? [`    ${set}`] : [])])])
+  return [...comment.split('\n').map((line) => `# ${line}`), `actions: "${acting}"`, 'tiers:', ...lines, ''].join('\n')
+}
+
+const shares = plain('drf', 'predicates', 'proportion', 'nodeorder')
+const guards = plain('priority', 'gang', 'conformance')
 
 export const templates: Record<Rules, Record<string, string>> = {
   'kube-batch': {
-    builtIn: `# What kube-batch runs without a file.
-actions: "allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-${kubeBatchTiers}`,
-    shipped: `# The file that kube-batch ships. Tier 1 decides alone who is evicted.
-actions: "reclaim, allocate, backfill, preempt"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-${kubeBatchTiers}`,
-    fairReclaim: `# Gang and conformance do not choose whom reclaim evicts, so proportion does: no queue
-# falls below what it deserves.
-actions: "allocate, preempt, reclaim, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enableReclaimable: false
-  - name: conformance
-    enableReclaimable: false
-${kubeBatchTiers}`,
+    builtIn: document('What kube-batch runs without a file.', 'allocate, backfill', plain('priority', 'gang'), shares),
+    shipped: document('The file that kube-batch ships. Tier 1 decides alone who is evicted.', 'reclaim, allocate, backfill, preempt', guards, shares),
+    fairReclaim: document(
+      'Gang and conformance do not choose whom reclaim evicts, so proportion does: no queue\nfalls below what it deserves.',
+      'allocate, preempt, reclaim, backfill',
+      { priority: '', gang: 'enableReclaimable: false', conformance: 'enableReclaimable: false' },
+      shares,
+    ),
   },
   volcano: {
-    builtIn: `# What Volcano runs without a file.
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-`,
-    shipped: `# The file that Volcano ships: gang and drf choose no victims, and binpack fills nodes.
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-`,
-    everything: `# All actions. Lower overcommit-factor to let fewer jobs in.
-actions: "enqueue, allocate, preempt, reclaim, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-  - name: conformance
-- plugins:
-  - name: overcommit
-    arguments: {overcommit-factor: 1.2}
-  - name: drf
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-    arguments: {leastrequested.weight: 1, mostrequested.weight: 0}
-`,
+    builtIn: document('What Volcano runs without a file.', 'enqueue, allocate, backfill', guards, { overcommit: '', ...shares }),
+    shipped: document(
+      'The file that Volcano ships: gang and drf choose no victims, and binpack fills nodes.',
+      'enqueue, allocate, backfill',
+      { ...guards, gang: 'enablePreemptable: false' },
+      { overcommit: '', ...shares, drf: 'enablePreemptable: false', binpack: '' },
+    ),
+    everything: document('All actions. Lower overcommit-factor to let fewer jobs in.', 'enqueue, allocate, preempt, reclaim, backfill', guards, {
+      overcommit: 'arguments: {overcommit-factor: 1.2}',
+      ...shares,
+      nodeorder: 'arguments: {leastrequested.weight: 1, mostrequested.weight: 0}',
+    }),
   },
 }
 

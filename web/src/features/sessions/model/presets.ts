@@ -1,7 +1,8 @@
 // Small clusters that each show one thing about sessions or flows. They are applied step by step: a step begins when the pods
 // of the one before run.
 
-import type { KindInfo, KubeObject } from '@/api/types'
+import type { KindInfo } from '@/api/types'
+import { make, type Made } from '@/features/batch/model/steps'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { templates, type Rules } from './configurations'
 
@@ -18,7 +19,7 @@ export const queueKinds: Record<Rules, KindInfo> = {
 const priorityKind = clusterKind('scheduling.k8s.io', 'v1', 'PriorityClass', 'priorityclasses')
 
 export interface Step {
-  objects: readonly { kind: KindInfo; object: KubeObject }[]
+  objects: readonly Made[]
   /** The pods that must have a node before the next step, in the namespace default. */
   placed: readonly string[]
 }
@@ -30,11 +31,6 @@ export interface Preset {
   show: { view: 'session' | 'flow'; mode?: 'round' | 'comparison'; scheduler?: Rules; job?: string }
   steps: readonly Step[]
 }
-
-const make = (kind: KindInfo, name: string, rest: object): { kind: KindInfo; object: KubeObject } => ({
-  kind,
-  object: { apiVersion: kind.group ? `${kind.group}/${kind.version}` : kind.version, kind: kind.kind, ...rest, metadata: { name, ...(kind.namespaced ? { namespace: 'default' } : {}), ...('metadata' in rest ? (rest.metadata as object) : {}) } } as KubeObject,
-})
 
 /** Memory goes with the CPUs: 4 Gi each, on nodes and in pods. */
 const sized = (cpus: number) => ({ cpu: String(cpus), memory: `${cpus * 4}Gi` })
@@ -69,7 +65,7 @@ const priority = (value: number) => make(priorityKind, `batch-${value}`, { value
 const tasks = (pool: string, rules: Rules, job: string, cpus: number, on: readonly (string | undefined)[]) =>
   on.map((at, i) => pod(`${job}-${i}`, { cpus, scheduler: rules, group: job, selector: { pool }, ...(at ? { on: at } : {}) }))
 const waiting = (n: number): undefined[] => Array<undefined>(n).fill(undefined)
-const namesOf = (objects: readonly { object: KubeObject }[]) => objects.map(({ object }) => object.metadata.name)
+const namesOf = (objects: readonly Made[]) => objects.map(({ object }) => object.metadata.name)
 
 /** A gang that fits in part, and a smaller job that comes later. */
 function partly(pool: string, rules: Rules): Preset {

@@ -10,17 +10,17 @@ const session = (more: Partial<Session>): Session =>
 describe('a bar', () => {
   it('shows what is over the deserved part apart', () => {
     expect(queueBar(48, 38, 64, 64)).toEqual({
-      deserved: 59.375,
+      marks: [{ kind: 'share', at: 59.375 }],
       stretches: [
-        { kind: 'deserved', from: 0, width: 59.375 },
-        { kind: 'asks', from: 59.375, width: 40.625 },
+        { kind: 'share', from: 0, width: 59.375 },
+        { kind: 'room', from: 59.375, width: 40.625 },
         { kind: 'used', from: 0, width: 59.375 },
         { kind: 'over', from: 59.375, width: 15.625 },
       ],
     })
   })
   it('has no mark without proportion, and nothing without room', () => {
-    expect(queueBar(4, undefined, 8, 8).deserved).toBeUndefined()
+    expect(queueBar(4, undefined, 8, 8).marks).toEqual([])
     expect(queueBar(4, 2, 8, 0).stretches).toEqual([])
   })
 })

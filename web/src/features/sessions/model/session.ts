@@ -1,14 +1,12 @@
 // A session as the page shows it: bars, sentences and the look of decisions.
 
 import type { Session, SessionDecision, SessionGiver, SessionJob, SessionQueue, SessionWhy } from '@/api/types'
-import { formatAmount, unitOf } from '@/kubernetes/quantity'
-
-export const jobKey = ({ namespace, name }: { namespace: string; name: string }): string => `${namespace}/${name}`
+import { scaleTo, type Bar } from '@/features/batch/model/bars'
+import { keyOf } from '@/kubernetes/object'
+import { formatResource } from '@/kubernetes/quantity'
 
 /** A name without its namespace. */
 export const shortOf = (key: string | undefined): string => (key ?? '').split('/').at(-1) ?? ''
-
-export const amountText = (resource: string, value: number | undefined): string => formatAmount(value ?? 0, unitOf(resource))
 
 /** The queue's colour, the same in the whole session. */
 export const colourOf = (queues: readonly SessionQueue[], name: string | undefined): string => {
@@ -28,23 +26,15 @@ export function resourcesOf({ total }: Session): string[] {
 }
 
 /** The job that the page tells about: the chosen one, or else the first that does not run. */
-export const jobToTell = ({ jobs }: Session, chosen: string): SessionJob | undefined => (chosen ? jobs.find((one) => jobKey(one) === chosen) : jobs.find(({ why }) => why))
-
-/** A stretch of a bar, in percent of its width. */
-export interface Stretch {
-  kind: 'deserved' | 'asks' | 'used' | 'over'
-  from: number
-  width: number
-}
+export const jobToTell = ({ jobs }: Session, chosen: string): SessionJob | undefined => (chosen ? jobs.find((one) => keyOf(one) === chosen) : jobs.find(({ why }) => why))
 
 /** How much of a resource a queue holds, beside what it deserves and asks for; most is the amount at the bar's right end. */
-export function queueBar(allocated: number, deserved: number | undefined, asks: number, most: number): { stretches: Stretch[]; deserved: number | undefined } {
-  const at = (value: number) => (most > 0 ? Math.min(100, (Math.max(0, value) / most) * 100) : 0)
-  const stretch = (kind: Stretch['kind'], from: number, to: number): Stretch[] => (at(to) > at(from) ? [{ kind, from: at(from), width: at(to) - at(from) }] : [])
+export function queueBar(allocated: number, deserved: number | undefined, asks: number, most: number): Bar {
+  const { stretch, mark } = scaleTo(most)
   const share = deserved ?? allocated
   return {
-    stretches: [...stretch('deserved', 0, share), ...stretch('asks', share, asks), ...stretch('used', 0, Math.min(allocated, share)), ...stretch('over', share, allocated)],
-    deserved: deserved === undefined ? undefined : at(deserved),
+    stretches: [...stretch('share', 0, share), ...stretch('room', share, asks), ...stretch('used', 0, Math.min(allocated, share)), ...stretch('over', share, allocated)],
+    marks: mark('share', deserved),
   }
 }
 
@@ -58,11 +48,11 @@ export type Words = (key: string, named: Record<string, string | number>) => str
 export function whyText(job: SessionJob, why: SessionWhy, words: Words): string {
   const { code, queue, resource = '', missing = 0, needed, placed, plugin = '', reason = '' } = why
   const key = code === 'pieces' && !missing ? 'piecesFit' : code
-  return words(`sessions.why.${key}`, { job: job.name, queue, amount: `${amountText(resource, missing)} ${resource}`, needed, placed, plugin, reason })
+  return words(`sessions.why.${key}`, { job: job.name, queue, amount: `${formatResource(resource, missing)} ${resource}`, needed, placed, plugin, reason })
 }
 
 export const giverText = ({ queue, job, amount }: SessionGiver, resource: string, words: Words): string =>
-  words(job ? 'sessions.giver.job' : 'sessions.giver.queue', { name: job ? shortOf(job) : queue, amount: `${amountText(resource, amount)} ${resource}` })
+  words(job ? 'sessions.giver.job' : 'sessions.giver.queue', { name: job ? shortOf(job) : queue, amount: `${formatResource(resource, amount)} ${resource}` })
 
 /** The look of a decision: its glyph, its tone, and the frame of its card. */
 export interface Look {
@@ -98,7 +88,7 @@ export const subjectOf = ({ task, job, queue }: SessionDecision): string => shor
 /** What was decided and why. Texts that plugins wrote follow unchanged. */
 export function decisionText(decision: SessionDecision, words: Words): string {
   const { reason = '', node = '', resource = '', have, want, count = 0, of = 0, plugin = '', text = '', victims = [], queue = '', bound } = decision
-  const amount = (value: number | undefined) => `${amountText(resource, value)} ${resource}`
+  const amount = (value: number | undefined) => `${formatResource(resource, value)} ${resource}`
   const named = { node, plugin, text, queue, have: amount(have), want: amount(want), count, of, victims: victims.map(({ task }) => shortOf(task)).join(' '), n: victims.length }
   const key = (): string => {
     if (reason === 'idle') return bound ? 'idleBound' : 'idleHeld'

@@ -4,6 +4,7 @@
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { parse } from 'yaml'
+import { messageOf } from '@/api/message'
 import { parseText } from '@/features/yaml/model/documents'
 import { useTurns } from '@/live/answer'
 import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '../model/preview'
@@ -90,7 +91,7 @@ async function lookInto(files: readonly ImportFile[], text: string): Promise<Loo
       if (nature === 'recording') return { kind: 'recording', file: one }
       natures.push(nature)
     } catch (error) {
-      return { kind: 'unreadable', name: one.path, message: error instanceof Error ? error.message : String(error) }
+      return { kind: 'unreadable', name: one.path, message: messageOf(error) }
     }
   }
   if (natures.some((n) => n !== 'text')) return { kind: 'archive' }

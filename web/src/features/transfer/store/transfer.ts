@@ -4,6 +4,7 @@
 import { promiseTimeout } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
+import { messageOf } from '@/api/message'
 import * as api from '@/api/transfer'
 import type { ImportOptions } from '@/api/transfer'
 import type { ImportLine, ImportMode, ImportProgress, ImportReport, ServerError } from '@/api/types'
@@ -93,7 +94,7 @@ async function failed(error: unknown): Promise<void> {
   const lost = !(error instanceof ApiError) || error.code === 0
   if (lost && importRun.value.kind === 'running') return followImport()
   const details = error instanceof ApiError ? error.details : []
-  importRun.value = { kind: 'failed', error: { message: error instanceof Error ? error.message : String(error), details }, report: undefined }
+  importRun.value = { kind: 'failed', error: { message: messageOf(error), details }, report: undefined }
 }
 
 let following: Promise<void> | undefined

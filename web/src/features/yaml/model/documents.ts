@@ -1,6 +1,7 @@
 // YAML text with several documents: parsing it into objects with positions, and writing it.
 
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
+import { messageOf } from '@/api/message'
 import type { KubeObject } from '@/api/types'
 import { parsePath } from '@/kubernetes/fieldPaths'
 import type { Finding } from './validation'
@@ -156,7 +157,7 @@ function parseSlice(text: string): ParsedText {
     try {
       value = document.toJS({ maxAliasCount: 100 })
     } catch (error) {
-      problems.push({ line: lineAt(counter, document.contents), message: error instanceof Error ? error.message : String(error) })
+      problems.push({ line: lineAt(counter, document.contents), message: messageOf(error) })
       continue
     }
     const lineOf = (prefix: (string | number)[]) => (path: string) => lineOfPath(document, counter, [...prefix, ...parsePath(path)])

@@ -1,0 +1,84 @@
+package lesson
+
+import (
+	"context"
+
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// Result is what became of a lesson in its sandbox: each check with the latest answer to it.
+type Result struct {
+	Summary
+	// Language is that of the texts.
+	Language string `json:"language"`
+	// Edits counts the changes of objects and configurations that the learner made, apart from those that were taken back. It is nil where nothing
+	// counts them.
+	Edits *int `json:"edits,omitempty"`
+	// Answers has every check of the lesson.
+	Answers []AnsweredCheck `json:"answers"`
+}
+
+// AnsweredCheck is a check with the latest answer.
+type AnsweredCheck struct {
+	CheckView
+	// Answer is a value of JSON; nil for a check of the state.
+	Answer any `json:"answer,omitempty"`
+	// Grade is nil for a check that was not answered.
+	Grade *Grade `json:"grade,omitempty"`
+}
+
+// Verdict is the decision of a prediction; nil for other checks.
+func (a *AnsweredCheck) Verdict() *result.Cycle {
+	if a.Grade == nil || a.Grade.Nodes == nil {
+		return nil
+	}
+	return a.Grade.Verdict
+}
+
+// graded is the latest answer to a check.
+type graded struct {
+	answer any
+	grade  *Grade
+}
+
+// Result returns what became of the lesson of this sandbox so far. The error is a *MissingError or an *ElsewhereError.
+func (c *Classroom) Result(ctx context.Context, id, language string) (*Result, error) {
+	l, err := c.here(id)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Summary: l.Summary(language), Language: Languages[0], Answers: []AnsweredCheck{}}
+	if _, has := l.texts[language]; has {
+		r.Language = language
+	}
+	if c.edits != nil {
+		edits, err := c.edits(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.Edits = &edits
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range l.Steps {
+		for _, check := range s.Checks {
+			t := l.in(language).checks[check.ID]
+			answered := AnsweredCheck{CheckView: check.view(t)}
+			if last, known := c.graded[check.ID]; known {
+				grade := *last.grade
+				grade.Feedback = t.feedback(grade.Passed)
+				answered.Answer, answered.Grade = last.answer, &grade
+			}
+			r.Answers = append(r.Answers, answered)
+		}
+	}
+	return r, nil
+}
+
+// feedback is what a check says about an answer.
+func (t checkTexts) feedback(passed bool) string {
+	if passed {
+		return t.Yes
+	}
+	return t.No
+}

@@ -19,7 +19,7 @@ interface Change {
   apply?: unknown
   patch?: { kind: string; name: string; namespace?: string; patch: unknown }
   /** An object, or nodes by an expression: the node of the first pod of a workload. */
-  delete?: { kind: string; name: string; namespace?: string; nodes?: string }
+  delete?: { kind: string; name: string; namespace?: string; nodes?: string; pods?: string }
   configure?: unknown
 }
 interface Predicted {
@@ -86,7 +86,7 @@ async function play(simulator: Simulator, id: string, change: Change): Promise<v
     const response = await fetch(`${at}${path}`, { method, headers: { 'Content-Type': type }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     if (!response.ok && !(method === 'DELETE' && response.status === 404)) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   }
-  for (const object of [change.create, change.apply].flat().filter((one) => one !== undefined) as { kind: string; metadata: { name: string; namespace?: string } }[]) {
+  for (const object of [change.create, change.apply].flat().flatMap(fromTemplate) as { kind: string; metadata: { name: string; namespace?: string } }[]) {
     // A pod of that name may still be on its way out.
     await expect(() => call('POST', collectionOf(object.kind, object.metadata.namespace), object)).toPass({ timeout: 20_000 })
   }
@@ -95,14 +95,21 @@ async function play(simulator: Simulator, id: string, change: Change): Promise<v
     await call('PATCH', `${collectionOf(kind, namespace)}/${name}`, patch, Array.isArray(patch) ? 'application/json-patch+json' : 'application/strategic-merge-patch+json')
   }
   const owner = /p\.owner == "(.*?)"/.exec(change.delete?.nodes ?? '')?.[1]
-  if (owner) {
+  if (change.delete?.pods) await call('DELETE', collectionOf('Pod'))
+  else if (owner) {
     const { items } = (await (await fetch(`${at}${collectionOf('Pod')}`)).json()) as { items: { metadata: { name: string }; spec: { nodeName?: string } }[] }
     const node = items.find(({ metadata, spec }) => metadata.name.startsWith(`${owner}-`) && spec.nodeName)?.spec.nodeName
     await call('DELETE', `${collectionOf('Node')}/${node}`)
   } else if (change.delete) await call('DELETE', `${collectionOf(change.delete.kind, change.delete.namespace)}/${change.delete.name}`)
   if (change.configure) await call('PUT', '/api/v1/schedulerconfiguration', change.configure)
 }
-const apis: Record<string, string> = { Node: '/api/v1/nodes', Pod: '/api/v1/namespaces/NS/pods', Deployment: '/apis/apps/v1/namespaces/NS/deployments', ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets', ResourceQuota: '/api/v1/namespaces/NS/resourcequotas', PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses', ClusterQueue: '/apis/kueue.x-k8s.io/v1beta2/clusterqueues' }
+const apis: Record<string, string> = { Node: '/api/v1/nodes', Pod: '/api/v1/namespaces/NS/pods', Deployment: '/apis/apps/v1/namespaces/NS/deployments', ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets', ResourceQuota: '/api/v1/namespaces/NS/resourcequotas', PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses', PodGroup: '/apis/scheduling.volcano.sh/v1beta1/namespaces/NS/podgroups', ClusterQueue: '/apis/kueue.x-k8s.io/v1beta2/clusterqueues' }
+/** Makes the objects of a template, whose only expression is the number of each. */
+function fromTemplate(one: unknown): unknown[] {
+  const { count, template } = (one ?? {}) as { count?: number; template?: unknown }
+  if (!template) return one === undefined ? [] : [one]
+  return Array.from({ length: count ?? 1 }, (_, i) => JSON.parse(JSON.stringify(template).replaceAll('${i + 1}', String(i + 1))) as unknown)
+}
 function collectionOf(kind: string, namespace = 'default'): string {
   const path = apis[kind]
   if (!path) throw new Error(`the test does not know where ${kind} objects are served`)

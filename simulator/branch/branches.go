@@ -225,18 +225,14 @@ func (b *Branches) shown(k *kept) Branch {
 func (b *Branches) measuredBranch(k *kept) Branch {
 	now := b.opts.Now()
 	b.mu.Lock()
-	due := now.Sub(k.measured) >= measuresEvery
+	shown, due := b.shown(k), now.Sub(k.measured) >= measuresEvery
 	b.mu.Unlock()
-	var bytes int64
 	if due {
-		bytes = bytesOf(b.dirOf(k.name))
+		shown.Bytes = bytesOf(b.dirOf(shown.Name))
+		b.mu.Lock()
+		k.bytes, k.measured = shown.Bytes, now
+		b.mu.Unlock()
 	}
-	b.mu.Lock()
-	if due {
-		k.bytes, k.measured = bytes, now
-	}
-	shown := b.shown(k)
-	b.mu.Unlock()
 	if shown.pid != 0 {
 		shown.MemoryBytes = memoryOf(shown.pid)
 	}

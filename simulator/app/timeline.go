@@ -55,8 +55,8 @@ func (s *simulator) userWrote(w controlplane.UserWrite) {
 	s.timeline.Wrote(told)
 }
 
-// The simulator itself writes some objects because a user of the web application asked for that. Whoever does it tells the time line,
-// since the API server cannot know.
+// The simulator itself writes some objects because a user of the web application asked for that. The API server cannot tell such a
+// write from the simulator's others, so the code that writes calls wroteForUser.
 
 // wroteForUser tells the time line what the simulator wrote for a user. Objects that did not change do not matter.
 func (s *simulator) wroteForUser(begun time.Time, verb string, written ...timeline.Written) {

@@ -2,7 +2,7 @@
 // The file opens in a browser without a server or a network: it holds the result, and the script and the style sheet of the web
 // application's report. It is not a way to store results.
 //
-// What a result says comes from the cluster, and whoever may write to the cluster chooses it. The
+// The text of a result comes from the cluster, so every user and program that may write to the cluster can choose it. The
 // file therefore holds it as data that no browser runs, and its Content-Security-Policy allows the
 // one script by its hash and no connection.
 //

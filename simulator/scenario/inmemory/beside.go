@@ -34,7 +34,7 @@ type beside struct {
 	log     *feed.Log
 	seed    uint64
 	now     time.Time
-	// turns are nil until the scheduler serves a pod or a group.
+	// dialects and rounds begin with the first pod or group that they serve.
 	dialects map[session.Rules]*dialect
 	rounds   *whatif.Engine
 	attempts sessions.Attempts
@@ -132,7 +132,7 @@ func (b *beside) Close() {
 	}
 }
 
-// pods returns the pods of a scheduler: those of a trial, and those that have ended.
+// podsOf returns the pods of a scheduler: those that it may still decide about, and those that have ended.
 func podsOf(h simulation.Hands, schedulerName string) (living, ended []*v1.Pod) {
 	for _, o := range h.List(podKind) {
 		p := o.(*v1.Pod)

@@ -135,7 +135,7 @@ func TestVolcanoMakesGroups(t *testing.T) {
 `)
 }
 
-// A profile of the configuration has the pods with its name, whoever else serves the name.
+// kube-scheduler gets the pods that name one of its profiles, even if another scheduler serves that name.
 func TestAProfileComesFirst(t *testing.T) {
 	play(t, `matrix:
   configuration:

@@ -263,7 +263,7 @@ func (r *round) cycle(pod *v1.Pod, p *Placement, reason string) *result.Cycle {
 	c.Outcome = result.Scheduled
 	if reason != "" {
 		c.Outcome = result.Unschedulable
-		if p.Machine == "" || c.Nodes.Feasible > 0 {
+		if c.Nodes.Feasible > 0 { // otherwise the predicates have said it
 			c.Permit = []result.PluginResult{{Plugin: "flow", Status: "Unschedulable", Reasons: []string{reason}}}
 		}
 	}

@@ -80,7 +80,7 @@ export const whatif = {
     title: 'Make it fit',
     attempt: 'Attempt',
     panels: 'Beside the tables',
-    beside: '{scheduler} decides about all of its pods at once, so no change of this pod alone makes it fit. The page Sessions says what its job lacks, and the bench tries changes on the next turn.',
+    beside: '{scheduler} decides about all of its pods at once, so there are no suggestions for one of them. The page Sessions says what a job lacks, and under What if, changes can be tried on the next turn.',
     besideBoard: 'What {scheduler} decided',
     looking: 'Looking for changes that make it fit…',
     lead: '{n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first. | One way to make it fit, checked by the scheduler’s plugins. | {n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first.',

@@ -34,7 +34,7 @@ func newRounds(s *Service) (*rounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rounds{service: s, engine: s.engine(nil, judge), assumed: assumed{}, attempts: Attempts{}}, nil
+	return &rounds{service: s, engine: s.engine(nil, judge, false), assumed: assumed{}, attempts: Attempts{}}, nil
 }
 
 func (r *rounds) options() flow.Options {

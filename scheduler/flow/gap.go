@@ -1,6 +1,6 @@
 package flow
 
-// Comparison is a placement that somebody made beside the optimum of the same costs.
+// Comparison is a placement by another scheduler beside the optimum of the same costs.
 type Comparison struct {
 	Model Model `json:"model"`
 	// Cost is that of the given placement, Optimum the least possible one, and Gap the difference.

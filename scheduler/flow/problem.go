@@ -52,7 +52,7 @@ func (r Resources) minus(o Resources, times int64) Resources {
 type Machine struct {
 	Name                  string
 	Capacity, Allocatable Resources
-	// Requested is what all pods of the node ask for, whoever placed them.
+	// Requested is what all pods of the node ask for, those of other schedulers included.
 	Requested Resources
 	// Pods counts them, and MaxPods is the node's limit.
 	Pods, MaxPods int

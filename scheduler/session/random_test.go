@@ -52,9 +52,12 @@ tiers:
 // Under random load with preemption, no job falls below its minimum. kube-batch judges each victim alone, so one task that needs the room of
 // several may take a job below it, and a job of minimum 1 always gives way.
 func TestPreemptionLeavesTheMinimum(t *testing.T) {
-	below := 0
+	below, seeds := 0, uint64(20)
+	if testing.Short() {
+		seeds = 3
+	}
 	for _, rules := range Dialects {
-		for seed := range uint64(8) {
+		for seed := range seeds {
 			random := rand.New(rand.NewPCG(seed, 2))
 			s := newStage(t, rules, `{actions: "allocate, preempt", tiers: [{plugins: [{name: priority}, {name: gang}]}, {plugins: [{name: predicates}, {name: nodeorder}]}]}`)
 			for i := range 2 {
@@ -113,7 +116,11 @@ func upOf(s *stage) map[string]int {
 // a job.
 func TestSharesConvergeToWeights(t *testing.T) {
 	for _, rules := range Dialects {
-		for _, holder := range []string{"a", "b", "c"} {
+		holders := []string{"a", "b", "c"}
+		if testing.Short() {
+			holders = holders[:1]
+		}
+		for _, holder := range holders {
 			s := newStage(t, rules, `{actions: "allocate, reclaim", tiers: [{plugins: [{name: gang, enableReclaimable: false}]}, {plugins: [{name: predicates}, {name: proportion}, {name: nodeorder}]}]}`)
 			for i := range 4 {
 				s.node(fmt.Sprintf("n%d", i), 6)

@@ -39,7 +39,7 @@ func (p *Problem) Gap(machines []int) *Comparison {
 	optimum.solve()
 	best := optimum.placements()
 	p.match(best, machines)
-	out := &Comparison{Model: p.Model, Optimum: optimum.out.Cost, Network: optimum.out}
+	out := &Comparison{Model: p.Model, Optimum: optimum.out.Cost, Network: optimum.out, Tasks: []ComparedTask{}}
 	given := p.price(machines, optimum, out)
 	unscheduled := p.Model.Unscheduled()
 	for i, t := range p.Tasks {

@@ -245,6 +245,8 @@ export const batch: typeof english = {
     score: 'スコア',
     scoreHint: '重みを掛ける前の、プラグイン自身のスコアです。コンテナが入らない NUMA ノードも含め、0 より大きい最小の値になります。',
     decisions: 'NUMA ノードに関する決定',
+    goneAll: 'この決定の NUMA ノードはもうありません',
+    goneAllBody: 'NodeResourceTopology が 1 つもないため、コンテナの置き場所を描けません。プラグインが比べた内容は決定のページに残っています。',
     gone: 'ノード {name} に NUMA ノードはありません',
     goneBody: 'この名前の NodeResourceTopology はありません。',
   },

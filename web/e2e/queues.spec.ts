@@ -55,7 +55,7 @@ test('a preset shows a workload that evicts another', async ({ page }) => {
   await more(page, 'preemption')
   await expect(rowOf(page, 'running', 'urgent')).toBeVisible({ timeout: 30_000 })
   await expect(rowOf(page, 'pending', 'patient')).toContainText('cpu needed in queues.')
-  await expect(page.getByTestId('ledger')).toContainText('evicts job-patient')
+  await expect(page.getByTestId('ledger')).toContainText('Evicts job-patient')
   // The story of the job that won ends on a node.
   await rowOf(page, 'running', 'urgent').getByRole('link').click()
   await expect(page.locator('[data-step="scheduled"]')).toContainText('4 pods, on queues-')

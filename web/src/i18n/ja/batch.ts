@@ -117,7 +117,7 @@ export const batch: typeof english = {
     differ: {
       tries: { what: '試し方', coscheduling: 'Pod を 1 つずつ', native: 'グループを 1 サイクルで' },
       while: { what: '足りない間', coscheduling: 'メンバーはノードを確保し続ける', native: '何も確保しない' },
-      until: { what: 'あきらめる時', coscheduling: 'タイムアウトするか、不足が多すぎる時', native: 'minCount に届かなくなった時' },
+      until: { what: 'あきらめる時', coscheduling: 'タイムアウトするか、不足が多すぎると', native: 'minCount に届かなくなると' },
       topology: { what: 'トポロジー', coscheduling: 'なし', native: 'ラックなど 1 つのキー' },
       preempts: { what: 'プリエンプション', coscheduling: '1 つの Pod のため', native: 'グループ全体のため' },
     },

@@ -21,6 +21,7 @@ const places: Record<string, string> = {
   presentation: '/decisions/default/web-1/present',
   gangs: '/batch/gangs',
   quotas: '/batch/quotas',
+  queues: '/batch/queues',
   'NUMA nodes': '/numa',
   sessions: '/batch/sessions',
   flow: '/batch/sessions?view=flow',

@@ -122,6 +122,7 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'scheduler, arguments': { path: '/scheduler?args=NodeResourcesFit', shown: '.cm-line' },
   gangs: { path: '/batch/gangs', shown: '[data-try-preset]' },
   quotas: { path: '/batch/quotas', shown: '[data-try-preset]' },
+  queues: { path: '/batch/queues', shown: '[data-testid="turn-on"]' },
   'NUMA nodes': { path: '/numa', shown: '[data-try-preset]' },
   sessions: { path: '/batch/sessions', shown: '[data-preset]' },
   flow: { path: '/batch/sessions?view=flow', shown: '[data-preset]' },

@@ -101,6 +101,7 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   resources: ['/resources/nodes', '[data-key]'],
   gangs: ['/batch/gangs', '[data-try-preset]'],
   quotas: ['/batch/quotas', '[data-try-preset]'],
+  queues: ['/batch/queues', '[data-testid="turn-on"]'],
   'NUMA nodes': ['/numa', '[data-try-preset]'],
   sessions: ['/batch/sessions', '[data-preset]'],
   flow: ['/batch/sessions?view=flow', '[data-preset]'],

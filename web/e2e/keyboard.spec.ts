@@ -105,7 +105,6 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   'NUMA nodes': ['/numa', '[data-try-preset]'],
   sessions: ['/batch/sessions', '[data-preset]'],
   flow: ['/batch/sessions?view=flow', '[data-preset]'],
-  'configuration of sessions': ['/batch/sessions?view=configuration', '.cm-line'],
   activity: ['/activity', '[role="row"]'],
   replay: ['/replay', 'main code'],
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -204,6 +205,64 @@ func TestHypotheses(t *testing.T) {
 				t.Errorf("no word of %s: %s", test.cure, cmp.Diff(nil, said))
 			}
 		})
+	}
+}
+
+// TestRoomForGroups: a group has room for as many members as run when they are created for real: for none that wait for others.
+func TestRoomForGroups(t *testing.T) {
+	const coscheduling = "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}"
+	for name, test := range map[string]struct {
+		enabled     string
+		least, busy int
+		fits        int
+		group       *capacity.Group
+		needed      int // nodes for 12 more
+	}{
+		"two groups":        {coscheduling, 3, 0, 7, &capacity.Group{Name: "gang", Minimum: 3, Places: 7}, 1},
+		"a group that runs": {coscheduling, 3, 3, 4, &capacity.Group{Name: "gang", Minimum: 3, Bound: 3, Places: 4}, 2},
+		"too little room":   {coscheduling, 9, 0, 0, &capacity.Group{Name: "gang", Minimum: 9, Places: 7}, 1},
+		"without a plugin":  {"{}", 9, 0, 7, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := []runtime.Object{sized("a", "7"), custom(t, groupKind, "default", "gang", fmt.Sprintf("spec: {minMember: %d}", test.least))}
+			for i := range test.busy {
+				state = append(state, placed(fmt.Sprint("busy-", i), "1", "a"))
+			}
+			answer, err := capacity.Ask(t.Context(), engineOf(t, test.enabled, state), capacity.Question{
+				Pod: placed("asked", "1", ""), NodesNeeded: &capacity.NodesNeeded{Like: "a", For: 12},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.group, answer.Group, cmpopts.IgnoreUnexported(capacity.Group{})); diff != "" || answer.Fits != test.fits || !answer.Complete {
+				t.Errorf("%d fit: -want +got:\n%s", answer.Fits, diff)
+			}
+			if len(answer.Stopped) != 1 || answer.Stopped[0].Reason != "Insufficient cpu" {
+				t.Errorf("the next one is stopped by %v", answer.Stopped)
+			}
+			if n := answer.NodesNeeded; !n.Enough || n.Nodes != test.needed {
+				t.Errorf("for 12 more it needs %+v", n)
+			}
+		})
+	}
+}
+
+// TestCopiesSeeEachOther: copies of a member count as its siblings.
+func TestCopiesSeeEachOther(t *testing.T) {
+	engine := engineOf(t, "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}",
+		[]runtime.Object{sized("a", "7"), custom(t, groupKind, "default", "gang", "spec: {minMember: 3}")})
+	for copies, want := range map[int]string{1: "", 2: ",", 3: "a,a,a"} {
+		answer, err := engine.Ask(t.Context(), whatif.Question{Pod: placed("asked", "1", ""), Copies: copies})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []string
+		for _, c := range answer.Decisions {
+			nodes = append(nodes, c.SelectedNode)
+		}
+		if got := strings.Join(nodes, ","); got != want {
+			t.Errorf("%d copies are on %q, want %q", copies, got, want)
+		}
 	}
 }
 

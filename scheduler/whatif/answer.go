@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -33,52 +32,39 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	if copies > maxCopies {
 		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
 	}
+	// All of them exist before the first is decided about: a plugin may want to see its siblings.
+	pods, err := t.await(ctx, pod, copies)
+	if err != nil {
+		return nil, err
+	}
 	if Grouped(pod) {
-		answer.Decisions, err = t.decideCopies(ctx, pod, q.Profile, copies)
+		answer.Decisions, err = t.decideMembers(ctx, pods, q.Profile)
 		return answer, err
 	}
-	for {
+	for i, pod := range pods {
 		cycle, err := t.Decide(ctx, pod, q.Profile)
 		if err != nil {
 			return nil, err
 		}
 		answer.Decisions = append(answer.Decisions, cycle)
-		if len(answer.Decisions) == copies {
-			return answer, nil
-		}
-		if cycle.Outcome == result.Scheduled {
+		if cycle.Outcome == result.Scheduled && i < len(pods)-1 {
 			if err := t.Place(ctx, pod, q.Profile, cycle.SelectedNode); err != nil {
 				return nil, err
 			}
 		}
-		if pod, err = t.another(pod); err != nil {
-			return nil, err
-		}
 	}
+	return answer, nil
 }
 
-// decideCopies decides about a member of a pod group and its copies at once.
-func (t *Trial) decideCopies(ctx context.Context, pod *v1.Pod, profile string, copies int) ([]*result.Cycle, error) {
-	if _, err := t.prepare(ctx, pod); err != nil {
-		return nil, err
-	}
-	asked := []types.UID{pod.UID}
-	for next := pod; len(asked) < copies; asked = append(asked, next.UID) {
-		var err error
-		if next, err = t.another(next); err != nil {
-			return nil, err
-		}
-		if _, err := t.prepare(ctx, next); err != nil {
-			return nil, err
-		}
-	}
-	decided, err := t.DecideGroup(ctx, pod, profile)
+// decideMembers decides about pending members of a pod group at once.
+func (t *Trial) decideMembers(ctx context.Context, pods []*v1.Pod, profile string) ([]*result.Cycle, error) {
+	decided, err := t.DecideGroup(ctx, pods[0], profile)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*result.Cycle, len(asked))
+	out := make([]*result.Cycle, len(pods))
 	for _, c := range decided {
-		if i := slices.Index(asked, c.Pod.UID); i >= 0 {
+		if i := slices.IndexFunc(pods, func(p *v1.Pod) bool { return p.UID == c.Pod.UID }); i >= 0 {
 			out[i] = c
 		}
 	}

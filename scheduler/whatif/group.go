@@ -70,6 +70,55 @@ func (t *Trial) DecideGroup(ctx context.Context, pod *v1.Pod, profile string) ([
 	return out, nil
 }
 
+// FillGroup decides in one cycle about so many further pods like this one of a PodGroup, and places those that find a node. It returns their
+// nodes. It also decides about the pending pods of the group, and leaves them pending. profile is as in Question.
+func (t *Trial) FillGroup(ctx context.Context, pod *v1.Pod, profile string, count int) ([]string, error) {
+	first, err := t.another(pod)
+	if err != nil {
+		return nil, err
+	}
+	pods, err := t.await(ctx, first, count)
+	if err != nil {
+		return nil, err
+	}
+	cycles, err := t.DecideGroup(ctx, first, profile)
+	if err != nil {
+		return nil, err
+	}
+	nodes := map[types.UID]string{}
+	for _, c := range cycles {
+		nodes[c.Pod.UID] = c.SelectedNode
+	}
+	var out []string
+	for _, p := range pods {
+		node := nodes[p.UID]
+		if node == "" {
+			continue
+		}
+		if err := t.Place(ctx, p, profile, node); err != nil {
+			return out, err
+		}
+		out = append(out, node)
+	}
+	return out, nil
+}
+
+// await makes the pod and copies of it, together so many, pending pods of the state, and returns them.
+func (t *Trial) await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, error) {
+	pods := []*v1.Pod{pod}
+	for {
+		last := pods[len(pods)-1]
+		if _, err := t.prepare(ctx, last); err != nil || len(pods) == count {
+			return pods, err
+		}
+		next, err := t.another(last)
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, next)
+	}
+}
+
 // queuedGroup returns the group of a pod as the scheduling queue would hand it out.
 func (t *Trial) queuedGroup(pod *v1.Pod) (*framework.QueuedPodGroupInfo, error) {
 	name := *pod.Spec.SchedulingGroup.PodGroupName

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Admission admits objects to a cluster of which Know and Forget tell it. It is for one goroutine, apart from Create and Update, which
@@ -53,7 +56,7 @@ func (e *KindError) Error() string {
 // Reads reports whether Decode and Create take objects of the kind.
 func Reads(gk schema.GroupKind) bool {
 	_, reads := kinds[gk]
-	return reads
+	return reads || customKinds[gk] != nil
 }
 
 // Kinds returns the kinds that Decode and Create take, in the versions that they return, in no particular order.
@@ -61,6 +64,9 @@ func Kinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for gk, k := range kinds {
 		out = append(out, gk.WithVersion(k.resource.Version))
+	}
+	for gk := range customKinds {
+		out = append(out, gk.WithVersion(objects.KindOf(gk).Version))
 	}
 	return out
 }
@@ -71,7 +77,7 @@ var (
 )
 
 // Decode returns the object that a server has stored and encoded as JSON, in the version that the scheduler reads, with defaults. It ignores
-// fields that this version of Kubernetes does not have. The error is a *KindError for a
+// fields that this version of Kubernetes does not have. A custom resource is unstructured. The error is a *KindError for a
 // kind that Create does not take.
 func Decode(data []byte) (runtime.Object, error) { return decode(data, lenient) }
 
@@ -83,7 +89,7 @@ func decode(data []byte, decoder runtime.Decoder) (runtime.Object, error) {
 	o, gvk, err := decoder.Decode(data, nil, nil)
 	switch {
 	case runtime.IsNotRegisteredError(err):
-		return nil, &KindError{*gvk}
+		return decodeCustom(data, *gvk, decoder == strict)
 	case runtime.IsStrictDecodingError(err):
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "strict decoding error: "))
 	case err != nil:
@@ -99,9 +105,14 @@ func decode(data []byte, decoder runtime.Decoder) (runtime.Object, error) {
 			return nil, err
 		}
 	}
+	return o, k.setNamespace(o)
+}
+
+// setNamespace completes the namespace of an object.
+func (k *kind) setNamespace(o runtime.Object) error {
 	m, err := meta.Accessor(o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case !k.strategy.NamespaceScoped():
@@ -109,7 +120,7 @@ func decode(data []byte, decoder runtime.Decoder) (runtime.Object, error) {
 	case m.GetNamespace() == "":
 		m.SetNamespace(metav1.NamespaceDefault)
 	}
-	return o, nil
+	return nil
 }
 
 // convert goes by way of the internal version, because there are no other conversions.
@@ -140,11 +151,11 @@ func (a *Admission) Update(ctx context.Context, o, before runtime.Object) (runti
 // admit is what an API server does between decoding and storing. before is nil for a new object.
 func (a *Admission) admit(ctx context.Context, o, before runtime.Object) (runtime.Object, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
-	k, reads := kinds[gvk.GroupKind()]
-	if !reads {
-		return nil, &KindError{gvk}
+	k, err := kindOf(gvk)
+	if err != nil {
+		return nil, err
 	}
-	status := statusOf(o)
+	keep := keepStatus(o)
 	internal, m, err := internalOf(o)
 	if err != nil {
 		return nil, err
@@ -176,18 +187,37 @@ func (a *Admission) admit(ctx context.Context, o, before runtime.Object) (runtim
 	if err := a.chain.Validate(ctx, attributes, interfaces); err != nil {
 		return nil, err
 	}
-	out, err := legacyscheme.Scheme.ConvertToVersion(internal, gvk.GroupVersion())
-	if err != nil {
-		return nil, fmt.Errorf("converting: %w", err)
+	out := internal
+	if _, isCustom := internal.(*unstructured.Unstructured); !isCustom {
+		if out, err = legacyscheme.Scheme.ConvertToVersion(internal, gvk.GroupVersion()); err != nil {
+			return nil, fmt.Errorf("converting: %w", err)
+		}
 	}
-	if status.IsValid() && !status.IsZero() {
-		statusOf(out).Set(status)
-	}
+	keep(out)
 	return out, nil
 }
 
-// internalOf returns a copy of an object in the internal version, with its metadata.
+// kindOf returns how objects of a kind are created. The error is a *KindError if they are not.
+func kindOf(gvk schema.GroupVersionKind) (*kind, error) {
+	if k, reads := kinds[gvk.GroupKind()]; reads {
+		return &k, nil
+	}
+	c, err := customKind(gvk.GroupKind())
+	if c == nil && err == nil {
+		err = &KindError{gvk}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &c.kind, nil
+}
+
+// internalOf returns a copy of an object in the internal version, with its metadata. A custom resource has no internal version.
 func internalOf(o runtime.Object) (runtime.Object, metav1.Object, error) {
+	if u, isCustom := o.(*unstructured.Unstructured); isCustom {
+		u = u.DeepCopy()
+		return u, u, nil
+	}
 	internal, err := legacyscheme.Scheme.ConvertToVersion(o, runtime.InternalGroupVersioner)
 	if err != nil {
 		return nil, nil, fmt.Errorf("converting: %w", err)
@@ -222,7 +252,22 @@ func update(ctx context.Context, s strategy, o, before runtime.Object, m, was me
 	return err
 }
 
-// statusOf returns the field Status; it is not valid for a kind without one.
-func statusOf(o runtime.Object) reflect.Value {
-	return reflect.ValueOf(o).Elem().FieldByName("Status")
+// keepStatus returns a function that gives another version of the object the status of this one. It does nothing for a status that is
+// not set.
+func keepStatus(o runtime.Object) (keep func(runtime.Object)) {
+	if u, isCustom := o.(*unstructured.Unstructured); isCustom {
+		status, set := u.Object["status"]
+		return func(out runtime.Object) {
+			if set {
+				out.(*unstructured.Unstructured).Object["status"] = runtime.DeepCopyJSONValue(status)
+			}
+		}
+	}
+	statusOf := func(o runtime.Object) reflect.Value { return reflect.ValueOf(o).Elem().FieldByName("Status") }
+	status := statusOf(o)
+	return func(out runtime.Object) {
+		if status.IsValid() && !status.IsZero() {
+			statusOf(out).Set(status)
+		}
+	}
 }

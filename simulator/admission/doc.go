@@ -5,9 +5,9 @@
 //
 // All of that is Kubernetes' own code: the scheme, the admission plugins Priority,
 // RuntimeClass, LimitRanger, DefaultTolerationSeconds and DefaultStorageClass, and the strategies
-// by which kube-apiserver creates objects. What depends on more than the objects is not done:
-// ResourceQuota, PodSecurity, ServiceAccount, namespaces that must exist, admission
-// policies, webhooks, and custom resources.
+// by which kube-apiserver creates objects. Package definitions has the schemas of custom resources.
+// What depends on more than the objects is not done: ResourceQuota, PodSecurity, ServiceAccount,
+// namespaces that must exist, admission policies and webhooks.
 //
-// It may import Kubernetes and simulator/objects.
+// It may import Kubernetes, simulator/definitions and simulator/objects.
 package admission

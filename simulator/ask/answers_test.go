@@ -77,6 +77,9 @@ func TestPrintCapacity(t *testing.T) {
 		{"one node is needed", Table, with(capacity.Needed{NodesNeeded: capacity.NodesNeeded{Like: "a", For: 8}, Nodes: 1, Enough: true, Fits: 8})},
 		{"no node is needed", Table, with(capacity.Needed{NodesNeeded: capacity.NodesNeeded{Like: "a", For: 5}, Enough: true, Fits: 7})},
 		{"no number of nodes is enough", Table, with(capacity.Needed{NodesNeeded: capacity.NodesNeeded{Like: "d", For: 20}, Nodes: 1, Fits: 8})},
+		{"room for two groups", Table, capacity.Answer{State: full.State, Fits: 7, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 3, Places: 7}}},
+		{"a group that runs", Table, capacity.Answer{State: full.State, Fits: 1, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 3, Bound: 3, Places: 1}}},
+		{"too little room for a group", Table, capacity.Answer{State: full.State, Complete: true, Group: &capacity.Group{Name: "train", Minimum: 9, Bound: 1, Places: 7}}},
 		{"JSON", JSON, full},
 	} {
 		var out bytes.Buffer

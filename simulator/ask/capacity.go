@@ -24,6 +24,9 @@ func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, f
 	} else {
 		p.line("%d more of %s fit, and perhaps further ones: the count ended there.", a.Fits, pod)
 	}
+	if g := a.Group; g != nil && g.Minimum > 1 {
+		p.line("%s", together(*g))
+	}
 	if n := a.NodesNeeded; n != nil {
 		p.line("%s", needed(*n))
 	}
@@ -48,6 +51,18 @@ func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, f
 		})
 	}
 	return p.err
+}
+
+// together says what the minimum of a group means for the count.
+func together(g capacity.Group) string {
+	switch {
+	case g.Bound+g.Places < g.Minimum:
+		return fmt.Sprintf("The PodGroup %s needs %d members before any of them runs, has %d, and there is room for %d more.", g.Name, g.Minimum, g.Bound, g.Places)
+	case g.Bound >= g.Minimum:
+		return fmt.Sprintf("The PodGroup %s has the %d members that it needs, so each of them may run.", g.Name, g.Minimum)
+	default:
+		return fmt.Sprintf("The PodGroup %s needs %d members: there is room for %s of that size.", g.Name, g.Minimum, plural(g.Places/g.Minimum, "group"))
+	}
 }
 
 func needed(n capacity.Needed) string {

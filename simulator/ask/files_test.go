@@ -93,18 +93,21 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 
 func TestParseTarget(t *testing.T) {
 	for text, want := range map[string]string{
-		"node/a":                      `{"apiVersion":"v1","kind":"Node","name":"a"}`,
-		"no/a":                        `{"apiVersion":"v1","kind":"Node","name":"a"}`,
-		"Nodes/a":                     `{"apiVersion":"v1","kind":"Node","name":"a"}`,
-		"pod/web":                     `{"apiVersion":"v1","kind":"Pod","namespace":"here","name":"web"}`,
-		"pods/shop/web":               `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`,
-		"pdb/shop/web":                `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","namespace":"shop","name":"web"}`,
-		"priorityclass/high":          `{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","name":"high"}`,
-		"csistoragecapacities/shop/c": `{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","namespace":"shop","name":"c"}`,
-		"a":                           `"a" does not name an object: want KIND/NAME or KIND/NAMESPACE/NAME, such as node/a or pod/shop/web`,
-		"node/":                       `"node/" does not name an object: want KIND/NAME or KIND/NAMESPACE/NAME, such as node/a or pod/shop/web`,
-		"node/shop/a":                 `"node/shop/a": a Node has no namespace`,
-		"configmap/a":                 `the scheduler reads no kind "configmap"`,
+		"node/a":                             `{"apiVersion":"v1","kind":"Node","name":"a"}`,
+		"no/a":                               `{"apiVersion":"v1","kind":"Node","name":"a"}`,
+		"Nodes/a":                            `{"apiVersion":"v1","kind":"Node","name":"a"}`,
+		"pod/web":                            `{"apiVersion":"v1","kind":"Pod","namespace":"here","name":"web"}`,
+		"pods/shop/web":                      `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"}`,
+		"pdb/shop/web":                       `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","namespace":"shop","name":"web"}`,
+		"priorityclass/high":                 `{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","name":"high"}`,
+		"csistoragecapacities/shop/c":        `{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","namespace":"shop","name":"c"}`,
+		"a":                                  `"a" does not name an object: want KIND/NAME or KIND/NAMESPACE/NAME, such as node/a or pod/shop/web`,
+		"node/":                              `"node/" does not name an object: want KIND/NAME or KIND/NAMESPACE/NAME, such as node/a or pod/shop/web`,
+		"node/shop/a":                        `"node/shop/a": a Node has no namespace`,
+		"configmap/a":                        `the scheduler reads no kind "configmap"`,
+		"queue/a":                            `"queue" is a kind of several groups: say queues.scheduling.incubator.k8s.io or queues.scheduling.sigs.dev or queues.scheduling.volcano.sh`,
+		"podgroups.scheduling.k8s.io/gang":   `{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup","namespace":"here","name":"gang"}`,
+		"podgroups.scheduling.x-k8s.io/gang": `{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","namespace":"here","name":"gang"}`,
 	} {
 		target, err := ParseTarget(text, "here")
 		got := ""

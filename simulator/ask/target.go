@@ -17,7 +17,8 @@ var shortNames = map[string]string{
 	"pc": "PriorityClass", "pdb": "PodDisruptionBudget", "rs": "ReplicaSet", "sts": "StatefulSet", "rc": "ReplicationController",
 }
 
-// ParseTarget reads KIND/NAME or KIND/NAMESPACE/NAME, where KIND is written as for kubectl: node, nodes, no or Node.
+// ParseTarget reads KIND/NAME or KIND/NAMESPACE/NAME, where KIND is written as for kubectl: node, nodes, no, Node, or
+// podgroups.scheduling.x-k8s.io.
 func ParseTarget(text, namespace string) (hypothesis.Target, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 || parts[len(parts)-1] == "" {
@@ -39,18 +40,27 @@ func ParseTarget(text, namespace string) (hypothesis.Target, error) {
 	return target, nil
 }
 
+// kindOf reads a kind as kubectl does: RESOURCE, or RESOURCE.GROUP where several groups have a kind of the name.
 func kindOf(name string) (gvk schema.GroupVersionKind, namespaced bool, err error) {
-	name = strings.ToLower(name)
-	if full, short := shortNames[name]; short {
-		name = strings.ToLower(full)
+	resource, group, inGroup := strings.Cut(strings.ToLower(name), ".")
+	if full, short := shortNames[resource]; short {
+		resource = strings.ToLower(full)
 	}
+	var found []objects.Kind
+	var resources []string
 	// The recorded kinds are those that schedulers read, with the versions in which they do.
 	for _, k := range objects.Kinds(objects.Recorded) {
-		gvk := k.GroupKind().WithVersion(k.Version)
-		plural, singular := meta.UnsafeGuessKindToResource(gvk)
-		if name == plural.Resource || name == singular.Resource {
-			return gvk, k.Namespaced, nil
+		plural, singular := meta.UnsafeGuessKindToResource(k.GroupKind().WithVersion(k.Version))
+		if (resource == plural.Resource || resource == singular.Resource) && (!inGroup || group == k.Group) {
+			found = append(found, k)
+			resources = append(resources, plural.GroupResource().String())
 		}
 	}
-	return gvk, false, fmt.Errorf("the scheduler reads no kind %q", name)
+	switch len(found) {
+	case 0:
+		return gvk, false, fmt.Errorf("the scheduler reads no kind %q", name)
+	case 1:
+		return found[0].GroupKind().WithVersion(found[0].Version), found[0].Namespaced, nil
+	}
+	return gvk, false, fmt.Errorf("%q is a kind of several groups: say %s", name, strings.Join(resources, " or "))
 }

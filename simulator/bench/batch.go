@@ -44,8 +44,10 @@ func (l Load) namespace(i int) string {
 	return metav1.NamespaceDefault
 }
 
-// batchPod makes the i-th pod of Batch, which is Guaranteed.
+// batchPod makes the i-th pod of Batch, which is Guaranteed. It is named after its gang, as the pods of a job are
+// after the job: groups of the same second stand in the queue by the names of their pods.
 func batchPod(pod *v1.Pod, i int) {
+	pod.GenerateName = gangName(i) + "-"
 	pod.Labels[groups.PodGroupLabel] = gangName(i)
 	r := requests("1", "1Gi")
 	r.Limits = r.Requests

@@ -428,10 +428,13 @@ func (b *bench) readBack(ctx context.Context, store *resultstore.Store, r *ran) 
 	return nil
 }
 
+// afterDecision are the extension points of the binding cycle. A member of a gang waits there for the others.
+var afterDecision = []string{"waitOnPermit", "preBind", "bind", "postBind"}
+
 // decisionSeconds is how long the plugins of the scheduling cycle took.
 func decisionSeconds(c *result.Cycle) (seconds float64) {
 	for _, point := range c.ExtensionPoints {
-		if !slices.Contains([]string{"PreBind", "Bind", "PostBind"}, point.Name) {
+		if !slices.Contains(afterDecision, point.Name) {
 			seconds += point.DurationSeconds
 		}
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -88,8 +89,28 @@ func TestNodesOfTheRejectingLoad(t *testing.T) {
 	}
 }
 
+// TestGangsFollowEachOther: groups of the same second stand in the queue by the names of their pods. If those mixed,
+// most gangs would wait at Permit for most of the run, and on a slow machine for longer than they may.
+func TestGangsFollowEachOther(t *testing.T) {
+	var queue []string
+	for i := range 1000 {
+		queue = append(queue, fmt.Sprintf("%s/%s%05d %s", Batch.namespace(i), Batch.pod(i, 100, 1000).GenerateName, 99999-i, gangName(i)))
+	}
+	slices.Sort(queue)
+	last, seen := "", map[string]bool{}
+	for _, pod := range queue {
+		_, gang, _ := strings.Cut(pod, " ")
+		if gang != last && seen[gang] {
+			t.Fatalf("%s is apart from the others of its gang", pod)
+		}
+		last, seen[gang] = gang, true
+	}
+}
+
 func TestDecisionsAreWithoutTheirBinding(t *testing.T) {
-	c := &result.Cycle{ExtensionPoints: []result.ExtensionPoint{{Name: "PreFilter", DurationSeconds: 1}, {Name: "Permit", DurationSeconds: 2}, {Name: "Bind", DurationSeconds: 4}}}
+	c := &result.Cycle{ExtensionPoints: []result.ExtensionPoint{
+		{Name: "preFilter", DurationSeconds: 1}, {Name: "permit", DurationSeconds: 2}, {Name: "waitOnPermit", DurationSeconds: 4}, {Name: "bind", DurationSeconds: 8},
+	}}
 	if got := decisionSeconds(c); got != 3 {
 		t.Errorf("the decision took %v s, want 3", got)
 	}

@@ -121,7 +121,7 @@ func (c *Cluster) step(ctx context.Context, d Definition, keep bool) (served boo
 }
 
 func (c *Cluster) create(ctx context.Context, d Definition, keep bool) error {
-	object, err := d.manifest()
+	object, err := d.Manifest()
 	if err != nil {
 		return err
 	}

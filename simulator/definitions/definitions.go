@@ -70,8 +70,8 @@ const SessionSchedulers = "SessionSchedulers"
 // Name is the name of the CustomResourceDefinition.
 func (d Definition) Name() string { return d.Resource + "." + d.Kind.Group }
 
-// manifest returns the CustomResourceDefinition as it is installed.
-func (d Definition) manifest() (*apiextensionsv1.CustomResourceDefinition, error) {
+// Manifest returns the CustomResourceDefinition as it is installed.
+func (d Definition) Manifest() (*apiextensionsv1.CustomResourceDefinition, error) {
 	data, err := manifests.ReadFile(cmp.Or(d.file, d.Resource) + ".yaml")
 	if err != nil {
 		return nil, err

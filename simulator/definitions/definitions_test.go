@@ -24,7 +24,7 @@ func TestTheTablesAgree(t *testing.T) {
 		if k.Uses&objects.Custom == 0 || k.Version != d.Kind.Version || k.Resource != d.Resource {
 			t.Errorf("simulator/objects has %+v for %s", k, d.Name())
 		}
-		object, err := d.manifest()
+		object, err := d.Manifest()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestTheTablesAgree(t *testing.T) {
 // TestTheManifestsAreValid: the API server accepts each of them.
 func TestTheManifestsAreValid(t *testing.T) {
 	for _, d := range All() {
-		object, err := d.manifest()
+		object, err := d.Manifest()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ var kinds = []Kind{
 	{Group: "resource.k8s.io", Kind: "ResourceClaim", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "resourceclaims"},
 	{Group: "scheduling.k8s.io", Kind: "Workload", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
 	{Group: "scheduling.k8s.io", Kind: "CompositePodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
-	{Group: "scheduling.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
+	{Group: "scheduling.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1beta1", Resource: "podgroups"},
 	{Group: "scheduling.x-k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha1", Resource: "podgroups"},
 	{Group: "scheduling.incubator.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha1", Resource: "podgroups"},
 	{Group: "scheduling.sigs.dev", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha2", Resource: "podgroups"},

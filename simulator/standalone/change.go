@@ -9,6 +9,7 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -107,9 +108,12 @@ func (s *state) patch(ctx context.Context, p hypothesis.Patch) (runtime.Object, 
 	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) { return operations.Apply(document) })
 }
 
-// merge changes an object by a strategic merge patch.
+// merge changes an object by a strategic merge patch, or a custom resource by a JSON merge patch.
 func (s *state) merge(ctx context.Context, before runtime.Object, patch []byte) (runtime.Object, error) {
 	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) {
+		if _, isCustom := before.(*unstructured.Unstructured); isCustom {
+			return jsonpatch.MergePatch(document, patch)
+		}
 		return strategicpatch.StrategicMergePatch(document, patch, reflect.New(reflect.TypeOf(before).Elem()).Interface())
 	})
 }

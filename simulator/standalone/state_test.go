@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/mirror"
@@ -95,6 +97,17 @@ kind: Pod
 metadata: {name: bad, namespace: shop}
 spec: {containers: [{name: web}]}
 ---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: train, namespace: shop}
+spec: {minMember: 3}
+status: {phase: Scheduling}
+---
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: PodGroup
+metadata: {name: wrong, namespace: shop}
+spec: {minMember: -3}
+---
 apiVersion: v1
 kind: Pod
 metadata: {name: [}
@@ -130,14 +143,15 @@ func TestAFileIsReadAsAnImportReadsIt(t *testing.T) {
 	s, r := readWritten(t, written)
 	wantNames := []string{
 		"Namespace default", "Namespace shop", "PriorityClass high", "StorageClass standard",
-		"PersistentVolume disk", "PersistentVolume free", "PersistentVolumeClaim shop/data", "Node a", "ResourceClaim shop/gpu",
+		"PersistentVolume disk", "PersistentVolume free", "PersistentVolumeClaim shop/data", "Node a", "PodGroup shop/train", "ResourceClaim shop/gpu",
 		"Pod shop/batch-4", "Pod shop/web-1",
 	}
 	if diff := cmp.Diff(wantNames, names(s)); diff != "" {
 		t.Error(diff)
 	}
 	wantNotes := []string{
-		"cluster.yaml, document 12: line 74: not YAML: did not find expected node content",
+		"cluster.yaml, document 14: line 85: not YAML: did not find expected node content",
+		`cluster.yaml, document 13: left out: PodGroup.scheduling.x-k8s.io "wrong" is invalid: spec.minMember: Invalid value: -3: spec.minMember in body should be greater than or equal to 1`,
 		`cluster.yaml, document 11: left out: Pod "bad" is invalid: spec.containers[0].image: Required value`,
 	}
 	if diff := cmp.Diff(wantNotes, r.notes); diff != "" {
@@ -150,6 +164,7 @@ func TestAFileIsReadAsAnImportReadsIt(t *testing.T) {
 	disk := s.objects[key{objects.PersistentVolume, "", "disk"}].(*corev1.PersistentVolume)
 	free := s.objects[key{objects.PersistentVolume, "", "free"}].(*corev1.PersistentVolume)
 	devices := s.objects[key{objects.ResourceClaim, "shop", "gpu"}].(*resourcev1.ResourceClaim)
+	group := s.objects[key{schema.GroupKind{Group: "scheduling.x-k8s.io", Kind: "PodGroup"}, "shop", "train"}].(*unstructured.Unstructured)
 	for _, check := range []struct {
 		what      string
 		got, want any
@@ -165,6 +180,7 @@ func TestAFileIsReadAsAnImportReadsIt(t *testing.T) {
 		{"the free volume", free.Status.Phase, corev1.VolumeAvailable},
 		{"the reservations", len(devices.Status.ReservedFor), 1},
 		{"the reservation", devices.Status.ReservedFor[0].UID, pod.UID},
+		{"the group's phase", group.Object["status"], map[string]any{"phase": "Scheduling"}},
 	} {
 		if diff := cmp.Diff(check.want, check.got); diff != "" {
 			t.Errorf("%s: %s", check.what, diff)
@@ -185,6 +201,7 @@ func TestWhatAServerHasStoredStays(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	const nodeKind, podKind = `{"apiVersion":"v1","kind":"Node","name":"a"`, `{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web-1"`
+	const groupKind = `{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","namespace":"shop","name":"train"`
 	for _, tc := range []struct{ name, change, want string }{
 		{"a new node", `{"apply":{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}}`, "apply Node b"},
 		{"copies of a node", `{"apply":{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}},"count":3}`, "apply Node a"},
@@ -192,6 +209,11 @@ func TestChanges(t *testing.T) {
 		{"a patch", `{"patch":` + nodeKind + `,"patch":{"spec":{"unschedulable":true}}}}`, "apply Node a cpu=4 cordoned"},
 		{"a JSON patch", `{"patch":` + nodeKind + `,"patch":[{"op":"add","path":"/metadata/labels/x","value":"z"}]}}`, "apply Node a cpu=4 x=z"},
 		{"an immutable field", `{"patch":` + podKind + `,"patch":{"spec":{"priorityClassName":"system-node-critical"}}}}`, "pod updates may not change fields"},
+		{"a custom resource", `{"apply":{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{"name":"other"},"spec":{"minMember":2}}}`, "apply PodGroup default/other minMember=2"},
+		{"a patch of one", `{"patch":` + groupKind + `,"patch":{"spec":{"minMember":5}}}}`, "apply PodGroup shop/train minMember=5"},
+		{"a field that it does not have", `{"patch":` + groupKind + `,"patch":{"spec":{"minMembers":5}}}}`, `unknown field "spec.minMembers"`},
+		{"a value that it does not allow", `{"patch":` + groupKind + `,"patch":{"spec":{"minMember":-1}}}}`, "should be greater than or equal to 1"},
+		{"a version that it does not have", `{"apply":{"apiVersion":"scheduling.x-k8s.io/v1","kind":"PodGroup","metadata":{"name":"other"}}}`, "the scheduler reads PodGroup of scheduling.x-k8s.io/v1alpha1, not of scheduling.x-k8s.io/v1"},
 		{"a deletion", `{"delete":` + podKind + `}}`, "delete shop/web-1"},
 		{"no such object", `{"patch":{"apiVersion":"v1","kind":"Node","name":"c","patch":{}}}`, `the state has no Node "c"`},
 		{"a patch that is wrong", `{"patch":` + nodeKind + `,"patch":{"spec":{"unschedulable":3}}}}`, "json: cannot unmarshal"},
@@ -217,6 +239,9 @@ func TestChanges(t *testing.T) {
 				k, _ := keyOf(got.Apply)
 				said = "apply " + k.String()
 				switch o := got.Apply.(type) {
+				case *unstructured.Unstructured:
+					least, _, _ := unstructured.NestedInt64(o.Object, "spec", "minMember")
+					said += fmt.Sprintf(" minMember=%d", least)
 				case *corev1.Node:
 					if _, sized := o.Status.Allocatable[corev1.ResourceCPU]; sized && change.Count == 0 && k.name == "a" {
 						said += " cpu=" + o.Status.Allocatable.Cpu().String()

@@ -3,8 +3,8 @@
 // says what stops the next one, and what is left of each resource. It also answers how many nodes
 // would be enough for a number of pods.
 //
-// It may import scheduler/whatif and its packages, scheduler/result and Kubernetes' scheduling
-// framework.
+// It may import scheduler/whatif and its packages, scheduler/result, the types of the objects that plugins
+// read, and Kubernetes' scheduling framework.
 package capacity
 
 import (
@@ -58,6 +58,8 @@ type Answer struct {
 	State whatif.State `json:"state"`
 	// Fits is how many more pods fit.
 	Fits int `json:"fits"`
+	// Group is nil for a pod that the scheduler takes for itself.
+	Group *Group `json:"group,omitempty"`
 	// Nodes are those that take pods, by name.
 	Nodes []Node `json:"nodes"`
 	// Stopped says what stops the next pod: every plugin that rejects it, and why. Those of the
@@ -148,7 +150,11 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	mark := t.Mark()
 	defer t.Rollback(mark)
 	limit := atMost(q.Limit)
-	placed, err := t.Fill(ctx, pod, q.Profile, limit)
+	group, err := groupOf(t, pod)
+	if err != nil {
+		return nil, err
+	}
+	placed, err := group.place(ctx, t, pod, q.Profile, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +168,14 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 			return nil, err
 		}
 	}
+	complete := len(placed) < limit
+	if group != nil {
+		if group.Places = len(placed); !group.startsWith(len(placed)) {
+			placed = nil
+		}
+	}
 	return &Answer{
-		State: t.State(), Fits: len(placed), Nodes: byNode(placed), Complete: len(placed) < limit,
+		State: t.State(), Fits: len(placed), Group: group, Nodes: byNode(placed), Complete: complete,
 		Stopped: stops(rejections), Resources: left(t, rejections),
 	}, nil
 }

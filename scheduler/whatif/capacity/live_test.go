@@ -18,7 +18,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/features"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 
@@ -121,6 +125,53 @@ func TestCountsHoldForReal(t *testing.T) {
 	}
 	if total < 10*rounds {
 		t.Errorf("only %d pods were counted", total)
+	}
+}
+
+// TestCountsOfGroupsHoldForReal: the members of a PodGroup of Kubernetes run together or not at all, also where they must share a zone.
+func TestCountsOfGroupsHoldForReal(t *testing.T) {
+	for _, gate := range []featuregate.Feature{features.GenericWorkload, features.TopologyAwareWorkloadScheduling} {
+		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, gate, true)
+	}
+	rounds, started, not := 24, 0, 0
+	if testing.Short() {
+		rounds = 8
+	}
+	for n := range rounds {
+		random := rand.New(rand.NewPCG(*seed+uint64(n), 37))
+		least, inOneZone := 2+random.IntN(5), n%2 == 1
+		t.Run(fmt.Sprintf("%d: %d members, in one zone: %t", n, least, inOneZone), func(t *testing.T) {
+			group := st.MakePodGroup().Namespace("default").Name("gang").MinCount(int32(least))
+			if inOneZone {
+				group.TopologyKey(v1.LabelTopologyZone)
+			}
+			state := []runtime.Object{&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, group.Obj()}
+			for i := range 3 {
+				name := fmt.Sprint("n", i)
+				state = append(state, st.MakeNode().Name(name).Label(v1.LabelHostname, name).Label(v1.LabelTopologyZone, fmt.Sprint("zone-", random.IntN(2))).
+					Capacity(map[v1.ResourceName]string{"cpu": fmt.Sprint(1 + random.IntN(3)), "memory": "16Gi", "pods": "12"}).Obj())
+			}
+			pod := st.MakePod().Namespace("default").Name("more").SchedulerName(v1.DefaultSchedulerName).PodGroupName("gang").Priority(0).Req(map[v1.ResourceName]string{"cpu": "1"}).Obj()
+			answer, err := capacity.Ask(t.Context(), livetest.Engine(t, livetest.Configuration(t, ranked), state), capacity.Question{Pod: pod})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int{}
+			for _, node := range answer.Nodes {
+				want[node.Name] = node.Count
+			}
+			if diff := cmp.Diff(want, created(t, true, state, pod, answer.Group.Places+1)); diff != "" {
+				t.Errorf("%+v: -counted +real:\n%s", answer.Group, diff)
+			}
+			if answer.Fits > 0 {
+				started++
+			} else {
+				not++
+			}
+		})
+	}
+	if started == 0 || not == 0 {
+		t.Errorf("%d groups started, %d did not", started, not)
 	}
 }
 

@@ -21,9 +21,13 @@ func needed(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Nee
 	if err != nil {
 		return nil, err
 	}
+	group, err := groupOf(t, pod)
+	if err != nil {
+		return nil, err
+	}
 	name := out.Like
 	for {
-		placed, err := t.Fill(ctx, pod, q.Profile, out.For-out.Fits)
+		placed, err := group.place(ctx, t, pod, q.Profile, out.For-out.Fits)
 		if err != nil {
 			return nil, err
 		}

@@ -4096,6 +4096,7 @@ export interface components {
             state: components["schemas"]["HypotheticalState"];
             /** @description How many more fit. */
             fits: number;
+            group?: components["schemas"]["CapacityGroup"];
             /** @description The nodes that take pods, by name. */
             nodes: components["schemas"]["NodeCount"][];
             /** @description What stops the next pod: every plugin that rejects it, and why, those of the most nodes first. Empty if the limit ended the count. */
@@ -4106,6 +4107,16 @@ export interface components {
             resources: components["schemas"]["RemainingResource"][];
             /** @description Absent unless the question asks for it. */
             nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
+        };
+        /** @description The PodGroup that the counted pods join, of Kubernetes or of the plugin Coscheduling. None of its members runs before there is room for as many as it needs. */
+        CapacityGroup: {
+            name: string;
+            /** @description How many members the group needs. */
+            minimum: number;
+            /** @description How many members have a node already. */
+            bound: number;
+            /** @description How many more members there is room for. If they and the bound ones are too few, fits is 0. */
+            places: number;
         };
         /** @description A shadow configuration. */
         ShadowRequest: {

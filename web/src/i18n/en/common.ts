@@ -21,6 +21,8 @@ export const common = {
     errorTitle: 'Could not load',
     requestFailed: 'The request failed',
     separator: ', ',
+    /** Stands between two sentences. */
+    sentenceGap: ' ',
     partMissing: 'This part of the application is not loaded yet. It opens when the simulator responds.',
     noAnswer: 'The server did not respond ({message}).',
   },

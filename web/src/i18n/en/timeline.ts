@@ -27,7 +27,6 @@ export const timeline = {
     oneUnready: '{name} is not ready.',
     manyUnready: '{n} nodes are not ready.',
     lookOnly: 'You can look, not change.',
-    sentenceGap: ' ',
     revision: 'revision {n}',
     showRevision: 'Show',
     compareWith: 'Compare with…',

@@ -202,6 +202,11 @@ export const whatif = {
     needFits: 'Then {fits} fit.',
     fits: '{n} more {pod} fit. | {n} more {pod} fits. | {n} more {pod} fit.',
     fitsLimit: 'At least {n} more {pod} fit; the count ends there. | At least {n} more {pod} fits; the count ends there. | At least {n} more {pod} fit; the count ends there.',
+    group: {
+      runs: 'PodGroup {name} has the {minimum} members that it needs, so each further one may run.',
+      fits: 'PodGroup {name} needs {minimum} members: there is room for {n} groups of that size. | PodGroup {name} needs {minimum} members: there is room for {n} group of that size. | PodGroup {name} needs {minimum} members: there is room for {n} groups of that size.',
+      waits: 'PodGroup {name} needs {minimum} members before any of them runs. It has {bound}, and there is room for {places} more.',
+    },
     nextPending: 'Number {n} would stay pending: {stops}.',
     placed: 'Placed one by one under revision {revision}, in a copy of the cluster at {time}. No pod is created.',
     emptyTitle: 'Room for how many more?',

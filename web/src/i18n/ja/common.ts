@@ -23,6 +23,7 @@ export const common: typeof english = {
     errorTitle: '読み込めませんでした',
     requestFailed: 'リクエストに失敗しました',
     separator: '、',
+    sentenceGap: '',
     partMissing: 'この部分はまだ読み込まれていません。シミュレーターが応答すると開きます。',
     noAnswer: 'サーバーが応答しませんでした（{message}）。',
   },

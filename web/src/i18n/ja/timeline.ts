@@ -29,7 +29,6 @@ export const timeline: typeof english = {
     oneUnready: '{name} が Ready ではありません。',
     manyUnready: '{n} ノードが Ready ではありません。',
     lookOnly: '表示のみで、変更はできません。',
-    sentenceGap: '',
     revision: 'リビジョン {n}',
     showRevision: '表示',
     compareWith: '別の時点と比較…',

@@ -204,6 +204,11 @@ export const whatif: typeof english = {
     needFits: 'その場合 {fits} 個入ります。',
     fits: '{pod} はあと {n} 個入ります。',
     fitsLimit: '{pod} は少なくともあと {n} 個入ります（そこで数え終えました）。',
+    group: {
+      runs: 'PodGroup {name} は必要な {minimum} 個のメンバーがそろっているため、追加のメンバーは 1 つずつ実行できます。',
+      fits: 'PodGroup {name} には {minimum} 個のメンバーが必要です。この大きさのグループなら {n} 個入ります。',
+      waits: 'PodGroup {name} は {minimum} 個のメンバーがそろうまで 1 つも実行されません。現在 {bound} 個で、あと {places} 個しか入りません。',
+    },
     nextPending: '{n} 個目は割り当て待ちになります: {stops}。',
     placed: 'リビジョン {revision} のもとで、{time} のクラスターの写しに 1 つずつ配置しました。Pod は作成されません。',
     emptyTitle: 'あと何個入りますか？',

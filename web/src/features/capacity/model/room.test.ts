@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { CapacityAnswer } from '@/api/types'
 import { zoneLabel } from '@/kubernetes/cluster'
 import { buildCluster, node, pod, requests } from '@/kubernetes/testing'
-import { mostTelling, onNewNodes, roomBar, roomByZone, stopsByPlugin } from './room'
+import { mostTelling, onNewNodes, roomBar, roomByZone, startOfGroup, stopsByPlugin } from './room'
 
 const nodes = ['a1', 'a2', 'b1'].map((name) => node(name, { [zoneLabel]: `zone-${name[0]}` }))
 const running = { ...pod('etl', { nodeName: 'a1', ...requests('6') }), metadata: { namespace: 'shop', name: 'etl' } }
@@ -43,4 +43,16 @@ it('takes the rejections of a plugin together', () => {
     { plugin: 'TaintToleration', nodes: ['b1', 'a2', 'a1'], reasons: ['untolerated'] },
     { plugin: 'NodeResourcesFit', nodes: ['a1', 'a2'], reasons: ['Insufficient cpu', 'Insufficient memory'] },
   ])
+})
+
+it('says whether a group starts', () => {
+  const start = (group?: CapacityAnswer['group']) => {
+    const of = startOfGroup({ ...answer, ...(group && { group }) })
+    return of && [of.kind, of.groups]
+  }
+  expect(start()).toBeUndefined()
+  expect(start({ name: 'train', minimum: 1, bound: 0, places: 5 })).toBeUndefined()
+  expect(start({ name: 'train', minimum: 3, bound: 0, places: 7 })).toEqual(['fits', 2])
+  expect(start({ name: 'train', minimum: 3, bound: 3, places: 2 })).toEqual(['runs', 0])
+  expect(start({ name: 'train', minimum: 9, bound: 1, places: 7 })).toEqual(['waits', 0])
 })

@@ -53,6 +53,24 @@ export function mostTelling(groups: readonly RoomGroup[], most: number): { group
   return { groups: kept, left: all.length - shown.size }
 }
 
+export interface GroupStart {
+  /** runs: the group has the members that it needs. fits: there is room for what it lacks. waits: there is not, so no member runs. */
+  kind: 'runs' | 'fits' | 'waits'
+  name: string
+  minimum: number
+  bound: number
+  places: number
+  /** How many whole groups there is room for. */
+  groups: number
+}
+
+/** What it means for the count that the pods start together; undefined if each starts alone. */
+export function startOfGroup({ group }: CapacityAnswer): GroupStart | undefined {
+  if (!group || group.minimum < 2) return undefined
+  const kind = group.bound >= group.minimum ? 'runs' : group.bound + group.places < group.minimum ? 'waits' : 'fits'
+  return { kind, ...group, groups: Math.floor(group.places / group.minimum) }
+}
+
 export interface RoomBar {
   /** In percent of what is allocatable. */
   used: number

@@ -217,6 +217,9 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 	if from != nil {
 		state, now, at = maps.Clone(from.state), from.moment, from.time
 	}
+	if from != nil && now == moment {
+		return state, at, nil
+	}
 	for _, b := range s.blocks {
 		if b.kind == marksBlock || b.kind == stateBlock && from != nil || b.kind == changesBlock && (b.before+uint64(b.count) <= now || b.before >= moment) {
 			continue

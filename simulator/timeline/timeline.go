@@ -105,6 +105,9 @@ type Timeline struct {
 	// restoring: an undo runs, so nothing is a step of a user.
 	restoring bool
 	latest    *rebuilt
+	// drawing guards drawn, of the moment that was asked for last.
+	drawing sync.Mutex
+	drawn   *drawn
 	// reading guards index, of the recording that was asked for last.
 	reading sync.Mutex
 	index   *index

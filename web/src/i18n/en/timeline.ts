@@ -121,6 +121,7 @@ export const timeline = {
     undoAsk: 'Undo “{step}”?',
     undoBody: 'The step of {time} by {by} is taken back. Controllers and the scheduler follow, as they followed the step:',
     byWeb: 'this web application',
+    onNode: 'on {node}',
     undoWill: { deleted: 'will be deleted', created: 'will be created again', changed: 'will be changed back', configuration: 'will be applied again' },
     undoNoObjects: 'No object has to change.',
     undoKept: 'An undo cannot be undone, but the time line keeps the state after {time}, and a branch can continue from there.',

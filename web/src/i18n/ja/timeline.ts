@@ -123,6 +123,7 @@ export const timeline: typeof english = {
     undoAsk: '「{step}」を元に戻しますか？',
     undoBody: '{time} に {by} が行った操作を元に戻します。コントローラーとスケジューラーは、その結果に応じて動作します:',
     byWeb: 'この画面',
+    onNode: '{node} で実行中',
     undoWill: { deleted: '削除', created: '再作成', changed: '変更を元に戻す', configuration: '再適用' },
     undoNoObjects: '変更が必要なオブジェクトはありません。',
     undoKept: 'この操作自体は元に戻せませんが、{time} の後の状態はタイムラインに残り、そこから分岐できます。',

@@ -240,6 +240,14 @@ func sentences() []spoken {
 			"web runs on a: the only feasible node of 1 evaluated. It waited 1.2 s until Hold, Quota allowed it.",
 		},
 		{
+			"left out by a flow, though a node fits",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Message: "every path costs more", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},
+				Filter:  none, Permit: []result.PluginResult{{Plugin: "flow", Status: "Unschedulable", Reasons: []string{"every path costs more"}}},
+			},
+			"web was not scheduled: every path costs more",
+		},
+		{
 			"rejected while it waited",
 			result.Cycle{
 				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, SelectedNode: "a", Message: "no", Nodes: result.NodeCounts{Total: 2, Evaluated: 2, Feasible: 1}},

@@ -317,7 +317,7 @@ func unschedulable(c *result.Cycle, e Explanation) Operands {
 		return rejectedBeforeFilter(c)
 	case c.SelectedNode != "":
 		return rejectedLater(c)
-	case len(e.Rejections) == 0:
+	case len(e.Rejections) == 0, point == "permit":
 		return NotScheduled{Pod: c.Pod.Name, Message: c.Message}
 	}
 	s := NoNodeFits{Pod: c.Pod.Name, Evaluated: c.Nodes.Evaluated, Total: c.Nodes.Total}

@@ -263,12 +263,29 @@ func (r *round) cycle(pod *v1.Pod, p *Placement, reason string) *result.Cycle {
 	c.Outcome = result.Scheduled
 	if reason != "" {
 		c.Outcome = result.Unschedulable
-		if p.Machine == "" || c.Nodes.Feasible > 0 {
+		if c.Nodes.Feasible > 0 { // otherwise the predicates have said it
 			c.Permit = []result.PluginResult{{Plugin: "flow", Status: "Unschedulable", Reasons: []string{reason}}}
 		}
 	}
 	c.Refusal = result.FindRefusal(&c)
 	return &c
+}
+
+// About returns the record of a pod among those of a round, as a hypothetical one. A pod that the round left out waits for its gates.
+func About(pod *v1.Pod, cycles []*result.Cycle, nodes int) *result.Cycle {
+	c := &result.Cycle{Summary: result.Summary{
+		Pod: result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Profile: SchedulerName, Outcome: result.Unschedulable,
+		Message: "the pod has scheduling gates", Nodes: result.NodeCounts{Total: nodes},
+	}}
+	if at := slices.IndexFunc(cycles, func(c *result.Cycle) bool { return c.Pod.UID == pod.UID }); at >= 0 {
+		found := *cycles[at]
+		c = &found
+	} else {
+		c.PreFilter = []result.PluginResult{{Plugin: "SchedulingGates", Status: "Unschedulable", Reasons: []string{c.Message}}}
+		c.Refusal = result.FindRefusal(c)
+	}
+	c.Hypothetical = true
+	return c
 }
 
 // make builds the problem.

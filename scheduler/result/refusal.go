@@ -45,8 +45,8 @@ func FindRefusal(c *Cycle) *Refusal {
 		return cmp.Or(answered(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
 	case Unschedulable:
 		// If PreFilter rejected the pod, or a node was chosen, another extension point
-		// ended the cycle.
-		if point, _ := RejectedBy(c); point != "preFilter" && c.SelectedNode == "" {
+		// ended the cycle. The flow scheduler refuses a pod in Permit without choosing a node.
+		if point, _ := RejectedBy(c); point != "preFilter" && point != "permit" && c.SelectedNode == "" {
 			if r := nodesRefused(c, Rejected); r != nil {
 				return r
 			}

@@ -31,6 +31,10 @@ func TestFindRefusal(t *testing.T) {
 				{Plugin: "NodeResourcesFit", Reason: "Insufficient memory", Nodes: 1}, {Plugin: "TaintToleration", Reason: "untolerated", Nodes: 1},
 			}},
 		},
+		"a flow that leaves the pod out, though a node fits": {
+			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter(), Permit: []PluginResult{{Plugin: "flow", Status: "Unschedulable", Reasons: []string{"every path costs more"}}}},
+			&Refusal{ExtensionPoint: "permit", Plugin: "flow", Reason: "every path costs more"},
+		},
 		"an extender's counts as well, even without a reason": {
 			Cycle{Summary: Summary{Outcome: Unschedulable}, Filter: filter(), Extenders: []ExtenderCall{{
 				Plugin: extender, Verb: ExtenderFilter, Status: "Success",

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +20,9 @@ const (
 
 // Dialects lists the rules. Each is also the schedulerName of the pods that it serves.
 var Dialects = []Rules{KubeBatch, Volcano}
+
+// Serves reports whether a session scheduler serves the pods of a schedulerName.
+func Serves(schedulerName string) bool { return slices.Contains(Dialects, Rules(schedulerName)) }
 
 // GroupVersions returns the API versions of the PodGroups and Queues that a dialect reads.
 func (r Rules) GroupVersions() []schema.GroupVersion {

@@ -130,6 +130,17 @@ func (s *stage) pod(name string, cpu float64, on string) *v1.Pod {
 // run runs one session on the present state.
 func (s *stage) run() *Outcome {
 	s.t.Helper()
+	var out *Outcome
+	s.try(func(ctx context.Context, trial *whatif.Trial, options Options) (err error) {
+		out, err = Run(ctx, trial, s.objects, options)
+		return err
+	})
+	return out
+}
+
+// try works on a copy of the present state.
+func (s *stage) try(do func(context.Context, *whatif.Trial, Options) error) {
+	s.t.Helper()
 	judge, err := s.config.Judge()
 	if err != nil {
 		s.t.Fatal(err)
@@ -147,10 +158,8 @@ func (s *stage) run() *Outcome {
 		Clock: func() time.Time { return s.clock },
 	})
 	defer engine.Stop()
-	var out *Outcome
-	err = engine.Try(context.Background(), nil, func(ctx context.Context, trial *whatif.Trial) (err error) {
-		out, err = Run(ctx, trial, s.objects, Options{Configuration: s.config, Board: board, UID: "session", Clock: func() time.Time { return s.clock }})
-		return err
+	err = engine.Try(context.Background(), nil, func(ctx context.Context, trial *whatif.Trial) error {
+		return do(ctx, trial, Options{Configuration: s.config, Board: board, UID: "session", Clock: func() time.Time { return s.clock }})
 	})
 	if broken := (*whatif.PanicError)(nil); errors.As(err, &broken) {
 		s.t.Fatal(broken.Stack)
@@ -158,7 +167,6 @@ func (s *stage) run() *Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return out
 }
 
 // apply carries an outcome out: evicted pods are gone, bound ones run, and statuses are written.

@@ -41,6 +41,20 @@ func (o *Objects) Add(version schema.GroupVersion, groups, queues []*unstructure
 	return nil
 }
 
+// Remove takes out the group or the queue of a name. It reports false if there is none.
+func (o *Objects) Remove(gvk schema.GroupVersionKind, namespace, name string) bool {
+	before := len(o.Groups) + len(o.Queues)
+	switch gvk.Kind {
+	case PodGroupKind:
+		o.Groups = slices.DeleteFunc(o.Groups, func(g *PodGroup) bool {
+			return g.GroupVersionKind() == gvk && g.Namespace == namespace && g.Name == name
+		})
+	case QueueKind:
+		o.Queues = slices.DeleteFunc(o.Queues, func(q *Queue) bool { return q.Name == name })
+	}
+	return len(o.Groups)+len(o.Queues) < before
+}
+
 func read(u *unstructured.Unstructured, into any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into); err != nil {
 		return fmt.Errorf("reading %s %s: %w", u.GetKind(), u.GetName(), err)

@@ -50,6 +50,15 @@ type session struct {
 // Run runs one session on a trial whose engine has the configuration's Judge, the board's Registry, and EndSearch. Everything that it
 // places on the copy is undone with the trial. The error is ctx's, or that of a predicate that failed.
 func Run(ctx context.Context, trial *whatif.Trial, objects Objects, options Options) (*Outcome, error) {
+	s, err := run(ctx, trial, objects, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.out, nil
+}
+
+// run is Run with the session as it ended.
+func run(ctx context.Context, trial *whatif.Trial, objects Objects, options Options) (*session, error) {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
@@ -86,7 +95,7 @@ func Run(ctx context.Context, trial *whatif.Trial, objects Objects, options Opti
 	}
 	s.record.DurationSeconds = options.Clock().Sub(start).Seconds()
 	s.out.Record = s.record
-	return s.out, nil
+	return s, nil
 }
 
 func (s *session) act(name string) error {

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,9 +15,9 @@ import (
 func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	t.AskExtenders(q.AskExtenders)
 	if err := t.Apply(q.Changes...); err != nil {
-		return nil, err
+		return nil, t.foreign(q, err)
 	}
-	pod, err := t.asked(q)
+	pod, err := t.Asked(q)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,21 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	return answer, nil
 }
 
+// foreign returns the error of a question whose changes were refused: rather that the pod is another scheduler's, which may read more kinds.
+func (t *Trial) foreign(q Question, err error) error {
+	if kind := (*KindError)(nil); !errors.As(err, &kind) {
+		return err
+	}
+	pod, missing := t.Asked(q)
+	if missing != nil {
+		return err
+	}
+	if _, other := t.framework(pod, q.Profile); other != nil {
+		return other
+	}
+	return err
+}
+
 // decideMembers decides about pending members of a pod group at once.
 func (t *Trial) decideMembers(ctx context.Context, pods []*v1.Pod, profile string) ([]*result.Cycle, error) {
 	decided, err := t.DecideGroup(ctx, pods[0], profile)
@@ -71,8 +87,8 @@ func (t *Trial) decideMembers(ctx context.Context, pods []*v1.Pod, profile strin
 	return out, nil
 }
 
-// asked returns the pod that a question is about.
-func (t *Trial) asked(q Question) (*v1.Pod, error) {
+// Asked returns the pod that a question is about, as Decide expects it.
+func (t *Trial) Asked(q Question) (*v1.Pod, error) {
 	switch {
 	case q.Pod != nil && q.PodRef == nil:
 		return t.New(q.Pod)
@@ -82,8 +98,8 @@ func (t *Trial) asked(q Question) (*v1.Pod, error) {
 	return nil, &InvalidError{Message: "want exactly one of pod and podRef"}
 }
 
-// another returns one more pod like this one.
-func (t *Trial) another(pod *v1.Pod) (*v1.Pod, error) {
+// Another returns one more pod like this one, as New does.
+func (t *Trial) Another(pod *v1.Pod) (*v1.Pod, error) {
 	next := pod.DeepCopy()
 	next.GenerateName = pod.Name + "-"
 	if pod.GenerateName != "" {

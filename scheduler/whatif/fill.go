@@ -16,7 +16,7 @@ import (
 // it left. It ends when one finds no node, or when most are placed. It returns the nodes, in the order of the pods. Each pod is a copy
 // with a name and a UID of its own. profile is as in Question. It asks no extender. On an error, the pods that were placed stay placed.
 func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int) ([]string, error) {
-	pod, err := t.another(pod) // with another name: a caller may ask about its own pod afterwards
+	pod, err := t.Another(pod) // with another name: a caller may ask about its own pod afterwards
 	if err != nil || most <= 0 {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (t *Trial) Where(ctx context.Context, pod *v1.Pod, profile string) (nodes [
 // it.
 func (t *Trial) further(pod *v1.Pod) (*v1.Pod, error) {
 	if makesClaims(pod) {
-		return t.another(pod)
+		return t.Another(pod)
 	}
 	next := *pod
 	next.UID, next.ResourceVersion = t.replica.nextUID(), t.replica.nextVersion()

@@ -73,7 +73,7 @@ func (t *Trial) DecideGroup(ctx context.Context, pod *v1.Pod, profile string) ([
 // FillGroup decides in one cycle about so many further pods like this one of a PodGroup, and places those that find a node. It returns their
 // nodes. It also decides about the pending pods of the group, and leaves them pending. profile is as in Question.
 func (t *Trial) FillGroup(ctx context.Context, pod *v1.Pod, profile string, count int) ([]string, error) {
-	first, err := t.another(pod)
+	first, err := t.Another(pod)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (t *Trial) await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, e
 		if _, err := t.prepare(ctx, last); err != nil || len(pods) == count {
 			return pods, err
 		}
-		next, err := t.another(last)
+		next, err := t.Another(last)
 		if err != nil {
 			return nil, err
 		}

@@ -128,6 +128,12 @@ func (t *Trial) prepare(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodI
 	return info, t.refresh(ctx)
 }
 
+// Add makes a pod that Asked, Another or New has returned a pending pod of the state. Decide does so itself.
+func (t *Trial) Add(ctx context.Context, pod *v1.Pod) error {
+	_, err := t.prepare(ctx, pod)
+	return err
+}
+
 // outdates reports whether the state has a newer version of a pending pod than the scheduling queue had. Plugins that list
 // pods read the newer one, as DefaultPreemption does to learn whether the pod is nominated.
 func outdates(known runtime.Object, pod *v1.Pod) bool {

@@ -250,11 +250,11 @@ func (s *simulator) start(ctx context.Context) error {
 	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 	s.startRuns()
-	if err := s.startHypotheses(ctx); err != nil {
-		return fmt.Errorf("preparing answers to hypotheses: %w", err)
-	}
 	if err := s.startSessions(ctx); err != nil {
 		return err
+	}
+	if err := s.startHypotheses(ctx); err != nil {
+		return fmt.Errorf("preparing answers to hypotheses: %w", err)
 	}
 	if err := s.startLessons(); err != nil {
 		return fmt.Errorf("preparing the lessons: %w", err)

@@ -48,7 +48,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	})}
 	var err error
 	h.desk, err = hypothesis.New(hypothesis.Options{
-		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode,
+		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions,
 	})
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (h *hypotheses) ready() error {
 }
 
 // WhatIf implements server.Hypotheses.
-func (h *hypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error) {
+func (h *hypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	if err := h.ready(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/hypothesis"
@@ -27,11 +29,13 @@ type WhatIfAnswer struct {
 	Decisions []explain.Explained `json:"decisions"`
 	// PermitNotAsked is as in whatif.Answer.
 	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	// Turn is as in hypothesis.WhatIfAnswer.
+	Turn *session.Turn `json:"turn,omitempty"`
 }
 
 // Explained returns the answer of an engine.
-func Explained(a *whatif.Answer) *WhatIfAnswer {
-	out := &WhatIfAnswer{State: a.State, PermitNotAsked: a.PermitNotAsked}
+func Explained(a *hypothesis.WhatIfAnswer) *WhatIfAnswer {
+	out := &WhatIfAnswer{State: a.State, PermitNotAsked: a.PermitNotAsked, Turn: a.Turn}
 	for _, c := range a.Decisions {
 		out.Decisions = append(out.Decisions, explain.With(c))
 	}
@@ -41,9 +45,12 @@ func Explained(a *whatif.Answer) *WhatIfAnswer {
 // Fits reports whether every copy of the pod finds a node.
 func (a *WhatIfAnswer) Fits() bool {
 	for _, d := range a.Decisions {
-		if d.SelectedNode == "" {
+		if !placed(d) {
 			return false
 		}
 	}
 	return true
 }
+
+// placed reports whether the pod finds a node. One that a gang gives back has found a node, and is not placed.
+func placed(d explain.Explained) bool { return d.Outcome == result.Scheduled }

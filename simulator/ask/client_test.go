@@ -20,7 +20,7 @@ func TestTheClientSendsTheQuestion(t *testing.T) {
 			t.Error(err)
 		}
 		got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")+" "+string(body))
-		_, _ = io.WriteString(w, `{"state":{"nodes":3},"decisions":[{"pod":{"name":"web"},"selectedNode":"a","explanation":{"sentence":"","headline":{"kind":"only","pod":"web","node":"a","evaluated":1}}}]}`)
+		_, _ = io.WriteString(w, `{"state":{"nodes":3},"decisions":[{"pod":{"name":"web"},"outcome":"scheduled","selectedNode":"a","explanation":{"sentence":"","headline":{"kind":"only","pod":"web","node":"a","evaluated":1}}}]}`)
 	}))
 	defer server.Close()
 	client, err := NewClient(server.URL+"/", "secret")

@@ -23,13 +23,14 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 		p.copies(a.Decisions)
 	}
 	// The decisions about several copies are alike; the first without a node says why no more fit.
-	switch at := slices.IndexFunc(a.Decisions, func(d explain.Explained) bool { return d.SelectedNode == "" }); {
+	switch at := slices.IndexFunc(a.Decisions, func(d explain.Explained) bool { return !placed(d) }); {
 	case len(a.Decisions) == 1:
 		p.decision(a.Decisions[0], format)
 	case at >= 0:
 		p.line("")
 		p.decision(a.Decisions[at], format)
 	}
+	p.turn(a.Turn)
 	if len(a.PermitNotAsked) > 0 {
 		p.line("")
 		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(a.PermitNotAsked, ", "))
@@ -41,11 +42,15 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 func (p *printer) copies(all []explain.Explained) {
 	p.table([]string{"COPY", "POD", "NODE", "TOTAL"}, func(t table) {
 		for i, d := range all {
-			if d.SelectedNode == "" && i < len(all)-1 {
+			switch {
+			case placed(d):
+				t.row(strconv.Itoa(i+1), podName(d.Cycle), d.SelectedNode, totalOf(d.Cycle, d.SelectedNode))
+			case i < len(all)-1 && !slices.ContainsFunc(all[i:], placed):
 				t.row(fmt.Sprintf("%d-%d", i+1, len(all)), none, none, none)
 				return
+			default:
+				t.row(strconv.Itoa(i+1), podName(d.Cycle), none, none)
 			}
-			t.row(strconv.Itoa(i+1), podName(d.Cycle), cmp.Or(d.SelectedNode, none), totalOf(d.Cycle, d.SelectedNode))
 		}
 	})
 }
@@ -82,7 +87,7 @@ func (p *printer) decision(d explain.Explained, format Format) {
 
 // sentence says where the pod would go, or why it would stay pending.
 func sentence(d explain.Explained) string {
-	if d.SelectedNode == "" {
+	if !placed(d) {
 		return d.Explanation.Sentence
 	}
 	said := []string{podName(d.Cycle) + " would go to " + d.SelectedNode + why(d.Cycle)}

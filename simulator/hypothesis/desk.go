@@ -13,6 +13,7 @@ import (
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
@@ -29,6 +30,8 @@ type Options struct {
 	Engine *whatif.Engine
 	// Parse reads a scheduler configuration. Its error is a *config.Error for one that is not valid.
 	Parse func(document []byte) (*config.Configuration, error)
+	// Beside answers for the schedulers beside kube-scheduler; nil where none run.
+	Beside Beside
 	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
 	CompleteNode func(*v1.Node)
 }
@@ -81,9 +84,16 @@ type WhatIf struct {
 // MaxCopies bounds WhatIf.Copies.
 const MaxCopies = 1000
 
-// WhatIf answers with one decision for each copy. The error is a *Refused, or a
-// *whatif.NotFoundError for the pod of PodRef.
-func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*whatif.Answer, error) {
+// WhatIfAnswer is the answer to a WhatIf.
+type WhatIfAnswer struct {
+	*whatif.Answer
+	// Turn is nil if kube-scheduler decided.
+	Turn *session.Turn
+}
+
+// WhatIf answers with one decision for each copy. Pods of a scheduler that decides about all of its pods at once get those of its next turn. The
+// error is a *Refused, or a *whatif.NotFoundError for the pod of PodRef.
+func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
 	if w.Copies < 0 || w.Copies > MaxCopies {
 		return nil, refuse("copies", "want a number from 1 to %d", MaxCopies)
 	}
@@ -91,14 +101,18 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*whatif.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := d.options.Engine.Ask(ctx, whatif.Question{
+	asked := whatif.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
 		Copies: w.Copies, AskExtenders: w.Extenders,
-	})
+	}
+	answer, err := d.options.Engine.Ask(ctx, asked)
+	if scheduler := besides(err); scheduler != "" {
+		return d.askBeside(ctx, q, scheduler, asked)
+	}
 	if err != nil {
 		return nil, q.refused(err)
 	}
-	return answer, nil
+	return &WhatIfAnswer{Answer: answer}, nil
 }
 
 // Fit asks what makes a pod fit.
@@ -265,11 +279,12 @@ func (q *admitted) refused(err error) error {
 	if bad, ok := errors.AsType[*whatif.ChangeError](err); ok {
 		return refusedAt(fmt.Sprintf("changes[%d]", bad.Index), bad.Err)
 	}
+	if scheduler := besides(err); scheduler != "" {
+		return refuse(q.profileField(), "%s decides about %s, and this question is answered for kube-scheduler only; ask a what-if for what %s would do, or name a profile of kube-scheduler",
+			scheduler, whole(scheduler), scheduler)
+	}
 	if bad, ok := errors.AsType[*whatif.ProfileError](err); ok {
-		if q.profile == "" {
-			return refuse("pod.spec.schedulerName", "%v", bad)
-		}
-		return refuse("profile", "%v", bad)
+		return refuse(q.profileField(), "%v", bad)
 	}
 	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok && q.document != nil {
 		return RefusedConfiguration(q.document.Refuse(bad.Err))

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -43,6 +45,76 @@ func newDesk(t *testing.T) *Desk {
 		t.Fatal(err)
 	}
 	return desk
+}
+
+// besideFake places all pods on one node.
+type besideFake struct{ off bool }
+
+func (b besideFake) Enabled() bool { return !b.off }
+
+func (besideFake) WhatIf(_ context.Context, scheduler string, q whatif.Question) (*whatif.Answer, *session.Turn, error) {
+	out := &whatif.Answer{}
+	for range max(1, q.Copies) {
+		out.Decisions = append(out.Decisions, &result.Cycle{Summary: result.Summary{Profile: scheduler, Outcome: result.Scheduled, SelectedNode: "small"}})
+	}
+	return out, &session.Turn{Scheduler: scheduler, Kind: session.SessionTurn}, nil
+}
+
+// Pods of another scheduler are decided by that one, or the answer says why not.
+func TestPodsOfOtherSchedulers(t *testing.T) {
+	of := func(scheduler, more string) string {
+		return "{" + strings.Replace(web, "spec: {", "spec: {schedulerName: "+scheduler+", ", 1) + more + "}"
+	}
+	for name, test := range map[string]struct {
+		question string
+		beside   Beside
+		ask      func(context.Context, *Desk, string) (*WhatIfAnswer, error)
+		want     string
+	}{
+		"a session scheduler":            {of("volcano", ", copies: 2"), besideFake{}, nil, "volcano small; volcano small"},
+		"the flow scheduler":             {of("poseidon", ""), besideFake{}, nil, "poseidon small"},
+		"any pod, as if it were a job's": {"{" + web + ", profile: kube-batch}", besideFake{}, nil, "kube-batch small"},
+		"kube-scheduler in its place":    {of("volcano", ", profile: default-scheduler"), besideFake{}, nil, "default-scheduler small"},
+		"turned off":                     {of("volcano", ""), besideFake{off: true}, nil, "pod.spec.schedulerName: volcano does not run; turn on the session schedulers, or name a profile of kube-scheduler"},
+		"a file": {of("poseidon", ""), nil, nil,
+			"pod.spec.schedulerName: poseidon decides about all of its waiting pods in rounds, which only a running simulator can try; name a profile of kube-scheduler to see what that would do"},
+		"another configuration": {of("volcano", ", configuration: {apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}"), besideFake{}, nil, "configuration: volcano does not read a KubeSchedulerConfiguration"},
+		"extenders":             {of("volcano", ", extenders: true"), besideFake{}, nil, "extenders: volcano asks no extenders of kube-scheduler"},
+		"fit": {of("volcano", ""), besideFake{}, func(ctx context.Context, d *Desk, q string) (*WhatIfAnswer, error) {
+			_, err := d.Fit(ctx, question[Fit](t, q))
+			return nil, err
+		}, "pod.spec.schedulerName: volcano decides about whole jobs in sessions, and this question is answered for kube-scheduler only; ask a what-if for what volcano would do, or name a profile of kube-scheduler"},
+		"capacity": {"{" + web + ", profile: poseidon}", besideFake{}, func(ctx context.Context, d *Desk, q string) (*WhatIfAnswer, error) {
+			_, err := d.Capacity(ctx, question[Capacity](t, q))
+			return nil, err
+		}, "profile: poseidon decides about all of its waiting pods in rounds, and this question is answered for kube-scheduler only; ask a what-if for what poseidon would do, or name a profile of kube-scheduler"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			desk := newDesk(t)
+			desk.options.Beside = test.beside
+			ask := test.ask
+			if ask == nil {
+				ask = func(ctx context.Context, d *Desk, q string) (*WhatIfAnswer, error) {
+					return d.WhatIf(ctx, question[WhatIf](t, q))
+				}
+			}
+			answer, err := ask(t.Context(), desk, test.question)
+			var got []string
+			if err != nil {
+				got = append(got, err.Error())
+			} else {
+				for _, c := range answer.Decisions {
+					got = append(got, c.Profile+" "+c.SelectedNode)
+				}
+				if (answer.Turn != nil) != (answer.Decisions[0].Profile != "default-scheduler") {
+					t.Errorf("the turn is %+v", answer.Turn)
+				}
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, "; ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }
 
 func question[Q any](t *testing.T, text string) (q Q) {

@@ -8,5 +8,5 @@
 // package makes up for that where objects depend on each other: see admission.
 //
 // It decides nothing about pods and knows nothing of HTTP routes. It may import client-go,
-// scheduler/config, scheduler/whatif, scheduler/yamlsource and simulator/objects.
+// scheduler/config, scheduler/flow, scheduler/session, scheduler/whatif, scheduler/yamlsource and simulator/objects.
 package hypothesis

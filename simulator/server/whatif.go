@@ -15,6 +15,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/yamlsource"
@@ -25,7 +26,7 @@ import (
 // for concurrent use. Their errors are a *hypothesis.Refused, a *whatif.NotFoundError for
 // what the question asks about, whatif.ErrBusy, or the context's.
 type Hypotheses interface {
-	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error)
+	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error)
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 }
@@ -48,14 +49,17 @@ type whatifAnswer struct {
 	Decisions []explain.Explained `json:"decisions"`
 	// PermitNotAsked is as in whatif.Answer.
 	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	// Turn is as in hypothesis.WhatIfAnswer.
+	Turn *session.Turn `json:"turn,omitempty"`
 }
 
 // AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
 func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
 	rest, err := json.Marshal(struct {
-		State          whatif.State `json:"state"`
-		PermitNotAsked []string     `json:"permitNotAsked,omitempty"`
-	}{a.State, a.PermitNotAsked})
+		State          whatif.State  `json:"state"`
+		PermitNotAsked []string      `json:"permitNotAsked,omitempty"`
+		Turn           *session.Turn `json:"turn,omitempty"`
+	}{a.State, a.PermitNotAsked, a.Turn})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked, Turn: answer.Turn}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]

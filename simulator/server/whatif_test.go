@@ -38,10 +38,10 @@ func (f *fakeHypotheses) ask(ctx context.Context, q any) error {
 	return errors.Join(f.err, ctx.Err())
 }
 
-func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*whatif.Answer, error) {
+func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	c := cycle("a", 1, result.Unschedulable)
 	c.Hypothetical = true
-	return &whatif.Answer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []*result.Cycle{c}}, f.ask(ctx, q)
+	return &hypothesis.WhatIfAnswer{Answer: &whatif.Answer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []*result.Cycle{c}}}, f.ask(ctx, q)
 }
 
 func (f *fakeHypotheses) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
@@ -279,10 +279,10 @@ type waitingHypotheses struct {
 	asked, release chan struct{}
 }
 
-func (w waitingHypotheses) WhatIf(context.Context, hypothesis.WhatIf) (*whatif.Answer, error) {
+func (w waitingHypotheses) WhatIf(context.Context, hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	w.asked <- struct{}{}
 	<-w.release
-	return &whatif.Answer{}, nil
+	return &hypothesis.WhatIfAnswer{Answer: &whatif.Answer{}}, nil
 }
 
 func TestNoHypotheses(t *testing.T) {

@@ -31,6 +31,9 @@ type runner struct {
 	revision      int
 	engine        *whatif.Engine
 	board         *session.Board
+	// questions and questionBoard are those of what-ifs, which judge all nodes and keep no session waiting.
+	questions     *whatif.Engine
+	questionBoard *session.Board
 	// seen is the state that the latest session saw, and quiet counts the periods since then.
 	seen  string
 	quiet int
@@ -51,12 +54,9 @@ func (r *runner) configured() (*session.Configuration, int) {
 // use makes a configuration the one of the next session.
 func (r *runner) use(c *session.Configuration, revision int) {
 	r.mu.Lock()
-	old := r.engine
-	r.configuration, r.revision, r.engine, r.seen = c, revision, nil, ""
+	r.configuration, r.revision, r.seen = c, revision, ""
 	r.mu.Unlock()
-	if old != nil {
-		old.Stop()
-	}
+	r.close()
 }
 
 // forget is called when the cluster was reset.
@@ -66,14 +66,32 @@ func (r *runner) forget() {
 	r.seen, r.last = "", nil
 }
 
+// close stops the engines. The next one to need them builds them again.
 func (r *runner) close() {
 	r.mu.Lock()
-	old := r.engine
-	r.engine = nil
+	old := []*whatif.Engine{r.engine, r.questions}
+	r.engine, r.questions = nil, nil
 	r.mu.Unlock()
-	if old != nil {
-		old.Stop()
+	for _, e := range old {
+		if e != nil {
+			e.Stop()
+		}
 	}
+}
+
+// asking returns the engine of what-ifs.
+func (r *runner) asking() (*whatif.Engine, *session.Board, *session.Configuration, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.questions == nil {
+		judge, err := r.configuration.Judge()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		r.questionBoard = session.NewBoard()
+		r.questions = r.service.engine(r.questionBoard, judge, false)
+	}
+	return r.questions, r.questionBoard, r.configuration, nil
 }
 
 // current returns the engine of the configuration in force.
@@ -86,7 +104,7 @@ func (r *runner) current() (*whatif.Engine, *session.Board, *session.Configurati
 			return nil, nil, nil, 0, err
 		}
 		r.board = session.NewBoard()
-		r.engine = r.service.engine(r.board, judge)
+		r.engine = r.service.engine(r.board, judge, true)
 	}
 	return r.engine, r.board, r.configuration, r.revision, nil
 }

@@ -264,6 +264,7 @@ func (s *Service) Reset() error {
 	for _, r := range s.runners {
 		r.forget()
 	}
+	s.rounds.forget()
 	s.mu.Lock()
 	s.ready = false
 	s.mu.Unlock()
@@ -393,11 +394,11 @@ func (s *Service) Compare(ctx context.Context, model flow.Model, scheduler, name
 // newUID identifies a session.
 func newUID() string { return string(uuid.NewUUID()) }
 
-// engine returns an engine on the cluster's state.
-func (s *Service) engine(board *session.Board, judge *schedulerconfig.KubeSchedulerConfiguration) *whatif.Engine {
-	o := whatif.Options{Source: s.options.Source, ClientConfig: s.options.ClientConfig, Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return judge }}
+// engine returns an engine on the cluster's state. endSearch: as whatif.Options has it. board may be nil.
+func (s *Service) engine(board *session.Board, judge *schedulerconfig.KubeSchedulerConfiguration, endSearch bool) *whatif.Engine {
+	o := whatif.Options{Source: s.options.Source, ClientConfig: s.options.ClientConfig, EndSearch: endSearch, Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return judge }}
 	if board != nil {
-		o.OutOfTree, o.EndSearch = board.Registry(), true
+		o.OutOfTree = board.Registry()
 	}
 	return whatif.New(o)
 }

@@ -3,6 +3,7 @@ package systemtest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -165,6 +166,43 @@ func TestSchedulersSideBySide(t *testing.T) {
 		}
 	}
 
+	// A question about a pod of each gets what its next session or round would decide. The cluster is nearly full of them.
+	for _, test := range []struct{ question, want string }{
+		{`{"podRef": {"name": "volcano-0-0"}}`, "volcano scheduled"},
+		{`{"podRef": {"name": "kube-batch-0-0"}, "profile": "default-scheduler"}`, "default-scheduler scheduled"},
+		{fmt.Sprintf(`{"pod": %s}`, b.askedPod("poseidon", "")), "poseidon scheduled"},
+		{fmt.Sprintf(`{"pod": %s}`, b.askedPod("kube-batch", "none")), "kube-batch unschedulable snapshot"},
+		{fmt.Sprintf(`{"pod": %s, "copies": 5, "changes": [{"apply": {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "asked", "namespace": "default"}, "spec": {"minMember": 5}}}]}`, b.askedPod("volcano", "asked")), "volcano scheduled"},
+		{fmt.Sprintf(`{"pod": %s, "changes": [{"patch": {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "namespace": "default", "name": "volcano-0", "patch": {"spec": {"minMember": 9}}}}]}`, b.askedPod("volcano", "volcano-0")), "volcano unschedulable gang"},
+		{fmt.Sprintf(`{"pod": %s, "changes": [{"delete": {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "namespace": "default", "name": "volcano-0"}}]}`, b.askedPod("volcano", "volcano-0")), "volcano unschedulable snapshot"},
+	} {
+		a := b.send(t, http.MethodPost, "/api/v1/whatif", test.question)
+		var answer struct {
+			Decisions []struct {
+				Profile, Outcome string
+				Hypothetical     bool
+				Refusal          *struct{ Plugin string }
+			}
+			Turn *struct{ Scheduler string }
+		}
+		if err := json.Unmarshal(a.body, &answer); err != nil || a.status != http.StatusOK {
+			t.Errorf("%s: %d %s", test.question, a.status, a.body)
+			continue
+		}
+		for _, d := range answer.Decisions {
+			got := d.Profile + " " + d.Outcome
+			if d.Refusal != nil {
+				got += " " + d.Refusal.Plugin
+			}
+			if got != test.want || !d.Hypothetical || (answer.Turn == nil) != (d.Profile == "default-scheduler") {
+				t.Errorf("%s: %s, want %s; the turn is %+v", test.question, got, test.want, answer.Turn)
+			}
+		}
+	}
+	if a := b.send(t, http.MethodPost, "/api/v1/whatif/fit", `{"podRef": {"name": "volcano-0-0"}}`); a.status != http.StatusUnprocessableEntity && a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "volcano decides about whole jobs in sessions") {
+		t.Errorf("%d: %s", a.status, a.body)
+	}
+
 	// A configuration with a mistake is refused at its line, and the one in force stays. A valid one counts from the next session on.
 	const path = "/api/v1/sessions/configuration/volcano"
 	if a := b.send(t, http.MethodPut, path, "actions: allocate\ntiers:\n- plugins:\n  - name: gnag\n"); a.status < 400 || !strings.Contains(string(a.body), `"line":4`) {
@@ -211,6 +249,11 @@ func TestSchedulersSideBySide(t *testing.T) {
 		}
 		return errors.New("no session of volcano bound a pod")
 	})
+}
+
+// askedPod is a pod of one CPU that does not exist. group may be empty.
+func (b *batch) askedPod(scheduler, group string) string {
+	return fmt.Sprintf(`{"metadata": {"name": "asked", "namespace": "default", "annotations": {"scheduling.k8s.io/group-name": %q}}, "spec": {"schedulerName": %q, "containers": [{"name": "main", "image": "main", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}}`, group, scheduler)
 }
 
 // revision checks which revision of Volcano's configuration is in force.

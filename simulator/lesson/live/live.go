@@ -92,22 +92,56 @@ func New(o Options) (*Cluster, error) {
 
 // Stage implements lesson.World.
 func (c *Cluster) Stage(context.Context) (*scenario.Stage, error) {
-	page, err := c.options.Results.List(result.Query{Limit: maxDecisions})
-	if err != nil {
-		return nil, fmt.Errorf("reading the decisions: %w", err)
-	}
+	f := newFollowing(c)
+	return f.stage, f.observe()
+}
+
+// following is the cluster of a stage that learns of each decision before it looks at the pods.
+type following struct {
+	*Cluster
+	stage *scenario.Stage
+	// latest is the newest decision that the stage knows.
+	latest result.Summary
+}
+
+func newFollowing(c *Cluster) *following {
+	f := &following{Cluster: c}
 	// A stage shows the configuration to none of its expressions.
-	stage := scenario.NewStage(c, nil)
+	f.stage = scenario.NewStage(f, nil)
+	return f
+}
+
+// observe gives the stage the decisions since the last call.
+func (f *following) observe() error {
+	page, err := f.options.Results.List(result.Query{Limit: maxDecisions})
+	if err != nil {
+		return fmt.Errorf("reading the decisions: %w", err)
+	}
+	known := slices.IndexFunc(page.Items, func(s result.Summary) bool { return s.Pod.UID == f.latest.Pod.UID && s.Attempt == f.latest.Attempt })
+	if known >= 0 {
+		page.Items = page.Items[:known]
+	}
 	for _, s := range slices.Backward(page.Items) {
-		cycle, err := c.options.Results.Get(s.Pod.UID, s.Attempt)
+		cycle, err := f.options.Results.Get(s.Pod.UID, s.Attempt)
 		if err != nil {
-			return nil, fmt.Errorf("reading a decision: %w", err)
+			return fmt.Errorf("reading a decision: %w", err)
 		}
 		if cycle != nil {
-			stage.Observe(cycle)
+			f.stage.Observe(cycle)
 		}
+		f.latest = s
 	}
-	return stage, nil
+	return nil
+}
+
+// State implements scenario.Cluster.
+func (f *following) State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error) {
+	nodes, pods, err := f.Cluster.State(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Afterwards: of a pod that has a node, the stage knows why.
+	return nodes, pods, f.observe()
 }
 
 // Decide implements lesson.World.

@@ -81,7 +81,7 @@ func (b *beside) state(add func(feed.Operation)) {
 }
 
 func (*beside) Serves(schedulerName string) bool {
-	return schedulerName == flow.SchedulerName || slices.Contains(session.Dialects, session.Rules(schedulerName))
+	return schedulerName == flow.SchedulerName || session.Serves(schedulerName)
 }
 
 func (*beside) Kinds() map[schema.GroupVersionKind]bool {

@@ -3992,10 +3992,26 @@ export interface components {
         /** @description The answer to a WhatIf. */
         WhatIfAnswer: {
             state: components["schemas"]["HypotheticalState"];
-            /** @description One for each copy, in order; every one is hypothetical. When a copy finds no node, neither do those after it, for the same reasons: their decisions repeat that one. */
+            /** @description One for each copy, in order; every one is hypothetical. When kube-scheduler finds no node for a copy, neither does it for those after it, for the same reasons: their decisions repeat that one. A pod of a session scheduler or of the flow scheduler gets the decision of that scheduler's next turn, about all copies at once. */
             decisions: components["schemas"]["ExplainedCycle"][];
             /** @description The Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they remember of other pods: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
+            turn?: components["schemas"]["SchedulerTurn"];
+        };
+        /** @description What a scheduler that decides about all of its pods at once did for the question: one session or one round on a copy of the state. Absent if kube-scheduler decided. */
+        SchedulerTurn: {
+            scheduler: string;
+            /** @enum {string} */
+            kind: "session" | "round";
+            /** @description The actions of a session, in order. */
+            actions?: string[];
+            /** @description The cost model of a round. */
+            model?: string;
+            job?: components["schemas"]["SessionJob"];
+            /** @description Pods that would have to leave, as NAMESPACE/NAME, for whichever job. */
+            evictions?: string[];
+            /** @description What the answer leaves open. laterTurns: a later session or round may decide otherwise, once victims have left or other jobs come. otherSchedulers: they may take the room first. */
+            notJudged: ("laterTurns" | "otherSchedulers")[];
         };
         /** @description Which changes make this pod fit? */
         Fit: {

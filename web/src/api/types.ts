@@ -102,6 +102,7 @@ export type Change = Schemas['Change']
 export type ChangeTarget = Schemas['ChangeTarget']
 /** The state that was asked. */
 export type HypotheticalState = Schemas['HypotheticalState']
+export type SchedulerTurn = Schemas['SchedulerTurn']
 export type WhatIfQuestion = Omit<Schemas['WhatIf'], 'copies'> & { copies?: number }
 export type WhatIfAnswer = Omit<Schemas['WhatIfAnswer'], 'decisions'> & { decisions: HypotheticalCycle[] }
 export type FitQuestion = Omit<Schemas['Fit'], 'limit'> & { limit?: number }

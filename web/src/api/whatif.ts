@@ -5,8 +5,8 @@ import { bodyOf, client } from './client'
 import type { CapacityAnswer, CapacityQuestion, FitAnswer, FitQuestion, Shadow, ShadowDraftAnswer, WhatIfAnswer, WhatIfQuestion } from './types'
 
 export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal): Promise<WhatIfAnswer> {
-  const { state, decisions } = await bodyOf(client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal }))
-  return { state, decisions: decisions.map((cycle) => ({ ...cycle, hypothetical: true })) }
+  const { decisions, ...rest } = await bodyOf(client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal }))
+  return { ...rest, decisions: decisions.map((cycle) => ({ ...cycle, hypothetical: true })) }
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {

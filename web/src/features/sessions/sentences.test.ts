@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionDecision, SessionJob } from '@/api/types'
 import { sessions as en } from '@/i18n/en/sessions'
-import { decisionText, giverText, whyText } from './model/session'
+import { whyText } from '@/kubernetes/sessionJob'
+import { decisionText, giverText } from './model/session'
 
 const job = (name: string): SessionJob => ({ namespace: 'default', name, queue: 'prod', minMember: 3, priority: 0, tasks: 3, running: 0, ready: 0, pipelined: 0, share: 0 })
 const decision = (kind: string, reason: string, more: Partial<SessionDecision> = {}): SessionDecision => ({ kind, reason, share: 0, ...more })

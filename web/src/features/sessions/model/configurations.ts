@@ -1,7 +1,9 @@
 // Configurations of actions and tiers to start from, whole documents with comments.
 
-export type Rules = 'kube-batch' | 'volcano'
-export const dialects: readonly Rules[] = ['kube-batch', 'volcano']
+import { sessionSchedulers } from '@/kubernetes/schedulers'
+
+export type Rules = (typeof sessionSchedulers)[number]
+export const dialects: readonly Rules[] = sessionSchedulers
 
 /** Plugins of a tier; what is set for one follows its name. */
 type Tier = Readonly<Record<string, string>>

@@ -1,9 +1,10 @@
 // A session as the page shows it: bars, sentences and the look of decisions.
 
-import type { Session, SessionDecision, SessionGiver, SessionJob, SessionQueue, SessionWhy } from '@/api/types'
+import type { Session, SessionDecision, SessionGiver, SessionJob, SessionQueue } from '@/api/types'
 import { scaleTo, type Bar } from '@/features/batch/model/bars'
 import { keyOf } from '@/kubernetes/object'
 import { formatResource } from '@/kubernetes/quantity'
+import type { Words } from '@/kubernetes/sessionJob'
 
 /** A name without its namespace. */
 export const shortOf = (key: string | undefined): string => (key ?? '').split('/').at(-1) ?? ''
@@ -41,15 +42,6 @@ export function queueBar(allocated: number, deserved: number | undefined, asks: 
 /** The largest amount that a bar of a queue has to show. */
 export const mostOf = (queues: readonly SessionQueue[], resource: string): number =>
   Math.max(0, ...queues.flatMap(({ before, after, request, deserved }) => [before, after, request, deserved ?? {}].map((amounts) => amounts[resource] ?? 0)))
-
-export type Words = (key: string, named: Record<string, string | number>) => string
-
-/** Why a job does not run, as one sentence, and what else is known about it. */
-export function whyText(job: SessionJob, why: SessionWhy, words: Words): string {
-  const { code, queue, resource = '', missing = 0, needed, placed, plugin = '', reason = '' } = why
-  const key = code === 'pieces' && !missing ? 'piecesFit' : code
-  return words(`sessions.why.${key}`, { job: job.name, queue, amount: `${formatResource(resource, missing)} ${resource}`, needed, placed, plugin, reason })
-}
 
 export const giverText = ({ queue, job, amount }: SessionGiver, resource: string, words: Words): string =>
   words(job ? 'sessions.giver.job' : 'sessions.giver.queue', { name: job ? shortOf(job) : queue, amount: `${formatResource(resource, amount)} ${resource}` })

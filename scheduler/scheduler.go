@@ -79,7 +79,7 @@ type Scheduler struct {
 	bindings *bindings
 	seen     *seenObjects
 	gate     upstream.Gate
-	// tee is nil while nobody follows the scheduler.
+	// tee is nil while the scheduler has no follower.
 	tee atomic.Pointer[tee]
 
 	// Build sets these. The listers are nil when bare.

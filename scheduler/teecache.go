@@ -8,7 +8,7 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 )
 
-// The methods of observedCache below note what changes nodes and bound pods, if somebody follows the scheduler. Without a
+// The methods of observedCache below note what changes nodes and bound pods, if a follower wants them. Without a
 // tee they cost two loads.
 
 // change makes a change of the cache and notes what made returns.
@@ -113,7 +113,7 @@ func (c observedCache) RemoveNode(logger klog.Logger, node *v1.Node) error {
 	return c.Cache.RemoveNode(logger, node)
 }
 
-// UpdateSnapshot is called on the scheduling goroutine at the start of each turn. If somebody wants marks, it notes the
+// UpdateSnapshot is called on the scheduling goroutine at the start of each turn. If a follower wants marks, it notes the
 // turn's pod.
 func (c observedCache) UpdateSnapshot(logger klog.Logger, snapshot *internalcache.Snapshot) error {
 	t := c.tee.Load()

@@ -242,7 +242,7 @@ func quotaRemarks(c *result.Cycle, e Explanation) []Operands {
 	}
 	room := roomRemarks(c, e)
 	if len(room) == 0 {
-		room = nobody(c)
+		room = noVictims(c)
 	}
 	return append(out, room...)
 }
@@ -275,9 +275,9 @@ func (q *quotas) borrows(namespace string) []Operands {
 	return []Operands{s}
 }
 
-// nobody counts the nodes on which a dry run found no pod to take from. Other than a filter, the
+// noVictims counts the nodes on which a dry run found no pod to take from. Other than a filter, the
 // dry run then names no plugin.
-func nobody(c *result.Cycle) []Operands {
+func noVictims(c *result.Cycle) []Operands {
 	if c.Preemption == nil {
 		return nil
 	}

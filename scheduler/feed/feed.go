@@ -165,7 +165,7 @@ func (f *Follower) tell() {
 }
 
 // Drain returns the operations since the last call, at once if there are none. If whole is true, they describe the
-// whole state, and nothing of what was before is left. While nobody knows the state, Drain waits; the error is then ctx's.
+// whole state, and nothing of what was before is left. While no source knows the state, Drain waits; the error is then ctx's.
 func (f *Follower) Drain(ctx context.Context) (ops []Operation, whole bool, err error) {
 	for {
 		ops, whole, known := f.take()

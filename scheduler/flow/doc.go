@@ -3,7 +3,7 @@
 //
 // A Problem is the network's input as plain numbers, and Solve is a solver of our own for it. Round makes the problem of a cluster on
 // a copy that package whatif keeps: kube-scheduler's own predicates say which arcs exist. Gap compares a placement
-// that somebody else made with the optimum of the same costs. The costs are a model: an optimum of them is not the best
+// that another scheduler made with the optimum of the same costs. The costs are a model: an optimum of them is not the best
 // placement in any other sense.
 //
 // The package writes nothing. It may import Kubernetes' scheduler, and scheduler/config, scheduler/result and

@@ -1,6 +1,6 @@
 package flow
 
-// Comparison is a placement that somebody made beside the optimum of the same costs.
+// Comparison is a placement by another scheduler beside the optimum of the same costs.
 type Comparison struct {
 	Model Model `json:"model"`
 	// Cost is that of the given placement, Optimum the least possible one, and Gap the difference.
@@ -39,7 +39,7 @@ func (p *Problem) Gap(machines []int) *Comparison {
 	optimum.solve()
 	best := optimum.placements()
 	p.match(best, machines)
-	out := &Comparison{Model: p.Model, Optimum: optimum.out.Cost, Network: optimum.out}
+	out := &Comparison{Model: p.Model, Optimum: optimum.out.Cost, Network: optimum.out, Tasks: []ComparedTask{}}
 	given := p.price(machines, optimum, out)
 	unscheduled := p.Model.Unscheduled()
 	for i, t := range p.Tasks {

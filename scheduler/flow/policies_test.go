@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
@@ -157,7 +158,7 @@ func TestConstraintsOfARound(t *testing.T) {
 
 // A gang of a round: the pods of one controller with the annotation are bound together or not at all, and the room is lost for the round.
 func TestGangOfARound(t *testing.T) {
-	for percent, bound := range map[string]int{"75": 3, "100": 0, "": 3} {
+	for percent, bound := range map[string]int{"75": 3, "100": 0, "": 3, "150": 3} {
 		objects := []runtime.Object{}
 		for i := range 3 {
 			objects = append(objects, st.MakeNode().Name(fmt.Sprintf("n%d", i)).Capacity(map[v1.ResourceName]string{"cpu": "1200m", "memory": "32Gi", "pods": "110"}).Obj())
@@ -185,6 +186,47 @@ func TestGangOfARound(t *testing.T) {
 				if percent == "100" && !strings.Contains(c.Message, "gang") && !strings.Contains(c.Message, "unscheduled") {
 					t.Errorf("%s: %q", c.Pod.Name, c.Message)
 				}
+			}
+			return nil
+		})
+	}
+}
+
+// The job of a pod is its controller, else the label of its controller, else the pod. Init containers do not count.
+func TestJobsAndRequests(t *testing.T) {
+	controller := true
+	owned := pod("owned", SchedulerName, 1).Label("controller-uid", "label").Obj()
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "job", UID: "uid", Controller: &controller}}
+	got := []owner{jobOf(owned), jobOf(pod("labelled", SchedulerName, 1).Label("controller-uid", "label").Obj()), jobOf(pod("alone", SchedulerName, 1).Obj())}
+	if diff := cmp.Diff([]owner{{"uid", "job"}, {"label", "label"}, {"alone", "alone"}}, got, cmp.AllowUnexported(owner{})); diff != "" {
+		t.Error(diff)
+	}
+	p := pod("init", SchedulerName, 1).Obj()
+	p.Spec.InitContainers = []v1.Container{{Name: "init", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": *resource.NewQuantity(8, resource.DecimalSI)}}}}
+	if diff := cmp.Diff(Resources{CPU: 1000, Memory: 4 << 30}, requestOf(p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// With preemption, a task that the flow takes from its machine is deleted, and the one that takes its place is bound; without, nothing moves.
+func TestPreemptionOfARound(t *testing.T) {
+	for _, preemption := range []bool{true, false} {
+		objects := []runtime.Object{
+			st.MakeNode().Name("n").Capacity(map[v1.ResourceName]string{"cpu": "8", "memory": "32Gi", "pods": "110"}).Obj(),
+			pod("l", SchedulerName, 1).Node("n").Obj(), pod("n", SchedulerName, 1).Obj(),
+		}
+		try(t, objects, func(ctx context.Context, trial *whatif.Trial) error {
+			out, err := Run(ctx, trial, Options{Model: Trivial, MaxTasks: 1, Preemption: preemption})
+			if err != nil {
+				return err
+			}
+			var evicted []string
+			for _, p := range out.Evictions {
+				evicted = append(evicted, p.Name)
+			}
+			want := map[bool]string{true: "[l]", false: "[]"}[preemption]
+			if fmt.Sprint(evicted) != want {
+				t.Errorf("preemption %v evicts %v, want %s: %+v", preemption, evicted, want, out.Record.Placements)
 			}
 			return nil
 		})

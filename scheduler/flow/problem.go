@@ -52,7 +52,7 @@ func (r Resources) minus(o Resources, times int64) Resources {
 type Machine struct {
 	Name                  string
 	Capacity, Allocatable Resources
-	// Requested is what all pods of the node ask for, whoever placed them.
+	// Requested is what all pods of the node ask for, those of other schedulers included.
 	Requested Resources
 	// Pods counts them, and MaxPods is the node's limit.
 	Pods, MaxPods int
@@ -249,7 +249,7 @@ func (b *building) arc(from, to int, capacity, cost int64) int {
 
 // build makes the network.
 func (p *Problem) build() *building {
-	b := &building{Problem: p, out: &Network{}, random: rand.New(rand.NewPCG(p.Seed, 0)), slots: make([][]int, len(p.Machines))}
+	b := &building{Problem: p, out: &Network{Nodes: []Node{}, Arcs: []Arc{}}, random: rand.New(rand.NewPCG(p.Seed, 0)), slots: make([][]int, len(p.Machines))}
 	b.group()
 	b.sink = b.node(Node{Kind: SinkNode, Name: "sink"})
 	for _, m := range p.Machines {

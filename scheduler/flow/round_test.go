@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -118,6 +119,21 @@ func TestCompare(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// Without pods and machines, the lists of a comparison are empty, not missing.
+func TestCompareNothing(t *testing.T) {
+	c, err := CompareState(context.Background(), nil, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`{"model":"CPU-MEM","cost":0,"optimum":0,"gap":0,"unscheduled":0,"tasks":[],"network":{"nodes":[{"kind":"sink","name":"sink"}],"arcs":[],"cost":0}}`, string(text)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // The gap of a whole state, in which others' pods are compared too.

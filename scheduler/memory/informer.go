@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// informer is a shared informer whose handlers run on the goroutine of whoever changes an object. It is always
+// informer is a shared informer whose handlers run on the goroutine that changes an object. It is always
 // synced.
 type informer struct {
 	indexer cache.Indexer
-	// read: somebody has asked for the objects.
+	// read: a plugin or the scheduler has asked for the objects.
 	read atomic.Bool
 
 	mu sync.RWMutex
@@ -169,7 +169,7 @@ func (i *informer) SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithCo
 	return nil
 }
 
-// SetTransform does nothing: whoever sets the objects has transformed them.
+// SetTransform does nothing: the caller of Set has transformed the objects.
 func (i *informer) SetTransform(cache.TransformFunc) error { return nil }
 
 // IsStopped returns false.

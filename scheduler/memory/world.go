@@ -2,7 +2,7 @@
 //
 // The informers of a World are synchronous. Set and Delete call the handlers on the caller's goroutine, so when they
 // return, the scheduler that is built on these informers knows the change. Nothing is copied: the objects are those
-// that the caller passes, and nobody changes them.
+// that the caller passes, and they must not change.
 //
 // A World makes no requests and has no goroutines. It knows nothing of what the scheduler decides or writes. It may
 // import client-go, and no package of ours.
@@ -231,7 +231,7 @@ func (w *World) Kind(o runtime.Object) (schema.GroupVersionKind, error) {
 	return k.gvk, nil
 }
 
-// Read reports whether anybody has asked for the informer of a kind in order to read it.
+// Read reports whether the scheduler or a plugin has asked for the informer of a kind in order to read it.
 func (w *World) Read(gvk schema.GroupVersionKind) bool {
 	k := w.kind(gvk)
 	return k != nil && k.read.Load()

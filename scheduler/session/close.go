@@ -15,7 +15,7 @@ import (
 // close writes conditions, phases and the records of the pods.
 func (s *session) close() error {
 	for _, t := range s.binds {
-		s.out.Binds = append(s.out.Binds, Bind{Pod: t.pod, Node: t.node.name, Job: t.job.name})
+		s.out.Binds = append(s.out.Binds, Bind{Pod: t.pod, Node: t.node.name})
 	}
 	jobs := slices.Clone(s.jobs)
 	slices.SortStableFunc(jobs, func(a, b *job) int {

@@ -287,7 +287,7 @@ func victimOf(t *task, plugins []string) Victim {
 	return Victim{Task: t.name, Job: t.job.name, Queue: t.job.queue.name, Node: t.node.name, Plugins: plugins}
 }
 
-// mayNot returns why Volcano lets a task evict nobody.
+// mayNot returns why Volcano does not let a task evict pods.
 func (s *session) mayNot(t *task) Reason {
 	if s.rules == KubeBatch {
 		return ""

@@ -243,8 +243,6 @@ type Outcome struct {
 type Bind struct {
 	Pod  *v1.Pod
 	Node string
-	// Job is the job's name, for errors.
-	Job string
 }
 
 // Eviction deletes a pod.

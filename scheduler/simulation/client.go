@@ -189,7 +189,7 @@ func (p pods) Bind(_ context.Context, binding *v1.Binding, _ metav1.CreateOption
 	return p.client.cluster.put(podKind, &pod)
 }
 
-// setCondition sets a condition of a status whose list of conditions nobody else has.
+// setCondition sets a condition of a status whose list of conditions no other object shares.
 func setCondition(status *v1.PodStatus, condition v1.PodCondition) {
 	i, old := podutil.GetPodCondition(status, condition.Type)
 	if old == nil {

@@ -24,7 +24,7 @@ import (
 	"kube-scheduler-simulator/scheduler/memory"
 )
 
-// object is an object of the cluster. Nobody changes it.
+// object is an object of the cluster. It never changes.
 type object interface {
 	runtime.Object
 	metav1.Object

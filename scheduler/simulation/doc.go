@@ -2,7 +2,7 @@
 // time. The scheduler is the one that package scheduler runs: upstream's New, queue, cache, plugins, preemption and
 // binding, recorded. There is no API server, no etcd and no HTTP.
 //
-// The cluster is a memory.World. Its informers call the scheduler's event handlers on the goroutine of whoever changes
+// The cluster is a memory.World. Its informers call the scheduler's event handlers on the goroutine that changes
 // an object. A client in memory takes what the scheduler writes and feeds it back as events. Controllers and virtual nodes of
 // this package do what scheduling can see of the real ones: pods are created, run, finish, and are evicted and replaced;
 // claims get volumes.

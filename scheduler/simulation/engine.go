@@ -46,7 +46,7 @@ type engine struct {
 	timeline *timeline
 	world    *memory.World
 	client   *client
-	// recorder is nil if nobody wants the decisions. whole: somebody wants whole cycles.
+	// recorder is nil if the caller does not want the decisions. whole: the caller wants whole cycles.
 	recorder *recorder.Recorder
 	whole    bool
 	// hasDevices and hasNodes report whether the cluster has DeviceClasses and nodes.
@@ -103,7 +103,7 @@ func supported(c *config.KubeSchedulerConfiguration) error {
 	return nil
 }
 
-// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that nobody awaits. Without nodes, all pods back off
+// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that no timer awaits. Without nodes, all pods back off
 // for ever.
 func (e *engine) busy() string {
 	queue := e.sched.SchedulingQueue

@@ -44,10 +44,10 @@ func newResults(keep Keep, observe func(*result.Cycle)) *Results {
 	return r
 }
 
-// wanted reports whether anybody wants the decisions.
+// wanted reports whether the caller wants the decisions.
 func (r *Results) wanted() bool { return r.keep != Nothing || r.observe != nil }
 
-// whole reports whether anybody wants whole cycles.
+// whole reports whether the caller wants whole cycles.
 func (r *Results) whole() bool { return r.keep == Cycles || r.observe != nil }
 
 // NextAttempt implements recorder.Sink.

@@ -62,7 +62,7 @@ type Engine struct {
 	// waiting counts the questions that hold or wait for the turn.
 	waiting chan struct{}
 
-	// Whoever holds the turn owns the rest. kept is ordered, the latest one first.
+	// The goroutine that holds the turn owns the rest. kept is ordered, the latest one first.
 	kept []*follow
 
 	mu sync.Mutex

@@ -19,7 +19,7 @@ import (
 // the process-wide metrics of the queue stay those of the live scheduler. It knows the nominated pods: those
 // pending pods of the profiles whose status names a node.
 type nominator struct {
-	// The queue provides the methods that nobody calls.
+	// The queue provides the methods that the framework never calls.
 	internalqueue.SchedulingQueue
 	// saw is called when the scheduler is told of nominated pods.
 	saw func()

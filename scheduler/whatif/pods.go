@@ -23,7 +23,7 @@ import (
 )
 
 // Pod returns a pod of the state as Decide expects it: as if it were not placed yet. A pod that is bound, or has been
-// nominated to a node by a binding that is under way, no longer counts on its node until a Rollback, and claims that nobody else uses are no longer allocated. The error is a *NotFoundError.
+// nominated to a node by a binding that is under way, no longer counts on its node until a Rollback, and claims that no other pod uses are no longer allocated. The error is a *NotFoundError.
 func (t *Trial) Pod(namespace, name string) (*v1.Pod, error) {
 	pod, ok := t.replica.world.Get(podKind, namespace, name).(*v1.Pod)
 	if !ok {
@@ -42,7 +42,7 @@ func (t *Trial) Pod(namespace, name string) (*v1.Pod, error) {
 	return &pending, t.set(&pending)
 }
 
-// releaseClaims ends the use of claims by a pod, and their allocation where nobody else uses them.
+// releaseClaims ends the use of claims by a pod, and their allocation where no other pod uses them.
 func (t *Trial) releaseClaims(pod *v1.Pod) error {
 	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
 		return nil

@@ -226,7 +226,7 @@ func internalOf(o runtime.Object) (runtime.Object, metav1.Object, error) {
 	return internal, m, err
 }
 
-// create prepares and validates a new object. A strategy wants what a server writes itself; creation times that nobody wrote are
+// create prepares and validates a new object. A strategy wants what a server writes itself; creation times that the object did not have are
 // unset again, so that equal questions have equal answers.
 func create(ctx context.Context, s strategy, gvk schema.GroupVersionKind, o runtime.Object, m metav1.Object) error {
 	created := m.GetCreationTimestamp()

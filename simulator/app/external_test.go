@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kube-scheduler-simulator/scheduler/annotation"
@@ -28,6 +29,7 @@ import (
 // can cut.
 type elsewhere struct {
 	kubeconfig string
+	config     *rest.Config
 	client     kubernetes.Interface
 	way        *way
 }
@@ -62,7 +64,7 @@ func startElsewhere(t *testing.T) *elsewhere {
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		t.Fatal(err)
 	}
-	return &elsewhere{kubeconfig: path, client: client, way: w}
+	return &elsewhere{kubeconfig: path, config: c.ClientConfig(), client: client, way: w}
 }
 
 // way forwards connections to an address until it is cut.
@@ -183,6 +185,42 @@ func TestAnotherControlPlane(t *testing.T) {
 	if status.ControlPlane != server.External || !status.Ready {
 		t.Errorf("status: %+v", status)
 	}
+}
+
+// TestAKueueElsewhere: in an existing cluster the simulator admits nothing, and says why: a Kueue there does, or
+// there is none.
+func TestAKueueElsewhere(t *testing.T) {
+	clustertest.Slow(t)
+	there := startElsewhere(t)
+	options := DefaultOptions()
+	options.Kubeconfig = there.kubeconfig
+	s := startApart(t, options)
+	state := func(want server.KueueState) {
+		t.Helper()
+		var answer struct {
+			State   server.KueueState
+			Message string
+			View    any
+		}
+		s.get(t, "/api/v1/kueue", &answer)
+		if answer.State != want || answer.Message == "" || answer.View != nil {
+			t.Errorf("it says %+v, want %s", answer, want)
+		}
+		for path, body := range map[string]string{"/api/v1/kueue": "", "/api/v1/kueue/configuration": "fairSharing: {}"} {
+			if code, text := s.put(t, path, body); code != http.StatusConflict {
+				t.Errorf("PUT %s: %d %s", path, code, text)
+			}
+		}
+	}
+	state(server.KueueUnavailable)
+	cluster, err := definitions.NewCluster(there.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Keep(t.Context(), definitions.Of([]string{definitions.Kueue})); err != nil {
+		t.Fatal(err)
+	}
+	state(server.KueueForeign)
 }
 
 func TestAnotherControlPlaneThatDisconnectsAndReturns(t *testing.T) {

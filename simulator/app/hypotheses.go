@@ -79,7 +79,7 @@ func (s *simulator) completeNode(node *v1.Node) {
 	}
 }
 
-// ready fails while no scheduler runs: nobody knows the state then.
+// ready fails while no scheduler runs: no part of the program knows the state then.
 func (h *hypotheses) ready() error {
 	if state := h.simulator.scheduler.State(); !state.Running && !state.Swapping {
 		return config.ErrNotRunning

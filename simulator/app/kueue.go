@@ -2,17 +2,21 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
+	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/kueue/admission"
 	"kube-scheduler-simulator/simulator/kueue/api"
+	kueueconfiguration "kube-scheduler-simulator/simulator/kueue/configuration"
 	"kube-scheduler-simulator/simulator/kueue/control"
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
@@ -28,6 +32,10 @@ type queueing struct {
 	ledger *ledger.Ledger
 	// running are the controllers; nil while they stay out.
 	running atomic.Pointer[control.Queues]
+
+	mu sync.Mutex // held while configuration changes
+	// configuration is Kueue's, as the user gave it.
+	configuration atomic.Pointer[kueueconfiguration.Configuration]
 }
 
 var _ server.Kueue = (*queueing)(nil)
@@ -37,19 +45,69 @@ func (s *simulator) newQueueing() *queueing {
 	if !s.prepared.temporary {
 		dir = s.admissionsDir()
 	}
-	return &queueing{s: s, ledger: ledger.New(ledger.Options{Dir: dir, Logger: s.options.Logger})}
+	q := &queueing{s: s, ledger: ledger.New(ledger.Options{Dir: dir, Logger: s.options.Logger})}
+	q.configuration.Store(&kueueconfiguration.Configuration{})
+	return q
 }
 
 func (s *simulator) admissionsDir() string { return filepath.Join(s.prepared.dataDir, "admissions") }
 
-// kueueSettings are Kueue's defaults.
-func kueueSettings() admission.Settings {
-	return admission.Settings{WaitForPodsReady: &admission.WaitForPodsReady{}}
+// kueueFile keeps Kueue's configuration.
+func (s *simulator) kueueFile() string {
+	return filepath.Join(s.prepared.dataDir, "kueue-configuration.yaml")
+}
+
+// resume makes the configuration of an earlier run Kueue's again. One that no longer works is no reason not to
+// start.
+func (q *queueing) resume() {
+	document, err := os.ReadFile(q.s.kueueFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	var c *kueueconfiguration.Configuration
+	if err == nil {
+		c, err = kueueconfiguration.Parse(document)
+	}
+	if err != nil {
+		q.s.options.Logger.Error(err, "The kept configuration of Kueue no longer works", "file", q.s.kueueFile())
+		return
+	}
+	q.configuration.Store(c)
+}
+
+// Configuration implements server.Kueue.
+func (q *queueing) Configuration() *kueueconfiguration.Configuration { return q.configuration.Load() }
+
+// Configure implements server.Kueue.
+func (q *queueing) Configure(document []byte) error {
+	c, err := kueueconfiguration.Parse(document)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := datadir.WriteFile(q.s.kueueFile(), document); err != nil {
+		return fmt.Errorf("keeping Kueue's configuration: %w", err)
+	}
+	q.configuration.Store(c)
+	if queues := q.running.Load(); queues != nil {
+		queues.Configure(c.Settings())
+	}
+	return nil
+}
+
+// unconfigure goes back to Kueue's default. The controllers that run do not learn of it.
+func (q *queueing) unconfigure() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.configuration.Store(&kueueconfiguration.Configuration{})
+	return datadir.Remove(q.s.kueueFile())
 }
 
 // startQueues opens the ledger and starts the controllers, and installs Kueue's kinds if the options ask for
 // them.
 func (s *simulator) startQueues(ctx context.Context) error {
+	s.queueing.resume()
 	if err := s.queueing.ledger.Start(); err != nil {
 		return fmt.Errorf("opening the admissions: %w", err)
 	}
@@ -69,7 +127,7 @@ func (s *simulator) runQueues(ctx context.Context) error {
 		return nil
 	}
 	queues := control.New(control.Options{
-		ClientConfig: s.embedded.ClientConfig(), Informers: s.embedded.Informers(), Settings: kueueSettings(),
+		ClientConfig: s.embedded.ClientConfig(), Informers: s.embedded.Informers(), Settings: s.queueing.Configuration().Settings(),
 		Ledger: s.queueing.ledger, Logger: s.options.Logger,
 	})
 	if err := queues.Start(ctx); err != nil {

@@ -91,7 +91,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults())
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults(), s.queueing.unconfigure())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)
@@ -183,7 +183,7 @@ func (s *simulator) finishReset(ctx context.Context) error {
 		err = errors.Join(os.RemoveAll(s.resultsDir()), os.RemoveAll(s.admissionsDir()), os.RemoveAll(s.sessionsDir()))
 	}
 	if err == nil && extent == everything {
-		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()))
+		err = errors.Join(os.RemoveAll(s.configurationDir()), s.inactive.replaceExtenders(nil), datadir.Remove(s.shadowFile()), datadir.Remove(s.kueueFile()))
 	}
 	if err == nil {
 		err = datadir.Remove(s.resetMark())

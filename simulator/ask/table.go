@@ -71,7 +71,7 @@ func (p *printer) table(headers []string, fill func(table)) {
 	p.err = t.Flush()
 }
 
-// asked says what an answer is about, so that nobody takes it for what happened.
+// asked says what an answer is about, so that the reader does not take it for what happened.
 func (p *printer) asked(target Target, s whatif.State) {
 	p.line("Asked of %s: %s, %s. Nothing was changed.", target.Name(), plural(s.Nodes, "node"), plural(s.Pods, "pod"))
 }

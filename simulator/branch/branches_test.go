@@ -432,7 +432,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestListDuringRenames: whoever lists branches while one is renamed sees it under either name. The race detector sees a name that is
+// TestListDuringRenames: a list of branches shows one that is renamed meanwhile under either name. The race detector sees a name that is
 // read without its lock.
 func TestListDuringRenames(t *testing.T) {
 	// Each reading of the clock makes the next measure of a directory due.

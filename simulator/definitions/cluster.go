@@ -74,7 +74,7 @@ func (c *Cluster) install(ctx context.Context, definitions []Definition, keep bo
 		err := wait.PollUntilContextTimeout(ctx, servePoll, serveTimeout, true, func(ctx context.Context) (bool, error) {
 			served, err := c.step(ctx, d, keep)
 			if apierrors.IsConflict(err) {
-				return false, nil // someone else has changed it
+				return false, nil // another client has changed it
 			}
 			return served, err
 		})
@@ -156,7 +156,7 @@ type KeepOut func(ctx context.Context, resource schema.GroupResource, why string
 
 // Tidy deletes the definitions that were installed for a configuration and are not among the
 // needed ones. It leaves those of which objects exist, because they would be deleted too, and
-// those that anyone else has edited. While it looks, nobody can create such an object.
+// those that another client has edited. While it looks, no client can create such an object.
 func (c *Cluster) Tidy(ctx context.Context, needed []Definition, keepOut KeepOut) error {
 	for _, d := range table {
 		if slices.Contains(needed, d) {
@@ -192,7 +192,7 @@ func (c *Cluster) remove(ctx context.Context, d Definition, keepOut KeepOut) err
 	}
 	err = crds.Delete(ctx, d.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &here.UID, ResourceVersion: &here.ResourceVersion}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // someone else has deleted it, or edited it
+		return nil // another client has deleted it, or edited it
 	}
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (c *Cluster) remove(ctx context.Context, d Definition, keepOut KeepOut) err
 	})
 }
 
-// edited reports whether anyone but this package has written to a definition, apart from the status,
+// edited reports whether a client other than this package has written to a definition, apart from the status,
 // which is the API server's.
 func edited(d *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(d.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {

@@ -2,7 +2,7 @@
 // plugins read, and installs them into a cluster.
 //
 // A definition has one of two lives. One that a configuration needs comes with it, and leaves when
-// no configuration needs it any more, unless objects of its kind exist or somebody has edited it.
+// no configuration needs it any more, unless objects of its kind exist or a user has edited it.
 // One that a user has asked for stays, like any other object.
 //
 // To add a definition, put its manifest into this directory and add a line to the table, and

@@ -52,7 +52,7 @@ type made struct {
 	exists bool
 }
 
-// standInNamespace exists in every cluster, and hardly anyone sets limits for it.
+// standInNamespace exists in every cluster, and few users set limits for it.
 const standInNamespace = v1.NamespaceNodeLease
 
 var (

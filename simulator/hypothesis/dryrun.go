@@ -118,7 +118,7 @@ func (d dryRuns) update(ctx context.Context, at place, object map[string]any) (r
 func (d dryRuns) patch(ctx context.Context, kind types.PatchType, at place, patch map[string]any, sub ...string) (runtime.Object, error) {
 	request := d.client.Patch(kind).AbsPath(append(at.path(), sub...)...)
 	if kind == types.ApplyPatchType {
-		// Whoever else owns a field, a hypothesis may change it.
+		// A hypothesis may change a field that another manager owns.
 		request.Param("force", "true")
 	}
 	return d.do(ctx, request, patch)

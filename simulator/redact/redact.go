@@ -44,7 +44,7 @@ type Redactor struct {
 const saltBytes = sha256.Size
 
 // New returns a redactor. Redactors with the same salt make the same replacements,
-// so that two files can be compared; but anyone who knows the salt can test whether
+// so that two files can be compared; but a reader who knows the salt can test whether
 // a guessed name is in a file. Without a salt New draws a random one and keeps it
 // secret.
 func New(salt []byte) *Redactor {

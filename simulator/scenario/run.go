@@ -413,7 +413,7 @@ func (r *run) look() (*view, error) {
 	for _, p := range pods {
 		r.known[p.UID] = p
 		pod := r.newPod(p, v.now)
-		// A pod that is being deleted takes room, and is not there for anybody: on a failed node it stays for good.
+		// A pod that is being deleted takes room, and expectations do not see it: on a failed node it stays for good.
 		if p.DeletionTimestamp == nil {
 			v.pods = append(v.pods, pod)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// MinToken is the length of the shortest token, in bytes. Anyone may guess at a token, so it has
+// MinToken is the length of the shortest token, in bytes. Every client may guess at a token, so it has
 // to be as long as a random one of 64 bits in hexadecimal digits.
 const MinToken = 16
 

@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/kueue/admission"
 	"kube-scheduler-simulator/simulator/kueue/api"
+	"kube-scheduler-simulator/simulator/kueue/configuration"
 	"kube-scheduler-simulator/simulator/kueue/control"
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
@@ -24,6 +25,10 @@ type Kueue interface {
 	State() (KueueState, string)
 	// TurnOn installs Kueue's kinds, with which it begins. It returns when the API server serves them.
 	TurnOn(ctx context.Context) error
+	// Configuration returns Kueue's configuration, and Configure changes it: YAML or JSON. The error is a
+	// *configuration.Invalid for one that Kueue would refuse.
+	Configuration() *configuration.Configuration
+	Configure(document []byte) error
 	// View returns the queues; control.ErrOff while there are none.
 	View() (*control.View, error)
 	// Admissions returns a page of the ledger. It fails if q.Continue does not come from an earlier page.
@@ -52,6 +57,8 @@ type kueueAnswer struct {
 	State   KueueState    `json:"state"`
 	Message string        `json:"message,omitempty"`
 	View    *control.View `json:"view,omitempty"`
+	// Configuration is the part of Kueue's configuration that changes admission.
+	Configuration *configuration.Configuration `json:"configuration"`
 	// Latest are the newest entries of the ledger.
 	Latest []json.RawMessage `json:"latest"`
 }
@@ -60,7 +67,7 @@ type kueueAnswer struct {
 const latestAdmissions = 50
 
 func answerOf(k Kueue) (kueueAnswer, error) {
-	a := kueueAnswer{Latest: []json.RawMessage{}}
+	a := kueueAnswer{Latest: []json.RawMessage{}, Configuration: k.Configuration()}
 	a.State, a.Message = k.State()
 	view, err := k.View()
 	if err != nil && !errors.Is(err, control.ErrOff) {
@@ -116,6 +123,35 @@ func (s *Server) putKueue(c echo.Context) error {
 		return refuse(http.StatusConflict, "%s", why)
 	}
 	if err := k.TurnOn(c.Request().Context()); err != nil {
+		return err
+	}
+	return s.getKueue(c)
+}
+
+// putKueueConfiguration changes Kueue's configuration. The body is YAML or JSON, whatever its Content-Type says.
+func (s *Server) putKueueConfiguration(c echo.Context) error {
+	k, err := s.requireKueue()
+	if err != nil {
+		return err
+	}
+	if state, why := k.State(); state == KueueForeign || state == KueueUnavailable {
+		return refuse(http.StatusConflict, "%s", why)
+	}
+	document, release, err := s.readBody(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var invalid *configuration.Invalid
+	err = s.parse(c.Request().Context(), func() error { return k.Configure(document) })
+	if errors.As(err, &invalid) {
+		mistakes := make([]config.Mistake, 0, len(invalid.Mistakes))
+		for _, m := range invalid.Mistakes {
+			mistakes = append(mistakes, config.Mistake{Field: m.Field, Message: m.ErrorBody()})
+		}
+		return badQuery(mistakes...)
+	}
+	if err != nil {
 		return err
 	}
 	return s.getKueue(c)

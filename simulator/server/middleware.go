@@ -21,7 +21,7 @@ const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // answerPolicy is for everything that is not the application. Its content comes from the cluster,
-// which anyone who may write to the cluster chooses, so a browser that opens it runs nothing and
+// which every user who may write to the cluster chooses, so a browser that opens it runs nothing and
 // treats it as another origin.
 const answerPolicy = "sandbox; default-src 'none'"
 

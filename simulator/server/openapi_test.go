@@ -22,6 +22,7 @@ import (
 	"kube-scheduler-simulator/simulator/definitions"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/kueue/admission"
+	"kube-scheduler-simulator/simulator/kueue/configuration"
 	"kube-scheduler-simulator/simulator/kueue/control"
 	"kube-scheduler-simulator/simulator/kueue/ledger"
 	"kube-scheduler-simulator/simulator/kueue/suggest"
@@ -117,6 +118,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"AdmissionSuggestions": &suggest.Answer{},
 		"AdmissionVictim":      &admission.Victim{},
 		"Kueue":                &kueueAnswer{},
+		"KueueConfiguration":   &configuration.Configuration{},
 		"KueueView":            &control.View{},
 		"PendingWorkload":      &admission.Pending{},
 		"QueueNode":            &admission.NodeQuota{},

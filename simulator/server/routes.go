@@ -96,6 +96,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/admissions", s.listAdmissions)
 	v1.GET("/kueue", s.getKueue)
 	v1.PUT("/kueue", whole(s.putKueue))
+	v1.PUT("/kueue/configuration", s.putKueueConfiguration)
 	v1.PUT("/kueue/checks", s.putCheck)
 	v1.POST("/kueue/whatif", s.postKueueWhatIf)
 	v1.GET("/branch", s.getOwnBranch)

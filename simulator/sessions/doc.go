@@ -2,6 +2,6 @@
 // schedulerName is kube-batch, volcano or poseidon, carries out what packages session and flow decide, and keeps their
 // records and configurations.
 //
-// It is off until somebody turns it on. It decides nothing itself. It may import scheduler/config, scheduler/flow,
+// It is off until the user turns it on. It decides nothing itself. It may import scheduler/config, scheduler/flow,
 // scheduler/result, scheduler/session, scheduler/whatif, simulator/datadir, and simulator/recordlog.
 package sessions

@@ -39,7 +39,7 @@ type Sink interface {
 type Options struct {
 	// ClientConfig reaches the cluster with the rights of an administrator.
 	ClientConfig *rest.Config
-	// Source hands out the state of kube-scheduler, so that nobody counts on room that it has just given away.
+	// Source hands out the state of kube-scheduler, so that no scheduler counts on room that it has just given away.
 	Source whatif.Source
 	Sink   Sink
 	// Install installs the custom resource definitions of both families, if they are missing.

@@ -217,6 +217,95 @@ func TestKueueExamples(t *testing.T) {
 		}
 		return err
 	})
+	k.tells(t)
+}
+
+// tells checks what others read of the queue single, which is drained: the visibility API by kubectl, as kueuectl reads it,
+// the metrics, and the answer to what would let its job in.
+func (k *kueue) tells(t *testing.T) {
+	t.Helper()
+	const list = "/apis/visibility.kueue.x-k8s.io/v1beta2/"
+	first, err := k.workload(t, "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"clusterqueues/single/pendingworkloads", "namespaces/default/localqueues/single/pendingworkloads"} {
+		eventually(t, "the pending workloads of "+path, func() error {
+			out, err := k.Run("get", "--raw", list+path)
+			if err == nil && !(strings.Contains(out, first.GetName()) && strings.Contains(out, `"positionInClusterQueue"`) && strings.Contains(out, `"positionInLocalQueue"`)) {
+				err = errors.New(out)
+			}
+			return err
+		})
+	}
+	eventually(t, "the metrics", func() error {
+		a, err := k.request(http.MethodGet, "/metrics", nil, nil)
+		for _, name := range []string{`kueue_evicted_workloads_total{cluster_queue="single",`, `kueue_pending_workloads{cluster_queue="single",`, `kueue_admitted_workloads_total{cluster_queue="single",`} {
+			if err == nil && !strings.Contains(string(a.body), name) {
+				err = fmt.Errorf("there is no %s", name)
+			}
+		}
+		return err
+	})
+	if fits, err := k.fits(first.GetName()); err != nil || fits {
+		t.Errorf("a workload of a stopped queue fits: %v, %v", fits, err)
+	}
+}
+
+// TestKueueConfiguration: the configuration of a real Kueue applies unchanged, and stays over a kill until a reset.
+// What is wrong is refused, with the field.
+func TestKueueConfiguration(t *testing.T) {
+	clustertest.Slow(t)
+	h := newHome(t)
+	k := startKueue(t, h, "--kueue")
+	k.apply(t, "single.yaml")
+	k.has(t, "first", "Admitted", "True", "Admitted")
+	put := func(body string) answer {
+		t.Helper()
+		a, err := k.request(http.MethodPut, "/api/v1/kueue/configuration", strings.NewReader(body), func(r *http.Request) { r.Header.Set("Content-Type", "application/yaml") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a := put("waitForPodsReady: {timeout: -1s}"); a.status != http.StatusBadRequest || !strings.Contains(string(a.body), `"field":"waitForPodsReady.timeout"`) {
+		t.Errorf("a mistake: %d %s", a.status, a.body)
+	}
+	a := put("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmetrics: {bindAddress: 0.0.0.0}\nfairSharing: {preemptionStrategies: [LessThanInitialShare]}\n")
+	if a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	shared := func(want bool) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("queues have shares: %v", want), func() error {
+			var state struct {
+				Configuration struct{ FairSharing any }
+				View          *struct {
+					Quotas  []struct{ Share any }
+					Running []any
+				}
+			}
+			if err := k.get("/api/v1/kueue", &state); err != nil {
+				return err
+			}
+			if state.View == nil || len(state.View.Quotas) != 1 || len(state.View.Running) != 1 || (state.View.Quotas[0].Share != nil) != want || (state.Configuration.FairSharing != nil) != want {
+				return fmt.Errorf("it is %+v", state)
+			}
+			return nil
+		})
+	}
+	shared(true)
+	k.kill()
+	k = startKueue(t, h)
+	shared(true)
+	if a, err := k.request(http.MethodPut, "/api/v1/reset", nil, nil); err != nil || a.status != http.StatusOK {
+		t.Fatal(a, err)
+	}
+	if a, err := k.request(http.MethodPut, "/api/v1/kueue", nil, nil); err != nil || a.status != http.StatusOK {
+		t.Fatal(a, err)
+	}
+	k.apply(t, "single.yaml")
+	shared(false)
 }
 
 // TestKueueRefusesMistakes: each document of the file is refused, those that webhooks would refuse, too.

@@ -20,7 +20,7 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Run is an import that continues whether or not anyone waits for it. Methods are
+// Run is an import that continues whether or not a client waits for it. Methods are
 // safe for concurrent use.
 type Run struct {
 	cancel context.CancelFunc

@@ -119,7 +119,7 @@ type ImportOptions struct {
 	// Progress is called as the import proceeds, in order, from any goroutine but
 	// one at a time, and a few times per second at most. It may be nil.
 	Progress func(Progress)
-	// Ended is called by Begin's goroutine when the import has ended, before anyone else learns of
+	// Ended is called by Begin's goroutine when the import has ended, before any other goroutine learns of
 	// it.
 	// It may be nil.
 	Ended func()

@@ -239,7 +239,7 @@ func zoneOf(t *v1alpha2.NodeResourceTopology, holdings []Holding, uid types.UID,
 	return max(0, slices.IndexFunc(t.Zones, func(z v1alpha2.Zone) bool { return len(holdings[at].Zones[z.Name]) > 0 }))
 }
 
-// holdingsOf reads what a published topology says. It says nothing if somebody has changed it
+// holdingsOf reads what a published topology says. It says nothing if a user has changed it
 // for the worse.
 func holdingsOf(t *v1alpha2.NodeResourceTopology) []Holding {
 	var all []Holding

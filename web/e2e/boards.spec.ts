@@ -15,6 +15,11 @@ async function fromPreset(page: Page, simulator: Simulator, path: string, preset
   await expect(page.locator(`main [data-try-preset="${preset}"]`)).toHaveCount(0, { timeout: 20_000 })
 }
 
+async function configure(simulator: Simulator, document: string): Promise<void> {
+  const applied = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: document })
+  expect(applied.status, await applied.text()).toBe(200)
+}
+
 test('a gang starts together, and another one waits for room', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/batch/gangs', 'coscheduling')
   await expect(page.locator('[data-gang="default/batch-1-fits"]')).toContainText('Running')
@@ -53,8 +58,7 @@ test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page
 })
 
 test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({ page, simulator }) => {
-  const applied = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: presets.coscheduling })
-  expect(applied.status, await applied.text()).toBe(200)
+  await configure(simulator, presets.coscheduling)
   await simulator.kube('POST', '/api/v1/nodes', node('ring', { labels: { example: 'ring' } }))
   await simulator.ready('ring')
   await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', { apiVersion: 'scheduling.x-k8s.io/v1alpha1', kind: 'PodGroup', metadata: { name: 'ring' }, spec: { minMember: 2, scheduleTimeoutSeconds: 120 } })
@@ -82,9 +86,13 @@ test('each board opens from the decision, from its object and from the palette',
   await page.goto(`${simulator.url}/decisions/quota-1-owner/quota-1-owner-1?attempt=1`)
   await page.locator('[data-board="quotas"]').click()
   await expect(page.getByTestId('quota-sentence')).toContainText('quota-1-owner-1')
+  // The configuration of the test before has no NodeResourceTopologyMatch, so the topologies left with it.
   await page.goto(`${simulator.url}/decisions/default/numa-1-large?attempt=1`)
   await page.locator('[data-board="numa"]').click()
   await expect(page.getByTestId('numa-sentence')).toContainText('numa-1-large')
+  await expect(page.getByTestId('numa-gone')).toBeVisible()
+  await configure(simulator, presets.numa)
+  await expect(page.locator('main [data-node="numa-1"]')).toBeVisible({ timeout: 20_000 })
 
   for (const [path, board, shown] of [
     ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits', 'gangs', '[data-gang="default/batch-1-fits"][aria-current="true"]'],
@@ -110,7 +118,7 @@ test('the filled boards violate no rule of accessibility and no box is at fault'
   const boards = {
     gangs: ['/batch/gangs?group=default/batch-1-waits', '[data-testid="gang-why"]'],
     quotas: ['/batch/quotas?pod=quota-1-owner/quota-1-owner-1&attempt=1', '[data-testid="quota-told"]'],
-    numa: ['/numa?pod=default/numa-1-large', '[data-testid="numa-lacking"]'],
+    numa: ['/numa?pod=default/numa-1-large&attempt=1', '[data-testid="numa-lacking"]'],
   } as const
   const found: string[] = []
   for (const [theme, language] of [

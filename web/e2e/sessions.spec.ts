@@ -49,6 +49,17 @@ test('a job is chosen by keyboard, and the pages have no violations', async ({ p
   expect(await objections(page)).toEqual([])
 })
 
+test('a what-if about a pod of a job asks the next session, and says what it leaves open', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/decisions/default/train-9-0?view=asked`)
+  await expect(page.getByTestId('turn')).toContainText('one session of kube-batch')
+  await expect(page.getByTestId('turn')).toContainText('train-9 does not run')
+  await expect(page.getByTestId('turn')).toContainText('Not judged')
+  await expect(page.getByTestId('fit-panel')).toContainText('kube-batch decides about all of its pods at once')
+  expect(await objections(page)).toEqual([])
+  await page.getByTestId('fit-panel').getByRole('link').click()
+  await expect(page).toHaveURL(/batch\/sessions\?scheduler=kube-batch/)
+})
+
 test('a configuration is edited live, and one with errors changes nothing', async ({ page, simulator, allowed }) => {
   allowed.push(refused(400), refused(422))
   await page.goto(`${simulator.url}/batch/sessions?view=configuration&rules=volcano`)
@@ -61,7 +72,10 @@ test('a configuration is edited live, and one with errors changes nothing', asyn
   await expect(page.getByTestId('refused')).toContainText('revision 1 stays in force')
   await expect(page.locator('.cm-content')).toContainText('no plugin "gnag"')
 
-  await page.getByLabel('Start from').selectOption('everything')
+  const from = page.getByLabel('Start from')
+  await from.selectOption('everything')
+  // The same one can be chosen again, once the text has changed.
+  await expect.poll(() => from.evaluate((select: HTMLSelectElement) => select.selectedIndex)).toBe(0)
   await page.getByTestId('apply').click()
   await expect(page.getByTestId('configuration-state')).toHaveText('volcano runs revision 2 from the next session.')
   expect(await objections(page)).toEqual([])

@@ -586,6 +586,17 @@ func TestUnreserve(t *testing.T) {
 			t.Errorf("facts of p2: %v", got)
 		}
 	})
+	t.Run("a name counts until its own Unreserve, so a group may start without the pod", func(t *testing.T) {
+		b := newBench(t, Arguments{PodGroupRejectPercentage: ptr.To[int32](0)}).group("pg", 2).add(p1, p2, p3)
+		b.permit(p1)
+		b.postFilter(p3)
+		if diff := cmp.Diff(map[string]string{"p1": "optimistic rejection in PostFilter"}, b.fates()); diff != "" {
+			t.Error(diff)
+		}
+		if got := b.permit(p2); got != "ok" {
+			t.Errorf("p2, after p1 was rejected and before its Unreserve: %s", got)
+		}
+	})
 	t.Run("there is no backoff", func(t *testing.T) {
 		b := newBench(t, Arguments{PodGroupBackoffSeconds: ptr.To[int64](10)}).group("pg", 1).add(p1)
 		b.unreserve(p1)

@@ -450,7 +450,7 @@ func (r *assignment) summarize() {
 	}
 }
 
-// short are the flavors and resources for which somebody has to be evicted.
+// short are the flavors and resources for which a workload has to be evicted.
 func (r *assignment) short() frSet {
 	short := make(frSet)
 	for _, p := range r.podSets {

@@ -3,7 +3,7 @@ package admission
 import "maps"
 
 // Clone returns a State that changes independently, for questions about what would happen. The
-// objects are shared, as nobody changes them.
+// objects are shared, because they never change.
 func (s *State) Clone() *State {
 	c := New(s.settings)
 	maps.Copy(c.clusterQueues, s.clusterQueues)

@@ -24,7 +24,7 @@ type snapshot struct {
 	now   time.Time
 	// gone are the workloads that are taken out of the tree at the moment.
 	gone map[*workload]bool
-	// fresh are the workloads that this cycle has given quota. Nobody evicts them.
+	// fresh are the workloads that this cycle has given quota. No other workload evicts them.
 	fresh map[*workload]bool
 	// chosen are the victims of the heads so far, in order.
 	chosen []victim

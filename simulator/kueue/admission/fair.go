@@ -68,7 +68,7 @@ type fairSearch struct {
 	*preemptor
 	// queues are the candidates that are left, by ClusterQueue.
 	queues map[*node][]*workload
-	// pruned are nodes from which nobody is taken any more.
+	// pruned are nodes from which no further workload is taken.
 	pruned map[*node]bool
 	taken  []victim
 	// passed over are candidates that the first strategy spared.

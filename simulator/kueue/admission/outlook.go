@@ -36,7 +36,7 @@ type Admittance struct {
 	Flavors map[string]map[v1.ResourceName]string `json:"flavors"`
 	// Counts are the pods of each pod set.
 	Counts map[string]int32 `json:"counts"`
-	// Evicts are the workloads that would be evicted on the way, by anyone.
+	// Evicts are the workloads that would be evicted on the way, by any workload.
 	Evicts []Ref `json:"evicts,omitempty"`
 }
 

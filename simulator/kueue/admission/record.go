@@ -136,7 +136,7 @@ type GroupSearch struct {
 type Mode string
 
 // The modes, from the worst to the best. NoCandidates lacks unused quota and would evict, and
-// there is nobody to evict. Preempt evicts someone of its own ClusterQueue, Reclaim only others.
+// there is no workload to evict. Preempt evicts one of its own ClusterQueue, Reclaim only others.
 const (
 	NoFit        Mode = "NoFit"
 	NoCandidates Mode = "NoCandidates"
@@ -168,7 +168,7 @@ type ResourceTrial struct {
 	Used      int64 `json:"used"`
 	// Available is what may be taken now, borrowed quota included. It is negative after a cut.
 	Available int64 `json:"available"`
-	// Potential is what the ClusterQueue could take if nobody else used anything.
+	// Potential is what the ClusterQueue could take if no other one used anything.
 	Potential int64 `json:"potential"`
 	Mode      Mode  `json:"mode"`
 	Borrowing int   `json:"borrowing"`

@@ -253,7 +253,7 @@ type ResourceQuota struct {
 	// quota that others use.
 	Borrowed int64 `json:"borrowed,omitempty"`
 	Lent     int64 `json:"lent,omitempty"`
-	// Available is what could be taken now, and Potential what could be taken if nobody else
+	// Available is what could be taken now, and Potential what could be taken if no other ClusterQueue
 	// used anything.
 	Available int64 `json:"available"`
 	Potential int64 `json:"potential"`

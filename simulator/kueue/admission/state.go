@@ -12,10 +12,10 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/api"
 )
 
-// State is everything that admission depends on. It follows objects: whoever watches them calls
+// State is everything that admission depends on. It follows objects: the controller that watches them calls
 // a Set method for each version of an object and a Delete method when it is gone. The order of
 // the calls does not matter, and a repeated call changes nothing. The State keeps the pointers,
-// so nobody may change an object afterwards.
+// so the caller must not change an object afterwards.
 //
 // A State is not safe for concurrent use.
 type State struct {

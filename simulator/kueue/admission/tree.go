@@ -68,7 +68,7 @@ type node struct {
 // quotas are what a node offers, by flavor and resource.
 type quotas map[flavorResource]quota
 
-// local is the part of a node's quota that nobody else may use.
+// local is the part of a node's quota that no other node may use.
 func (n *node) local(fr flavorResource) int64 {
 	if limit := n.quotas[fr].lending; limit != nil && n.parent != nil {
 		return max(0, n.subtree[fr]-*limit)
@@ -95,7 +95,7 @@ func (n *node) available(fr flavorResource) int64 {
 	return saturatingAdd(n.localAvailable(fr), above)
 }
 
-// potential is what the node could take if nobody else used anything.
+// potential is what the node could take if no other node used anything.
 func (n *node) potential(fr flavorResource) int64 {
 	if n.parent == nil {
 		return n.subtree[fr]

@@ -1,5 +1,5 @@
 // Package api has the API types of kueue.x-k8s.io/v1beta2, Kueue's stored version. Only the
-// shapes are here: defaults, validation and the conversion from v1beta1 belong to whoever serves
+// shapes are here: defaults, validation and the conversion from v1beta1 belong to the package that serves
 // them. It may import apimachinery and Kubernetes' API types only.
 //
 // +k8s:deepcopy-gen=package

@@ -40,7 +40,7 @@ type ClusterQueueSpec struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	// FlavorFungibility says when the search for a flavor goes on to the next.
 	FlavorFungibility *FlavorFungibility `json:"flavorFungibility,omitempty"`
-	// Preemption says whom a pending workload may evict. nil is nobody.
+	// Preemption says whom a pending workload may evict. nil: no workload.
 	Preemption *ClusterQueuePreemption `json:"preemption,omitempty"`
 	// AdmissionChecksStrategy lists what must agree, besides quota.
 	AdmissionChecksStrategy *AdmissionChecksStrategy `json:"admissionChecksStrategy,omitempty"`

@@ -36,7 +36,7 @@ type Options struct {
 	ClientConfig *rest.Config
 	// Informers are shared with others in the process. Required.
 	Informers informers.SharedInformerFactory
-	// Settings are those of admission.
+	// Settings are those of admission, until Configure changes them.
 	Settings admission.Settings
 	// Ledger is told of each cycle. Required.
 	Ledger Ledger
@@ -55,10 +55,24 @@ type Queues struct {
 	running sync.WaitGroup
 	// engaged is nil while the cluster does not have the definitions.
 	engaged atomic.Pointer[engaged]
+	// settings are those in force, and again asks for a new beginning with them.
+	settings atomic.Pointer[admission.Settings]
+	again    chan struct{}
 }
 
 // New returns controllers that have not started. It does no I/O.
-func New(options Options) *Queues { return &Queues{opts: options, clock: clock.RealClock{}} }
+func New(options Options) *Queues {
+	q := &Queues{opts: options, clock: clock.RealClock{}, again: make(chan struct{}, 1)}
+	q.settings.Store(&options.Settings)
+	return q
+}
+
+// Configure changes the settings. Soon afterwards the controllers begin anew with them, from the objects: quota that
+// is reserved stays so.
+func (q *Queues) Configure(settings admission.Settings) {
+	q.settings.Store(&settings)
+	signal(q.again)
+}
 
 // definition is that of the kind without which nothing runs. The others are installed with it.
 var (
@@ -126,6 +140,11 @@ func (q *Queues) run(ctx context.Context, store cache.Store, changed <-chan stru
 		here = exists
 		select {
 		case <-changed:
+		case <-q.again:
+			if here {
+				disengage()
+				disengage = q.engage(ctx)
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -80,8 +80,13 @@ func newEngaged(q *Queues) (*engaged, error) {
 	if err != nil {
 		return nil, err
 	}
+	return engagedWith(q, client, custom)
+}
+
+// engagedWith are controllers that reach the cluster by these clients.
+func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface) (*engaged, error) {
 	e := &engaged{
-		Queues: q, client: client, custom: custom, state: admission.New(q.opts.Settings),
+		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
 		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),

@@ -14,14 +14,21 @@ import (
 	"kube-scheduler-simulator/simulator/kueue/api"
 )
 
-// statusPause is how long changes gather before the statuses of queues are written.
-const statusPause = 100 * time.Millisecond
+const (
+	// statusPause is how long changes gather before the statuses of queues are written.
+	statusPause = 100 * time.Millisecond
+	// statusShare bounds the share of time that the statuses take: they follow admission, and with many workloads they
+	// must not slow it down.
+	statusShare = 5
+)
 
 // writeStatuses keeps the statuses of queues, cohorts and checks, and the finalizers by which objects stay
 // while something uses them.
 func (e *engaged) writeStatuses(ctx context.Context) {
 	for {
+		begun := e.clock.Now()
 		e.writeAll(ctx)
+		pause := max(statusPause, (statusShare-1)*e.clock.Since(begun))
 		if e.opts.Changed != nil {
 			e.opts.Changed()
 		}
@@ -33,7 +40,7 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.clock.After(statusPause):
+		case <-e.clock.After(pause):
 		}
 	}
 }

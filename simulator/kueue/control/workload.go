@@ -157,7 +157,7 @@ func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, suc
 	}, "status"); err != nil {
 		return err
 	}
-	countFinished(w)
+	countFinished(w, e.clock.Now())
 	e.recorder.Eventf(owner, corev1.EventTypeNormal, "FinishedWorkload", "Workload '%s' is declared finished", key)
 	return nil
 }
@@ -181,6 +181,9 @@ func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error 
 	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
 		e.set(w, api.WorkloadPodsReady, status, reason, message)
 	}, "status")
+	if err == nil && reason == "Started" {
+		countReady(w, e.clock.Now())
+	}
 	return err
 }
 

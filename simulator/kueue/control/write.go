@@ -27,7 +27,7 @@ type object interface {
 
 func compareNames(a, b metav1.Object) int { return cmp.Compare(a.GetName(), b.GetName()) }
 
-// isRace reports whether somebody else has written first, or the object has gone: a repetition sees that.
+// isRace reports whether another client has written first, or the object has gone: a repetition sees that.
 func isRace(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // difference returns the merge patch between two versions of an object, which applies to the first of
@@ -77,7 +77,7 @@ func (e *engaged) live(ctx context.Context, key types.NamespacedName) (*api.Work
 	return w, runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, w)
 }
 
-// attempts bounds how often a write is repeated because somebody else wrote in between.
+// attempts bounds how often a write is repeated because another client wrote in between.
 const attempts = 5
 
 // change writes what do changes in a workload. do may be called several times, and must not write to

@@ -18,7 +18,6 @@ import (
 
 	"kube-scheduler-simulator/scheduler/feed"
 	"kube-scheduler-simulator/scheduler/flow"
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/simulation"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -235,7 +234,7 @@ func ownerOf(h simulation.Hands, namespace string, owner *metav1.OwnerReference)
 	return h.Get(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind), namespace, owner.Name)
 }
 
-// carryOut does what a session has decided.
+// carryOut does what a session or a round has decided.
 func (b *beside) carryOut(ctx context.Context, h simulation.Hands, out *session.Outcome) error {
 	for _, bind := range out.Binds {
 		if err := h.Bind(ctx, bind.Pod, bind.Node); err != nil {
@@ -243,7 +242,8 @@ func (b *beside) carryOut(ctx context.Context, h simulation.Hands, out *session.
 		}
 	}
 	for _, e := range out.Evictions {
-		if err := evict(h, e.Pod); err != nil {
+		// Another scheduler may have deleted it meanwhile.
+		if err := h.Evict(e.Pod); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
@@ -266,20 +266,8 @@ func (b *beside) carryOut(ctx context.Context, h simulation.Hands, out *session.
 			return err
 		}
 	}
-	b.record(h, out.Cycles)
-	return nil
-}
-
-func (b *beside) record(h simulation.Hands, cycles []*result.Cycle) {
-	for _, c := range cycles {
+	for _, c := range out.Cycles {
 		b.attempts.Put(h.Results(), c)
-	}
-}
-
-// evict deletes a pod, which another scheduler may have deleted meanwhile.
-func evict(h simulation.Hands, pod *v1.Pod) error {
-	if err := h.Evict(pod); err != nil && !apierrors.IsNotFound(err) {
-		return err
 	}
 	return nil
 }
@@ -342,21 +330,15 @@ func (b *beside) round(ctx context.Context, h simulation.Hands) error {
 	if err != nil || out == nil {
 		return err
 	}
-	for _, p := range out.Evictions {
-		if err := evict(h, p); err != nil {
-			return err
-		}
-	}
+	decided := &session.Outcome{Cycles: out.Cycles}
 	for _, bind := range out.Binds {
-		if err := h.Bind(ctx, bind.Pod, bind.Node); err != nil {
-			return err
-		}
+		decided.Binds = append(decided.Binds, session.Bind(bind))
+	}
+	for _, p := range out.Evictions {
+		decided.Evictions = append(decided.Evictions, session.Eviction{Pod: p})
 	}
 	for _, p := range out.Waiting {
-		if err := notPlaced(h, session.PodUpdate{Pod: p, Reason: v1.PodReasonUnschedulable, Message: flow.WaitingMessage}); err != nil {
-			return err
-		}
+		decided.Pods = append(decided.Pods, session.PodUpdate{Pod: p, Reason: v1.PodReasonUnschedulable, Message: flow.WaitingMessage})
 	}
-	b.record(h, out.Cycles)
-	return nil
+	return b.carryOut(ctx, h, decided)
 }

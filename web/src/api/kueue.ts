@@ -1,12 +1,15 @@
 // Kueue's admission: the switch, the ledger, admission checks and suggestions.
 
 import { bodyOf, client } from './client'
-import type { AdmissionCheckState, AdmissionEntry, AdmissionSuggestions, Kueue, WorkloadRef } from './types'
+import type { AdmissionCheckState, AdmissionEntry, AdmissionSuggestions, Kueue, KueueConfiguration, WorkloadRef } from './types'
 
 export const getKueue = (signal?: AbortSignal): Promise<Kueue> => bodyOf(client.GET('/api/v1/kueue', { signal }))
 
 /** Installs Kueue's kinds. Its admission stays on. */
 export const turnOnKueue = (): Promise<Kueue> => bodyOf(client.PUT('/api/v1/kueue'))
+
+/** Replaces Kueue's configuration; its admission begins anew with it. */
+export const configureKueue = (configuration: KueueConfiguration): Promise<Kueue> => bodyOf(client.PUT('/api/v1/kueue/configuration', { body: configuration }))
 
 export interface AdmissionPage {
   items: readonly AdmissionEntry[]

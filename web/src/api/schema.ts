@@ -763,6 +763,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/kueue/configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change Kueue's configuration: that of a real Kueue applies unchanged, and the sections about its process are passed over. The controllers begin anew with it. It stays until the next change or reset. */
+        put: operations["configureKueue"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/kueue/checks": {
         parameters: {
             query?: never;
@@ -3598,6 +3615,45 @@ export interface components {
             view?: components["schemas"]["KueueView"];
             /** @description The newest entries of the ledger, at most 50. */
             latest: components["schemas"]["AdmissionEntry"][];
+            configuration: components["schemas"]["KueueConfiguration"];
+        };
+        /** @description The part of Kueue's Configuration (config.kueue.x-k8s.io) that changes admission. What is missing has Kueue's default. */
+        KueueConfiguration: {
+            /** @description Missing: off. */
+            fairSharing?: {
+                /** @description Missing: on. Only v1beta1 has it. */
+                enable?: boolean;
+                preemptionStrategies?: ("LessThanOrEqualToFinalShare" | "LessThanInitialShare")[];
+            };
+            /** @description Missing: on, with a timeout of 30 minutes. */
+            waitForPodsReady?: {
+                /** @description Missing: on. Only v1beta1 has it. */
+                enable?: boolean;
+                timeout?: string;
+                recoveryTimeout?: string;
+                blockAdmission?: boolean;
+                requeuingStrategy?: {
+                    /** @enum {string} */
+                    timestamp?: "Eviction" | "Creation";
+                    backoffBaseSeconds?: number;
+                    backoffMaxSeconds?: number;
+                    backoffLimitCount?: number;
+                };
+            };
+            resources?: {
+                excludeResourcePrefixes?: string[];
+                transformations?: {
+                    input: string;
+                    /** @enum {string} */
+                    strategy?: "Retain" | "Replace";
+                    multiplyBy?: string;
+                    outputs?: {
+                        [key: string]: string;
+                    };
+                }[];
+                /** @enum {string} */
+                quotaCheckStrategy?: "BlockUndeclared" | "IgnoreUndeclared";
+            };
         };
         AdmissionSuggestion: {
             /** @enum {string} */
@@ -7922,6 +7978,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Kueue"];
+                };
+            };
+            /** @description A Kueue of the cluster admits, or no controllers can run in this cluster. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no queues of Kueue. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    configureKueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KueueConfiguration"];
+                "application/yaml": components["schemas"]["KueueConfiguration"];
+            };
+        };
+        responses: {
+            /** @description The queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Kueue"];
+                };
+            };
+            /** @description Kueue would refuse the configuration; details name the fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description A Kueue of the cluster admits, or no controllers can run in this cluster. */

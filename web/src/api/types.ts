@@ -240,6 +240,7 @@ export interface KindInfo {
 /** The queues of Kueue: whether they are served, quota, what waits and what holds quota. */
 export type Kueue = Schemas['Kueue']
 export type KueueView = Schemas['KueueView']
+export type KueueConfiguration = Schemas['KueueConfiguration']
 export type QueueNode = Schemas['QueueNode']
 export type QueueQuota = Schemas['QueueQuota']
 export type PendingWorkload = Schemas['PendingWorkload']

@@ -3,10 +3,9 @@
 import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import type { Cycle, Pod, Summary } from '@/api/types'
 import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
+import { useTold } from '@/features/batch/useTold'
 import { useCycle } from '@/features/decision/store/cycles'
 import { topologyKind } from '@/kubernetes/batch'
-import { splitKey } from '@/kubernetes/object'
-import { useNewest } from '@/live/newest'
 import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
@@ -39,13 +38,13 @@ export function useNuma(): Numa {
   const filter = useQuery('q')
   const chosen = useQuery('node')
   const podKey = useQuery('pod')
+  const attempt = useQuery('attempt')
 
   const nodes = computed(() => numaNodesOf(objects.items.value.values()))
   const found = computed(() => nodes.value.filter(({ name, policy, scope }) => `${name} ${policy} ${scope}`.toLowerCase().includes(filter.value.toLowerCase())))
   const summaries = usePluginDecisions(numaPlugin)
   const decisions = computed(() => numaDecisions(summaries.value, new Set(nodes.value.map(({ name }) => name))))
-  const newest = useNewest(computed(() => splitKey(podKey.value)))
-  const summary = computed(() => (podKey.value ? newest.summary.value : decisions.value[0]))
+  const { summary } = useTold(podKey, attempt, decisions)
   const { cycle, error } = useCycle(summary)
   const verdicts = computed(() => cycle.value && verdictsOf(cycle.value, nodes.value))
   const telling = computed(() => {

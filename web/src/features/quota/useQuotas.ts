@@ -1,13 +1,11 @@
 // The quotas of the cluster, the one in the URL, and the decision that the board tells.
 
-import { computed, watch, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
-import { listResults } from '@/api/simulator'
+import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
 import type { Cycle, Summary } from '@/api/types'
 import { useCyclesOf, useCycle } from '@/features/decision/store/cycles'
 import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
+import { useTold } from '@/features/batch/useTold'
 import { quotaKind } from '@/kubernetes/batch'
-import { splitKey } from '@/kubernetes/object'
-import { useAnswer } from '@/live/answer'
 import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
@@ -50,27 +48,7 @@ export function useQuotas(): Quotas {
   const resources = computed(() => resourcesOf(all.value))
   const decisions = computed(() => quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace))))
 
-  /** A pod in the URL may be older than the live results. */
-  const asked = useAnswer(async (signal, { namespace, name }: { namespace: string; name: string }) => (await listResults({ namespace, name, limit: 20 }, signal)).items)
-  watch(
-    pod,
-    (key) => {
-      const ref = splitKey(key)
-      if (ref) void asked.ask(ref)
-      else asked.clear()
-    },
-    { immediate: true },
-  )
-  const ofPod = computed(() => {
-    if (!pod.value) return []
-    const live = results.value.items.filter((one) => `${one.pod.namespace}/${one.pod.name}` === pod.value)
-    return live.length ? live : (asked.value.value ?? [])
-  })
-  const summary = computed(() => {
-    if (!pod.value) return decisions.value[0]
-    const wanted = ofPod.value.find((one) => String(one.attempt) === attempt.value)
-    return wanted ?? decisions.value.find((one) => `${one.pod.namespace}/${one.pod.name}` === pod.value) ?? ofPod.value[0]
-  })
+  const { ofPod, summary } = useTold(pod, attempt, decisions)
   const { cycle, error } = useCycle(summary)
   const later = computed(() => {
     const told = summary.value

@@ -24,7 +24,7 @@ function isBusy(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 429 || (error.code === 503 && error.retryAfter !== undefined))
 }
 
-/** As useAnswer. `read` must pass the signal on, so that the server stops working for nobody. */
+/** As useAnswer. `read` must pass the signal on, so that the server stops when the page does not wait any more. */
 export function useQuestion<T, Asked extends unknown[]>(read: (signal: AbortSignal, ...asked: Asked) => Promise<T>, options: { dropOnError?: boolean } = {}): Question<T, Asked> {
   const answer = useAnswer(read, options)
   let last: Asked | undefined

@@ -243,6 +243,8 @@ export const batch = {
     score: 'Score',
     scoreHint: 'The plugin’s own score, before its weight. The lowest NUMA node above 0 counts, even where no container goes.',
     decisions: 'Decisions about NUMA nodes',
+    goneAll: 'The NUMA nodes of this decision are gone',
+    goneAllBody: 'No NodeResourceTopology exists any more, so the board cannot draw where the containers go. The decision page still has all that the plugin compared.',
     gone: 'Node {name} has no NUMA nodes',
     goneBody: 'There is no NodeResourceTopology with this name.',
   },

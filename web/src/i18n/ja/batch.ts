@@ -117,7 +117,7 @@ export const batch: typeof english = {
     differ: {
       tries: { what: '試し方', coscheduling: 'Pod を 1 つずつ', native: 'グループを 1 サイクルで' },
       while: { what: '足りない間', coscheduling: 'メンバーはノードを確保し続ける', native: '何も確保しない' },
-      until: { what: 'あきらめる時', coscheduling: 'タイムアウトするか、不足が多すぎる時', native: 'minCount に届かなくなった時' },
+      until: { what: 'あきらめる時', coscheduling: 'タイムアウトするか、不足が多すぎると', native: 'minCount に届かなくなると' },
       topology: { what: 'トポロジー', coscheduling: 'なし', native: 'ラックなど 1 つのキー' },
       preempts: { what: 'プリエンプション', coscheduling: '1 つの Pod のため', native: 'グループ全体のため' },
     },
@@ -245,6 +245,8 @@ export const batch: typeof english = {
     score: 'スコア',
     scoreHint: '重みを掛ける前の、プラグイン自身のスコアです。コンテナが入らない NUMA ノードも含め、0 より大きい最小の値になります。',
     decisions: 'NUMA ノードに関する決定',
+    goneAll: 'この決定の NUMA ノードはもうありません',
+    goneAllBody: 'NodeResourceTopology が 1 つもないため、コンテナの置き場所を描けません。プラグインが比べた内容は決定のページに残っています。',
     gone: 'ノード {name} に NUMA ノードはありません',
     goneBody: 'この名前の NodeResourceTopology はありません。',
   },

@@ -13,7 +13,7 @@ it('links a decision to the boards of its group, quota and NUMA nodes', () => {
   expect(boardsOf(cycle({ facts, filter })).map(({ place }) => place)).toEqual([
     { name: 'gangs', query: { group: 'ml/pretrain' } },
     { name: 'quotas', query: { pod: 'ml/p', attempt: '3' } },
-    { name: 'numa', query: { pod: 'ml/p' } },
+    { name: 'numa', query: { pod: 'ml/p', attempt: '3' } },
   ])
 })
 

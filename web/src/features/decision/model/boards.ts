@@ -15,6 +15,6 @@ export function boardsOf({ pod, attempt, podGroup, facts = [], filter }: Pick<Cy
   const key = `${pod.namespace}/${pod.name}`
   if (facts.some(({ plugin }) => plugin === 'CapacityScheduling')) out.push({ board: 'quotas', place: { name: 'quotas', query: { pod: key, attempt: String(attempt) } } })
   const aligned = [...(filter?.comparisons ?? []), ...(filter?.passes?.comparisons ?? [])].some(({ plugin }) => plugin === 'NodeResourceTopologyMatch')
-  if (aligned) out.push({ board: 'numa', place: { name: 'numa', query: { pod: key } } })
+  if (aligned) out.push({ board: 'numa', place: { name: 'numa', query: { pod: key, attempt: String(attempt) } } })
   return out
 }

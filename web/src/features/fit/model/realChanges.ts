@@ -70,7 +70,7 @@ function changeOf(target: ChangeTarget, changes: readonly Change[], present: Pre
   return writes.length ? { kind: 'change', target, writes } : undefined
 }
 
-/** A merge patch of the object and one of its status, which has a request of its own. They fail if somebody else has changed the fields since. */
+/** A merge patch of the object and one of its status, which has a request of its own. They fail if another client has changed the fields since. */
 function mergesBetween(of: ObjectRef, now: KubeObject, then: KubeObject): Write[] {
   const patch = withoutEmpty(patchBetween(changeable(now), changeable(then)))
   const status = patchBetween({ status: now.status }, { status: then.status })

@@ -9,7 +9,7 @@ export interface Band {
   /** How many others. */
   more: number
   amount: number
-  /** What nobody borrows. */
+  /** What no quota borrows. */
   free: boolean
   size: number
   /** At the outer edge, where bands are apart, and at the pool, where they are not. */

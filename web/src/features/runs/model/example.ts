@@ -1,4 +1,4 @@
-// The scenario in the editor when somebody opens the page for the first time. It needs no files.
+// The scenario in the editor when a user opens the page for the first time. It needs no files.
 
 export const exampleScenario = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
 kind: Scenario

@@ -32,7 +32,7 @@ export function sizeOf({ changes, configuration, profile }: Hypothesis): number 
 /** More changes than this are refused; the server has a bound of its own. */
 const mostChanges = 100
 
-/** Reads a hypothesis that someone else wrote; undefined if it is none. */
+/** Reads a hypothesis that another user wrote; undefined if it is none. */
 export function readHypothesis(value: unknown): Hypothesis | undefined {
   if (!isRecord(value) || !Array.isArray(value.changes) || value.changes.length > mostChanges) return undefined
   if (!value.changes.every(isChange)) return undefined

@@ -1,4 +1,4 @@
-// A hypothesis as text for a URL: JSON, deflated, as base64url. Whoever opens the link gets
+// A hypothesis as text for a URL: JSON, deflated, as base64url. The reader who opens the link gets
 // text from a stranger, so reading it is bounded and checked.
 
 import { readHypothesis, type Hypothesis } from './hypothesis'

@@ -1,0 +1,52 @@
+// Kueue's configuration as the fields of a form, and back.
+
+import type { KueueConfiguration } from '@/api/types'
+
+export type Strategies = 'both' | 'final' | 'initial'
+
+export interface SettingsForm {
+  fair: boolean
+  strategies: Strategies
+  waits: boolean
+  /** A duration as Kueue writes it: 30m, 1h30m. */
+  timeout: string
+  block: boolean
+  /** Whole numbers as text; '' for Kueue's default. */
+  base: string
+  most: string
+  limit: string
+}
+
+const strategiesOf = { both: ['LessThanOrEqualToFinalShare', 'LessThanInitialShare'], final: ['LessThanOrEqualToFinalShare'], initial: ['LessThanInitialShare'] } as const satisfies Record<Strategies, readonly string[]>
+
+/** 30m0s → 30m: the API writes durations with all their units. */
+const short = (duration: string): string => duration.replace(/(?<=[hm])0s$/, '').replace(/(?<=h)0m$/, '')
+
+export function formOf({ fairSharing, waitForPodsReady }: KueueConfiguration): SettingsForm {
+  const backoff = waitForPodsReady?.requeuingStrategy
+  const text = (n: number | undefined) => (n === undefined ? '' : String(n))
+  const given = fairSharing?.preemptionStrategies ?? []
+  return {
+    fair: !!fairSharing && fairSharing.enable !== false,
+    strategies: given.length !== 1 ? 'both' : given[0] === 'LessThanInitialShare' ? 'initial' : 'final',
+    waits: waitForPodsReady?.enable !== false,
+    timeout: waitForPodsReady?.timeout ? short(waitForPodsReady.timeout) : '',
+    block: !!waitForPodsReady?.blockAdmission,
+    base: text(backoff?.backoffBaseSeconds),
+    most: text(backoff?.backoffMaxSeconds),
+    limit: text(backoff?.backoffLimitCount),
+  }
+}
+
+/** What the form does not show stays as it was. */
+export function configurationOf(form: SettingsForm, before: KueueConfiguration): KueueConfiguration {
+  const number = (text: string) => (text.trim() === '' ? undefined : Number(text))
+  const requeuingStrategy = { ...before.waitForPodsReady?.requeuingStrategy, backoffBaseSeconds: number(form.base), backoffMaxSeconds: number(form.most), backoffLimitCount: number(form.limit) }
+  return {
+    ...before,
+    fairSharing: form.fair ? { ...(form.strategies === 'both' ? {} : { preemptionStrategies: [...strategiesOf[form.strategies]] }) } : undefined,
+    waitForPodsReady: form.waits
+      ? { ...before.waitForPodsReady, enable: undefined, timeout: form.timeout.trim() || undefined, blockAdmission: form.block || undefined, requeuingStrategy }
+      : { ...before.waitForPodsReady, enable: false },
+  }
+}

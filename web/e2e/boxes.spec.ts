@@ -130,31 +130,6 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   activity: { path: '/activity', shown: '[role="row"]' },
   events: { path: '/activity?feed=events', shown: '[role="row"]' },
   replay: { path: '/replay', shown: 'main code' },
-  scenarios: { path: '/scenarios', shown: '.cm-line' },
-  learn: { path: '/learn', shown: '[data-lesson]' },
-  lesson: { path: '/learn/filters', shown: '[data-testid="enter-lesson"]' },
-  prediction: { path: '/learn/predict?plugin=TaintToleration&level=2&seed=4127', shown: '[data-testid="predict-stage"]' },
-  'prediction, graded': {
-    path: '/learn/predict?plugin=TaintToleration&level=2&seed=4127',
-    shown: '[data-testid="predict-stage"]',
-    act: async (page) => {
-      await press('1', 'x', '2', 'w', 'Enter')(page)
-      await expect(page.getByTestId('graded')).toBeVisible()
-    },
-  },
-  'time line': { path: '/timeline', shown: '[data-testid="playhead"]' },
-  'past moment': { path: '/timeline?at=20', shown: '[data-testid="past-band"]' },
-  'two moments': { path: '/timeline?from=2&at=40', shown: '[data-testid="what-changed"]' },
-  branches: { path: '/timeline?view=branches', shown: '[data-testid="branches"]' },
-  undo: {
-    path: '/timeline',
-    shown: '[data-testid="undo"]',
-    act: async (page) => {
-      await page.getByTestId('undo').click()
-      await expect(page.getByTestId('undo-confirm')).toBeEnabled()
-    },
-  },
-  'no report yet': { path: '/report', shown: 'main .empty' },
   'nothing here': { path: '/nowhere', shown: 'main' },
   palette: { path: '/', shown: `[data-node="${longNode}"]`, act: press('Control+k') },
   'palette, found': {

@@ -108,7 +108,6 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   'configuration of sessions': ['/batch/sessions?view=configuration', '.cm-line'],
   activity: ['/activity', '[role="row"]'],
   replay: ['/replay', 'main code'],
-  scenarios: ['/scenarios', '.cm-line'],
   learn: ['/learn', '[data-lesson]'],
   lesson: ['/learn/filters', '[data-testid="enter-lesson"]'],
   prediction: ['/learn/predict?plugin=TaintToleration&level=2&seed=4127', '[data-testid="predict-stage"]'],

@@ -32,17 +32,18 @@ func TestSharesOf(t *testing.T) {
 		sample(4, "runtime.mapassign", module+"/resultstore.(*Store).Put", module+"/recorder.(*Recorder).Start.func1"),
 		sample(6, "compress/flate.deflate", module+"/resultstore.(*writer).run"),
 		sample(15, "k8s.io/client-go/rest.Do", module+"/annotation.(*Writer).write"),
-		sample(35, "k8s.io/apiserver/handlers.Patch"),
+		sample(5, "runtime.memmove", "kube-scheduler-simulator/simulator/timeline.(*Timeline).changed", "kube-scheduler-simulator/simulator/controlplane.(*registry).watchStored"),
+		sample(30, "k8s.io/apiserver/handlers.Patch"),
 	}}
 	got := sharesOf(p)
-	if diff := cmp.Diff(Shares{Recording: 0.3, Storing: 0.1, Annotating: 0.15}, got); diff != "" {
+	if diff := cmp.Diff(Shares{Recording: 0.3, Storing: 0.1, Annotating: 0.15, Timeline: 0.05}, got); diff != "" {
 		t.Error(diff)
 	}
 	var labels []string
 	for _, s := range p.Sample {
 		labels = append(labels, strings.Join(s.Label[partLabel], ""))
 	}
-	if diff := cmp.Diff([]string{"", "recording", "recording", "recording", "storing", "storing", "annotating", ""}, labels); diff != "" {
+	if diff := cmp.Diff([]string{"", "recording", "recording", "recording", "storing", "storing", "annotating", "timeline", ""}, labels); diff != "" {
 		t.Error(diff)
 	}
 	if got := sharesOf(&profile.Profile{}); got != (Shares{}) {

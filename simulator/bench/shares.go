@@ -25,6 +25,8 @@ type Shares struct {
 	// Annotating is the work of the writer of annotations, and of the scheduler to ignore
 	// them.
 	Annotating float64 `json:"annotating"`
+	// Timeline is the time line's work, with Options.Timeline; etcd's work for its watch is in none.
+	Timeline float64 `json:"timeline,omitempty"`
 }
 
 // profile makes one more recorded run.
@@ -33,7 +35,7 @@ func (b *bench) profile(ctx context.Context, annotationBytes int) (Shares, error
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
 		return Shares{}, err
 	}
-	_, err := b.run(ctx, recording{annotationBytes: annotationBytes}, func() error {
+	_, err := b.run(ctx, recording{annotationBytes: annotationBytes, timeline: b.Timeline}, func() error {
 		pprof.StopCPUProfile()
 		return writeMemoryProfile(b.MemoryProfile)
 	})
@@ -82,7 +84,7 @@ func sharesOf(p *profile.Profile) Shares {
 	if total == 0 {
 		return Shares{} // shorter than the profiler's interval
 	}
-	return Shares{Recording: parts[recordingPart] / total, Storing: parts[storingPart] / total, Annotating: parts[annotatingPart] / total}
+	return Shares{Recording: parts[recordingPart] / total, Storing: parts[storingPart] / total, Annotating: parts[annotatingPart] / total, Timeline: parts[timelinePart] / total}
 }
 
 // The label of a sample and its values.
@@ -91,9 +93,13 @@ const (
 	recordingPart  = "recording"
 	storingPart    = "storing"
 	annotatingPart = "annotating"
+	timelinePart   = "timeline"
 )
 
-const ours = "kube-scheduler-simulator/scheduler"
+const (
+	ours            = "kube-scheduler-simulator/scheduler"
+	timelinePackage = "kube-scheduler-simulator/simulator/timeline"
+)
 
 // partOf returns the part that a sample belongs to, or "". The recorder stands between the
 // scheduler and its plugins, so a plugin's work has the recorder among its callers: there,
@@ -110,6 +116,8 @@ func partOf(sample *profile.Sample) string {
 				return storingPart
 			case strings.HasPrefix(name, ours+"/annotation."):
 				return annotatingPart
+			case strings.HasPrefix(name, timelinePackage+"."):
+				return timelinePart
 			case strings.HasPrefix(name, ours+"/recorder/comparison."):
 				return recordingPart
 			case strings.HasPrefix(name, ours) && !theirs:

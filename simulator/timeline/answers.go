@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -145,8 +146,8 @@ type MomentCounts struct {
 // Moment is the cluster at a moment, reduced to what a map of it shows.
 type Moment struct {
 	Point
-	Nodes []map[string]any `json:"nodes"`
-	Pods  []map[string]any `json:"pods"`
+	Nodes []json.RawMessage `json:"nodes"`
+	Pods  []json.RawMessage `json:"pods"`
 	// Configuration is nil for a recording.
 	Configuration *MomentConfiguration `json:"configuration,omitempty"`
 	Counts        MomentCounts         `json:"counts"`

@@ -8,6 +8,29 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
+// BenchmarkScrub is a step from moment to moment on a cluster of 8,000 pods: of a client that looks for the first time, and of one that
+// scrubs.
+func BenchmarkScrub(b *testing.B) {
+	at := snapshot{objects: map[string][]byte{}, decode: decodeStored}
+	for i := range 8000 {
+		p := pod(fmt.Sprintf("p%d", i), "node-17")
+		at.objects["pods/default/"+p.Name] = stored(b, p)
+	}
+	for _, scrubs := range []bool{false, true} {
+		b.Run(fmt.Sprintf("scrubs=%t", scrubs), func(b *testing.B) {
+			line := New(Options{})
+			for b.Loop() {
+				if !scrubs {
+					line.drawn = nil
+				}
+				if err := line.draw(&Moment{}, &at); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkRecord is what the time line adds to the life of a pod: it is created, bound, given its results, and run.
 func BenchmarkRecord(b *testing.B) {
 	var changes []Entry

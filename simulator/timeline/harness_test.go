@@ -205,7 +205,7 @@ func (h *harness) inForm() map[string][]byte {
 	h.t.Helper()
 	want := map[string][]byte{}
 	for key, value := range h.stored {
-		data, err := stripped(value)
+		data, err := new(stripper).strip(value)
 		if err != nil {
 			h.t.Fatal(err)
 		}

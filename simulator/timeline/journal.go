@@ -217,6 +217,9 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 	if from != nil {
 		state, now, at = maps.Clone(from.state), from.moment, from.time
 	}
+	if from != nil && now == moment {
+		return state, at, nil
+	}
 	for _, b := range s.blocks {
 		if b.kind == marksBlock || b.kind == stateBlock && from != nil || b.kind == changesBlock && (b.before+uint64(b.count) <= now || b.before >= moment) {
 			continue
@@ -249,7 +252,7 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 	return state, at, nil
 }
 
-// add records a change, and reports whether it is one. value is nil for a deletion.
+// add records a change, and reports whether it is one. value is nil for a deletion; the journal copies it.
 func (j *journal) add(now time.Time, key string, value []byte) bool {
 	before, known := j.state[key]
 	if !known && value == nil || known && value != nil && bytes.Equal(before, value) {
@@ -269,7 +272,7 @@ func (j *journal) add(now time.Time, key string, value []byte) bool {
 	if value == nil {
 		delete(j.state, key)
 	} else {
-		j.state[key] = value
+		j.state[key] = bytes.Clone(value)
 	}
 	return true
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -135,31 +134,11 @@ func (t *Timeline) Moment(ctx context.Context, at At) (*Moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := s.of(under(nodePrefix))
-	if err != nil {
+	m := &Moment{Point: s.Point, Configuration: p.configuration(s.Moment), Source: p.line().Source}
+	if err := t.draw(m, s); err != nil {
 		return nil, err
 	}
-	pods, err := s.of(under(podPrefix))
-	if err != nil {
-		return nil, err
-	}
-	m := &Moment{Point: s.Point, Nodes: []map[string]any{}, Pods: []map[string]any{}, Configuration: p.configuration(s.Moment), Source: p.line().Source}
-	for _, u := range nodes {
-		m.Nodes = append(m.Nodes, reduced(u, nodeFields))
-	}
-	for _, u := range pods {
-		if isPending(u) {
-			m.Counts.Pending++
-		}
-		m.Pods = append(m.Pods, reducedPod(u))
-	}
-	m.Counts.Nodes, m.Counts.Pods = len(nodes), len(pods)
 	return m, nil
-}
-
-// under selects the objects whose keys begin so.
-func under(prefix string) func(key string, data []byte) bool {
-	return func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) }
 }
 
 func (t *Timeline) snapshot(ctx context.Context, at At) (past, *snapshot, error) {

@@ -1,7 +1,11 @@
 package timeline
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -54,6 +58,76 @@ var (
 	}
 	containerFields = []string{"name", "resources", "restartPolicy"}
 )
+
+// drawn is what a map reads of the nodes and pods of a moment, by key. People scrub, and most objects are the same at the next moment, so
+// only the others are decoded for it.
+type drawn struct{ objects map[string]drawnObject }
+
+type drawnObject struct {
+	// stored is the object as the snapshot has it, which text was made from.
+	stored  []byte
+	text    json.RawMessage
+	pending bool
+}
+
+// draw fills in the objects of a moment.
+func (t *Timeline) draw(m *Moment, s *snapshot) error {
+	t.drawing.Lock()
+	defer t.drawing.Unlock()
+	var before map[string]drawnObject
+	if t.drawn != nil {
+		before = t.drawn.objects
+	}
+	now := &drawn{make(map[string]drawnObject, len(before))}
+	m.Nodes, m.Pods = []json.RawMessage{}, []json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		isNode := strings.HasPrefix(key, nodePrefix)
+		if !isNode && !strings.HasPrefix(key, podPrefix) {
+			continue
+		}
+		object := before[key]
+		if object.stored == nil || !bytes.Equal(object.stored, s.objects[key]) {
+			var err error
+			if object, err = s.drawObject(key, isNode); err != nil {
+				return err
+			}
+		}
+		now.objects[key] = object
+		if isNode {
+			m.Nodes = append(m.Nodes, object.text)
+			continue
+		}
+		m.Pods = append(m.Pods, object.text)
+		if object.pending {
+			m.Counts.Pending++
+		}
+	}
+	m.Counts.Nodes, m.Counts.Pods = len(m.Nodes), len(m.Pods)
+	t.drawn = now
+	t.opts.Clock.AfterFunc(latestTime, func() {
+		t.drawing.Lock()
+		defer t.drawing.Unlock()
+		if t.drawn == now {
+			t.drawn = nil
+		}
+	})
+	return nil
+}
+
+func (s *snapshot) drawObject(key string, isNode bool) (drawnObject, error) {
+	u, err := s.decode(key, s.objects[key])
+	if err != nil {
+		return drawnObject{}, err
+	}
+	out := drawnObject{stored: s.objects[key]}
+	if isNode {
+		out.text, err = json.Marshal(reduced(u, nodeFields))
+	} else {
+		out.pending = isPending(u)
+		out.text, err = json.Marshal(reducedPod(u))
+	}
+	return out, err
+}
 
 // reduced returns what a map of the cluster reads of an object.
 func reduced(u *unstructured.Unstructured, fields [][]string) map[string]any {

@@ -84,36 +84,36 @@ func unpackStored(value []byte) (kind schema.GroupVersionKind, raw []byte, err e
 	return schema.FromAPIVersionAndKind(apiVersion, name), raw, err
 }
 
-// stripped returns a copy of a stored value without the fields that the journal leaves out: the results of scheduling, which the
-// result store has, and the record of who manages which field.
-func stripped(value []byte) ([]byte, error) {
+// stripper leaves out of stored values what the journal leaves out: the results of scheduling, which the result store has, and the record of
+// who manages which field. It keeps a buffer for each level of a message, because values are large and come often.
+type stripper struct{ value, object, metadata []byte }
+
+// strip returns what the journal holds of a value. It is valid until the next call.
+func (s *stripper) strip(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, protobufPrefix) {
 		return strippedJSON(value)
 	}
-	out := append(make([]byte, 0, len(value)), protobufPrefix...)
+	out := append(s.value[:0], protobufPrefix...)
 	err := fields(value[len(protobufPrefix):], func(n protowire.Number, whole, content []byte) {
 		if n == fieldRaw {
+			s.object = s.stripObject(s.object[:0], content)
 			out = protowire.AppendTag(out, fieldRaw, protowire.BytesType)
-			out = appendNested(out, content, stripObject)
+			out = protowire.AppendBytes(out, s.object)
 			return
 		}
 		out = append(out, whole...)
 	})
+	s.value = out
 	return out, err
 }
 
-// appendNested appends a message, whose fields rewrite copies, with its length before it.
-func appendNested(out, message []byte, rewrite func(out, message []byte) []byte) []byte {
-	inner := rewrite(make([]byte, 0, len(message)), message)
-	return protowire.AppendBytes(out, inner)
-}
-
 // stripObject copies what cannot be parsed: decode reports it.
-func stripObject(out, object []byte) []byte {
+func (s *stripper) stripObject(out, object []byte) []byte {
 	if fields(object, func(n protowire.Number, whole, content []byte) {
 		if n == fieldObjectMeta {
+			s.metadata = stripMetadata(s.metadata[:0], content)
 			out = protowire.AppendTag(out, fieldObjectMeta, protowire.BytesType)
-			out = appendNested(out, content, stripMetadata)
+			out = protowire.AppendBytes(out, s.metadata)
 			return
 		}
 		out = append(out, whole...)

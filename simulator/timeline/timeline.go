@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -105,6 +106,11 @@ type Timeline struct {
 	// restoring: an undo runs, so nothing is a step of a user.
 	restoring bool
 	latest    *rebuilt
+	// drawing guards drawn, of the moment that was asked for last.
+	drawing sync.Mutex
+	drawn   *drawn
+	// stripper is guarded by mu.
+	stripper stripper
 	// reading guards index, of the recording that was asked for last.
 	reading sync.Mutex
 	index   *index
@@ -258,7 +264,7 @@ func (t *Timeline) listed(some []Entry, done bool) {
 	} else {
 		for _, e := range some { // the first segment begins with them
 			if value := t.value(e); value != nil {
-				t.journal.state[e.Key] = value
+				t.journal.state[e.Key] = bytes.Clone(value)
 			}
 		}
 	}
@@ -290,13 +296,13 @@ func (t *Timeline) changed(some []Entry) {
 	t.take(some)
 }
 
-// value returns what the journal holds of a stored object; nil if it does not hold it.
+// value returns what the journal holds of a stored object; nil if it does not hold it. It is valid until the next call.
 func (t *Timeline) value(e Entry) []byte {
 	kind, err := kindOf(e.Value)
 	if err != nil || !recorded(kind, e.Value) {
 		return nil
 	}
-	value, err := stripped(e.Value)
+	value, err := t.stripper.strip(e.Value)
 	if err != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -424,8 +425,41 @@ func TestMoment(t *testing.T) {
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"namespace": "default", "name": "a", "uid": "uid-a"},
 		"spec": map[string]any{"nodeName": "n1", "containers": []any{map[string]any{"name": "c", "resources": map[string]any{}}}},
 	}
-	if diff := cmp.Diff(want, got.Pods[0]); diff != "" {
+	var pod map[string]any
+	if err := json.Unmarshal(got.Pods[0], &pod); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
+	}
+}
+
+// TestScrubbing: a moment is the same whichever one was asked for before it.
+func TestScrubbing(t *testing.T) {
+	h := newHarness(t, 1<<20)
+	h.put("minions/n1", stored(t, node("n1")))
+	h.putPod("a", "")
+	pending := h.latestMoment()
+	h.putPod("a", "n1")
+	placed := h.latestMoment()
+	h.put("pods/default/a", nil)
+	gone := h.latestMoment()
+	for _, at := range []uint64{placed, pending, gone, placed, gone, pending, pending} {
+		got, err := h.Moment(context.Background(), At{Moment: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[uint64]MomentCounts{pending: {Nodes: 1, Pods: 1, Pending: 1}, placed: {Nodes: 1, Pods: 1}, gone: {Nodes: 1}}[at]
+		if diff := cmp.Diff(want, got.Counts); diff != "" {
+			t.Errorf("moment %d (-want +got):\n%s", at, diff)
+		}
+		if want.Pods == 1 && bytes.Contains(got.Pods[0], []byte(`"nodeName"`)) != (at == placed) {
+			t.Errorf("moment %d has %s", at, got.Pods[0])
+		}
+	}
+	h.clock.Step(latestTime)
+	if h.drawn != nil {
+		t.Error("a moment is held although no client has asked for it for long")
 	}
 }
 

@@ -32,6 +32,14 @@ const places: Record<string, string> = {
   activity: '/activity',
   events: '/activity?feed=events',
   replay: '/replay',
+  scenarios: '/scenarios',
+  learn: '/learn',
+  lesson: '/learn/filters',
+  prediction: '/learn/predict?plugin=TaintToleration&level=2&seed=4127',
+  'time line': '/timeline',
+  'past moment': '/timeline?at=1',
+  branches: '/timeline?view=branches',
+  report: '/report',
   'nothing here': '/nowhere',
 }
 /** Opens each dialog on the map. */

@@ -107,6 +107,12 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   flow: ['/batch/sessions?view=flow', '[data-preset]'],
   activity: ['/activity', '[role="row"]'],
   replay: ['/replay', 'main code'],
+  learn: ['/learn', '[data-lesson]'],
+  lesson: ['/learn/filters', '[data-testid="enter-lesson"]'],
+  prediction: ['/learn/predict?plugin=TaintToleration&level=2&seed=4127', '[data-testid="predict-stage"]'],
+  'time line': ['/timeline', '[data-testid="playhead"]'],
+  'past moment': ['/timeline?at=4', '[data-testid="past-band"]'],
+  report: ['/report', 'main .empty'],
 }
 
 test('Tab passes through every page, in order, with a visible focus', async ({ page, simulator }) => {

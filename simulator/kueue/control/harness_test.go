@@ -101,12 +101,12 @@ func (s *stage) hear(action clienttesting.Action) (bool, runtime.Object, error) 
 	return true, e, nil
 }
 
-var names atomic.Int64
+var uids atomic.Int64
 
 // identify gives a new object what an API server gives it.
 func (s *stage) identify(action clienttesting.Action) (bool, runtime.Object, error) {
 	if o, err := meta.Accessor(action.(clienttesting.CreateAction).GetObject()); err == nil && o.GetUID() == "" {
-		o.SetUID(types.UID(fmt.Sprint("uid-", names.Add(1))))
+		o.SetUID(types.UID(fmt.Sprint("uid-", uids.Add(1))))
 		o.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
 	}
 	return false, nil, nil

@@ -4429,6 +4429,9 @@ export interface components {
         };
         /** @description A taint with the first of the pod's tolerations that tolerates it. */
         ToleratedTaint: {
+            key: string;
+            value?: string;
+            effect: string;
             by: components["schemas"]["Toleration"];
         };
         /** @description A toleration of a pod. An empty Key tolerates every key, and an empty Effect every effect. */

@@ -160,7 +160,7 @@ var testArrows = map[string][]string{
 	"simulator/runs":            {"simulator/scenario/inmemory"},
 	"simulator/server":          {"simulator/server/watch/watchtest"},
 	"simulator/server/watch":    {"simulator/server/watch/watchtest"},
-	"simulator/systemtest":      {"simulator/branch", "simulator/branch/comparison"},
+	"simulator/systemtest":      {"simulator/branch", "simulator/branch/comparison", "simulator/objects"},
 	"scheduler/whatif/capacity": {"scheduler/config", "scheduler/whatif/livetest"},
 	"scheduler/whatif/fit":      {"scheduler/config", "scheduler/whatif/livetest"},
 }

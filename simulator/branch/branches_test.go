@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -98,12 +100,17 @@ type fake struct {
 	flags  []string
 	past   Past
 	stderr bytes.Buffer
+	// now is the clock; nil for one that stands still.
+	now func() time.Time
 }
 
 func (f *fake) open(t *testing.T, dir string) *Branches {
 	t.Helper()
 	if f.room == (Room{}) {
 		f.room = Room{Disk: 100 << 30, DiskTotal: 200 << 30, Memory: 8 << 30}
+	}
+	if f.now == nil {
+		f.now = func() time.Time { return time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC) }
 	}
 	b := New(Options{
 		Dir: dir, Flags: f.flags, Past: f.past, Stderr: &f.stderr,
@@ -123,7 +130,7 @@ func (f *fake) open(t *testing.T, dir string) *Branches {
 			return cmd
 		},
 		Room: func(string) (Room, error) { return f.room, nil },
-		Now:  func() time.Time { return time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC) },
+		Now:  f.now,
 	})
 	if err := b.Open(); err != nil {
 		t.Fatal(err)
@@ -423,6 +430,46 @@ func TestRename(t *testing.T) {
 	if diff := cmp.Diff([]string{"best of ", "of-a of best"}, names); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestListDuringRenames: whoever lists branches while one is renamed sees it under either name. The race detector sees a name that is
+// read without its lock.
+func TestListDuringRenames(t *testing.T) {
+	// Each reading of the clock makes the next measure of a directory due.
+	var seconds atomic.Int64
+	fake := &fake{how: "well", now: func() time.Time {
+		return time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC).Add(time.Duration(seconds.Add(1)) * measuresEvery)
+	}}
+	b := fake.open(t, t.TempDir())
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	await(t, b, "a", Running)
+	if _, err := b.StopBranch("a"); err != nil {
+		t.Fatal(err)
+	}
+	listed, done := make(chan struct{}), make(chan struct{})
+	var lists sync.WaitGroup
+	lists.Go(func() {
+		for {
+			if items := b.List(); len(items) != 1 || items[0].Name != "a" && items[0].Name != "b" {
+				t.Errorf("the list is %+v", items)
+			}
+			select {
+			case listed <- struct{}{}:
+			case <-done:
+				return
+			}
+		}
+	})
+	for range 20 {
+		for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} {
+			<-listed // and lists again now
+			if _, err := b.Rename(names[0], names[1]); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(done)
+	lists.Wait()
 }
 
 func TestFailures(t *testing.T) {

@@ -42,6 +42,9 @@ type draft struct {
 // sizes are the numbers of nodes by level.
 var sizes = []int{4, 5, 6}
 
+// What each node has, in thousandths of a core and GiB.
+const nodeCore, nodeGiB = 8000, 16
+
 const image = "registry.k8s.io/pause:3.10"
 
 func newDraft(random *rand.Rand, k ExerciseKey) *Exercise {
@@ -52,7 +55,7 @@ func newDraft(random *rand.Rand, k ExerciseKey) *Exercise {
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, v1.LabelTopologyZone: "zone-" + string(rune('a'+i%3))}},
 			Status: v1.NodeStatus{
-				Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("110")},
+				Allocatable: v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(nodeCore, resource.DecimalSI), v1.ResourceMemory: *resource.NewQuantity(nodeGiB<<30, resource.BinarySI), v1.ResourcePods: resource.MustParse("110")},
 				Conditions:  []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
 			},
 		})
@@ -96,8 +99,11 @@ func (d *draft) newPod(name, node string, core, gib int64) *v1.Pod {
 	}
 }
 
-// run adds a pod that runs on a node.
+// run adds a pod that runs on a node. It requests at most what the node has left: the scheduler would not have placed it otherwise.
 func (d *draft) run(name, node string, core, gib int64) *v1.Pod {
+	if node != "" {
+		core, gib = min(core, nodeCore-d.core[node]), min(gib, nodeGiB-d.gib[node])
+	}
 	p := d.newPod(fmt.Sprintf("%s-%d", name, len(d.Pods)+1), node, core, gib)
 	if node != "" {
 		p.Status.Phase = v1.PodRunning

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -53,6 +54,30 @@ func TestExercisesAskSomething(t *testing.T) {
 			t.Errorf("seed %d: no draft asks about %s", k.Seed, k.Plugin)
 		}
 	})
+}
+
+// The pods of a node got there by a scheduler, so the node has what they request.
+func TestExercisesHaveNoOverfullNode(t *testing.T) {
+	for _, plugin := range ExercisePlugins() {
+		for level := 1; level <= Levels; level++ {
+			random := rand.New(rand.NewPCG(1, uint64(level)))
+			for range 100 {
+				x := newDraft(random, ExerciseKey{plugin, level, 1})
+				for _, n := range x.Nodes {
+					var core, bytes int64
+					for _, p := range x.Pods {
+						if p.Spec.NodeName == n.Name {
+							requests := p.Spec.Containers[0].Resources.Requests
+							core, bytes = core+requests.Cpu().MilliValue(), bytes+requests.Memory().Value()
+						}
+					}
+					if core > n.Status.Allocatable.Cpu().MilliValue() || bytes > n.Status.Allocatable.Memory().Value() {
+						t.Fatalf("%s at level %d: the pods of %s request %d thousandths of a core and %d bytes", plugin, level, n.Name, core, bytes)
+					}
+				}
+			}
+		}
+	}
 }
 
 // The prediction that agrees with the scheduler passes, and no other one does.

@@ -12,6 +12,7 @@ var Languages = []string{"en", "ja"}
 // Kinds of files.
 const (
 	KindLesson    = "lesson"
+	KindExercise  = "exercise"
 	KindChallenge = "challenge"
 )
 

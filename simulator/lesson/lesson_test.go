@@ -2,6 +2,7 @@ package lesson
 
 import (
 	"errors"
+	"regexp"
 	"testing"
 
 	"kube-scheduler-simulator/simulator/scenario"
@@ -43,6 +44,20 @@ func TestEveryLessonHasAllLanguages(t *testing.T) {
 	for _, l := range builtIn(t) {
 		if got := l.Summary("en").Languages; len(got) != len(Languages) {
 			t.Errorf("%s is there in %v only", l.ID, got)
+		}
+	}
+}
+
+// The page says "Right." in front of what a check says of a right answer.
+func TestRightAnswersAreCalledRightOnce(t *testing.T) {
+	verdicts := regexp.MustCompile(`^(Right|Solved|正解|達成)(です)?[.。]`)
+	for _, l := range builtIn(t) {
+		for _, language := range Languages {
+			for id, texts := range l.in(language).checks {
+				if verdicts.MatchString(texts.Yes) {
+					t.Errorf("%s/%s says so again in %s: %s", l.ID, id, language, texts.Yes)
+				}
+			}
 		}
 	}
 }

@@ -2,13 +2,16 @@ package lesson
 
 import (
 	"context"
+	"fmt"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Result is what became of a lesson in its sandbox: each check with the latest answer to it.
+// Result is what became of a lesson in its sandbox, each check with the latest answer to it; or of an exercise.
 type Result struct {
 	Summary
+	// Exercise is nil for a lesson and for a challenge. An exercise has no texts of its own but its title.
+	Exercise *ExerciseKey `json:"exercise,omitempty"`
 	// Language is that of the texts.
 	Language string `json:"language"`
 	// Edits counts the changes of objects and configurations that the learner made, apart from those that were taken back. It is nil where nothing
@@ -73,6 +76,15 @@ func (c *Classroom) Result(ctx context.Context, id, language string) (*Result, e
 		}
 	}
 	return r, nil
+}
+
+// Result returns a graded prediction as the result of one check.
+func (k ExerciseKey) Result(p Prediction, g *Grade) *Result {
+	return &Result{
+		Summary:  Summary{ID: "exercise", Kind: KindExercise, Title: fmt.Sprintf("%s, level %d, seed %d", k.Plugin, k.Level, k.Seed), Checks: 1, Languages: []string{}},
+		Exercise: &k, Language: Languages[0],
+		Answers: []AnsweredCheck{{CheckView: CheckView{ID: "prediction", Kind: Predict}, Answer: p, Grade: g}},
+	}
 }
 
 // feedback is what a check says about an answer.

@@ -44,6 +44,8 @@ const (
 	// Custom: the kind is that of a CustomResourceDefinition, which a cluster need not
 	// have. Package definitions has it.
 	Custom
+	// Gated: the API server serves the kind only with a feature gate, and a cluster need not have it.
+	Gated
 )
 
 // Rank is a place in the order in which objects are created: those of a lower
@@ -128,9 +130,9 @@ var kinds = []Kind{
 	{Group: "topology.node.k8s.io", Kind: "NodeResourceTopology", Rank: RankOfNode, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha2", Resource: "noderesourcetopologies"},
 	{Group: "resource.k8s.io", Kind: "DeviceTaintRule", Rank: RankOfNode, Uses: Exported | Copied | Followed},
 	{Group: "resource.k8s.io", Kind: "ResourceClaim", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "resourceclaims"},
-	{Group: "scheduling.k8s.io", Kind: "Workload", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
-	{Group: "scheduling.k8s.io", Kind: "CompositePodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed},
-	{Group: "scheduling.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded, Version: "v1beta1", Resource: "podgroups"},
+	{Group: "scheduling.k8s.io", Kind: "Workload", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Gated, Version: "v1beta1", Resource: "workloads"},
+	{Group: "scheduling.k8s.io", Kind: "CompositePodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Gated, Version: "v1alpha3", Resource: "compositepodgroups"},
+	{Group: "scheduling.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Gated, Version: "v1beta1", Resource: "podgroups"},
 	{Group: "scheduling.x-k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha1", Resource: "podgroups"},
 	{Group: "scheduling.incubator.k8s.io", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha1", Resource: "podgroups"},
 	{Group: "scheduling.sigs.dev", Kind: "PodGroup", Namespaced: true, Rank: RankOfPod, Uses: Exported | Copied | Followed | Recorded | Custom, Version: "v1alpha2", Resource: "podgroups"},

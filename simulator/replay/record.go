@@ -113,8 +113,8 @@ func (r *recorder) run(ctx context.Context) error {
 			versions[kind] = version
 		case kind == nodeKind || kind == podKind || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return fmt.Errorf("listing the source's %s: %w", kind.Resource, err)
-		case apierrors.IsNotFound(err) && objects.KindOf(kind.GVK().GroupKind()).Uses&objects.Custom != 0:
-			// Nobody expects custom resources that nobody has defined.
+		case apierrors.IsNotFound(err) && objects.KindOf(kind.GVK().GroupKind()).Uses&(objects.Custom|objects.Gated) != 0:
+			// A cluster need not serve them.
 		default:
 			r.sum.Missing = append(r.sum.Missing, kind.Resource)
 		}

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
+	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/lesson"
@@ -162,6 +164,27 @@ func (s *Server) gradeExercise(c echo.Context, l Lessons) error {
 		}
 		return graded(g), nil
 	})
+}
+
+// getExerciseResult grades a prediction that stands in the query, so that its file has an address.
+func (s *Server) getExerciseResult(c echo.Context, l Lessons) error {
+	asFile, err := asReport(c)
+	if err != nil {
+		return err
+	}
+	k, p := lesson.ExerciseKey{Plugin: c.QueryParam("plugin")}, lesson.Prediction{CrossedOut: c.QueryParams()["crossedOut"], Picked: c.QueryParam("picked")}
+	if err := echo.QueryParamsBinder(c).MustInt("level", &k.Level).MustInt64("seed", &k.Seed).BindError(); err != nil {
+		return badQuery(config.Mistake{Field: "level, seed", Message: "want numbers"})
+	}
+	g, err := l.GradeExercise(c.Request().Context(), k, p)
+	if err != nil {
+		return refusedLesson(err)
+	}
+	r := k.Result(p, g)
+	if asFile {
+		return s.answerReport(c, report.Report{Lesson: r}, fmt.Sprintf("exercise-%s-%d-%d", k.Plugin, k.Level, k.Seed))
+	}
+	return c.JSON(http.StatusOK, r)
 }
 
 // refusedLesson is the answer to a request about lessons that failed. It returns nil for nil.

@@ -99,6 +99,20 @@ func TestALessonIsHandedOnAsAFile(t *testing.T) {
 	want(t, "elsewhere", h.get("/api/v1/lessons/filters/result").StatusCode, http.StatusConflict)
 }
 
+func TestAnExerciseIsHandedOnAsAFile(t *testing.T) {
+	f := &fakeLessons{}
+	h := serve(t, Options{Assets: builtReport})
+	h.attach(nil, nil, func(b *Backend) { b.Lessons = f })
+	path := "/api/v1/exercises/result?plugin=NodePorts&level=2&seed=7&crossedOut=a&crossedOut=b&picked=c"
+	want(t, "as JSON", strings.Contains(h.get(path).body, `"exercise":{"plugin":"NodePorts","level":2,"seed":7}`), true)
+	file := h.get(path + "&format=html")
+	want(t, "as a file", file.StatusCode, http.StatusOK)
+	want(t, "its name", file.Header.Get("Content-Disposition"), "inline; filename=exercise-NodePorts-2-7.html")
+	asked := "grade exercise {Plugin:NodePorts Level:2 Seed:7} {CrossedOut:[a b] Picked:c}"
+	want(t, "asked", f.asked, []string{asked, asked})
+	want(t, "without a level", h.get("/api/v1/exercises/result?plugin=NodePorts&seed=7").StatusCode, http.StatusBadRequest)
+}
+
 // The server picks what the client leaves open, and says what it has picked.
 func TestTheServerPicksAnExercise(t *testing.T) {
 	f := &fakeLessons{}

@@ -136,6 +136,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"BranchUse":            &comparison.Use{},
 		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
+		"ExerciseKey":          &lesson.ExerciseKey{},
 		"RunRequest":           &runs.Request{},
 		"RunEntry":             &runs.Entry{},
 		"RunResult":            &scenario.Result{},

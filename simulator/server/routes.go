@@ -76,6 +76,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/exercises", s.lessons(s.listExercises))
 	v1.POST("/exercises", s.lessons(s.postExercise))
 	v1.POST("/exercises/grade", s.lessons(s.gradeExercise))
+	v1.GET("/exercises/result", s.lessons(s.getExerciseResult))
 	v1.GET("/shadow", s.shadow(s.getShadow))
 	v1.PUT("/shadow", s.shadow(s.putShadow))
 	v1.POST("/shadow", s.shadow(s.postShadow))

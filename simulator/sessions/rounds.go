@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,9 +26,30 @@ type rounds struct {
 	engine   *whatif.Engine
 	assumed  assumed
 	attempts Attempts
-	seen     string
-	quiet    int
-	last     []byte
+
+	mu    sync.Mutex
+	seen  string
+	quiet int
+	last  []byte
+}
+
+// forget is called when the cluster was reset.
+func (r *rounds) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen, r.last = "", nil
+}
+
+// changed reports whether the state is another one than the latest round saw, or long ago.
+func (r *rounds) changed(state string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.quiet++
+	if state == r.seen && r.quiet < quietPeriods {
+		return false
+	}
+	r.seen, r.quiet = state, 0
+	return true
 }
 
 func newRounds(s *Service) (*rounds, error) {
@@ -47,12 +70,9 @@ func (r *rounds) turn(ctx context.Context) error {
 	settings := r.service.Flow()
 	var out *flow.Outcome
 	err := r.engine.Try(ctx, nil, func(ctx context.Context, trial *whatif.Trial) (err error) {
-		state := fmt.Sprint(trial.State().ResourceVersion, settings)
-		r.quiet++
-		if state == r.seen && r.quiet < quietPeriods {
+		if !r.changed(fmt.Sprint(trial.State().ResourceVersion, settings)) {
 			return nil
 		}
-		r.seen, r.quiet = state, 0
 		if err := r.assumed.apply(trial); err != nil {
 			return err
 		}
@@ -93,10 +113,13 @@ func (r *rounds) keep(out *flow.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if string(said) == string(r.last) {
+	r.mu.Lock()
+	same := bytes.Equal(said, r.last)
+	r.last = said
+	r.mu.Unlock()
+	if same {
 		return nil
 	}
-	r.last = said
 	e := Entry{Kind: RoundKind, Scheduler: flow.SchedulerName, StartTime: record.StartTime, Bound: len(out.Binds), Evicted: len(out.Evictions)}
 	return r.service.records.add(e, func(number int64) ([]byte, error) {
 		record.Number = number

@@ -264,6 +264,7 @@ func (s *Service) Reset() error {
 	for _, r := range s.runners {
 		r.forget()
 	}
+	s.rounds.forget()
 	s.mu.Lock()
 	s.ready = false
 	s.mu.Unlock()

@@ -133,7 +133,10 @@ func (t *Timeline) undoable() []*record {
 	defer t.mu.Unlock()
 	var last []*record
 	for _, r := range slices.Backward(t.steps) {
-		if r.User && !r.Undone && len(last) <= maxWithoutEffect {
+		if len(last) > maxWithoutEffect {
+			break
+		}
+		if r.User && !r.Undone {
 			last = append(last, r)
 		}
 	}

@@ -691,6 +691,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/exercises/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of an exercise: the grade of a prediction, as a result of one check. */
+        get: operations["getExerciseResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shadow": {
         parameters: {
             query?: never;
@@ -1358,7 +1375,7 @@ export interface components {
             /** @description Names the lesson in paths and links. */
             id: string;
             /** @enum {string} */
-            kind: "lesson" | "challenge";
+            kind: "lesson" | "challenge" | "exercise";
             title: string;
             /** @description What the learner can do afterwards. */
             goal: string;
@@ -1502,6 +1519,7 @@ export interface components {
             edits?: number;
             /** @description Every check of the lesson. */
             answers: components["schemas"]["AnsweredCheck"][];
+            exercise?: components["schemas"]["ExerciseKey"];
         };
         /** @description A check with the latest answer. */
         AnsweredCheck: components["schemas"]["LessonCheck"] & {
@@ -5206,6 +5224,12 @@ export interface components {
             changed: components["schemas"]["TimeLineObject"][];
             failed?: components["schemas"]["UndoFailure"][];
         };
+        /** @description Which exercise. */
+        ExerciseKey: {
+            plugin: string;
+            level: number;
+            seed: number;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -7440,6 +7464,60 @@ export interface operations {
                 };
             };
             /** @description This simulator has no lessons. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getExerciseResult: {
+        parameters: {
+            query: {
+                /** @description The plugin that the exercise is about. */
+                plugin: string;
+                /** @description The level, from 1. */
+                level: number;
+                /** @description The seed. */
+                seed: number;
+                /** @description A node that cannot take the pod. Repeat it for each. */
+                crossedOut?: string[];
+                /** @description The node that the scheduler chooses; empty for none. */
+                picked?: string;
+                /** @description json (default), or html for a file that shows the result in a browser without a server or a network. */
+                format?: "json" | "html";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LessonResult"];
+                    "text/html": string;
+                };
+            };
+            /** @description There is no such exercise, the format is unknown, or redaction was asked for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no lessons, or was built without the web application, which draws reports. */
             501: {
                 headers: {
                     [name: string]: unknown;

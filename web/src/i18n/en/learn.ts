@@ -109,6 +109,8 @@ export const learn = {
     levelLabel: 'Level',
     level: { 1: 'One plugin decides', 2: 'Several plugins, and a trap', 3: 'Everything at once' },
     seed: 'seed {seed}',
+    exerciseTitle: '{plugin}, level {level}, seed {seed}',
+    exerciseGoal: 'Say which nodes cannot take the pod, and which one the scheduler chooses.',
     seedHint: 'The link to this page has the seed, so everyone who opens it sees the same exercise.',
     another: 'Another one',
     nextOne: 'Next exercise',

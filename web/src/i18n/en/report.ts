@@ -20,6 +20,7 @@ export const report = {
     runsKind: 'scenario',
     lessonKind: 'lesson',
     challengeKind: 'challenge',
+    exerciseKind: 'exercise',
     configurations: 'Configurations',
     runs: 'Runs',
     runsPassed: '{passed} of {total} passed',

@@ -111,6 +111,8 @@ export const learn: typeof english = {
     levelLabel: 'レベル',
     level: { 1: '1 つのプラグインで決まる', 2: '複数のプラグインと 1 つの落とし穴', 3: 'すべてを同時に' },
     seed: 'シード {seed}',
+    exerciseTitle: '{plugin}、レベル {level}、シード {seed}',
+    exerciseGoal: 'Pod を置けないノードと、スケジューラーが選ぶノードを答える。',
     seedHint: 'この画面のリンクにはシードが入っています。開いた人には同じ問題が表示されます。',
     another: '別の問題',
     nextOne: '次の問題',

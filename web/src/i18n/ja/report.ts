@@ -22,6 +22,7 @@ export const report: typeof english = {
     runsKind: 'シナリオ',
     lessonKind: 'レッスン',
     challengeKind: 'チャレンジ',
+    exerciseKind: '練習問題',
     configurations: '設定',
     runs: '実行',
     runsPassed: '{total} 件中 {passed} 件が合格',

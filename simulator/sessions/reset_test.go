@@ -1,0 +1,41 @@
+package sessions
+
+import (
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"kube-scheduler-simulator/scheduler/flow"
+	"kube-scheduler-simulator/scheduler/session"
+)
+
+// After a reset, a session and a round that decide what the latest ones did are recorded again.
+func TestARecordComesBackAfterAReset(t *testing.T) {
+	s, err := New(Options{ClientConfig: &rest.Config{}, Dir: t.TempDir(), Logger: klog.Background()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(t.Context()) })
+	keep := func() {
+		t.Helper()
+		if err := s.rounds.keep(&flow.Outcome{Record: &flow.Record{Model: flow.Trivial}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.runners[0].keep(&session.Outcome{Record: &session.Record{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep()
+	keep()
+	if n := len(s.List("", 0, 10)); n != 2 {
+		t.Errorf("%d records, want 2: what says the same is kept once", n)
+	}
+	if err := s.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	keep()
+	if n := len(s.List("", 0, 10)); n != 2 {
+		t.Errorf("%d records after a reset, want 2", n)
+	}
+}

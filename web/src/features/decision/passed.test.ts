@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
-import { passedAt, rejectedLines, type ComparisonLine } from './passed'
-import type { Comparison } from './pluginComparison'
-import { docsOf } from './pluginDocs'
-import { sampleCycle } from './testing'
+import { passedAt, rejectedLines, type ComparisonLine } from './model/passed'
+import type { Comparison } from './model/pluginComparison'
+import { docsOf } from './model/pluginDocs'
+import { sampleCycle } from './model/testing'
 
 type Passes = NonNullable<NonNullable<Cycle['filter']>['passes']>
 

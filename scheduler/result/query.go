@@ -18,10 +18,14 @@ type Query struct {
 	// extender that rejected nodes or the pod, failed, or holds the pod. They do not select
 	// scheduled pods.
 	Plugin, Reason string
-	// Node is the selected or the nominated node. A query cannot ask for the nodes that a plugin
-	// rejected: only the whole cycle knows them.
-	Node    string
-	Profile string
+	// Node is the selected or the nominated node.
+	Node string
+	// RejectedOn is a node that a plugin or an extender of Filter rejected. With it, Plugin is
+	// the one that rejected the node, also for a pod that was scheduled. Only whole cycles know
+	// such nodes: a page reads as many of them as take a fraction of a second, so it may be
+	// short or empty and still have a Continue.
+	RejectedOn string
+	Profile    string
 	// Revision is that of the scheduler configuration.
 	Revision int
 	// Owner is the form of Owner.String.
@@ -55,9 +59,12 @@ type Page struct {
 	Continue string `json:"continue"`
 	// Counts is nil when the query did not ask for it.
 	Counts *Counts `json:"counts,omitempty"`
+	// Read counts the cycles that were read for Query.RejectedOn; 0 without it.
+	Read int `json:"read,omitempty"`
 }
 
-// Counts describe all summaries that match a query, whatever its limit and its Continue.
+// Counts describe all summaries that match a query, whatever its limit and its Continue. They
+// leave RejectedOn, and the Plugin beside it, out of account.
 type Counts struct {
 	// Matching counts those that match, Kept all that the store keeps.
 	Matching int `json:"matching"`

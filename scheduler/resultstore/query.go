@@ -24,6 +24,9 @@ func (s *Store) List(q result.Query) (result.Page, error) {
 	if err != nil {
 		return result.Page{Items: []result.Summary{}}, err
 	}
+	if q.RejectedOn != "" {
+		return s.listRejected(q, limit, before), nil
+	}
 	found, more, counts := s.find(q, limit, before)
 	page := result.Page{Items: s.summaries(found), Counts: counts}
 	if more {
@@ -145,8 +148,11 @@ func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
 	return s.summaries(places), nil
 }
 
-// read reads a whole cycle from its block.
+// read returns the whole cycle of a place, from its block unless it is in memory.
 func (s *Store) read(p place) (*result.Cycle, error) {
+	if p.cycle != nil {
+		return p.cycle, nil
+	}
 	open := s.open.Load()
 	if open == nil || open.block != p.block {
 		var err error
@@ -170,9 +176,6 @@ func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 	p := e.place()
 	s.mu.RUnlock()
 
-	if p.cycle != nil {
-		return p.cycle, nil
-	}
 	c, err := s.read(p)
 	if errors.Is(err, os.ErrClosed) {
 		// The cycle was dropped after the lookup.

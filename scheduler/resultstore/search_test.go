@@ -223,3 +223,119 @@ func TestSearchRefusesATimelineWithoutARange(t *testing.T) {
 		}
 	}
 }
+
+// rejections are cycles of a node that TaintToleration rejected twice, of a node that an
+// extender rejected, and of none.
+func rejections() []*result.Cycle {
+	filtered := func(states string, plugin string, nodes ...string) *result.Filter {
+		b := result.NewFilterBuilder([]string{"TaintToleration", "NodeResourcesFit"}, 3)
+		b.Add("node-a", "PP", "", nil)
+		for _, node := range nodes {
+			b.Add(node, states, plugin, []string{"because"})
+		}
+		return b.Filter()
+	}
+	cycles := []*result.Cycle{
+		{Summary: result.Summary{Outcome: result.Scheduled, SelectedNode: "node-a"}, Filter: filtered("RN", "TaintToleration", "node-b", "node-c")},
+		{Summary: result.Summary{Outcome: result.Scheduled, SelectedNode: "node-a"}, Filter: filtered("PP", "", "node-b")},
+		{Summary: result.Summary{Outcome: result.Unschedulable, Refusal: &result.Refusal{ExtensionPoint: "filter", Plugin: "NodeResourcesFit", Reason: "because"}},
+			Filter: filtered("PR", "NodeResourcesFit", "node-b")},
+		{Summary: result.Summary{Outcome: result.Scheduled, SelectedNode: "node-a"}, Filter: filtered("PP", ""),
+			Extenders: []result.ExtenderCall{{Plugin: "http://ext", Verb: result.ExtenderFilter, Status: "Success",
+				Rejected: &result.ExtenderRejections{Nodes: []string{"node-b"}, Reasons: []result.ExtenderReason{{Reason: "no"}}, ReasonOf: []uint16{0}}}}},
+	}
+	for i, c := range cycles {
+		c.Pod = result.Pod{Namespace: "default", Name: fmt.Sprintf("pod-%d", i), UID: types.UID(fmt.Sprintf("uid-%d", i))}
+		c.Attempt, c.StartTime = 1, epoch.Add(time.Duration(i)*time.Second)
+		c.Nodes = result.NodeCounts{Total: 3, Evaluated: 3}
+	}
+	return cycles
+}
+
+func TestSearchByRejectedNode(t *testing.T) {
+	inMemory := New(Options{})
+	dir := t.TempDir()
+	onDisk := persistent(t, Options{Dir: dir})
+	for _, c := range rejections() {
+		inMemory.Put(c)
+		onDisk.Put(c)
+	}
+	stop(t, onDisk)
+	for where, store := range map[string]*Store{"in memory": inMemory, "after a restart": persistent(t, Options{Dir: dir})} {
+		for _, tt := range []struct {
+			name string
+			q    result.Query
+			want []string
+		}{
+			{"any plugin, and extenders", result.Query{RejectedOn: "node-b"}, []string{"pod-3", "pod-2", "pod-0"}},
+			{"a plugin, also of scheduled pods", result.Query{RejectedOn: "node-b", Plugin: "TaintToleration"}, []string{"pod-0"}},
+			{"an extender", result.Query{RejectedOn: "node-b", Plugin: "http://ext"}, []string{"pod-3"}},
+			{"an outcome", result.Query{RejectedOn: "node-b", Outcome: result.Unschedulable}, []string{"pod-2"}},
+			{"another node", result.Query{RejectedOn: "node-c"}, []string{"pod-0"}},
+			{"a node that passed", result.Query{RejectedOn: "node-a"}, nil},
+			{"the second page", result.Query{RejectedOn: "node-b", Limit: 2, Continue: "3"}, []string{"pod-0"}},
+		} {
+			t.Run(where+"/"+tt.name, func(t *testing.T) {
+				page, err := store.List(tt.q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, s := range page.Items {
+					got = append(got, s.Pod.Name)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("found (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestSearchByRejectedNodePages(t *testing.T) {
+	store := New(Options{})
+	for _, c := range rejections() {
+		store.Put(c)
+	}
+	var got []string
+	q := result.Query{RejectedOn: "node-b", Limit: 1, Counts: true}
+	for range 10 {
+		page, err := store.List(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Counts == nil || page.Counts.Matching != 4 {
+			t.Fatalf("counts %+v, want the 4 cycles among which it looks", page.Counts)
+		}
+		for _, s := range page.Items {
+			got = append(got, fmt.Sprintf("%s after %d", s.Pod.Name, page.Read))
+		}
+		if q.Continue = page.Continue; q.Continue == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"pod-3 after 1", "pod-2 after 1", "pod-0 after 2"}, got); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+// A page ends when it has read as much as it may, and the next one goes on there.
+func TestSearchByRejectedNodeIsBounded(t *testing.T) {
+	store := New(Options{})
+	for _, c := range rejections() {
+		c.Nodes.Evaluated = pageCost / 2
+		store.Put(c)
+	}
+	q := result.Query{RejectedOn: "node-c"}
+	page, err := store.List(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page.Read != 2 || len(page.Items) != 0 || page.Continue == "" {
+		t.Fatalf("read %d, found %d, continue %q; want a page that gave up after 2", page.Read, len(page.Items), page.Continue)
+	}
+	q.Continue = page.Continue
+	if page, err = store.List(q); err != nil || page.Read != 2 || len(page.Items) != 1 || page.Continue != "" {
+		t.Errorf("read %d, found %d, continue %q, %v; want the last two, and pod-0 among them", page.Read, len(page.Items), page.Continue, err)
+	}
+}

@@ -194,7 +194,7 @@ func pairs(a, b []float64, better direction) *Pairs {
 	return &p
 }
 
-// move finds the pods that fare otherwise.
+// move finds the pods whose outcome differs.
 func (c *Comparison) move(a, b []PlacedPod, cycles func(shadow.Side, PlacedPod) *result.Cycle) {
 	key := func(p PlacedPod) string { return p.Namespace + "/" + p.Name }
 	there := map[string]PlacedPod{}

@@ -153,12 +153,12 @@ func TestResults(t *testing.T) {
 	want(t, "items", len(page.Items), 2)
 	want(t, "query", results.asked, result.Query{Namespace: "n", Name: "p", UID: "u", Outcome: result.Scheduled, Limit: 7, Continue: "c"})
 
-	if err := json.Unmarshal([]byte(h.get("/api/v1/results?q=web+shop%2F&plugin=NodeResourcesFit&reason=Insufficient+cpu&node=n1&profile=batch&revision=3&owner=Deployment%2Fweb"+
+	if err := json.Unmarshal([]byte(h.get("/api/v1/results?q=web+shop%2F&plugin=NodeResourcesFit&reason=Insufficient+cpu&node=n1&rejectedOn=n2&profile=batch&revision=3&owner=Deployment%2Fweb"+
 		"&since=2026-01-02T03:04:05Z&until=2026-01-02T04:04:05.5Z&counts=true&buckets=60").body), &page); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "search", results.asked, result.Query{
-		Text: "web shop/", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Node: "n1", Profile: "batch", Revision: 3, Owner: "Deployment/web",
+		Text: "web shop/", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Node: "n1", RejectedOn: "n2", Profile: "batch", Revision: 3, Owner: "Deployment/web",
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Until: time.Date(2026, 1, 2, 4, 4, 5, 5e8, time.UTC), Counts: true, Buckets: 60,
 	})
 

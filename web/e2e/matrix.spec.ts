@@ -1,7 +1,8 @@
 // The tables of a decision at their design size: 5,000 nodes × 20 plugins.
 
-import type { Locator, Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import type { Cycle } from '../src/api/types'
+import { medianFrame, quietest } from './measure'
 import { expect, test } from './simulator'
 
 const nodes = Array.from({ length: 5000 }, (_, i) => `node-${i}`).sort()
@@ -90,43 +91,6 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   await expect(page).toHaveURL(/by=NodeResourcesFit/)
 })
 
-/** The best of three runs: other processes may slow down a run, and the test measures what the page can do. */
-async function quietest(box: Locator, step: number): Promise<{ median: number; late: number }> {
-  let best = await frames(box, step)
-  for (let i = 1; i < 3 && best.median > medianFrame; i++) {
-    await box.evaluate((element) => (element.scrollTop = 0))
-    const again = await frames(box, step)
-    if (again.median < best.median) best = again
-  }
-  return best
-}
-
-/** Frame times in ms while `box` scrolls by `step` px in each frame. */
-async function frames(box: Locator, step: number): Promise<{ median: number; late: number }> {
-  await box.scrollIntoViewIfNeeded()
-  const gaps = await box.evaluate(async (element, by) => {
-    const frame = () => new Promise<number>(requestAnimationFrame)
-    const found: number[] = []
-    // The first frames create the rows; the test measures the frames after them.
-    for (let i = 0; i < 10; i++) {
-      element.scrollTop += by
-      await frame()
-    }
-    let last = await frame()
-    for (let i = 0; i < 90; i++) {
-      element.scrollTop += by
-      const at = await frame()
-      found.push(at - last)
-      last = at
-    }
-    return found.sort((a, b) => a - b)
-  }, step)
-  return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
-}
-
-/** One frame at 60 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
-const medianFrame = 17
-
 test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, simulator }) => {
   await serve(page)
   await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
@@ -134,7 +98,7 @@ test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, 
     const rows = page.getByTestId(table).locator('.rows.boxed')
     await expect(rows).toBeVisible()
     // 6,000 px per second, a strong flick of the wheel.
-    const { median, late } = await quietest(rows, 100)
+    const { median, late } = await quietest(rows, { by: 100 })
     console.log(`scrolling ${table}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
     expect(median).toBeLessThanOrEqual(medianFrame)
   }
@@ -152,7 +116,7 @@ test('a list of 10,000 objects scrolls at 60 frames per second', async ({ page, 
   )
   await page.goto(`${simulator.url}/resources/configmaps`)
   await expect(page.locator('[data-key]').first()).toBeVisible()
-  const { median, late } = await quietest(page.getByRole('grid'), 600)
+  const { median, late } = await quietest(page.getByRole('grid'), { by: 600 })
   console.log(`scrolling a list: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
   expect(median).toBeLessThanOrEqual(medianFrame)
 })

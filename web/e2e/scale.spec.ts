@@ -4,7 +4,7 @@
 
 import { expect, test } from '@playwright/test'
 import { churn, load } from './load'
-import { firstPaint, framesDrawn, heap, longTasks, scroll, watchPage } from './measure'
+import { firstPaint, framesDrawn, heap, longTasks, medianFrame, quietest, scroll, watchPage } from './measure'
 import { Simulator } from './simulator'
 
 const size = { nodes: 5000, pods: 10_000 }
@@ -53,4 +53,23 @@ test('the map opens, takes a stream of changes and scrolls', async ({ page }) =>
   expect.soft(tiles).toBeGreaterThanOrEqual(50)
   expect.soft(table).toBeGreaterThanOrEqual(50)
   expect.soft(used).toBeLessThan(400)
+})
+
+test('the map of 5,000 nodes keeps 60 frames per second while it scrolls and the pointer moves over it', async ({ page }) => {
+  // So small that the map does not fit: it has something to scroll.
+  await page.setViewportSize({ width: 1000, height: 500 })
+  await page.goto(process.env.PAGE_URL ?? simulator.url)
+  const tiles = page.locator(`[data-testid="tiles"][data-count="${size.nodes}"]`)
+  await expect(tiles).toBeVisible({ timeout: 30_000 })
+  const around = page.locator('[data-testid="tiles"], :has([data-testid="tiles"])')
+  const at = await around.evaluateAll((all) => all.findLastIndex((element) => element.scrollHeight > element.clientHeight + 100 && /auto|scroll/.test(getComputedStyle(element).overflowY)))
+  expect(at, 'what scrolls the map').toBeGreaterThanOrEqual(0)
+  const map = around.nth(at)
+  const room = await map.evaluate((element) => element.scrollHeight - element.clientHeight)
+  // 100 frames of it reach the end of the map.
+  const scrolled = await quietest(map, { by: Math.max(1, room / 101) })
+  const pointed = await quietest(map, { pointer: 16 })
+  for (const [what, { median, late }] of Object.entries({ scrolling: scrolled, pointing: pointed })) console.log(`map of ${size.nodes} nodes, ${what}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
+  expect.soft(scrolled.median).toBeLessThanOrEqual(medianFrame)
+  expect.soft(pointed.median).toBeLessThanOrEqual(medianFrame)
 })

@@ -58,6 +58,19 @@ test('older decisions load on demand, each once', async ({ page, simulator }) =>
   expect(items).toHaveLength(crowd + 1)
 })
 
+test('the decisions that rejected a node are found, also those that placed their pod', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/decisions?rejectedOn=tainted&plugin=TaintToleration`)
+  await expect(page.getByTestId('loaded')).toContainText('200 found in the newest')
+  await expect(page.getByRole('button', { name: 'Remove the filter Rejected node: tainted' })).toBeVisible()
+  await page.getByRole('button', { name: 'Search older ones' }).click()
+  await expect(rows(page)).toHaveAttribute('aria-rowcount', '401')
+  await page.goto(`${simulator.url}/decisions?rejectedOn=roomy`)
+  await expect(rows(page).getByRole('row', { name: /too-big/ }).first()).toBeVisible()
+  await expect(rows(page).getByRole('row', { name: /crowd/ })).toHaveCount(0)
+  await page.goto(`${simulator.url}/decisions?rejectedOn=roomy&plugin=TaintToleration`)
+  await expect(page.getByText('No decisions match.')).toBeVisible()
+})
+
 test('facets count all that match, and narrow the search', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions`)
   await expect(facet(page, 'Outcome', /^scheduled/)).toContainText(String(crowd + 1))

@@ -1904,8 +1904,10 @@ export interface components {
             continue: string;
             /** @description Only with the parameter counts. */
             counts?: components["schemas"]["Counts"];
+            /** @description The number of cycles that the server read for rejectedOn. Absent without it. */
+            read?: number;
         };
-        /** @description Counts of all summaries that match a query, whatever its page. */
+        /** @description Counts of all summaries that match a query, whatever its page. They leave rejectedOn, and the plugin beside it, out of account. */
         Counts: {
             /** @description The number of summaries that match. */
             matching: number;
@@ -4503,6 +4505,9 @@ export interface components {
         };
         /** @description A taint with the first of the pod's tolerations that tolerates it. */
         ToleratedTaint: {
+            key: string;
+            value?: string;
+            effect: string;
             by: components["schemas"]["Toleration"];
         };
         /** @description A toleration of a pod. An empty Key tolerates every key, and an empty Effect every effect. */
@@ -5776,8 +5781,10 @@ export interface operations {
                 plugin?: string;
                 /** @description A reason for which a plugin rejected the pod or nodes, failed, or holds the pod. */
                 reason?: string;
-                /** @description The selected or the nominated node. To see which nodes a plugin rejected, read the whole cycle. */
+                /** @description The selected or the nominated node. */
                 node?: string;
+                /** @description A node that a plugin or an extender of Filter rejected. With it, plugin is the one that rejected the node, also for a pod that was scheduled. The server reads whole cycles to answer, as many as take a fraction of a second, so a page may be short or empty and still have a continue. */
+                rejectedOn?: string;
                 /** @description The scheduler name of the profile that tried the pod. */
                 profile?: string;
                 /** @description The number of the scheduler configuration that the cycle ran under. */

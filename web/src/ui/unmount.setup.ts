@@ -1,8 +1,18 @@
 // Unmounts what a test mounts when the test ends, because files share their modules: see
-// vite.config.ts.
+// vite.config.ts. A warning of Vue fails the test, because it tells of a mistake that a
+// browser would hide.
 
-import { disableAutoUnmount, enableAutoUnmount } from '@vue/test-utils'
-import { afterEach } from 'vitest'
+import { config, disableAutoUnmount, enableAutoUnmount } from '@vue/test-utils'
+import { afterEach, expect } from 'vitest'
+
+let warnings: string[] = []
+config.global.config.warnHandler = (message) => warnings.push(message)
+
+afterEach(() => {
+  const said = warnings
+  warnings = []
+  expect(said, 'warnings of Vue').toEqual([])
+})
 
 disableAutoUnmount()
 enableAutoUnmount(afterEach)

@@ -1,5 +1,6 @@
 import { flushPromises, mount, RouterLinkStub, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Cycle, Score } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
@@ -36,11 +37,13 @@ function spreadCycle(): Cycle {
   }
 }
 
+const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:rest(.*)*', component: { template: '<div />' } }] })
+
 let side: VueWrapper
 async function open(cycle: Cycle, node: string, plugin: string, shown: 'filter' | 'score') {
   side = mount(DecisionSide, {
     props: { cycle, matrix: filterMatrix(cycle), table: scoreTable(cycle), attempts: [], cycles: new Map(), node, plugin, shown, stage: '' },
-    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
+    global: { plugins: [i18n, router], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
   await flushPromises()
@@ -111,20 +114,32 @@ describe('the panel of a Filter cell', () => {
     expect(panel.get('[data-testid="cell-about"]').text()).toContain('Rejects nodes whose allocatable resources')
   })
 
-  it('computes that a node has room, where the record has the values', async () => {
-    const cycle = spreadCycle()
-    const facts = cycle.score?.facts
-    facts?.plugins.push({ plugin: 'NodeResourcesBalancedAllocation', resources: { strategy: 'BalancedAllocation', resources: [{ name: 'cpu', weight: 1, requested: 1500, inUse: [5500, 4200], allocatable: [16_000, 16_000] }] } })
-    const panel = await open(cycle, 'node-b3', 'NodeResourcesFit', 'filter')
-    expect(panel.get('[data-testid="cell-compared"]').text()).toBe('cpu: 4.2 in use + 1.5 requested = 5.7 of 16')
-    side.unmount()
-    expect((await open(cycle, 'node-c3', 'NodeResourcesFit', 'filter')).text()).toContain('It did not reject node-c3.')
+  it('says what the plugin compared on a node that it let through', async () => {
+    const sample = sampleCycle()
+    const passes = {
+      nodes: ['node-b3'],
+      plugins: ['TaintToleration', 'NodeAffinity', 'NodeResourcesFit'],
+      resources: [{ name: 'cpu', requested: 1500, inUse: [4200], allocatable: [16_000] }],
+      comparisons: [{ node: 'node-b3', plugin: 'NodeAffinity', terms: [{ source: 'nodeSelector', term: 0, key: 'disk', operator: 'In', values: ['ssd'], actual: 'ssd' }] }],
+    }
+    const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), passes } }
+    const said = async (node: string, plugin: string) => {
+      const panel = await open(cycle, node, plugin, 'filter')
+      const [text, lines] = [panel.text(), texts('cell-comparison')]
+      side.unmount()
+      return { text, lines }
+    }
+    expect((await said('node-b3', 'NodeResourcesFit')).lines).toEqual(['cpu: 4.2 in use + 1.5 requested = 5.7 of 16'])
+    expect((await said('node-b3', 'NodeAffinity')).lines).toEqual(['disk In [ssd]: met by disk=ssd'])
+    expect((await said('node-b3', 'TaintToleration')).text).toContain('node-b3 has no NoSchedule or NoExecute taint.')
+    expect((await said('node-b3', 'PodTopologySpread')).text).toContain('The recorder keeps no comparison of PodTopologySpread for a node that passed.')
+    expect((await said('node-c3', 'NodeAffinity')).text).toContain('keeps what plugins compared for few nodes of a decision (here 1), and node-c3 is not one of them.')
   })
 
   it.each([
     ['node-b2', 'NodePorts', 'It compared nothing: in PreFilter it returned Skip'],
     ['node-a4', 'NodeAffinity', 'It compared nothing: TaintToleration had already rejected the node.'],
-    ['node-b2', 'NodeAffinity', 'It did not reject node-b2.'],
+    ['node-b2', 'NodeAffinity', 'The version that made this record kept no comparison for a node that passed.'],
   ])('says why there is nothing to compare on %s by %s', async (node, plugin, said) => {
     expect((await open(sampleCycle(), node, plugin, 'filter')).text()).toContain(said)
   })

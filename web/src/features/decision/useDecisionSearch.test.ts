@@ -65,6 +65,20 @@ describe('a search for decisions', () => {
     expect([listed(), page.value.hasOlder.value]).toEqual(['cba', false])
   })
 
+  it('goes on where the server stopped to read for a rejected node, and keeps what it found', async () => {
+    server.listResults.mockResolvedValue({ ...answer('', '9'), read: 200 })
+    await open('?rejectedOn=n1')
+    expect([listed(), page.value.read.value, page.value.hasOlder.value]).toEqual(['', 200, true])
+    server.listResults.mockResolvedValue({ ...answer('a'), read: 40 })
+    await page.value.loadOlder()
+    expect(lastAsked()).toMatchObject({ rejectedOn: 'n1', continue: '9' })
+    expect([listed(), page.value.read.value, page.value.hasOlder.value]).toEqual(['a', 240, false])
+    server.listResults.mockResolvedValue({ ...answer('', '9'), read: 200 })
+    await arrives(summary('d'))
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(listed()).toBe('a')
+  })
+
   it('repeats itself when decisions arrive, and keeps what was loaded', async () => {
     await open()
     server.listResults.mockResolvedValue(answer('ba'))

@@ -25,6 +25,8 @@ export interface DecisionSearch {
   /** The newest search is not answered yet. */
   searching: ComputedRef<boolean>
   error: ShallowRef<unknown>
+  /** The number of decisions that the server read, if it had to. */
+  read: ComputedRef<number>
   hasOlder: ComputedRef<boolean>
   loadingOlder: Ref<boolean>
   loadOlder(): Promise<void>
@@ -35,8 +37,9 @@ export interface DecisionSearch {
 }
 
 const pageSize = 200
-/** While decisions stream in, the search is repeated this often (ms). */
+/** While decisions stream in, the search is repeated this often (ms); less often when the server reads whole decisions for it. */
 const refreshEvery = 1000
+const refreshReadEvery = 10_000
 
 export function useDecisionSearch(): DecisionSearch {
   const route = useRoute()
@@ -44,7 +47,7 @@ export function useDecisionSearch(): DecisionSearch {
   const search = computed(() => searchOf(route.query))
   const key = computed(() => JSON.stringify(search.value))
 
-  const loaded = shallowRef<Loaded>({ items: [], next: '' })
+  const loaded = shallowRef<Loaded>({ items: [], next: '', read: 0 })
   const counts = shallowRef<Counts>()
   const error = shallowRef<unknown>()
   /** The search that `loaded` answers. */
@@ -56,6 +59,7 @@ export function useDecisionSearch(): DecisionSearch {
   const loadingOlder = ref(false)
   /** The ends of the range at the newest answer, for the older pages. */
   let asked: ResultsQuery = {}
+  let wentOlder = false
 
   async function load(): Promise<void> {
     const of = key.value
@@ -71,7 +75,8 @@ export function useDecisionSearch(): DecisionSearch {
       error.value = undefined
       if (onlyCount) return
       asked = query
-      loaded.value = isNew ? { items: page.items, next: page.continue } : refreshed(loaded.value, page)
+      if (isNew) wentOlder = false
+      loaded.value = isNew ? { items: page.items, next: page.continue, read: page.read ?? 0 } : refreshed(loaded.value, page)
       listed.value = page.counts?.matching ?? 0
       answered.value = of
     } catch (reason) {
@@ -88,8 +93,11 @@ export function useDecisionSearch(): DecisionSearch {
     },
     { immediate: true },
   )
-  const refresh = useThrottleFn(() => void load(), refreshEvery, true)
-  watch(results, () => void refresh())
+  const refresh = useThrottleFn(() => void load(), () => (search.value.rejectedOn ? refreshReadEvery : refreshEvery), true)
+  watch(results, () => {
+    // A page that the server had to read may be empty, so it would not reach down to what is loaded.
+    if (!(search.value.rejectedOn && wentOlder)) void refresh()
+  })
 
   const hasOlder = computed(() => answered.value === key.value && loaded.value.next !== '')
   async function loadOlder(): Promise<void> {
@@ -98,7 +106,9 @@ export function useDecisionSearch(): DecisionSearch {
     loadingOlder.value = true
     try {
       const page = await listResults({ ...asked, limit: pageSize, continue: loaded.value.next }, signal)
-      if (!signal.aborted) loaded.value = extended(loaded.value, page)
+      if (signal.aborted) return
+      loaded.value = extended(loaded.value, page)
+      wentOlder = true
     } catch (reason) {
       if (!signal.aborted) error.value = reason
     } finally {
@@ -116,10 +126,11 @@ export function useDecisionSearch(): DecisionSearch {
     counts,
     searching: computed(() => answered.value !== key.value && !error.value),
     error,
+    read: computed(() => loaded.value.read),
     hasOlder,
     loadingOlder,
     loadOlder,
     held,
-    fresh: computed(() => (held.value ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0)),
+    fresh: computed(() => (held.value && !search.value.rejectedOn ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0)),
   }
 }

@@ -111,6 +111,15 @@ describe('the palette', () => {
     expect(await run('affinity', 'verb:rejectedBy NodeAffinity')).toBe('/decisions?plugin=NodeAffinity')
   })
 
+  it('shows the decisions that rejected a node, by any plugin or one', async () => {
+    await run('rejected node', 'verb:rejectedOn')
+    await run('node', 'verb:rejectedOn node-1')
+    expect(await run('affinity', 'verb:rejectedOn NodeAffinity')).toBe('/decisions?rejectedOn=node-1&plugin=NodeAffinity')
+    await run('rejected node', 'verb:rejectedOn')
+    await run('node', 'verb:rejectedOn node-1')
+    expect(await run('any', 'verb:rejectedOn ')).toBe('/decisions?rejectedOn=node-1')
+  })
+
   it('offers only the transfers that the server serves', async () => {
     expect(find('import')).not.toContain('import')
     serve('import')

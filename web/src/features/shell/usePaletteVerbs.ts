@@ -36,6 +36,7 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     choices: () => workloads(can).map((of) => ({ value: `${of.kind.kind} ${key(of)}`, title: of.name, detail: `${of.kind.kind} ${of.namespace}` })),
   })
   const somePlugin = (): Step => ({ ask: t('palette.ask.plugin'), choices: () => pluginNames.value.map((value) => ({ value, title: value })) })
+  const anyPlugin = (): Step => ({ ask: t('palette.ask.plugin'), choices: () => [{ value: '', title: t('palette.anyPlugin') }, ...pluginNames.value.map(own)] })
   const someLesson = (): Step => {
     void askTitles()
     return { ask: t('palette.ask.lesson'), choices: () => lessonTitles.value.map(({ id, title, goal }) => ({ value: id, title, detail: goal })) }
@@ -113,6 +114,13 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     about('delete', 'trash', podOf, somePod()),
     go('yaml', 'code', somePod, (choice) => podOf(choice).map(yamlOf)[0]),
     go('rejectedBy', 'decisions', somePlugin, ({ value }) => decisionsWith({ plugin: value })),
+    {
+      id: 'verb:rejectedOn',
+      icon: 'decisions',
+      title: t('palette.verb.rejectedOn'),
+      next: steps(() => someNode(), anyPlugin),
+      run: ([node, plugin]) => void router.push(decisionsWith({ rejectedOn: node?.value ?? '', plugin: plugin?.value ?? '' })),
+    },
     go('decisionsOn', 'decisions', someNode, ({ value }) => decisionsWith({ node: value })),
     go('decisionsOf', 'decisions', someWorkload, (choice) => workloadIn(choice).map((of) => decisionsWith({ namespace: of.namespace ?? '', owner: `${of.kind.kind}/${of.name}` }))[0]),
     go('fit', 'flask', somePending, (choice) => podOf(choice).map(placeOf)[0]),

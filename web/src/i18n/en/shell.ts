@@ -83,6 +83,7 @@ export const shell = {
       yaml: 'Show YAML of pod…',
       lesson: 'Open lesson…',
       rejectedBy: 'Show decisions rejected by…',
+      rejectedOn: 'Show decisions that rejected node…',
       decisionsOn: 'Show decisions that chose node…',
       decisionsOf: 'Show decisions of workload…',
       podsOn: 'Show pods on node…',
@@ -91,6 +92,7 @@ export const shell = {
       whatif: 'What if, for pod…',
       room: 'Room for more of…',
     },
+    anyPlugin: 'Any plugin',
     ask: {
       node: 'a node',
       pod: 'a pod',

@@ -85,6 +85,7 @@ export const shell: typeof english = {
       yaml: 'Pod の YAML を表示…',
       lesson: 'レッスンを開く…',
       rejectedBy: 'このプラグインが拒否した決定を表示…',
+      rejectedOn: 'このノードを拒否した決定を表示…',
       decisionsOn: 'このノードを選んだ決定を表示…',
       decisionsOf: 'ワークロードの決定を表示…',
       podsOn: 'ノード上の Pod を表示…',
@@ -93,6 +94,7 @@ export const shell: typeof english = {
       whatif: 'Pod についてもしも…',
       room: 'Pod があと何個入るか…',
     },
+    anyPlugin: 'すべてのプラグイン',
     ask: {
       node: 'ノード',
       pod: 'Pod',

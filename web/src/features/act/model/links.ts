@@ -58,6 +58,8 @@ export interface DecisionQuery {
   plugin?: string
   reason?: string
   node?: string
+  /** A node that `plugin`, or any, rejected. */
+  rejectedOn?: string
   outcome?: string
   namespace?: string
   /** Kind/name, such as Deployment/web. */

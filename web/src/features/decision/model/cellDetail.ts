@@ -104,16 +104,3 @@ export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node:
   const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length || devices.length
   return any ? { resources, taint, terms, podTerms, spread, ports, claims, devices } : undefined
 }
-
-/**
- * What NodeResourcesFit compared on a node that it let through. The record keeps that for some
- * nodes as the inputs of NodeResourcesBalancedAllocation, which counts the same requests.
- */
-export function allocationAt(cycle: Cycle, node: string): ResourceLine[] {
-  const facts = cycle.score?.facts
-  const at = facts?.nodes.indexOf(node) ?? -1
-  const counted = facts?.plugins.find((p) => p.plugin === 'NodeResourcesBalancedAllocation')?.resources?.resources ?? []
-  if (at < 0) return []
-  const resources = counted.flatMap(({ name, requested, inUse, allocatable }) => (requested && allocatable[at] ? [{ name, requested, inUse: inUse[at] ?? 0, allocatable: allocatable[at] }] : []))
-  return resourceLines({ node, plugin: 'NodeResourcesFit', resources })
-}

@@ -26,7 +26,7 @@ export interface FilterRowContext {
 }
 
 export const cellWidth = 31
-export const cellHeight = 21
+export const cellHeight = 24
 
 export function filterRow({ matrix, totals, note }: FilterRowContext, row: number): FilterRow {
   const node = matrix.nodes[row] ?? ''

@@ -17,6 +17,11 @@ describe('the search in the URL', () => {
     expect(askFor(search, now)).toEqual({ q: 'web', outcome: 'error', plugin: 'NodeResourcesFit', revision: 3, owner: 'Deployment/web', since: '2026-01-02T03:45:00.000Z' })
     expect(askFor(searchOf({ since: '2026-01-02T03:00:00Z', until: '2026-01-02T03:30:00Z' }), now)).toEqual({ since: '2026-01-02T03:00:00Z', until: '2026-01-02T03:30:00Z' })
   })
+  it('asks for a rejected node, with the plugin that rejected it', () => {
+    const search = searchOf({ rejectedOn: 'node-b', plugin: 'TaintToleration' })
+    expect(isNarrowed(search)).toBe(true)
+    expect(askFor(search, now)).toEqual({ rejectedOn: 'node-b', plugin: 'TaintToleration' })
+  })
   it('knows ranges of time', () => {
     expect([secondsOf('90s'), secondsOf('6h'), secondsOf('1d'), secondsOf('m'), secondsOf('0m'), secondsOf('')]).toEqual([90, 21_600, 86_400, undefined, undefined, undefined])
     expect(boundsOf({ last: '', since: '', until: '' }, now)).toEqual({})
@@ -27,19 +32,22 @@ describe('the search in the URL', () => {
 
 describe('the pages of a search', () => {
   it('add up, each decision once', () => {
-    expect(extended({ items: page('dc').items, next: '3' }, page('cba'))).toMatchObject({ next: '', items: [{ attempt: 1 }, {}, {}, {}] })
-    expect(names(extended({ items: page('dc').items, next: '3' }, page('cba')).items)).toBe('dcba')
+    expect(extended({ items: page('dc').items, next: '3', read: 0 }, page('cba'))).toMatchObject({ next: '', items: [{ attempt: 1 }, {}, {}, {}] })
+    expect(names(extended({ items: page('dc').items, next: '3', read: 0 }, page('cba')).items)).toBe('dcba')
+  })
+  it('count what the server read for them', () => {
+    expect(extended({ items: [], next: '3', read: 200 }, { ...page('a'), read: 40 }).read).toBe(240)
   })
   it('keep what was loaded when the first one is requested again', () => {
-    const loaded = { items: page('dcba').items, next: '1' }
+    const loaded = { items: page('dcba').items, next: '1', read: 0 }
     expect(names(refreshed(loaded, page('fedc', '3')).items)).toBe('fedcba')
     expect(refreshed(loaded, page('fedc', '3')).next).toBe('1')
   })
   it('start anew when decisions in between may be missing', () => {
-    expect(refreshed({ items: page('dcba').items, next: '1' }, page('zyx', '9'))).toMatchObject({ next: '9', items: [{}, {}, {}] })
+    expect(refreshed({ items: page('dcba').items, next: '1', read: 0 }, page('zyx', '9'))).toMatchObject({ next: '9', items: [{}, {}, {}] })
   })
   it('start anew after a reset, when the only page has everything', () => {
-    expect(names(refreshed({ items: page('dcba').items, next: '1' }, page('z')).items)).toBe('z')
+    expect(names(refreshed({ items: page('dcba').items, next: '1', read: 0 }, page('z')).items)).toBe('z')
   })
   it('follow an attempt that is published again', () => {
     const waiting = summary('a', { outcome: 'waiting' })

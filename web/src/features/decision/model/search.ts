@@ -9,15 +9,20 @@ import { boundsOf, type TimeRange } from './timeRange'
 export const facetFields = ['outcome', 'plugin', 'reason', 'namespace', 'owner', 'node', 'profile', 'revision'] as const
 export type FacetField = (typeof facetFields)[number]
 
-/** A search as the URL holds it; an empty field matches everything. */
-export type Search = Record<FacetField, string> & TimeRange & { q: string }
+/** The fields that a chip shows. `rejectedOn` is a node; beside it, `plugin` is the one that rejected that node. */
+export const chipFields = ['rejectedOn', ...facetFields] as const
+export type ChipField = (typeof chipFields)[number]
 
-export const searchFields: readonly (keyof Search)[] = ['q', ...facetFields, 'last', 'since', 'until']
+/** A search as the URL holds it; an empty field matches everything. */
+export type Search = Record<ChipField, string> & TimeRange & { q: string }
+
+export const searchFields: readonly (keyof Search)[] = ['q', ...chipFields, 'last', 'since', 'until']
 
 export function searchOf(query: Record<string, unknown>): Search {
   const text = (name: string) => (typeof query[name] === 'string' ? query[name] : '')
   return {
     q: text('q'),
+    rejectedOn: text('rejectedOn'),
     outcome: text('outcome'),
     plugin: text('plugin'),
     reason: text('reason'),
@@ -37,8 +42,8 @@ export const isNarrowed = (search: Search): boolean => searchFields.some((name) 
 
 /** The search in the form of the API. Relative times count from `now` (ms). */
 export function askFor(search: Search, now: number): ResultsQuery {
-  const { q, outcome, revision, plugin, reason, namespace, owner, node, profile } = search
-  const texts = Object.fromEntries(Object.entries({ q: q.trim(), plugin, reason, namespace, owner, node, profile }).filter(([, value]) => value !== ''))
+  const { q, outcome, revision, plugin, reason, namespace, owner, node, profile, rejectedOn } = search
+  const texts = Object.fromEntries(Object.entries({ q: q.trim(), plugin, reason, namespace, owner, node, profile, rejectedOn }).filter(([, value]) => value !== ''))
   return {
     ...texts,
     ...(outcome && { outcome: outcome as Outcome }),
@@ -52,6 +57,8 @@ export function askFor(search: Search, now: number): ResultsQuery {
 export interface Loaded {
   items: readonly Summary[]
   next: string
+  /** The number of decisions that the server read for `rejectedOn`. */
+  read: number
 }
 
 export const attemptKey = (s: Pick<Summary, 'pod' | 'attempt'>): string => `${s.pod.uid}/${s.attempt}`
@@ -63,15 +70,15 @@ export const attemptKey = (s: Pick<Summary, 'pod' | 'attempt'>): string => `${s.
 export function refreshed(loaded: Loaded, first: SummaryPage): Loaded {
   const last = first.items.at(-1)
   const at = first.continue && last ? loaded.items.findIndex((s) => attemptKey(s) === attemptKey(last)) : -1
-  if (at < 0) return { items: first.items, next: first.continue }
+  if (at < 0) return { items: first.items, next: first.continue, read: first.read ?? 0 }
   const fresh = new Set(first.items.map(attemptKey))
-  return { items: [...first.items, ...loaded.items.slice(at + 1).filter((s) => !fresh.has(attemptKey(s)))], next: at + 1 < loaded.items.length ? loaded.next : first.continue }
+  return { items: [...first.items, ...loaded.items.slice(at + 1).filter((s) => !fresh.has(attemptKey(s)))], next: at + 1 < loaded.items.length ? loaded.next : first.continue, read: Math.max(loaded.read, first.read ?? 0) }
 }
 
 /** The loaded decisions with the next page. */
 export function extended(loaded: Loaded, page: SummaryPage): Loaded {
   const known = new Set(loaded.items.map(attemptKey))
-  return { items: [...loaded.items, ...page.items.filter((s) => !known.has(attemptKey(s)))], next: page.continue }
+  return { items: [...loaded.items, ...page.items.filter((s) => !known.has(attemptKey(s)))], next: page.continue, read: loaded.read + (page.read ?? 0) }
 }
 
 /**

@@ -1,6 +1,10 @@
 package docs
 
-import "testing"
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
 
 func TestShows(t *testing.T) {
 	tests := []struct {
@@ -21,5 +25,23 @@ func TestShows(t *testing.T) {
 				t.Errorf("shows(%q, %q) = %v", tt.output, tt.says, got)
 			}
 		})
+	}
+}
+
+// flowStream is the start of a stream of objects that begins with a brace.
+var flowStream = regexp.MustCompile(`<<-?'?END'?\n\s*\{|(?m)(?:do|\()\s+echo ["']\{`)
+
+// TestStreamsAreYAML: a stream for kubectl does not begin with a brace, because older versions of kubectl, 1.32 among them, read it as JSON.
+func TestStreamsAreYAML(t *testing.T) {
+	for _, page := range markdown(t, root) {
+		found, err := blocks(readPage(t, page))
+		if err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		for _, b := range found {
+			if strings.Contains(b.text, "kubectl") && flowStream.MatchString(b.text) {
+				t.Errorf("%s:%d: a stream begins with a brace: %s", page, b.line, flowStream.FindString(b.text))
+			}
+		}
 	}
 }

@@ -215,9 +215,9 @@ func TestWebhooksOnLoopbackOnly(t *testing.T) {
 			}
 			hookFor(t, client, name, test.to)
 			var err error
-			clustertest.Eventually(t, "admission knows the webhook", func(ctx context.Context) (bool, error) {
+			clustertest.Eventually(t, "admission knows the webhook and its service", func(ctx context.Context) (bool, error) {
 				err = createMap(ctx, client, name)
-				return err != nil, nil
+				return err != nil && !strings.Contains(err.Error(), `service "hook" not found`), nil
 			})
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("it said %v", err)

@@ -38,6 +38,7 @@ var urgent = &api.WorkloadPriorityClass{
 func TestAJobFromSubmittedToFinished(t *testing.T) {
 	play(t, admission.Settings{}, ground(), func(s *stage) {
 		s.create(aJob("train", "q", 3))
+		s.settle() // jobs of one second have no order
 		s.create(aJob("later", "q", 3))
 		s.settle()
 		s.has("train", "QuotaReserved=True", "Admitted=True Admitted")

@@ -58,7 +58,7 @@ export const runs: Pick<DeferredMessages, 'runs'> = {
       preemptions: 'プリエンプト数',
       waitedMedian: '待ち時間、中央値',
       waitedP95: '待ち時間、95 パーセンタイル',
-      gap: '最適フローとの差',
+      gap: '最適との差',
       decisions: '決定数',
       allocation: '{resource} の割り当て',
     },

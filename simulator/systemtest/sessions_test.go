@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,10 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"kube-scheduler-simulator/simulator/clustertest"
 )
+
+var loadSeed = flag.Uint64("load-seed", 1, "the seed of the random load of all schedulers at once")
 
 // groupsOf are the PodGroups that each session scheduler reads.
 var groupsOf = map[string]schema.GroupVersionResource{
@@ -271,6 +277,87 @@ func (b *batch) revision(t *testing.T, want int) {
 	for _, c := range list.Configurations {
 		if c.Rules == "volcano" && c.Revision != want {
 			t.Errorf("revision %d is in force, want %d", c.Revision, want)
+		}
+	}
+}
+
+// TestSchedulersUnderRandomLoad: jobs of random sizes come and go for all four schedulers, on nodes that are too few for all of them. Each pod is
+// bound once, and by its own scheduler. As in a real cluster, two schedulers may take the same room at the same time, so a node may hold more than
+// it has for a while. In the end all pods that are left have a node.
+func TestSchedulersUnderRandomLoad(t *testing.T) {
+	clustertest.Slow(t)
+	const nodes, cpus, waves = 4, 8, 60 // a pod takes one CPU
+	b := startBatch(t)
+	for i := range nodes {
+		b.node(t, fmt.Sprintf("n%d", i), fmt.Sprint(cpus))
+	}
+	random := rand.New(rand.NewPCG(*loadSeed, 20))
+	t.Logf("the seed is %d", *loadSeed)
+	schedulers := []string{"default-scheduler", "kube-batch", "volcano", "poseidon"}
+	var jobs []string
+	members := map[string]int{}
+	remove := func(at int) {
+		name := jobs[at]
+		jobs = slices.Delete(jobs, at, at+1)
+		for i := range members[name] {
+			if err := b.client.CoreV1().Pods("default").Delete(t.Context(), fmt.Sprintf("%s-%d", name, i), metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for wave := range waves {
+		scheduler := schedulers[random.IntN(len(schedulers))]
+		name := fmt.Sprintf("%s-%d", scheduler, wave)
+		members[name] = 1 + random.IntN(5)
+		b.job(t, scheduler, name, members[name])
+		jobs = append(jobs, name)
+		if len(jobs) > 12 {
+			remove(random.IntN(len(jobs)))
+		}
+		if wave%10 == 9 {
+			eventually(t, "the nodes are nearly full", func() error {
+				on, err := b.placed(t.Context())
+				if err == nil && len(on) < nodes*cpus/2 {
+					err = fmt.Errorf("the pods on nodes hold %d of %d CPUs", len(on), nodes*cpus)
+				}
+				return err
+			})
+		}
+	}
+	for len(jobs) > 4 {
+		remove(0)
+	}
+	left := 0
+	for _, name := range jobs {
+		left += members[name]
+	}
+	eventually(t, "all pods that are left have nodes", func() error {
+		on, err := b.placed(t.Context())
+		if err == nil && len(on) != left {
+			err = fmt.Errorf("%d of %d have", len(on), left)
+		}
+		return err
+	})
+	events, err := b.client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Scheduled"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, by := map[types.UID]bool{}, map[string]int{}
+	for _, e := range events.Items {
+		if e.Regarding.Kind != "Pod" {
+			continue // a session says so of a group, too
+		}
+		scheduler := e.Regarding.Name[:strings.LastIndex(e.Regarding.Name[:strings.LastIndex(e.Regarding.Name, "-")], "-")]
+		by[scheduler]++
+		// The schedulers beside kube-scheduler report under one name.
+		if fromKube := e.ReportingController == "default-scheduler"; fromKube != (scheduler == "default-scheduler") || bound[e.Regarding.UID] {
+			t.Errorf("%s says %q of %s, bound already: %t", e.ReportingController, e.Note, e.Regarding.Name, bound[e.Regarding.UID])
+		}
+		bound[e.Regarding.UID] = true
+	}
+	for _, scheduler := range schedulers {
+		if by[scheduler] < 5 {
+			t.Errorf("%s has bound %d pods only", scheduler, by[scheduler])
 		}
 	}
 }

@@ -64,7 +64,8 @@ type Service struct {
 	options Options
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
-	events  record.EventRecorder
+	// events are the recorders of events, by scheduler.
+	events  map[string]record.EventRecorder
 	runners []*runner
 	rounds  *rounds
 	records *store

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,13 +21,28 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"kube-scheduler-simulator/scheduler/flow"
 	"kube-scheduler-simulator/scheduler/session"
 )
 
-func newEvents(client kubernetes.Interface) (record.EventRecorder, func()) {
+// newEvents returns a recorder for each scheduler, by its name.
+func newEvents(client kubernetes.Interface) (map[string]record.EventRecorder, func()) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "session-scheduler"}), broadcaster.Shutdown
+	out := map[string]record.EventRecorder{}
+	for _, name := range []string{string(session.KubeBatch), string(session.Volcano), flow.SchedulerName} {
+		out[name] = broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: name})
+	}
+	return out, broadcaster.Shutdown
+}
+
+// eventsOf returns the recorder of the session scheduler that reads a group.
+func (s *Service) eventsOf(g *session.PodGroup) record.EventRecorder {
+	rules := session.KubeBatch
+	if slices.Contains(session.Volcano.GroupVersions(), g.GroupVersionKind().GroupVersion()) {
+		rules = session.Volcano
+	}
+	return s.events[string(rules)]
 }
 
 // list returns the objects of a resource, and a version that differs when they do.
@@ -122,7 +138,7 @@ func (s *Service) bind(ctx context.Context, pod *v1.Pod, node string) error {
 	if err != nil {
 		return fmt.Errorf("binding %s/%s to %s: %w", pod.Namespace, pod.Name, node, err)
 	}
-	s.events.Eventf(pod, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
+	s.events[pod.Spec.SchedulerName].Eventf(pod, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
 	return nil
 }
 
@@ -163,7 +179,7 @@ func (s *Service) notPlaced(ctx context.Context, u session.PodUpdate, event stri
 	if err != nil && !gone(err) {
 		return fmt.Errorf("writing the condition of %s/%s: %w", u.Pod.Namespace, u.Pod.Name, err)
 	}
-	s.events.Event(u.Pod, v1.EventTypeWarning, "FailedScheduling", event)
+	s.events[u.Pod.Spec.SchedulerName].Event(u.Pod, v1.EventTypeWarning, "FailedScheduling", event)
 	return nil
 }
 
@@ -175,7 +191,7 @@ func (r *runner) carryOut(ctx context.Context, out *session.Outcome) error {
 	err = errors.Join(err, parallel(len(out.Evictions), func(i int) error {
 		e := out.Evictions[i]
 		if e.Group != nil {
-			s.events.Event(reference(e.Group), v1.EventTypeNormal, "Evict", e.Action)
+			s.eventsOf(e.Group).Event(reference(e.Group), v1.EventTypeNormal, "Evict", e.Action)
 		}
 		return s.evict(ctx, e.Pod)
 	}))
@@ -203,7 +219,7 @@ func (s *Service) updateGroup(ctx context.Context, u session.GroupUpdate) error 
 		return fmt.Errorf("writing the status of PodGroup %s/%s: %w", u.Group.Namespace, u.Group.Name, err)
 	}
 	if u.Event != nil {
-		s.events.Event(reference(u.Group), u.Event.Type, u.Event.Reason, u.Event.Message)
+		s.eventsOf(u.Group).Event(reference(u.Group), u.Event.Type, u.Event.Reason, u.Event.Message)
 	}
 	return nil
 }

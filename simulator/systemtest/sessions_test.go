@@ -348,9 +348,7 @@ func TestSchedulersUnderRandomLoad(t *testing.T) {
 			continue // a session says so of a group, too
 		}
 		scheduler := e.Regarding.Name[:strings.LastIndex(e.Regarding.Name[:strings.LastIndex(e.Regarding.Name, "-")], "-")]
-		by[scheduler]++
-		// The schedulers beside kube-scheduler report under one name.
-		if fromKube := e.ReportingController == "default-scheduler"; fromKube != (scheduler == "default-scheduler") || bound[e.Regarding.UID] {
+		if by[scheduler]++; e.ReportingController != scheduler || bound[e.Regarding.UID] {
 			t.Errorf("%s says %q of %s, bound already: %t", e.ReportingController, e.Note, e.Regarding.Name, bound[e.Regarding.UID])
 		}
 		bound[e.Regarding.UID] = true

@@ -38,7 +38,8 @@ async function drop(page: Page, name: string, content: string): Promise<void> {
   await target.dispatchEvent('drop', { dataTransfer: data })
 }
 
-test('the editor completes fields and values and documents them', async ({ page, simulator }) => {
+test('the editor completes fields and values and documents them', async ({ page, simulator, allowed }) => {
+  allowed.push(/422 .*\/whatif/) // the server refuses the constraint until it is complete
   await simulator.kube('POST', '/api/v1/nodes', node('node-1'))
   await page.goto(simulator.url)
   await writeYaml(page, 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n  topologySpreadConstraints:\n  - maxSkew: 1\n    ')

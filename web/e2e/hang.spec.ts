@@ -22,6 +22,7 @@ test('the page distinguishes a hanging server from a quiet one', async ({ page }
     await expect(page.getByText('The simulator is not responding')).toBeHidden()
   } finally {
     simulator.signal('SIGCONT')
+    await page.close() // its requests would fail when the server goes
     await simulator.stop()
   }
 })

@@ -68,6 +68,7 @@ test('without virtual kubelets, a node that reports no status is unknown, not un
     await page.goto(`${simulator.url}/resources/nodes`)
     await expect(page.locator('[data-key="silent"]')).toContainText('Unknown')
   } finally {
+    await page.close() // its requests would fail when the server goes
     await simulator.stop()
   }
 })

@@ -100,6 +100,6 @@ test('the keyboard seeks in the recording, and the recording can be unloaded', a
   await slider.press('Home')
   await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
   await expect(slider).toHaveValue('0')
-  await bar.getByRole('button', { name: '取り外す' }).click()
+  await bar.getByRole('button', { name: '記録を閉じる' }).click()
   await expect(bar).toHaveCount(0)
 })

@@ -74,11 +74,11 @@ test('the decisions that rejected a node are found, also those that placed their
 test('facets count all that match, and narrow the search', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions`)
   await expect(facet(page, 'Outcome', /^scheduled/)).toContainText(String(crowd + 1))
-  await facet(page, 'Plugin that rejected', /^TaintToleration/).click()
+  await facet(page, 'Rejecting plugin', /^TaintToleration/).click()
   await expect(page).toHaveURL(/plugin=TaintToleration/)
   await expect(rows(page).getByRole('row', { name: /too-big/ }).first()).toBeVisible()
   await expect(facet(page, 'Outcome', /^scheduled/)).toHaveCount(0)
-  await page.getByRole('button', { name: 'Remove the filter Plugin that rejected: TaintToleration' }).click()
+  await page.getByRole('button', { name: 'Remove the filter Rejecting plugin: TaintToleration' }).click()
   await facet(page, 'Node selected or nominated', /^roomy/).click()
   await expect(page.getByTestId('loaded')).toContainText(`of ${crowd + 1} matching`)
 })

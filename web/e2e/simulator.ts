@@ -100,6 +100,8 @@ class PerFile {
 
 /** What the browser logs for a request that fails or is refused, by its status or network error. */
 export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
+/** What the browser logs when the server refuses a question about a pod whose text is not complete yet, or that names objects to come. */
+export const refusedQuestion = /422 .*\/api\/v1\/whatif/
 /** What the browser logs when the server ends in the middle of an answer, and while no server listens. */
 export const serverAway = /net::ERR_(?:CONNECTION|INCOMPLETE_CHUNKED)|WebSocket connection to .* failed/
 

@@ -4,7 +4,7 @@ import { freeNames } from '../src/features/create/model/freeNames'
 import type { Expected } from '../src/features/create/model/situations'
 import { templates } from '../src/features/create/model/templates'
 import { objections } from './axe'
-import { expect, refused, Simulator, test } from './simulator'
+import { expect, refused, refusedQuestion, Simulator, test } from './simulator'
 import type { Page } from '@playwright/test'
 
 interface PodOf {
@@ -83,13 +83,14 @@ for (const template of ordered) {
   const promise = expected.map(({ count, outcome, by = [] }) => [count, outcome, ...by].join(' ')).join(', ')
   test(`${template.id}: ${promise || 'accepted'}`, { tag: template.id === 'toleration' ? '@main' : [] }, async ({ page, simulator, allowed }) => {
     // The server sees a new class or kind only after a moment, and the dialog tries again.
-    allowed.push(refused(403), refused(404))
+    allowed.push(refused(403), refused(404), refusedQuestion)
     await createFrom(page, simulator.url, template.id)
     for (const one of expected) await expect(() => compare(simulator, one)).toPass({ timeout: 20_000 })
   })
 }
 
-test('podGroup: with its feature gate, no member is placed; without, the chooser says what is missing', async ({ page, simulator }) => {
+test('podGroup: with its feature gate, no member is placed; without, the chooser says what is missing', async ({ page, simulator, allowed }) => {
+  allowed.push(refusedQuestion)
   await page.goto(simulator.url)
   await page.keyboard.press('c')
   await page.getByTestId('templates').click()
@@ -99,6 +100,7 @@ test('podGroup: with its feature gate, no member is placed; without, the chooser
     await createFrom(page, own.url, gated)
     for (const one of templates.find(({ id }) => id === gated)?.make(free).expected ?? []) await expect(() => compare(own, one)).toPass({ timeout: 20_000 })
   } finally {
+    await page.close() // its requests would fail when the server goes
     await own.stop()
   }
 })

@@ -181,7 +181,7 @@ test('an existing object changes only after its difference is shown, and fields 
   // The difference shows what a takeover changes, and who manages each field.
   await expect(report).toContainText('Some of these fields are managed by kubectl.')
   await report.getByRole('button', { name: 'Difference' }).click()
-  await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine[data-warn]', { hasText: 'team: red' })).toHaveAttribute('data-note', 'kubectl')
+  await expect(page.getByTestId('yaml-diff').locator('.cm-deletedLine[data-warn]', { hasText: 'team: red' })).toHaveAttribute('data-note', 'kubectl')
   await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine', { hasText: 'team: blue' })).toHaveAttribute('data-note', 'you')
   await dialog(page).getByRole('button', { name: 'Take over fields' }).click()
   await expect(page.getByTestId('yaml-diff')).toContainText('blue')

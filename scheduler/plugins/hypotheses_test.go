@@ -70,6 +70,9 @@ zones:
 - {name: node-1, type: Node, resources: [{name: cpu, capacity: "4", allocatable: "4", available: "%[1]s"}, {name: memory, capacity: 32Gi, allocatable: 32Gi, available: 32Gi}]}
 `
 
+// groupsEnabled are the plugins of a profile with Coscheduling.
+const groupsEnabled = "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}"
+
 // question is a hypothesis about the pod asked.
 type question struct {
 	changes []whatif.Change
@@ -108,7 +111,7 @@ func TestHypotheses(t *testing.T) {
 		cure string
 	}{
 		{
-			name: "a group", plugins: "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}",
+			name: "a group", plugins: groupsEnabled,
 			state: []runtime.Object{sized("a", "8"), group("minMember: 3"), placed("asked", "1", ""), placed("other", "1", "a")},
 			questions: map[string]question{
 				"as it is":                {nil, "cannot find enough sibling pods"},
@@ -120,7 +123,7 @@ func TestHypotheses(t *testing.T) {
 			fits: 7, cure: "Coscheduling",
 		},
 		{
-			name: "a group that found no place a moment ago", plugins: "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}",
+			name: "a group that found no place a moment ago", plugins: groupsEnabled,
 			state: []runtime.Object{sized("a", "2"), group("minMember: 2, minResources: {cpu: 2}"), large, placed("other", "1", "")},
 			questions: map[string]question{
 				"as it is":          {nil, "Insufficient cpu"},
@@ -210,7 +213,6 @@ func TestHypotheses(t *testing.T) {
 
 // TestRoomForGroups: a group has room for as many members as run when they are created for real: for none that wait for others.
 func TestRoomForGroups(t *testing.T) {
-	const coscheduling = "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}"
 	for name, test := range map[string]struct {
 		enabled     string
 		least, busy int
@@ -218,9 +220,9 @@ func TestRoomForGroups(t *testing.T) {
 		group       *capacity.Group
 		needed      int // nodes for 12 more
 	}{
-		"two groups":        {coscheduling, 3, 0, 7, &capacity.Group{Name: "gang", Minimum: 3, Places: 7}, 1},
-		"a group that runs": {coscheduling, 3, 3, 4, &capacity.Group{Name: "gang", Minimum: 3, Bound: 3, Places: 4}, 2},
-		"too little room":   {coscheduling, 9, 0, 0, &capacity.Group{Name: "gang", Minimum: 9, Places: 7}, 1},
+		"two groups":        {groupsEnabled, 3, 0, 7, &capacity.Group{Name: "gang", Minimum: 3, Places: 7}, 1},
+		"a group that runs": {groupsEnabled, 3, 3, 4, &capacity.Group{Name: "gang", Minimum: 3, Bound: 3, Places: 4}, 2},
+		"too little room":   {groupsEnabled, 9, 0, 0, &capacity.Group{Name: "gang", Minimum: 9, Places: 7}, 1},
 		"without a plugin":  {"{}", 9, 0, 7, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +251,7 @@ func TestRoomForGroups(t *testing.T) {
 
 // TestCopiesSeeEachOther: copies of a member count as its siblings.
 func TestCopiesSeeEachOther(t *testing.T) {
-	engine := engineOf(t, "{multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {disabled: [{name: '*'}], enabled: [{name: Coscheduling}]}}",
+	engine := engineOf(t, groupsEnabled,
 		[]runtime.Object{sized("a", "7"), custom(t, groupKind, "default", "gang", "spec: {minMember: 3}")})
 	for copies, want := range map[int]string{1: "", 2: ",", 3: "a,a,a"} {
 		answer, err := engine.Ask(t.Context(), whatif.Question{Pod: placed("asked", "1", ""), Copies: copies})

@@ -34,11 +34,11 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
 	}
 	// All of them exist before the first is decided about: a plugin may want to see its siblings.
-	pods, err := t.await(ctx, pod, copies)
+	pods, err := t.Await(ctx, pod, copies)
 	if err != nil {
 		return nil, err
 	}
-	if Grouped(pod) {
+	if GroupName(pod) != "" {
 		answer.Decisions, err = t.decideMembers(ctx, pods, q.Profile)
 		return answer, err
 	}

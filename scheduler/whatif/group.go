@@ -14,14 +14,19 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Grouped reports whether the scheduler decides about the pod together with the other pods of its PodGroup.
-func Grouped(pod *v1.Pod) bool {
-	return utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) && pod.Spec.SchedulingGroup != nil && pod.Spec.SchedulingGroup.PodGroupName != nil
+// GroupName returns the name of the PodGroup of Kubernetes with whose other pods the scheduler decides about the pod; empty if it decides
+// about the pod alone.
+func GroupName(pod *v1.Pod) string {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) || pod.Spec.SchedulingGroup == nil {
+		return ""
+	}
+	return ptr.Deref(pod.Spec.SchedulingGroup.PodGroupName, "")
 }
 
 // DecideGroup makes recorded decisions about a pod of a PodGroup and all its pending pods, in one cycle, as the scheduler does.
@@ -77,7 +82,7 @@ func (t *Trial) FillGroup(ctx context.Context, pod *v1.Pod, profile string, coun
 	if err != nil {
 		return nil, err
 	}
-	pods, err := t.await(ctx, first, count)
+	pods, err := t.Await(ctx, first, count)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +108,8 @@ func (t *Trial) FillGroup(ctx context.Context, pod *v1.Pod, profile string, coun
 	return out, nil
 }
 
-// await makes the pod and copies of it, together so many, pending pods of the state, and returns them.
-func (t *Trial) await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, error) {
+// Await makes a pod that Asked, Another or New has returned, and copies of it, together so many, pending pods of the state, and returns them.
+func (t *Trial) Await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, error) {
 	pods := []*v1.Pod{pod}
 	for {
 		last := pods[len(pods)-1]
@@ -121,7 +126,7 @@ func (t *Trial) await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, e
 
 // queuedGroup returns the group of a pod as the scheduling queue would hand it out.
 func (t *Trial) queuedGroup(pod *v1.Pod) (*framework.QueuedPodGroupInfo, error) {
-	name := *pod.Spec.SchedulingGroup.PodGroupName
+	name := GroupName(pod)
 	object, ok := t.replica.world.Get(podGroupKind, pod.Namespace, name).(*schedulingv1beta1.PodGroup)
 	if !ok {
 		return nil, &InvalidError{
@@ -154,7 +159,7 @@ func (t *Trial) pendingMembers(pod *v1.Pod) []*v1.Pod {
 		switch {
 		case other.UID == pod.UID:
 			out = append(out, pod)
-		case other.Namespace == pod.Namespace && Grouped(other) && *other.Spec.SchedulingGroup.PodGroupName == *pod.Spec.SchedulingGroup.PodGroupName &&
+		case other.Namespace == pod.Namespace && GroupName(other) == GroupName(pod) &&
 			other.Spec.NodeName == "" && other.DeletionTimestamp == nil && len(other.Spec.SchedulingGates) == 0:
 			out = append(out, other)
 		}

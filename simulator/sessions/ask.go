@@ -49,19 +49,12 @@ func pose(ctx context.Context, trial *whatif.Trial, scheduler string, q whatif.Q
 		}
 	}
 	pod, err := trial.Asked(q)
-	var pods []*v1.Pod
-	for err == nil {
-		pod = pod.DeepCopy()
-		pod.Spec.SchedulerName = scheduler
-		if err := trial.Add(ctx, pod); err != nil {
-			return nil, err
-		}
-		if pods = append(pods, pod); len(pods) >= q.Copies {
-			return pods, nil
-		}
-		pod, err = trial.Another(pod)
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	pod = pod.DeepCopy()
+	pod.Spec.SchedulerName = scheduler
+	return trial.Await(ctx, pod, max(q.Copies, 1))
 }
 
 // whatIf runs a session for a question, beside those that run for real.

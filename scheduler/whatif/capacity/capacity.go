@@ -160,7 +160,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	}
 	rejections := map[string][]whatif.Obstacle{}
 	if len(placed) < limit {
-		next, err := oneMore(t, pod)
+		next, err := t.Another(pod) // a pod of the name stays where it is
 		if err != nil {
 			return nil, err
 		}
@@ -178,13 +178,6 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 		State: t.State(), Fits: len(placed), Group: group, Nodes: byNode(placed), Complete: complete,
 		Stopped: stops(rejections), Resources: left(t, rejections),
 	}, nil
-}
-
-// oneMore returns a pod like this one under a name that no other has: a pod of that name stays where it is.
-func oneMore(t *whatif.Trial, pod *v1.Pod) (*v1.Pod, error) {
-	next := pod.DeepCopy()
-	next.Name, next.GenerateName = "", pod.Name+"-"
-	return t.New(next)
 }
 
 func atMost(limit int) int {

@@ -36,8 +36,8 @@ func (g *Group) startsWith(places int) bool { return g.Bound+places >= g.Minimum
 
 // groupOf returns the group of the pod; nil if it belongs to none that the scheduler knows.
 func groupOf(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
-	if whatif.Grouped(pod) {
-		return nativeGroup(t, pod)
+	if name := whatif.GroupName(pod); name != "" {
+		return nativeGroup(t, pod, name)
 	}
 	name := pod.Labels[v1alpha1.PodGroupLabel]
 	if name == "" {
@@ -62,8 +62,7 @@ func groupOf(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
 	return out, nil
 }
 
-func nativeGroup(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
-	name := *pod.Spec.SchedulingGroup.PodGroupName
+func nativeGroup(t *whatif.Trial, pod *v1.Pod, name string) (*Group, error) {
 	o, err := t.Get(schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup"), pod.Namespace, name)
 	if err != nil {
 		return nil, err
@@ -73,9 +72,7 @@ func nativeGroup(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
 	if gang := spec.SchedulingPolicy.Gang; gang != nil {
 		out.Minimum = int(gang.MinCount)
 	}
-	out.countBound(t, func(p *v1.Pod) bool {
-		return p.Namespace == pod.Namespace && whatif.Grouped(p) && *p.Spec.SchedulingGroup.PodGroupName == name
-	})
+	out.countBound(t, func(p *v1.Pod) bool { return p.Namespace == pod.Namespace && whatif.GroupName(p) == name })
 	return out, nil
 }
 
@@ -94,7 +91,7 @@ func (g *Group) place(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile
 	case g != nil && g.together:
 		return g.placeTogether(ctx, t, pod, profile, most)
 	case g != nil && g.siblings:
-		if err := g.awaitSiblings(t, pod); err != nil {
+		if err := g.awaitSiblings(ctx, t, pod); err != nil {
 			return nil, err
 		}
 	}
@@ -116,15 +113,13 @@ func (g *Group) placeTogether(ctx context.Context, t *whatif.Trial, pod *v1.Pod,
 }
 
 // awaitSiblings creates as many pending members as the group needs.
-func (g *Group) awaitSiblings(t *whatif.Trial, pod *v1.Pod) error {
-	for range g.Minimum {
-		sibling, err := oneMore(t, pod)
-		if err != nil {
-			return err
-		}
-		if err := t.Apply(whatif.Change{Apply: sibling}); err != nil {
-			return err
-		}
+func (g *Group) awaitSiblings(ctx context.Context, t *whatif.Trial, pod *v1.Pod) error {
+	if g.Minimum == 0 {
+		return nil
 	}
-	return nil
+	sibling, err := t.Another(pod)
+	if err == nil {
+		_, err = t.Await(ctx, sibling, g.Minimum)
+	}
+	return err
 }

@@ -154,7 +154,7 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 		return nil, err
 	}
 	var group *Incurable
-	if answer.Fits = s.fits(); answer.Fits && whatif.Grouped(s.pod) {
+	if answer.Fits = s.fits(); answer.Fits && whatif.GroupName(s.pod) != "" {
 		if _, group, err = s.withGroup(ctx, s.pod); err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 // pending pod after each of them: with only a part of the changes it could place the pod elsewhere, or preempt other pods for it. order reports
 // false if there is no such order. before is the state without the changes, to which it returns.
 func (s *search) order(ctx context.Context, c candidate, before whatif.Mark, w *written) (bool, error) {
-	if w.evictions == 0 || len(s.pod.Spec.SchedulingGates) > 0 || whatif.Grouped(s.pod) {
+	if w.evictions == 0 || len(s.pod.Spec.SchedulingGates) > 0 || whatif.GroupName(s.pod) != "" {
 		return true, nil
 	}
 	last := len(w.hypothetical) - 1

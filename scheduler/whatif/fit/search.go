@@ -256,7 +256,7 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 	if err != nil {
 		return nil, nil, err
 	}
-	if whatif.Grouped(pod) {
+	if whatif.GroupName(pod) != "" {
 		if chosen, _, err = s.withGroup(ctx, pod); err != nil || chosen == "" {
 			return nil, nil, err
 		}

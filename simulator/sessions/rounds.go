@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,30 +24,7 @@ type rounds struct {
 	engine   *whatif.Engine
 	assumed  assumed
 	attempts Attempts
-
-	mu    sync.Mutex
-	seen  string
-	quiet int
-	last  []byte
-}
-
-// forget is called when the cluster was reset.
-func (r *rounds) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.seen, r.last = "", nil
-}
-
-// changed reports whether the state is another one than the latest round saw, or long ago.
-func (r *rounds) changed(state string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.quiet++
-	if state == r.seen && r.quiet < quietPeriods {
-		return false
-	}
-	r.seen, r.quiet = state, 0
-	return true
+	latest   latest
 }
 
 func newRounds(s *Service) (*rounds, error) {
@@ -70,7 +45,7 @@ func (r *rounds) turn(ctx context.Context) error {
 	settings := r.service.Flow()
 	var out *flow.Outcome
 	err := r.engine.Try(ctx, nil, func(ctx context.Context, trial *whatif.Trial) (err error) {
-		if !r.changed(fmt.Sprint(trial.State().ResourceVersion, settings)) {
+		if !r.latest.changed(fmt.Sprint(trial.State().ResourceVersion, settings)) {
 			return nil
 		}
 		if err := r.assumed.apply(trial); err != nil {
@@ -113,11 +88,7 @@ func (r *rounds) keep(out *flow.Outcome) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	same := bytes.Equal(said, r.last)
-	r.last = said
-	r.mu.Unlock()
-	if same {
+	if r.latest.repeats(said) {
 		return nil
 	}
 	e := Entry{Kind: RoundKind, Scheduler: flow.SchedulerName, StartTime: record.StartTime, Bound: len(out.Binds), Evicted: len(out.Evictions)}

@@ -111,7 +111,7 @@ var rules = []rule{
 	{"invariants", "attempts and records: kept once, bounded, persistent", []string{here + "TestAttemptsAreThoseThatDiffer", here + "TestRecordsAreBounded", here + "TestRecordsOutliveARestart", here + "TestARecordComesBackAfterAReset"}, ""},
 }
 
-// TestEveryRuleHasATest: whoever renames or removes a test that holds a rule changes the table, too.
+// TestEveryRuleHasATest: a change that renames or removes a test of a rule must change the table, too.
 func TestEveryRuleHasATest(t *testing.T) {
 	packages := map[string]map[string]map[string]bool{}
 	for _, r := range rules {

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +24,7 @@ type runner struct {
 	rules    session.Rules
 	assumed  assumed
 	attempts Attempts
+	latest   latest
 
 	mu            sync.Mutex
 	configuration *session.Configuration
@@ -34,11 +34,6 @@ type runner struct {
 	// questions and questionBoard are those of what-ifs, which judge all nodes and keep no session waiting.
 	questions     *whatif.Engine
 	questionBoard *session.Board
-	// seen is the state that the latest session saw, and quiet counts the periods since then.
-	seen  string
-	quiet int
-	// last is what the latest kept record decided.
-	last []byte
 }
 
 func newRunner(s *Service, c *session.Configuration, revision int) *runner {
@@ -54,16 +49,10 @@ func (r *runner) configured() (*session.Configuration, int) {
 // use makes a configuration the one of the next session.
 func (r *runner) use(c *session.Configuration, revision int) {
 	r.mu.Lock()
-	r.configuration, r.revision, r.seen = c, revision, ""
+	r.configuration, r.revision = c, revision
 	r.mu.Unlock()
+	r.latest.lookAgain()
 	r.close()
-}
-
-// forget is called when the cluster was reset.
-func (r *runner) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.seen, r.last = "", nil
 }
 
 // close stops the engines. The next one to need them builds them again.
@@ -121,7 +110,7 @@ func (r *runner) turn(ctx context.Context) error {
 	}
 	var out *session.Outcome
 	err = engine.Try(ctx, nil, func(ctx context.Context, trial *whatif.Trial) error {
-		if !r.changed(versions + trial.State().ResourceVersion) {
+		if !r.latest.changed(versions + trial.State().ResourceVersion) {
 			return nil
 		}
 		serves := func(p *v1.Pod) bool { return p.Spec.SchedulerName == string(r.rules) }
@@ -163,18 +152,6 @@ func anyPod(trial *whatif.Trial, of func(*v1.Pod) bool) bool {
 	return false
 }
 
-// changed reports whether the state is another one than the latest session saw, or long ago.
-func (r *runner) changed(state string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.quiet++
-	if state == r.seen && r.quiet < quietPeriods {
-		return false
-	}
-	r.seen, r.quiet = state, 0
-	return true
-}
-
 // ended returns the pods that have succeeded or failed.
 func (r *runner) ended(ctx context.Context) ([]*v1.Pod, error) {
 	var out []*v1.Pod
@@ -202,11 +179,7 @@ func (r *runner) keep(out *session.Outcome) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	same := bytes.Equal(said, r.last)
-	r.last = said
-	r.mu.Unlock()
-	if same {
+	if r.latest.repeats(said) {
 		return nil
 	}
 	e := Entry{Kind: SessionKind, Scheduler: string(r.rules), StartTime: record.StartTime, Bound: record.Bound, Evicted: record.Evicted, Pipelined: record.Pipelined}

@@ -263,9 +263,9 @@ func (s *Service) Enable(on bool) error {
 // Reset forgets all records: the cluster is empty, and has no definitions.
 func (s *Service) Reset() error {
 	for _, r := range s.runners {
-		r.forget()
+		r.latest.forget()
 	}
-	s.rounds.forget()
+	s.rounds.latest.forget()
 	s.mu.Lock()
 	s.ready = false
 	s.mu.Unlock()

@@ -202,10 +202,7 @@ func kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	if k, reads := kinds[gvk.GroupKind()]; reads {
 		return &k, nil
 	}
-	c, err := customKind(gvk.GroupKind())
-	if c == nil && err == nil {
-		err = &KindError{gvk}
-	}
+	c, err := customKind(gvk)
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,11 @@ var customKinds = func() map[schema.GroupKind]func() (*custom, error) {
 	return out
 }()
 
-// customKind returns what there is to know of a kind. It is nil for a kind that is not custom. The error is one of the definition.
-func customKind(gk schema.GroupKind) (*custom, error) {
-	load := customKinds[gk]
+// customKind returns what there is to know of a kind. The error is a *KindError for a kind that is not custom, or one of the definition.
+func customKind(gvk schema.GroupVersionKind) (*custom, error) {
+	load := customKinds[gvk.GroupKind()]
 	if load == nil {
-		return nil, nil
+		return nil, &KindError{gvk}
 	}
 	return load()
 }
@@ -120,12 +120,9 @@ func (c *custom) decode(data []byte, strictly bool) (*unstructured.Unstructured,
 }
 
 func decodeCustom(data []byte, gvk schema.GroupVersionKind, strictly bool) (runtime.Object, error) {
-	c, err := customKind(gvk.GroupKind())
-	switch {
-	case err != nil:
+	c, err := customKind(gvk)
+	if err != nil {
 		return nil, err
-	case c == nil:
-		return nil, &KindError{gvk}
 	}
 	u, err := c.decode(data, strictly)
 	if err != nil {

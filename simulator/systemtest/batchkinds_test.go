@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,24 +159,7 @@ func startAs(t *testing.T, h home, command func(args []string) *exec.Cmd, flags 
 // record records a program as it is.
 func record(t *testing.T, p *program, path string) {
 	t.Helper()
-	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
-	if err := recorder.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = recorder.Process.Kill() })
-	eventually(t, "the recording has begun", func() error {
-		at, err := os.Stat(path)
-		if err == nil && at.Size() == 0 {
-			err = errors.New("it is empty")
-		}
-		return err
-	})
-	if err := recorder.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := recorder.Wait(); err != nil {
-		t.Fatalf("recording: %v", err)
-	}
+	startRecorder(t, p, path)()
 }
 
 func (p *program) read(t *testing.T, path string) []byte {

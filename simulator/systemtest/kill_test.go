@@ -168,13 +168,9 @@ func killWhile(t *testing.T, p *program, after time.Duration, ask func(context.C
 	}
 }
 
-// aRecording returns a recording of a few nodes and pods.
-func aRecording(t *testing.T) []byte {
+// startRecorder starts to record a program into a file, and waits until the recording has begun. end ends it.
+func startRecorder(t *testing.T, p *program, path string) (end func()) {
 	t.Helper()
-	h := passing(t)
-	p := start(t, h)
-	p.createNodes(t, "recorded", 3)
-	path := filepath.Join(h.tmp, "kill.rec")
 	recorder := exec.Command(clustertest.Program(), "record", "--kubeconfig", p.kubeconfig, "--output", path, "--qps", "100")
 	if err := recorder.Start(); err != nil {
 		t.Fatal(err)
@@ -187,6 +183,24 @@ func aRecording(t *testing.T) []byte {
 		}
 		return err
 	})
+	return func() {
+		if err := recorder.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if err := recorder.Wait(); err != nil {
+			t.Fatalf("recording: %v", err)
+		}
+	}
+}
+
+// aRecording returns a recording of a few nodes and pods.
+func aRecording(t *testing.T) []byte {
+	t.Helper()
+	h := passing(t)
+	p := start(t, h)
+	p.createNodes(t, "recorded", 3)
+	path := filepath.Join(h.tmp, "kill.rec")
+	end := startRecorder(t, p, path)
 	p.createPods(t, 20)
 	eventually(t, "all are bound", func() error {
 		pods, err := p.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName="})
@@ -195,12 +209,7 @@ func aRecording(t *testing.T) []byte {
 		}
 		return err
 	})
-	if err := recorder.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if err := recorder.Wait(); err != nil {
-		t.Fatalf("recording: %v", err)
-	}
+	end()
 	p.stop(t)
 	recording, err := os.ReadFile(path)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestSharesConvergeToWeights(t *testing.T) {
 					shares[q.Name] = q.Before[v1.ResourceCPU]
 				}
 				s.apply(out)
-				for _, e := range out.Evictions { // their controllers make them anew
+				for _, e := range out.Evictions { // their controllers create new pods
 					s.tasks(e.Group.Name, 1, 1, "")
 					again := s.pods[len(s.pods)-1]
 					again.Name = fmt.Sprintf("%s-%d", e.Group.Name, s.number)

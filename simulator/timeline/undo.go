@@ -124,7 +124,7 @@ func (t *Timeline) settle(ctx context.Context) error {
 	}
 }
 
-// maxWithoutEffect bounds the steps without an effect that an undo passes over.
+// maxWithoutEffect bounds the steps without an effect that an undo skips.
 const maxWithoutEffect = 20
 
 // undoable returns the last steps that a user may take back, the newest first.

@@ -1,5 +1,5 @@
 // Package configuration reads Kueue's own Configuration (config.kueue.x-k8s.io), so that the file of a real
-// Kueue applies unchanged. It takes the parts that change admission, and passes over those about Kueue's process.
+// Kueue applies unchanged. It takes the parts that change admission, and ignores those about Kueue's process.
 //
 // It does not apply anything. It may import the package admission of simulator/kueue.
 package configuration
@@ -87,8 +87,8 @@ const (
 	group = "config.kueue.x-k8s.io/"
 )
 
-// Parse reads YAML or JSON; an empty document is Kueue's default. Mistakes are *Invalid. Sections about
-// Kueue's process are passed over; an unknown field in a section that counts is a mistake.
+// Parse reads YAML or JSON; an empty document is Kueue's default. Mistakes are *Invalid. Parse ignores
+// sections about Kueue's process; an unknown field in a section that counts is a mistake.
 func Parse(document []byte) (*Configuration, error) {
 	c := &Configuration{}
 	data, err := yaml.YAMLToJSON(document)

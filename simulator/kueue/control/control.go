@@ -67,8 +67,8 @@ func New(options Options) *Queues {
 	return q
 }
 
-// Configure changes the settings. Soon afterwards the controllers begin anew with them, from the objects: quota that
-// is reserved stays so.
+// Configure changes the settings and returns. The controllers then restart with them and read the objects again: workloads
+// keep the quota that they have reserved.
 func (q *Queues) Configure(settings admission.Settings) {
 	q.settings.Store(&settings)
 	signal(q.again)

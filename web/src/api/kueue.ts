@@ -8,7 +8,7 @@ export const getKueue = (signal?: AbortSignal): Promise<Kueue> => bodyOf(client.
 /** Installs Kueue's kinds. Its admission stays on. */
 export const turnOnKueue = (): Promise<Kueue> => bodyOf(client.PUT('/api/v1/kueue'))
 
-/** Replaces Kueue's configuration; its admission begins anew with it. */
+/** Replaces Kueue's configuration. The controllers restart with it. */
 export const configureKueue = (configuration: KueueConfiguration): Promise<Kueue> => bodyOf(client.PUT('/api/v1/kueue/configuration', { body: configuration }))
 
 export interface AdmissionPage {

@@ -771,7 +771,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Change Kueue's configuration: that of a real Kueue applies unchanged, and the sections about its process are passed over. The controllers begin anew with it. It stays until the next change or reset. */
+        /** Change Kueue's configuration. The file of a real Kueue applies unchanged: the simulator ignores the sections about Kueue's process. The controllers restart with the new settings and keep them until the next change or reset. */
         put: operations["configureKueue"];
         post?: never;
         delete?: never;

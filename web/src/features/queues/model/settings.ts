@@ -38,7 +38,7 @@ export function formOf({ fairSharing, waitForPodsReady }: KueueConfiguration): S
   }
 }
 
-/** What the form does not show stays as it was. */
+/** Keeps the settings that the form does not show. */
 export function configurationOf(form: SettingsForm, before: KueueConfiguration): KueueConfiguration {
   const number = (text: string) => (text.trim() === '' ? undefined : Number(text))
   const requeuingStrategy = { ...before.waitForPodsReady?.requeuingStrategy, backoffBaseSeconds: number(form.base), backoffMaxSeconds: number(form.most), backoffLimitCount: number(form.limit) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/klog/v2/textlogger"
+
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/runner"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -124,6 +126,7 @@ type running struct {
 	flags   flagSet
 	app     app.Options
 	engine  *string
+	limit   *time.Duration
 	seeds   *string
 	workers *int
 }
@@ -133,11 +136,15 @@ func newRunning(usage, what string, with []Option) *running {
 	for _, o := range with {
 		o(&r.app)
 	}
-	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory")
+	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory, in virtual time, or full, on a real control plane in real time")
+	r.limit = r.flags.Duration("time-limit", defaultTimeLimit, "with --engine full, how much real `time` a run may take")
 	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
 	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
 	return r
 }
+
+// defaultTimeLimit lets the node lifecycle controller evict the pods of a failed node, which takes six minutes.
+const defaultTimeLimit = 10 * time.Minute
 
 // options returns what the flags say.
 func (r *running) options() (runner.Options, error) {
@@ -149,8 +156,20 @@ func (r *running) options() (runner.Options, error) {
 	switch *r.engine {
 	case "memory":
 		o.Engine = inmemory.Engine(registry)
+		if err := r.flags.without("engine full", "time-limit"); err != nil {
+			return o, err
+		}
+	case "full":
+		if *r.limit <= 0 {
+			return o, errors.New("--time-limit: want more than 0")
+		}
+		if err := app.SetFeatureGates(""); err != nil {
+			return o, err
+		}
+		r.app.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
+		o.Engine, o.TimeLimit = app.FullEngine(r.app, *r.limit), *r.limit
 	default:
-		return o, fmt.Errorf("--engine: want memory, not %q", *r.engine)
+		return o, fmt.Errorf("--engine: want memory or full, not %q", *r.engine)
 	}
 	if *r.workers < 1 {
 		return o, errors.New("--workers: want at least 1")

@@ -25,6 +25,8 @@ type Options struct {
 	Engine scenario.Engine
 	// Parse reads a scheduler configuration. It is required.
 	Parse func(document []byte) (*config.Configuration, error)
+	// TimeLimit is how much real time Engine lets a run take, if its time is real; 0 if it is virtual.
+	TimeLimit time.Duration
 	// Configurations replace those of a scenario: default, or names of files. Seeds replace its seeds.
 	Configurations []string
 	Seeds          []int64
@@ -162,6 +164,11 @@ func (o Options) load(file string) (*scenario.Scenario, error) {
 	s, err := scenario.Load(text, o.files(file))
 	if err != nil {
 		return nil, err
+	}
+	if o.TimeLimit > 0 {
+		if err := s.FitsInto(o.TimeLimit); err != nil {
+			return nil, err
+		}
 	}
 	if o.Seeds != nil {
 		s.Matrix.Seeds = o.Seeds

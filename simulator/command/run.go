@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -39,7 +40,10 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	r := newRunning("simulator run FILE… [flags]",
 		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
 	configurations := r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
-	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE or html=FILE; may be given again")
+	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE, html=FILE, or perf=FILE with the measurements of scheduler_perf; may be given again")
+	labels := r.flags.StringSlice("label-filter", nil, "of a file of scheduler_perf, the workloads with these `labels`, or with a leading - without them")
+	workloads := r.flags.String("workload", "", "of a file of scheduler_perf, the workloads whose TestCase/Workload this regular `expression` matches")
+	bare := r.flags.Bool("bare", false, "record no decisions, to measure the scheduler alone; expectations see none then")
 	files, done, err := r.flags.parseWith(args)
 	if done || err != nil {
 		return wrong(err)
@@ -51,7 +55,15 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	if err != nil {
 		return wrong(err)
 	}
-	o.Configurations = *configurations
+	o.Configurations, o.Perf.Labels, o.Bare = *configurations, *labels, *bare
+	if *workloads != "" {
+		if o.Perf.Workloads, err = regexp.Compile(*workloads); err != nil {
+			return wrong(fmt.Errorf("--workload: %w", err))
+		}
+	}
+	if *bare && *r.engine != "memory" {
+		return wrong(errors.New("--bare needs --engine memory: the full engine follows its scheduler by the recorded decisions"))
+	}
 	var parsed []runner.Output
 	for _, text := range *outputs {
 		output, err := runner.ParseOutput(text)

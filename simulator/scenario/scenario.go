@@ -37,6 +37,8 @@ type Scenario struct {
 
 	cluster *objectSource
 	lets    []*let
+	// Alone: a run measures, so that nothing may run beside it.
+	Alone bool
 }
 
 // Matrix says under what a scenario runs: every combination is a run.

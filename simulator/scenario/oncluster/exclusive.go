@@ -57,6 +57,7 @@ type readiness struct {
 var (
 	_ scenario.Cluster = (*Exclusive)(nil)
 	_ scenario.Pricer  = (*Exclusive)(nil)
+	_ scenario.Real    = (*Exclusive)(nil)
 )
 
 // NewExclusive returns the cluster of a run that begins now.
@@ -161,6 +162,9 @@ func (e *Exclusive) Gap(ctx context.Context) (*float64, error) {
 	}
 	return e.options.Price(ctx, nodes, pods)
 }
+
+// Real implements scenario.Real.
+func (e *Exclusive) Real() bool { return true }
 
 // Close implements scenario.Cluster.
 func (e *Exclusive) Close() error { return e.options.Close() }

@@ -95,25 +95,6 @@ func compareConfigurations(ctx context.Context, args []string, with []Option) er
 	return ended(true, runner.Compare(ctx, sides[0], sides[1], *on, *file, o))
 }
 
-func sweepParameters(ctx context.Context, args []string, with []Option) error {
-	r := newRunning("simulator sweep FILE [flags]",
-		"Runs a scenario under all values of some parameters and prints the best. An interrupted sweep goes on when the same command is given again.", with)
-	o := runner.SweepOptions{}
-	r.flags.StringVar(&o.State, "state", "", "`file` that holds the runs that have ended (default: FILE.runs)")
-	r.flags.StringVarP(&o.File, "output", "o", "", "`file` for the outcomes of all values in JSON")
-	files, done, err := r.flags.parseWith(args)
-	if done || err != nil {
-		return wrong(err)
-	}
-	if len(files) != 1 {
-		return wrong(errors.New("want one sweep file (see --help)"))
-	}
-	if o.Options, err = r.options(); err != nil {
-		return wrong(err)
-	}
-	return ended(true, runner.Sweep(ctx, files[0], o))
-}
-
 // wrong asks for the exit code of a wrong command line or file. It returns nil for nil.
 func wrong(err error) error {
 	if err == nil {

@@ -82,6 +82,21 @@ test('the charts and the feed show what happened before the page was opened, in 
   await expect(rows).toHaveCount(all)
 })
 
+test('attempts and pods that are unschedulable have names and numbers of their own', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/activity`)
+  const attempts = page.getByRole('group', { name: 'Attempts by outcome' })
+  const lane = page.getByTestId('queues').locator('[data-lane="unschedulable"]')
+  await expect(attempts).toContainText('Attempts:')
+  await expect(attempts.getByRole('button', { name: 'unschedulable 1' })).toBeVisible()
+  await expect(lane).toContainText(/unschedulable pods.*1/)
+  // A second attempt of the same pod, which is still too big.
+  const { metadata } = await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/big')
+  const tried = await fetch(`${simulator.url}/api/v1/results/${metadata.uid}/try`, { method: 'POST' })
+  expect(tried.status).toBe(204)
+  await expect(attempts.getByRole('button', { name: 'unschedulable 2' })).toBeVisible()
+  await expect(lane).toContainText(/unschedulable pods.*1/)
+})
+
 test('a reset starts the counters of the queue over', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const queues = page.getByTestId('queues')

@@ -97,6 +97,18 @@ test('attempts and pods that are unschedulable have names and numbers of their o
   await expect(lane).toContainText(/unschedulable pods.*1/)
 })
 
+test('on a phone a long name keeps its end, which tells pods of a workload apart', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('checkout-frontend-68d8db6bf-wl4qv'))
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${simulator.url}/activity`)
+  const cell = page.getByTestId('feed').locator('.pod-c', { hasText: 'wl4qv' })
+  const end = cell.getByText('-wl4qv')
+  await expect(end).toBeInViewport()
+  // An ellipsis in place of the name would leave it in the document, outside the cell.
+  const [outer, inner] = await Promise.all([cell.boundingBox(), end.boundingBox()])
+  expect((inner?.x ?? Infinity) + (inner?.width ?? 0)).toBeLessThanOrEqual((outer?.x ?? 0) + (outer?.width ?? 0) + 0.5)
+})
+
 test('a reset starts the counters of the queue over', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const queues = page.getByTestId('queues')

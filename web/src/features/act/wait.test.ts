@@ -1,6 +1,7 @@
 import { flushPromises, mount } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
+import { ApiError } from '@/api/http'
 import * as simulator from '@/api/simulator'
 import type { Pod, QueueWait } from '@/api/types'
 import { i18n } from '@/i18n'
@@ -43,7 +44,7 @@ afterEach(() => {
 })
 
 describe('a pending pod', () => {
-  const pending = pod('late', {}, {}, { uid: 'u' })
+  const pending = pod('late', {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }, { uid: 'u' })
 
   it('counts down to its next attempt, and is tried now on request', async () => {
     waits({ queue: 'unschedulable', until: '2026-01-02T03:04:12Z' })
@@ -67,6 +68,16 @@ describe('a pending pod', () => {
     await line.get('button').trigger('click')
     await flushPromises()
     expect(notices.value.map(({ kind, text }) => [kind, text])).toEqual([['failed', 'it does not wait']])
+  })
+  it('is not asked about before it was tried, nor again when the server knows nothing of it', async () => {
+    await shown(pod('new', {}, {}, { uid: 'u' }))
+    await shown(pod('gated', {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] }, { uid: 'u' }))
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(server.getAttempts).not.toHaveBeenCalled()
+    server.getAttempts.mockRejectedValue(new ApiError('there are no results', 404))
+    await shown(pending)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(server.getAttempts).toHaveBeenCalledOnce()
   })
   it('notices by itself that an event has ended the wait', async () => {
     waits({ queue: 'unschedulable' })

@@ -4,10 +4,8 @@ import "kube-scheduler-simulator/scheduler/result"
 
 // Waiting says where a pod waits in the current scheduler's queue; see scheduler.Scheduler.Waiting.
 func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
-	s.mu.Lock()
-	current := s.current
-	s.mu.Unlock()
-	if current == nil {
+	current, err := s.running()
+	if err != nil {
 		return nil
 	}
 	return current.Waiting(of)
@@ -15,8 +13,6 @@ func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 
 // TryNow lets the current scheduler try a waiting pod now; see scheduler.Scheduler.TryNow.
 func (s *Scheduler) TryNow(of result.Pod) bool {
-	s.mu.Lock()
-	current := s.current
-	s.mu.Unlock()
-	return current != nil && current.TryNow(of)
+	current, err := s.running()
+	return err == nil && current.TryNow(of)
 }

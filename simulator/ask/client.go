@@ -44,6 +44,16 @@ func (c *Client) Node(ctx context.Context, name string) ([]byte, error) {
 	return node, err
 }
 
+// Ready returns an error that says why the simulator does not schedule. With alive, it is enough that the simulator answers.
+func (c *Client) Ready(ctx context.Context, alive bool) error {
+	path := "/readyz"
+	if alive {
+		path = "/healthz"
+	}
+	_, err := c.fetch(ctx, http.MethodGet, path, "application/json", nil)
+	return err
+}
+
 // WhatIf implements Target.
 func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*WhatIfAnswer, error) {
 	return post[WhatIfAnswer](ctx, c, "", q)

@@ -92,3 +92,23 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		}
 	}
 }
+
+func TestReady(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" || r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"message":"the scheduler does not run yet","details":[]}`)
+		}
+	}))
+	defer server.Close()
+	client, err := NewClient(server.URL, "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Ready(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	if err := client.Ready(t.Context(), false); err == nil || err.Error() != "the scheduler does not run yet" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -3,7 +3,7 @@
 // Kubernetes; see the example of WithPlugin.
 //
 // It only parses flags and starts commands. It may import the packages behind its
-// commands (app, ask, bench, replay with its subpackages, standalone, version), those that define their
+// commands (app, ask, bench, fanout, replay with its subpackages, runner, standalone, version), those that define their
 // options, and quiet.
 package command
 
@@ -93,6 +93,8 @@ func run(with []Option) error {
 			return checkLessons(ctx, os.Args[2:], with)
 		case "report":
 			return report(ctx, os.Args[2:])
+		case "ready":
+			return ready(ctx, os.Args[2:])
 		case "version":
 			return showVersion(os.Args[2:], os.Stdout)
 		}
@@ -112,6 +114,7 @@ const usage = `simulator [flags]
        simulator sweep FILE [flags]
        simulator lesson check PATH… [flags]
        simulator report [NAMESPACE/]NAME [flags]
+       simulator ready [flags]
        simulator version [flags]`
 
 func serve(ctx context.Context, args []string, with []Option) error {

@@ -17,6 +17,32 @@ import (
 // current one, unless context names another. It does not ask the cluster. Errors do
 // not name the file; those about a context list the ones that it has.
 func Load(file, context string) (config *rest.Config, used string, err error) {
+	loaded, used, err := load(file, context)
+	if err != nil {
+		return nil, "", err
+	}
+	if config, err = loaded.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	return config, used, nil
+}
+
+// LoadWithNamespace is Load, but returns the namespace of the context, which is default unless the file says another.
+func LoadWithNamespace(file, context string) (config *rest.Config, namespace string, err error) {
+	loaded, _, err := load(file, context)
+	if err != nil {
+		return nil, "", err
+	}
+	if namespace, _, err = loaded.Namespace(); err != nil {
+		return nil, "", err
+	}
+	if config, err = loaded.ClientConfig(); err != nil {
+		return nil, "", err
+	}
+	return config, namespace, nil
+}
+
+func load(file, context string) (config clientcmd.ClientConfig, used string, err error) {
 	loaded, err := clientcmd.LoadFromFile(file)
 	if err != nil {
 		return nil, "", err
@@ -33,11 +59,7 @@ func Load(file, context string) (config *rest.Config, used string, err error) {
 	if err := clientcmd.ResolveLocalPaths(loaded); err != nil {
 		return nil, "", err
 	}
-	config, err = clientcmd.NewNonInteractiveClientConfig(*loaded, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
-	if err != nil {
-		return nil, "", err
-	}
-	return config, context, nil
+	return clientcmd.NewNonInteractiveClientConfig(*loaded, context, &clientcmd.ConfigOverrides{}, nil), context, nil
 }
 
 func contexts(c *clientcmdapi.Config) string {

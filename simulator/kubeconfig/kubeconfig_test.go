@@ -50,3 +50,19 @@ func TestLoad(t *testing.T) {
 		})
 	}
 }
+
+func TestLoadWithNamespace(t *testing.T) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["a"] = &clientcmdapi.Cluster{Server: "https://a"}
+	config.Contexts["plain"] = &clientcmdapi.Context{Cluster: "a"}
+	config.Contexts["shop"] = &clientcmdapi.Context{Cluster: "a", Namespace: "shop"}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	for context, want := range map[string]string{"plain": "default", "shop": "shop"} {
+		if got, namespace, err := LoadWithNamespace(file, context); err != nil || namespace != want || got.Host != "https://a" {
+			t.Errorf("%s: %v, namespace %q", context, err, namespace)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"text/tabwriter"
 
@@ -27,46 +28,107 @@ type SweepOptions struct {
 	File string
 }
 
-// Sweep runs a sweep file. Runs that its state file holds are not run again.
-func Sweep(ctx context.Context, file string, o SweepOptions) error {
+// Loaded is a sweep with all that its files say.
+type Loaded struct {
+	*scenario.Sweep
+	// Digest tells sweeps apart by the content of their files and their seeds.
+	Digest string
+	// Text is the sweep file, and Files are those that it and its scenario name, by these names.
+	Text  []byte
+	Files map[string][]byte
+}
+
+// LoadSweep reads a sweep file and the files that it names. The error is a *FileError.
+func LoadSweep(file string, o Options) (*Loaded, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return &FileError{err}
+		return nil, &FileError{err}
 	}
-	read := o.files(file)
+	return ReadSweep(text, o.files(file), o.Seeds)
+}
+
+// ReadSweep reads the text of a sweep file, and by the options those that it names. Seeds replace its own unless they are nil. The
+// error is a *FileError.
+func ReadSweep(text []byte, read scenario.Options, seeds []int64) (*Loaded, error) {
+	l := &Loaded{Text: text, Files: map[string][]byte{}}
 	digest := sha256.New()
 	_, _ = digest.Write(text)
 	inner := read.Read
 	read.Read = func(name string) ([]byte, error) {
 		data, err := inner(name)
 		_, _ = digest.Write(data)
+		if err == nil {
+			l.Files[name] = data
+		}
 		return data, err
 	}
-	s, err := scenario.LoadSweep(text, read)
+	var err error
+	if l.Sweep, err = scenario.LoadSweep(text, read); err != nil {
+		return nil, &FileError{err}
+	}
+	if seeds != nil {
+		l.Seeds = seeds
+	}
+	fmt.Fprint(digest, l.Seeds)
+	l.Digest = hex.EncodeToString(digest.Sum(nil))
+	return l, nil
+}
+
+// Runs is the number of runs of the sweep. A run has a number from 0.
+func (l *Loaded) Runs() int { return l.Len() * len(l.Seeds) }
+
+// RunOf returns the point and the seed of the run with a number.
+func (l *Loaded) RunOf(number int) (point int, seed int64) {
+	return number / len(l.Seeds), l.Seeds[number%len(l.Seeds)]
+}
+
+func (l *Loaded) key(number int) runKey {
+	point, seed := l.RunOf(number)
+	return runKey{point, seed}
+}
+
+// Missing returns the numbers of the runs that a state does not hold.
+func (l *Loaded) Missing(state *State) []int {
+	var out []int
+	for number := range l.Runs() {
+		if !state.has(l.key(number)) {
+			out = append(out, number)
+		}
+	}
+	return out
+}
+
+// Sweep runs a sweep file. Runs that its state file holds are not run again.
+func Sweep(ctx context.Context, file string, o SweepOptions) error {
+	l, err := LoadSweep(file, o.Options)
 	if err != nil {
-		return &FileError{err}
-	}
-	if o.Seeds != nil {
-		s.Seeds = o.Seeds
-	}
-	if o.State == "" {
-		o.State = file + ".runs"
-	}
-	fmt.Fprint(digest, s.Seeds)
-	state, err := openState(o.State, hex.EncodeToString(digest.Sum(nil)))
-	if err != nil {
-		return &FileError{err}
-	}
-	defer state.close()
-	if err := sweep(ctx, s, state, o); err != nil {
 		return err
 	}
-	outcomes, err := gather(s, state.runs)
+	state, err := OpenState(l, file, o)
 	if err != nil {
 		return err
 	}
-	ranks := s.Rank(outcomes)
-	if err := writeSweep(o.Out, s, outcomes, ranks); err != nil {
+	defer state.Close()
+	if l.Workers > 0 {
+		o.Workers = l.Workers
+	}
+	if err := l.Run(ctx, l.Missing(state), o.Options, state.Add); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted after %d of %d runs; the same command goes on from there", state.Len(), l.Runs())
+		}
+		return err
+	}
+	return l.Report(state, o)
+}
+
+// Report writes what the sweep came to. The state must hold all runs.
+func (l *Loaded) Report(state *State, o SweepOptions) error {
+	outcomes, err := gather(l.Sweep, state.runs)
+	if err != nil {
+		return err
+	}
+	ranks := l.Rank(outcomes)
+	if err := writeSweep(o.Out, l.Sweep, outcomes, ranks); err != nil {
 		return fmt.Errorf("writing the table: %w", err)
 	}
 	if o.File == "" {
@@ -82,51 +144,53 @@ func Sweep(ctx context.Context, file string, o SweepOptions) error {
 	return nil
 }
 
-// batchSize is how many points are prepared at a time.
-const batchSize = 64
+// batchSize is how many runs are prepared at a time.
+const batchSize = 256
 
-// sweep runs what the state does not hold yet.
-func sweep(ctx context.Context, s *scenario.Sweep, state *state, o SweepOptions) error {
-	if s.Workers > 0 {
-		o.Workers = s.Workers
-	}
-	progress := newProgress(o.Progress, s.Len()*len(s.Seeds)-len(state.runs))
+// Run does the runs with these numbers, in ascending order, and gives the outcome of each to keep, one at a time. An error of keep
+// ends it. The error is that of ctx if this ended.
+func (l *Loaded) Run(ctx context.Context, numbers []int, o Options, keep func(scenario.RunOutcome) error) error {
+	progress := newProgress(o.Progress, len(numbers))
 	defer progress.end()
-	for first := 0; first < s.Len(); first += batchSize {
+	for batch := range slices.Chunk(numbers, batchSize) {
 		var jobs []scenario.Job
-		var keys []runKey
-		for i := first; i < min(first+batchSize, s.Len()); i++ {
-			point, err := s.Point(i)
-			if err != nil {
-				return &FileError{err}
-			}
-			for _, seed := range s.Seeds {
-				key := runKey{i, seed}
-				if _, done := state.runs[key]; !done {
-					jobs, keys = append(jobs, s.Job(point, seed, o.Engine)), append(keys, key)
+		points := map[int]scenario.Point{}
+		for _, number := range batch {
+			key := l.key(number)
+			point, made := points[key.point]
+			if !made {
+				var err error
+				if point, err = l.Point(key.point); err != nil {
+					return &FileError{err}
 				}
+				points[key.point] = point
 			}
+			jobs = append(jobs, l.Job(point, key.seed, o.Engine))
 		}
-		runs, cancel := context.WithCancelCause(ctx)
-		_, err := scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(i int, r *scenario.Result) {
-			if r.Outcome == scenario.Canceled {
-				return
-			}
-			progress.done(r)
-			if err := state.add(s.OutcomeOf(keys[i].point, r)); err != nil {
-				cancel(err)
-			}
-		}}.Run(runs, jobs)
-		stopped := context.Cause(runs)
-		cancel(nil)
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted after %d of %d runs; the same command goes on from there", len(state.runs), s.Len()*len(s.Seeds))
-		case stopped != nil:
-			return stopped
-		case err != nil:
-			return &FileError{err}
+		if err := l.runBatch(ctx, batch, jobs, progress, o, keep); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (l *Loaded) runBatch(ctx context.Context, numbers []int, jobs []scenario.Job, progress *progress, o Options, keep func(scenario.RunOutcome) error) error {
+	runs, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	_, err := scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(i int, r *scenario.Result) {
+		if r.Outcome == scenario.Canceled {
+			return
+		}
+		progress.done(r)
+		if err := keep(l.OutcomeOf(l.key(numbers[i]).point, r)); err != nil {
+			cancel(err)
+		}
+	}}.Run(runs, jobs)
+	switch {
+	case runs.Err() != nil:
+		return context.Cause(runs)
+	case err != nil:
+		return &FileError{err}
 	}
 	return nil
 }
@@ -195,9 +259,9 @@ type runKey struct {
 	seed  int64
 }
 
-// state is the file with the runs of a sweep that have ended: a line that names the sweep, and a line for each run. A line that
+// State is the file with the runs of a sweep that have ended: a line that names the sweep, and a line for each run. A line that
 // was not written whole, because the program or the machine went down, is cut off when the file is opened.
-type state struct {
+type State struct {
 	file *os.File
 	// size is that of the whole lines.
 	size int64
@@ -210,19 +274,32 @@ type stateHeader struct {
 	Sweep string `json:"sweep"`
 }
 
-func openState(name, digest string) (*state, error) {
+// OpenState opens the state file of a sweep, which is FILE.runs unless the options name one. The error is a *FileError.
+func OpenState(l *Loaded, file string, o SweepOptions) (*State, error) {
+	name := o.State
+	if name == "" {
+		name = file + ".runs"
+	}
+	s, err := openState(name, l.Digest)
+	if err != nil {
+		return nil, &FileError{err}
+	}
+	return s, nil
+}
+
+func openState(name, digest string) (*State, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the state of the sweep: %w", err)
 	}
-	s := &state{file: file, runs: map[runKey]scenario.RunOutcome{}}
+	s := &State{file: file, runs: map[runKey]scenario.RunOutcome{}}
 	if err := s.read(name, digest); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return s, nil
 }
 
-func (s *state) read(name, digest string) error {
+func (s *State) read(name, digest string) error {
 	in := bufio.NewReader(s.file)
 	for n := 0; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -256,7 +333,7 @@ func (s *state) read(name, digest string) error {
 }
 
 // append writes a line, or nothing of it.
-func (s *state) append(v any) error {
+func (s *State) append(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encoding a run: %w", err)
@@ -273,14 +350,34 @@ func (s *state) append(v any) error {
 	return nil
 }
 
-func (s *state) add(r scenario.RunOutcome) error {
+// Add keeps the outcome of a run. One that the state holds already changes nothing, so that every run counts once.
+func (s *State) Add(r scenario.RunOutcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	key := runKey{r.Point, r.Seed}
+	if _, kept := s.runs[key]; kept {
+		return nil
+	}
 	if err := s.append(r); err != nil {
 		return err
 	}
-	s.runs[runKey{r.Point, r.Seed}] = r
+	s.runs[key] = r
 	return nil
 }
 
-func (s *state) close() { _ = s.file.Close() } // every line was written already
+// Len is the number of runs that it holds.
+func (s *State) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.runs)
+}
+
+func (s *State) has(key runKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, kept := s.runs[key]
+	return kept
+}
+
+// Close closes the file. Every run that was added is in it.
+func (s *State) Close() { _ = s.file.Close() } // every line was written already

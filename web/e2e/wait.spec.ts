@@ -1,7 +1,7 @@
 // What only the passing of time changes is counted down, and need not be waited for.
 
 import { choose } from './actions'
-import { expect, node, pod, test } from './simulator'
+import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -20,7 +20,9 @@ test('a pod that waits for an event is tried now', async ({ page, simulator }) =
   await expect(wait).toContainText(/Without one, next attempt in (4:5\d|5:00)/)
 })
 
-test('a pod of a failed node is evicted now, as taint eviction would later', async ({ page, simulator }) => {
+test('a pod of a failed node is evicted now, as taint eviction would later', async ({ page, simulator, allowed }) => {
+  // The panel may ask for the pod once more when it is gone already.
+  allowed.push(refused(404))
   const labels = { app: 'web' }
   const running = async () => (await simulator.kube<{ items: { metadata: { name: string; uid: string }; spec: { nodeName?: string } }[] }>('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {

@@ -56,6 +56,19 @@ describe('creating', () => {
     expect(cluster.log).toEqual(['try pods default/a', 'try pods shop/b', 'create pods default/a', 'create pods shop/b'])
     expect(states(result)).toEqual(['a created', 'b created'])
   })
+  it('asks again which kinds the server has if one is unknown: a configuration or kubectl may have installed its definition', async () => {
+    class Later extends FakeCluster {
+      override async kinds(fresh = false) {
+        return [...served, ...(fresh ? [kind('Widget', 'widgets', true, 'example.com')] : [])]
+      }
+    }
+    const cluster = new Later()
+    const entries = parseText('apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n').entries
+    expect(states(await create(entries, cluster))).toEqual(['w created'])
+    const unchecked = itemsOf(entries)
+    await perform(unchecked, cluster)
+    expect(states(unchecked)).toEqual(['w created'])
+  })
   it('creates nothing if the dry run refuses one, and points at the field', async () => {
     const refusal = { message: 'Pod "b" is invalid', code: 422, causes: [{ field: 'spec', message: 'no good' }] }
     const cluster = new FakeCluster((o) => (o.metadata.name === 'b' ? refusal : undefined))

@@ -97,12 +97,8 @@ function rankOf({ kind, object }: Entry): number {
  */
 export async function check(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
   const made = promises(items.map((i) => i.entry))
-  const kinds = await creator.kinds(false)
-  for (const item of items) {
-    item.info = resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
-    if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
-    else if (!made.kinds.has(groupKind(item.entry))) item.state = { kind: 'failed', refusal: unknownKind(item.entry) }
-  }
+  await resolveKinds(items, creator, made)
+  for (const item of items) if (isUnknown(item, made)) item.state = { kind: 'failed', refusal: unknownKind(item.entry) }
   progress(items)
   await pool(
     items.filter((i) => i.state.kind === 'pending'),
@@ -113,6 +109,23 @@ export async function check(items: Item[], creator: Creator, { progress = () => 
       progress(items)
     },
   )
+}
+
+/** Finds the kinds of items. It asks the server again for kinds that were not served at the latest discovery. */
+async function resolveKinds(items: readonly Item[], creator: Creator, made: Made): Promise<void> {
+  for (const fresh of [false, true]) {
+    if (fresh && !items.some((item) => isUnknown(item, made))) return
+    const kinds = await creator.kinds(fresh)
+    for (const item of items) {
+      item.info ??= resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
+      if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
+    }
+  }
+}
+
+/** Whether neither the server nor the batch has the kind. */
+function isUnknown({ info, entry }: Item, made: Made): boolean {
+  return !info && !made.kinds.has(groupKind(entry))
 }
 
 function unknownKind({ kind, apiVersion }: Entry): Refusal {
@@ -155,12 +168,8 @@ function comparable(object: KubeObject): unknown {
  */
 export async function perform(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
   const made = promises(items.map((i) => i.entry))
-  const kinds = await creator.kinds(false)
   const open = items.filter((i) => ['pending', 'checked', 'unchecked', 'differs'].includes(i.state.kind))
-  for (const item of open) {
-    item.info ??= resolveKind(kinds, item.entry.apiVersion, item.entry.kind)
-    if (item.info) item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
-  }
+  await resolveKinds(open, creator, made)
   for (let rank = 0; rank <= podRank; rank++) {
     await pool(
       open.filter((i) => rankOf(i.entry) === rank),
@@ -214,7 +223,7 @@ async function write(item: Item, creator: Creator, made: Made, force: boolean): 
 async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
   const defined = made.kinds.has(groupKind(item.entry))
   for (let attempt = 0; ; attempt++) {
-    if (!item.info && (defined || attempt === 0)) item.info = resolveKind(await creator.kinds(defined), item.entry.apiVersion, item.entry.kind)
+    if (!item.info && defined) item.info = resolveKind(await creator.kinds(true), item.entry.apiVersion, item.entry.kind)
     if (item.info) {
       item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
       try {

@@ -11,8 +11,16 @@ import (
 	"time"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/scenario/inmemory"
 )
+
+func TestMain(m *testing.M) {
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func options(out *bytes.Buffer) Options {
 	application := fstest.MapFS{"report/report.js": {}, "report/report.css": {}}

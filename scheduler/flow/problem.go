@@ -44,6 +44,11 @@ type Resources struct {
 	Memory int64 `json:"memory"`
 }
 
+// atLeast returns the larger one of each resource.
+func (r Resources) atLeast(o Resources) Resources {
+	return Resources{max(r.CPU, o.CPU), max(r.Memory, o.Memory)}
+}
+
 func (r Resources) minus(o Resources, times int64) Resources {
 	return Resources{r.CPU - o.CPU*times, r.Memory - o.Memory*times}
 }

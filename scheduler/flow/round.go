@@ -295,7 +295,8 @@ func (r *round) make() error {
 	for _, info := range r.trial.Nodes() {
 		node := info.Node()
 		m := Machine{
-			Name: node.Name, Capacity: resources(node.Status.Capacity), Allocatable: resources(node.Status.Allocatable),
+			// A node may say that it has more allocatable than capacity. Costs by its capacity would be negative then, which no flow of least cost allows.
+			Name: node.Name, Capacity: resources(node.Status.Capacity).atLeast(resources(node.Status.Allocatable)), Allocatable: resources(node.Status.Allocatable),
 			MaxPods: int(node.Status.Allocatable.Pods().Value()), MaxTasks: r.options.MaxTasks,
 		}
 		for _, p := range info.GetPods() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
@@ -156,5 +157,30 @@ func TestCompareState(t *testing.T) {
 	}
 	if len(c.Tasks) != 10 || c.Gap <= 0 || c.Cost-c.Optimum != c.Gap {
 		t.Errorf("%d tasks, gap %d", len(c.Tasks), c.Gap)
+	}
+}
+
+// A node may say that it has more allocatable than capacity. No cost is negative then, which the solver would never end for.
+func TestAllocatableBeyondCapacity(t *testing.T) {
+	nodes := map[string]string{"map-0": "node-2", "map-1": "node-4", "map-2": "node-1"}
+	var machines []*v1.Node
+	var pods []*v1.Pod
+	for _, o := range cluster("default-scheduler", nodes) {
+		switch o := o.(type) {
+		case *v1.Node:
+			o.Status.Capacity = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1m"), v1.ResourceMemory: resource.MustParse("1")}
+			machines = append(machines, o)
+		case *v1.Pod:
+			pods = append(pods, o)
+		}
+	}
+	c, err := CompareState(context.Background(), machines, pods, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range c.Tasks {
+		if task.Cost < 0 || task.OptimalCost < 0 {
+			t.Errorf("%+v", task)
+		}
 	}
 }

@@ -269,8 +269,17 @@ type resourceClaims struct {
 	client *client
 }
 
+// own returns a copy for the caller: DynamicResources writes the allocation into what a call has returned, and the stored claim must not have
+// it before that is stored, too.
+func own(claim *resourcev1.ResourceClaim, err error) (*resourcev1.ResourceClaim, error) {
+	if err != nil {
+		return nil, err
+	}
+	return claim.DeepCopy(), nil
+}
+
 func (r resourceClaims) Get(_ context.Context, name string, _ metav1.GetOptions) (*resourcev1.ResourceClaim, error) {
-	return r.get(name)
+	return own(r.get(name))
 }
 
 func (r resourceClaims) Create(_ context.Context, o *resourcev1.ResourceClaim, _ metav1.CreateOptions) (*resourcev1.ResourceClaim, error) {
@@ -281,15 +290,15 @@ func (r resourceClaims) Create(_ context.Context, o *resourcev1.ResourceClaim, _
 		return nil, apierrors.NewAlreadyExists(resourceOf(resourceClaimKind), o.Name)
 	}
 	o.UID, o.CreationTimestamp = r.client.cluster.uid(), r.client.cluster.timeline.stamp()
-	return o, r.client.cluster.put(resourceClaimKind, o)
+	return own(o, r.client.cluster.put(resourceClaimKind, o))
 }
 
 func (r resourceClaims) Update(_ context.Context, o *resourcev1.ResourceClaim, _ metav1.UpdateOptions) (*resourcev1.ResourceClaim, error) {
-	return r.update(o, func(before, after *resourcev1.ResourceClaim) { after.Status = before.Status })
+	return own(r.update(o, func(before, after *resourcev1.ResourceClaim) { after.Status = before.Status }))
 }
 
 func (r resourceClaims) UpdateStatus(_ context.Context, o *resourcev1.ResourceClaim, _ metav1.UpdateOptions) (*resourcev1.ResourceClaim, error) {
-	return r.update(o, func(before, after *resourcev1.ResourceClaim) {
+	return own(r.update(o, func(before, after *resourcev1.ResourceClaim) {
 		status := after.Status
 		*after = *before
 		after.Status = status
@@ -299,7 +308,7 @@ func (r resourceClaims) UpdateStatus(_ context.Context, o *resourcev1.ResourceCl
 			allocation.AllocationTimestamp = &now
 			after.Status.Allocation = &allocation
 		}
-	})
+	}))
 }
 
 func (r resourceClaims) Patch(_ context.Context, name string, kind types.PatchType, patch []byte, _ metav1.PatchOptions, subresources ...string) (*resourcev1.ResourceClaim, error) {

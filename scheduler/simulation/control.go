@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +30,8 @@ type control struct {
 	workloads workloads
 	nodes     nodes
 	pods      podLife
+	// admitCustom is Options.Admit.
+	admitCustom func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// err is the first error of a controller that no method has returned.
 	err error
 }
@@ -217,6 +220,9 @@ func (c *control) create(given runtime.Object) (object, error) {
 	case c.get(gvk, r.key) != nil:
 		return nil, apierrors.NewAlreadyExists(resourceOf(gvk), o.GetName())
 	}
+	if o, err = c.admittedCustom(o, nil); err != nil {
+		return nil, err
+	}
 	if o.GetUID() == "" {
 		o.SetUID(c.uid())
 	}
@@ -231,6 +237,22 @@ func (c *control) create(given runtime.Object) (object, error) {
 		return nil, err
 	}
 	return o, c.put(gvk, o)
+}
+
+// admittedCustom returns a custom resource as an API server would store it, and other objects as they are.
+func (c *control) admittedCustom(o, before object) (object, error) {
+	custom, ok := o.(*unstructured.Unstructured)
+	if !ok || c.admitCustom == nil {
+		return o, nil
+	}
+	was, _ := before.(*unstructured.Unstructured)
+	uid := custom.GetUID()
+	out, err := c.admitCustom(custom, was)
+	if err != nil {
+		return nil, err
+	}
+	out.SetUID(uid) // not one by chance
+	return out, nil
 }
 
 // place puts an object into its namespace, which must exist.
@@ -329,6 +351,10 @@ func (c *control) update(r ref, before, after object) error {
 		info.defaults(after)
 	}
 	if err := c.checkUpdate(before, after); err != nil {
+		return err
+	}
+	after, err := c.admittedCustom(after, before)
+	if err != nil {
 		return err
 	}
 	if specChanged(before, after) {

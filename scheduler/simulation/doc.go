@@ -22,7 +22,7 @@
 //
 // An *UnsupportedError names it: kinds without an effect here (such as HorizontalPodAutoscaler and ResourceQuota), extenders, binding
 // conditions of devices, the feature gates SchedulerAsyncAPICalls and CompositePodGroup. Plugins that read custom resources through a client of their own
-// find none, and the objects are refused.
+// find none, and the objects are refused. Options.Devices and Options.Admit bring what the packages around a real control plane do.
 //
 // It knows nothing of scenario files, which package simulator/scenario reads. It may import Kubernetes' scheduler, and
 // the packages of scheduler/ that record; it may not import package scheduler itself.

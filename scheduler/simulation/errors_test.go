@@ -91,6 +91,16 @@ func TestControllersThatFail(t *testing.T) {
 	must(t, s.Create(t.Context(), objects(t, pod("p", "1"))...))
 }
 
+// TestDevicesNeedAPublisher: without Options.Devices a node with devices is not one without.
+func TestDevicesNeedAPublisher(t *testing.T) {
+	s := start(t, simulation.Options{})
+	err := s.Create(t.Context(), objects(t, `{apiVersion: v1, kind: Node, metadata: {name: a, annotations: {kube-scheduler-simulator.sigs.k8s.io/devices: "[{driver: gpu.example.com}]"}}}`)...)
+	var unsupported *simulation.UnsupportedError
+	if !errors.As(err, &unsupported) || unsupported.What != "the annotation kube-scheduler-simulator.sigs.k8s.io/devices" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestSettleHasALimit runs a pod that waits for a volume that nobody makes.
 func TestSettleHasALimit(t *testing.T) {
 	s := start(t, simulation.Options{SettleLimit: time.Minute})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -19,6 +21,8 @@ type nodes struct {
 	zones map[string]*zone
 	// evictions are the pods that are to be evicted, by the pod's key.
 	evictions map[string]eviction
+	// devices is Options.Devices.
+	devices func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
 }
 
 // zone taints its failed nodes one after the other.
@@ -52,7 +56,7 @@ const (
 )
 
 func newNodes(c *control) nodes {
-	return nodes{c, map[string]*zone{}, map[string]eviction{}}
+	return nodes{control: c, zones: map[string]*zone{}, evictions: map[string]eviction{}}
 }
 
 // admit completes a new node as its kubelet would, at once: it is Ready unless its author says otherwise.
@@ -156,6 +160,9 @@ func (n *nodes) reconcile(r ref, o object) error {
 		n.forget(r.key)
 		return nil
 	}
+	if err := n.publish(before); err != nil {
+		return err
+	}
 	after := before.DeepCopy()
 	n.applyFailure(after)
 	after.Spec.Taints = taintsOf(after)
@@ -170,6 +177,61 @@ func (n *nodes) reconcile(r ref, o object) error {
 		return n.put(nodeKind, after)
 	}
 	n.evict(before)
+	return nil
+}
+
+// publish makes the ResourceSlices of a node be those of its annotation. What a node owns goes with it.
+func (n *nodes) publish(node *v1.Node) error {
+	_, annotated := node.Annotations[standin.AnnotationDevices]
+	published := map[string]*resourcev1.ResourceSlice{}
+	for r := range n.owned[node.UID] {
+		if slice, exists := find[*resourcev1.ResourceSlice](n.cluster, sliceKind, "", r.key); r.gvk == sliceKind && exists {
+			published[slice.Name] = slice
+		}
+	}
+	if !annotated && len(published) == 0 {
+		return nil
+	}
+	if n.devices == nil {
+		return &UnsupportedError{GVK: nodeKind, Name: node.Name, What: "the annotation " + standin.AnnotationDevices}
+	}
+	wanted, err := n.devices(node)
+	if err != nil {
+		return err
+	}
+	// The scheduler uses a pool only if all its slices have one generation.
+	generation, changed := int64(1), len(wanted) != len(published)
+	for _, slice := range wanted {
+		is := published[slice.Name]
+		changed = changed || is == nil || !equality.Semantic.DeepEqual(is.Spec.Devices, slice.Spec.Devices)
+	}
+	if !changed {
+		return nil
+	}
+	for _, slice := range published {
+		generation = max(generation, slice.Spec.Pool.Generation+1)
+	}
+	for _, slice := range wanted {
+		slice.Spec.Pool.Generation = generation
+		is := published[slice.Name]
+		delete(published, slice.Name)
+		if is == nil {
+			if _, err := n.create(slice); err != nil {
+				return err
+			}
+			continue
+		}
+		next := is.DeepCopy()
+		next.Spec = slice.Spec
+		if err := n.put(sliceKind, next); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(published) {
+		if err := n.remove(n.ref(sliceKind, "", name), metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,6 +43,12 @@ type Options struct {
 	Observe func(*result.Cycle)
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
+	// Devices returns the ResourceSlices that a node publishes for its annotation standin.AnnotationDevices, sorted by name. Without it, such
+	// nodes are not supported.
+	Devices func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
+	// Admit does what an API server does with a custom resource before it is stored: it sets defaults and validates. before is nil for a new
+	// one. Without it, custom resources are stored as they are.
+	Admit func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Beside are further schedulers; nil for none. Close closes it.
 	Beside Beside
 	// SettleLimit is how much virtual time Settle lets pass at most; DefaultSettleLimit by default.
@@ -102,6 +110,7 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	s := &Simulation{options: options, timeline: newTimeline(options.Start), results: newResults(options.Keep, options.Observe)}
 	s.cluster = newCluster(s.timeline)
 	s.control = newControl(s)
+	s.control.admitCustom, s.control.nodes.devices = options.Admit, options.Devices
 	s.beside = newBesides(s, options.Beside)
 	if s.beside != nil {
 		s.cluster.custom = s.beside.kinds
@@ -169,6 +178,9 @@ func (s *Simulation) follow(ctx context.Context) error {
 		case s.engine.sched.Ready():
 			s.timeline.tick()
 			s.engine.sched.ScheduleOne(s.engine.ctx)
+			if taken%handEvery == 0 {
+				s.results.hand() // what Observe has seen need not stay in memory
+			}
 		case s.beside.isDue():
 			if err := s.beside.run(ctx); err != nil {
 				return fmt.Errorf("a scheduler beside kube-scheduler: %w", err)
@@ -180,6 +192,9 @@ func (s *Simulation) follow(ctx context.Context) error {
 		}
 	}
 }
+
+// handEvery is after how many turns Observe gets what has arrived.
+const handEvery = 64
 
 // turnsPerPod bounds what may happen without time passing, per pod of the cluster.
 const turnsPerPod = 1000

@@ -11,8 +11,16 @@ import (
 	"time"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/quiet"
 	"kube-scheduler-simulator/simulator/scenario/inmemory"
 )
+
+func TestMain(m *testing.M) {
+	if err := quiet.Klog(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 func options(out *bytes.Buffer) Options {
 	application := fstest.MapFS{"report/report.js": {}, "report/report.css": {}}
@@ -23,7 +31,7 @@ func example(name string) string { return filepath.Join("..", "examples", "scena
 
 // TestExamples: the scenarios that people begin with hold.
 func TestExamples(t *testing.T) {
-	for _, file := range []string{"web-peak.yaml", "arrivals.yaml", "matrix.yaml"} {
+	for _, file := range []string{"web-peak.yaml", "arrivals.yaml", "matrix.yaml", "kep-140.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			var out bytes.Buffer
 			passed, err := Run(t.Context(), []string{example(file)}, nil, options(&out))

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/replay"
 	handedon "kube-scheduler-simulator/simulator/report"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/scenario/report"
@@ -179,11 +181,43 @@ func (o Options) loadAny(file string) (name string, all []*scenario.Scenario, er
 		}
 		return filepath.Base(file), all, nil
 	}
-	s, err := o.read(text, file)
+	s, err := o.recorded(text, file)
+	if err == nil && s == nil {
+		s, err = o.read(text, file)
+	}
 	if err != nil {
 		return "", nil, err
 	}
 	return s.Name, []*scenario.Scenario{s}, nil
+}
+
+// recorded reads a recording, or a record file of the earlier simulator. It returns nil for a file of another format.
+func (o Options) recorded(text []byte, file string) (*scenario.Scenario, error) {
+	var staged []replay.Staged
+	var err error
+	switch {
+	case replay.IsRecording(text):
+		var r *replay.Recording
+		if r, err = replay.Open(bytes.NewReader(text), int64(len(text))); err == nil {
+			staged, err = r.Staged()
+		}
+	case replay.IsEarlier(text):
+		staged, err = replay.StageEarlier(text)
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	changes := make([]scenario.Played, len(staged))
+	for i, s := range staged {
+		changes[i] = scenario.Played{At: s.At, GVK: s.Kind.GVK(), Namespace: s.Namespace, Name: s.Name, Object: s.Object, Patch: s.Patch, Node: s.Node}
+	}
+	played, err := scenario.NewPlayed(filepath.Base(file), file, changes)
+	if err != nil {
+		return nil, err
+	}
+	return played, o.adapt(played)
 }
 
 // load reads a scenario, with the configurations and seeds of the options.

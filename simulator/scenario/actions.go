@@ -486,7 +486,11 @@ func (r *run) until(w *wait) error {
 			return nil
 		}
 		if passed >= limit {
-			return &waitError{fmt.Sprintf("it did not become true within %s", limit)}
+			message := fmt.Sprintf("it did not become true within %s", limit)
+			if len(r.planned) == 0 {
+				message += "; no arrival is planned any more, and later steps wait for this one"
+			}
+			return &waitError{message}
 		}
 		// The longer it takes, the less often it is looked at.
 		step := min(max(time.Second, passed/60).Truncate(time.Second), limit-passed)

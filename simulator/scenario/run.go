@@ -105,6 +105,8 @@ type run struct {
 	own map[string]any
 	// perf is that of a workload of scheduler_perf.
 	perf *perfRun
+	// playing is that of a recording.
+	playing *playing
 }
 
 // victim is a pod that was preempted, and for whom.

@@ -258,7 +258,7 @@ failed `},
 arrive etl.yaml at 6/m: 6 to come @0s
 advance 30s: 3 of 3 pods have a node @30s
 wait pods.size() == 0, within 1h0m0s: 0 of 0 pods have a node, 3 pods gone @85s
-wait pods.size() == 1, within 5s:  !it did not become true within 5s @90s
+wait pods.size() == 1, within 5s:  !it did not become true within 5s; no arrival is planned any more, and later steps wait for this one @90s
 failed `},
 		"a trace with computed fields": {head + "steps:" + zonesYAML + `
 - arrive:

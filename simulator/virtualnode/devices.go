@@ -263,6 +263,22 @@ func attributeOf(value any) (resourceapi.DeviceAttribute, error) {
 	return resourceapi.DeviceAttribute{}, errAttribute
 }
 
+// Slices returns the ResourceSlices that a virtual node publishes for its annotation, by name. The error says what is wrong with the
+// annotation.
+func Slices(node *corev1.Node) ([]*resourceapi.ResourceSlice, error) {
+	groups, err := groupsOf(node, nil)
+	var devices map[string][]resourceapi.Device
+	if err == nil {
+		devices, err = byDriver(groups)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", objects.AnnotationDevices, err)
+	}
+	made := slicesOf(node, devices)
+	slices.SortFunc(made, func(a, b *resourceapi.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
+	return made, nil
+}
+
 // slicesOf returns the ResourceSlices of a node: for each driver a pool with the
 // node's name. The names of the slices are stable.
 func slicesOf(node *corev1.Node, devices map[string][]resourceapi.Device) []*resourceapi.ResourceSlice {

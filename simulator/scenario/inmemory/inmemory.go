@@ -2,16 +2,20 @@
 // in which simulator/scenario wants it. The session schedulers and the flow scheduler run beside kube-scheduler, for the pods that
 // name them.
 //
-// It may import these two packages, scheduler/feed, scheduler/flow, scheduler/session, scheduler/whatif, simulator/sessions, and
-// what they share.
+// It may import these two packages, scheduler/feed, scheduler/flow, scheduler/session, scheduler/whatif, simulator/admission,
+// simulator/sessions, simulator/virtualnode, and what they share.
 package inmemory
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +25,9 @@ import (
 	"kube-scheduler-simulator/scheduler/flow"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/simulation"
+	"kube-scheduler-simulator/simulator/admission"
 	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // Engine opens clusters in memory, which run the given plugins in addition to those of Kubernetes.
@@ -33,13 +39,48 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 		}
 		s, err := simulation.New(ctx, simulation.Options{
 			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, OutOfTree: outOfTree,
-			Beside: newBeside(o.Seed),
+			Beside: newBeside(o.Seed), Devices: virtualnode.Slices, Admit: admit,
 		})
 		if err != nil {
 			return nil, err
 		}
 		return &cluster{s}, nil
 	}
+}
+
+// admitter validates custom resources, which depend on no other objects.
+var admitter = sync.OnceValues(admission.New)
+
+// admit does what an API server does with a custom resource. The definitions of kinds that only a user's plugins read are not known.
+func admit(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if !admission.Reads(o.GroupVersionKind().GroupKind()) {
+		return o, nil
+	}
+	refused := func(err error) error {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s %q: %s", o.GetKind(), o.GetName(), err))
+	}
+	data, err := o.MarshalJSON()
+	if err != nil {
+		return nil, refused(err)
+	}
+	decoded, err := admission.DecodeStrictly(data)
+	if err != nil {
+		return nil, refused(err)
+	}
+	a, err := admitter()
+	if err != nil {
+		return nil, err
+	}
+	var admitted runtime.Object
+	if before == nil {
+		admitted, err = a.Create(context.Background(), decoded)
+	} else {
+		admitted, err = a.Update(context.Background(), decoded, before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return admitted.(*unstructured.Unstructured), nil // a custom resource is
 }
 
 // cluster is a simulation in the form that scenarios want.

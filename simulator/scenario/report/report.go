@@ -59,6 +59,9 @@ func Table(w io.Writer, suites []Suite) error {
 			return err
 		}
 		for _, r := range s.Results {
+			for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+				fmt.Fprintf(&b, "  %s: %v (%s)\n", name, r.Values[name], r.Title())
+			}
 			writeMeasurements(&b, r)
 		}
 		for _, r := range s.Results {

@@ -38,6 +38,9 @@ type Options struct {
 	Out, Progress io.Writer
 }
 
+// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they have together.
+const MaxDecisionNodes = 200_000
+
 // Output is a report to write.
 type Output struct {
 	// Format is junit, json or html.
@@ -93,15 +96,16 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 	if err := errors.Join(wrong...); err != nil {
 		return false, &FileError{err}
 	}
-	keepPods := false
+	keep := scenario.RunOptions{Engine: o.Engine, Gap: true}
 	for _, output := range outputs {
-		keepPods = keepPods || output.Format == "json"
+		keep.KeepPods = keep.KeepPods || output.Format == "json"
+		keep.KeepDecisions = keep.KeepDecisions || output.Format == "html"
 	}
 	var jobs []scenario.Job
 	suites := make([]report.Suite, len(files))
 	for i, s := range loaded {
 		suites[i] = report.Suite{File: files[i], Name: s.Name}
-		jobs = append(jobs, s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: keepPods, Gap: true})...)
+		jobs = append(jobs, s.Jobs(keep)...)
 	}
 	results, err := o.batch(ctx, jobs)
 	if err != nil {
@@ -150,7 +154,11 @@ func (o Options) write(outputs []Output, suites []report.Suite) error {
 func (o Options) batch(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
 	progress := newProgress(o.Progress, len(jobs))
 	defer progress.end()
-	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) { progress.done(r) }}.Run(ctx, jobs)
+	left := MaxDecisionNodes
+	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) {
+		progress.done(r)
+		left = r.LimitDecisions(left)
+	}}.Run(ctx, jobs)
 }
 
 // load reads a scenario, with the configurations and seeds of the options.

@@ -56,7 +56,7 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 	}
 	e, err := r.Start(q)
 	if err != nil {
-		return refusedRun(err)
+		return refusedRun(q, err)
 	}
 	c.Response().Header().Set(echo.HeaderLocation, runsPath+"/"+e.ID)
 	return c.JSON(http.StatusCreated, e)
@@ -83,9 +83,13 @@ func runRequest(body []byte) (runs.Request, error) {
 }
 
 // refusedRun is the answer to a request that Start refused.
-func refusedRun(err error) error {
+func refusedRun(q runs.Request, err error) error {
 	if wrong, ok := errors.AsType[*scenario.Error](err); ok {
-		refused := refuse(http.StatusBadRequest, "the scenario is wrong: %s", wrong)
+		what := "scenario"
+		if q.Sweep != "" {
+			what = "sweep"
+		}
+		refused := refuse(http.StatusBadRequest, "the %s is wrong: %s", what, wrong)
 		for _, m := range wrong.Mistakes {
 			refused.Details = append(refused.Details, config.Mistake{Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
 		}
@@ -165,6 +169,9 @@ func (s *Server) getRun(c echo.Context, r Runs) error {
 	asFile, err := asReport(c)
 	if err != nil {
 		return err
+	}
+	if asFile && e.Sweep != nil {
+		return badQuery(config.Mistake{Field: "format", Message: "a sweep is to be had as json only; each of its results has files of its decisions"})
 	}
 	if asFile {
 		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison}

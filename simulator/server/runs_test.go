@@ -25,7 +25,14 @@ func (f *fakeRuns) Start(q runs.Request) (runs.Entry, error) {
 
 func (f *fakeRuns) List() []runs.Entry { return []runs.Entry{{ID: "1"}} }
 
-func (f *fakeRuns) Get(id string) (runs.Entry, bool) { return runs.Entry{ID: id}, id == "1" }
+// Get: 1 are runs of a scenario, and 3 are those of a sweep.
+func (f *fakeRuns) Get(id string) (runs.Entry, bool) {
+	e := runs.Entry{ID: id}
+	if id == "3" {
+		e.Sweep = &runs.Sweep{}
+	}
+	return e, id == "1" || id == "3"
+}
 
 func (f *fakeRuns) Result(id string, index int) *scenario.Result {
 	if id != "1" || index != 0 {
@@ -89,6 +96,7 @@ func TestRuns(t *testing.T) {
 	file := h.get(runsPath + "/1?format=html")
 	want(t, "as a file", file.StatusCode, http.StatusOK)
 	want(t, "its name", file.Header.Get("Content-Disposition"), "inline; filename=run-1.html")
+	want(t, "a sweep as a file", h.get(runsPath+"/3?format=html").StatusCode, http.StatusBadRequest)
 	want(t, "another format", h.get(runsPath+"/1?format=pdf").StatusCode, http.StatusBadRequest)
 	want(t, "redacted", h.get(runsPath+"/1?format=html&redact=true").StatusCode, http.StatusBadRequest)
 	want(t, "cancel", h.do(http.MethodDelete, runsPath+"/1", "").StatusCode, http.StatusNoContent)

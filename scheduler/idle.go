@@ -38,6 +38,13 @@ const (
 // says what it was waiting for. It requires a scheduler with a Sink. Idle may be
 // called from any goroutine while s runs.
 func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
+	return s.idle(ctx, changes, true)
+}
+
+// Rest is Idle without changes. It does not wait for pods in backoff, which need time.
+func (s *Scheduler) Rest(ctx context.Context) error { return s.idle(ctx, nil, false) }
+
+func (s *Scheduler) idle(ctx context.Context, changes []Change, backoff bool) error {
 	start := time.Now()
 	waiting, quiet := "", time.Time{}
 	err := wait.PollUntilContextCancel(ctx, idlePoll, true, func(context.Context) (bool, error) {
@@ -50,7 +57,7 @@ func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
 			return false, nil
 		}
 		var atLeast time.Duration
-		if waiting, atLeast = s.busy(); waiting != "" {
+		if waiting, atLeast = s.busy(backoff); waiting != "" {
 			quiet = time.Time{}
 			return false, nil
 		}
@@ -65,15 +72,15 @@ func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// busy returns what s is doing. If s is doing nothing, busy returns how long s must
+// busy returns what s is doing, with or without pods in backoff. If s is doing nothing, busy returns how long s must
 // stay idle.
-func (s *Scheduler) busy() (doing string, atLeast time.Duration) {
+func (s *Scheduler) busy(backoff bool) (doing string, atLeast time.Duration) {
 	queue := s.sched.SchedulingQueue
 	if n := len(queue.PodsInActiveQ()); n > 0 {
 		return fmt.Sprintf("%d pods are ready to be scheduled", n), 0
 	}
 	for _, pod := range queue.PodsInBackoffQ() {
-		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); ok && info.ConsecutiveErrorsCount == 0 {
+		if info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup); backoff && ok && info.ConsecutiveErrorsCount == 0 {
 			return "pods back off", 0
 		}
 	}

@@ -29,7 +29,7 @@ type control struct {
 	workloads workloads
 	nodes     nodes
 	pods      podLife
-	// err is the first error of a controller.
+	// err is the first error of a controller that no method has returned.
 	err error
 }
 
@@ -151,6 +151,16 @@ func (c *control) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
+}
+
+// failure returns the first error of a controller since the last call, as a *ControllerError or nil.
+func (c *control) failure() error {
+	err := c.err
+	if err == nil {
+		return nil
+	}
+	c.err = nil
+	return &ControllerError{err}
 }
 
 // run lets the controllers act, and reports whether there was something to do.

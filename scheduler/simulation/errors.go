@@ -17,7 +17,7 @@ func (e *ConfigurationError) Error() string { return "building the scheduler: " 
 
 func (e *ConfigurationError) Unwrap() error { return e.Err }
 
-// UnsupportedError means that something exists in a real control plane, and not in memory. The full engine runs it.
+// UnsupportedError means that something exists in a real control plane, and not in memory. The engine full of the command run has it.
 type UnsupportedError struct {
 	// GVK is the kind of the object, if it is about an object.
 	GVK schema.GroupVersionKind
@@ -32,7 +32,7 @@ func (e *UnsupportedError) Error() string {
 	if e.Name != "" {
 		of = fmt.Sprintf(" (%s %q)", e.GVK.Kind, e.Name)
 	}
-	return fmt.Sprintf("%s%s: not supported in memory; it runs on the full engine", e.What, of)
+	return fmt.Sprintf("%s%s: not supported in memory; simulator run --engine full runs it", e.What, of)
 }
 
 // FeatureGateError means that a feature gate that a simulation needs has another value in this process. Feature gates
@@ -61,6 +61,14 @@ type UnsettledError struct {
 func (e *UnsettledError) Error() string {
 	return fmt.Sprintf("the cluster has not settled within %v: %s", e.Limit, e.Doing)
 }
+
+// ControllerError means that a controller or a node could not do its work. A real controller tries again until it can; in memory it does not,
+// so what the cluster looks like afterwards says little.
+type ControllerError struct{ Err error }
+
+func (e *ControllerError) Error() string { return "a controller failed: " + e.Err.Error() }
+
+func (e *ControllerError) Unwrap() error { return e.Err }
 
 // PanicError means that the scheduler or a plugin panicked where nothing could go on. The simulation is broken: close
 // it.

@@ -64,7 +64,7 @@ func TestNewRefuses(t *testing.T) {
 		options simulation.Options
 		want    string
 	}{
-		{"extenders", with("extenders: [{urlPrefix: http://127.0.0.1:1, filterVerb: filter}]"), "extenders in the configuration: not supported in memory; it runs on the full engine"},
+		{"extenders", with("extenders: [{urlPrefix: http://127.0.0.1:1, filterVerb: filter}]"), "extenders in the configuration: not supported in memory; simulator run --engine full runs it"},
 		{"a gate of another process", gates, "feature gate GenericWorkload is false in this process, and the run needs true"},
 		{"an unknown gate", unknown, "unknown feature gate NoSuchGate"},
 	}
@@ -76,6 +76,19 @@ func TestNewRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestControllersThatFail: a Deployment whose pods the API server refuses does not just have none.
+func TestControllersThatFail(t *testing.T) {
+	s := start(t, simulation.Options{})
+	create(t, s, node("a", "4"))
+	err := s.Create(t.Context(), objects(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {priorityClassName: gold, containers: [{name: c, image: i}]}}}}`)...)
+	var failed *simulation.ControllerError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "ReplicaSet default/web-") || !strings.Contains(err.Error(), "no PriorityClass with name gold was found") {
+		t.Errorf("the error is %v", err)
+	}
+	must(t, s.Create(t.Context(), objects(t, pod("p", "1"))...))
 }
 
 // TestSettleHasALimit runs a pod that waits for a volume that nobody makes.

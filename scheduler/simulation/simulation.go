@@ -71,7 +71,8 @@ const (
 // A method that changes something lets everything follow that needs no time, before it returns: controllers act, the scheduler
 // empties its active queue, and pods are bound. Time passes in Advance and Settle.
 //
-// After a *PanicError every method returns that error.
+// The error of a method is a *ControllerError if what followed cannot be done, such as making the pods of a Deployment. After a *PanicError
+// every method returns that error.
 type Simulation struct {
 	options  Options
 	timeline *timeline
@@ -175,7 +176,7 @@ func (s *Simulation) follow(ctx context.Context) error {
 		default:
 			s.engine.deliver()
 			s.results.hand()
-			return nil
+			return s.control.failure()
 		}
 	}
 }

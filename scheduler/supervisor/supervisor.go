@@ -536,13 +536,29 @@ func (s *Scheduler) State() State {
 // Idle waits until the current scheduler has seen the changes and has nothing to do;
 // see scheduler.Scheduler.Idle.
 func (s *Scheduler) Idle(ctx context.Context, changes []scheduler.Change) error {
-	s.mu.Lock()
-	current := s.current
-	s.mu.Unlock()
-	if current == nil {
-		return config.ErrNotRunning
+	current, err := s.running()
+	if err != nil {
+		return err
 	}
 	return current.Idle(ctx, changes)
+}
+
+// Rest is Idle for the changes that the current scheduler has seen, and does not wait for backoffs.
+func (s *Scheduler) Rest(ctx context.Context) error {
+	current, err := s.running()
+	if err != nil {
+		return err
+	}
+	return current.Rest(ctx)
+}
+
+func (s *Scheduler) running() (*scheduler.Scheduler, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return nil, config.ErrNotRunning
+	}
+	return s.current, nil
 }
 
 // Save writes the changed counts of pods. Call it periodically.

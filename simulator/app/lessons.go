@@ -32,9 +32,6 @@ func (s *simulator) startLessons() error {
 func (s *simulator) lessonCluster() (*live.Cluster, error) {
 	return live.New(live.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,
-		Configure: func(ctx context.Context, document []byte) error {
-			_, err := configuration{s.scheduler}.Apply(ctx, document)
-			return err
-		},
+		Configure: s.configureFrom,
 	})
 }

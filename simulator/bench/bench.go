@@ -275,7 +275,7 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 		}
 	}
 	if kind.timeline {
-		stop, err := b.keepTimeline(store)
+		stop, err := b.keepTimeline(ctx, store)
 		if err != nil {
 			return ran{}, err
 		}
@@ -326,19 +326,36 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 	return r, b.cleanUp(ctx)
 }
 
-// keepTimeline keeps a time line in a temporary directory until stop is called.
-func (b *bench) keepTimeline(store *resultstore.Store) (stop func() error, err error) {
+// keepTimeline keeps a time line in a temporary directory until stop is called. It returns when the time line has
+// read the cluster, as it has in a simulator that has started.
+func (b *bench) keepTimeline(ctx context.Context, store *resultstore.Store) (stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-timeline-")
 	if err != nil {
 		return nil, err
 	}
-	t := timeline.New(timeline.Options{Dir: dir, Bytes: timeline.DefaultBytes, Follow: b.controlPlane.FollowStored, Results: store})
+	read := make(chan struct{})
+	closeRead := sync.OnceFunc(func() { close(read) })
+	follow := func(ctx context.Context, listed func([]timeline.Entry, bool), changed func([]timeline.Entry)) error {
+		return b.controlPlane.FollowStored(ctx, func(some []timeline.Entry, done bool) {
+			listed(some, done)
+			if done {
+				closeRead()
+			}
+		}, changed)
+	}
+	t := timeline.New(timeline.Options{Dir: dir, Bytes: timeline.DefaultBytes, Follow: follow, Results: store})
 	t.Start()
-	return func() error {
+	stop = func() error {
 		stopCtx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		return errors.Join(t.Stop(stopCtx), os.RemoveAll(dir))
-	}, nil
+	}
+	select {
+	case <-read:
+		return stop, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), stop())
+	}
 }
 
 // schedulerOptions are those of a bare run.
@@ -464,6 +481,10 @@ func (b *bench) cleanUp(ctx context.Context) error {
 		err := b.client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("deleting the load: %w", err)
+		}
+		// Events would stay for an hour, and slow the later runs down.
+		if err := b.client.CoreV1().Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			return fmt.Errorf("deleting the events of the load: %w", err)
 		}
 	}
 	return b.createVictims(ctx)

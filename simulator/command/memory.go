@@ -9,11 +9,16 @@ import (
 )
 
 // Most of the memory of a large cluster is caches. By default Go collects garbage when the
-// heap has doubled. That is fast and right for a small heap, but makes a large one take twice
-// its size.
+// heap has doubled. That makes a large heap take twice its size, and a busy program with a small
+// heap collect more than once per second, which costs it a third of its time.
 const (
-	// smallHeap is the heap size up to which Go's default applies.
-	smallHeap = 768 << 20
+	// quietHeap is the heap size up to which Go's default applies, so that a quiet program stays small.
+	quietHeap = 768 << 20
+	// busyHeap is the size up to which the heap of a busy program may grow between two collections, by at most busyGrowth
+	// percent. A program is busy that has collected within busyFor.
+	busyHeap   = 1280 << 20
+	busyGrowth = 300
+	busyFor    = 5 * time.Second
 	// growth is how much a large heap may grow between two collections, in percent.
 	growth = 50
 	// restGrowth replaces growth for a program at rest, which has not collected for
@@ -25,7 +30,8 @@ const (
 	balanceEvery = 2 * time.Second
 )
 
-// balanceMemory lets a large heap grow by at most half of its live size until ctx is done.
+// balanceMemory lets a large heap grow by at most half of its live size, and a smaller one of a busy program
+// up to busyHeap, until ctx is done.
 // GOGC and GOMEMLIMIT in the environment take precedence.
 //
 // A memory limit would do the same, but it counts the gaps between live objects, too: after a
@@ -57,11 +63,14 @@ func balanceMemory(ctx context.Context) {
 	}
 }
 
-// growthOf returns by how many percent the heap may grow, in steps of ten: at most restGrowth,
-// which is Go's default, and at least growth. rest is the time since the last collection.
+// growthOf returns by how many percent the heap may grow, in steps of ten. rest is the time since the last collection.
 func growthOf(live uint64, rest time.Duration) int {
 	if rest >= restAfter || live == 0 {
 		return restGrowth
 	}
-	return min(restGrowth, max(growth, int(smallHeap*100/live)-100)/10*10)
+	size, most := quietHeap, restGrowth
+	if rest < busyFor {
+		size, most = busyHeap, busyGrowth
+	}
+	return min(most, max(growth, int(uint64(size)*100/live)-100)/10*10)
 }

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
+
+	"k8s.io/klog/v2/textlogger"
 
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/runner"
@@ -37,7 +40,10 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	r := newRunning("simulator run FILE… [flags]",
 		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
 	configurations := r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
-	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE or html=FILE; may be given again")
+	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE, html=FILE, or perf=FILE with the measurements of scheduler_perf; may be given again")
+	labels := r.flags.StringSlice("label-filter", nil, "of a file of scheduler_perf, the workloads with these `labels`, or with a leading - without them")
+	workloads := r.flags.String("workload", "", "of a file of scheduler_perf, the workloads whose TestCase/Workload this regular `expression` matches")
+	bare := r.flags.Bool("bare", false, "record no decisions, to measure the scheduler alone; expectations see none then")
 	files, done, err := r.flags.parseWith(args)
 	if done || err != nil {
 		return wrong(err)
@@ -49,7 +55,15 @@ func runScenarios(ctx context.Context, args []string, with []Option) error {
 	if err != nil {
 		return wrong(err)
 	}
-	o.Configurations = *configurations
+	o.Configurations, o.Perf.Labels, o.Bare = *configurations, *labels, *bare
+	if *workloads != "" {
+		if o.Perf.Workloads, err = regexp.Compile(*workloads); err != nil {
+			return wrong(fmt.Errorf("--workload: %w", err))
+		}
+	}
+	if *bare && *r.engine != "memory" {
+		return wrong(errors.New("--bare needs --engine memory: the full engine follows its scheduler by the recorded decisions"))
+	}
 	var parsed []runner.Output
 	for _, text := range *outputs {
 		output, err := runner.ParseOutput(text)
@@ -105,6 +119,7 @@ type running struct {
 	flags   flagSet
 	app     app.Options
 	engine  *string
+	limit   *time.Duration
 	seeds   *string
 	workers *int
 }
@@ -114,11 +129,15 @@ func newRunning(usage, what string, with []Option) *running {
 	for _, o := range with {
 		o(&r.app)
 	}
-	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory")
+	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory, in virtual time, or full, on a real control plane in real time")
+	r.limit = r.flags.Duration("time-limit", defaultTimeLimit, "with --engine full, how much real `time` a run may take")
 	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
 	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
 	return r
 }
+
+// defaultTimeLimit lets the node lifecycle controller evict the pods of a failed node, which takes six minutes.
+const defaultTimeLimit = 10 * time.Minute
 
 // options returns what the flags say.
 func (r *running) options() (runner.Options, error) {
@@ -130,8 +149,20 @@ func (r *running) options() (runner.Options, error) {
 	switch *r.engine {
 	case "memory":
 		o.Engine = inmemory.Engine(registry)
+		if err := r.flags.without("engine full", "time-limit"); err != nil {
+			return o, err
+		}
+	case "full":
+		if *r.limit <= 0 {
+			return o, errors.New("--time-limit: want more than 0")
+		}
+		if err := app.SetFeatureGates(""); err != nil {
+			return o, err
+		}
+		r.app.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
+		o.Engine, o.TimeLimit = app.FullEngine(r.app, *r.limit), *r.limit
 	default:
-		return o, fmt.Errorf("--engine: want memory, not %q", *r.engine)
+		return o, fmt.Errorf("--engine: want memory or full, not %q", *r.engine)
 	}
 	if *r.workers < 1 {
 		return o, errors.New("--workers: want at least 1")

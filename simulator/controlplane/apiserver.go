@@ -141,6 +141,8 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	// does the same work without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
 	confine(opts.outbound).apply(config)
+	extensions := &config.ApiExtensions.ExtraConfig
+	extensions.CRDRESTOptionsGetter = uncached{extensions.CRDRESTOptionsGetter}
 	setVersion(config, opts.version)
 	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
 	if err != nil {

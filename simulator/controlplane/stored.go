@@ -18,8 +18,9 @@ type StoredEntry = struct {
 	Value []byte
 }
 
-// storedPage is how many stored objects are read at a time.
-const storedPage = 500
+// storedPage is how many stored objects are read at a time. For each page etcd counts all keys that follow, so
+// small pages make a long list slow.
+const storedPage = 4000
 
 // FollowStored calls listed with everything that the API server stores, some entries at a time and done with the last ones, and then
 // changed with each change, in the order of all changes. It calls listed again when etcd has dropped changes that it has

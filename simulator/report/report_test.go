@@ -204,12 +204,22 @@ func TestAFileOfALargeClusterIsSmall(t *testing.T) {
 	if got := len(c.Filter.Nodes) + len(c.Score.Nodes); got != nodes*3/2 {
 		t.Fatalf("the cycle has %d rows", got)
 	}
-	file, _, err := HTML(built("run()"), Report{Decision: &Decision{Cycle: c}})
-	if err != nil {
-		t.Fatal(err)
+	grade := &lesson.Grade{Verdict: c}
+	for i, node := range filter.Nodes {
+		grade.Nodes = append(grade.Nodes, lesson.NodeGrade{Node: node, Verdict: []string{"passed", "rejected"}[i%2], CrossedOut: i%3 == 0, Right: i%3 == i%2})
 	}
-	if len(file) > most {
-		t.Errorf("the file has %d bytes without the script, want at most %d", len(file), most)
+	predicted := lesson.AnsweredCheck{CheckView: lesson.CheckView{ID: "where", Kind: lesson.Predict}, Grade: grade}
+	for name, r := range map[string]Report{
+		"a decision": {Decision: &Decision{Cycle: c}},
+		"a lesson":   {Lesson: &lesson.Result{Answers: []lesson.AnsweredCheck{predicted}}},
+	} {
+		file, _, err := HTML(built("run()"), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(file) > most {
+			t.Errorf("%s has %d bytes without the script, want at most %d", name, len(file), most)
+		}
 	}
 }
 

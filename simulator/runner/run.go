@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type Options struct {
 	Engine scenario.Engine
 	// Parse reads a scheduler configuration. It is required.
 	Parse func(document []byte) (*config.Configuration, error)
+	// TimeLimit is how much real time Engine lets a run take, if its time is real; 0 if it is virtual.
+	TimeLimit time.Duration
 	// Configurations replace those of a scenario: default, or names of files. Seeds replace its seeds.
 	Configurations []string
 	Seeds          []int64
@@ -32,6 +35,10 @@ type Options struct {
 	Application fs.FS
 	// Now is the clock of those reports. It is required for them, too.
 	Now func() time.Time
+	// Perf chooses among the workloads of files of scheduler_perf.
+	Perf scenario.PerfSelection
+	// Bare records no decisions.
+	Bare bool
 	// Workers is how many runs go at the same time.
 	Workers int
 	// Out gets the table. Progress gets a line that is written over again and again; nil shows none.
@@ -43,7 +50,7 @@ const MaxDecisionNodes = 200_000
 
 // Output is a report to write.
 type Output struct {
-	// Format is junit, json or html.
+	// Format is junit, json, html or perf.
 	Format string
 	File   string
 }
@@ -56,6 +63,7 @@ var renderers = map[string]renderer{
 	"junit": func(_ Options, suites []report.Suite) ([]byte, error) { return report.JUnit(suites) },
 	"json":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.JSON(suites) },
 	"html":  Options.html,
+	"perf":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.Perf(suites) },
 }
 
 // html returns the file that the web application hands on, too.
@@ -72,7 +80,7 @@ func (o Options) html(suites []report.Suite) ([]byte, error) {
 func ParseOutput(text string) (Output, error) {
 	format, file, ok := strings.Cut(text, "=")
 	if !ok || file == "" || renderers[format] == nil {
-		return Output{}, fmt.Errorf("want junit=FILE, json=FILE or html=FILE, not %q", text)
+		return Output{}, fmt.Errorf("want junit=FILE, json=FILE, html=FILE or perf=FILE, not %q", text)
 	}
 	return Output{format, file}, nil
 }
@@ -87,37 +95,33 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Run runs scenario files. It reports whether all runs passed. The error is a *FileError if a file is wrong, or if a step
 // of it cannot be done.
 func Run(ctx context.Context, files []string, outputs []Output, o Options) (passed bool, err error) {
-	var loaded []*scenario.Scenario
+	var jobs []scenario.Job
 	var wrong []error
-	for _, file := range files {
-		s, err := o.load(file)
-		loaded, wrong = append(loaded, s), append(wrong, err)
+	suites := make([]report.Suite, len(files))
+	// of is the suite of each job.
+	var of []int
+	for i, file := range files {
+		name, loaded, err := o.loadAny(file)
+		suites[i] = report.Suite{File: file, Name: name}
+		wrong = append(wrong, err)
+		for _, s := range loaded {
+			if s.Alone {
+				o.Workers = 1
+			}
+			for _, job := range s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: wants(outputs, "json"), KeepDecisions: wants(outputs, "html"), Gap: !s.Alone, Bare: o.Bare}) {
+				jobs, of = append(jobs, job), append(of, i)
+			}
+		}
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return false, &FileError{err}
-	}
-	keep := scenario.RunOptions{Engine: o.Engine, Gap: true}
-	for _, output := range outputs {
-		keep.KeepPods = keep.KeepPods || output.Format == "json"
-		keep.KeepDecisions = keep.KeepDecisions || output.Format == "html"
-	}
-	var jobs []scenario.Job
-	suites := make([]report.Suite, len(files))
-	for i, s := range loaded {
-		suites[i] = report.Suite{File: files[i], Name: s.Name}
-		jobs = append(jobs, s.Jobs(keep)...)
 	}
 	results, err := o.batch(ctx, jobs)
 	if err != nil {
 		return false, &FileError{err}
 	}
-	for i, job := range jobs {
-		for j, s := range loaded {
-			if job.Scenario == s {
-				suites[j].Results = append(suites[j].Results, results[i])
-				break
-			}
-		}
+	for i, r := range results {
+		suites[of[i]].Results = append(suites[of[i]].Results, r)
 	}
 	if err := report.Table(o.Out, suites); err != nil {
 		return false, fmt.Errorf("writing the table: %w", err)
@@ -161,15 +165,57 @@ func (o Options) batch(ctx context.Context, jobs []scenario.Job) ([]*scenario.Re
 	}}.Run(ctx, jobs)
 }
 
+func wants(outputs []Output, format string) bool {
+	return slices.ContainsFunc(outputs, func(o Output) bool { return o.Format == format })
+}
+
+// loadAny reads a file of any format that can be run. A file of scheduler_perf has many scenarios.
+func (o Options) loadAny(file string) (name string, all []*scenario.Scenario, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", nil, err
+	}
+	if scenario.IsPerf(text) {
+		if all, err = scenario.LoadPerf(text, o.files(file), o.Perf); err != nil {
+			return "", nil, err
+		}
+		for _, s := range all {
+			if err := o.adapt(s); err != nil {
+				return "", nil, err
+			}
+		}
+		return filepath.Base(file), all, nil
+	}
+	s, err := o.read(text, file)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.Name, []*scenario.Scenario{s}, nil
+}
+
 // load reads a scenario, with the configurations and seeds of the options.
 func (o Options) load(file string) (*scenario.Scenario, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
+	return o.read(text, file)
+}
+
+func (o Options) read(text []byte, file string) (*scenario.Scenario, error) {
 	s, err := scenario.Load(text, o.files(file))
 	if err != nil {
 		return nil, err
+	}
+	return s, o.adapt(s)
+}
+
+// adapt gives a scenario the configurations and seeds of the options.
+func (o Options) adapt(s *scenario.Scenario) error {
+	if o.TimeLimit > 0 {
+		if err := s.FitsInto(o.TimeLimit); err != nil {
+			return err
+		}
 	}
 	if o.Seeds != nil {
 		s.Matrix.Seeds = o.Seeds
@@ -179,12 +225,12 @@ func (o Options) load(file string) (*scenario.Scenario, error) {
 		for _, name := range o.Configurations {
 			c, err := o.configuration(name)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			s.Matrix.Configurations = append(s.Matrix.Configurations, c)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // files lets a scenario read files beside it.

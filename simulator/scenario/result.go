@@ -41,6 +41,8 @@ type Result struct {
 	Metrics Metrics `json:"metrics"`
 	// Values are those of a sweep's metrics.
 	Values map[string]float64 `json:"values,omitempty"`
+	// Measurements are those of a workload of scheduler_perf.
+	Measurements []Measurement `json:"measurements,omitempty"`
 	// Pods are where the pods are at the end, by namespace and name. They are nil unless RunOptions.KeepPods.
 	Pods []PlacedPod `json:"pods,omitempty"`
 	// ClusterSeconds is how much of the cluster's time passed.

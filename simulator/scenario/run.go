@@ -37,6 +37,8 @@ type RunOptions struct {
 	KeepDecisions bool
 	// Metrics are evaluated at the end, or after the step that they name.
 	Metrics []*Metric
+	// Bare records no decisions, so that measurements are those of the scheduler alone. Expectations see none then.
+	Bare bool
 	// Gap fills Metrics.Gap, if the cluster is a Pricer. It takes about as long as scheduling the pods.
 	Gap bool
 	// Kept gets the cluster at the end of the run, and closes it. Without it, Run closes the cluster.
@@ -48,6 +50,7 @@ func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result 
 	began := time.Now()
 	r := &run{
 		ctx: ctx, scenario: s, combination: c, options: o, names: map[string]int{}, known: map[apitypes.UID]*v1.Pod{}, last: map[apitypes.UID]int{}, victim: map[apitypes.UID]bool{},
+		perf:   newPerfRun(),
 		result: &Result{Scenario: s.Name, Configuration: c.Configuration.Name, FeatureGates: c.FeatureGates, Seed: c.Seed, Outcome: Passed},
 	}
 	err := r.all()
@@ -102,6 +105,8 @@ type run struct {
 	view *view
 	// own are the variables of a Stage.
 	own map[string]any
+	// perf is that of a workload of scheduler_perf.
+	perf *perfRun
 }
 
 // victim is a pod that was preempted, and for whom.
@@ -122,9 +127,11 @@ func (r *run) all() error {
 	if err != nil {
 		return err
 	}
-	cluster, err := r.options.Engine(r.ctx, ClusterOptions{
-		Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe,
-	})
+	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe}
+	if r.options.Bare {
+		o.Observe, o.KeepNothing = nil, true
+	}
+	cluster, err := r.options.Engine(r.ctx, o)
 	if err != nil {
 		return err
 	}

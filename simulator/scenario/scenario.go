@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"go.yaml.in/yaml/v3"
@@ -36,6 +37,8 @@ type Scenario struct {
 
 	cluster *objectSource
 	lets    []*let
+	// Alone: a run measures, so that nothing may run beside it.
+	Alone bool
 }
 
 // Matrix says under what a scenario runs: every combination is a run.
@@ -101,6 +104,23 @@ func (s *Scenario) Expectations() int {
 		}
 	}
 	return n
+}
+
+// FitsInto returns an *Error, at the line of a step, if the steps that advance the time need more than the limit. Others may need more time,
+// too.
+func (s *Scenario) FitsInto(limit time.Duration) error {
+	var needed time.Duration
+	for _, step := range s.Steps {
+		a, ok := step.action.(*advance)
+		if !ok {
+			continue
+		}
+		if needed += a.Duration.Duration; needed > limit {
+			return newError([]Mistake{{File: s.File, Line: step.Line, Field: step.Verb, Message: fmt.Sprintf(
+				"up to here the scenario lets %s pass, and on the full engine time is real and a run may take %s: allow more with --time-limit, or use --engine memory", needed, limit)}})
+		}
+	}
+	return nil
 }
 
 // let is a named expression. The second one has only the pods that were preempted.

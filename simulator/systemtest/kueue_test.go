@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/simulator/clustertest"
@@ -137,6 +140,7 @@ func TestKueueAdmitsAJob(t *testing.T) {
 	if len(page.Items) != 1 || page.Items[0].Heads[0].LocalQueue != "single" {
 		t.Errorf("the ledger has %+v", page)
 	}
+	k.followsOlder(t)
 
 	k.kill()
 	k = startKueue(t, h)
@@ -150,6 +154,34 @@ func TestKueueAdmitsAJob(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// followsOlder checks that a client can list and watch the workload in the older version, which has no watch cache.
+func (k *kueue) followsOlder(t *testing.T) {
+	t.Helper()
+	older := kueueWorkloads.GroupResource().WithVersion("v1beta1")
+	informer := dynamicinformer.NewDynamicSharedInformerFactory(k.custom, 0).ForResource(older).Informer()
+	var following sync.WaitGroup
+	defer following.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	following.Go(func() { informer.RunWithContext(ctx) })
+	has := func(labels int) func() error {
+		return func() error {
+			list := informer.GetStore().List()
+			if len(list) != 1 || list[0].(*unstructured.Unstructured).GetAPIVersion() != older.GroupVersion().String() {
+				return fmt.Errorf("workloads: %v", list)
+			}
+			if got := len(list[0].(*unstructured.Unstructured).GetLabels()); got < labels {
+				return fmt.Errorf("it has %d labels", got)
+			}
+			return nil
+		}
+	}
+	eventually(t, "the workload in its older version", has(0))
+	before := len(informer.GetStore().List()[0].(*unstructured.Unstructured).GetLabels())
+	k.Must(t, "label", "workloads.kueue.x-k8s.io", "--all", "followed=yes")
+	eventually(t, "a change of the workload in its older version", has(before+1))
 }
 
 // TestKueueExamples applies manifests of the kinds that Kueue's documentation has, unchanged, one after the

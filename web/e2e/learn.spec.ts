@@ -279,21 +279,24 @@ test('says that no lesson matches, and that a lesson is gone', async ({ page, si
   await expect(page.getByText('There is no lesson no-such-lesson')).toBeVisible()
 })
 
-for (const lang of ['en', 'ja'] as const) {
-  test(`the pages keep their boxes and axe has no objection (${lang})`, async ({ page, simulator }) => {
-    test.setTimeout(120_000)
-    await page.addInitScript((value) => location.protocol === 'about:' || localStorage.setItem('language', value), lang)
+for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
+  test(`the pages keep their boxes and axe has no objection, in the ${theme} theme, in ${language}`, async ({ page, simulator }) => {
+    test.setTimeout(240_000)
+    await page.addInitScript(([t, l]) => location.protocol === 'about:' || (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
     for (const path of ['/learn', '/learn/filters', '/learn/predict?plugin=PodTopologySpread&level=3&seed=11']) {
-      for (const width of [390, 1280, 2560]) {
+      await page.goto(simulator.url + path)
+      await expect(page.locator('[data-lesson], [data-testid="enter-lesson"], [data-testid="predict-stage"]').first()).toBeVisible()
+      expect(await objections(page), path).toEqual([])
+      for (const width of [390, 768, 1180, 1440, 2560]) {
         await page.setViewportSize({ width, height: 900 })
-        await page.goto(simulator.url + path)
-        await expect(page.locator('[data-lesson], [data-testid="enter-lesson"], [data-testid="predict-stage"]').first()).toBeVisible()
+        await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
         expect(await faults(page), `${path} at ${width}`).toEqual([])
       }
-      expect(await objections(page), path).toEqual([])
     }
   })
+}
 
+for (const lang of ['en', 'ja'] as const) {
   for (const lesson of all) {
     test(`${lesson.kind} ${lesson.id} (${lang}): right and wrong answers are told apart`, async ({ page, simulator }) => {
       test.setTimeout(240_000)

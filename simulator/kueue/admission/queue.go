@@ -94,12 +94,20 @@ func refusedForShape(why Reason) bool {
 	return noFlavors
 }
 
+// each visits the workloads that wait, in no order.
+func (q *queue) each(visit func(*workload)) {
+	for _, w := range q.active {
+		visit(w)
+	}
+	for _, w := range q.parked {
+		visit(w)
+	}
+}
+
 // all returns the workloads that wait, in order.
 func (q *queue) all() []*workload {
-	all := slices.Clone(q.active)
-	for _, w := range q.parked {
-		all = append(all, w)
-	}
+	all := make([]*workload, 0, len(q.active)+len(q.parked))
+	q.each(func(w *workload) { all = append(all, w) })
 	slices.SortFunc(all, func(a, b *workload) int {
 		if sticky := q.sticky; a.key == sticky || b.key == sticky {
 			return cmp.Compare(btoi(b.key == sticky), btoi(a.key == sticky))

@@ -155,11 +155,11 @@ func (s *State) LocalQueueStatus(key types.NamespacedName, now time.Time) api.Lo
 	if q == nil {
 		return status
 	}
-	for _, w := range q.all() {
+	q.each(func(w *workload) {
 		if w.localQueue() == key {
 			status.PendingWorkloads++
 		}
-	}
+	})
 	held, admitted := make(amounts), make(amounts)
 	for _, w := range q.reserved {
 		if w.localQueue() != key {
@@ -214,6 +214,22 @@ func (s *State) CohortStatus(name string) api.CohortStatus {
 		return api.CohortStatus{}
 	}
 	return api.CohortStatus{FairSharing: &api.FairSharingStatus{WeightedShare: n.share().rounded()}}
+}
+
+// CohortsOf returns the Cohorts above a ClusterQueue, from its own to the root.
+func (s *State) CohortsOf(clusterQueue string) []string {
+	if n := s.tree().queues[clusterQueue]; n != nil {
+		return n.cohorts()
+	}
+	return nil
+}
+
+// EachWaiting calls visit with each workload that waits in a ClusterQueue, in no order. active means that cycles try it, and inactive
+// ones wait for a change. Workloads of one shape are alike for admission.
+func (s *State) EachWaiting(visit func(w *api.Workload, clusterQueue string, active bool, shape string)) {
+	for name, q := range s.queues {
+		q.each(func(w *workload) { visit(w.object, name, w.place == active, w.shapeOf()) })
+	}
 }
 
 // NodeQuota is the quota of one ClusterQueue or Cohort.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/utils/ptr"
 
@@ -264,6 +265,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 
 // TestMetricsHaveKueuesNames: after a life with admission, preemption and an end, these are there.
 func TestMetricsHaveKueuesNames(t *testing.T) {
+	have := map[string]bool{}
 	play(t, admission.Settings{}, append(ground(preempts, func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), urgent), func(s *stage) {
 		s.create(aJob("patient", "q", 3))
 		s.settle()
@@ -276,33 +278,77 @@ func TestMetricsHaveKueuesNames(t *testing.T) {
 		})
 		s.create(aJob("large", "q", 9))
 		s.settle()
+		kueueNames(t, legacyregistry.DefaultGatherer, have)
+		now := metrics.NewKubeRegistry() // the default one has the gauges of whichever test began last
+		g := &gauges{}
+		g.engaged.Store(s.queues.engaged.Load())
+		now.CustomMustRegister(g)
+		kueueNames(t, now, have)
 	})
-	families, err := legacyregistry.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := map[string]bool{}
-	for _, f := range families {
-		if name, ours := strings.CutPrefix(f.GetName(), "kueue_"); ours {
-			have[name] = true
-			for _, m := range f.GetMetric() {
-				if !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "replica_role" }) {
-					t.Errorf("%s has no label replica_role", name)
-				}
-			}
-		}
-	}
 	for _, name := range strings.Fields(`admission_attempts_total admission_attempt_duration_seconds pending_workloads local_queue_pending_workloads
 		quota_reserved_workloads_total quota_reserved_wait_time_seconds admitted_workloads_total admission_wait_time_seconds ready_wait_time_seconds
 		evicted_workloads_total evicted_workloads_once_total preempted_workloads_total unadmitted_workloads
 		reserving_active_workloads admitted_active_workloads finished_workloads finished_workloads_total cluster_queue_status
 		cluster_queue_resource_reservation cluster_queue_resource_usage cluster_queue_nominal_quota cluster_queue_resource_pending
 		cohort_subtree_quota cohort_subtree_resource_reservations cohort_subtree_admitted_active_workloads
-		workload_eviction_latency_seconds pods_ready_to_evicted_time_seconds admitted_until_ready_wait_time_seconds execution_time_seconds`) {
+		cohort_subtree_admitted_workloads_total pending_scheduling_hashes
+		workload_eviction_latency_seconds pods_ready_to_evicted_time_seconds admitted_until_ready_wait_time_seconds execution_time_seconds
+		local_queue_quota_reserved_workloads_total local_queue_quota_reserved_wait_time_seconds local_queue_admitted_workloads_total
+		local_queue_admission_wait_time_seconds local_queue_ready_wait_time_seconds local_queue_admitted_until_ready_wait_time_seconds
+		local_queue_evicted_workloads_total local_queue_finished_workloads local_queue_finished_workloads_total
+		local_queue_reserving_active_workloads local_queue_admitted_active_workloads local_queue_status
+		local_queue_resource_reservation local_queue_resource_usage local_queue_execution_time_seconds`) {
 		if !have[name] {
 			t.Errorf("there is no metric kueue_%s", name)
 		}
 	}
+}
+
+// kueueNames adds the names of the metrics that a registry has, without their prefix.
+func kueueNames(t *testing.T, registry metrics.Gatherer, names map[string]bool) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		name, ours := strings.CutPrefix(f.GetName(), "kueue_")
+		if !ours {
+			continue
+		}
+		names[name] = true
+		for _, m := range f.GetMetric() {
+			if !slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "replica_role" }) {
+				t.Errorf("%s has no label replica_role", name)
+			}
+		}
+	}
+}
+
+// TestGaugesCount: workloads that wait count by shape, by queue and below all Cohorts.
+func TestGaugesCount(t *testing.T) {
+	play(t, admission.Settings{}, ground(func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), func(s *stage) {
+		s.create(aJob("runs", "q", 4))
+		s.settle()
+		s.create(aJob("large", "q", 3))
+		s.create(aJob("alike", "q", 3))
+		s.create(aJob("small", "q", 2))
+		s.settle()
+		m := s.queues.engaged.Load().measure()
+		value := func(gauge *metrics.Desc, labels ...string) float64 {
+			one := series{gauge: gauge, count: len(labels)}
+			copy(one.labels[:], labels)
+			return m[one]
+		}
+		got := []float64{
+			value(pending.cluster, "q", "active"), value(pending.cluster, "q", "inadmissible"), value(pending.local, "q", namespace, "inadmissible"),
+			value(hashes, "q", "inadmissible"), value(admitted.cluster, "q"), value(admitted.local, "q", namespace), value(subtreeOnes, "c"),
+			value(usage, "c", "q", "f", "cpu"), value(localUsage, "q", namespace, "f", "cpu"), value(demand, "q", "cpu"), value(localStatus, "q", namespace, "True"),
+		}
+		if diff := cmp.Diff([]float64{0, 3, 3, 2, 1, 1, 1, 4, 4, 8, 1}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func (s *stage) patch(kind, name, text string) {

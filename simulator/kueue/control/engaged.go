@@ -270,6 +270,8 @@ func (e *engaged) run(ctx context.Context) error {
 			running.Go(func() { e.work(ctx, r.keys, r.reconcile) })
 		}
 	}
+	allGauges.engaged.Store(e)
+	defer allGauges.engaged.CompareAndSwap(e, nil)
 	running.Go(func() { e.cycles(ctx) })
 	running.Go(func() { e.writeStatuses(ctx) })
 	<-ctx.Done()

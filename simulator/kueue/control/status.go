@@ -87,7 +87,6 @@ func (e *engaged) writeAll(ctx context.Context) {
 			return f.Spec.TopologyName != nil && *f.Spec.TopologyName == topology.Name
 		})))
 	}
-	e.measure()
 	if failed {
 		signal(e.stale)
 	}

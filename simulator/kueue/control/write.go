@@ -60,7 +60,12 @@ func (e *engaged) patch(ctx context.Context, resource schema.GroupVersionResourc
 	if err != nil || data == nil {
 		return err
 	}
-	_, err = e.custom.Resource(resource).Namespace(from.GetNamespace()).Patch(ctx, from.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
+	return e.send(ctx, resource, from, data, subresources...)
+}
+
+// send writes a merge patch of an object of Kueue's.
+func (e *engaged) send(ctx context.Context, resource schema.GroupVersionResource, from object, data []byte, subresources ...string) error {
+	_, err := e.custom.Resource(resource).Namespace(from.GetNamespace()).Patch(ctx, from.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
 	if err != nil {
 		return fmt.Errorf("writing %s %s/%s: %w", resource.Resource, from.GetNamespace(), from.GetName(), err)
 	}
@@ -80,8 +85,9 @@ func (e *engaged) live(ctx context.Context, key types.NamespacedName) (*api.Work
 // attempts bounds how often a write is repeated because another client wrote in between.
 const attempts = 5
 
-// change writes what do changes in a workload. do may be called several times, and must not write to
-// anything else. The error is NotFound when the workload has gone.
+// change writes what do changes in a workload, and returns the workload before and after that: twice the same
+// pointer if do changed nothing. do may be called several times, and must not write to anything else. The error is
+// NotFound when the workload has gone.
 func (e *engaged) change(ctx context.Context, key types.NamespacedName, do func(*api.Workload), subresources ...string) (before, after *api.Workload, err error) {
 	before = cached[api.Workload](e.workloads, key)
 	for n := 0; ; n++ {
@@ -92,7 +98,14 @@ func (e *engaged) change(ctx context.Context, key types.NamespacedName, do func(
 		}
 		after = before.DeepCopy()
 		do(after)
-		if err = e.patch(ctx, api.Workloads, before, after, subresources...); err == nil || !apierrors.IsConflict(err) || n == attempts {
+		data, err := difference(before, after)
+		if err != nil {
+			return nil, nil, err
+		}
+		if data == nil {
+			return before, before, nil
+		}
+		if err = e.send(ctx, api.Workloads, before, data, subresources...); err == nil || !apierrors.IsConflict(err) || n == attempts {
 			return before, after, err
 		}
 	}
@@ -116,8 +129,8 @@ func (e *engaged) write(ctx context.Context, d admission.Decision) error {
 	if other {
 		return apierrors.NewNotFound(schema.GroupResource{Group: api.GroupName, Resource: api.Workloads.Resource}, d.Workload.Name)
 	}
-	if data, err := difference(before, after); err != nil || data == nil {
-		return err // written before, so told before
+	if before == after {
+		return nil // written before, so told before
 	}
 	for _, event := range d.Events {
 		kind := corev1.EventTypeNormal
@@ -126,7 +139,7 @@ func (e *engaged) write(ctx context.Context, d admission.Decision) error {
 		}
 		e.recorder.Event(after, kind, event.Reason, event.Message)
 	}
-	count(d, before, after, e.clock.Now())
+	e.count(d, before, after)
 	return nil
 }
 

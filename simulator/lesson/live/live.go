@@ -1,39 +1,24 @@
 // Package live is a lesson's cluster as it runs: it plays steps on a control plane, and reads the decisions of its
 // scheduler.
 //
-// It reaches the cluster over the Kubernetes API only. It may import simulator/lesson, simulator/scenario and what they
+// Package simulator/scenario/oncluster reaches the cluster. It may import simulator/lesson, simulator/scenario, that package and what they
 // share.
 package live
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
-	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/oncluster"
 )
 
 // Options say which cluster. All are required.
@@ -61,10 +46,8 @@ const maxDecisions = 1000
 
 // Cluster is this simulator's cluster. Methods are safe for concurrent use.
 type Cluster struct {
+	*oncluster.Cluster
 	options Options
-	dynamic dynamic.Interface
-	client  kubernetes.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
 }
 
 var (
@@ -74,20 +57,11 @@ var (
 
 // New returns the cluster. It makes no request.
 func New(o Options) (*Cluster, error) {
-	c := &Cluster{options: o}
-	var err error
-	if c.dynamic, err = dynamic.NewForConfig(o.ClientConfig); err != nil {
-		return nil, fmt.Errorf("preparing a client of lessons: %w", err)
-	}
-	if c.client, err = kubernetes.NewForConfig(o.ClientConfig); err != nil {
-		return nil, fmt.Errorf("preparing a client of lessons: %w", err)
-	}
-	found, err := discovery.NewDiscoveryClientForConfig(o.ClientConfig)
+	c, err := oncluster.New(oncluster.Options{ClientConfig: o.ClientConfig, Cycle: o.Results.Get, Configure: o.Configure, Queues: o.Queues})
 	if err != nil {
-		return nil, fmt.Errorf("preparing a client of lessons: %w", err)
+		return nil, err
 	}
-	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
-	return c, nil
+	return &Cluster{c, o}, nil
 }
 
 // Stage implements lesson.World.
@@ -157,242 +131,3 @@ func (c *Cluster) Play(ctx context.Context, steps []*scenario.Step) error {
 	}
 	return stage.Play(ctx, steps)
 }
-
-func (c *Cluster) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
-	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		c.mapper.Reset() // the kind may have come since
-		return c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	}
-	return mapping, err
-}
-
-// resource returns the client of a kind.
-func (c *Cluster) resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	mapping, err := c.mapping(gvk)
-	if err != nil {
-		return nil, err
-	}
-	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		return c.dynamic.Resource(mapping.Resource), nil
-	}
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	return c.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
-}
-
-// each calls do for every object, in order.
-func (c *Cluster) each(objects []runtime.Object, do func(dynamic.ResourceInterface, *unstructured.Unstructured) error) error {
-	for _, o := range objects {
-		u, ok := o.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("a step makes objects of the form of JSON, not a %T", o)
-		}
-		client, err := c.resource(u.GroupVersionKind(), u.GetNamespace())
-		if err == nil {
-			err = do(client, u)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Create implements scenario.Cluster.
-func (c *Cluster) Create(ctx context.Context, objects ...runtime.Object) error {
-	return c.each(objects, func(client dynamic.ResourceInterface, u *unstructured.Unstructured) error {
-		_, err := client.Create(ctx, u, metav1.CreateOptions{})
-		return err
-	})
-}
-
-// Apply implements scenario.Cluster.
-func (c *Cluster) Apply(ctx context.Context, objects ...runtime.Object) error {
-	return c.each(objects, func(client dynamic.ResourceInterface, u *unstructured.Unstructured) error {
-		_, err := client.Create(ctx, u, metav1.CreateOptions{})
-		if !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-		patch, err := json.Marshal(u)
-		if err != nil {
-			return err
-		}
-		if _, err = client.Patch(ctx, u.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil || u.Object["status"] == nil {
-			return err
-		}
-		_, err = client.Patch(ctx, u.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-		return err
-	})
-}
-
-// Patch implements scenario.Cluster. A patch of a node may also change its status, which is a resource of its own.
-func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
-	client, err := c.resource(gvk, namespace)
-	if err != nil {
-		return err
-	}
-	if _, err := client.Patch(ctx, name, kind, patch, metav1.PatchOptions{}); err != nil {
-		return err
-	}
-	var parts struct {
-		Status json.RawMessage `json:"status"`
-	}
-	if json.Unmarshal(patch, &parts) != nil || parts.Status == nil { // a list of operations has no status
-		return nil
-	}
-	_, err = client.Patch(ctx, name, kind, patch, metav1.PatchOptions{}, "status")
-	return err
-}
-
-// Delete implements scenario.Cluster.
-func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
-	client, err := c.resource(gvk, namespace)
-	if err != nil {
-		return err
-	}
-	return client.Delete(ctx, name, metav1.DeleteOptions{})
-}
-
-// Fail implements scenario.Cluster.
-func (c *Cluster) Fail(ctx context.Context, node string) error {
-	return c.annotate(ctx, node, `"unreachable"`)
-}
-
-// Recover implements scenario.Cluster.
-func (c *Cluster) Recover(ctx context.Context, node string) error {
-	return c.annotate(ctx, node, "null")
-}
-
-func (c *Cluster) annotate(ctx context.Context, node, value string) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, standin.AnnotationFailure, value)
-	_, err := c.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
-// Configure implements scenario.Cluster.
-func (c *Cluster) Configure(ctx context.Context, to *config.Configuration) error {
-	document, err := to.JSON()
-	if err != nil {
-		return err
-	}
-	return c.options.Configure(ctx, document)
-}
-
-// Advance waits.
-func (c *Cluster) Advance(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-const (
-	// pollTime is how often Settle looks, and calmLooks how often in a row nothing must have changed.
-	pollTime  = 150 * time.Millisecond
-	calmLooks = 4
-	// settleTime bounds Settle.
-	settleTime = 60 * time.Second
-)
-
-// Settle waits until no pod is in the active or the backoff queue, none is terminating, and nothing has changed for a moment.
-func (c *Cluster) Settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, &scenario.UnsettledError{Err: errors.New("the cluster does not settle within a minute")})
-	defer cancel()
-	last, calm := "", 0
-	for calm < calmLooks {
-		doing, state, err := c.busy(ctx)
-		if err != nil {
-			return err
-		}
-		if !doing && state == last {
-			calm++
-		} else {
-			calm = 0
-		}
-		last = state
-		if err := c.Advance(ctx, pollTime); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// busy reports whether something is under way, and what the pods look like.
-func (c *Cluster) busy(ctx context.Context) (bool, string, error) {
-	queues, err := c.options.Queues()
-	if err != nil {
-		return false, "", err
-	}
-	doing := false
-	for _, q := range queues.Queues {
-		doing = doing || (q.Queue == "active" || q.Queue == "backoff") && q.Pods > 0
-	}
-	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return false, "", err
-	}
-	state := ""
-	for _, p := range pods.Items {
-		doing = doing || p.DeletionTimestamp != nil || p.Spec.NodeName != "" && p.Status.Phase == v1.PodPending
-		state += fmt.Sprintln(p.UID, p.Spec.NodeName, p.Status.Phase)
-	}
-	return doing, state, nil
-}
-
-// Now implements scenario.Cluster.
-func (c *Cluster) Now() time.Time { return time.Now() }
-
-// State implements scenario.Cluster and lesson.World.
-func (c *Cluster) State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error) {
-	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("listing the nodes: %w", err)
-	}
-	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("listing the pods: %w", err)
-	}
-	return pointers(nodes.Items), pointers(pods.Items), nil
-}
-
-func pointers[T any](list []T) []*T {
-	out := make([]*T, len(list))
-	for i := range list {
-		out[i] = &list[i]
-	}
-	return out
-}
-
-// List implements scenario.Cluster. A kind that the cluster does not serve has no objects.
-func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind) ([]runtime.Object, error) {
-	mapping, err := c.mapping(gvk)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.dynamic.Resource(mapping.Resource).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing %s: %w", gvk.Kind, err)
-	}
-	out := make([]runtime.Object, len(list.Items))
-	for i := range list.Items {
-		out[i] = &list.Items[i]
-	}
-	return out, nil
-}
-
-// Cycle implements scenario.Cluster.
-func (c *Cluster) Cycle(_ context.Context, pod types.UID, attempt int) (*result.Cycle, error) {
-	return c.options.Results.Get(pod, attempt)
-}
-
-// Close does nothing: the cluster is not the lesson's to close.
-func (c *Cluster) Close() error { return nil }

@@ -7,9 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/oncluster"
 )
 
 // decisions are the attempts of pods, oldest first.
@@ -40,7 +42,12 @@ func TestAStageLearnsOfLaterDecisions(t *testing.T) {
 			Pod: result.Pod{Namespace: "default", Name: "web", UID: "u"}, Attempt: attempt, Outcome: result.Unschedulable, Message: message,
 		}})
 	}
-	c := &Cluster{options: Options{Results: made}, client: fake.NewClientset(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}})}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u"}}
+	behind, err := oncluster.New(oncluster.Options{ClientConfig: &rest.Config{}, Client: fake.NewClientset(pod)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{behind, Options{Results: made}}
 	stage, err := c.Stage(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -55,8 +55,16 @@ const maxPriced = 2000
 
 func (c *cluster) Gap(ctx context.Context) (*float64, error) {
 	nodes, pods, err := c.State(ctx)
-	if err != nil || len(pods) == 0 || len(pods) > maxPriced {
+	if err != nil {
 		return nil, err
+	}
+	return Price(ctx, nodes, pods)
+}
+
+// Price is the gap of scenario.Pricer for a cluster of any engine.
+func Price(ctx context.Context, nodes []*v1.Node, pods []*v1.Pod) (*float64, error) {
+	if len(pods) == 0 || len(pods) > maxPriced {
+		return nil, nil
 	}
 	compared, err := flow.CompareState(ctx, nodes, pods, flow.Options{})
 	if err != nil || len(compared.Tasks) == 0 {

@@ -9,7 +9,9 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -50,11 +52,14 @@ func Table(w io.Writer, suites []Suite) error {
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "%s\t\texpectations\tplaced\tpending\tpreempted\tcluster time\n", s.Name)
 		for _, r := range s.Results {
-			fmt.Fprintf(t, "%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", mark(r.Outcome == scenario.Passed), r.Title(), r.Held, r.Expectations,
+			fmt.Fprintf(t, "%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", mark(r.Outcome == scenario.Passed), titleIn(s, r), r.Held, r.Expectations,
 				r.Metrics.Placed, r.Metrics.Pending, r.Metrics.Preemptions, clock(r.ClusterSeconds))
 		}
 		if err := t.Flush(); err != nil {
 			return err
+		}
+		for _, r := range s.Results {
+			writeMeasurements(&b, r)
 		}
 		for _, r := range s.Results {
 			writeFailures(&b, s.File, r)
@@ -73,6 +78,73 @@ func Table(w io.Writer, suites []Suite) error {
 	b.WriteString("\n")
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// titleIn names a run in its suite, which may hold several scenarios.
+func titleIn(s Suite, r *scenario.Result) string {
+	if r.Scenario != s.Name {
+		return r.Scenario + " (" + r.Title() + ")"
+	}
+	return r.Title()
+}
+
+// writeMeasurements writes what scheduler_perf defines, a line for each.
+func writeMeasurements(b *bytes.Buffer, r *scenario.Result) {
+	if len(r.Measurements) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	phase := ""
+	for _, m := range r.Measurements {
+		if m.Labels["Name"] != phase {
+			phase = m.Labels["Name"]
+			fmt.Fprintf(t, "\n%s\tunit\tAverage\tPerc50\tPerc90\tPerc95\tPerc99\n", phase)
+		}
+		name := m.Labels["Metric"]
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
+			if key != "Name" && key != "Metric" {
+				labels = append(labels, m.Labels[key])
+			}
+		}
+		if len(labels) > 0 {
+			name += "{" + strings.Join(labels, ", ") + "}"
+		}
+		fmt.Fprintf(t, "%s\t%s", name, m.Unit)
+		if d, ok := m.Data["Duration"]; ok {
+			fmt.Fprintf(t, "\t%s\n", decimals(d))
+			continue
+		}
+		for _, bucket := range []string{"Average", "Perc50", "Perc90", "Perc95", "Perc99"} {
+			fmt.Fprintf(t, "\t%s", decimals(m.Data[bucket]))
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush() // to memory
+	b.WriteString("\n")
+}
+
+// decimals writes a number with about four digits that count.
+func decimals(f float64) string {
+	digits := 3
+	for limit := 1.0; limit <= 100 && f >= limit; limit *= 10 {
+		digits--
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64)
+}
+
+// Perf writes the measurements in the format that scheduler_perf writes for perf-dash.
+func Perf(suites []Suite) ([]byte, error) {
+	out := struct {
+		Version   string                 `json:"version"`
+		DataItems []scenario.Measurement `json:"dataItems"`
+	}{Version: "v1", DataItems: []scenario.Measurement{}}
+	for _, s := range suites {
+		for _, r := range s.Results {
+			out.DataItems = append(out.DataItems, r.Measurements...)
+		}
+	}
+	return json.MarshalIndent(out, "", "  ")
 }
 
 // Count counts runs by their outcome.

@@ -1,0 +1,137 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/flow"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/session"
+	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenario/oncluster"
+)
+
+// FullEngine runs scenarios on control planes of their own in this process. Each run has a new one, with virtual nodes and with all
+// schedulers, and takes at most limit of real time. Runs wait for each other: the metrics of a scheduler belong to the process.
+//
+// The caller has set Kubernetes' feature gates, as for Run. Of the options, those that say where the cluster and its web server are have no
+// effect.
+func FullEngine(o Options, limit time.Duration) scenario.Engine {
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, c scenario.ClusterOptions) (scenario.Cluster, error) {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		release := func() { <-turn }
+		cluster, err := openFull(ctx, o, c, limit, release)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		return cluster, nil
+	}
+}
+
+func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit time.Duration, release func()) (scenario.Cluster, error) {
+	o.Listen, o.DataDir, o.Kubeconfig, o.TokenFile = "127.0.0.1:0", "", "", ""
+	// What is kept for people to look at later has no reader here.
+	o.AnnotationBytes, o.TimelineBytes, o.SessionScheduler, o.TieSeed = 0, 0, true, &c.Seed
+	s, err := newSimulator(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.prepared.configuration = c.Configuration
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ready, ended := newReadyLine(), make(chan error, 1)
+	go func() { ended <- s.run(running, ready) }()
+	select {
+	case <-ready.written:
+	case err := <-ended:
+		stop()
+		return nil, fmt.Errorf("starting a control plane: %w", err)
+	case <-ctx.Done():
+		stop()
+		<-ended
+		return nil, context.Cause(ctx)
+	}
+	decided := &decidedCycles{}
+	unsubscribe := s.store.Subscribe(decided.add)
+	closed := func() error {
+		defer release()
+		unsubscribe()
+		stop()
+		return <-ended
+	}
+	cluster, err := s.scenarioCluster()
+	if err != nil {
+		_ = closed()
+		return nil, err
+	}
+	return oncluster.NewExclusive(cluster, oncluster.ExclusiveOptions{
+		Idle: func(ctx context.Context, backoff bool) error {
+			if backoff {
+				return s.scheduler.Idle(ctx, nil)
+			}
+			return s.scheduler.Rest(ctx)
+		},
+		Slow: func(name string) bool {
+			return (name == flow.SchedulerName || session.Serves(name)) && !slices.Contains(s.scheduler.State().Profiles, name)
+		},
+		Decided: decided.take, Observe: c.Observe, Price: inmemory.Price, Limit: limit, Close: closed,
+	}), nil
+}
+
+// scenarioCluster returns this simulator's cluster as scenarios see it.
+func (s *simulator) scenarioCluster() (*oncluster.Cluster, error) {
+	return oncluster.New(oncluster.Options{
+		ClientConfig: s.controlPlane.ClientConfig(), Cycle: s.store.Get, Queues: s.queues.Queues, Configure: s.configureFrom,
+	})
+}
+
+// configureFrom makes a document the scheduler's configuration.
+func (s *simulator) configureFrom(ctx context.Context, document []byte) error {
+	_, err := configuration{s.scheduler}.Apply(ctx, document)
+	return err
+}
+
+// readyLine is where run writes that the simulator is ready.
+type readyLine struct {
+	written chan struct{}
+	once    sync.Once
+}
+
+func newReadyLine() *readyLine { return &readyLine{written: make(chan struct{})} }
+
+func (r *readyLine) Write(p []byte) (int, error) {
+	if bytes.HasSuffix(p, []byte("\n")) {
+		r.once.Do(func() { close(r.written) })
+	}
+	return len(p), nil
+}
+
+// decidedCycles collects the cycles of a run.
+type decidedCycles struct {
+	mu     sync.Mutex
+	cycles []*result.Cycle
+}
+
+func (d *decidedCycles) add(c *result.Cycle) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cycles = append(d.cycles, c)
+}
+
+func (d *decidedCycles) take() []*result.Cycle {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.cycles
+	d.cycles = nil
+	return out
+}

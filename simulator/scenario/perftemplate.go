@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+	"strings"
+	gotemplate "text/template"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// perfTemplate is a file with a Go template of an object. The zero value is none.
+type perfTemplate struct {
+	path   string
+	parsed *gotemplate.Template
+	params map[string]any
+	// text is the file itself, for operations without templating.
+	text []byte
+}
+
+// template reads a template, and tries to make its first object. It returns nil after a mistake, and for no path.
+func (w *perfLoad) template(field, path string, params map[string]any, plain bool) *perfTemplate {
+	if path == "" {
+		return nil
+	}
+	text := w.read(locate(w.op.place, field), path)
+	if text == nil {
+		return nil
+	}
+	t := &perfTemplate{path: path, params: params, text: text}
+	if !plain {
+		var err error
+		if t.parsed, err = gotemplate.New(path).Funcs(perfFunctions).Parse(string(text)); err != nil {
+			w.wrong(field, "%s", err)
+			return nil
+		}
+	}
+	if _, err := t.make(0, 1); err != nil {
+		w.wrong(field, "%s", err)
+		return nil
+	}
+	return t
+}
+
+// make returns the object of an index.
+func (t *perfTemplate) make(index, count int) (*unstructured.Unstructured, error) {
+	text := t.text
+	if t.parsed != nil {
+		values := map[string]any{}
+		maps.Copy(values, t.params)
+		values["Index"], values["Count"] = index, count
+		var b bytes.Buffer
+		if err := t.parsed.Execute(&b, values); err != nil {
+			return nil, err
+		}
+		text = b.Bytes()
+	}
+	data, err := sigsyaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	return o, nil
+}
+
+// perfFunctions are what templates may call. Numbers may be of any type, and texts.
+var perfFunctions = gotemplate.FuncMap{
+	"AddFloat": func(all ...any) (float64, error) {
+		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+	},
+	"AddInt": whole(func(all ...any) (float64, error) {
+		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+	}),
+	"MultiplyFloat": func(all ...any) (float64, error) {
+		return perfFold(all, 1, func(a, b float64) float64 { return a * b })
+	},
+	"MultiplyInt": whole(func(all ...any) (float64, error) {
+		return perfFold(all, 1, func(a, b float64) float64 { return a * b })
+	}),
+	"SubtractFloat": perfPair(func(a, b float64) float64 { return a - b }),
+	"SubtractInt":   whole(perfPair(func(a, b float64) float64 { return a - b })),
+	"DivideFloat":   perfPair(func(a, b float64) float64 { return a / b }),
+	"DivideInt":     whole(perfPair(func(a, b float64) float64 { return a / b })),
+	"Mod":           whole(perfPair(math.Mod)),
+	"Int": whole(func(all ...any) (float64, error) {
+		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+	}),
+	"JSON": func(value any) (string, error) {
+		var b strings.Builder
+		to := json.NewEncoder(&b)
+		to.SetEscapeHTML(false)
+		err := to.Encode(value)
+		return strings.TrimSpace(b.String()), err
+	},
+}
+
+func perfNumber(value any) (float64, error) {
+	f, err := strconv.ParseFloat(fmt.Sprint(value), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%v is not a number", value)
+	}
+	return f, nil
+}
+
+func perfFold(all []any, begin float64, with func(a, b float64) float64) (float64, error) {
+	for _, value := range all {
+		f, err := perfNumber(value)
+		if err != nil {
+			return 0, err
+		}
+		begin = with(begin, f)
+	}
+	return begin, nil
+}
+
+func perfPair(with func(a, b float64) float64) func(...any) (float64, error) {
+	return func(all ...any) (float64, error) {
+		if len(all) != 2 {
+			return 0, fmt.Errorf("want two numbers, not %d", len(all))
+		}
+		a, errA := perfNumber(all[0])
+		b, errB := perfNumber(all[1])
+		out := with(a, b)
+		switch {
+		case errA != nil:
+			return 0, errA
+		case errB != nil:
+			return 0, errB
+		case math.IsInf(out, 0) || math.IsNaN(out):
+			return 0, fmt.Errorf("%v and %v have no result", all[0], all[1])
+		}
+		return out, nil
+	}
+}
+
+func whole(f func(...any) (float64, error)) func(...any) (int, error) {
+	return func(all ...any) (int, error) {
+		out, err := f(all...)
+		return int(out), err
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,13 +107,17 @@ func (k *kubelet) runPod(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	args, tmp := strings.Join(container.Args, "\n"), ""
+	args, tmp := slices.Clone(container.Args), ""
 	for i, mount := range container.VolumeMounts {
 		volume := filepath.Join(dir, fmt.Sprint(i))
 		if err := k.mount(ctx, pod, mount.Name, volume); err != nil {
 			return err
 		}
-		args = strings.ReplaceAll(args, mount.MountPath, volume)
+		for i, arg := range container.Args {
+			if rest, below := strings.CutPrefix(arg, mount.MountPath); below {
+				args[i] = volume + rest
+			}
+		}
 		if mount.MountPath == "/tmp" {
 			tmp = volume
 		}
@@ -125,7 +130,7 @@ func (k *kubelet) runPod(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	log := &lockedBuffer{}
-	process := exec.CommandContext(ctx, clustertest.Program(), strings.Split(args, "\n")...)
+	process := exec.CommandContext(ctx, clustertest.Program(), args...)
 	process.Env, process.Stdout, process.Stderr = env, log, log
 	if err := process.Start(); err != nil {
 		return err

@@ -25,6 +25,17 @@ type Queue struct {
 	Flushed bool `json:"flushed,omitempty"`
 }
 
+// QueueWait is where a pod that was tried waits for its next attempt.
+type QueueWait struct {
+	// Queue is backoff or unschedulable. In the first, the pod waits for the end of its
+	// backoff; in the second, for an event that may help.
+	Queue QueueName `json:"queue"`
+	// Until is when the queue tries the pod again in any case. The queue looks for pods that
+	// were unschedulable for too long only every 30 seconds, so their attempt may start that
+	// much later. nil for a member of a pod group.
+	Until *time.Time `json:"until,omitempty"`
+}
+
 // Requeue is an event together with the queueing hint that answered it.
 type Requeue struct {
 	Time time.Time `json:"time"`

@@ -513,6 +513,13 @@ func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 	}
 }
 
+// FailBinding makes the next bindings of a pod fail.
+func (s *APIServer) FailBinding(pod string, times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures["POST /v1/pods "+Namespace+"/"+pod+" binding"] = times
+}
+
 // DelayTermination makes pods take that long to terminate. Call it before the first
 // deletion.
 func (s *APIServer) DelayTermination(d time.Duration) { s.controllers.podGrace = d }

@@ -201,11 +201,7 @@ func (s *Simulation) PatchNode(ctx context.Context, name, patch string, subresou
 }
 
 // FailBinding makes the next bindings of a pod fail.
-func (s *Simulation) FailBinding(pod string, times int) {
-	s.Server.mu.Lock()
-	defer s.Server.mu.Unlock()
-	s.Server.failures["POST /v1/pods "+Namespace+"/"+pod+" binding"] = times
-}
+func (s *Simulation) FailBinding(pod string, times int) { s.Server.FailBinding(pod, times) }
 
 // FailDeletion makes the next deletions of a pod fail.
 func (s *Simulation) FailDeletion(pod string, times int) {

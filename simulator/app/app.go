@@ -311,6 +311,8 @@ func (s *simulator) backend() server.Backend {
 		FeatureGates:  featureGates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
+		Waiting:              s.scheduler.Waiting,
+		TryNow:               s.scheduler.TryNow,
 		Queues:               s.queues.Queues,
 
 		Kueue:      s.queueing,

@@ -60,6 +60,12 @@ type Backend struct {
 	// pod out of the active queue; nil if none does. When the function is nil, the
 	// server reports none.
 	PreEnqueueRejections func(uid types.UID) []result.PluginResult
+	// Waiting says where a pod waits for its next attempt; nil if it does not wait. When the
+	// function is nil, the server reports none.
+	Waiting func(pod result.Pod) *result.QueueWait
+	// TryNow lets the scheduler try a waiting pod now, and reports whether it waited. When it is
+	// nil, its route answers 501.
+	TryNow func(pod result.Pod) bool
 	// Queues returns the state of the scheduling queue for the watch topic of that
 	// name. The server calls it about once per second while a client follows the
 	// topic. When it is nil, the topic is refused.

@@ -157,6 +157,8 @@ type attempts struct {
 	// keep the pod out of the active queue. The scheduler may never have tried the
 	// pod.
 	PreEnqueueRejections []result.PluginResult `json:"held,omitempty"`
+	// Waiting is where the pod waits for its next attempt.
+	Waiting *result.QueueWait `json:"waiting,omitempty"`
 }
 
 func (s *Server) listAttempts(c echo.Context) error {
@@ -173,13 +175,44 @@ func (s *Server) listAttempts(c echo.Context) error {
 	if b.PreEnqueueRejections != nil {
 		rejections = b.PreEnqueueRejections(uid)
 	}
+	answer := attempts{Items: items, PreEnqueueRejections: rejections}
 	switch {
 	case items == nil && rejections == nil:
-		return refuse(http.StatusNotFound, "there are no results for pod UID %q", uid)
+		return noResults(uid)
 	case items == nil:
-		items = []result.Summary{}
+		answer.Items = []result.Summary{}
+	case b.Waiting != nil:
+		answer.Waiting = b.Waiting(items[len(items)-1].Pod)
 	}
-	return c.JSON(http.StatusOK, attempts{items, rejections})
+	return c.JSON(http.StatusOK, answer)
+}
+
+func noResults(uid types.UID) error {
+	return refuse(http.StatusNotFound, "there are no results for pod UID %q", uid)
+}
+
+// tryNow ends the wait of a pod that was tried before.
+func (s *Server) tryNow(c echo.Context) error {
+	b, err := s.require()
+	if err != nil {
+		return err
+	}
+	if b.TryNow == nil {
+		return refuse(http.StatusNotImplemented, "this simulator has no scheduling queue")
+	}
+	uid := types.UID(c.Param("uid"))
+	items, err := b.Results.Attempts(uid)
+	if err != nil {
+		return err
+	}
+	if items == nil {
+		return noResults(uid)
+	}
+	of := items[len(items)-1].Pod
+	if !b.TryNow(of) {
+		return refuse(http.StatusConflict, "pod %s/%s does not wait in the backoff queue or among the unschedulable pods", of.Namespace, of.Name)
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 func (s *Server) getCycle(c echo.Context) error {

@@ -44,6 +44,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.GET("/featuregates", s.listFeatureGates)
 	v1.GET("/results", s.listResults)
 	v1.GET("/results/:uid", s.listAttempts)
+	v1.POST("/results/:uid/try", whole(s.tryNow))
 	v1.GET("/results/:uid/:attempt", s.getCycle)
 	v1.PUT("/reset", whole(s.reset))
 	v1.GET("/export", s.transfer(s.getExport))

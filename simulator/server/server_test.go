@@ -144,7 +144,20 @@ func TestResults(t *testing.T) {
 	results.put(cycle("u", 1, result.Unschedulable))
 	results.put(cycle("u", 2, result.Scheduled))
 	h := serve(t, Options{})
-	h.attach(nil, results)
+	waits := true
+	h.attach(nil, results, func(b *Backend) {
+		b.Waiting = func(of result.Pod) *result.QueueWait {
+			if of.UID != "u" || !waits {
+				return nil
+			}
+			return &result.QueueWait{Queue: "backoff"}
+		}
+		b.TryNow = func(of result.Pod) bool {
+			waited := of.UID == "u" && waits
+			waits = false
+			return waited
+		}
+	})
 
 	var page result.Page
 	if err := json.Unmarshal([]byte(h.get("/api/v1/results?namespace=n&name=p&uid=u&outcome=scheduled&limit=7&continue=c").body), &page); err != nil {
@@ -175,6 +188,12 @@ func TestResults(t *testing.T) {
 	want(t, "attempts", []int{all.Items[0].Attempt, all.Items[1].Attempt}, []int{1, 2})
 	want(t, "a pod that is held", strings.TrimSpace(h.get("/api/v1/results/held").body),
 		`{"items":[],"held":[{"plugin":"GangScheduling","status":"UnschedulableAndUnresolvable","reasons":["waiting for minCount pods"],"durationSeconds":0}]}`)
+
+	want(t, "a pod that waits", all.Waiting, &result.QueueWait{Queue: "backoff"})
+	want(t, "a pod that is tried now", h.do("POST", "/api/v1/results/u/try", "").StatusCode, http.StatusNoContent)
+	want(t, "a pod that does not wait any more", h.do("POST", "/api/v1/results/u/try", "").message(t),
+		"pod default/pod-u does not wait in the backoff queue or among the unschedulable pods")
+	want(t, "an unknown pod", h.do("POST", "/api/v1/results/unknown/try", "").StatusCode, http.StatusNotFound)
 
 	var one result.Cycle
 	if err := json.Unmarshal([]byte(h.get("/api/v1/results/u/2").body), &one); err != nil {

@@ -1,13 +1,11 @@
 // Acting where one looks: from a decision, a node, a workload and the palette; every change shows its dry run and can be undone.
 
 import type { Page } from '@playwright/test'
+import { choose } from './actions'
 import { objections } from './axe'
 import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
-
-/** Chooses an entry of the open menu. */
-const choose = (page: Page, action: string) => page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
 
 async function openPalette(page: Page) {
   await page.keyboard.press('Control+k')

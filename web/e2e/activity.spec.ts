@@ -82,6 +82,33 @@ test('the charts and the feed show what happened before the page was opened, in 
   await expect(rows).toHaveCount(all)
 })
 
+test('attempts and pods that are unschedulable have names and numbers of their own', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/activity`)
+  const attempts = page.getByRole('group', { name: 'Attempts by outcome' })
+  const lane = page.getByTestId('queues').locator('[data-lane="unschedulable"]')
+  await expect(attempts).toContainText('Attempts:')
+  await expect(attempts.getByRole('button', { name: 'unschedulable 1' })).toBeVisible()
+  await expect(lane).toContainText(/unschedulable pods.*1/)
+  // A second attempt of the same pod, which is still too big.
+  const { metadata } = await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/big')
+  const tried = await fetch(`${simulator.url}/api/v1/results/${metadata.uid}/try`, { method: 'POST' })
+  expect(tried.status).toBe(204)
+  await expect(attempts.getByRole('button', { name: 'unschedulable 2' })).toBeVisible()
+  await expect(lane).toContainText(/unschedulable pods.*1/)
+})
+
+test('on a phone a long name keeps its end, which tells pods of a workload apart', async ({ page, simulator }) => {
+  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('checkout-frontend-68d8db6bf-wl4qv'))
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${simulator.url}/activity`)
+  const cell = page.getByTestId('feed').locator('.pod-c', { hasText: 'wl4qv' })
+  const end = cell.getByText('-wl4qv')
+  await expect(end).toBeInViewport()
+  // An ellipsis in place of the name would leave it in the document, outside the cell.
+  const [outer, inner] = await Promise.all([cell.boundingBox(), end.boundingBox()])
+  expect((inner?.x ?? Infinity) + (inner?.width ?? 0)).toBeLessThanOrEqual((outer?.x ?? 0) + (outer?.width ?? 0) + 0.5)
+})
+
 test('a reset starts the counters of the queue over', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/activity`)
   const queues = page.getByTestId('queues')

@@ -105,6 +105,7 @@ test('each board opens from the decision, from its object and from the palette',
   }
 
   await page.keyboard.press('Control+k')
+  // At once, as a fast typist does: nothing may be lost while the palette loads.
   await page.keyboard.type('batch-1-waits PodGroup')
   await page.getByRole('dialog').getByText('PodGroup default').first().click()
   await expect(page.locator('[data-gang="default/batch-1-waits"][aria-current="true"]')).toBeVisible()

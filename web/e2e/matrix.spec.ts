@@ -14,6 +14,10 @@ function largeCycle(): Cycle {
   const feasible = nodes.filter((_, i) => fits(i))
   const weighted = feasible.map((_, i) => plugins.map((_, p) => (i * 31 + p * 17) % 101))
   const totals = weighted.map((row) => row.reduce((a, b) => a + b, 0))
+  const rejections = plugins.map((plugin, p) => {
+    const rejected = nodes.filter((_, i) => !fits(i) && i % 20 === p).length
+    return { plugin, nodes: rejected, reasons: [{ reason: 'Insufficient cpu', nodes: rejected }] }
+  })
   const best = feasible[totals.indexOf(Math.max(...totals))] ?? ''
   return {
     pod: { namespace: 'default', name: 'large', uid: 'large-uid' },
@@ -32,7 +36,7 @@ function largeCycle(): Cycle {
       reasons: nodes.flatMap((node, i) => (fits(i) ? [] : [{ node, plugin: plugins[i % 20] ?? '', reasons: ['Insufficient cpu'] }])),
     },
     score: { plugins: plugins.map((name) => ({ name, weight: 1 })), nodes: feasible, raw: weighted, normalized: weighted, weighted, totals },
-    explanation: { sentence: '', headline: { kind: 'unscored', pod: 'large', node: best, feasible: feasible.length } },
+    explanation: { sentence: '', headline: { kind: 'unscored', pod: 'large', node: best, feasible: feasible.length }, rejections },
   }
 }
 

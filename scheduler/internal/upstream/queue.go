@@ -20,6 +20,10 @@ import (
 // pkg/scheduler.
 const pluginMetricsSamplePercent = 10
 
+// LongestUnschedulable is how long the queue lets a pod wait for an event before it tries the pod
+// again anyway.
+const LongestUnschedulable = internalqueue.DefaultPodMaxInUnschedulablePodsDuration
+
 // queue returns a scheduling queue, wired to frameworks as scheduler.New wires its
 // own to the frameworks that it builds.
 func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Framework, m *metrics.MetricAsyncRecorder, dispatcher *apidispatcher.APIDispatcher) (internalqueue.SchedulingQueue, error) {
@@ -38,7 +42,7 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 		internalqueue.WithPodInitialBackoffDuration(time.Duration(p.Configuration.PodInitialBackoffSeconds) * time.Second),
 		internalqueue.WithPodMaxBackoffDuration(time.Duration(p.Configuration.PodMaxBackoffSeconds) * time.Second),
 		internalqueue.WithPodLister(p.Informers.Core().V1().Pods().Lister()),
-		internalqueue.WithPodMaxInUnschedulablePodsDuration(internalqueue.DefaultPodMaxInUnschedulablePodsDuration),
+		internalqueue.WithPodMaxInUnschedulablePodsDuration(LongestUnschedulable),
 		internalqueue.WithPreEnqueuePluginMap(preEnqueue),
 		internalqueue.WithQueueingHintMapPerProfile(hints),
 		internalqueue.WithPluginMetricsSamplePercent(pluginMetricsSamplePercent),

@@ -146,9 +146,9 @@ export function openapiDocument<T extends object>(path: string): Promise<Partial
  * Deletes an object; with a uid, only exactly this one. Pods are deleted without a grace
  * period, because there is no kubelet that would stop their containers and confirm it.
  */
-export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string, { dryRun = false, uid }: { dryRun?: boolean; uid?: string | undefined } = {}): Promise<void> {
+export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string, { dryRun = false, uid, grace = false }: { dryRun?: boolean; uid?: string | undefined; grace?: boolean } = {}): Promise<void> {
   const options: Record<string, unknown> = { propagationPolicy: 'Background', ...(dryRun ? { dryRun: ['All'] } : {}), ...(uid ? { preconditions: { uid } } : {}) }
-  if (!kind.group && kind.resource === 'pods') options.gracePeriodSeconds = 0
+  if (!kind.group && kind.resource === 'pods' && !grace) options.gracePeriodSeconds = 0
   return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options })
 }
 

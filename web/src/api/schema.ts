@@ -263,6 +263,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/results/{uid}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try a waiting pod now: the scheduling queue makes it ready, as the end of its backoff or of its time among the unschedulable pods would. */
+        post: operations["tryNow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/results/{uid}/{attempt}": {
         parameters: {
             query?: never;
@@ -2048,6 +2065,20 @@ export interface components {
             items: components["schemas"]["Summary"][];
             /** @description The answers of the PreEnqueue plugins that currently keep the pod out of the active queue. Absent if none does. */
             held?: components["schemas"]["PluginResult"][];
+            waiting?: components["schemas"]["QueueWait"];
+        };
+        /** @description Where a pod that was tried waits for its next attempt. Absent if it does not wait. */
+        QueueWait: {
+            /**
+             * @description In backoff, the pod waits for the end of its backoff; in unschedulable, for an event that may help.
+             * @enum {string}
+             */
+            queue: "backoff" | "unschedulable";
+            /**
+             * Format: date-time
+             * @description When the queue tries the pod again in any case. It looks for pods that were unschedulable for too long every 30 seconds, so their attempt may start that much later. Absent for a member of a pod group.
+             */
+            until?: string;
         };
         /** @description An extension point that ran, with the total time of its plugins. */
         ExtensionPoint: {
@@ -5947,6 +5978,56 @@ export interface operations {
             };
             /** @description There are no results for this UID, and no PreEnqueue plugin holds such a pod. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    tryNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pod's UID. */
+                uid: components["parameters"]["UID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pod is ready to be scheduled, unless a PreEnqueue plugin holds it. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There are no results for this UID. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The pod does not wait: it has a node, is gone, is being tried, or a PreEnqueue plugin holds it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The simulator has no scheduling queue. */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };

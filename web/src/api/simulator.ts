@@ -20,6 +20,11 @@ export function getAttempts(uid: string, signal?: AbortSignal): Promise<Attempts
   return bodyOf(client.GET('/api/v1/results/{uid}', { params: { path: { uid } }, signal }))
 }
 
+/** Lets the scheduler try a waiting pod now. Fails with 409 if the pod does not wait any more. */
+export async function tryNow(uid: string): Promise<void> {
+  await bodyOf(client.POST('/api/v1/results/{uid}/try', { params: { path: { uid } } }))
+}
+
 /** The route also serves reports, for which it must be asked. */
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {
   return bodyOf(client.GET('/api/v1/results/{uid}/{attempt}', { params: { path: { uid, attempt } }, signal })) as Promise<Cycle>

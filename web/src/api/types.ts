@@ -54,6 +54,7 @@ export type Status = Schemas['Status']
 /** The scheduling queue: the number of pods in each part, and the events that moved them there. */
 export type Queues = Schemas['Queues']
 export type QueueState = Schemas['QueueState']
+export type QueueWait = Schemas['QueueWait']
 /** A part of an error, with its position in the submitted document if known. */
 export type ErrorDetail = Schemas['ErrorDetail']
 /** An applied configuration. Lists omit its document. */
@@ -160,6 +161,8 @@ export interface Taint {
   key: string
   value?: string
   effect: string
+  /** When the node lifecycle controller added it. */
+  timeAdded?: string
 }
 
 export interface Node extends KubeObject {

@@ -4,6 +4,7 @@ import { watchEffect } from 'vue'
 import { createI18n } from 'vue-i18n'
 import { language } from './language'
 import { en } from './en'
+import { groupedArguments } from './numbers'
 import { ja } from './ja'
 
 export const i18n = createI18n({
@@ -14,6 +15,9 @@ export const i18n = createI18n({
   warnHtmlMessage: false,
   messages: { en, ja },
 })
+
+const translate = i18n.global.t as (...args: unknown[]) => string
+i18n.global.t = ((...args: unknown[]) => translate(...groupedArguments(args))) as typeof i18n.global.t
 
 watchEffect(() => {
   i18n.global.locale.value = language.value

@@ -59,6 +59,8 @@ export function useConsequences(): (verb: Verb, refs: readonly ObjectRef[], obje
         return refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } })) ? [t('act.follows.recreateManaged'), t('act.follows.notUndone')] : [t('act.follows.recreate'), t('act.follows.notUndone')]
       case 'ungate':
         return [t('act.follows.ungate'), t('act.follows.notUndone')]
+      case 'evict':
+        return [t('act.follows.evict'), ...(refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } })) ? [t('act.follows.managed')] : []), t('act.follows.notUndone')]
       case 'restart':
         return [t('act.follows.restart'), t('act.follows.notUndone')]
       case 'scale':

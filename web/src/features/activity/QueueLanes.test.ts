@@ -18,3 +18,11 @@ it('shows the parts for members of pod groups unless they are empty', () => {
   const wrapper = mount(QueueLanes, { props: { queues, waiting: { pods: 0, by: [] } }, global: { plugins: [i18n] } })
   expect(wrapper.findAll('li').map((li) => li.attributes('data-lane'))).toEqual(['active', 'backoff', 'unschedulable', 'gated', 'incomplete', 'waiting'])
 })
+
+// The feed counts attempts that were unschedulable, and the lane pods.
+it('calls the lane of pods so, and separates thousands', () => {
+  const queues = [{ queue: 'unschedulable' as const, pods: 1523, events: [{ event: 'ScheduleAttemptFailure', count: 4567 }] }]
+  const wrapper = mount(QueueLanes, { props: { queues, waiting: { pods: 0, by: [] } }, global: { plugins: [i18n] } })
+  expect(wrapper.get('[data-lane="unschedulable"] b').text()).toBe('unschedulable pods')
+  expect(wrapper.text().match(/\d[\d,]*/g)).toEqual(['1,523', '1,523', '4,567', '0'])
+})

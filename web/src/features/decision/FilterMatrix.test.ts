@@ -1,12 +1,16 @@
 import { mount } from '@vue/test-utils'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
 import { scoreTable } from './model/scores'
 import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import FilterMatrix from './FilterMatrix.vue'
+
+// The matrix asks for them, and they must not arrive when the test is over.
+beforeAll(loadDeferredMessages)
 
 const page = { template: '<div />' }
 const router = createRouter({
@@ -90,7 +94,7 @@ describe('FilterMatrix', () => {
   })
 
   it.each([
-    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
+    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4,988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
     [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity excluded them in PreFilter.'],
     [{ nodes: 11, why: 'enoughFeasibleNodes' as const, wanted: 1 }, '11 not evaluated: the search stops at the first feasible node, because nothing scores nodes.'],
     [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the scheduler tried the nominated node first, and it fits.'],

@@ -60,7 +60,7 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
     }
   }
   function passWords({ plugins: passing, left }: Of<'passes'>): StepWords {
-    return { title: t('present.passes.title', { n: passing.length, plugins: plugins(passing) }, passing.length), lines: kept([passing.length > 1 && `${plugins(passing)}.`, counted('present.rejects.left', left)]) }
+    return { title: t('present.passes.title', { n: passing.length, plugins: plugins(passing) }, passing.length), lines: kept([passing.length > 1 && t('present.sentence', { text: plugins(passing) }), counted('present.rejects.left', left)]) }
   }
   function rejectWords(content: Of<'rejects'>): StepWords {
     const { plugin, nodes, left } = content
@@ -98,7 +98,7 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
     return {
       title: t('present.rule.title', { rule: t(`preemption.ruleName.${rule}`), wins: t(`preemption.ruleWins.${rule}`) }),
       lines: kept([
-        `${t(`preemption.ruleHint.${rule}`)}.`,
+        t('present.sentence', { text: t(`preemption.ruleHint.${rule}`) }),
         equal.length > 0 && t('present.rule.equal', { rules: names(equal.map((r) => t(`preemption.ruleName.${r}`))) }),
         out > 0 && counted('present.rule.out', out, { out: formatCount(out), left: formatCount(left) }),
         decides && t('present.rule.decides', { node: preemption?.rows.find((row) => row.chosen)?.node ?? '' }),

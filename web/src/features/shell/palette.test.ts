@@ -17,6 +17,7 @@ import { pluginNames } from './store/plugins'
 import { usePaletteActions } from './usePaletteActions'
 import { usePaletteSearch, type PaletteSearch } from './usePaletteSearch'
 import { usePaletteVerbs } from './usePaletteVerbs'
+import { typedAhead } from './store/typedAhead'
 import { useShortcuts } from './useShortcuts'
 
 vi.mock('@/features/replay/store/replay', async () => {
@@ -196,6 +197,15 @@ describe('the shortcuts', () => {
     await press('k', { ctrlKey: true }, field)
     expect(page.value.paletteOpen.value).toBe(false)
     field.remove()
+  })
+
+  // The palette loads when it is first opened, and on a slow machine the user types faster.
+  it('leave to the palette what is typed before it appears', async () => {
+    await press('k', { ctrlKey: true })
+    for (const key of 'g c?') expect(await press(key)).toBe(true)
+    expect([typedAhead.value, createOpen.value, page.value.helpOpen.value]).toEqual(['g c?', false, false])
+    await press('k', { ctrlKey: true })
+    expect([typedAhead.value, page.value.paletteOpen.value]).toEqual(['', false])
   })
 
   it('open pages, the create dialog and the help', async () => {

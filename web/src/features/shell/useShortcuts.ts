@@ -7,6 +7,7 @@ import { undoOpen } from '@/features/act/store/asked'
 import { openCreate } from '@/features/create/store/create'
 import { showsPast } from '@/live/shownMoment'
 import { ShortcutReader } from './model/shortcuts'
+import { typedAhead } from './store/typedAhead'
 
 /** Whether the command palette and the list of shortcuts are open. Ctrl-K toggles the palette, ? opens the list. */
 export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boolean> } {
@@ -17,6 +18,12 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
 
   useEventListener(document, 'keydown', (event) => {
     if (event.defaultPrevented) return
+    if (paletteOpen.value && !document.querySelector('dialog[open]') && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      // The palette still loads: what the user types is for it, and no shortcut.
+      typedAhead.value += event.key
+      event.preventDefault()
+      return
+    }
     const target = event.target as HTMLElement | null
     const action = reader.read(event, { typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'), now: event.timeStamp })
     // The past can be looked at, but not changed.
@@ -24,8 +31,10 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
     // Other dialogs keep their keys.
     if (!action || (document.querySelector('dialog[open]') && !paletteOpen.value)) return
     event.preventDefault()
-    if (action.kind === 'palette') paletteOpen.value = !paletteOpen.value
-    else if (action.kind === 'help') helpOpen.value = true
+    if (action.kind === 'palette') {
+      typedAhead.value = ''
+      paletteOpen.value = !paletteOpen.value
+    } else if (action.kind === 'help') helpOpen.value = true
     else if (action.kind === 'create') openCreate()
     else if (action.kind === 'undo') undoOpen.value = true
     else void router.push({ name: action.place })

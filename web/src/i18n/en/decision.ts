@@ -98,7 +98,7 @@ export const decision = {
       lowestHighestPriority: 'Highest priority among the victims: lowest wins',
       lowestSumOfPriorities: 'Sum of the victims’ priorities, with 2³¹ added to each: smallest wins',
       fewestVictims: 'Number of victims: fewest wins',
-      latestEarliestStartTime: 'Earliest start time among the highest-priority victims: latest wins. A victim that has not started counts as starting now.',
+      latestEarliestStartTime: 'Earliest start time among the highest-priority victims: latest wins; a victim that has not started counts as starting now',
     },
     removedBy: 'removed by an extender',
     changedBy: 'victims chosen by an extender',

@@ -44,6 +44,7 @@ export const present = {
       refusedTitle: '{plugins} rejects the pod before any node is checked',
       refused: '{plugin}: {reasons}',
     },
+    sentence: '{text}.',
     passes: {
       title: '{n} plugins reject no node | {plugins} rejects no node | {n} plugins reject no node',
     },

@@ -100,7 +100,7 @@ export const decision: typeof english = {
       lowestHighestPriority: '犠牲になる Pod の最高優先度: 最も低い候補を選びます',
       lowestSumOfPriorities: '犠牲になる Pod の優先度の合計（各優先度に 2³¹ を加算）: 最も小さい候補を選びます',
       fewestVictims: '犠牲になる Pod の数: 最も少ない候補を選びます',
-      latestEarliestStartTime: '犠牲になる Pod のうち優先度が最も高いものの、最も早い開始時刻: 最も遅い候補を選びます。未開始の Pod は、現在開始したものとして扱います。',
+      latestEarliestStartTime: '犠牲になる Pod のうち優先度が最も高いものの、最も早い開始時刻: 最も遅い候補を選びます。未開始の Pod は、現在開始したものとして扱います',
     },
     removedBy: 'エクステンダーが除外',
     changedBy: '犠牲になる Pod はエクステンダーが指定',

@@ -46,6 +46,7 @@ export const present: typeof english = {
       refusedTitle: 'ノードを調べる前に {plugins} が Pod を拒否',
       refused: '{plugin}: {reasons}',
     },
+    sentence: '{text}。',
     passes: {
       title: '{n} 個のプラグインはどのノードも拒否しない | {plugins} はどのノードも拒否しない | {n} 個のプラグインはどのノードも拒否しない',
     },

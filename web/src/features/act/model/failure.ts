@@ -1,6 +1,6 @@
 // Nodes that fail on demand: how to detect one, and what happens to its pods.
 
-import type { Node, Pod, Toleration } from '@/api/types'
+import type { Node, Pod, Taint, Toleration } from '@/api/types'
 
 /** Controls the virtual kubelet of a node. */
 export const failureAnnotation = 'kube-scheduler-simulator.sigs.k8s.io/failure'
@@ -34,7 +34,7 @@ export function aftermath(pods: Iterable<Pod>, failure: NodeFailure): Aftermath 
   let staying = 0
   for (const pod of pods) {
     if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') continue
-    const seconds = toleratedFor(pod.spec?.tolerations ?? [], taintOf(failure))
+    const seconds = toleratedFor(pod.spec?.tolerations ?? [], { key: taintOf(failure) })
     if (seconds === Infinity) staying++
     else after.set(seconds, (after.get(seconds) ?? 0) + 1)
   }
@@ -42,11 +42,11 @@ export function aftermath(pods: Iterable<Pod>, failure: NodeFailure): Aftermath 
 }
 
 /**
- * How many seconds a pod tolerates a NoExecute taint without a value: the shortest of
- * the matching tolerations, 0 without one, Infinity if none of them ends.
+ * How many seconds a pod tolerates a NoExecute taint: the shortest of the matching
+ * tolerations, 0 without one, Infinity if none of them ends.
  */
-function toleratedFor(tolerations: readonly Toleration[], key: string): number {
-  const matching = tolerations.filter((t) => (!t.effect || t.effect === 'NoExecute') && (t.operator === 'Exists' ? !t.key || t.key === key : t.key === key && !t.value))
+export function toleratedFor(tolerations: readonly Toleration[], { key, value = '' }: Pick<Taint, 'key' | 'value'>): number {
+  const matching = tolerations.filter((t) => (!t.effect || t.effect === 'NoExecute') && (t.operator === 'Exists' ? !t.key || t.key === key : t.key === key && (t.value ?? '') === value))
   if (!matching.length) return 0
   return Math.min(...matching.map((t) => (t.tolerationSeconds === undefined ? Infinity : Math.max(0, t.tolerationSeconds))))
 }

@@ -19,8 +19,8 @@ export function menuOf(refs: readonly ObjectRef[], objectOf: (of: ObjectRef) => 
   if (!ref) return []
   const can = (verb: Verb) => refs.some((of) => applies(verb, of, objectOf(of)))
   const node = isResource(ref.kind, nodeKind)
-  // A gate is removed by its name, beside which its button is.
-  const actions: MenuEntry[] = verbs.filter((verb) => verb !== 'ungate' && can(verb)).map((id) => ({ kind: 'verb', id }))
+  // A gate is removed by its name, and an eviction made early beside its countdown.
+  const actions: MenuEntry[] = verbs.filter((verb) => verb !== 'ungate' && verb !== 'evict' && can(verb)).map((id) => ({ kind: 'verb', id }))
   const beforeDelete = actions.findIndex((entry) => entry.kind === 'verb' && (entry.id === 'recreate' || entry.id === 'delete'))
   if (node) actions.splice(actions.findIndex((entry) => entry.kind === 'verb' && (entry.id === 'notReady' || entry.id === 'unreachable')), 0, { kind: 'verb', id: 'drain' })
   else if (!others.length) actions.splice(beforeDelete, 0, { kind: 'clone' })

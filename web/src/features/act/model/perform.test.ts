@@ -31,8 +31,8 @@ function fake(...objects: KubeObject[]) {
       if (!dryRun && takenFor-- > 0) return Promise.reject(new ApiError('exists', 409, [], [], 'AlreadyExists'))
       return Promise.resolve({ ...object, metadata: { ...object.metadata, name: name ?? `${generateName}x`, uid: 'new' } })
     },
-    remove(of, { dryRun, uid }) {
-      said.push(`delete${dryRun ? '?' : ''} ${of.name} ${uid ?? ''}`)
+    remove(of, { dryRun, uid, grace }) {
+      said.push(`delete${dryRun ? '?' : ''} ${of.name} ${uid ?? ''}${grace ? ' with its grace period' : ''}`)
       return Promise.resolve()
     },
     pause: (ms) => Promise.resolve(void said.push(`pause ${ms}`)),
@@ -108,4 +108,25 @@ it('deletes exactly the object that it read', async () => {
   const { server, said } = fake(version(pod('p'), '1'))
   const { before, after } = await perform({ op: 'delete', of: ref }, server, false)
   expect([before?.metadata.name, after, said]).toEqual(['p', undefined, ['delete p old']])
+})
+
+describe('an eviction made early', () => {
+  const ready = { type: 'Ready', status: 'True' }
+  const evict: Write = { op: 'evict', of: ref, at: '2026-01-02T03:04:05Z' }
+  const running = version(pod('p', { nodeName: 'n' }, { conditions: [ready, { type: 'DisruptionTarget', status: 'False' }] }), '7')
+  const marked = JSON.stringify({
+    metadata: { resourceVersion: '7' },
+    status: { conditions: [ready, { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint', lastTransitionTime: '2026-01-02T03:04:05Z' }] },
+  })
+  it('does what the taint eviction controller does, with the grace period of the pod', async () => {
+    const { server, said } = fake(running)
+    expect(await perform(evict, server, false)).toEqual({ before: running, after: undefined })
+    expect(said).toEqual([`patch ${marked}`, 'delete p old with its grace period'])
+  })
+  it('is tried first, and reads the pod again when its kubelet was faster', async () => {
+    const { server, said, conflict } = fake(running)
+    conflict(1)
+    await perform(evict, server, true)
+    expect(said).toEqual([`patch? ${marked}`, `patch? ${marked}`, 'delete? p old with its grace period'])
+  })
 })

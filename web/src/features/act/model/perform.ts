@@ -2,7 +2,7 @@
 
 import { ApiError } from '@/api/http'
 import { messageOf } from '@/api/message'
-import type { KindInfo, KubeObject } from '@/api/types'
+import type { KindInfo, KubeObject, Pod } from '@/api/types'
 import { forCreation } from '@/features/create/model/clone'
 import { hasValues, taintsAfter, taintsOf, without, type Write } from './write'
 import type { ObjectRef } from '@/kubernetes/object'
@@ -13,7 +13,8 @@ export interface Server {
   get(of: ObjectRef): Promise<KubeObject>
   patch(of: ObjectRef, patch: object, dryRun: boolean, subresource?: 'status'): Promise<KubeObject>
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
-  remove(of: ObjectRef, options: { dryRun: boolean; uid: string | undefined }): Promise<void>
+  /** A pod is removed at once, unless it has its grace period. */
+  remove(of: ObjectRef, options: { dryRun: boolean; uid: string | undefined; grace?: boolean }): Promise<void>
   pause(ms: number): Promise<void>
 }
 
@@ -59,10 +60,31 @@ export async function perform(write: Write, server: Server, dryRun: boolean): Pr
       await server.remove(write.of, { dryRun, uid: write.uid ?? before.metadata.uid })
       return { before, after: undefined }
     }
+    case 'evict':
+      return evict(write, server, dryRun)
     case 'create':
       return { before: undefined, after: await server.create(write.of.kind, write.of.namespace, forCreation(write.object), dryRun) }
     default:
       return recreate(write, server, dryRun)
+  }
+}
+
+/** The condition that the taint eviction controller gives a pod before it deletes it. */
+const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }
+
+async function evict({ of, at }: Extract<Write, { op: 'evict' }>, server: Server, dryRun: boolean): Promise<Effect> {
+  for (let n = 1; ; n++) {
+    const before = await server.get(of)
+    const { resourceVersion, uid } = before.metadata
+    const others = ((before as Pod).status?.conditions ?? []).filter(({ type }) => type !== evicted.type)
+    try {
+      await server.patch(of, { metadata: { resourceVersion }, status: { conditions: [...others, { ...evicted, lastTransitionTime: at }] } }, dryRun, 'status')
+    } catch (error) {
+      if (n >= tries || !(error instanceof ApiError) || error.code !== 409) throw error
+      continue
+    }
+    await server.remove(of, { dryRun, uid, grace: true })
+    return { before, after: undefined }
   }
 }
 

@@ -37,6 +37,8 @@ describe('the writes of a verb', () => {
 })
 
 it('applies a verb where it makes sense', () => {
+  const at = (nodeName?: string) => applies('evict', podRef({ namespace: 'default', name: 'p' }), pod('p', nodeName ? { nodeName } : {}))
+  expect([at('n'), at(), applies('evict', nodeRef('n'), node('n'))]).toEqual([true, false, false])
   const cordoned = { ...node('n'), spec: { unschedulable: true } }
   expect(applies('cordon', nodeRef('n'), cordoned)).toBe(false)
   expect(applies('uncordon', nodeRef('n'), cordoned)).toBe(true)

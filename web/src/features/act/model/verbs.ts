@@ -9,7 +9,7 @@ import { failureAnnotation, failureOf, type NodeFailure } from './failure'
 import { isManaged, type TaintKey, type Write } from './write'
 
 /** The changes that show their dry run and can be undone, in the order of the menus. */
-export const verbs = ['scale', 'restart', 'taint', 'label', 'cordon', 'uncordon', 'notReady', 'unreachable', 'recover', 'ungate', 'recreate', 'delete'] as const
+export const verbs = ['scale', 'restart', 'taint', 'label', 'cordon', 'uncordon', 'notReady', 'unreachable', 'recover', 'ungate', 'evict', 'recreate', 'delete'] as const
 export type Verb = (typeof verbs)[number]
 
 /** What the user enters; each verb reads its own part. */
@@ -37,6 +37,8 @@ export function applies(verb: Verb, { kind }: ObjectRef, object: KubeObject | un
       return canRestart(kind)
     case 'recreate':
       return isResource(kind, podKind)
+    case 'evict':
+      return isResource(kind, podKind) && !!(object as Pod | undefined)?.spec?.nodeName
     case 'delete':
     case 'label':
       return true
@@ -86,6 +88,8 @@ export function writesOf(verb: Verb, refs: readonly ObjectRef[], input: Input, {
         const left = gatesOf(objectOf(of)).filter(({ name }) => !input.gates.includes(name))
         return { op: 'merge', of, patch: { spec: { schedulingGates: left.length ? left : null } } }
       })
+    case 'evict':
+      return refs.map((of) => ({ op: 'evict', of, at: now }))
     case 'recreate':
       return refs.flatMap((of) => {
         const object = objectOf(of)
@@ -104,9 +108,9 @@ function recreation(of: ObjectRef, object: KubeObject): Write {
 
 const gatesOf = (object: KubeObject | undefined) => (object as Pod | undefined)?.spec?.schedulingGates ?? []
 
-/** A restart back would replace the pods a second time, and the API server adds no gate to an existing pod. */
+/** A restart back would replace the pods a second time, the API server adds no gate to an existing pod, and an evicted pod would be evicted again. */
 export function isUndoable(verb: Verb): boolean {
-  return verb !== 'restart' && verb !== 'recreate' && verb !== 'ungate'
+  return verb !== 'restart' && verb !== 'recreate' && verb !== 'ungate' && verb !== 'evict'
 }
 
 const taintText = /^([^\s=:]+)(?:=([^\s=:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)(-?)$/

@@ -16,6 +16,8 @@ export type Write =
   | { op: 'taints'; of: ObjectRef; add: readonly Taint[]; remove: readonly TaintKey[] }
   /** With a uid, only exactly this object is deleted. */
   | { op: 'delete'; of: ObjectRef; uid?: string }
+  /** Deletes a pod as the taint eviction controller does. `at` (RFC 3339) is the time of its condition. */
+  | { op: 'evict'; of: ObjectRef; at: string }
   | { op: 'create'; of: ObjectRef; object: KubeObject }
   /** Deletes the object and creates `object` in its place. */
   | { op: 'recreate'; of: ObjectRef; object: KubeObject }

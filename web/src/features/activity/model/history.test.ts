@@ -19,6 +19,10 @@ describe('the feed', () => {
   it('has what was decided before the page was opened, each once', () => {
     expect(minutes(withHistory([at(9), at(8)], [at(8), at(3), at(1)], all, now))).toEqual([9, 8, 3, 1])
   })
+  it('is in the order in which cycles began, also where live ones meet those from before', () => {
+    // 4 waited for a permit: it ended after 7, and before the page was opened.
+    expect(minutes(withHistory([at(9), at(5)], [at(4), at(7), at(6)], all, now))).toEqual([9, 7, 6, 5, 4])
+  })
   it('keeps to the range', () => {
     const items = [at(9), at(6), at(3)]
     expect(minutes(withHistory(items, [], { ...all, last: '5m' }, now))).toEqual([9, 6])

@@ -3,6 +3,7 @@
 
 import type { Outcome, Summary, Timeline } from '@/api/types'
 import { attemptKey } from '@/features/decision/model/search'
+import { sortSummaries } from '@/features/decision/model/summaries'
 import { boundsOf, secondsOf, type TimeRange } from '@/features/decision/model/timeRange'
 
 /** The range of the charts while none is chosen, in seconds. */
@@ -24,12 +25,12 @@ export function chartBounds(range: TimeRange, oldest: string | undefined, now: n
 }
 
 /**
- * Live decisions and those from before, newest first, each once, at most `mostHeld`; within the
- * range. Both come newest first; what is live is at least as new as the rest.
+ * Live decisions and those from before, each once, at most `mostHeld`; within the range. Newest
+ * first by when they began: the server lists those from before by when they ended.
  */
 export function withHistory(live: readonly Summary[], before: readonly Summary[], range: TimeRange, now: number): readonly Summary[] {
   const known = new Set(live.map(attemptKey))
-  const all = [...live, ...before.filter((s) => !known.has(attemptKey(s)))]
+  const all = sortSummaries([...live, ...before.filter((s) => !known.has(attemptKey(s)))], '-time')
   const { since, until } = boundsOf(range, now)
   const from = since ? Date.parse(since) : -Infinity
   const to = until ? Date.parse(until) : Infinity

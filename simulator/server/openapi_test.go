@@ -152,6 +152,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"RunDomain":            &scenario.Domain{},
 		"RunPod":               &scenario.PlacedPod{},
 		"RunMetrics":           &scenario.Metrics{},
+		"RunMeasurement":       &scenario.Measurement{},
 		"RunQuantiles":         &scenario.Quantiles{},
 		"RunComparison":        &scenario.Comparison{},
 		"RunMetricComparison":  &scenario.MetricComparison{},

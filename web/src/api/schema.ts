@@ -1352,6 +1352,8 @@ export interface components {
             pods?: components["schemas"]["RunPod"][];
             /** @description Real time. */
             durationSeconds?: number;
+            /** @description Those of a workload of scheduler_perf. */
+            measurements?: components["schemas"]["RunMeasurement"][];
         };
         /** @description What a step did. */
         RunStep: {
@@ -1442,6 +1444,17 @@ export interface components {
             preemptions: number;
             waited: components["schemas"]["RunQuantiles"];
             decisions: number;
+        };
+        /** @description A throughput, a duration or a histogram of the scheduler, in the format of scheduler_perf. */
+        RunMeasurement: {
+            /** @description Average, Perc50, Perc90, Perc95 and Perc99, or Duration. */
+            data: {
+                [key: string]: number;
+            };
+            unit: string;
+            labels: {
+                [key: string]: string;
+            };
         };
         /** @description Many values, in seconds. */
         RunQuantiles: {

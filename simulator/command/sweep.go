@@ -78,7 +78,10 @@ func sweepParameters(ctx context.Context, args []string, with []Option) error {
 		}
 		return ended(true, runner.Sweep(ctx, files[0], o))
 	}
-	cluster.o.SweepOptions, cluster.o.EngineName = o, *r.engine
+	cluster.o.SweepOptions, cluster.o.EngineFlags = o, []string{"--engine=" + *r.engine}
+	if r.flags.Changed("time-limit") {
+		cluster.o.EngineFlags = append(cluster.o.EngineFlags, "--time-limit="+r.limit.String())
+	}
 	if !r.flags.Changed("workers") {
 		cluster.o.Workers = 1
 	}

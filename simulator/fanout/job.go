@@ -113,17 +113,21 @@ func newJob(name, digest string, runs, shares, chunks int, o Options) *batchv1.J
 			},
 			Containers: []v1.Container{{
 				Name: containerName, Image: o.Image,
-				Args:                     []string{"sweep", "--share", inputDir, "--engine", o.EngineName, "--workers", strconv.Itoa(o.Workers)},
+				Args:                     append([]string{"sweep", "--share", inputDir, "--workers", strconv.Itoa(o.Workers)}, o.EngineFlags...),
 				Env:                      environment(),
 				Resources:                v1.ResourceRequirements{Requests: o.Requests, Limits: limits(o.Requests)},
-				VolumeMounts:             []v1.VolumeMount{{Name: "input", MountPath: inputDir, ReadOnly: true}},
+				VolumeMounts:             []v1.VolumeMount{{Name: "input", MountPath: inputDir, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp"}},
 				TerminationMessagePolicy: v1.TerminationMessageFallbackToLogsOnError,
 				SecurityContext: &v1.SecurityContext{
 					AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
 					Capabilities: &v1.Capabilities{Drop: []v1.Capability{"ALL"}},
 				},
 			}},
-			Volumes: []v1.Volume{{Name: "input", VolumeSource: v1.VolumeSource{Projected: input(name, chunks)}}},
+			Volumes: []v1.Volume{
+				{Name: "input", VolumeSource: v1.VolumeSource{Projected: input(name, chunks)}},
+				// The full engine keeps its control plane there.
+				{Name: "tmp", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}},
+			},
 		},
 	}
 	return &batchv1.Job{

@@ -42,8 +42,8 @@ type Options struct {
 	Namespace, ServiceAccount string
 	// Image has this program as its entry point. It is required to make a Job, and not to find one.
 	Image string
-	// EngineName is the name of the engine in the pods.
-	EngineName string
+	// EngineFlags choose the engine in the pods.
+	EngineFlags []string
 	// Parallelism is how many pods run at the same time. Shares is into how many shares the runs are cut; 0 chooses. Retries is how often a
 	// share is tried again. Options.Workers is how many runs go at the same time in one pod.
 	Parallelism, Shares, Retries int

@@ -68,6 +68,13 @@ type Run struct {
 	Results []*scenario.Result `json:"results"`
 	// Comparison is that of two configurations; nil when there is none.
 	Comparison *scenario.Comparison `json:"comparison,omitempty"`
+	// Decisions are the whole ones that explain failures, by DecisionKey. The file has those that the results keep.
+	Decisions map[string]*explain.Explained `json:"decisions,omitempty"`
+}
+
+// DecisionKey names a decision of the result at an index.
+func DecisionKey(index int, d *scenario.Decision) string {
+	return fmt.Sprintf("%d/%s/%d", index, d.Pod.UID, d.Attempt)
 }
 
 // Redact returns the decision with names replaced.
@@ -167,14 +174,20 @@ func explained(c *result.Cycle) *explain.Explained {
 // shown returns a run without what no page shows, such as where each of its pods is at the end.
 func (r Run) shown() Run {
 	results := make([]*scenario.Result, len(r.Results))
+	decisions := map[string]*explain.Explained{}
 	for i, result := range r.Results {
 		if result != nil {
 			copied := *result
 			copied.Pods = nil
 			results[i] = &copied
+			for d := range result.Decisions() {
+				if d.Cycle != nil {
+					decisions[DecisionKey(i, d)] = explained(d.Cycle)
+				}
+			}
 		}
 	}
-	r.Results = results
+	r.Results, r.Decisions = results, decisions
 	return r
 }
 
@@ -184,6 +197,12 @@ func policyOf(script []byte) string {
 	sum := sha256.Sum256(script)
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
 		"style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
+}
+
+// Content returns what a file of the report would hold, for JSON.
+func Content(r Report) any {
+	held, _ := r.content()
+	return held
 }
 
 // HTML returns the file and its Content-Security-Policy, which the file also states. application is the

@@ -47,6 +47,9 @@ type Options struct {
 	Out, Progress io.Writer
 }
 
+// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they have together.
+const MaxDecisionNodes = 200_000
+
 // Output is a report to write.
 type Output struct {
 	// Format is junit, json, html or perf.
@@ -107,7 +110,7 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 			if s.Alone {
 				o.Workers = 1
 			}
-			for _, job := range s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: keepsPods(outputs), Gap: !s.Alone, Bare: o.Bare}) {
+			for _, job := range s.Jobs(scenario.RunOptions{Engine: o.Engine, KeepPods: wants(outputs, "json"), KeepDecisions: wants(outputs, "html"), Gap: !s.Alone, Bare: o.Bare}) {
 				jobs, of = append(jobs, job), append(of, i)
 			}
 		}
@@ -157,11 +160,15 @@ func (o Options) write(outputs []Output, suites []report.Suite) error {
 func (o Options) batch(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
 	progress := newProgress(o.Progress, len(jobs))
 	defer progress.end()
-	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) { progress.done(r) }}.Run(ctx, jobs)
+	left := MaxDecisionNodes
+	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) {
+		progress.done(r)
+		left = r.LimitDecisions(left)
+	}}.Run(ctx, jobs)
 }
 
-func keepsPods(outputs []Output) bool {
-	return slices.ContainsFunc(outputs, func(o Output) bool { return o.Format == "json" })
+func wants(outputs []Output, format string) bool {
+	return slices.ContainsFunc(outputs, func(o Output) bool { return o.Format == format })
 }
 
 // loadAny reads a file of any format that can be run. A file of scheduler_perf has many scenarios.

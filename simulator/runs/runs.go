@@ -46,8 +46,9 @@ type Options struct {
 
 // Request asks for runs.
 type Request struct {
-	// Scenario is the text of a scenario file.
-	Scenario string `json:"scenario"`
+	// Scenario is the text of a scenario file, and Sweep that of a sweep file. Exactly one of them is set.
+	Scenario string `json:"scenario,omitempty"`
+	Sweep    string `json:"sweep,omitempty"`
 	// Files are those that the scenario names, by their names.
 	Files map[string]string `json:"files,omitempty"`
 	// Against is a second configuration to compare the first one with: default, current, or the name of one of the files.
@@ -82,6 +83,8 @@ type Entry struct {
 	Results []*scenario.Result `json:"results,omitempty"`
 	// Comparison is that of two configurations, when they were asked for.
 	Comparison *scenario.Comparison `json:"comparison,omitempty"`
+	// Sweep is what came of a sweep. Its results are to be had one by one.
+	Sweep *Sweep `json:"sweep,omitempty"`
 }
 
 // FullError means that too much is running.
@@ -107,6 +110,10 @@ type Runs struct {
 type entry struct {
 	Entry
 	cancel context.CancelFunc
+	// sweep is nil for runs of a scenario.
+	sweep *runner.Loaded
+	// decisionNodes is how many nodes further whole decisions may have.
+	decisionNodes int
 }
 
 // New returns an empty collection. Stop ends it.
@@ -126,11 +133,17 @@ const Current = "current"
 
 // Start begins the runs of a request in the background. The error is a *scenario.Error for a wrong scenario, or a *FullError.
 func (r *Runs) Start(q Request) (Entry, error) {
+	if (q.Scenario == "") == (q.Sweep == "") {
+		return Entry{}, wrong("want one of scenario and sweep")
+	}
+	if q.Sweep != "" {
+		return r.startSweep(q)
+	}
 	s, err := scenario.Load([]byte(q.Scenario), scenario.Options{File: "scenario", Parse: r.options.Parse, Read: r.reader(q)})
 	if err != nil {
 		return Entry{}, err
 	}
-	jobs := s.Jobs(scenario.RunOptions{Engine: r.options.Engine, KeepPods: true, Gap: true})
+	jobs := s.Jobs(scenario.RunOptions{Engine: r.options.Engine, KeepPods: true, KeepDecisions: true, Gap: true})
 	var against *scenario.Configuration
 	if q.Against != "" {
 		if against, err = r.configuration(q, q.Against); err != nil {
@@ -146,7 +159,13 @@ func (r *Runs) Start(q Request) (Entry, error) {
 			return Entry{}, wrong("%s", err)
 		}
 	}
-	e, ctx, err := r.add(Entry{Name: s.Name, Scenario: q.Scenario, Total: len(jobs), Results: make([]*scenario.Result, len(jobs))})
+	return r.begin(Entry{Name: s.Name, Scenario: q.Scenario}, nil, s, jobs, against)
+}
+
+// begin keeps a new entry and does its jobs in the background.
+func (r *Runs) begin(of Entry, sweep *runner.Loaded, s *scenario.Scenario, jobs []scenario.Job, against *scenario.Configuration) (Entry, error) {
+	of.Total, of.Results = len(jobs), make([]*scenario.Result, len(jobs))
+	e, ctx, err := r.add(of, sweep)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -157,6 +176,14 @@ func (r *Runs) Start(q Request) (Entry, error) {
 		r.run(ctx, e, s, jobs, against)
 	}()
 	return r.copied(e, true), nil
+}
+
+// wrongFile returns the error of a sweep file, which has lines if one of them is wrong.
+func wrongFile(err error) error {
+	if of, ok := errors.AsType[*scenario.Error](err); ok {
+		return of
+	}
+	return wrong("%s", err)
 }
 
 func wrong(format string, args ...any) error {
@@ -205,7 +232,7 @@ func sameGates(gates map[string]bool) error {
 }
 
 // add keeps a new entry, and forgets the oldest that has ended if there are too many.
-func (r *Runs) add(e Entry) (*entry, context.Context, error) {
+func (r *Runs) add(e Entry, sweep *runner.Loaded) (*entry, context.Context, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	active := 0
@@ -224,7 +251,7 @@ func (r *Runs) add(e Entry) (*entry, context.Context, error) {
 	r.last++
 	e.ID, e.State, e.Created = strconv.Itoa(r.last), Queued, time.Now().UTC()
 	ctx, cancel := context.WithTimeoutCause(r.ctx, MaxTime, fmt.Errorf("it takes more than %s, the limit of this server", MaxTime))
-	kept := &entry{e, cancel}
+	kept := &entry{Entry: e, cancel: cancel, sweep: sweep, decisionNodes: runner.MaxDecisionNodes}
 	r.entries = append(r.entries, kept)
 	return kept, ctx, nil
 }
@@ -239,6 +266,10 @@ func (r *Runs) run(ctx context.Context, e *entry, s *scenario.Scenario, jobs []s
 	batch := func(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
 		return scenario.Batch{Workers: r.options.Workers, Gates: func(map[string]bool) (func(), error) { return func() {}, nil }, Done: func(i int, result *scenario.Result) {
 			r.change(func() {
+				e.decisionNodes = result.LimitDecisions(e.decisionNodes)
+				for d := range result.Decisions() {
+					d.Kept = d.Cycle != nil
+				}
 				e.Done++
 				e.Results[i] = result
 				if result.Outcome == scenario.Passed {
@@ -277,10 +308,27 @@ func (r *Runs) copied(e *entry, whole bool) Entry {
 	defer r.mu.Unlock()
 	out := e.Entry
 	out.Results = slices.Clone(e.Results)
+	if e.sweep != nil {
+		out.Sweep, out.Results = outcomeOf(e.sweep, e.Results), nil
+	}
 	if !whole {
-		out.Scenario, out.Results, out.Comparison = "", nil, nil
+		out.Scenario, out.Results, out.Comparison, out.Sweep = "", nil, nil, nil
 	}
 	return out
+}
+
+// Result returns one result of an entry by its index; nil if there is none, or not yet.
+func (r *Runs) Result(id string, index int) *scenario.Result {
+	e := r.find(id)
+	if e == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if index < 0 || index >= len(e.Results) {
+		return nil
+	}
+	return e.Results[index]
 }
 
 // List returns all entries without their results, the newest first.

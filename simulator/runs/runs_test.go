@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ steps:
 - wait: settled
 - expect:
   - that: pods.all(p, p.node != "")
-  - that: nodes.all(n, n.pods < 2)
+  - that: pods.all(p, p.node == "n0")
 `
 
 var files = map[string]string{"pod.yaml": `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`}
@@ -59,6 +60,16 @@ func TestRunsAreDoneInTheBackground(t *testing.T) {
 	}
 	if list := r.List(); len(list) != 1 || list[0].Results != nil {
 		t.Errorf("%+v", list)
+	}
+	// The decisions behind failed expectations are kept whole.
+	kept := 0
+	for d := range r.Result(started.ID, 1).Decisions() {
+		if kept++; !d.Kept || d.Cycle == nil || d.Cycle.Pod.UID != d.Pod.UID {
+			t.Errorf("%+v", d)
+		}
+	}
+	if kept == 0 || r.Result(started.ID, 2) != nil || r.Result("none", 0) != nil {
+		t.Errorf("%d decisions are kept", kept)
 	}
 	if !r.Delete(started.ID) || r.Delete(started.ID) {
 		t.Error("it was not forgotten once")
@@ -103,6 +114,48 @@ func TestCancelAndBounds(t *testing.T) {
 	for _, test := range []Request{{Scenario: "a: ["}, {Scenario: text}, {Scenario: text, Files: files, Against: "none.yaml"}} {
 		if _, err := r.Start(test); !errors.As(err, new(*scenario.Error)) {
 			t.Errorf("error %v", err)
+		}
+	}
+}
+
+const sweepText = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Sweep
+metadata: {name: weights}
+scenario: scenario.yaml
+seed: 1..2
+parameters:
+- {name: strategy, plugin: NodeResourcesFit, args: scoringStrategy.type, values: [LeastAllocated, MostAllocated]}
+- {name: spread, plugin: PodTopologySpread, weight: [off, 2, 5]}
+metrics:
+- {name: most pods, value: "nodes.map(n, n.pods).max()"}
+best:
+- {least: most pods}
+`
+
+func TestSweep(t *testing.T) {
+	r := open(t, inmemory.Engine(nil))
+	with := map[string]string{"pod.yaml": files["pod.yaml"], "scenario.yaml": text}
+	started, err := r.Start(Request{Sweep: sweepText, Files: with})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if started.Total != 12 || len(started.Sweep.Points) != 6 || started.Sweep.Points[5].Rank != 0 {
+		t.Errorf("%+v", started)
+	}
+	e := wait(t, r, started.ID, Ended)
+	first, last := e.Sweep.Points[0], e.Sweep.Points[5]
+	if e.Results != nil || e.Done != 12 || first.Rank != 1 || first.Done != 2 || first.Metrics["most pods"] > last.Metrics["most pods"] || first.Metrics["most pods"] == 0 {
+		t.Errorf("%+v", e.Sweep)
+	}
+	if got := r.Result(e.ID, 2*first.Point+1); got == nil || got.Seed != 2 {
+		t.Errorf("%+v", got)
+	}
+	for name, q := range map[string]Request{
+		"both": {Sweep: sweepText, Scenario: text, Files: with}, "neither": {Files: with}, "no scenario": {Sweep: sweepText},
+		"compared": {Sweep: sweepText, Files: with, Against: "default"}, "too many": {Sweep: strings.Replace(sweepText, "1..2", "1..100", 1), Files: with},
+	} {
+		if _, err := r.Start(q); !errors.As(err, new(*scenario.Error)) {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

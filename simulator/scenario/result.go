@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -133,6 +134,37 @@ type Decision struct {
 	Headline explain.Statement `json:"headline"`
 	// Rejections are why nodes were rejected, most nodes first.
 	Rejections []result.Rejection `json:"rejections,omitempty"`
+	// Cycle is the whole decision; nil unless RunOptions.KeepDecisions.
+	Cycle *result.Cycle `json:"-"`
+	// Kept: the whole decision can be had from where the result came from.
+	Kept bool `json:"kept,omitempty"`
+}
+
+// Decisions visits the decisions that explain failures, in the order of the steps.
+func (r *Result) Decisions() iter.Seq[*Decision] {
+	return func(yield func(*Decision) bool) {
+		for _, step := range r.Steps {
+			for _, e := range step.Expectations {
+				if e.Decision != nil && !yield(e.Decision) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// LimitDecisions forgets whole decisions when those of many results together have more than so many nodes. It returns what is left for
+// other results.
+func (r *Result) LimitDecisions(nodes int) (left int) {
+	for d := range r.Decisions() {
+		if d.Cycle == nil {
+			continue
+		}
+		if nodes -= max(1, d.Nodes.Evaluated); nodes < 0 {
+			d.Cycle, nodes = nil, 0
+		}
+	}
+	return nodes
 }
 
 // PlacedPod is a pod at the end of a run.

@@ -33,6 +33,8 @@ type RunOptions struct {
 	Observe func(StepResult)
 	// KeepPods fills Result.Pods.
 	KeepPods bool
+	// KeepDecisions fills Decision.Cycle.
+	KeepDecisions bool
 	// Metrics are evaluated at the end, or after the step that they name.
 	Metrics []*Metric
 	// Bare records no decisions, so that measurements are those of the scheduler alone. Expectations see none then.
@@ -573,5 +575,9 @@ func (r *run) decision(uid apitypes.UID) (*Decision, error) {
 		return nil, err
 	}
 	e := explain.Cycle(c)
-	return &Decision{Summary: c.Summary, Sentence: e.Sentence, Headline: e.Headline, Rejections: e.Rejections}, nil
+	d := &Decision{Summary: c.Summary, Sentence: e.Sentence, Headline: e.Headline, Rejections: e.Rejections}
+	if r.options.KeepDecisions {
+		d.Cycle = c
+	}
+	return d, nil
 }

@@ -331,13 +331,25 @@ func (s *Sweep) Len() int {
 }
 
 // Point returns a combination of values, from 0 to Len. The last parameter changes fastest.
-func (s *Sweep) Point(i int) (Point, error) {
+func (s *Sweep) Point(i int) (Point, error) { return s.point(s.at(i)) }
+
+// Values are those of the parameters at a point.
+func (s *Sweep) Values(i int) []any {
+	out := make([]any, len(s.Parameters))
+	for k, at := range s.at(i) {
+		out[k] = s.Parameters[k].Values[at]
+	}
+	return out
+}
+
+// at returns the index of each parameter's value at a point.
+func (s *Sweep) at(i int) []int {
 	at := make([]int, len(s.Parameters))
 	for k := len(at) - 1; k >= 0; k-- {
 		n := len(s.Parameters[k].Values)
 		at[k], i = i%n, i/n
 	}
-	return s.point(at)
+	return at
 }
 
 func (s *Sweep) point(at []int) (Point, error) {
@@ -486,6 +498,8 @@ func (s *Sweep) Job(p Point, seed int64, engine Engine) Job {
 
 // PointOutcome is what a point came to, over all seeds.
 type PointOutcome struct {
+	// Point is its number.
+	Point  int   `json:"-"`
 	Values []any `json:"values"`
 	Runs   int   `json:"runs"`
 	Passed int   `json:"passed"`
@@ -498,6 +512,7 @@ func NewPointOutcome(values []any, runs []RunOutcome) PointOutcome {
 	o := PointOutcome{Values: values, Runs: len(runs), Metrics: map[string]float64{}}
 	all := map[string][]float64{}
 	for _, r := range runs {
+		o.Point = r.Point
 		if r.Outcome == Passed {
 			o.Passed++
 		}

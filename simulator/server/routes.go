@@ -68,6 +68,8 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/runs", s.runs(s.postRun))
 	v1.GET("/runs/schema", s.getRunSchema)
 	v1.GET("/runs/:id", s.runs(s.getRun))
+	v1.GET("/runs/:id/results/:index", s.runs(s.getRunResult))
+	v1.GET("/runs/:id/results/:index/decisions/:uid/:attempt", s.runs(s.getRunDecision))
 	v1.DELETE("/runs/:id", whole(s.runs(s.deleteRun)))
 	v1.GET("/lessons", s.lessons(s.listLessons))
 	v1.GET("/lessons/:id", s.lessons(s.getLesson))

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	schedulerresult "kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/report"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -20,6 +22,8 @@ type Runs interface {
 	Start(q runs.Request) (runs.Entry, error)
 	List() []runs.Entry
 	Get(id string) (runs.Entry, bool)
+	// Result returns one result by its index; nil if there is none, or not yet.
+	Result(id string, index int) *scenario.Result
 	// Delete cancels runs, or forgets those that have ended.
 	Delete(id string) bool
 }
@@ -52,7 +56,7 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 	}
 	e, err := r.Start(q)
 	if err != nil {
-		return refusedRun(err)
+		return refusedRun(q, err)
 	}
 	c.Response().Header().Set(echo.HeaderLocation, runsPath+"/"+e.ID)
 	return c.JSON(http.StatusCreated, e)
@@ -63,8 +67,12 @@ func runRequest(body []byte) (runs.Request, error) {
 	var head struct {
 		Kind     string          `json:"kind"`
 		Scenario json.RawMessage `json:"scenario"`
+		Sweep    json.RawMessage `json:"sweep"`
 	}
-	if err := yaml.Unmarshal(body, &head); err != nil || head.Scenario == nil || head.Kind != "" {
+	if err := yaml.Unmarshal(body, &head); err != nil || head.Scenario == nil && head.Sweep == nil || head.Kind != "" {
+		if head.Kind == scenario.KindSweep {
+			return runs.Request{Sweep: string(body)}, nil
+		}
 		return runs.Request{Scenario: string(body)}, nil // Load says what is wrong with it
 	}
 	var q runs.Request
@@ -75,9 +83,13 @@ func runRequest(body []byte) (runs.Request, error) {
 }
 
 // refusedRun is the answer to a request that Start refused.
-func refusedRun(err error) error {
+func refusedRun(q runs.Request, err error) error {
 	if wrong, ok := errors.AsType[*scenario.Error](err); ok {
-		refused := refuse(http.StatusBadRequest, "the scenario is wrong: %s", wrong)
+		what := "scenario"
+		if q.Sweep != "" {
+			what = "sweep"
+		}
+		refused := refuse(http.StatusBadRequest, "the %s is wrong: %s", what, wrong)
 		for _, m := range wrong.Mistakes {
 			refused.Details = append(refused.Details, config.Mistake{Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
 		}
@@ -89,9 +101,58 @@ func refusedRun(err error) error {
 	return err
 }
 
-// getRunSchema answers with the JSON Schema of scenario files.
+// getRunSchema answers with the JSON Schema of scenario files, or of sweep files.
 func (s *Server) getRunSchema(c echo.Context) error {
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, scenario.ScenarioSchema)
+	switch kind := c.QueryParam("kind"); kind {
+	case "", scenario.KindScenario:
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, scenario.ScenarioSchema)
+	case scenario.KindSweep:
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, scenario.SweepSchema)
+	default:
+		return refuse(http.StatusBadRequest, "kind must be %s or %s, not %q", scenario.KindScenario, scenario.KindSweep, kind)
+	}
+}
+
+// runResult returns the result that the path names.
+func runResult(c echo.Context, r Runs) (*scenario.Result, int, error) {
+	index, err := strconv.Atoi(c.Param("index"))
+	if err == nil {
+		if result := r.Result(c.Param("id"), index); result != nil {
+			return result, index, nil
+		}
+	}
+	return nil, 0, refuse(http.StatusNotFound, "run %q has no result %q, or not yet", c.Param("id"), c.Param("index"))
+}
+
+func (s *Server) getRunResult(c echo.Context, r Runs) error {
+	result, _, err := runResult(c, r)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, result)
+}
+
+// getRunDecision answers with a whole decision that explains a failed expectation, in the form of a report.
+func (s *Server) getRunDecision(c echo.Context, r Runs) error {
+	result, index, err := runResult(c, r)
+	if err != nil {
+		return err
+	}
+	asFile, err := asReport(c)
+	if err != nil {
+		return err
+	}
+	for d := range result.Decisions() {
+		if d.Cycle == nil || report.DecisionKey(index, d) != c.Param("index")+"/"+c.Param("uid")+"/"+c.Param("attempt") {
+			continue
+		}
+		one := report.Report{Decision: &report.Decision{Cycle: d.Cycle, Attempts: []schedulerresult.Summary{d.Summary}}, Exported: s.opts.clock.Now()}
+		if asFile {
+			return s.answerReport(c, one, "decision")
+		}
+		return c.JSON(http.StatusOK, report.Content(one))
+	}
+	return refuse(http.StatusNotFound, "run %q does not keep this decision", c.Param("id"))
 }
 
 func (s *Server) listRuns(c echo.Context, r Runs) error {
@@ -108,6 +169,9 @@ func (s *Server) getRun(c echo.Context, r Runs) error {
 	asFile, err := asReport(c)
 	if err != nil {
 		return err
+	}
+	if asFile && e.Sweep != nil {
+		return badQuery(config.Mistake{Field: "format", Message: "a sweep is to be had as json only; each of its results has files of its decisions"})
 	}
 	if asFile {
 		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,8 +25,8 @@ import (
 )
 
 // kubelet is the kubelet of a node: it runs the containers of the pods that the scheduler binds there, as processes of this machine.
-// Of images it has the program's only. It mounts projected volumes by putting their files into a directory, and replaces the mount
-// path by that directory in the arguments.
+// Of images it has the program's only. It mounts projected volumes by putting their files into a directory, replaces the mount
+// path by that directory in the arguments, and gives each container an empty /tmp.
 type kubelet struct {
 	t       *testing.T
 	cluster *program
@@ -106,15 +107,22 @@ func (k *kubelet) runPod(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	args := strings.Join(container.Args, "\n")
+	args, tmp := slices.Clone(container.Args), ""
 	for i, mount := range container.VolumeMounts {
 		volume := filepath.Join(dir, fmt.Sprint(i))
 		if err := k.mount(ctx, pod, mount.Name, volume); err != nil {
 			return err
 		}
-		args = strings.ReplaceAll(args, mount.MountPath, volume)
+		for i, arg := range container.Args {
+			if rest, below := strings.CutPrefix(arg, mount.MountPath); below {
+				args[i] = volume + rest
+			}
+		}
+		if mount.MountPath == "/tmp" {
+			tmp = volume
+		}
 	}
-	env, err := k.environment(pod, container)
+	env, err := k.environment(pod, container, tmp)
 	if err != nil {
 		return err
 	}
@@ -122,7 +130,7 @@ func (k *kubelet) runPod(ctx context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	log := &lockedBuffer{}
-	process := exec.CommandContext(ctx, clustertest.Program(), strings.Split(args, "\n")...)
+	process := exec.CommandContext(ctx, clustertest.Program(), args...)
 	process.Env, process.Stdout, process.Stderr = env, log, log
 	if err := process.Start(); err != nil {
 		return err
@@ -196,6 +204,9 @@ func (k *kubelet) mount(ctx context.Context, pod *corev1.Pod, name, dir string) 
 		if volume.Name != name {
 			continue
 		}
+		if volume.EmptyDir != nil {
+			return nil
+		}
 		for _, source := range volume.Projected.Sources {
 			files, err := k.project(ctx, pod, source)
 			if err != nil {
@@ -240,10 +251,10 @@ func (k *kubelet) project(ctx context.Context, pod *corev1.Pod, source corev1.Vo
 	return out, nil
 }
 
-// environment is that of a container, with what a kubelet adds to it.
-func (k *kubelet) environment(pod *corev1.Pod, container corev1.Container) ([]string, error) {
+// environment is that of a container, with what a kubelet adds to it. tmp is its /tmp.
+func (k *kubelet) environment(pod *corev1.Pod, container corev1.Container, tmp string) ([]string, error) {
 	host, port, _ := strings.Cut(strings.TrimPrefix(k.cluster.config.Host, "https://"), ":")
-	out := []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port, "TMPDIR=" + os.TempDir()}
+	out := []string{"KUBERNETES_SERVICE_HOST=" + host, "KUBERNETES_SERVICE_PORT=" + port, "TMPDIR=" + tmp}
 	for _, env := range container.Env {
 		value := env.Value
 		if env.ValueFrom != nil {

@@ -2,6 +2,7 @@
 
 import { objections } from './axe'
 import type { Page } from '@playwright/test'
+import { runSweep, runToFail } from './scenarios'
 import { expect, node, pod, test } from './simulator'
 
 const places: Record<string, string> = {
@@ -99,6 +100,20 @@ for (const [theme, language] of [
       if (path.includes('select=')) await expect(page.getByTestId('object-detail').getByRole('textbox')).toContainText('kind: Pod')
       await check(name)
     }
+    await page.goto(`${simulator.url}/scenarios`)
+    await runToFail(page)
+    await check('a failed run')
+    await page.getByTestId('open-decision').last().click()
+    await expect(page.getByTestId('filter-matrix').locator('[data-state]').first()).toBeVisible()
+    await check('the decision behind a failure')
+    await page.goto(`${simulator.url}/scenarios?against=default`)
+    await page.getByTestId('run').click()
+    await expect(page.getByTestId('run-comparison')).toBeVisible()
+    await check('a comparison')
+    await runSweep(page, simulator)
+    await page.getByTestId('multiples').locator('.best').first().click()
+    await expect(page.getByTestId('point').getByTestId('run-headline')).toBeVisible()
+    await check('a sweep')
     await page.goto(simulator.url)
     for (const [name, open] of Object.entries(dialogs)) {
       await expect(page.locator('[data-node="node-a"]')).toBeVisible()

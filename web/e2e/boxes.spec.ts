@@ -5,6 +5,7 @@
 
 import type { CDPSession, Page } from '@playwright/test'
 import { faults } from './boxes'
+import { endSweep, runToFail } from './scenarios'
 import { createUrgent, expect, node, pod, test, type Simulator } from './simulator'
 
 interface Size {
@@ -130,6 +131,34 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   activity: { path: '/activity', shown: '[role="row"]' },
   events: { path: '/activity?feed=events', shown: '[role="row"]' },
   replay: { path: '/replay', shown: 'main code' },
+  scenarios: { path: '/scenarios', shown: '.cm-line' },
+  'scenarios, a failed run': { path: '/scenarios', shown: '.cm-line', act: runToFail },
+  'scenarios, the decision behind a failure': {
+    path: '/scenarios',
+    shown: '.cm-line',
+    act: async (page) => {
+      await runToFail(page)
+      await page.getByTestId('open-decision').last().click()
+      await expect(page.getByTestId('filter-matrix').locator('[data-state]').first()).toBeVisible()
+    },
+  },
+  'scenarios, a comparison': {
+    path: '/scenarios?against=default',
+    shown: '.cm-line',
+    act: async (page) => {
+      await page.getByTestId('run').click()
+      await expect(page.getByTestId('run-comparison')).toBeVisible()
+    },
+  },
+  'scenarios, a sweep': {
+    path: '/scenarios?file=sweep',
+    shown: '.cm-line',
+    act: async (page) => {
+      await endSweep(page)
+      await page.getByTestId('multiples').locator('.best').first().click()
+      await expect(page.getByTestId('point').getByTestId('run-headline')).toBeVisible()
+    },
+  },
   'nothing here': { path: '/nowhere', shown: 'main' },
   palette: { path: '/', shown: `[data-node="${longNode}"]`, act: press('Control+k') },
   'palette, found': {

@@ -118,6 +118,10 @@ test('runs are a file that shows what their page shows, and a text in it runs no
   await expect(file.getByTestId('deciding')).toContainText('Insufficient cpu')
   // The scenario's text is not in the file, so its lines lead nowhere.
   await expect(file.locator('table.steps button')).toHaveCount(0)
+  // The decision behind the failure is.
+  await file.getByTestId('open-decision').click()
+  await expect(file.getByTestId('filter-matrix')).toContainText('NodeResourcesFit')
+  await file.getByTestId('back-to-run').click()
   expect(await objections(file)).toEqual([])
   expect(await ran(file)).toBeUndefined()
   expect(requests).toEqual([])

@@ -26,6 +26,7 @@ export const router = createRouter({
     { path: '/scheduler', name: 'scheduler', component: lazily(() => import('./features/scheduler/SchedulerPage.vue')), meta: { place: 'scheduler' } },
     { path: '/activity', name: 'activity', component: withDeferredMessages(lazily(() => import('./features/activity/ActivityPage.vue'))), meta: { place: 'activity' } },
     { path: '/scenarios', name: 'scenarios', component: withDeferredMessages(lazily(() => import('./features/runs/RunsPage.vue'))), meta: { place: 'scenarios' } },
+    { path: '/scenarios/:id/results/:index/decisions/:uid/:attempt', name: 'runDecision', component: withDeferredMessages(lazily(() => import('./features/report/RunDecisionPage.vue'))), meta: { place: 'scenarios' } },
     { path: '/learn', name: 'learn', component: withDeferredMessages(lazily(() => import('./features/learn/LearnPage.vue'))), meta: { place: 'learn' } },
     { path: '/learn/predict', name: 'predict', component: withDeferredMessages(lazily(() => import('./features/learn/PredictPage.vue'))), meta: { place: 'learn' } },
     { path: '/learn/:id', name: 'lesson', component: withDeferredMessages(lazily(() => import('./features/learn/LessonPage.vue'))), meta: { place: 'learn' } },

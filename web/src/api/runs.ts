@@ -1,7 +1,8 @@
 // Runs of scenarios, which the server does in memory beside the cluster.
 
 import { bodyOf, client } from './client'
-import type { RunEntry, RunRequest } from './types'
+import { based } from './base'
+import type { RunDecisionRecord, RunEntry, RunRequest, RunResult } from './types'
 
 export function startRun(request: RunRequest): Promise<RunEntry> {
   return bodyOf(client.POST('/api/v1/runs', { body: request }))
@@ -21,7 +22,28 @@ export async function deleteRun(id: string): Promise<void> {
   await client.DELETE('/api/v1/runs/{id}', { params: { path: { id } } })
 }
 
-/** The JSON Schema of scenario files. */
-export function getRunSchema(): Promise<object> {
-  return bodyOf(client.GET('/api/v1/runs/schema'))
+/** One result, of a sweep for example. */
+export function getRunResult(id: string, index: number): Promise<RunResult> {
+  return bodyOf(client.GET('/api/v1/runs/{id}/results/{index}', { params: { path: { id, index } } }))
+}
+
+/** Where the whole decision behind a failed expectation is to be had. */
+export interface RunDecisionPlace {
+  id: string
+  index: number
+  uid: string
+  attempt: number
+}
+
+export async function getRunDecision(path: RunDecisionPlace): Promise<RunDecisionRecord> {
+  // Without a format the answer is JSON.
+  return (await bodyOf(client.GET('/api/v1/runs/{id}/results/{index}/decisions/{uid}/{attempt}', { params: { path } }))) as RunDecisionRecord
+}
+
+/** Where that decision is to be had as a file that opens without a server. */
+export const runDecisionHref = ({ id, index, uid, attempt }: RunDecisionPlace): string => based(`/api/v1/runs/${id}/results/${index}/decisions/${uid}/${attempt}?format=html`)
+
+/** The JSON Schema of scenario files, or of sweep files. */
+export function getRunSchema(kind: 'Scenario' | 'Sweep'): Promise<object> {
+  return bodyOf(client.GET('/api/v1/runs/schema', { params: { query: { kind } } }))
 }

@@ -542,7 +542,7 @@ export interface paths {
         /** The runs that are kept, at most 20, the newest first. */
         get: operations["listRuns"];
         put?: never;
-        /** Run a scenario in memory, beside the cluster and without touching it. It runs in the background: read it by its id. */
+        /** Run a scenario or a sweep in memory, beside the cluster and without touching it. It runs in the background: read it by its id. */
         post: operations["startRun"];
         delete?: never;
         options?: never;
@@ -557,7 +557,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The JSON Schema of scenario files, for editors. */
+        /** The JSON Schema of scenario files or of sweep files, for editors. */
         get: operations["getRunSchema"];
         put?: never;
         post?: never;
@@ -580,6 +580,40 @@ export interface paths {
         post?: never;
         /** Cancel runs, or forget those that have ended. */
         delete: operations["deleteRun"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/results/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One result of runs. */
+        get: operations["getRunResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/results/{index}/decisions/{uid}/{attempt}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A whole decision that explains a failed expectation. The results say which are kept. */
+        get: operations["getRunDecision"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1199,10 +1233,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A scenario with the files that it names. */
+        /** @description A scenario or a sweep, with the files that it names. */
         RunRequest: {
-            /** @description The text of a scenario file. */
-            scenario: string;
+            /** @description The text of a scenario file. Give either this or sweep. */
+            scenario?: string;
+            /** @description The text of a sweep file, whose scenario is one of the files. */
+            sweep?: string;
             /** @description The files that the scenario names, by their names. The running scheduler's configuration is there as current. */
             files?: {
                 [key: string]: string;
@@ -1228,9 +1264,63 @@ export interface components {
             /** @description Why the runs could not be done. */
             error?: string;
             scenario?: string;
-            /** @description In the order of the matrix; null for runs that have not ended. They are empty while configurations are compared. */
+            /** @description In the order of the matrix; null for runs that have not ended. They are empty while configurations are compared. A sweep has none here: read them one by one. */
             results?: (components["schemas"]["RunResult"] | null)[];
             comparison?: components["schemas"]["RunComparison"];
+            sweep?: components["schemas"]["RunSweep"];
+        };
+        /** @description What came of a sweep so far. */
+        RunSweep: {
+            parameters: components["schemas"]["RunParameter"][];
+            /** @description The names of its own metrics. Every sweep has passed and expectations, too. */
+            metrics: string[];
+            /** @description By what points are ranked, the most important first. */
+            best: components["schemas"]["RunGoal"][];
+            seeds: number[];
+            /** @description The ranked ones, the best first, and then the others. */
+            points: components["schemas"]["RunPoint"][];
+        };
+        /** @description What a sweep changes. */
+        RunParameter: {
+            name: string;
+            values: unknown[];
+        };
+        /** @description By what points are ranked. */
+        RunGoal: {
+            metric: string;
+            /** @description Whether more is better. */
+            most: boolean;
+        };
+        /** @description A combination of values. The run with the seed number i has the index point × seeds + i. */
+        RunPoint: {
+            point: number;
+            /** @description In the order of the parameters. */
+            values: unknown[];
+            /** @description Among the points whose runs have all ended, from 1. */
+            rank?: number;
+            /** @description Runs that have ended. */
+            done: number;
+            /** @description Runs that have passed. */
+            passed: number;
+            /** @description Medians over the runs that have ended. */
+            metrics: {
+                [key: string]: number;
+            };
+        };
+        /** @description A whole decision of a run, in the form of a report. */
+        RunDecisionRecord: {
+            version: number;
+            /** @enum {string} */
+            kind: "decision";
+            provenance: {
+                simulator: string;
+                kubernetes: string;
+                /** Format: date-time */
+                exported: string;
+                redacted: boolean;
+            };
+            attempts?: components["schemas"]["Summary"][];
+            decision: components["schemas"]["ExplainedCycle"];
         };
         /** @description Runs, the newest first. */
         RunList: {
@@ -1262,6 +1352,8 @@ export interface components {
             pods?: components["schemas"]["RunPod"][];
             /** @description Real time. */
             durationSeconds?: number;
+            /** @description Those of a workload of scheduler_perf. */
+            measurements?: components["schemas"]["RunMeasurement"][];
         };
         /** @description What a step did. */
         RunStep: {
@@ -1318,6 +1410,8 @@ export interface components {
             sentence: string;
             headline: components["schemas"]["Headline"];
             rejections?: components["schemas"]["Rejection"][];
+            /** @description The whole decision can be read, below the result. */
+            kept?: boolean;
         };
         /** @description A pod at the end of a run. */
         RunPod: {
@@ -1350,6 +1444,17 @@ export interface components {
             preemptions: number;
             waited: components["schemas"]["RunQuantiles"];
             decisions: number;
+        };
+        /** @description A throughput, a duration or a histogram of the scheduler, in the format of scheduler_perf. */
+        RunMeasurement: {
+            /** @description Average, Perc50, Perc90, Perc95 and Perc99, or Duration. */
+            data: {
+                [key: string]: number;
+            };
+            unit: string;
+            labels: {
+                [key: string]: string;
+            };
         };
         /** @description Many values, in seconds. */
         RunQuantiles: {
@@ -7058,7 +7163,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A scenario with its files, or a scenario by itself. */
+        /** @description A scenario or a sweep with its files, or a scenario by itself. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RunRequest"];
@@ -7108,7 +7213,10 @@ export interface operations {
     };
     getRunSchema: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Scenario (default) or Sweep. */
+                kind?: "Scenario" | "Sweep";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7122,6 +7230,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description The kind is unknown. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             default: components["responses"]["Error"];
@@ -7210,6 +7327,109 @@ export interface operations {
                 };
             };
             /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getRunResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                /** @description The index of the result. */
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResult"];
+                };
+            };
+            /** @description There is no such result, or not yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getRunDecision: {
+        parameters: {
+            query?: {
+                /** @description json (default), or html for a file that shows the decision in a browser without a server or a network. */
+                format?: "json" | "html";
+            };
+            header?: never;
+            path: {
+                id: string;
+                /** @description The index of the result. */
+                index: number;
+                uid: string;
+                attempt: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDecisionRecord"];
+                    "text/html": string;
+                };
+            };
+            /** @description The format is unknown, or redaction was asked for. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The decision is not kept. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator runs no scenarios, or was built without the web application, which draws reports. */
             501: {
                 headers: {
                     [name: string]: unknown;

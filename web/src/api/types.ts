@@ -262,6 +262,12 @@ export type RunResult = Schemas['RunResult']
 export type RunStep = Schemas['RunStep']
 export type RunExpectation = Schemas['RunExpectation']
 export type RunFinding = Schemas['RunFinding']
+export type RunDecision = Schemas['RunDecision']
+/** What came of a sweep so far: its points, the best first. */
+export type RunSweep = Schemas['RunSweep']
+export type RunPoint = Schemas['RunPoint']
+/** A whole decision of a run, in the form of a report. */
+export type RunDecisionRecord = Schemas['RunDecisionRecord']
 export type RunComparison = Schemas['RunComparison']
 export type RunMetricComparison = Schemas['RunMetricComparison']
 /** The session schedulers and the flow scheduler. */

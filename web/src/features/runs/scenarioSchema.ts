@@ -1,21 +1,25 @@
-// The schema of scenario files, for completion in the editor.
+// The schemas of scenario and sweep files, for completion in the editor.
 
 import { getRunSchema } from '@/api/runs'
 import type { Schema, SchemaRoot, SchemaSource } from '@/features/yaml/model/schema'
 
-const head = { apiVersion: 'kube-scheduler-simulator.sigs.k8s.io/v1alpha1', kind: 'Scenario' }
+type Kind = 'Scenario' | 'Sweep'
+const apiVersion = 'kube-scheduler-simulator.sigs.k8s.io/v1alpha1'
 
-let loading: Promise<SchemaRoot | undefined> | undefined
+const loading = new Map<Kind, Promise<SchemaRoot | undefined>>()
 
-function load(): Promise<SchemaRoot | undefined> {
-  loading ??= getRunSchema().then(
-    (schema) => ({ schema: plain(schema as Schema), resolve: () => undefined }),
-    () => {
-      loading = undefined
-      return undefined
-    },
-  )
-  return loading
+function load(kind: Kind): Promise<SchemaRoot | undefined> {
+  const loaded =
+    loading.get(kind) ??
+    getRunSchema(kind).then(
+      (schema) => ({ schema: plain(schema as Schema), resolve: () => undefined }),
+      () => {
+        loading.delete(kind)
+        return undefined
+      },
+    )
+  loading.set(kind, loaded)
+  return loaded
 }
 
 /** Of alternatives, completion can offer the fields of the mapping only. */
@@ -30,7 +34,10 @@ function plain(schema: Schema): Schema {
   }
 }
 
-export const scenarioSchema: SchemaSource = {
-  root: ({ kind }) => (kind === head.kind ? load() : Promise.resolve(undefined)),
-  heads: () => Promise.resolve([head]),
-}
+const schemaOf = (only: Kind): SchemaSource => ({
+  root: ({ kind }) => (kind === only ? load(only) : Promise.resolve(undefined)),
+  heads: () => Promise.resolve([{ apiVersion, kind: only }]),
+})
+
+export const scenarioSchema = schemaOf('Scenario')
+export const sweepSchema = schemaOf('Sweep')

@@ -8,14 +8,21 @@ import { deleteRun, getRun, listRuns, startRun } from '@/api/runs'
 import type { RunEntry } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
 import { useQuery } from '@/ui/query'
-import { exampleScenario } from './model/example'
+import { exampleScenario, exampleSweep, scenarioFile } from './model/example'
 import { firstToShow, isActive } from './model/runs'
 
 /** The progress is read this often (ms). */
 const pace = 400
 
 export function useRuns() {
-  const text = useLocalStorage('scenario', exampleScenario)
+  const scenario = useLocalStorage('scenario', exampleScenario)
+  const sweep = useLocalStorage('sweep', exampleSweep)
+  /** Which file is in the editor, and is run. A sweep runs the scenario under many values. */
+  const kind = useQuery<'scenario' | 'sweep'>('file', 'scenario', ['scenario', 'sweep'])
+  const text = computed({
+    get: () => (kind.value === 'sweep' ? sweep.value : scenario.value),
+    set: (now) => ((kind.value === 'sweep' ? sweep : scenario).value = now),
+  })
   /** '' runs the matrix; otherwise the configuration to compare the first one with. */
   const against = useQuery('against', '', ['', 'default', 'current'])
   const id = useQuery('run')
@@ -59,7 +66,9 @@ export function useRuns() {
     failure.value = ''
     starting.value = true
     try {
-      const started = await startRun({ scenario: text.value, ...(against.value ? { against: against.value } : {}) })
+      const started = await startRun(
+        kind.value === 'sweep' ? { sweep: sweep.value, files: { [scenarioFile]: scenario.value } } : { scenario: scenario.value, ...(against.value ? { against: against.value } : {}) },
+      )
       chosen.value = ''
       id.value = started.id
     } catch (error) {
@@ -89,5 +98,5 @@ export function useRuns() {
   const result = computed(() => results.value[index.value] ?? undefined)
   watch(text, () => (problems.value = []))
 
-  return { text, against, id, chosen, entry, list, problems, failure, starting, run, remove, results, index, result }
+  return { text, kind, against, id, chosen, entry, list, problems, failure, starting, run, remove, results, index, result }
 }

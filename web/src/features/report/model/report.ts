@@ -3,7 +3,7 @@
 
 import { isRecord } from '@/api/http'
 import type { AnsweredCheck, LessonResult } from '@/api/learn'
-import type { Cycle, RunComparison, RunResult, Summary } from '@/api/types'
+import type { Cycle, RunComparison, RunDecision, RunResult, Summary } from '@/api/types'
 
 /** The version of the content. A file of a later version is not read; those of version 1 held decisions only. */
 const version = 2
@@ -37,7 +37,12 @@ export interface ReportedRuns {
   /** Those that have not ended are null. */
   results: readonly (RunResult | null)[]
   comparison?: RunComparison
+  /** The whole decisions behind failed expectations, by decisionKey. */
+  decisions?: Readonly<Record<string, Cycle>>
 }
+
+/** The name of the decision of the result at an index. The server's package report makes the same. */
+export const decisionKey = (index: number, { pod, attempt }: RunDecision): string => `${index}/${pod.uid}/${attempt}`
 
 export interface RunsReport {
   kind: 'runs'

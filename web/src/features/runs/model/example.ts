@@ -1,4 +1,4 @@
-// The scenario in the editor when a user opens the page for the first time. It needs no files.
+// What is in the editor when a user opens the page for the first time: a scenario that needs no files, and a sweep of it.
 
 export const exampleScenario = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
 kind: Scenario
@@ -48,4 +48,34 @@ steps:
     say: every web pod has a node again
   - that: spread(web, "zone") <= 1
     say: web stays spread
+`
+
+/** The name by which a sweep in the editor finds the scenario in the editor. */
+export const scenarioFile = 'scenario.yaml'
+
+export const exampleSweep = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Sweep
+metadata: {name: a-node-fails-weights}
+scenario: ${scenarioFile}
+seed: 1..3
+parameters:
+- name: strategy
+  plugin: NodeResourcesFit
+  args: scoringStrategy.type
+  values: [LeastAllocated, MostAllocated]
+- name: spread
+  plugin: PodTopologySpread
+  weight: [off, 1, 5]
+- name: fit
+  plugin: NodeResourcesFit
+  weight: [1, 2, 5, 10]
+metrics:
+- name: skew
+  value: spread(web, "zone")
+- name: nodes in use
+  value: nodes.filter(n, n.pods > 0).size()
+best:
+- most: passed
+- least: skew
+- least: nodes in use
 `

@@ -217,6 +217,7 @@ export interface Pod extends KubeObject {
     reason?: string
     message?: string
     nominatedNodeName?: string
+    qosClass?: 'Guaranteed' | 'Burstable' | 'BestEffort'
     conditions?: Condition[]
   }
 }

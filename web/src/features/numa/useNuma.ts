@@ -46,7 +46,11 @@ export function useNuma(): Numa {
   const decisions = computed(() => numaDecisions(summaries.value, new Set(nodes.value.map(({ name }) => name))))
   const { summary } = useTold(podKey, attempt, decisions)
   const { cycle, error } = useCycle(summary)
-  const verdicts = computed(() => cycle.value && verdictsOf(cycle.value, nodes.value))
+  const pod = computed(() => {
+    const found = cycle.value && pods.value.items.get(`${cycle.value.pod.namespace}/${cycle.value.pod.name}`)
+    return found?.metadata.uid === cycle.value?.pod.uid ? found : undefined
+  })
+  const verdicts = computed(() => cycle.value && verdictsOf(cycle.value, nodes.value, pod.value))
   const telling = computed(() => {
     const kindOf = (node: NumaNode) => verdicts.value?.get(node.name)?.kind
     return nodes.value.find(({ name }) => name === cycle.value?.selectedNode) ?? nodes.value.find((node) => kindOf(node) === 'rejected') ?? nodes.value.find((node) => kindOf(node) === 'aligned') ?? nodes.value[0]
@@ -63,10 +67,7 @@ export function useNuma(): Numa {
     summary,
     cycle,
     error,
-    pod: computed(() => {
-      const pod = cycle.value && pods.value.items.get(`${cycle.value.pod.namespace}/${cycle.value.pod.name}`)
-      return pod?.metadata.uid === cycle.value?.pod.uid ? pod : undefined
-    }),
+    pod,
     verdicts,
   }
 }

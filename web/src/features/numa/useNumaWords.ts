@@ -38,6 +38,8 @@ export function useNumaWords(): NumaWords {
         return t('numa.say.stale', { reason: verdict.reason })
       case 'unchecked':
         return node.policy === 'single-numa-node' ? t('numa.say.unchecked') : t('numa.say.uncheckedPolicy')
+      case 'shared':
+        return t('numa.say.shared')
       case 'other':
         return t('numa.say.other', { plugin: verdict.plugin, reason: verdict.reason })
       case 'notEvaluated':

@@ -222,6 +222,7 @@ export const batch = {
       stale: 'left out by the plugin’s cache: {reason}',
       unchecked: 'passes unchecked: the pod asks for nothing that must be aligned',
       uncheckedPolicy: 'passes unchecked: its policy is not single-numa-node',
+      shared: 'passes: the pod is not Guaranteed, so it takes CPU and memory from any NUMA node',
       other: 'rejected before by {plugin}: {reason}',
       notEvaluated: 'not evaluated',
     },

@@ -224,6 +224,7 @@ export const batch: typeof english = {
       stale: 'プラグインのキャッシュが対象から外した: {reason}',
       unchecked: '調べずに通過: 揃える必要のあるものを要求していない',
       uncheckedPolicy: '調べずに通過: ポリシーが single-numa-node ではない',
+      shared: '通過: Guaranteed の Pod ではないので、CPU とメモリはどの NUMA ノードからでも使える',
       other: '先に {plugin} が拒否: {reason}',
       notEvaluated: '未評価',
     },

@@ -44,6 +44,10 @@ describe('verdictsOf', () => {
     expect([...(found ?? [])].map(([name, { kind }]) => [name, kind])).toEqual([['n1', 'aligned'], ['n2', 'rejected'], ['n3', 'unchecked'], ['n4', 'other'], ['n5', 'notEvaluated'], ['n6', 'stale']])
     expect(found?.get('n1')).toMatchObject({ parts: [{ container: 'main', zone: 'node-1' }] })
   })
+  it('says that no NUMA node limits a pod that is not Guaranteed and asks for CPU and memory only', () => {
+    const kindFor = (qosClass: string, requests: Record<string, string>) => verdictsOf(cycle, nodes, { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', resources: { requests } }] }, status: { qosClass } } as unknown as Pod)?.get('n1')?.kind
+    expect([kindFor('Burstable', { cpu: '8', memory: '1Gi' }), kindFor('Burstable', { cpu: '8', 'example.com/gpu': '1' }), kindFor('Guaranteed', { cpu: '4' })]).toEqual(['shared', 'aligned', 'aligned'])
+  })
   it('names the resource of which every zone has too little', () => {
     const verdict = found?.get('n2')
     expect(verdict?.kind === 'rejected' && onlyShort(verdict.zones)).toEqual({ resource: 'cpu', requested: 4000 })

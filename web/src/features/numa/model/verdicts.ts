@@ -17,6 +17,7 @@ export interface ZoneShort {
  * aligned: each part of the pod gets a NUMA node; parts are recorded for the nodes with the
  * best totals. rejected: no NUMA node has all that a part needs. stale: the cache leaves the
  * node out. unchecked: the plugin lets the node through without looking at its NUMA nodes.
+ * shared: the pod asks only for what pods share unless they are Guaranteed, so no NUMA node can be too small.
  * other: another plugin rejected the node. notEvaluated: the search had ended.
  */
 export type NumaVerdict =
@@ -24,11 +25,12 @@ export type NumaVerdict =
   | { kind: 'rejected'; role: string; container: string; zones: readonly ZoneShort[]; reason: string }
   | { kind: 'stale'; reason: string }
   | { kind: 'unchecked' }
+  | { kind: 'shared' }
   | { kind: 'other'; plugin: string; reason: string }
   | { kind: 'notEvaluated' }
 
-/** undefined when the plugin did not run in the cycle's Filter. */
-export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNode[]): Map<string, NumaVerdict> | undefined {
+/** undefined when the plugin did not run in the cycle's Filter. pod is the pod of the cycle, if it still exists. */
+export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNode[], pod?: Pod): Map<string, NumaVerdict> | undefined {
   const { filter } = cycle
   const column = filter?.plugins.indexOf(numaPlugin) ?? -1
   if (!filter || column < 0) return undefined
@@ -52,9 +54,18 @@ export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNod
     if (letter !== 'P' || node.policy !== 'single-numa-node') return { kind: 'unchecked' }
     const parts = aligned.get(node.name)
     if (parts && !parts.length) return { kind: 'unchecked' }
+    if (pod && sharesAll(pod)) return { kind: 'shared' }
     return { kind: 'aligned', parts: parts?.map(({ role, container = '', zone }) => ({ role, container, zone })) }
   }
   return new Map(nodes.map((node) => [node.name, verdict(node)]))
+}
+
+const shared = /^(cpu|memory|hugepages-.*)$/
+
+/** Whether a pod is not Guaranteed and asks only for CPU, memory and huge pages: it gets them from any NUMA node. */
+function sharesAll(pod: Pod): boolean {
+  const qos = pod.status?.qosClass
+  return qos !== undefined && qos !== 'Guaranteed' && [...podRequests(pod).keys()].every((name) => shared.test(name))
 }
 
 /** The resource of which every zone has too little; undefined if zones lack different ones. */

@@ -10,7 +10,7 @@ const { t } = i18n.global
 describe('a number in a message', () => {
   afterEach(() => (language.value = 'en'))
 
-  it('has thousands separators, whoever passes it and however', () => {
+  it('has thousands separators in every kind of message', () => {
     expect(t('common.nodes', 1523)).toBe('1,523 nodes')
     expect(t('common.nodes', { n: 1523 }, 1523)).toBe('1,523 nodes')
     expect(t('common.nodes', { n: '1,523' }, 1523)).toBe('1,523 nodes')

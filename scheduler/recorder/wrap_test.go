@@ -283,11 +283,6 @@ func TestClosersAreClosed(t *testing.T) {
 	}
 }
 
-// handle is a handle that knows only its profile.
-type handle struct{ fwk.Handle }
-
-func (handle) ProfileName() string { return "default-scheduler" }
-
 func TestExtensionsStayNil(t *testing.T) {
 	r := New(discard{}, nil, nil)
 	plugin := struct {

@@ -297,10 +297,3 @@ func sortedIndex(names []string) []int {
 	sort.Slice(order, func(a, b int) bool { return names[order[a]] < names[order[b]] })
 	return order
 }
-
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}

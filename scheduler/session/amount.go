@@ -128,16 +128,6 @@ func (r *resources) short(a, b amounts) int {
 	return -1
 }
 
-// fitsRequested is fits for the resources that a has.
-func (r *resources) fitsRequested(a, b amounts) bool {
-	for i := range a {
-		if a[i] > 0 && a[i] >= b[i]+r.slack[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // empty reports whether every resource is below the slack.
 func (r *resources) empty(a amounts) bool {
 	for i := range a {

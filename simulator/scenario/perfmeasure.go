@@ -53,8 +53,6 @@ type perfCollection struct {
 	base int
 	// points are how many pods have got a node by when.
 	points []perfPoint
-	// first is the first summary of the phase.
-	first int
 }
 
 type perfPoint struct {

@@ -389,9 +389,7 @@ func (q *question) holders() []*workload {
 	}
 	var list []*workload
 	for name := range q.state.members([]string{q.w.queue}) {
-		for _, w := range q.state.queues[name].reservedInOrder() {
-			list = append(list, w)
-		}
+		list = append(list, q.state.queues[name].reservedInOrder()...)
 	}
 	size := func(w *workload) (sum int64) {
 		for _, v := range w.usage {

@@ -199,7 +199,7 @@ func (s *session) binPacked(pod *v1.Pod, name string) int64 {
 	if weights == 0 {
 		return 0
 	}
-	return int64(score / weights * float64(fwk.MaxNodeScore))
+	return int64(score / weights * float64(fwk.MaxScore))
 }
 
 // resourceWeight is binpack's weight of a resource; 0 leaves it out.

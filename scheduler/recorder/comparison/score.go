@@ -58,7 +58,7 @@ func (InTree) Scorer(plugin string, args runtime.Object, h fwk.Handle) recorder.
 
 // shapeOf returns the points of a shape, whose scores are from 0 to 10 in the arguments.
 func shapeOf(points []config.UtilizationShapePoint) []result.ShapePoint {
-	const scale = fwk.MaxNodeScore / config.MaxCustomPriorityScore
+	const scale = fwk.MaxScore / config.MaxCustomPriorityScore
 	var out []result.ShapePoint
 	for _, p := range points {
 		out = append(out, result.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score) * scale})

@@ -204,7 +204,7 @@ func (ranked) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.Nod
 	if err != nil {
 		return 0, fwk.AsStatus(err)
 	}
-	return fwk.MaxNodeScore - int64(number), nil
+	return fwk.MaxScore - int64(number), nil
 }
 
 func (ranked) ScoreExtensions() fwk.ScoreExtensions { return nil }

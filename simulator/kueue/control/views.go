@@ -21,7 +21,7 @@ import (
 )
 
 // ErrOff means that the cluster does not have Kueue's kinds.
-var ErrOff = errors.New("Kueue's kinds are not installed in this cluster")
+var ErrOff = errors.New("this cluster does not have Kueue's kinds")
 
 // View is what the page shows of the queues.
 type View struct {

@@ -36,12 +36,12 @@ func searched() []*result.Cycle {
 }
 
 // searchers are stores that keep the same cycles in different places.
-func searchers(t *testing.T) map[string]*Store {
+func searchers(t *testing.T, cycles []*result.Cycle) map[string]*Store {
 	t.Helper()
 	inMemory := New(Options{})
 	dir := t.TempDir()
 	onDisk := persistent(t, Options{Dir: dir})
-	for _, c := range searched() {
+	for _, c := range cycles {
 		inMemory.Put(c)
 		onDisk.Put(c)
 	}
@@ -50,7 +50,7 @@ func searchers(t *testing.T) map[string]*Store {
 }
 
 func TestSearch(t *testing.T) {
-	stores := searchers(t)
+	stores := searchers(t, searched())
 	for _, tc := range []struct {
 		query result.Query
 		want  string
@@ -111,7 +111,7 @@ func TestCounts(t *testing.T) {
 	values := func(v ...result.FacetValue) result.Facet {
 		return result.Facet{Values: append([]result.FacetValue{}, v...)}
 	}
-	for name, s := range searchers(t) {
+	for name, s := range searchers(t, searched()) {
 		page, err := s.List(result.Query{
 			Plugin: "TaintToleration", Limit: 1, Counts: true, Buckets: 2, Since: epoch, Until: epoch.Add(4 * time.Second),
 		})
@@ -253,15 +253,7 @@ func rejections() []*result.Cycle {
 }
 
 func TestSearchByRejectedNode(t *testing.T) {
-	inMemory := New(Options{})
-	dir := t.TempDir()
-	onDisk := persistent(t, Options{Dir: dir})
-	for _, c := range rejections() {
-		inMemory.Put(c)
-		onDisk.Put(c)
-	}
-	stop(t, onDisk)
-	for where, store := range map[string]*Store{"in memory": inMemory, "after a restart": persistent(t, Options{Dir: dir})} {
+	for where, store := range searchers(t, rejections()) {
 		for _, tt := range []struct {
 			name string
 			q    result.Query

@@ -186,7 +186,7 @@ func (c *client) findOrMake(ctx context.Context, missing []int) (*batchv1.Job, e
 			c.note("the Job %s was suspended; resuming it", c.at())
 			return c.unsuspend(ctx, job)
 		case time.Since(job.CreationTimestamp.Time) > settling:
-			c.note("the Job %s was left behind before it began; making it anew", c.at())
+			c.note("an earlier command left the Job %s before it began; creating it again", c.at())
 			if err := c.remove(ctx); err != nil {
 				return nil, err
 			}

@@ -27,7 +27,7 @@ func recordedPod(name, cpu, more string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"default"},"spec":{%s"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":%q}}}]}}`, name, more, cpu)
 }
 
-// TestEarlierRecords plays a record file of the earlier simulator: pods without their recorded node are scheduled anew.
+// TestEarlierRecords plays a record file of the earlier simulator: the scheduler places the pods that the file creates without a node.
 func TestEarlierRecords(t *testing.T) {
 	text := record(0, "Add", recordedNode("small", "1")) + record(0, "Add", recordedNode("large", "4")) +
 		record(1, "Add", recordedPod("old", "1", `"nodeName":"large",`)) +

@@ -9,6 +9,8 @@ import (
 
 // Mistake is one mistake in a document.
 type Mistake struct {
+	// File is the name of the document if there are several.
+	File string `json:"file,omitempty"`
 	// Field is the path of the wrong part, such as
 	// profiles[0].plugins.score.enabled[1].weight; empty for the whole document.
 	Field string `json:"field,omitempty"`

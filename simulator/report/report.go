@@ -59,15 +59,17 @@ type Decision struct {
 	Redacted bool
 }
 
-// Run is the results of a scenario.
+// Run is the results of a scenario or of a sweep.
 type Run struct {
 	Name string `json:"name"`
 	// File is the name of the scenario's file; empty if it came without one.
 	File string `json:"file,omitempty"`
-	// Results are in the order of the matrix; those that have not ended are nil.
+	// Results are in the order of the matrix, or of the points and seeds of the sweep; those that have not ended are nil.
 	Results []*scenario.Result `json:"results"`
 	// Comparison is that of two configurations; nil when there is none.
 	Comparison *scenario.Comparison `json:"comparison,omitempty"`
+	// Sweep is what the results of a sweep come to; nil when the scenario ran by itself.
+	Sweep *scenario.SweepResult `json:"sweep,omitempty"`
 	// Decisions are the whole ones that explain failures, by DecisionKey. The file has those that the results keep.
 	Decisions map[string]*explain.Explained `json:"decisions,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,10 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(first, "4 combinations × 2 seeds") {
+		t.Error(first)
+	}
+	// 2 is the default weight of PodTopologySpread.
+	if !regexp.MustCompile(`(?m)LeastAllocated +2 .* unchanged$`).MatchString(first) || strings.Count(first, "unchanged") != 1 {
 		t.Error(first)
 	}
 	whole, err := os.ReadFile(state)

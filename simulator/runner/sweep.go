@@ -231,7 +231,12 @@ func writeSweep(w io.Writer, s *scenario.Sweep, outcomes []scenario.PointOutcome
 		fmt.Fprintf(t, "\t%s", m.Name)
 	}
 	fmt.Fprintln(t)
-	for i, o := range outcomes[:min(maxPointsShown, len(outcomes))] {
+	for i, o := range outcomes {
+		// The configuration as it is stands in the table in any case, to compare the best with.
+		unchanged := o.Point == s.Unchanged
+		if i >= maxPointsShown && !unchanged {
+			continue
+		}
 		equal := ""
 		if i > 0 && ranks[i-1] == ranks[i] || i+1 < len(ranks) && ranks[i+1] == ranks[i] {
 			equal = "="
@@ -243,6 +248,9 @@ func writeSweep(w io.Writer, s *scenario.Sweep, outcomes []scenario.PointOutcome
 		fmt.Fprintf(t, "\t%d of %d", o.Passed, o.Runs)
 		for _, m := range s.Metrics {
 			fmt.Fprintf(t, "\t%.4g", o.Metrics[m.Name])
+		}
+		if unchanged {
+			fmt.Fprint(t, "\tunchanged")
 		}
 		fmt.Fprintln(t)
 	}

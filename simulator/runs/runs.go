@@ -84,7 +84,7 @@ type Entry struct {
 	// Comparison is that of two configurations, when they were asked for.
 	Comparison *scenario.Comparison `json:"comparison,omitempty"`
 	// Sweep is what came of a sweep. Its results are to be had one by one.
-	Sweep *Sweep `json:"sweep,omitempty"`
+	Sweep *scenario.SweepResult `json:"sweep,omitempty"`
 }
 
 // FullError means that too much is running.
@@ -309,7 +309,7 @@ func (r *Runs) copied(e *entry, whole bool) Entry {
 	out := e.Entry
 	out.Results = slices.Clone(e.Results)
 	if e.sweep != nil {
-		out.Sweep, out.Results = outcomeOf(e.sweep, e.Results), nil
+		out.Sweep, out.Results = e.sweep.Result(e.Results), nil
 	}
 	if !whole {
 		out.Scenario, out.Results, out.Comparison, out.Sweep = "", nil, nil, nil

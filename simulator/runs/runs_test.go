@@ -147,6 +147,11 @@ func TestSweep(t *testing.T) {
 	if e.Results != nil || e.Done != 12 || first.Rank != 1 || first.Done != 2 || first.Metrics["most pods"] > last.Metrics["most pods"] || first.Metrics["most pods"] == 0 {
 		t.Errorf("%+v", e.Sweep)
 	}
+	for _, p := range e.Sweep.Points {
+		if p.Unchanged != (p.Values[0] == "LeastAllocated" && p.Values[1] == int64(2)) {
+			t.Errorf("%+v", p)
+		}
+	}
 	if got := r.Result(e.ID, 2*first.Point+1); got == nil || got.Seed != 2 {
 		t.Errorf("%+v", got)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -29,6 +28,8 @@ type Sweep struct {
 	Workers int
 	// KeepFailures: the outcomes of runs hold the expectations that failed, with their decisions.
 	KeepFailures bool
+	// Unchanged is the number of the point whose values the configuration has already; -1 if no point is like that.
+	Unchanged int
 
 	base  Configuration
 	parse func([]byte) (*config.Configuration, error)
@@ -36,9 +37,9 @@ type Sweep struct {
 
 // Parameter is a field of the configuration with the values to try.
 type Parameter struct {
-	Name string
+	Name string `json:"name"`
 	// Values in the form of JSON.
-	Values []any
+	Values []any `json:"values"`
 
 	set func(configuration map[string]any, value any) error
 }
@@ -46,9 +47,9 @@ type Parameter struct {
 // Goal says by what the best values are found.
 type Goal struct {
 	// Metric is the name of one of the sweep's, or passed: the number of runs that passed, or expectations: how many held.
-	Metric string
+	Metric string `json:"metric"`
 	// Most is whether more is better.
-	Most bool
+	Most bool `json:"most"`
 }
 
 // Metrics that every sweep has.
@@ -201,6 +202,7 @@ func LoadSweep(text []byte, o Options) (*Sweep, error) {
 	if err := s.check(l, d); err != nil {
 		return nil, err
 	}
+	s.Unchanged = s.unchanged()
 	return s, nil
 }
 
@@ -321,6 +323,22 @@ func (s *Sweep) check(l *loader, d sweepDocument) error {
 	return nil
 }
 
+// unchanged returns the number of the point that leaves the configuration as it is; -1 if there is none.
+func (s *Sweep) unchanged() int {
+	number := 0
+	for i, p := range s.Parameters {
+		same := slices.IndexFunc(p.Values, func(value any) bool {
+			parsed, err := s.with(func(document map[string]any) error { return s.Parameters[i].set(document, value) })
+			return err == nil && len(config.Compare(s.base.Parsed, parsed.Parsed)) == 0
+		})
+		if same < 0 {
+			return -1
+		}
+		number = number*len(p.Values) + same
+	}
+	return number
+}
+
 // Len is the number of points.
 func (s *Sweep) Len() int {
 	n := 1
@@ -353,33 +371,50 @@ func (s *Sweep) at(i int) []int {
 }
 
 func (s *Sweep) point(at []int) (Point, error) {
+	var p Point
+	var names []string
+	for i, parameter := range s.Parameters {
+		value := parameter.Values[at[i]]
+		p.Values = append(p.Values, value)
+		names = append(names, fmt.Sprintf("%s %v", parameter.Name, value))
+	}
+	var err error
+	p.Configuration, err = s.with(func(document map[string]any) error {
+		for i, parameter := range s.Parameters {
+			if err := parameter.set(document, p.Values[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Point{}, err
+	}
+	p.Configuration.Name = strings.Join(names, ", ")
+	return p, nil
+}
+
+// with returns the base configuration with changes.
+func (s *Sweep) with(change func(document map[string]any) error) (Configuration, error) {
 	var document map[string]any
 	data, err := s.base.Parsed.JSON()
 	if err == nil {
 		err = json.Unmarshal(data, &document)
 	}
 	if err != nil {
-		return Point{}, fmt.Errorf("reading the configuration %s: %w", s.base.Name, err)
+		return Configuration{}, fmt.Errorf("reading the configuration %s: %w", s.base.Name, err)
 	}
-	var p Point
-	var names []string
-	for i, parameter := range s.Parameters {
-		value := parameter.Values[at[i]]
-		if err := parameter.set(document, value); err != nil {
-			return Point{}, err
-		}
-		p.Values = append(p.Values, value)
-		names = append(names, fmt.Sprintf("%s %v", parameter.Name, value))
+	if err := change(document); err != nil {
+		return Configuration{}, err
 	}
 	if data, err = json.Marshal(document); err != nil {
-		return Point{}, err
+		return Configuration{}, err
 	}
 	parsed, err := s.parse(data)
 	if err != nil {
-		return Point{}, err
+		return Configuration{}, err
 	}
-	p.Configuration = Configuration{Name: strings.Join(names, ", "), Parsed: parsed, Parse: func() (*config.Configuration, error) { return s.parse(data) }}
-	return p, nil
+	return Configuration{Parsed: parsed, Parse: func() (*config.Configuration, error) { return s.parse(data) }}, nil
 }
 
 // profiles returns the profiles of a configuration, at least one.
@@ -494,91 +529,4 @@ func (s *Sweep) Job(p Point, seed int64, engine Engine) Job {
 		Combination: Combination{Configuration: p.Configuration, FeatureGates: s.Scenario.Matrix.FeatureGates[0], Seed: seed},
 		Options:     RunOptions{Engine: engine, Metrics: s.Metrics},
 	}
-}
-
-// PointOutcome is what a point came to, over all seeds.
-type PointOutcome struct {
-	// Point is its number.
-	Point  int   `json:"-"`
-	Values []any `json:"values"`
-	Runs   int   `json:"runs"`
-	Passed int   `json:"passed"`
-	// Metrics are medians over the seeds.
-	Metrics map[string]float64 `json:"metrics"`
-}
-
-// NewPointOutcome returns what the runs of a point came to.
-func NewPointOutcome(values []any, runs []RunOutcome) PointOutcome {
-	o := PointOutcome{Values: values, Runs: len(runs), Metrics: map[string]float64{}}
-	all := map[string][]float64{}
-	for _, r := range runs {
-		o.Point = r.Point
-		if r.Outcome == Passed {
-			o.Passed++
-		}
-		all[MetricExpectations] = append(all[MetricExpectations], float64(r.Held))
-		for name, value := range r.Values {
-			all[name] = append(all[name], value)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		o.Metrics[name] = median(all[name])
-	}
-	o.Metrics[MetricPassed] = float64(o.Passed)
-	return o
-}
-
-// RunOutcome is what a sweep keeps of a run.
-type RunOutcome struct {
-	Point   int                `json:"point"`
-	Seed    int64              `json:"seed"`
-	Outcome Outcome            `json:"outcome"`
-	Held    int                `json:"held"`
-	Of      int                `json:"of"`
-	Error   string             `json:"error,omitempty"`
-	Values  map[string]float64 `json:"values,omitempty"`
-	// Failures are kept if the file asks for it.
-	Failures []ExpectationResult `json:"failures,omitempty"`
-}
-
-// OutcomeOf returns what the sweep keeps of a run.
-func (s *Sweep) OutcomeOf(point int, r *Result) RunOutcome {
-	o := RunOutcome{Point: point, Seed: r.Seed, Outcome: r.Outcome, Held: r.Held, Of: r.Expectations, Error: r.Error, Values: r.Values}
-	if !s.KeepFailures {
-		return o
-	}
-	for _, step := range r.Steps {
-		for _, e := range step.Expectations {
-			if !e.Passed {
-				o.Failures = append(o.Failures, e)
-			}
-		}
-	}
-	return o
-}
-
-// Rank sorts outcomes, the best first. Equal ones keep their order. It returns the rank of each, from 1: equal ones have the same.
-func (s *Sweep) Rank(outcomes []PointOutcome) []int {
-	compare := func(a, b PointOutcome) int {
-		for _, g := range s.Best {
-			x, y := a.Metrics[g.Metric], b.Metrics[g.Metric]
-			if x == y {
-				continue
-			}
-			if (x > y) == g.Most {
-				return -1
-			}
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(outcomes, compare)
-	ranks := make([]int, len(outcomes))
-	for i := range outcomes {
-		ranks[i] = i + 1
-		if i > 0 && compare(outcomes[i-1], outcomes[i]) == 0 {
-			ranks[i] = ranks[i-1]
-		}
-	}
-	return ranks
 }

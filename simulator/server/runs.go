@@ -91,7 +91,7 @@ func refusedRun(q runs.Request, err error) error {
 		}
 		refused := refuse(http.StatusBadRequest, "the %s is wrong: %s", what, wrong)
 		for _, m := range wrong.Mistakes {
-			refused.Details = append(refused.Details, config.Mistake{Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
+			refused.Details = append(refused.Details, config.Mistake{File: m.File, Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
 		}
 		return refused
 	}
@@ -170,11 +170,14 @@ func (s *Server) getRun(c echo.Context, r Runs) error {
 	if err != nil {
 		return err
 	}
-	if asFile && e.Sweep != nil {
-		return badQuery(config.Mistake{Field: "format", Message: "a sweep is to be had as json only; each of its results has files of its decisions"})
-	}
 	if asFile {
-		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison}
+		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison, Sweep: e.Sweep}
+		if e.Sweep != nil {
+			run.Results = make([]*scenario.Result, e.Total)
+			for i := range run.Results {
+				run.Results[i] = r.Result(e.ID, i)
+			}
+		}
 		return s.answerReport(c, report.Report{Runs: []report.Run{run}}, "run-"+e.ID)
 	}
 	return c.JSON(http.StatusOK, e)

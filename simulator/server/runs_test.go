@@ -29,7 +29,7 @@ func (f *fakeRuns) List() []runs.Entry { return []runs.Entry{{ID: "1"}} }
 func (f *fakeRuns) Get(id string) (runs.Entry, bool) {
 	e := runs.Entry{ID: id}
 	if id == "3" {
-		e.Sweep = &runs.Sweep{}
+		e.Sweep = &scenario.SweepResult{}
 	}
 	return e, id == "1" || id == "3"
 }
@@ -96,7 +96,7 @@ func TestRuns(t *testing.T) {
 	file := h.get(runsPath + "/1?format=html")
 	want(t, "as a file", file.StatusCode, http.StatusOK)
 	want(t, "its name", file.Header.Get("Content-Disposition"), "inline; filename=run-1.html")
-	want(t, "a sweep as a file", h.get(runsPath+"/3?format=html").StatusCode, http.StatusBadRequest)
+	want(t, "a sweep as a file", h.get(runsPath+"/3?format=html").StatusCode, http.StatusOK)
 	want(t, "another format", h.get(runsPath+"/1?format=pdf").StatusCode, http.StatusBadRequest)
 	want(t, "redacted", h.get(runsPath+"/1?format=html&redact=true").StatusCode, http.StatusBadRequest)
 	want(t, "cancel", h.do(http.MethodDelete, runsPath+"/1", "").StatusCode, http.StatusNoContent)

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { objections } from './axe'
 import { faults } from './boxes'
+import { runSweep } from './scenarios'
 import { expect, node, pod, refused, serverAway, test, type Simulator } from './simulator'
 import type { Page } from '@playwright/test'
 
@@ -175,6 +176,20 @@ test('a redacted decision is a file without names', async ({ page, simulator }, 
   const sentence = (await file.getByTestId('explanation').textContent()) ?? ''
   await openInSimulator(page, simulator, path)
   await expect(page.getByTestId('explanation')).toHaveText(sentence)
+})
+
+test('a sweep is a file with the runs of each point', async ({ page, simulator }, info) => {
+  await runSweep(page, simulator)
+  const path = info.outputPath('sweep.html')
+  await download(page, () => page.getByTestId('download-report').click(), path)
+  const file = await page.context().newPage()
+  const requests = await open(file, path, 'multiples')
+  await file.getByTestId('multiples').locator('.best').first().click()
+  await expect(file.getByTestId('point').getByTestId('run-headline')).toBeVisible()
+  expect(await objections(file)).toEqual([])
+  expect(requests).toEqual([])
+  await openInSimulator(page, simulator, path)
+  await expect(page.getByTestId('ranked').locator('tbody tr')).toHaveCount(11)
 })
 
 test('an exercise is a file with the decision that graded it', async ({ page, simulator }, info) => {

@@ -41,12 +41,17 @@ test('a sweep ranks combinations, shades them, and shows the runs of one', async
   // 2 strategies × 3 weights of spread × 4 of fit, in one panel for each strategy.
   await expect(page.getByTestId('multiples').locator('section')).toHaveCount(2)
   await expect(page.getByTestId('multiples').locator('[data-point]')).toHaveCount(24)
-  await expect(page.getByTestId('ranked').locator('tbody tr')).toHaveCount(10)
+  // The ten best, and the configuration as it is.
+  await expect(page.getByTestId('ranked').locator('tbody tr')).toHaveCount(11)
   await page.getByTestId('all-points').click()
   await expect(page.getByTestId('ranked').locator('tbody tr')).toHaveCount(24)
   await expect(page.getByTestId('ranked')).toContainText('off')
   const best = page.getByTestId('multiples').locator('.best').first()
-  await expect(best).toHaveAccessibleName(/best$/)
+  await expect(best).toHaveAccessibleName(/best/)
+  // One point is the configuration as it is, with which the others compare.
+  await expect(page.getByTestId('multiples').locator('.unchanged')).toHaveCount(1)
+  await expect(page.getByTestId('ranked').getByText('unchanged configuration')).toHaveCount(1)
+  await expect(page.getByTestId('histogram').getByRole('listitem')).not.toHaveCount(0)
 
   // Another metric changes what the cells say, and a link keeps it.
   await page.getByTestId('metric').getByRole('combobox').selectOption('nodes in use')
@@ -80,4 +85,16 @@ test('a mistake in a sweep is shown', async ({ page, simulator, allowed }) => {
   await typeAtTheEnd(page, '- most: nothing\n', 'Sweep file')
   await page.getByTestId('run').click()
   await expect(page.getByRole('alert').first()).toContainText('want most or least with one of passed')
+})
+
+test('a mistake in the scenario of a sweep is marked in the scenario', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(400))
+  await page.goto(`${simulator.url}/scenarios`)
+  await typeAtTheEnd(page, '- crate: {}\n')
+  await page.getByTestId('file-kind').getByRole('button', { name: 'Sweep' }).click()
+  await expect(page.getByRole('textbox', { name: 'Sweep file' })).toBeVisible()
+  await page.getByTestId('run').click()
+  await expect(page.getByRole('alert').first()).toContainText('there is no such field')
+  await expect(page.getByRole('textbox', { name: 'Scenario file' })).toBeVisible()
+  await expect(page.locator('.cm-lintRange-error').first()).toBeVisible()
 })

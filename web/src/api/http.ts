@@ -95,6 +95,7 @@ function readProblems(value: unknown): ErrorDetail[] {
   return value.filter(isRecord).flatMap((detail): ErrorDetail[] => {
     if (typeof detail.message !== 'string') return []
     const out: ErrorDetail = { message: detail.message }
+    if (typeof detail.file === 'string') out.file = detail.file
     if (typeof detail.field === 'string') out.field = detail.field
     if (typeof detail.line === 'number') out.line = detail.line
     if (typeof detail.column === 'number') out.column = detail.column

@@ -1296,6 +1296,8 @@ export interface components {
             point: number;
             /** @description In the order of the parameters. */
             values: unknown[];
+            /** @description The configuration that the sweep changes has these values already. */
+            unchanged?: boolean;
             /** @description Among the points whose runs have all ended, from 1. */
             rank?: number;
             /** @description Runs that have ended. */
@@ -1732,6 +1734,8 @@ export interface components {
             details: components["schemas"]["ErrorDetail"][];
         };
         ErrorDetail: {
+            /** @description The name of the document that the line is of, if the client sent several. */
+            file?: string;
             /** @description The parameter or field that the message is about. */
             field?: string;
             message: string;

@@ -9,7 +9,7 @@ import type { RunEntry } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
 import { useQuery } from '@/ui/query'
 import { exampleScenario, exampleSweep, scenarioFile } from './model/example'
-import { firstToShow, isActive } from './model/runs'
+import { firstToShow, isActive, mistakesIn } from './model/runs'
 
 /** The progress is read this often (ms). */
 const pace = 400
@@ -30,7 +30,9 @@ export function useRuns() {
   const chosen = useQuery('of')
   const entry = shallowRef<RunEntry>()
   const list = shallowRef<RunEntry[]>([])
-  const problems = shallowRef<Problem[]>([])
+  /** The mistakes in each file. */
+  const mistakes = shallowRef<{ scenario: Problem[]; sweep: Problem[] }>({ scenario: [], sweep: [] })
+  const problems = computed(() => mistakes.value[kind.value])
   const failure = ref('')
   const starting = ref(false)
 
@@ -62,7 +64,7 @@ export function useRuns() {
   watch(() => entry.value?.state, relist, { immediate: true })
 
   async function run() {
-    problems.value = []
+    mistakes.value = { scenario: [], sweep: [] }
     failure.value = ''
     starting.value = true
     try {
@@ -73,7 +75,10 @@ export function useRuns() {
       id.value = started.id
     } catch (error) {
       fail(error)
-      if (error instanceof ApiError) problems.value = error.problems.filter(({ line }) => line).map(({ line, column, message }) => ({ line: line ?? 1, ...(column ? { column } : {}), message }))
+      if (!(error instanceof ApiError)) return
+      mistakes.value = mistakesIn(error.problems, kind.value)
+      // The mistakes of a sweep may all be in its scenario.
+      if (!problems.value.length && mistakes.value.scenario.length) kind.value = 'scenario'
     } finally {
       starting.value = false
     }
@@ -96,7 +101,8 @@ export function useRuns() {
   const results = computed(() => entry.value?.results ?? [])
   const index = computed(() => (chosen.value === '' ? firstToShow(results.value) : Number(chosen.value)))
   const result = computed(() => results.value[index.value] ?? undefined)
-  watch(text, () => (problems.value = []))
+  watch(scenario, () => (mistakes.value = { ...mistakes.value, scenario: [] }))
+  watch(sweep, () => (mistakes.value = { ...mistakes.value, sweep: [] }))
 
   return { text, kind, against, id, chosen, entry, list, problems, failure, starting, run, remove, results, index, result }
 }

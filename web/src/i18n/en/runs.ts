@@ -54,6 +54,8 @@ export const runs = {
     own: { passed: 'passed', expectations: 'expectations' },
     pointPassed: '{passed} of {of} seeds pass',
     isBest: 'best',
+    unchanged: 'unchanged configuration',
+    histogram: 'Combinations by {metric}',
     notRun: 'not run yet',
     partRun: 'some seeds are missing',
     moreIsBetter: 'more is better',

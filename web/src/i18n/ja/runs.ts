@@ -56,6 +56,8 @@ export const runs: Pick<DeferredMessages, 'runs'> = {
     own: { passed: '成功', expectations: '満たした期待' },
     pointPassed: '{of} シード中 {passed} シードが成功',
     isBest: '最良',
+    unchanged: '変更なしの設定',
+    histogram: '{metric} ごとの組み合わせ数',
     notRun: '未実行',
     partRun: '一部のシードが未実行',
     moreIsBetter: '多いほど良い',

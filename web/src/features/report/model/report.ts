@@ -3,7 +3,7 @@
 
 import { isRecord } from '@/api/http'
 import type { AnsweredCheck, LessonResult } from '@/api/learn'
-import type { Cycle, RunComparison, RunDecision, RunResult, Summary } from '@/api/types'
+import type { Cycle, RunComparison, RunDecision, RunResult, RunSweep, Summary } from '@/api/types'
 
 /** The version of the content. A file of a later version is not read; those of version 1 held decisions only. */
 const version = 2
@@ -37,6 +37,8 @@ export interface ReportedRuns {
   /** Those that have not ended are null. */
   results: readonly (RunResult | null)[]
   comparison?: RunComparison
+  /** What the results of a sweep come to. */
+  sweep?: RunSweep
   /** The whole decisions behind failed expectations, by decisionKey. */
   decisions?: Readonly<Record<string, Cycle>>
 }

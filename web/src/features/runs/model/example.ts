@@ -65,7 +65,7 @@ parameters:
   values: [LeastAllocated, MostAllocated]
 - name: spread
   plugin: PodTopologySpread
-  weight: [off, 1, 5]
+  weight: [off, 2, 5]
 - name: fit
   plugin: NodeResourcesFit
   weight: [1, 2, 5, 10]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunMetricComparison, RunResult } from '@/api/types'
-import { clusterClock, firstToShow, matrixOf, metricName, metricValue, stripOf, verdictOf } from './runs'
+import { clusterClock, firstToShow, matrixOf, mistakesIn, metricName, metricValue, stripOf, verdictOf } from './runs'
 
 const result = (configuration: string, seed: number, outcome: RunResult['outcome'], featureGates?: Record<string, boolean>) =>
   ({ configuration, seed, outcome, expectations: 2, held: outcome === 'passed' ? 2 : 1, ...(featureGates ? { featureGates } : {}) }) as RunResult
@@ -13,6 +13,12 @@ const metric = (a: number[], b: number[], pairs?: RunMetricComparison['pairs']):
 describe('runs', () => {
   it('says times to the tenth', () => {
     expect([0, 59.96, 342.3].map(clusterClock)).toEqual(['0:00.0', '1:00.0', '5:42.3'])
+  })
+
+  it('marks mistakes in the file that they are in', () => {
+    const details = [{ message: 'a', line: 3, column: 2, file: 'scenario.yaml' }, { message: 'b', line: 4, file: 'sweep' }, { message: 'no line' }]
+    expect(mistakesIn(details, 'sweep')).toEqual({ scenario: [{ line: 3, column: 2, message: 'a' }], sweep: [{ line: 4, message: 'b' }] })
+    expect(mistakesIn([{ message: 'c', line: 1 }], 'scenario')).toEqual({ scenario: [{ line: 1, message: 'c' }], sweep: [] })
   })
 
   it('makes a row for each configuration and its gates', () => {

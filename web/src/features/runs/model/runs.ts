@@ -1,10 +1,21 @@
 // What the page of scenarios shows of runs and comparisons.
 
 import { based } from '@/api/base'
-import type { RunEntry, RunMetricComparison, RunResult } from '@/api/types'
+import type { ErrorDetail, RunEntry, RunMetricComparison, RunResult } from '@/api/types'
+import type { Problem } from '@/features/yaml/model/documents'
+import { scenarioFile } from './example'
 
 /** Where runs are to be had as a file that opens without a server. */
 export const runReportHref = (id: string): string => based(`/api/v1/runs/${id}?format=html`)
+
+/** The mistakes that have a line, by the file of the page that they are in. */
+export function mistakesIn(details: readonly ErrorDetail[], sent: 'scenario' | 'sweep'): Record<'scenario' | 'sweep', Problem[]> {
+  const found: Record<'scenario' | 'sweep', Problem[]> = { scenario: [], sweep: [] }
+  for (const { file, line, column, message } of details) {
+    if (line) found[file === scenarioFile ? 'scenario' : sent].push({ line, ...(column ? { column } : {}), message })
+  }
+  return found
+}
 
 /** The cluster's time, as minutes:seconds.tenths. */
 export function clusterClock(seconds: number): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RunPoint, RunSweep } from '@/api/types'
-import { chartOf, firstMetric, metricText, moreIsBetter, rankText, resultIndex, shadesOf } from './sweep'
+import { chartOf, firstMetric, histogramOf, maxBars, metricText, moreIsBetter, rankText, resultIndex, shadesOf } from './sweep'
 
 const point = (number: number, rank: number, metrics: Record<string, number> = {}): RunPoint => ({ point: number, values: [], done: 2, passed: 2, rank, metrics })
 
@@ -55,6 +55,19 @@ describe('the metrics of a sweep', () => {
     const points = [point(0, 1, { skew: 1, nodes: 4 }), point(1, 2, { skew: 3, nodes: 4 }), { ...point(2, 0), metrics: {} }]
     expect(points.map(shadesOf(sweep(points), 'skew'))).toEqual([1, 0, 0.5])
     expect(points.map(shadesOf(sweep(points), 'nodes'))).toEqual([0.5, 0.5, 0.5])
+  })
+
+  it('have a bar for each value', () => {
+    const points = [point(0, 1, { skew: 3 }), point(1, 2, { skew: 1 }), point(2, 2, { skew: 3 }), { ...point(3, 0), metrics: {} }]
+    expect(histogramOf(sweep(points), 'skew')).toEqual([{ from: 1, to: 1, points: 1 }, { from: 3, to: 3, points: 2 }])
+    expect(histogramOf(sweep([]), 'skew')).toEqual([])
+  })
+
+  it('have a bar for each range when there are many values', () => {
+    const bars = histogramOf(sweep(Array.from({ length: 25 }, (_, i) => point(i, 1, { skew: i }))), 'skew')
+    expect(bars.length).toBe(maxBars)
+    expect([bars[0], bars.at(-1)]).toEqual([{ from: 0, to: 2, points: 2 }, { from: 22, to: 24, points: 3 }])
+    expect(bars.reduce((sum, bar) => sum + bar.points, 0)).toBe(25)
   })
 
   it('are short', () => {

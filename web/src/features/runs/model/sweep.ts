@@ -86,6 +86,32 @@ export function shadesOf(sweep: RunSweep, metric: string): (point: RunPoint) => 
   }
 }
 
+/** How many points have a metric in a range of values, in steps of equal width. */
+export interface SweepBar {
+  /** Both ends belong to it; they are equal if the bar is for one value. */
+  from: number
+  to: number
+  points: number
+}
+
+/** A histogram has at most this many bars. */
+export const maxBars = 12
+
+/** The histogram of a metric: a bar for each value, or for each range if there are too many values. */
+export function histogramOf({ points }: RunSweep, metric: string): SweepBar[] {
+  const values = points.flatMap((point) => point.metrics[metric] ?? []).sort((a, b) => a - b)
+  const distinct = [...new Set(values)]
+  if (distinct.length <= maxBars) return distinct.map((value) => ({ from: value, to: value, points: values.filter((other) => other === value).length }))
+  const low = values[0] ?? 0
+  const width = ((values.at(-1) ?? 0) - low) / maxBars
+  const bars = Array.from({ length: maxBars }, (_, i): SweepBar => ({ from: low + i * width, to: low + (i + 1) * width, points: 0 }))
+  for (const value of values) {
+    const bar = bars[Math.min(maxBars - 1, Math.floor((value - low) / width))]
+    if (bar) bar.points++
+  }
+  return bars
+}
+
 /** A number of a metric, as short as it can be. */
 export const metricText = (value: number | undefined): string => (value === undefined ? '–' : String(Math.round(value * 100) / 100))
 

@@ -42,13 +42,21 @@ type sweeping struct {
 }
 
 func newSweep(t *testing.T, args ...string) sweeping {
+	return sweepOf(t, sweepFile, append([]string{"--seeds", sweepSeeds}, args...)...)
+}
+
+func sweepOf(t *testing.T, file string, args ...string) sweeping {
 	dir := t.TempDir()
-	return sweeping{dir, append([]string{"sweep", sweepFile, "--seeds", sweepSeeds, "--state", filepath.Join(dir, "state"), "-o", filepath.Join(dir, "out.json")}, args...)}
+	return sweeping{dir, append([]string{"sweep", file, "--state", filepath.Join(dir, "state"), "-o", filepath.Join(dir, "out.json")}, args...)}
 }
 
 // inCluster is a sweep in a namespace of a cluster, by a user of a kubeconfig.
 func inCluster(t *testing.T, kubeconfig, namespace string, args ...string) sweeping {
-	return newSweep(t, append([]string{"--kubernetes", "--kubeconfig", kubeconfig, "--namespace", namespace, "--image", "simulator:1"}, args...)...)
+	return newSweep(t, append(clusterFlags(kubeconfig, namespace), args...)...)
+}
+
+func clusterFlags(kubeconfig, namespace string) []string {
+	return []string{"--kubernetes", "--kubeconfig", kubeconfig, "--namespace", namespace, "--image", "simulator:1"}
 }
 
 // run returns what the command prints.
@@ -71,6 +79,40 @@ func (s sweeping) file(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// TestASweepOnAFullDisk: what the state file could not hold is run again when there is room.
+func TestASweepOnAFullDisk(t *testing.T) {
+	whole := newSweep(t)
+	table, said, code := whole.run(t)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	page := os.Getpagesize() // the smallest disk; the state takes more
+	full := newSweep(t, "--state", filepath.Join(filepath.Dir(smallDisk(t, page).data), "state"))
+	_, said, code = full.run(t)
+	if code != 1 || !strings.Contains(said, "the disk is full: make room and try again") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	state := full.args[len(full.args)-1]
+	kept, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Count(kept, []byte("\n"))
+	if lines < 2 || lines > sweepRuns || !bytes.HasSuffix(kept, []byte("\n")) {
+		t.Errorf("the state has %d lines:\n%s", lines, kept)
+	}
+	if err := syscall.Mount("", filepath.Dir(state), "", syscall.MS_REMOUNT, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	again, said, code := full.run(t)
+	if code != 0 || again != table {
+		t.Errorf("exit code %d: %s\n%s", code, said, again)
+	}
+	if after, err := os.ReadFile(state); err != nil || !bytes.HasPrefix(after, kept) || bytes.Count(after, []byte("\n")) != 1+sweepRuns {
+		t.Errorf("%v, the state is now\n%s", err, after)
+	}
 }
 
 // sweepCluster is a cluster in which sweeps can run: the program without virtual nodes, with the manifests in a namespace.
@@ -194,6 +236,61 @@ func TestSweepInACluster(t *testing.T) {
 		t.Errorf("%v, %d Jobs are left", err, len(jobs.Items))
 	}
 }
+
+// TestSweepInAClusterOnControlPlanes: each pod starts control planes of its own. It finds what the engine in memory finds.
+func TestSweepInAClusterOnControlPlanes(t *testing.T) {
+	clustertest.Slow(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"fill.yaml": fillScenario, "sweep.yaml": fillSweep} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "sweep.yaml")
+	want, said, code := sweepOf(t, file).run(t)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	cluster := sweepCluster(t, "sweeps")
+	startKubelet(t, &kubelet{cluster: cluster})
+	flags := append(clusterFlags(sweepUser(t, cluster, "sweeps"), "sweeps"), "--engine", "full", "--shares", "2", "--parallelism", "1")
+	got, said, code := sweepOf(t, file, flags...).run(t)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const fillScenario = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Scenario
+metadata: {name: fill}
+steps:
+- create:
+    count: 3
+    template: {apiVersion: v1, kind: Node, metadata: {name: "node-${i}"}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}}
+- create:
+    count: 6
+    template: {apiVersion: v1, kind: Pod, metadata: {name: "pod-${i}"}, spec: {containers: [{name: app, image: app, resources: {requests: {cpu: 500m, memory: 1Gi}}}]}}
+- wait: settled
+- expect:
+  - that: pods.all(p, p.node != "")
+`
+
+const fillSweep = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Sweep
+metadata: {name: fill}
+scenario: fill.yaml
+seed: 1
+parameters:
+- {name: strategy, plugin: NodeResourcesFit, args: scoringStrategy.type, values: [LeastAllocated, MostAllocated]}
+- {name: fit, plugin: NodeResourcesFit, weight: [1, 100]}
+metrics:
+- {name: nodes used, value: "nodes.filter(n, n.pods > 0).size()"}
+best:
+- least: nodes used
+`
 
 // attempts counts the pods of each share.
 type attempts struct {

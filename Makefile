@@ -4,6 +4,14 @@ GO      ?= go
 NPM     ?= npm
 GOFLAGS_BUILD := -ldflags='-s -w'
 BINARY  := bin/simulator
+
+# Every command below compiles Kubernetes with the same flags, so it is compiled once. Without
+# debug information that takes a sixth less time. Nothing here needs C, and without cgo every
+# binary links faster; only the race detector needs it.
+NO_DWARF := -gcflags=all=-dwarf=false
+export GOFLAGS := $(strip $(filter-out $(NO_DWARF),$(GOFLAGS)) $(NO_DWARF))
+export CGO_ENABLED ?= 0
+
 # Not ./...: npm packages bring Go files of their own.
 PACKAGES := ./scheduler/... ./simulator/... ./web
 
@@ -11,7 +19,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-random test-cluster fuzz test-web \
-  test-e2e test-e2e-all test-e2e-scale bench lint lint-web lint-go vet staticcheck generate chromium clean
+  test-e2e test-e2e-all test-e2e-scale env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +89,7 @@ test-random: web/dist/.gitkeep ## hypotheses and recording against the scheduler
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
 
 test-race: export GORACE := atexit_sleep_ms=0
+test-race: export CGO_ENABLED := 1
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
 	$(GO_TEST) -race -p 2 $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 	$(GO_TEST) -race -run '^(TestConcurrent|TestOneOperation|TestStopLeavesNothing|TestARecordingIsReplayed)' ./simulator/app
@@ -113,6 +122,9 @@ test-e2e-all: build chromium ## every browser test
 
 test-e2e-scale: build chromium ## browser tests with 5,000 nodes and 10,000 pods
 	cd web && $(NPM) run e2e:scale
+
+env: ## print the settings with which go uses what make has compiled
+	@echo "export GOFLAGS='$(GOFLAGS)' CGO_ENABLED=$(CGO_ENABLED)"
 
 # The directory with nodes.csv and pods.csv of the trace openb (cluster-trace-gpu-v2023).
 OPENB ?=

@@ -2,9 +2,11 @@ package clustertest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -36,4 +38,27 @@ func RunWithProgram(m *testing.M) int {
 
 // Program returns the path of the simulator as users run it. TestMain must have called
 // RunWithProgram.
-func Program() string { return program }
+func Program() string {
+	look()
+	return program
+}
+
+// look makes `go test` run the tests again after the program has changed. `go test` reuses a result
+// unless the test's binary has changed, or a file of the module that the test looked at. It does
+// not notice which programs a test starts.
+var look = sync.OnceFunc(func() {
+	if os.Getenv("SIMULATOR_BIN") != "" {
+		_, _ = os.Stat(program)
+		return
+	}
+	root, err := os.Getwd()
+	for ; err == nil; root = filepath.Dir(root) {
+		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil || root == filepath.Dir(root) {
+			break
+		}
+	}
+	// To read a directory is to look at the files in it.
+	for _, dir := range []string{"scheduler", "simulator", "web/dist"} {
+		_ = filepath.WalkDir(filepath.Join(root, dir), func(string, fs.DirEntry, error) error { return nil })
+	}
+})

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,48 +154,53 @@ func listenEverywhere(t *testing.T) (heard func() []string) {
 // sniff calls hear with each packet on the loopback device that does not go to a loopback address.
 func sniff(t *testing.T, hear func(packet string)) {
 	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_RAW, 0)
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The kernel drops packets that a reader is too slow for, so it keeps only the others for us.
 	// Offsets include 14 bytes of Ethernet.
-	accept, drop := syscall.BPF_RET|syscall.BPF_K, syscall.BPF_RET|syscall.BPF_K
-	half, word, octet, equal := syscall.BPF_LD|syscall.BPF_H|syscall.BPF_ABS, syscall.BPF_LD|syscall.BPF_W|syscall.BPF_ABS, syscall.BPF_LD|syscall.BPF_B|syscall.BPF_ABS, syscall.BPF_JMP|syscall.BPF_JEQ|syscall.BPF_K
-	filter := []syscall.SockFilter{
-		*syscall.LsfStmt(half, 12),
-		*syscall.LsfJump(equal, syscall.ETH_P_IP, 0, 2), // IPv6: to 4
-		*syscall.LsfStmt(octet, 30),
-		*syscall.LsfJump(equal, 127, 10, 9),
-		*syscall.LsfJump(equal, syscall.ETH_P_IPV6, 0, 9),
-		*syscall.LsfStmt(word, 38),
-		*syscall.LsfJump(equal, 0, 0, 6),
-		*syscall.LsfStmt(word, 42),
-		*syscall.LsfJump(equal, 0, 0, 4),
-		*syscall.LsfStmt(word, 46),
-		*syscall.LsfJump(equal, 0, 0, 2),
-		*syscall.LsfStmt(word, 50),
-		*syscall.LsfJump(equal, 1, 1, 0),
-		*syscall.LsfStmt(accept, 1<<16),
-		*syscall.LsfStmt(drop, 0),
+	const (
+		half  = unix.BPF_LD | unix.BPF_H | unix.BPF_ABS
+		word  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		octet = unix.BPF_LD | unix.BPF_B | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		keep  = unix.BPF_RET | unix.BPF_K // the first K bytes
+	)
+	filter := []unix.SockFilter{
+		{Code: half, K: 12},
+		{Code: equal, K: unix.ETH_P_IP, Jt: 0, Jf: 2}, // IPv6: to 4
+		{Code: octet, K: 30},
+		{Code: equal, K: 127, Jt: 10, Jf: 9},
+		{Code: equal, K: unix.ETH_P_IPV6, Jt: 0, Jf: 9},
+		{Code: word, K: 38},
+		{Code: equal, K: 0, Jt: 0, Jf: 6},
+		{Code: word, K: 42},
+		{Code: equal, K: 0, Jt: 0, Jf: 4},
+		{Code: word, K: 46},
+		{Code: equal, K: 0, Jt: 0, Jf: 2},
+		{Code: word, K: 50},
+		{Code: equal, K: 1, Jt: 1, Jf: 0},
+		{Code: keep, K: 1 << 16},
+		{Code: keep, K: 0},
 	}
-	if err := syscall.AttachLsf(fd, filter); err != nil {
+	if err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}); err != nil {
 		t.Fatal(err)
 	}
-	all := endian.NativeEndian.Uint16(endian.BigEndian.AppendUint16(nil, syscall.ETH_P_ALL))
-	if err := syscall.Bind(fd, &syscall.SockaddrLinklayer{Protocol: all}); err != nil {
+	all := endian.NativeEndian.Uint16(endian.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
+	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all}); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
 	var stop atomic.Bool
-	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Usec: 100_000}); err != nil {
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		defer close(ended)
 		packet := make([]byte, 128)
 		for !stop.Load() {
-			if n, _, err := syscall.Recvfrom(fd, packet, 0); err == nil {
+			if n, _, err := unix.Recvfrom(fd, packet, 0); err == nil {
 				if text := destination(packet[:n]); text != "" {
 					hear(text)
 				}
@@ -204,7 +210,7 @@ func sniff(t *testing.T, hear func(packet string)) {
 	t.Cleanup(func() {
 		stop.Store(true)
 		<-ended
-		syscall.Close(fd)
+		unix.Close(fd)
 	})
 }
 

@@ -46,9 +46,9 @@ type engine struct {
 	timeline *timeline
 	world    *memory.World
 	client   *client
-	// recorder is nil if the caller does not want the decisions. whole: the caller wants whole cycles.
+	// recorder is nil if the caller does not want the decisions.
 	recorder *recorder.Recorder
-	whole    bool
+	results  *Results
 	// hasDevices and hasNodes report whether the cluster has DeviceClasses and nodes.
 	hasDevices, hasNodes func() bool
 	ctx                  context.Context
@@ -65,7 +65,7 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 		return nil, err
 	}
 	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client), client: client}
-	e.whole, e.hasDevices = s.results.whole(), func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
+	e.results, e.hasDevices = s.results, func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
 	e.hasNodes = func() bool { return len(s.cluster.objects[nodeKind]) > 0 }
 	// The scheduler asks for the name of a logger once per node and plugin.
 	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
@@ -273,8 +273,8 @@ func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 
 // Framework returns a framework that takes part in the turns, with the recorder in the middle.
 func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
-	if !o.engine.whole {
-		f = newReuse(f, o.engine.hasDevices, o.engine.turns.nominates)
+	if !o.engine.results.allWhole() {
+		f = newReuse(f, o.engine.results.whole, o.engine.hasDevices, o.engine.turns.nominates)
 	}
 	f = inner{f, o.engine.turns}
 	if o.engine.recorder != nil {

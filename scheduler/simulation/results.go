@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
@@ -23,7 +24,8 @@ type Results struct {
 	attempts  map[types.UID]int
 	summaries []result.Summary
 	places    map[attempt]int
-	// store is nil unless whole cycles are kept.
+	// pods is Options.Pods. store is nil unless whole cycles are kept.
+	pods  sets.Set[types.UID]
 	store *resultstore.Store
 	// arrived waits for observe.
 	arrived []*result.Cycle
@@ -36,9 +38,9 @@ type attempt struct {
 
 var _ recorder.Sink = (*Results)(nil)
 
-func newResults(keep Keep, observe func(*result.Cycle)) *Results {
-	r := &Results{keep: keep, observe: observe, attempts: map[types.UID]int{}, places: map[attempt]int{}}
-	if keep == Cycles {
+func newResults(o Options) *Results {
+	r := &Results{keep: o.Keep, pods: o.Pods, observe: o.Observe, attempts: map[types.UID]int{}, places: map[attempt]int{}}
+	if o.Keep == Cycles {
 		r.store = resultstore.New(resultstore.Options{MemoryBytes: keepBytes})
 	}
 	return r
@@ -47,8 +49,12 @@ func newResults(keep Keep, observe func(*result.Cycle)) *Results {
 // wanted reports whether the caller wants the decisions.
 func (r *Results) wanted() bool { return r.keep != Nothing || r.observe != nil }
 
-// whole reports whether the caller wants whole cycles.
-func (r *Results) whole() bool { return r.keep == Cycles || r.observe != nil }
+// whole reports whether the caller wants the whole cycles of a pod, and allWhole whether it wants those of all pods.
+func (r *Results) whole(pod types.UID) bool {
+	return r.allWhole() || r.keep == Cycles && r.pods.Has(pod)
+}
+
+func (r *Results) allWhole() bool { return r.keep == Cycles && r.pods == nil }
 
 // NextAttempt implements recorder.Sink.
 func (r *Results) NextAttempt(pod types.UID) int {
@@ -65,7 +71,7 @@ func (r *Results) Put(c *result.Cycle) {
 	if r.keep != Nothing {
 		r.summarize(c)
 	}
-	if r.store != nil {
+	if r.whole(c.Pod.UID) {
 		r.store.Put(c)
 	}
 	if r.observe != nil {

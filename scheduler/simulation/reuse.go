@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -27,6 +28,8 @@ type reuse struct {
 	framework.Framework
 	// filters and scores are the plugins of the profile, in its order.
 	filters, scores []string
+	// whole reports whether the plugins must be asked about a pod, because their answers are kept.
+	whole func(types.UID) bool
 	// devices reports whether the cluster has DeviceClasses.
 	devices func() bool
 	// nominates reports whether pods may be nominated to nodes, which Filter then adds to them.
@@ -58,8 +61,8 @@ type verdict struct {
 // mostSpecs bounds the specs of which answers are kept. Each takes some 60 bytes per node.
 const mostSpecs = 512
 
-func newReuse(f framework.Framework, devices, nominates func() bool) *reuse {
-	r := &reuse{Framework: f, devices: devices, nominates: nominates}
+func newReuse(f framework.Framework, whole func(types.UID) bool, devices, nominates func() bool) *reuse {
+	r := &reuse{Framework: f, whole: whole, devices: devices, nominates: nominates}
 	r.forget()
 	plugins := f.ListPlugins()
 	for _, plugin := range plugins.Filter.Enabled {
@@ -79,7 +82,7 @@ func (r *reuse) forget() {
 func (r *reuse) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
 	res, status, plugins := r.Framework.RunPreFilterPlugins(ctx, state, pod)
 	r.present = nil
-	if status.IsSuccess() && !state.IsPodGroupSchedulingCycle() && !r.devices() && !r.nominates() && local(localFilters, r.filters, state.GetSkipFilterPlugins()) {
+	if status.IsSuccess() && !r.whole(pod.UID) && !state.IsPodGroupSchedulingCycle() && !r.devices() && !r.nominates() && local(localFilters, r.filters, state.GetSkipFilterPlugins()) {
 		r.present = r.about(pod)
 	}
 	return res, status, plugins

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -38,8 +39,12 @@ type Options struct {
 	Start time.Time
 	// Keep says what Results holds; Cycles by default.
 	Keep Keep
-	// Observe gets every finished cycle, in order. It is called on the goroutine of the caller of a method, and must not call the
-	// simulation. A cycle that waited or preempted is given again, as for recorder.Sink. It may be nil.
+	// Pods limits Cycles to those of these pods; nil means all pods. The same calls give the pods the same UIDs in every run, so a second run can
+	// keep what the first one has found to be of interest.
+	Pods sets.Set[types.UID]
+	// Observe gets every finished cycle, in order. A cycle that is not kept lacks the answers that the scheduler knew without asking plugins. Observe is
+	// called on the goroutine of the caller of a method, and must not call the simulation. A cycle that waited or preempted is given again, as for
+	// recorder.Sink. It may be nil.
 	Observe func(*result.Cycle)
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
@@ -67,7 +72,7 @@ type Keep int
 const (
 	// Cycles keeps whole cycles, in up to 128 MiB; the oldest go first. It keeps the summaries of all.
 	Cycles Keep = iota
-	// Summaries keeps only result.Summary of each cycle. Without Observe, the scheduler then need not ask plugins whose answer is known.
+	// Summaries keeps only result.Summary of each cycle. The scheduler then need not ask plugins whose answer is known.
 	Summaries
 	// Nothing keeps none. Without Observe, decisions are then not recorded at all, which is fastest.
 	Nothing
@@ -107,7 +112,7 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	if options.SettleLimit == 0 {
 		options.SettleLimit = DefaultSettleLimit
 	}
-	s := &Simulation{options: options, timeline: newTimeline(options.Start), results: newResults(options.Keep, options.Observe)}
+	s := &Simulation{options: options, timeline: newTimeline(options.Start), results: newResults(options)}
 	s.cluster = newCluster(s.timeline)
 	s.control = newControl(s)
 	s.control.admitCustom, s.control.nodes.devices = options.Admit, options.Devices

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -70,7 +71,7 @@ func run(with []Option) error {
 	// The first signal stops the program in order. From then on signals have their usual effect, so
 	// that a second one ends it at once.
 	defer context.AfterFunc(ctx, cancel)()
-	go balanceMemory(ctx)
+	go balanceMemory(ctx, heapOf(os.Args[1:]))
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "bench":
@@ -100,6 +101,14 @@ func run(with []Option) error {
 		}
 	}
 	return serve(ctx, os.Args[1:], with)
+}
+
+// heapOf returns the sizes of the heap for a command line. Runs are short and many of them go beside each other.
+func heapOf(args []string) heapSizes {
+	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) {
+		return runHeap
+	}
+	return serverHeap
 }
 
 // usage names every command.

@@ -63,6 +63,10 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 	out := make([]runtime.Object, 0, count*len(s.templates))
 	for i := range count {
 		for t := range s.templates {
+			if o := s.unchanged(&s.templates[t]); o != nil {
+				out = append(out, o)
+				continue
+			}
 			o, err := s.templates[t].make(madeVariables{i: i, count: count, seed: r.combination.Seed, stream: streamOf(s.templates[t].file, s.place.Line)})
 			if err != nil {
 				return nil, err
@@ -75,6 +79,15 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 		}
 	}
 	return out, nil
+}
+
+// unchanged returns the object of a template whose object is always the same, and nil for others. No cluster changes what it is to create.
+func (s *objectSource) unchanged(t *template) *unstructured.Unstructured {
+	object, isObject := t.value.(map[string]any)
+	if !isObject || s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
+		return nil
+	}
+	return &unstructured.Unstructured{Object: object}
 }
 
 // complete sets the replicas that the step asks for.

@@ -2,12 +2,14 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
@@ -18,9 +20,9 @@ import (
 // A method that changes something returns when all that needs no time has followed from it: controllers have acted, and
 // the scheduler has emptied its active queue.
 type Cluster interface {
-	// Create creates objects, in this order. It may keep nothing of them.
+	// Create creates objects, in this order. It may neither keep nor change them.
 	Create(ctx context.Context, objects ...runtime.Object) error
-	// Apply creates objects, or merges them with those of their names as kubectl apply does.
+	// Apply creates objects, or merges them with those of their names as kubectl apply does. It may neither keep nor change what it gets.
 	Apply(ctx context.Context, objects ...runtime.Object) error
 	Patch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error
@@ -38,7 +40,7 @@ type Cluster interface {
 	State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error)
 	// List returns the objects of a kind by namespace and name. They do not change.
 	List(ctx context.Context, gvk schema.GroupVersionKind) ([]runtime.Object, error)
-	// Cycle returns a decision, or nil if it is not kept.
+	// Cycle returns a decision, or nil if it is not kept. The error may be ErrUnrecorded.
 	Cycle(ctx context.Context, pod types.UID, attempt int) (*result.Cycle, error)
 	Close() error
 }
@@ -56,11 +58,16 @@ type ClusterOptions struct {
 	// Seed decides wherever Kubernetes leaves a choice to chance.
 	Seed int64
 	// Observe gets every finished cycle, in order, on the goroutine of the run, before the method that caused it returns. A
-	// cycle that waited or preempted is given again.
+	// cycle that waited or preempted is given again. What plugins said about nodes may be missing for a pod that is not in Pods.
 	Observe func(*result.Cycle)
-	// KeepNothing: Cycle will not be called.
-	KeepNothing bool
+	// Pods are those about whose decisions Cycle may be asked; nil means all. An engine that records less of the others returns ErrUnrecorded for
+	// them.
+	Pods sets.Set[types.UID]
 }
+
+// ErrUnrecorded is the error of Cycle for a pod that is not in ClusterOptions.Pods, if another run of the same scenario can record its decisions.
+// That run makes the same decisions, and gives the pod the same UID.
+var ErrUnrecorded = errors.New("the decisions about this pod have not been recorded")
 
 // Engine opens clusters. Many runs may call it at the same time.
 type Engine func(ctx context.Context, o ClusterOptions) (Cluster, error)

@@ -235,6 +235,8 @@ type program struct {
 	program cel.Program
 	// parts explain a failed expectation; nil for other expressions.
 	parts *parts
+	// readsDecisions: it reads more of decisions than their summaries.
+	readsDecisions bool
 }
 
 // compile checks an expression. want says which type it must have; nil permits any.
@@ -257,7 +259,17 @@ func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake)
 	if err != nil {
 		return nil, []Mistake{e.mistake(0, 0, "%s", err)}
 	}
-	return &program{Expression: e, ast: compiled, program: p}, nil
+	return &program{Expression: e, ast: compiled, program: p, readsDecisions: readsDecisions(compiled.NativeRep().Expr())}, nil
+}
+
+// readsDecisions reports whether an expression selects a field of wholeFields, of whatever: the type of a variable may be known only
+// when the expression is evaluated.
+func readsDecisions(e ast.Expr) bool {
+	reads := false
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		reads = reads || e.Kind() == ast.SelectKind && wholeFields.Has(e.AsSelect().FieldName())
+	}))
+	return reads
 }
 
 func (l *language) explain(e *common.Error) string {

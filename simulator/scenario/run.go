@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -41,16 +42,43 @@ type RunOptions struct {
 	Bare bool
 	// Gap fills Metrics.Gap, if the cluster is a Pricer. It takes about as long as scheduling the pods.
 	Gap bool
-	// Kept gets the cluster at the end of the run, and closes it. Without it, Run closes the cluster.
+	// Kept gets the cluster at the end of the run, and closes it. The cluster has all decisions. Without Kept, Run closes the cluster.
 	Kept func(Cluster)
 }
 
-// Run runs a scenario once. What is wrong with the run is in the Result, which is never nil.
+// Run runs a scenario. What is wrong with the run is in the Result, which is never nil.
+//
+// Whole decisions take most of the time and the memory of a run, and most scenarios need none of them. Run has none recorded if the engine can repeat the
+// run; when an expectation has failed, it repeats the run to record those that explain it.
 func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result {
 	began := time.Now()
+	pods := sets.New[apitypes.UID]()
+	if o.needsDecisions(s) {
+		pods = nil
+	}
+	r := once(ctx, s, c, o, pods)
+	for len(r.unrecorded) > 0 && ctx.Err() == nil {
+		o.Observe = nil // the steps are the same
+		r = once(ctx, s, c, o, pods.Union(r.unrecorded))
+	}
+	r.result.DurationSeconds = seconds(time.Since(began))
+	return r.result
+}
+
+// needsDecisions reports whether a run is known to need whole decisions about any pod. Measurements of a recorded scheduler are those of one that records
+// everything.
+func (o RunOptions) needsDecisions(s *Scenario) bool {
+	if o.Bare {
+		return false
+	}
+	return o.Kept != nil || s.Alone || s.readsDecisions || slices.ContainsFunc(o.Metrics, func(m *Metric) bool { return m.program.readsDecisions })
+}
+
+// once runs a scenario with the decisions about some pods; nil means all pods.
+func once(ctx context.Context, s *Scenario, c Combination, o RunOptions, pods sets.Set[apitypes.UID]) *run {
 	r := &run{
 		ctx: ctx, scenario: s, combination: c, options: o, names: map[string]int{}, known: map[apitypes.UID]*v1.Pod{}, last: map[apitypes.UID]int{}, victim: map[apitypes.UID]bool{},
-		perf:   newPerfRun(),
+		recorded: pods, unrecorded: sets.New[apitypes.UID](), perf: newPerfRun(),
 		result: &Result{Scenario: s.Name, Configuration: c.Configuration.Name, FeatureGates: c.FeatureGates, Seed: c.Seed, Outcome: Passed},
 	}
 	err := r.all()
@@ -71,8 +99,7 @@ func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result 
 			r.result.Outcome, r.result.Error = Broken, fmt.Sprintf("closing the cluster: %s", err)
 		}
 	}
-	r.result.DurationSeconds = seconds(time.Since(began))
-	return r.result
+	return r
 }
 
 // run is one run of a scenario.
@@ -84,6 +111,8 @@ type run struct {
 	result      *Result
 	cluster     Cluster
 	start       time.Time
+	// recorded is ClusterOptions.Pods, and unrecorded are the pods that should have been in it.
+	recorded, unrecorded sets.Set[apitypes.UID]
 	// step is the one that runs.
 	step *StepResult
 	// planned are arrivals and ends of pods to come, sorted by time.
@@ -129,9 +158,9 @@ func (r *run) all() error {
 	if err != nil {
 		return err
 	}
-	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe}
+	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded}
 	if r.options.Bare {
-		o.Observe, o.KeepNothing = nil, true
+		o.Observe = nil
 	}
 	cluster, err := r.options.Engine(r.ctx, o)
 	if err != nil {
@@ -441,7 +470,7 @@ func (r *run) look() (*view, error) {
 	v.decisions = make([]*decided, len(r.summaries))
 	for i := range r.summaries {
 		s := &r.summaries[i]
-		v.decisions[i] = &decided{Summary: s, load: func() (*result.Cycle, error) { return r.cluster.Cycle(r.ctx, s.Pod.UID, s.Attempt) }}
+		v.decisions[i] = &decided{Summary: s, load: func() (*result.Cycle, error) { return r.cycle(s) }}
 	}
 	r.view = v
 	return v, nil
@@ -564,13 +593,23 @@ func (r *run) fill(v *view) error {
 	return nil
 }
 
+// cycle returns a whole decision; nil if it is not kept.
+func (r *run) cycle(s *result.Summary) (*result.Cycle, error) {
+	c, err := r.cluster.Cycle(r.ctx, s.Pod.UID, s.Attempt)
+	if errors.Is(err, ErrUnrecorded) {
+		r.unrecorded.Insert(s.Pod.UID)
+		return nil, nil
+	}
+	return c, err
+}
+
 // decision returns the last decision about a pod; nil if there is none or it is not kept.
 func (r *run) decision(uid apitypes.UID) (*Decision, error) {
 	at, known := r.last[uid]
 	if !known {
 		return nil, nil
 	}
-	c, err := r.cluster.Cycle(r.ctx, uid, r.summaries[at].Attempt)
+	c, err := r.cycle(&r.summaries[at])
 	if err != nil || c == nil {
 		return nil, err
 	}

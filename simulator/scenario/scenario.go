@@ -39,6 +39,8 @@ type Scenario struct {
 	lets    []*let
 	// Alone: a run measures, so that nothing may run beside it.
 	Alone bool
+	// readsDecisions: an expression reads more of decisions than their summaries.
+	readsDecisions bool
 }
 
 // Matrix says under what a scenario runs: every combination is a run.
@@ -345,6 +347,8 @@ type loader struct {
 	row map[string]string
 	// made is the language of computed fields.
 	made *language
+	// readsDecisions is that of the scenario.
+	readsDecisions bool
 }
 
 // open parses a file and checks its header.
@@ -408,6 +412,7 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	if len(l.mistakes) > 0 {
 		return nil, newError(l.mistakes)
 	}
+	s.readsDecisions = l.readsDecisions
 	return s, nil
 }
 
@@ -439,16 +444,14 @@ func (l *loader) lets(list letList) []*let {
 			}
 		}
 		state[e.name] = 2
-		p, mistakes := l.cluster.compile(e.Expression, nil)
-		if mistakes != nil {
-			l.mistakes = append(l.mistakes, mistakes...)
+		p := l.expression(e.Expression, nil)
+		if p == nil {
 			return false
 		}
 		hidden := e.Expression
 		hidden.Text = "preempted(" + e.Text + ")"
-		preempted, mistakes := l.cluster.compile(hidden, nil)
-		if mistakes != nil {
-			l.mistakes = append(l.mistakes, mistakes...)
+		preempted := l.expression(hidden, nil)
+		if preempted == nil {
 			return false
 		}
 		next, err := l.cluster.with(e.name, p.ast.OutputType())
@@ -472,6 +475,7 @@ func (l *loader) lets(list letList) []*let {
 func (l *loader) expression(e Expression, want *cel.Type) *program {
 	p, mistakes := l.cluster.compile(e, want)
 	l.mistakes = append(l.mistakes, mistakes...)
+	l.readsDecisions = l.readsDecisions || p != nil && p.readsDecisions
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	v1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -112,6 +113,9 @@ var objectTypes = map[string]map[string]field{
 		"victims": {types.NewListType(types.StringType), func(o any) any { return o.(*decided).victims() }},
 	},
 }
+
+// wholeFields are the fields of a decision that its summary does not have.
+var wholeFields = sets.New("rejected", "totals", "weights", "scores", "normalized", "calls", "victims")
 
 // refusedBy names the plugin, or the extender by its URL, that kept a pod from being scheduled; it is empty if there was no single one.
 func refusedBy(s *decided) string {

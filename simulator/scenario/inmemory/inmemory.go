@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/config"
@@ -34,17 +35,17 @@ import (
 func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 	return func(ctx context.Context, o scenario.ClusterOptions) (scenario.Cluster, error) {
 		keep := simulation.Cycles
-		if o.KeepNothing {
-			keep = simulation.Nothing
+		if o.Pods != nil && len(o.Pods) == 0 {
+			keep = simulation.Nothing // the run keeps the summaries
 		}
 		s, err := simulation.New(ctx, simulation.Options{
-			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, OutOfTree: outOfTree,
+			Configuration: o.Configuration.Internal, FeatureGates: o.FeatureGates, Seed: o.Seed, Observe: o.Observe, Keep: keep, Pods: o.Pods, OutOfTree: outOfTree,
 			Beside: newBeside(o.Seed), Devices: virtualnode.Slices, Admit: admit,
 		})
 		if err != nil {
 			return nil, err
 		}
-		return &cluster{s}, nil
+		return &cluster{s, o.Pods}, nil
 	}
 }
 
@@ -84,7 +85,11 @@ func admit(o, before *unstructured.Unstructured) (*unstructured.Unstructured, er
 }
 
 // cluster is a simulation in the form that scenarios want.
-type cluster struct{ *simulation.Simulation }
+type cluster struct {
+	*simulation.Simulation
+	// recorded are the pods whose decisions are recorded; nil means all.
+	recorded sets.Set[types.UID]
+}
 
 var (
 	_ scenario.Cluster = (*cluster)(nil)
@@ -139,5 +144,8 @@ func (c *cluster) List(_ context.Context, gvk schema.GroupVersionKind) ([]runtim
 }
 
 func (c *cluster) Cycle(_ context.Context, pod types.UID, attempt int) (*result.Cycle, error) {
+	if c.recorded != nil && !c.recorded.Has(pod) {
+		return nil, scenario.ErrUnrecorded
+	}
 	return c.Results().Cycle(pod, attempt)
 }

@@ -1,9 +1,14 @@
 package inmemory
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"kube-scheduler-simulator/scheduler/config"
@@ -92,4 +97,97 @@ steps:` + test.steps
 			}
 		})
 	}
+}
+
+// A run that records no decisions at first gives the same result as one that records all: the same values, and the decisions that explain failed
+// expectations, whole.
+func TestFailuresAreExplainedAfterwards(t *testing.T) {
+	const text = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Scenario
+metadata: {name: test}
+steps:
+- create:
+    count: 20
+    template: {apiVersion: v1, kind: Node, metadata: {name: 'node-${i+1}'}, status: {allocatable: {cpu: "4", memory: 16Gi, pods: "110"}}}
+- create:
+    count: 30
+    template:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: 'p-${i}'}
+      spec: {containers: [{name: main, image: main, resources: {requests: {cpu: '${1 + i % 4}', memory: 1Gi}}}]}
+- wait: settled
+- expect:
+  - that: pods.all(p, p.node != "")
+  - that: pods.filter(p, p.name == "p-3").all(p, p.node == "elsewhere")
+  - that: last("p-4").feasible > 0 && last("p-29").outcome == "unschedulable"
+READS`
+	parse := func(reads string) *scenario.Scenario {
+		s, err := scenario.Load([]byte(strings.Replace(text, "READS", reads, 1)), scenario.Options{File: "test.yaml", Parse: config.Parse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	// opened holds the pods that each run records.
+	var opened [][]types.UID
+	engine := func(ctx context.Context, o scenario.ClusterOptions) (scenario.Cluster, error) {
+		opened = append(opened, sets.List(o.Pods))
+		if o.Pods == nil {
+			opened[len(opened)-1] = []types.UID{"all"}
+		}
+		return Engine(nil)(ctx, o)
+	}
+	run := func(s *scenario.Scenario, o scenario.RunOptions) *scenario.Result {
+		opened = nil
+		o.Engine, o.KeepPods, o.KeepDecisions = engine, true, true
+		r := scenario.Run(t.Context(), s, s.Matrix.Combinations()[0], o)
+		r.DurationSeconds = 0
+		for i := range r.Steps {
+			r.Steps[i].DurationSeconds = 0
+		}
+		return r
+	}
+	s := parse("")
+	want := run(s, scenario.RunOptions{Kept: func(c scenario.Cluster) { _ = c.Close() }})
+	if len(opened) != 1 || opened[0][0] != "all" {
+		t.Errorf("a run whose cluster is kept records %v", opened)
+	}
+	steps := 0
+	got := run(s, scenario.RunOptions{Observe: func(scenario.StepResult) { steps++ }})
+	if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, got)); diff != "" {
+		t.Errorf("the result differs (+) from that of a run that records all (-):\n%s", diff)
+	}
+	if len(opened) != 2 || len(opened[0]) != 0 || len(opened[1]) != 2 || steps != len(s.Steps) {
+		t.Errorf("the runs record %v, want nothing and then two pods; %d steps were observed", opened, steps)
+	}
+	explained := 0
+	for _, e := range got.Steps[3].Expectations {
+		if d := e.Decision; d != nil && d.Cycle != nil && d.Cycle.Filter != nil && len(d.Rejections)+len(d.Sentence) > 0 {
+			explained++
+		}
+	}
+	if got.Outcome != scenario.Failed || explained != 2 {
+		t.Errorf("the run %s, and %d decisions explain it, want 2", got.Outcome, explained)
+	}
+
+	reads := parse("  - that: last(\"p-4\").rejected.size() + last(\"p-4\").totals.size() > 10\n")
+	if run(reads, scenario.RunOptions{}); len(opened) != 1 || opened[0][0] != "all" {
+		t.Errorf("a run whose expectation reads whole decisions records %v", opened)
+	}
+	if got := run(reads, scenario.RunOptions{}); !got.Steps[3].Expectations[3].Passed {
+		t.Errorf("%+v", got.Steps[3].Expectations[3])
+	}
+	if run(s, scenario.RunOptions{Bare: true}); len(opened) != 1 || len(opened[0]) != 0 {
+		t.Errorf("a bare run records %v", opened)
+	}
+}
+
+func jsonOf(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

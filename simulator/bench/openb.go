@@ -42,9 +42,11 @@ type OpenbReport struct {
 const (
 	// settleTime is how long the memory is watched after the last result.
 	settleTime = time.Minute
-	// openbInterval is the interval at which progress and memory are looked at. Each look at
-	// the metrics takes the program about 30 ms.
+	// openbInterval is the interval at which the memory is looked at, and the shortest between two looks at
+	// the progress. Each look at the metrics takes the program about 30 ms.
 	openbInterval = time.Second
+	// openbPatience bounds the time between two looks at the progress.
+	openbPatience = 10 * time.Second
 	// openbWait bounds the whole run.
 	openbWait = 20 * time.Minute
 )
@@ -130,16 +132,19 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 	start = time.Now()
 	imported := make(chan error, 1)
 	go func() { imported <- p.importList(ctx, pods) }()
-	last := start
+	last, next := start, start
 	for decided := -1; decided < len(pods); {
 		if err := p.watchMemory(ctx); err != nil {
 			return nil, err
 		}
-		n, scheduled, err := p.decided(ctx)
-		if err != nil {
+		if time.Now().Before(next) {
+			continue
+		}
+		if decided, r.Scheduled, err = p.decided(ctx); err != nil {
 			return nil, err
 		}
-		decided, r.Scheduled, last = n, scheduled, time.Now()
+		last = time.Now()
+		next = last.Add(untilNextLook(last.Sub(start), decided, len(pods)))
 	}
 	r.PodsSeconds = last.Sub(start).Seconds()
 	if err := <-imported; err != nil {
@@ -152,6 +157,13 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 	}
 	r.PeakBytes = p.peak
 	return r, nil
+}
+
+// untilNextLook returns half of the time that the rest takes at the rate so far, within bounds: many looks
+// when there is nothing to see yet would slow down what they measure.
+func untilNextLook(elapsed time.Duration, decided, pods int) time.Duration {
+	rest := float64(pods-decided) / float64(max(decided, 1))
+	return min(time.Duration(float64(elapsed)*rest/2), openbPatience)
 }
 
 // watchMemory waits for openbInterval and notes the resident memory.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -79,11 +80,28 @@ type turn struct {
 func newPlayer(name string, workers int, t target, stages lifecycle.Lifecycle, functions gotpl.FuncMap, recorder record.EventRecorder) *player {
 	return &player{
 		name: name, workers: workers, target: t, lifecycle: stages, recorder: recorder, now: time.Now,
-		renderer: gotpl.NewRenderer(functions),
+		renderer: jsonRenderer{gotpl.NewRenderer(functions)},
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)),
 		turns: map[string]turn{},
 	}
+}
+
+// jsonRenderer leaves JSON as it is, which kwok's renderer would read as YAML and write again. Our own
+// stages render JSON, for every pod.
+type jsonRenderer struct{ gotpl.Renderer }
+
+// ToJSON implements gotpl.Renderer.
+func (r jsonRenderer) ToJSON(text string, original any) ([]byte, error) {
+	rendered, err := r.ToText(text, original)
+	if err != nil || json.Valid(rendered) {
+		return rendered, err
+	}
+	converted, err := yaml.YAMLToJSON(rendered)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, rendered)
+	}
+	return converted, nil
 }
 
 // run returns when ctx has ended and so has everything that it started.

@@ -83,6 +83,7 @@ func (s sweeping) file(t *testing.T, name string) []byte {
 
 // TestASweepOnAFullDisk: what the state file could not hold is run again when there is room.
 func TestASweepOnAFullDisk(t *testing.T) {
+	clustertest.Slow(t)
 	whole := newSweep(t)
 	table, said, code := whole.run(t)
 	if code != 0 {

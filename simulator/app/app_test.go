@@ -239,22 +239,22 @@ func pod(name, pool, cpu string) *v1.Pod {
 }
 
 // create creates a pod and waits for a result with an outcome. It need not be the first attempt,
-// because the scheduler may see the pod before the test's nodes.
-func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outcome) (*v1.Pod, *result.Cycle) {
+// because the scheduler may see the pod before the test's nodes. The filters are further parameters of the list of results.
+func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outcome, filters ...string) (*v1.Pod, *result.Cycle) {
 	t.Helper()
 	created, err := s.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return created, await(t, s, created, outcome)
+	return created, await(t, s, created, outcome, filters...)
 }
 
-// await returns the latest result of a pod that has an outcome.
-func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome) *result.Cycle {
+// await returns the latest result of a pod that has an outcome and passes the filters.
+func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome, filters ...string) *result.Cycle {
 	t.Helper()
 	var page result.Page
 	clustertest.Eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
-		s.get(t, fmt.Sprintf("/api/v1/results?uid=%s&outcome=%s", p.UID, outcome), &page)
+		s.get(t, fmt.Sprintf("/api/v1/results?uid=%s&outcome=%s&%s", p.UID, outcome, strings.Join(filters, "&")), &page)
 		return len(page.Items) > 0, nil
 	})
 	cycle := &result.Cycle{}

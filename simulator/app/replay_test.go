@@ -138,7 +138,7 @@ func TestAReplayBringsDefinitions(t *testing.T) {
 	const bare, bound = `{"kind":"Pod","metadata":{"namespace":"default","name":"web","labels":{"scheduling.x-k8s.io/pod-group":"g"}},"spec":{"schedulerName":"default-scheduler",`, `"containers":[{"name":"web","image":"registry.example/web:1"}]}}`
 	writeRecording(t, path,
 		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
-		`{"kind":"PodGroup","metadata":{"namespace":"default","name":"g"},"spec":{"minMember":1}}`,
+		`{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{"namespace":"default","name":"g"},"spec":{"minMember":1}}`,
 		bare+bound, bare+`"nodeName":"n1",`+bound)
 	got := replayed(t, path, 1, session.Playback{})
 	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
@@ -146,7 +146,8 @@ func TestAReplayBringsDefinitions(t *testing.T) {
 	}
 }
 
-// writeRecording writes a recording in which an object is created or changed every second.
+// writeRecording writes a recording in which an object is created or changed every second. A version needs
+// an apiVersion if several kinds have the same name.
 func writeRecording(t *testing.T, path string, versions ...string) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -166,8 +167,11 @@ func writeRecording(t *testing.T, path string, versions ...string) {
 			t.Fatal(err)
 		}
 		kinds := replay.RecordedKinds()
-		kind := kinds[slices.IndexFunc(kinds, func(k replay.Kind) bool { return k.Kind == object.GetKind() })]
+		kind := kinds[slices.IndexFunc(kinds, func(k replay.Kind) bool {
+			return k.Kind == object.GetKind() && (object.GetAPIVersion() == "" || k.APIVersion == object.GetAPIVersion())
+		})]
 		delete(object.Object, "kind")
+		delete(object.Object, "apiVersion")
 		if _, err := w.Set(at, kind, object.GetNamespace(), object.GetName(), object.Object); err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,8 @@ func everythingAtOnce(t *testing.T, k *kubectl) {
 		t.Fatal(err)
 	}
 	s.untainted(t, node.Name)
-	_, c := create(t, s, k.namespace, large, result.Unschedulable)
+	// The scheduler may learn of the pod before it learns that the taint has gone.
+	_, c := create(t, s, k.namespace, large, result.Unschedulable, "plugin=NodeResourceTopologyMatch")
 	k.rejected(t, c, "a", "NodeResourceTopologyMatch: cannot align container")
 }
 

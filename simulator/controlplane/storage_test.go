@@ -65,6 +65,9 @@ func TestAFullStorage(t *testing.T) {
 		t.Errorf("a new cluster warns: %s", warning)
 	}
 
+	if err := first.startState.wait(t.Context()); err != nil { // a cluster is full long after its start
+		t.Fatal(err)
+	}
 	fill(t, client) // etcd raises its alarm with this request
 	if warning := first.StorageWarning(); !strings.Contains(warning, "is full (32Mi)") {
 		t.Errorf("the warning is %q", warning)

@@ -119,7 +119,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	// A simulator without --listen serves at the address that replaces the default one, and questions go there.
 	script := fmt.Sprintf(`#!/bin/sh
 case "$*" in
-  *--listen*|*--help*|bench*|record*|run*|lesson*|compare*|sweep*|version*) exec programs/simulator "$@" ;;
+  *--listen*|*--server*|*--help*|bench*|record*|run*|lesson*|compare*|sweep*|version*) exec programs/simulator "$@" ;;
   whatif*--state*|whatif*--recording*|whatif*--kubeconfig*|capacity*--state*|capacity*--recording*|capacity*--kubeconfig*) exec programs/simulator "$@" ;;
   whatif*|capacity*|report*) exec programs/simulator "$@" --server http://127.0.0.1:%[1]s ;;
   *) exec programs/simulator "$@" --listen 127.0.0.1:%[1]s ;;

@@ -16,7 +16,7 @@ func TestOtherPrograms(t *testing.T) {
 	p := start(t, newHome(t))
 	command := exec.Command("go", "test", "-count=1", "./...")
 	command.Dir = filepath.Join("testdata", "clients")
-	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "GOFLAGS=-mod=readonly", "GOWORK=off")
+	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -148,6 +148,7 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 var testArrows = map[string][]string{
 	"simulator/ask":                   {"scheduler/whatif/fit"},
 	"simulator/app":                   {"simulator/objects", "simulator/replay/capture"},
+	"simulator/bench":                 {"simulator/scenario", "simulator/scenario/inmemory", "simulator/scenario/report"},
 	"simulator/command":               {"scheduler/examples/zonequota"},
 	"scheduler":                       {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/simulation", "scheduler/whatif"},
 	"scheduler/recorder/comparison":   {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},

@@ -40,6 +40,9 @@ type reuse struct {
 	statuses map[string]*fwk.Status
 	// present holds the answers for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
 	present *answers
+	// rows and raw are the memory of the latest scores, of which the scheduler keeps nothing after the cycle.
+	rows []fwk.NodePluginScores
+	raw  []fwk.PluginScore
 }
 
 // answers are those for one spec. The slices have an element, or a row, for each of the positions.
@@ -163,8 +166,8 @@ func (r *reuse) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *
 	if !slices.Equal(scorers, r.present.scorers) {
 		r.present.scorers, r.present.scored, r.present.values = scorers, nil, nil
 	}
-	rows := make([]fwk.NodePluginScores, len(nodes))
-	raw := make([]fwk.PluginScore, len(nodes)*len(scorers))
+	r.rows, r.raw = slices.Grow(r.rows[:0], len(nodes)), slices.Grow(r.raw[:0], len(nodes)*len(scorers))
+	rows, raw := r.rows[:len(nodes)], r.raw[:len(nodes)*len(scorers)]
 	for i, node := range nodes {
 		row := raw[i*len(scorers) : (i+1)*len(scorers) : (i+1)*len(scorers)]
 		if status := r.score(ctx, state, pod, node, row); !status.IsSuccess() {

@@ -2,9 +2,11 @@ package simulation_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -71,4 +73,26 @@ func text(t *testing.T, v any) string {
 	data, err := json.MarshalIndent(v, "", " ")
 	must(t, err)
 	return string(data)
+}
+
+// TestUnkeptCyclesAreCheap bounds what a cycle allocates, which is most of what it costs.
+func TestUnkeptCyclesAreCheap(t *testing.T) {
+	nodes, pods := madeUp(600, 40)
+	for i := range pods {
+		pods[i].(*v1.Pod).Spec = pods[i%2].(*v1.Pod).Spec // a workload has few specs
+	}
+	allocated := func(keep simulation.Keep) uint64 {
+		s := start(t, simulation.Options{Keep: keep})
+		must(t, s.Create(t.Context(), nodes...))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		must(t, s.Create(t.Context(), pods...))
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / uint64(len(pods))
+	}
+	whole, summary := allocated(simulation.Cycles), allocated(simulation.Summaries)
+	t.Logf("a cycle over %d nodes allocates %d KiB if it is kept, and %d KiB if it is not", len(nodes), whole>>10, summary>>10)
+	if 5*summary > 4*whole {
+		t.Errorf("a cycle that is not kept allocates %d bytes, and one that is %d: want at most four fifths", summary, whole)
+	}
 }

@@ -37,6 +37,8 @@ type OpenbReport struct {
 	// time, including settleTime after the last result.
 	IdleBytes int64 `json:"idleBytes"`
 	PeakBytes int64 `json:"peakBytes"`
+	// InMemory is the same load without a control plane, before all others.
+	InMemory *InMemoryReport `json:"inMemory"`
 }
 
 const (
@@ -69,7 +71,11 @@ func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dataDir)) }()
-	p, err := startProduct(ctx, dataDir)
+	inMemory, err := openbInMemory(ctx, dir, dataDir)
+	if err != nil {
+		return err
+	}
+	p, err := startProduct(ctx, filepath.Join(dataDir, "data"))
 	if err != nil {
 		return err
 	}
@@ -78,6 +84,7 @@ func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	report.InMemory = inMemory
 	return json.NewEncoder(out).Encode(report)
 }
 
@@ -260,7 +267,7 @@ func readOpenb(file string) ([]any, error) {
 	}
 	out := make([]any, len(rows))
 	for i, row := range rows {
-		out[i] = row.Object
+		out[i] = row.Object()
 	}
 	return out, nil
 }

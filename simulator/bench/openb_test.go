@@ -8,6 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenario/report"
 )
 
 func TestOpenbManifests(t *testing.T) {
@@ -66,5 +71,32 @@ func TestOpenbManifests(t *testing.T) {
 	}
 	if _, err := readOpenb(write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,much,1,0,\n")); err == nil {
 		t.Error("a bad row is accepted")
+	}
+}
+
+// The scenario is one that the program runs, and its report is one that is read back.
+func TestOpenbScenario(t *testing.T) {
+	text, err := openbScenario("/dir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]string{
+		"/dir/nodes.csv": "sn,cpu_milli,memory_mib,gpu,model\nn,32000,1024,2,P100\n",
+		"/dir/pods.csv":  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time\np,1000,64,0,,,BE,1000,\nlarge,99000,64,0,,,BE,1000,\n",
+	}
+	s, err := scenario.Load(text, scenario.Options{File: "openb.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) { return []byte(read[name]), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := scenario.Run(t.Context(), s, s.Matrix.Combinations()[0], scenario.RunOptions{Engine: inmemory.Engine(nil)})
+	data, err := report.JSON([]report.Suite{{Results: []*scenario.Result{r}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := placedIn(data); n != 1 || err != nil {
+		t.Errorf("%d pods have a node, want 1; %v %s", n, err, r.Error)
+	}
+	if _, err := placedIn([]byte("{}")); err == nil {
+		t.Error("an empty report is accepted")
 	}
 }

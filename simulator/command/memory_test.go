@@ -20,13 +20,13 @@ func TestGrowthOf(t *testing.T) {
 	}
 }
 
-// TestRunsStaySmall checks that the heap of a run with some 100 MB of live objects stays below what leaves room for the program in 300 MB.
+// TestRunsStaySmall checks that the heap of a run with some 100 MB of live objects leaves room for the program in 300 MB.
 func TestRunsStaySmall(t *testing.T) {
 	for _, command := range []string{"run", "compare", "sweep"} {
 		sizes := heapOf([]string{command, "file.yaml"})
 		for _, rest := range []time.Duration{0, busyFor} {
 			const live = 100
-			if most := live * (100 + sizes.growthOf(live<<20, rest)) / 100; most > 192 {
+			if most := live * (100 + sizes.growthOf(live<<20, rest)) / 100; most > 160 {
 				t.Errorf("%s: a heap of %d MiB may grow to %d MiB", command, live, most)
 			}
 		}

@@ -27,13 +27,16 @@ const (
 
 // Row is a node or a pod.
 type Row struct {
-	// Object is a Node or a Pod in the form of JSON.
-	Object map[string]any
+	fields *fields
+	make   func(*fields) map[string]any
 	// At is when a pod was created, since the start of the trace; 0 for a node.
 	At time.Duration
 	// Lifetime is how long the pod existed; 0 if its end is not known, and for a node.
 	Lifetime time.Duration
 }
+
+// Object returns a Node or a Pod in the form of JSON. It makes a new one in each call: the objects of a file take ten times the memory of its rows.
+func (r Row) Object() map[string]any { return r.make(r.fields) }
 
 // Error is a mistake in a file.
 type Error struct {
@@ -74,6 +77,10 @@ func Read(in io.Reader) ([]Row, error) {
 			return nil, &Error{Line: 1, Message: fmt.Sprintf("there is no column %s; nodes have %s, and pods %s", c, strings.Join(nodeColumns, ", "), strings.Join(podColumns, ", "))}
 		}
 	}
+	index := map[string]int{}
+	for i, name := range header {
+		index[name] = i
+	}
 	var out []Row
 	for {
 		values, err := r.Read()
@@ -84,13 +91,11 @@ func Read(in io.Reader) ([]Row, error) {
 			return nil, asError(err)
 		}
 		line, _ := r.FieldPos(0)
-		fields := fields{line: line, by: map[string]string{}}
-		for i, name := range header {
-			fields.by[name] = values[i]
-		}
-		row := make(&fields)
-		if fields.err != nil {
-			return nil, fields.err
+		row := Row{fields: &fields{line: line, cells: values, index: index}, make: make}
+		row.Object() // finds mistakes
+		row.fields.times(&row)
+		if row.fields.err != nil {
+			return nil, row.fields.err
 		}
 		out = append(out, row)
 	}
@@ -107,13 +112,23 @@ func asError(err error) *Error {
 
 // fields are the cells of a row. The first mistake is kept.
 type fields struct {
-	line int
-	by   map[string]string
-	err  error
+	line  int
+	cells []string
+	// index has the position of each column, and is the same for all rows.
+	index map[string]int
+	err   error
+}
+
+// by returns the cell of a column; it is empty if there is none.
+func (f *fields) by(column string) string {
+	if at, known := f.index[column]; known {
+		return f.cells[at]
+	}
+	return ""
 }
 
 func (f *fields) text(column string) string {
-	v := f.by[column]
+	v := f.by(column)
 	if v == "" && f.err == nil {
 		f.err = &Error{f.line, fmt.Sprintf("%s is missing", column)}
 	}
@@ -122,7 +137,7 @@ func (f *fields) text(column string) string {
 
 // number returns 0 for an empty cell if it may be empty.
 func (f *fields) number(column string, mayBeEmpty bool) int64 {
-	v := f.by[column]
+	v := f.by(column)
 	if v == "" && mayBeEmpty {
 		return 0
 	}
@@ -134,25 +149,25 @@ func (f *fields) number(column string, mayBeEmpty bool) int64 {
 }
 
 // node has the CPU, the memory and the thousandths of GPUs of a row.
-func node(f *fields) Row {
+func node(f *fields) map[string]any {
 	name := f.text("sn")
 	labels := map[string]any{"kubernetes.io/hostname": name}
-	if model := f.by["model"]; model != "" {
+	if model := f.by("model"); model != "" {
 		labels[labelModel] = model
 	}
 	has := f.resources(1000 * f.number("gpu", true))
 	has["pods"] = "110"
-	return Row{Object: map[string]any{
+	return map[string]any{
 		"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": name, "labels": labels},
 		"status": map[string]any{
 			"capacity": has, "allocatable": has,
 			"conditions": []any{map[string]any{"type": "Ready", "status": "True"}},
 		},
-	}}
+	}
 }
 
 // pod requests what a row says; gpu_spec becomes a required node affinity.
-func pod(f *fields) Row {
+func pod(f *fields) map[string]any {
 	requests := f.resources(f.number("num_gpu", true) * f.number("gpu_milli", true))
 	resources := map[string]any{"requests": requests}
 	if gpu, set := requests[ResourceGPU]; set {
@@ -160,7 +175,7 @@ func pod(f *fields) Row {
 	}
 	spec := map[string]any{"containers": []any{map[string]any{"name": "main", "image": "registry.example/openb:1", "resources": resources}}}
 	var models []any
-	for model := range strings.SplitSeq(f.by["gpu_spec"], "|") {
+	for model := range strings.SplitSeq(f.by("gpu_spec"), "|") {
 		if model != "" {
 			models = append(models, model)
 		}
@@ -170,21 +185,25 @@ func pod(f *fields) Row {
 			"nodeSelectorTerms": []any{map[string]any{"matchExpressions": []any{map[string]any{"key": labelModel, "operator": "In", "values": models}}}},
 		}}}
 	}
-	row := Row{
-		Object: map[string]any{
-			"apiVersion": "v1", "kind": "Pod",
-			"metadata": map[string]any{"name": f.text("name"), "namespace": "default", "labels": map[string]any{labelQoS: f.by["qos"]}},
-			"spec":     spec,
-		},
-		At: time.Duration(f.number("creation_time", false)) * time.Second,
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": f.text("name"), "namespace": "default", "labels": map[string]any{labelQoS: f.by("qos")}},
+		"spec":     spec,
 	}
-	if f.by["deletion_time"] != "" {
+}
+
+// times sets when a pod was created and how long it existed.
+func (f *fields) times(row *Row) {
+	if _, isPod := f.index["creation_time"]; !isPod {
+		return
+	}
+	row.At = time.Duration(f.number("creation_time", false)) * time.Second
+	if f.by("deletion_time") != "" {
 		row.Lifetime = time.Duration(f.number("deletion_time", false))*time.Second - row.At
 		if row.Lifetime < 0 && f.err == nil {
 			f.err = &Error{f.line, "deletion_time is before creation_time"}
 		}
 	}
-	return row
 }
 
 func (f *fields) resources(gpuMilli int64) map[string]any {

@@ -16,7 +16,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	has := map[string]any{"cpu": "32000m", "memory": "1024Mi", "pods": "110", ResourceGPU: "2000"}
-	if diff := cmp.Diff(has, nodes[0].Object["status"].(map[string]any)["allocatable"]); diff != "" {
+	if diff := cmp.Diff(has, nodes[0].Object()["status"].(map[string]any)["allocatable"]); diff != "" {
 		t.Error(diff)
 	}
 	pods, err := Read(strings.NewReader(podHeader + "b,1000,64,0,0,,LS,Running,50,80,50\na,1000,64,1,460,T4|P100,BE,Running,20,,20\n"))
@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 	}
 	var got []times
 	for _, p := range pods {
-		got = append(got, times{p.Object["metadata"].(map[string]any)["name"].(string), p.At, p.Lifetime})
+		got = append(got, times{p.Object()["metadata"].(map[string]any)["name"].(string), p.At, p.Lifetime})
 	}
 	if diff := cmp.Diff([]times{{"a", 20 * time.Second, 0}, {"b", 50 * time.Second, 30 * time.Second}}, got); diff != "" {
 		t.Error(diff)

@@ -48,10 +48,11 @@ func (c *create) run(r *run) (string, error) {
 	if c.merge {
 		apply = r.cluster.Apply
 	}
+	said := countKinds(made) // before, so that the objects need not stay in memory while their pods are scheduled
 	if err := apply(r.ctx, made...); err != nil {
 		return "", err
 	}
-	return countKinds(made), nil
+	return said, nil
 }
 
 // make returns the objects, with names that no earlier step has given.
@@ -83,8 +84,8 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 
 // unchanged returns the object of a template whose object is always the same, and nil for others. No cluster changes what it is to create.
 func (s *objectSource) unchanged(t *template) *unstructured.Unstructured {
-	object, isObject := t.value.(map[string]any)
-	if !isObject || s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
+	object := t.object()
+	if object == nil || s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
 		return nil
 	}
 	return &unstructured.Unstructured{Object: object}
@@ -107,7 +108,7 @@ func (s *objectSource) complete(o *unstructured.Unstructured) {
 func (s *objectSource) summary() string {
 	what := s.File
 	if what == "" && len(s.templates) > 0 {
-		what = nameOf(s.templates[0].value)
+		what = nameOf(s.templates[0].object())
 		if more := len(s.templates) - 1; more > 0 {
 			what += fmt.Sprintf(" and %d more", more)
 		}
@@ -121,9 +122,8 @@ func (s *objectSource) summary() string {
 	return what
 }
 
-func nameOf(value any) string {
-	u := &unstructured.Unstructured{}
-	u.Object, _ = value.(map[string]any)
+func nameOf(object map[string]any) string {
+	u := &unstructured.Unstructured{Object: object}
 	return u.GetKind() + " " + u.GetName()
 }
 
@@ -531,7 +531,7 @@ type arrive struct {
 type traceRow struct {
 	at, lifetime time.Duration
 	// object is nil if the source makes it, from row.
-	object map[string]any
+	object func() map[string]any
 	row    map[string]string
 }
 

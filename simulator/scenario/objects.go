@@ -63,6 +63,8 @@ func (s *objectSource) decodePart(_ *decoder, n *yaml.Node, at string) { s.place
 // template is an object, some of whose texts may hold expressions.
 type template struct {
 	value any
+	// row makes the object of a row of openb, which has no value.
+	row   func() map[string]any
 	place *yaml.Node
 	file  string
 	at    string
@@ -116,7 +118,7 @@ var scalable = map[string]bool{"Deployment": true, "ReplicaSet": true, "Stateful
 
 func (s *objectSource) scales() bool {
 	for _, t := range s.templates {
-		if o, ok := t.value.(map[string]any); ok && scalable[fmt.Sprint(o["kind"])] {
+		if o := t.object(); o != nil && scalable[fmt.Sprint(o["kind"])] {
 			return true
 		}
 	}
@@ -144,7 +146,7 @@ func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed 
 func (s *objectSource) readOpenb(l *loader) {
 	rows := l.openbRows(s.File, locate(s.place, "file"))
 	for _, row := range rows {
-		s.templates = append(s.templates, template{value: row.Object})
+		s.templates = append(s.templates, template{row: row.Object})
 	}
 }
 
@@ -246,8 +248,20 @@ func (l *loader) checkObject(d *decoder, t *template, made *unstructured.Unstruc
 	}
 }
 
+// object returns the object with its expressions as texts, and nil for anything else. It must not be changed.
+func (t *template) object() map[string]any {
+	if t.row != nil {
+		return t.row()
+	}
+	object, _ := t.value.(map[string]any)
+	return object
+}
+
 // make returns the object with its expressions computed.
 func (t *template) make(v madeVariables) (*unstructured.Unstructured, error) {
+	if t.row != nil {
+		return &unstructured.Unstructured{Object: t.row()}, nil
+	}
 	value, err := t.compute(t.value, "", v)
 	if err != nil {
 		return nil, err

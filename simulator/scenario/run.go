@@ -283,9 +283,10 @@ func (r *run) plan(a *arrive, i, count int, row traceRow) error {
 		}
 	}
 	r.at(r.cluster.Now().Add(row.at), func() error {
-		made := []*unstructured.Unstructured{{Object: row.object}}
-		if row.object == nil {
-			made = nil
+		var made []*unstructured.Unstructured
+		if row.object != nil {
+			made = append(made, &unstructured.Unstructured{Object: row.object()})
+		} else {
 			for t := range a.templates {
 				o, err := a.templates[t].make(v)
 				if err != nil {

@@ -11,14 +11,16 @@ import (
 // most important ones.
 func (r *renderer) nodes(c *result.Cycle) {
 	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
-	rows, essential := rowsOf(c)
+	rows := rowsOf(c)
+	all := len(rows)
 	t, fits := newTables(c), false
 	if t.least(rows) <= r.left {
-		fits = t.render(rows, r.left) == len(rows)
+		sortRows(rows)
+		fits = t.render(rows, r.left) == all
 	}
 	if !fits {
 		t.reset()
-		r.cut.Nodes = len(rows) - t.render(rows[:essential], r.left)
+		r.cut.Nodes = all - t.render(essentials(rows), r.left)
 	}
 	r.left -= t.used
 	r.out[Prefix+filterResult] = t.filter.String()

@@ -2,10 +2,10 @@ package annotation
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -164,87 +164,93 @@ func (r *renderer) markCut(c *result.Cycle) {
 type row struct {
 	node              string
 	inFilter, inScore int
+	rank              rank
+	total             int64 // if it was scored
 }
+
+// rank says how important a node is.
+type rank int8
+
+const (
+	selected       rank = iota
+	representative      // of a distinct rejection: the first by name
+	scored
+	other
+)
 
 // bestScores is the number of nodes with the best totals that are essential.
 const bestScores = 10
 
-// rowsOf lists the nodes of c, the most important first. The first essential ones are
-// the selected node, one for each distinct rejection, and those with the best totals.
-func rowsOf(c *result.Cycle) (rows []row, essential int) {
-	n := 0
+// rowsOf lists the nodes of c, in no order.
+func rowsOf(c *result.Cycle) []row {
+	var nodes, scores int
 	if c.Filter != nil {
-		n = len(c.Filter.Nodes)
+		nodes = len(c.Filter.Nodes)
 	}
-	index := make(map[string]int, n)
-	rows = make([]row, 0, n)
 	if c.Score != nil {
-		for i, n := range c.Score.Nodes {
-			index[n] = len(rows)
-			rows = append(rows, row{node: n, inFilter: -1, inScore: i})
-		}
+		scores = len(c.Score.Nodes)
 	}
-	representative := map[string]bool{}
-	if c.Filter != nil {
-		seen := map[uint16]bool{}
-		for _, i := range byName(c.Filter.Nodes) {
-			n, v := c.Filter.Nodes[i], c.Filter.VerdictOf[i]
-			if at, ok := index[n]; ok {
-				rows[at].inFilter = i
-			} else {
-				rows = append(rows, row{node: n, inFilter: i, inScore: -1})
-			}
-			if !seen[v] && c.Filter.Verdicts[v].Plugin != "" {
-				seen[v] = true
-				representative[n] = true
-			}
-		}
+	rows := make([]row, 0, max(nodes, scores))
+	index := make(map[string]int, scores)
+	for i := range scores {
+		n := c.Score.Nodes[i]
+		index[n] = len(rows)
+		rows = append(rows, row{node: n, inFilter: -1, inScore: i, rank: scored, total: c.Score.Totals.At(i)})
 	}
-	class := func(r row) int {
-		switch {
-		case r.node == c.SelectedNode:
-			return 0
-		case representative[r.node]:
-			return 1
-		case r.inScore >= 0:
-			return 2
+	first := map[uint16]int{} // the row of each rejection
+	for i := range nodes {
+		n, v := c.Filter.Nodes[i], c.Filter.VerdictOf[i]
+		at, ok := index[n]
+		if ok {
+			rows[at].inFilter = i
+		} else {
+			at = len(rows)
+			rows = append(rows, row{node: n, inFilter: i, inScore: -1, rank: other})
 		}
-		return 3
-	}
-	sort.SliceStable(rows, func(a, b int) bool {
-		ra, rb := rows[a], rows[b]
-		if ca, cb := class(ra), class(rb); ca != cb {
-			return ca < cb
-		}
-		if ra.inScore >= 0 && rb.inScore >= 0 {
-			if ta, tb := c.Score.Totals.At(ra.inScore), c.Score.Totals.At(rb.inScore); ta != tb {
-				return ta > tb
+		if c.Filter.Verdicts[v].Plugin != "" {
+			if before, ok := first[v]; !ok || n < rows[before].node {
+				first[v] = at
 			}
 		}
-		return ra.node < rb.node
-	})
-	best := 0
-	for ; essential < len(rows); essential++ {
-		switch class(rows[essential]) {
-		case 0, 1:
-			continue
-		case 2:
-			if best++; best <= bestScores {
-				continue
-			}
-		}
-		break
 	}
-	return rows, essential
+	for _, at := range first {
+		rows[at].rank = representative
+	}
+	for i := range rows {
+		if rows[i].node == c.SelectedNode {
+			rows[i].rank = selected
+		}
+	}
+	return rows
 }
 
-func byName(names []string) []int {
-	order := make([]int, len(names))
-	for i := range order {
-		order[i] = i
+// sortRows puts the most important rows first.
+func sortRows(rows []row) {
+	slices.SortFunc(rows, func(a, b row) int {
+		if a.rank != b.rank {
+			return cmp.Compare(a.rank, b.rank)
+		}
+		if a.inScore >= 0 && b.inScore >= 0 && a.total != b.total {
+			return cmp.Compare(b.total, a.total)
+		}
+		return strings.Compare(a.node, b.node)
+	})
+}
+
+// essentials returns, the most important first, the selected node, one for each distinct rejection, and
+// those with the best totals. It changes the order of rows.
+func essentials(rows []row) []row {
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.rank == other })
+	sortRows(rows)
+	best := 0
+	for i, r := range rows {
+		if r.rank == scored {
+			if best++; best > bestScores {
+				return rows[:i]
+			}
+		}
 	}
-	sort.Slice(order, func(a, b int) bool { return names[order[a]] < names[order[b]] })
-	return order
+	return rows
 }
 
 // statuses renders one answer per plugin.

@@ -172,3 +172,11 @@ func TestRenderDropsTheOldestHistoryFirst(t *testing.T) {
 		t.Errorf("mark = %s for %d attempts kept", got[Prefix+truncated], len(attempts))
 	}
 }
+
+// BenchmarkRender renders a cycle on 1,500 nodes into the share of a pod among many, so that nodes are left out.
+func BenchmarkRender(b *testing.B) {
+	c := scheduled(1500)
+	for b.Loop() {
+		Render(c, none, leastBudget)
+	}
+}

@@ -33,8 +33,8 @@ type OpenbReport struct {
 	PodsSeconds  float64 `json:"podsSeconds"`
 	// Scheduled counts the pods that found a node.
 	Scheduled int `json:"scheduled"`
-	// IdleBytes is the resident memory before the import, and PeakBytes the most at any
-	// time, including settleTime after the last result.
+	// IdleBytes is the resident memory idleTime after the start, before the import, and PeakBytes the
+	// most at any time, including settleTime after the last result.
 	IdleBytes int64 `json:"idleBytes"`
 	PeakBytes int64 `json:"peakBytes"`
 	// InMemory is the same load without a control plane, before all others.
@@ -42,6 +42,8 @@ type OpenbReport struct {
 }
 
 const (
+	// idleTime is how long the program rests before the import.
+	idleTime = 12 * time.Second
 	// settleTime is how long the memory is watched after the last result.
 	settleTime = time.Minute
 	// openbInterval is the interval at which the memory is looked at, and the shortest between two looks at
@@ -126,6 +128,9 @@ func (p *product) stop() error {
 
 func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, error) {
 	r := &OpenbReport{Nodes: len(nodes), Pods: len(pods), ReadySeconds: p.ready.Seconds()}
+	if err := pause(ctx, idleTime); err != nil {
+		return nil, err
+	}
 	var err error
 	if r.IdleBytes, err = p.resident(); err != nil {
 		return nil, err
@@ -175,14 +180,21 @@ func untilNextLook(elapsed time.Duration, decided, pods int) time.Duration {
 
 // watchMemory waits for openbInterval and notes the resident memory.
 func (p *product) watchMemory(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(openbInterval):
+	if err := pause(ctx, openbInterval); err != nil {
+		return err
 	}
 	bytes, err := p.resident()
 	p.peak = max(p.peak, bytes)
 	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // resident reads the resident memory from /proc.

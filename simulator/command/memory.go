@@ -43,7 +43,7 @@ var (
 )
 
 // balanceMemory lets a large heap grow by at most half of its live size, and a smaller one of a busy program
-// up to sizes.busy, until ctx is done.
+// up to sizes.busy, until ctx is done. A program that is no longer busy returns to the system what it does not use.
 // GOGC and GOMEMLIMIT in the environment take precedence.
 //
 // A memory limit would do the same, but it counts the gaps between live objects, too: after a
@@ -52,18 +52,14 @@ func balanceMemory(ctx context.Context, sizes heapSizes) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
 	ticker := time.NewTicker(sizes.every)
 	defer ticker.Stop()
-	var cycles uint64
+	live, cycles := heap()
 	var collected time.Time
+	busy := false
 	for current := 0; ; {
-		metrics.Read(samples)
-		if n := samples[1].Value.Uint64(); n != cycles {
-			cycles, collected = n, time.Now()
-		}
 		// SetGCPercent stops the world, so call it only when the value changes.
-		if wanted := sizes.growthOf(samples[0].Value.Uint64(), time.Since(collected)); wanted != current {
+		if wanted := sizes.growthOf(live, time.Since(collected)); wanted != current {
 			debug.SetGCPercent(wanted)
 			current = wanted
 		}
@@ -72,7 +68,24 @@ func balanceMemory(ctx context.Context, sizes heapSizes) {
 			return
 		case <-ticker.C:
 		}
+		before := cycles
+		if live, cycles = heap(); cycles != before {
+			busy = busy || time.Since(collected) < restAfter // at rest, Go collects once in two minutes
+			collected = time.Now()
+		}
+		if busy && time.Since(collected) >= busyFor {
+			debug.FreeOSMemory() // which collects
+			live, cycles = heap()
+			busy = false
+		}
 	}
+}
+
+// heap returns how many bytes were live at the last collection, and the number of collections.
+func heap() (live, collections uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
 }
 
 // growthOf returns by how many percent the heap may grow, in steps of ten. rest is the time since the last collection.

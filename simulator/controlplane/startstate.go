@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -94,8 +95,18 @@ func (s *startState) rememberLate(ctx context.Context) {
 	if s.state == "" {
 		return
 	}
-	late := func(e entry) bool { return s.registry.isOwnService(e.key) || s.isDefaultRole(e) }
-	if err := s.copy(ctx, late); err != nil {
+	roles := false
+	err := s.copy(ctx, func(e entry) bool {
+		if s.registry.isOwnService(e.key) {
+			return true
+		}
+		role := s.isDefaultRole(e)
+		roles = roles || role
+		return role
+	})
+	// The API server may create its own service only after its first start was remembered, and by the
+	// next start the storage may be full. A reset keeps that service, with or without a copy.
+	if err != nil && (roles || !errors.Is(err, rpctypes.ErrNoSpace)) {
 		s.err = fmt.Errorf("remember the start state: %w", err)
 	}
 }

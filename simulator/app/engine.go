@@ -11,6 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/flow"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/session"
+	replaysession "kube-scheduler-simulator/simulator/replay/session"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/scenario/inmemory"
 	"kube-scheduler-simulator/simulator/scenario/oncluster"
@@ -43,6 +44,9 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 	o.Listen, o.DataDir, o.Kubeconfig, o.TokenFile = "127.0.0.1:0", "", "", ""
 	// What is kept for people to look at later has no reader here.
 	o.AnnotationBytes, o.TimelineBytes, o.SessionScheduler, o.TieSeed = 0, 0, true, &c.Seed
+	if c.Played {
+		o.Controllers, o.NoVirtualNodes = replaysession.Controllers(), true
+	}
 	s, err := newSimulator(ctx, o)
 	if err != nil {
 		return nil, err
@@ -84,7 +88,7 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 		Slow: func(name string) bool {
 			return (name == flow.SchedulerName || session.Serves(name)) && !slices.Contains(s.scheduler.State().Profiles, name)
 		},
-		Decided: decided.take, Observe: c.Observe, Price: inmemory.Price, Limit: limit, Close: closed,
+		Decided: decided.take, Observe: c.Observe, Price: inmemory.Price, Played: c.Played, Limit: limit, Close: closed,
 	}), nil
 }
 

@@ -63,6 +63,9 @@ type ClusterOptions struct {
 	// Pods are those about whose decisions Cycle may be asked; nil means all. An engine that records less of the others returns ErrUnrecorded for
 	// them.
 	Pods sets.Set[types.UID]
+	// Played: the run plays what controllers and kubelets did in another cluster, so of its own only those run that carry out what its scheduler
+	// decides.
+	Played bool
 }
 
 // ErrUnrecorded is the error of Cycle for a pod that is not in ClusterOptions.Pods, if another run of the same scenario can record its decisions.

@@ -43,7 +43,7 @@ func NewPlayed(name, file string, changes []Played) (*Scenario, error) {
 		return &Step{Verb: verb, Line: 1, action: &perfStep{what, do}}
 	}
 	return &Scenario{
-		File: file, Name: name, Matrix: Matrix{Configurations: []Configuration{configuration}, FeatureGates: []map[string]bool{{}}, Seeds: []int64{DefaultSeed}},
+		File: file, Name: name, played: true, Matrix: Matrix{Configurations: []Configuration{configuration}, FeatureGates: []map[string]bool{{}}, Seeds: []int64{DefaultSeed}},
 		Steps: []*Step{
 			step("create", "what the recording begins with", func(r *run) (string, error) { return play.play(r, 0, begin) }),
 			step("arrive", plural(len(changes)-begin, "change"), func(r *run) (string, error) { return play.play(r, begin, len(changes)) }),

@@ -158,7 +158,7 @@ func (r *run) all() error {
 	if err != nil {
 		return err
 	}
-	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded}
+	o := ClusterOptions{Configuration: configuration, FeatureGates: r.combination.FeatureGates, Seed: r.combination.Seed, Observe: r.observe, Pods: r.recorded, Played: r.scenario.played}
 	if r.options.Bare {
 		o.Observe = nil
 	}

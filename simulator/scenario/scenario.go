@@ -41,6 +41,8 @@ type Scenario struct {
 	Alone bool
 	// readsDecisions: an expression reads more of decisions than their summaries.
 	readsDecisions bool
+	// played: the steps play a recording.
+	played bool
 }
 
 // Matrix says under what a scenario runs: every combination is a run.

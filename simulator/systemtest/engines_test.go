@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/kubectltest"
 )
 
 // played is what a run reports, as far as both engines agree on it: times differ, and so do the names of the pods of workloads.
@@ -140,6 +141,30 @@ func TestEnginesAgree(t *testing.T) {
 				t.Errorf("in memory (-) and on the control plane (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestARecordingRunsOnBothEngines: the pods of a recorded Deployment stay, although no run has the Deployment's controllers.
+func TestARecordingRunsOnBothEngines(t *testing.T) {
+	clustertest.Slow(t)
+	h := passing(t)
+	p := start(t, h)
+	p.createNodes(t, "recorded", 2)
+	path := filepath.Join(h.tmp, "web.rec")
+	end := startRecorder(t, p, path)
+	kubectl := kubectltest.Kubectl{Kubeconfig: p.kubeconfig, Namespace: namespace}
+	kubectl.Must(t, "create", "deployment", "web", "--image=web", "--replicas=4")
+	kubectl.Must(t, "rollout", "status", "deployment", "web", "--timeout=60s")
+	kubectl.Must(t, "delete", "pod", "--selector=app=web") // waits until they are gone
+	kubectl.Must(t, "rollout", "status", "deployment", "web", "--timeout=60s")
+	end()
+	p.stop(t)
+	memory, full := play(t, path), play(t, path, "--engine", "full")
+	if diff := cmp.Diff(memory, full); diff != "" {
+		t.Errorf("in memory (-) and on the control plane (+):\n%s", diff)
+	}
+	if placed := full[0].Metrics["placed"]; placed != float64(4) {
+		t.Errorf("%v pods have a node", placed)
 	}
 }
 

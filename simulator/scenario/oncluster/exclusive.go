@@ -1,7 +1,6 @@
 package oncluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/scenario"
 )
 
-// ExclusiveOptions say how a run uses its cluster. All are required but Observe.
+// ExclusiveOptions say how a run uses its cluster. All are required but Observe and Played.
 type ExclusiveOptions struct {
 	// Idle waits until the scheduler has nothing to do, and with backoff until no pod backs off. Its error says what it was waiting for.
 	Idle func(ctx context.Context, backoff bool) error
@@ -33,6 +32,8 @@ type ExclusiveOptions struct {
 	Observe func(*result.Cycle)
 	// Price is the gap of scenario.Pricer.
 	Price func(ctx context.Context, nodes []*v1.Node, pods []*v1.Pod) (*float64, error)
+	// Played is that of scenario.ClusterOptions: no kubelet ends or starts a pod, and no controller acts on workloads.
+	Played bool
 	// Limit is how much real time the run may take.
 	Limit time.Duration
 	// Close ends the cluster.
@@ -104,6 +105,9 @@ func (e *Exclusive) Patch(ctx context.Context, gvk schema.GroupVersionKind, name
 
 // Delete implements scenario.Cluster.
 func (e *Exclusive) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
+	if e.options.Played {
+		return e.changed(ctx, e.remove(ctx, gvk, namespace, name, new(int64(0))))
+	}
 	return e.changed(ctx, e.Cluster.Delete(ctx, gvk, namespace, name))
 }
 
@@ -255,37 +259,48 @@ func (e *Exclusive) look(ctx context.Context, settle bool) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	owners, doing, err := e.workloads(ctx)
-	if err != nil {
-		return look{}, err
-	}
-	out := look{doing: doing, nodes: len(nodes) > 0}
+	out := look{nodes: len(nodes) > 0}
 	var state strings.Builder
+	for _, n := range nodes {
+		fmt.Fprintln(&state, n.Name, isReady(n), n.Spec.Unschedulable, n.Spec.Taints)
+	}
+	for _, p := range pods {
+		out.slow = out.slow || p.Spec.NodeName == "" && e.options.Slow(p.Spec.SchedulerName)
+		fmt.Fprintln(&state, p.UID, p.Spec.NodeName, p.Status.Phase, p.Status.NominatedNodeName, p.DeletionTimestamp != nil)
+	}
+	out.state = state.String()
+	if !e.options.Played {
+		out.doing, err = e.underWay(ctx, nodes, pods, settle)
+	}
+	return out, err
+}
+
+// underWay says what controllers and kubelets are about to do; empty for nothing.
+func (e *Exclusive) underWay(ctx context.Context, nodes []*v1.Node, pods []*v1.Pod, settle bool) (string, error) {
+	owners, doing, err := e.workloads(ctx)
+	if err != nil || doing != "" {
+		return doing, err
+	}
 	failed := map[string]bool{}
 	for _, n := range nodes {
 		ready := isReady(n)
 		failed[n.Name] = !ready || n.Annotations[standin.AnnotationFailure] != ""
 		if e.unready(n, ready) {
-			out.doing = cmp.Or(out.doing, "the node "+n.Name+" is about to change")
+			return "the node " + n.Name + " is about to change", nil
 		}
-		fmt.Fprintln(&state, n.Name, ready, n.Spec.Unschedulable, n.Spec.Taints)
 	}
 	for _, p := range pods {
 		owner := metav1.GetControllerOf(p)
 		switch {
 		case owner != nil && owners.kinds[owner.Kind] && !owners.alive[owner.UID] && p.DeletionTimestamp == nil:
-			out.doing = cmp.Or(out.doing, "the pod "+p.Name+" is about to be deleted with its owner")
+			return "the pod " + p.Name + " is about to be deleted with its owner", nil
 		case settle && p.DeletionTimestamp != nil && !failed[p.Spec.NodeName]:
-			out.doing = cmp.Or(out.doing, "the pod "+p.Name+" terminates")
+			return "the pod " + p.Name + " terminates", nil
 		case settle && p.Spec.NodeName != "" && p.Status.Phase == v1.PodPending && !failed[p.Spec.NodeName]:
-			out.doing = cmp.Or(out.doing, "the pod "+p.Name+" starts")
-		case p.Spec.NodeName == "" && e.options.Slow(p.Spec.SchedulerName):
-			out.slow = true
+			return "the pod " + p.Name + " starts", nil
 		}
-		fmt.Fprintln(&state, p.UID, p.Spec.NodeName, p.Status.Phase, p.Status.NominatedNodeName, p.DeletionTimestamp != nil)
 	}
-	out.state = state.String()
-	return out, nil
+	return "", nil
 }
 
 func isReady(n *v1.Node) bool {

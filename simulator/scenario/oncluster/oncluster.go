@@ -179,12 +179,17 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 
 // Delete implements scenario.Cluster.
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
+	return c.remove(ctx, gvk, namespace, name, nil)
+}
+
+// remove deletes an object after a time; nil means its own.
+func (c *Cluster) remove(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, graceSeconds *int64) error {
 	client, err := c.resource(gvk, namespace)
 	if err != nil {
 		return err
 	}
 	// What it owns goes with it. The API server would leave the pods of a Job.
-	return client.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+	return client.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground), GracePeriodSeconds: graceSeconds})
 }
 
 // Fail implements scenario.Cluster.

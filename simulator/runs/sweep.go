@@ -28,7 +28,7 @@ func (r *Runs) startSweep(q Request) (Entry, error) {
 		}
 		for _, seed := range l.Seeds {
 			job := l.Job(point, seed, r.options.Engine)
-			job.Options.KeepDecisions = true
+			job.Options.KeepDecisions, job.Options.Unexplained = true, false
 			jobs = append(jobs, job)
 		}
 	}

@@ -36,6 +36,8 @@ type RunOptions struct {
 	KeepPods bool
 	// KeepDecisions fills Decision.Cycle.
 	KeepDecisions bool
+	// Unexplained: a failed expectation may do without the decision that explains it.
+	Unexplained bool
 	// Metrics are evaluated at the end, or after the step that they name.
 	Metrics []*Metric
 	// Bare records no decisions, so that measurements are those of the scheduler alone. Expectations see none then.
@@ -57,9 +59,10 @@ func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result 
 		pods = nil
 	}
 	r := once(ctx, s, c, o, pods)
-	for len(r.unrecorded) > 0 && ctx.Err() == nil {
+	for len(r.unrecorded) > 0 && !o.Unexplained && ctx.Err() == nil {
 		o.Observe = nil // the steps are the same
-		r = once(ctx, s, c, o, pods.Union(r.unrecorded))
+		pods = pods.Union(r.unrecorded)
+		r = once(ctx, s, c, o, pods)
 	}
 	r.result.DurationSeconds = seconds(time.Since(began))
 	return r.result

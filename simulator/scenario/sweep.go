@@ -527,6 +527,6 @@ func (s *Sweep) Job(p Point, seed int64, engine Engine) Job {
 	return Job{
 		Scenario:    s.Scenario,
 		Combination: Combination{Configuration: p.Configuration, FeatureGates: s.Scenario.Matrix.FeatureGates[0], Seed: seed},
-		Options:     RunOptions{Engine: engine, Metrics: s.Metrics},
+		Options:     RunOptions{Engine: engine, Metrics: s.Metrics, Unexplained: !s.KeepFailures},
 	}
 }

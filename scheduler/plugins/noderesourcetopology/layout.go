@@ -158,12 +158,13 @@ func (l *layout) with(victims []*v1.Pod, t *v1alpha2.NodeResourceTopology, place
 			if !known || at < 0 {
 				continue
 			}
-			for name, quantity := range t.Exclusive(pod, c) {
+			exclusive := maps.Collect(t.Exclusive(pod, c))
+			for _, name := range slices.Sorted(maps.Keys(exclusive)) { // the error names the first one
 				z := &out.zones[at]
 				if _, listed := z.available[name]; !listed {
 					continue
 				}
-				if z.available[name] += units(name, quantity); z.available[name] > z.allocatable[name] {
+				if z.available[name] += units(name, exclusive[name]); z.available[name] > z.allocatable[name] {
 					return nil, fmt.Errorf("%s would have more %s than is allocatable", z.name, name)
 				}
 			}

@@ -51,7 +51,7 @@ func (c *ControlPlane) tendStorage(ctx context.Context, e *etcdServer) error {
 		}
 	}
 	if s.isFull() || s.used() >= storageWarning {
-		if err := s.makeRoom(ctx); err != nil {
+		if err := s.makeRoom(ctx, false); err != nil {
 			s.logger.Error(err, "Cannot make room in the storage of the cluster")
 		}
 	}
@@ -81,7 +81,7 @@ func (s *storage) tend(ctx context.Context) {
 		if !s.isFull() {
 			continue
 		}
-		if err := s.makeRoom(ctx); err != nil && ctx.Err() == nil {
+		if err := s.makeRoom(ctx, false); err != nil && ctx.Err() == nil {
 			s.logger.Error(err, "Cannot make room in the storage of the cluster")
 		}
 	}
@@ -106,8 +106,10 @@ func (s *storage) isFull() bool {
 }
 
 // makeRoom drops old revisions, shrinks the file if that helps, and disarms the alarm if there is
-// enough room then. A watch that has not caught up starts over.
-func (s *storage) makeRoom(ctx context.Context) error {
+// enough room then. With deleted the caller knows that it helps: etcd counts what was just deleted as
+// in use until it has written something else, which it refuses to do while it is full. A watch that
+// has not caught up starts over.
+func (s *storage) makeRoom(ctx context.Context, deleted bool) error {
 	s.making.Lock()
 	defer s.making.Unlock()
 	server := s.etcd.Server
@@ -116,7 +118,8 @@ func (s *storage) makeRoom(ctx context.Context) error {
 		return fmt.Errorf("compact: %w", err)
 	}
 	// A database that is full of objects would not shrink, and nothing can be read meanwhile.
-	if inUse := float64(server.Backend().SizeInUse()); inUse < storageWarning*float64(s.quota) && inUse < worthShrinking*float64(server.Backend().Size()) {
+	inUse := float64(server.Backend().SizeInUse())
+	if deleted || inUse < storageWarning*float64(s.quota) && inUse < worthShrinking*float64(server.Backend().Size()) {
 		if err := server.Backend().Defrag(); err != nil {
 			return fmt.Errorf("defragment: %w", err)
 		}
@@ -145,7 +148,7 @@ func (s *storage) afterDeletions(ctx context.Context) error {
 	if s == nil || !s.isFull() && s.etcd.Server.Backend().Size() < smallStorage {
 		return nil
 	}
-	return s.makeRoom(ctx)
+	return s.makeRoom(ctx, true)
 }
 
 // StorageWarning says that the storage of the cluster is full, or nearly; otherwise it is empty.

@@ -79,6 +79,9 @@ func TestSweep(t *testing.T) {
 	if !regexp.MustCompile(`(?m)LeastAllocated +2 .* unchanged$`).MatchString(first) || strings.Count(first, "unchanged") != 1 {
 		t.Error(first)
 	}
+	if report, err := os.ReadFile(outcomes); err != nil || bytes.Count(report, []byte(`"unchanged": true`)) != 1 {
+		t.Errorf("%v\n%s", err, report)
+	}
 	whole, err := os.ReadFile(state)
 	if err != nil {
 		t.Fatal(err)

@@ -211,7 +211,9 @@ func gather(s *scenario.Sweep, runs map[runKey]scenario.RunOutcome) ([]scenario.
 			}
 			of = append(of, r)
 		}
-		out = append(out, scenario.NewPointOutcome(point.Values, of))
+		outcome := scenario.NewPointOutcome(point.Values, of)
+		outcome.Unchanged = i == s.Unchanged
+		out = append(out, outcome)
 	}
 	return out, nil
 }
@@ -233,8 +235,7 @@ func writeSweep(w io.Writer, s *scenario.Sweep, outcomes []scenario.PointOutcome
 	fmt.Fprintln(t)
 	for i, o := range outcomes {
 		// The configuration as it is stands in the table in any case, to compare the best with.
-		unchanged := o.Point == s.Unchanged
-		if i >= maxPointsShown && !unchanged {
+		if i >= maxPointsShown && !o.Unchanged {
 			continue
 		}
 		equal := ""
@@ -249,7 +250,7 @@ func writeSweep(w io.Writer, s *scenario.Sweep, outcomes []scenario.PointOutcome
 		for _, m := range s.Metrics {
 			fmt.Fprintf(t, "\t%.4g", o.Metrics[m.Name])
 		}
-		if unchanged {
+		if o.Unchanged {
 			fmt.Fprint(t, "\tunchanged")
 		}
 		fmt.Fprintln(t)

@@ -10,8 +10,10 @@ type PointOutcome struct {
 	// Point is its number.
 	Point  int   `json:"-"`
 	Values []any `json:"values"`
-	Runs   int   `json:"runs"`
-	Passed int   `json:"passed"`
+	// Unchanged: the configuration has these values already.
+	Unchanged bool `json:"unchanged,omitempty"`
+	Runs      int  `json:"runs"`
+	Passed    int  `json:"passed"`
 	// Metrics are medians over the seeds.
 	Metrics map[string]float64 `json:"metrics"`
 }

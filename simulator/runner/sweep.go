@@ -199,21 +199,19 @@ func (l *Loaded) runBatch(ctx context.Context, numbers []int, jobs []scenario.Jo
 func gather(s *scenario.Sweep, runs map[runKey]scenario.RunOutcome) ([]scenario.PointOutcome, error) {
 	var out []scenario.PointOutcome
 	for i := range s.Len() {
-		point, err := s.Point(i)
-		if err != nil {
-			return nil, &FileError{err}
-		}
 		var of []scenario.RunOutcome
 		for _, seed := range s.Seeds {
 			r := runs[runKey{i, seed}]
 			if r.Outcome == scenario.Broken {
+				point, err := s.Point(i)
+				if err != nil {
+					return nil, &FileError{err}
+				}
 				return nil, &FileError{fmt.Errorf("%s, seed %d: %s", point.Configuration.Name, seed, r.Error)}
 			}
 			of = append(of, r)
 		}
-		outcome := scenario.NewPointOutcome(point.Values, of)
-		outcome.Unchanged = i == s.Unchanged
-		out = append(out, outcome)
+		out = append(out, s.PointOutcome(i, of))
 	}
 	return out, nil
 }

@@ -326,10 +326,10 @@ func (s *Sweep) check(l *loader, d sweepDocument) error {
 // unchanged returns the number of the point that leaves the configuration as it is; -1 if there is none.
 func (s *Sweep) unchanged() int {
 	number := 0
-	for i, p := range s.Parameters {
+	for _, p := range s.Parameters {
 		same := slices.IndexFunc(p.Values, func(value any) bool {
-			parsed, err := s.with(func(document map[string]any) error { return s.Parameters[i].set(document, value) })
-			return err == nil && len(config.Compare(s.base.Parsed, parsed.Parsed)) == 0
+			changed, err := s.with(func(document map[string]any) error { return p.set(document, value) })
+			return err == nil && len(config.Compare(s.base.Parsed, changed.Parsed)) == 0
 		})
 		if same < 0 {
 			return -1

@@ -18,12 +18,11 @@ type PointOutcome struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// NewPointOutcome returns what the runs of a point came to.
-func NewPointOutcome(values []any, runs []RunOutcome) PointOutcome {
-	o := PointOutcome{Values: values, Runs: len(runs), Metrics: map[string]float64{}}
+// PointOutcome returns what the runs of a point came to.
+func (s *Sweep) PointOutcome(point int, runs []RunOutcome) PointOutcome {
+	o := PointOutcome{Point: point, Values: s.Values(point), Unchanged: point == s.Unchanged, Runs: len(runs), Metrics: map[string]float64{}}
 	all := map[string][]float64{}
 	for _, r := range runs {
-		o.Point = r.Point
 		if r.Outcome == Passed {
 			o.Passed++
 		}
@@ -134,26 +133,25 @@ func (s *Sweep) Result(results []*Result) *SweepResult {
 				ended = append(ended, s.OutcomeOf(i, result))
 			}
 		}
-		outcome := NewPointOutcome(s.Values(i), ended)
+		outcome := s.PointOutcome(i, ended)
 		if len(ended) == len(s.Seeds) {
 			complete = append(complete, outcome)
 			continue
 		}
-		outcome.Point = i
-		others = append(others, s.resultOf(outcome, 0))
+		others = append(others, resultOf(outcome, 0))
 	}
 	ranks := s.Rank(complete)
 	for i, outcome := range complete {
-		out.Points = append(out.Points, s.resultOf(outcome, ranks[i]))
+		out.Points = append(out.Points, resultOf(outcome, ranks[i]))
 	}
 	out.Points = append(out.Points, others...)
 	return out
 }
 
-func (s *Sweep) resultOf(o PointOutcome, rank int) SweepPoint {
+func resultOf(o PointOutcome, rank int) SweepPoint {
 	metrics := o.Metrics
 	if o.Runs == 0 {
 		metrics = map[string]float64{}
 	}
-	return SweepPoint{Point: o.Point, Values: o.Values, Unchanged: o.Point == s.Unchanged, Rank: rank, Done: o.Runs, Passed: o.Passed, Metrics: metrics}
+	return SweepPoint{Point: o.Point, Values: o.Values, Unchanged: o.Unchanged, Rank: rank, Done: o.Runs, Passed: o.Passed, Metrics: metrics}
 }

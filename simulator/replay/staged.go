@@ -10,11 +10,12 @@ import (
 	"slices"
 	"time"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/simulator/objects"
 )
 
 // Staged is a change as a simulated cluster gets it: without the decisions of the recorded scheduler, and without what its controllers and
@@ -110,7 +111,7 @@ func (s *stager) take(c Change) error {
 			}
 		}
 		var err error
-		if out.Patch, err = patchOf(before, after); err != nil {
+		if out.Patch, err = json.Marshal(objects.MergePatch(before, after)); err != nil {
 			return fmt.Errorf("%s %s: %w", c.Kind.Kind, c.Name, err)
 		}
 		if string(out.Patch) == "{}" && out.Node == "" {
@@ -135,18 +136,6 @@ func podChange(recorded, staged map[string]any) map[string]any {
 		out["status"] = map[string]any{"phase": text(recorded, "status", "phase")}
 	}
 	return out
-}
-
-func patchOf(before, after map[string]any) ([]byte, error) {
-	from, err := json.Marshal(before)
-	if err != nil {
-		return nil, err
-	}
-	to, err := json.Marshal(after)
-	if err != nil {
-		return nil, err
-	}
-	return jsonpatch.CreateMergePatch(from, to)
 }
 
 // earlierRecord is a line of a record file of the earlier simulator.

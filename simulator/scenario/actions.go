@@ -84,11 +84,13 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 
 // unchanged returns the object of a template whose object is always the same, and nil for others. No cluster changes what it is to create.
 func (s *objectSource) unchanged(t *template) *unstructured.Unstructured {
-	object := t.object()
-	if object == nil || s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
+	if s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
 		return nil
 	}
-	return &unstructured.Unstructured{Object: object}
+	if object := t.object(); object != nil {
+		return &unstructured.Unstructured{Object: object}
+	}
+	return nil
 }
 
 // complete sets the replicas that the step asks for.

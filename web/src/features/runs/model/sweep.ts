@@ -88,7 +88,7 @@ export function shadesOf(sweep: RunSweep, metric: string): (point: RunPoint) => 
 
 /** How many points have a metric in a range of values, in steps of equal width. */
 export interface SweepBar {
-  /** Both ends belong to it; they are equal if the bar is for one value. */
+  /** The ends of the range, which are equal if the bar is for one value. A value between two bars counts for the higher one. */
   from: number
   to: number
   points: number

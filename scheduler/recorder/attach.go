@@ -32,8 +32,10 @@ func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInf
 			c.counts.Feasible = c.passing()
 		}
 		c.counts.Wanted = c.wanted()
-		c.noteScoreFacts()
-		c.notePasses()
+		if !c.brief {
+			c.noteScoreFacts()
+			c.notePasses()
+		}
 		if c.group != nil && err != nil {
 			c.group.block(c.placement, err)
 		}

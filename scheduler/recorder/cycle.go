@@ -48,8 +48,10 @@ type cycle struct {
 	placement fwk.PlacementCycleState
 	// searching is true while the scheduler looks for feasible nodes: only then are
 	// Filter's answers verdicts, not dry runs.
-	searching   bool
-	searched    bool
+	searching bool
+	searched  bool
+	// brief: see Recorder.Briefly.
+	brief       bool
 	filterStart time.Time
 
 	skipScore sets.Set[string]
@@ -104,9 +106,10 @@ type cycle struct {
 
 // search is the final form of the search for a node.
 type search struct {
-	total  int // nodes of the snapshot
-	filter *result.Filter
-	score  *result.Score
+	total     int // nodes of the snapshot
+	evaluated int
+	filter    *result.Filter
+	score     *result.Score
 }
 
 // ending is how a cycle ended.
@@ -238,10 +241,7 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	out.Claims = c.claims
 	out.Panics = c.panicsOf(e)
 	search := c.search()
-	out.Nodes.Total, out.Filter, out.Score = search.total, search.filter, search.score
-	if out.Filter != nil {
-		out.Nodes.Evaluated = len(out.Filter.Nodes)
-	}
+	out.Nodes.Total, out.Nodes.Evaluated, out.Filter, out.Score = search.total, search.evaluated, search.filter, search.score
 	out.Refusal = result.FindRefusal(out)
 	return out
 }
@@ -257,8 +257,17 @@ func (c *cycle) search() *search {
 	if c.built != nil {
 		return c.built
 	}
-	filter, feasible := c.buildFilter()
-	c.built = &search{total: len(c.nodes.names), filter: filter, score: c.buildScore(feasible)}
+	c.built = &search{total: len(c.nodes.names)}
+	if c.brief && c.selected != "" {
+		passing, rejections := c.separate()
+		c.built.evaluated = passing + len(rejections)
+	} else {
+		filter, feasible := c.buildFilter()
+		c.built.filter, c.built.score = filter, c.buildScore(feasible)
+		if filter != nil {
+			c.built.evaluated = len(filter.Nodes)
+		}
+	}
 	c.recorder.returnVerdicts(c.verdicts)
 	c.recorder.returnScores(c.scores)
 	c.nodes, c.verdicts, c.scores = nil, nil, nil
@@ -272,7 +281,8 @@ func (c *cycle) search() *search {
 func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter, c.recorder.hypothetical)
-	feasible, rejections := c.separate()
+	passing, rejections := c.separate()
+	feasible = c.named(passing, len(rejections))
 	b := result.NewFilterBuilder(plugins, len(feasible)+len(rejections))
 	b.AddPassed(feasible, letters.passed)
 	for _, i := range rejections {
@@ -289,9 +299,9 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
 	return f, f.Nodes[:len(feasible):len(feasible)]
 }
 
-// separate returns the names of the feasible nodes and the indexes of the rejected
+// separate sets scratch.rank, and returns the number of the feasible nodes and the indexes of the rejected
 // ones, which are valid until the next call.
-func (c *cycle) separate() (feasible []string, rejections []int32) {
+func (c *cycle) separate() (passing int, rejections []int32) {
 	// We can tell which nodes were discarded only if others went on: to an extender,
 	// to scoring, or, if only one was feasible, to selection.
 	surplus := !c.recorder.hypothetical && (c.selected != "" || c.offered.any)
@@ -301,28 +311,32 @@ func (c *cycle) separate() (feasible []string, rejections []int32) {
 	scratch := &c.recorder.scratch
 	rank := slices.Grow(scratch.rank[:0], len(c.verdicts.of))[:len(c.verdicts.of)]
 	rejections = scratch.rejected[:0]
-	passing := int32(0)
 	for i, v := range c.verdicts.of {
 		rank[i] = -1
 		switch {
 		case v == rejected:
 			rejections = append(rejections, int32(i))
 		case v == considered, v == passed && !surplus:
-			rank[i] = passing
+			rank[i] = int32(passing)
 			passing++
 		}
 	}
 	scratch.rank, scratch.rejected = rank, rejections
-	if int(passing) == len(c.nodes.names) {
-		return c.nodes.names, rejections // the same names in the same order, so share them
+	return passing, rejections
+}
+
+// named returns the names of the nodes that have a rank, with room for others.
+func (c *cycle) named(passing, others int) []string {
+	if passing == len(c.nodes.names) {
+		return c.nodes.names // the same names in the same order, so share them
 	}
-	feasible = make([]string, 0, int(passing)+len(rejections))
-	for i, at := range rank {
+	feasible := make([]string, 0, passing+others)
+	for i, at := range c.recorder.scratch.rank {
 		if at >= 0 {
 			feasible = append(feasible, c.nodes.names[i])
 		}
 	}
-	return feasible, rejections
+	return feasible
 }
 
 // factsOf returns the facts that plugins attached to the cycle.

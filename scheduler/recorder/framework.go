@@ -106,6 +106,10 @@ func (c *cycle) endSearch() {
 	c.searching = false
 	c.point("filter", c.recorder.now().Sub(c.filterStart))
 	c.sampledFilter = readSamples(c.profile.filterSamplers)
+	if c.brief {
+		c.profile.forgetRejections()
+		return
+	}
 	c.comparisons = c.profile.comparisons()
 }
 
@@ -142,7 +146,7 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
 	c.point("score", f.recorder.now().Sub(start))
 	c.sampledScore = readSamples(c.profile.scoreSamplers)
-	if status.IsSuccess() {
+	if status.IsSuccess() && !c.brief {
 		c.noteScores(scores)
 	}
 	return scores, status

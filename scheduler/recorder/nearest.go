@@ -139,3 +139,10 @@ func (p *profile) comparisons() []result.Comparison {
 	}
 	return out
 }
+
+// forgetRejections forgets the cycle, too, but compares nothing.
+func (p *profile) forgetRejections() {
+	for _, n := range p.nearest {
+		n.reset()
+	}
+}

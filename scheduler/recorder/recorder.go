@@ -56,6 +56,8 @@ type Recorder struct {
 	now     func() time.Time
 	// hypothetical: see NewHypothetical.
 	hypothetical bool
+	// brief: see Briefly.
+	brief func(types.UID) bool
 
 	// current is the record of the running scheduling cycle.
 	current atomic.Pointer[cycle]
@@ -140,6 +142,7 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 		sink:       sink,
 		plugins:    plugins,
 		now:        clock,
+		brief:      func(types.UID) bool { return false },
 		nodes:      &nodeTable{},
 		groups:     map[fwk.PodGroupCycleState]*groupRecord{},
 		inFlight:   map[types.UID]*tries{},
@@ -153,6 +156,10 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 		done:       make(chan struct{}),
 	}
 }
+
+// Briefly limits what the recorder keeps of the pods for which brief returns true: their cycles lack comparisons and scores, and those that choose a node
+// lack Filter, too. Their summaries are the same. It must be called before Attach. Cycles call brief on the scheduling goroutine.
+func (r *Recorder) Briefly(brief func(pod types.UID) bool) { r.brief = brief }
 
 // Start starts handing finished cycles to the sink.
 func (r *Recorder) Start() {
@@ -289,6 +296,7 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 		verdicts: r.takeVerdicts(len(nodes)),
 		state:    state,
 		queue:    r.queueOf(podInfo),
+		brief:    r.brief(pod.UID),
 	}
 	if r.hypothetical {
 		c.others = others{rejections: map[string]*fwk.Status{}, restrictions: map[string]sets.Set[string]{}}

@@ -59,12 +59,13 @@ type cluster struct {
 	custom map[schema.GroupVersionKind]bool
 	// version is the latest resource version, and made the number of UIDs.
 	version, made int64
+	shared        sharing
 	// changed is called after each change. before or after is nil when there was, or is, no object.
 	changed func(r ref, before, after object)
 }
 
 func newCluster(t *timeline) *cluster {
-	return &cluster{timeline: t, objects: map[schema.GroupVersionKind]map[string]object{}, owned: map[types.UID]map[ref]bool{}}
+	return &cluster{timeline: t, objects: map[schema.GroupVersionKind]map[string]object{}, owned: map[types.UID]map[ref]bool{}, shared: sharing{}}
 }
 
 // get returns an object, or nil.

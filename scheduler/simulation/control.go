@@ -236,6 +236,9 @@ func (c *control) create(given runtime.Object) (object, error) {
 	if err := c.admit(o); err != nil {
 		return nil, err
 	}
+	if pod, ok := o.(*v1.Pod); ok {
+		c.shared.pod(pod)
+	}
 	return o, c.put(gvk, o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -69,9 +70,10 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	e.hasNodes = func() bool { return len(s.cluster.objects[nodeKind]) > 0 }
 	// The scheduler asks for the name of a logger once per node and plugin.
 	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
-	o := &observer{engine: e, seed: s.options.Seed}
+	o := &observer{engine: e, seed: s.options.Seed, made: map[fwk.Handle]map[string]fwk.Plugin{}}
 	if s.results.wanted() {
 		e.recorder = recorder.New(s.results, comparison.InTree{}, s.timeline.Now)
+		e.recorder.Briefly(func(pod types.UID) bool { return !s.results.whole(pod) })
 		e.recorder.Start()
 	}
 	configuration = configuration.DeepCopy()
@@ -198,6 +200,8 @@ func (e *engine) stop() error {
 type observer struct {
 	engine *engine
 	seed   int64
+	// made holds the plugins that each framework calls, by name.
+	made map[fwk.Handle]map[string]fwk.Plugin
 }
 
 var _ upstream.Observer = (*observer)(nil)
@@ -230,10 +234,28 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 		}
 		return plugin, err
 	}
-	if o.engine.recorder == nil {
-		return registry
+	if o.engine.recorder != nil {
+		registry = o.engine.recorder.Wrap(registry)
 	}
-	return o.engine.recorder.Wrap(registry)
+	return o.noting(registry)
+}
+
+// noting returns factories that note what they make.
+func (o *observer) noting(registry frameworkruntime.Registry) frameworkruntime.Registry {
+	out := make(frameworkruntime.Registry, len(registry))
+	for name, factory := range registry {
+		out[name] = func(ctx context.Context, args kruntime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			plugin, err := factory(ctx, args, h)
+			if err == nil {
+				if o.made[h] == nil {
+					o.made[h] = map[string]fwk.Plugin{}
+				}
+				o.made[h][name] = plugin
+			}
+			return plugin, err
+		}
+	}
+	return out
 }
 
 func (o *observer) preemptionChoice() upstream.PreemptionChoice {
@@ -274,7 +296,7 @@ func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 // Framework returns a framework that takes part in the turns, with the recorder in the middle.
 func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
 	if !o.engine.results.allWhole() {
-		f = newReuse(f, o.engine.results.whole, o.engine.hasDevices, o.engine.turns.nominates)
+		f = newReuse(f, o.made[f], o.engine.results.whole, o.engine.hasDevices, o.engine.turns.nominates)
 	}
 	f = inner{f, o.engine.turns}
 	if o.engine.recorder != nil {

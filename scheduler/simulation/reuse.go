@@ -11,6 +11,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
 // localFilters and localScores are the plugins whose answer depends on nothing but the pod's spec and the node: its object and its pods.
@@ -36,13 +38,16 @@ type reuse struct {
 	nominates func() bool
 	positions positions
 	answers   map[string]*answers
+	// nodes is the number of nodes in the latest snapshot.
+	nodes int
 	// statuses holds one of all equal rejections: there are few reasons, for many nodes and specs.
 	statuses map[string]*fwk.Status
 	// present holds the answers for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
 	present *answers
-	// rows and raw are the memory of the latest scores, of which the scheduler keeps nothing after the cycle.
-	rows []fwk.NodePluginScores
-	raw  []fwk.PluginScore
+	// rows, raw and normalizer are the memory of the latest scores, of which the scheduler keeps nothing after the cycle.
+	rows       []fwk.NodePluginScores
+	raw        []fwk.PluginScore
+	normalizer *upstream.Normalizer
 }
 
 // answers are those for one spec. The slices have an element, or a row, for each of the positions.
@@ -51,7 +56,7 @@ type answers struct {
 	// scorers are the plugins whose raw scores are kept, one row of values per node.
 	scorers []string
 	scored  []int64
-	values  []int64
+	values  []int32
 }
 
 // verdict is what Filter said about a node of this generation. Kubernetes gives a node another generation, unique in the process, with every change.
@@ -64,14 +69,15 @@ type verdict struct {
 // mostSpecs bounds the specs of which answers are kept. Each takes some 60 bytes per node.
 const mostSpecs = 512
 
-func newReuse(f framework.Framework, whole func(types.UID) bool, devices, nominates func() bool) *reuse {
-	r := &reuse{Framework: f, whole: whole, devices: devices, nominates: nominates}
+// newReuse wraps a framework that calls these plugins.
+func newReuse(f framework.Framework, plugins map[string]fwk.Plugin, whole func(types.UID) bool, devices, nominates func() bool) *reuse {
+	r := &reuse{Framework: f, whole: whole, devices: devices, nominates: nominates, normalizer: upstream.NewNormalizer(f, plugins)}
 	r.forget()
-	plugins := f.ListPlugins()
-	for _, plugin := range plugins.Filter.Enabled {
+	enabled := f.ListPlugins()
+	for _, plugin := range enabled.Filter.Enabled {
 		r.filters = append(r.filters, plugin.Name)
 	}
-	for _, plugin := range plugins.Score.Enabled {
+	for _, plugin := range enabled.Score.Enabled {
 		r.scores = append(r.scores, plugin.Name)
 	}
 	return r
@@ -111,7 +117,8 @@ func (r *reuse) about(pod *v1.Pod) *answers {
 	if err != nil {
 		return nil
 	}
-	if len(r.answers) == mostSpecs || len(r.positions.nodes) > 2*len(nodes)+100 {
+	r.nodes = len(nodes)
+	if len(r.answers) == mostSpecs || len(r.positions.nodes) > 2*r.nodes+100 {
 		r.forget() // also the nodes that are gone
 	}
 	known := r.answers[string(spec)]
@@ -131,7 +138,7 @@ func (r *reuse) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk
 	if !ok {
 		return r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	}
-	r.present.verdicts = extended(r.present.verdicts, at+1)
+	r.present.verdicts = extended(r.present.verdicts, at+1, r.nodes)
 	known := &r.present.verdicts[at]
 	if generation := node.GetGeneration(); known.generation != generation {
 		*known = verdict{generation, r.one(r.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node))}
@@ -175,7 +182,7 @@ func (r *reuse) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *
 		}
 		rows[i] = fwk.NodePluginScores{Name: node.Node().Name, RawScores: row}
 	}
-	if status := r.NormalizeScores(ctx, state, pod, rows); !status.IsSuccess() {
+	if status := r.normalizer.Normalize(ctx, state, pod, rows); !status.IsSuccess() {
 		return nil, status
 	}
 	return rows, nil
@@ -185,14 +192,14 @@ func (r *reuse) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *
 func (r *reuse) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, row []fwk.PluginScore) *fwk.Status {
 	at, ok := r.positions.find(node)
 	if ok = ok && len(node.GetImageStates()) == 0; ok {
-		r.present.scored = extended(r.present.scored, at+1)
-		r.present.values = extended(r.present.values, (at+1)*len(row))
+		r.present.scored = extended(r.present.scored, at+1, r.nodes)
+		r.present.values = extended(r.present.values, (at+1)*len(row), r.nodes*len(row))
 	}
 	generation := node.GetGeneration()
 	if ok && r.present.scored[at] == generation {
 		values := r.present.values[at*len(row):]
 		for i, plugin := range r.present.scorers {
-			row[i] = fwk.PluginScore{Name: plugin, Score: values[i]}
+			row[i] = fwk.PluginScore{Name: plugin, Score: int64(values[i])}
 		}
 		return nil
 	}
@@ -201,19 +208,27 @@ func (r *reuse) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 		return status
 	}
 	copy(row, scores)
-	if ok {
-		r.present.scored[at] = generation
-		for i, s := range scores {
-			r.present.values[at*len(row)+i] = s.Score
+	if !ok {
+		return nil
+	}
+	r.present.scored[at] = generation
+	for i, score := range scores {
+		value := int32(score.Score)
+		if int64(value) != score.Score {
+			r.present.scored[at] = 0
 		}
+		r.present.values[at*len(row)+i] = value
 	}
 	return nil
 }
 
-// extended returns a slice that has at least n elements.
-func extended[E any](s []E, n int) []E {
-	if n <= len(s) {
+// extended returns a slice that has at least n elements, and at once as many as are usual.
+func extended[E any](s []E, n, usual int) []E {
+	switch {
+	case n <= len(s):
 		return s
+	case n <= usual:
+		return append(make([]E, 0, usual), s...)[:usual]
 	}
 	return append(s, make([]E, n-len(s))...)
 }

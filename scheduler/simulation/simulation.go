@@ -42,9 +42,9 @@ type Options struct {
 	// Pods limits Cycles to those of these pods; nil means all pods. The same calls give the pods the same UIDs in every run, so a second run can
 	// keep what the first one has found to be of interest.
 	Pods sets.Set[types.UID]
-	// Observe gets every finished cycle, in order. A cycle that is not kept lacks the answers that the scheduler knew without asking plugins. Observe is
-	// called on the goroutine of the caller of a method, and must not call the simulation. A cycle that waited or preempted is given again, as for
-	// recorder.Sink. It may be nil.
+	// Observe gets every finished cycle, in order. A cycle that is not kept lacks what Recorder.Briefly leaves out, and the answers that the scheduler
+	// knew without asking plugins. Observe is called on the goroutine of the caller of a method, and must not call the simulation. A cycle that waited
+	// or preempted is given again, as for recorder.Sink. It may be nil.
 	Observe func(*result.Cycle)
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry

@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
@@ -103,13 +105,16 @@ func run(with []Option) error {
 	return serve(ctx, os.Args[1:], with)
 }
 
-// heapOf returns the sizes of the heap for a command line. Runs are short and many of them go beside each other.
+// heapOf returns the sizes of the heap for a command line. Runs in memory are short and many of them go beside each other.
 func heapOf(args []string) heapSizes {
-	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) && !fullEngine.MatchString(strings.Join(args, " ")) {
 		return runHeap
 	}
 	return serverHeap
 }
+
+// fullEngine matches a command line whose runs start a control plane.
+var fullEngine = regexp.MustCompile(`(^| )--?engine[= ]full( |$)`)
 
 // usage names every command.
 const usage = `simulator [flags]

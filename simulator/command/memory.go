@@ -37,9 +37,9 @@ type heapSizes struct {
 
 var (
 	serverHeap = heapSizes{quiet: 768 << 20, busy: 1280 << 20, every: 2 * time.Second}
-	// runHeap is for many runs beside each other: one of 8,000 pods on 1,500 nodes, of which some 110 MB are live, takes about 340 MB of memory,
+	// runHeap is for many runs beside each other: one of 8,000 pods on 1,500 nodes, of which some 90 MB are live, takes less than 300 MB of memory,
 	// 100 MB of them the program itself. The heap of a run grows within its first second.
-	runHeap = heapSizes{quiet: 160 << 20, busy: 160 << 20, every: 50 * time.Millisecond}
+	runHeap = heapSizes{quiet: 128 << 20, busy: 128 << 20, every: 50 * time.Millisecond}
 )
 
 // balanceMemory lets a large heap grow by at most half of its live size, and a smaller one of a busy program

@@ -11,6 +11,7 @@ const (
 	gateFile       = "scheduler/internal/upstream/gate.go"
 	tiesFile       = "scheduler/internal/upstream/ties.go"
 	formulasFile   = "scheduler/internal/upstream/formulas.go"
+	normalizeFile  = "scheduler/internal/upstream/normalize.go"
 	spreadFile     = "scheduler/internal/upstream/spread.go"
 	affinityFile   = "scheduler/internal/upstream/affinity.go"
 	volumesFile    = "scheduler/internal/upstream/volumes.go"
@@ -114,6 +115,8 @@ func schedulerWatches() []Watch {
 		code(schedulerPackage, "minFeasibleNodesToFind", "NodesToFind repeats it", formulasFile),
 		code(schedulerPackage, "minFeasibleNodesPercentageToFind", "NodesToFind repeats it", formulasFile),
 		code(schedulerPackage, "prioritizeNodes", "ExtenderScale, and how extenders' scores add up", formulasFile, tiesFile, "scheduler/recorder/extender.go"),
+		code(runtimePackage, "frameworkImpl.NormalizeScores", "Normalizer repeats it", normalizeFile),
+		code(runtimePackage, "frameworkImpl.normalizeScores", "Normalizer repeats it", normalizeFile),
 		code(schedulerPackage, "findNodesThatPassExtenders", "the order and the failures of extenders", "scheduler/extender/extender.go", "scheduler/recorder/extender.go"),
 		code(schedulerPackage, "buildExtenders", "ExtenderOrder repeats the order; ignored resources are repeated", formulasFile, "scheduler/config"),
 		code(schedulerPackage, "NewHTTPExtender", "ExtenderTimeout repeats the default", formulasFile),

@@ -89,8 +89,10 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
   sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
   $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
 
+# They wait most of the time, so three packages run at a time. The longest begins first.
+LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
-	$(GO_TEST) -p 2 $(CLUSTER_PACKAGES)
+	$(GO_TEST) -p 3 $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
 
 # The long forms of the tests with random clusters, without the race detector. test-race runs
 # short ones with it, and test-go shorter ones.

@@ -61,6 +61,8 @@ type StepResult struct {
 	// What says what the step is about, and Said what came of it.
 	What string `json:"what,omitempty"`
 	Said string `json:"said,omitempty"`
+	// Placed is what Said says of the pods after time has passed; nil for other steps.
+	Placed *Placed `json:"placed,omitempty"`
 	// Failed: a wait did not end, or an expectation did not hold. Error: the step could not be done.
 	Failed       bool                `json:"failed,omitempty"`
 	Error        string              `json:"error,omitempty"`
@@ -68,6 +70,34 @@ type StepResult struct {
 	// AtSeconds is the cluster's time at the end of the step, since the start of the run.
 	AtSeconds       float64 `json:"atSeconds"`
 	DurationSeconds float64 `json:"durationSeconds,omitempty"`
+}
+
+// Placed counts pods.
+type Placed struct {
+	Pods     int `json:"pods"`
+	WithNode int `json:"withNode"`
+	// Pending are the names of the pods without a node, if they are at most maxPendingNames.
+	Pending []string `json:"pending,omitempty"`
+	// Gone is how many pods fewer there are than before the step.
+	Gone int `json:"gone,omitempty"`
+}
+
+// maxPendingNames bounds Placed.Pending.
+const maxPendingNames = 3
+
+// String is part of StepResult.Said.
+func (p *Placed) String() string {
+	said := []string{fmt.Sprintf("%d of %d pods have a node", p.WithNode, p.Pods)}
+	switch pending := p.Pods - p.WithNode; {
+	case len(p.Pending) > 0:
+		said = append(said, strings.Join(p.Pending, ", ")+" pending")
+	case pending > 0:
+		said = append(said, fmt.Sprintf("%d pending", pending))
+	}
+	if p.Gone > 0 {
+		said = append(said, plural(p.Gone, "pod")+" gone")
+	}
+	return strings.Join(said, ", ")
 }
 
 // ExpectationResult is what became of an expectation.

@@ -198,7 +198,7 @@ func (r *run) one(i int, step *Step) error {
 		r.step.Failed, r.step.Error, err = true, err.Error(), nil
 	}
 	if err != nil {
-		r.step.Said, r.step.Error = "", err.Error()
+		r.step.Said, r.step.Placed, r.step.Error = "", nil, err.Error()
 	}
 	for _, e := range r.step.Expectations {
 		r.result.Expectations++
@@ -387,44 +387,32 @@ func (r *run) exponential(stream uint64, i int, mean time.Duration) time.Duratio
 	return time.Duration(-math.Log(1-random.Float64()) * float64(mean))
 }
 
-// placed counts the pods that have a node, and lists those that have none.
-type placed struct {
-	placed  int
-	pending []string
-	pods    int
-}
-
-func (r *run) placed() placed {
+// placed counts the pods, those that have a node, and lists those that have none.
+func (r *run) placed() *Placed {
 	v, err := r.look()
 	if err != nil {
-		return placed{}
+		return &Placed{}
 	}
-	p := placed{pods: len(v.pods)}
+	p := &Placed{Pods: len(v.pods)}
 	for _, pod := range v.pods {
 		if pod.Node != "" {
-			p.placed++
+			p.WithNode++
 		} else {
-			p.pending = append(p.pending, pod.Name)
+			p.Pending = append(p.Pending, pod.Name)
 		}
 	}
 	return p
 }
 
-// change says what has become of the pods.
-func (r *run) change(before placed) string {
+// change notes what has become of the pods, and says it.
+func (r *run) change(before *Placed) string {
 	r.view = nil
 	now := r.placed()
-	said := []string{fmt.Sprintf("%d of %d pods have a node", now.placed, now.pods)}
-	switch n := len(now.pending); {
-	case n > 0 && n <= 3:
-		said = append(said, strings.Join(now.pending, ", ")+" pending")
-	case n > 3:
-		said = append(said, fmt.Sprintf("%d pending", n))
+	if now.Gone = max(0, before.Pods-now.Pods); len(now.Pending) > maxPendingNames {
+		now.Pending = nil
 	}
-	if lost := before.pods - now.pods; lost > 0 {
-		said = append(said, plural(lost, "pod")+" gone")
-	}
-	return strings.Join(said, ", ")
+	r.step.Placed = now
+	return now.String()
 }
 
 // view is the cluster as expressions see it.

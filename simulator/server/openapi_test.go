@@ -147,6 +147,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"RunPoint":             &scenario.SweepPoint{},
 		"RunResult":            &scenario.Result{},
 		"RunStep":              &scenario.StepResult{},
+		"RunPlaced":            &scenario.Placed{},
 		"RunExpectation":       &scenario.ExpectationResult{},
 		"RunFinding":           &scenario.Finding{},
 		"RunDomain":            &scenario.Domain{},

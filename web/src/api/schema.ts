@@ -1370,11 +1370,22 @@ export interface components {
             what?: string;
             /** @description What came of it. */
             said?: string;
+            placed?: components["schemas"]["RunPlaced"];
             /** @description A wait did not end, or an expectation did not hold. */
             failed?: boolean;
             error?: string;
             expectations?: components["schemas"]["RunExpectation"][];
             durationSeconds?: number;
+        };
+        /** @description The pods after time has passed. A step that lets none pass has it not. */
+        RunPlaced: {
+            pods: number;
+            /** @description How many of them have a node. */
+            withNode: number;
+            /** @description The names of those without a node, if they are few. */
+            pending?: string[];
+            /** @description How many pods fewer there are than before the step. */
+            gone?: number;
         };
         /** @description What became of an expectation. */
         RunExpectation: {

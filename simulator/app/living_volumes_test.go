@@ -12,13 +12,13 @@ import (
 )
 
 // cycle waits for a cycle of a pod that ended in outcome.
-func (k *kubectl) cycle(t *testing.T, pod string, outcome result.Outcome) *result.Cycle {
+func (k *kubectl) cycle(t *testing.T, pod string, outcome result.Outcome, filters ...string) *result.Cycle {
 	t.Helper()
 	p, err := k.simulator.client.CoreV1().Pods(k.namespace).Get(t.Context(), pod, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return await(t, k.simulator, p, outcome)
+	return await(t, k.simulator, p, outcome, filters...)
 }
 
 // rejected checks which plugin rejected a node, and why.

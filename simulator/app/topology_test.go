@@ -62,6 +62,10 @@ func TestNodeResourceTopologyMatch(t *testing.T) {
 	})
 }
 
+// byTopology selects attempts in which the plugin rejected a node. The scheduler may try a pod before it learns that
+// the taint of a new node has gone.
+const byTopology = "plugin=NodeResourceTopologyMatch"
+
 // numaNode creates a node of 8 CPUs and 16 GiB that is cut into zones.
 func (k *kubectl) numaNode(t *testing.T, name, labels, cut string) string {
 	t.Helper()
@@ -124,8 +128,7 @@ func everythingAtOnce(t *testing.T, k *kubectl) {
 		t.Fatal(err)
 	}
 	s.untainted(t, node.Name)
-	// The scheduler may learn of the pod before it learns that the taint has gone.
-	_, c := create(t, s, k.namespace, large, result.Unschedulable, "plugin=NodeResourceTopologyMatch")
+	_, c := create(t, s, k.namespace, large, result.Unschedulable, byTopology)
 	k.rejected(t, c, "a", "NodeResourceTopologyMatch: cannot align container")
 }
 
@@ -137,7 +140,7 @@ func noZone(t *testing.T, k *kubectl) {
 	k.do(t, "delete", "pod", "burstable")
 
 	k.apply(t, aligned("large", node, true, 5))
-	c := k.cycle(t, "large", result.Unschedulable)
+	c := k.cycle(t, "large", result.Unschedulable, byTopology)
 	k.rejected(t, c, "a", "NodeResourceTopologyMatch: cannot align container")
 	if sentence := explain.Cycle(c).Sentence; !strings.Contains(sentence, "No NUMA node of "+node+" has 5 cpu for container c0: node-0 has 4, node-1 has 4.") {
 		t.Errorf("%q", sentence)
@@ -167,7 +170,7 @@ func noZone(t *testing.T, k *kubectl) {
 func podScope(t *testing.T, k *kubectl) {
 	node := k.numaNode(t, "a", "numa: pod", "")
 	k.apply(t, aligned("two", node, true, 3, 3))
-	c := k.cycle(t, "two", result.Unschedulable)
+	c := k.cycle(t, "two", result.Unschedulable, byTopology)
 	k.rejected(t, c, "a", "NodeResourceTopologyMatch: cannot align pod")
 	k.apply(t, aligned("burstable", node, false, 3, 3))
 	k.prints(t, "Running", "{.status.phase}", "pod", "burstable")
@@ -185,7 +188,7 @@ func availableIsTrue(t *testing.T, k *kubectl) {
 	k.apply(t, aligned("second", node, true, 3))
 	k.available(t, node, "1 7Gi 1 7Gi")
 	k.apply(t, aligned("third", node, true, 2)) // 2 CPUs are left, one in each zone
-	k.rejected(t, k.cycle(t, "third", result.Unschedulable), "a", "NodeResourceTopologyMatch: cannot align container")
+	k.rejected(t, k.cycle(t, "third", result.Unschedulable, byTopology), "a", "NodeResourceTopologyMatch: cannot align container")
 	k.do(t, "delete", "pod", "first")
 	k.prints(t, "Running", "{.status.phase}", "pod", "third")
 	k.available(t, node, "2 7Gi 1 7Gi")
@@ -224,7 +227,7 @@ zones:
 `)
 	k.prints(t, "True", `{.status.conditions[?(@.type=="Ready")].status}`, "node", k.namespace+"-odd")
 	k.apply(t, aligned("large", k.namespace+"-odd", true, 5))
-	k.rejected(t, k.cycle(t, "large", result.Unschedulable), "odd", "NodeResourceTopologyMatch: cannot align container")
+	k.rejected(t, k.cycle(t, "large", result.Unschedulable, byTopology), "odd", "NodeResourceTopologyMatch: cannot align container")
 	k.apply(t, aligned("small", k.namespace+"-odd", true, 2))
 	k.prints(t, "Running", "{.status.phase}", "pod", "small")
 

@@ -73,7 +73,7 @@ func (p *program) besides(t *testing.T, do func()) {
 // TestHalfRequestsAreBounded: two thousand half requests cost little, and are given up after a while.
 func TestHalfRequestsAreBounded(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	var conns []net.Conn
 	p.besides(t, func() {
 		for i := range 2000 {
@@ -100,7 +100,7 @@ func TestHalfRequestsAreBounded(t *testing.T) {
 // connections that never finish a request.
 func TestSlowlorisWithFewFiles(t *testing.T) {
 	clustertest.Slow(t)
-	p := startUnder(t, passing(t), "ulimit -n 256")
+	p := startUnder(t, passing(t).measured(), "ulimit -n 256")
 	p.besides(t, func() {
 		for i := range 600 {
 			r, how := route{http.MethodGet, "/"}, way{headers: "X-Half: "}
@@ -144,7 +144,7 @@ func TestStrangersAreDisconnected(t *testing.T) {
 // TestStalledExportsAreBounded: thirty clients ask for an export and read nothing.
 func TestStalledExportsAreBounded(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	const pods, each = 400, 50 << 10
 	inParallel(t, 8, pods, func(i int) error {
 		pod := newPod(fmt.Sprintf("pod-%04d", i))
@@ -169,7 +169,7 @@ func TestStalledExportsAreBounded(t *testing.T) {
 // TestBombsAreBounded: documents that are small on the way and large in memory.
 func TestBombsAreBounded(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	flow := func(size int) string { return "[" + strings.Repeat("[],", size/3) + "[]]" }
 	pad := func(head, unit string, size int) string {
 		return head + strings.Repeat(unit, (size-len(head))/len(unit))
@@ -240,7 +240,7 @@ func packed(t *testing.T, text string) []byte {
 // TestSubscriptionsAreShared: five clients with sixty subscriptions each leave lists to others.
 func TestSubscriptionsAreShared(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	for i := range 5 {
 		s := p.follow(t, p.dial)
 		for j := range 60 {
@@ -275,7 +275,7 @@ func TestSubscriptionsAreShared(t *testing.T) {
 // holds everything else and names the kind, and a subscriber is told.
 func TestABrokenConversion(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	p.createLarge(t, 1)
 	definition := func(conversion string) string {
 		version := `{"name":"%s","served":true,"storage":%v,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`

@@ -35,7 +35,7 @@ const (
 // read cost little memory and are cut off. All others see the final state.
 func TestCrowd(t *testing.T) {
 	clustertest.Slow(t)
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	p.createNodes(t, "node", 10)
 	ctx := t.Context()
 	grown := p.peak(t)
@@ -257,7 +257,7 @@ func inParallel(t *testing.T, workers, n int, do func(i int) error) {
 func TestFiftyApplyAtOnce(t *testing.T) {
 	clustertest.Slow(t)
 	const clients = 50
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	p.createNodes(t, "node", 4)
 	var before, after float64
 	if err := p.readMetrics(map[string]*float64{"go_goroutines": &before}); err != nil {
@@ -327,7 +327,7 @@ func TestWatchesThatAreNotRead(t *testing.T) {
 	clustertest.Slow(t)
 	// Buffered for each watch, the events would exceed the memory bound.
 	const watches, objects, events = 20, 100, 2_000
-	p := start(t, passing(t))
+	p := start(t, passing(t).measured())
 	maps := p.client.CoreV1().ConfigMaps(namespace)
 	filling := make([]byte, 8<<10)
 	for i := range filling {

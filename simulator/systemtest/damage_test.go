@@ -249,7 +249,8 @@ func (row damage) mustStay(files map[string]string) map[string]string {
 	out := map[string]string{}
 	for path, content := range files {
 		rewritten := slices.Contains([]string{"lock", "kubeconfig", "etcd-socket", "crash.log", inventory}, path) && path != row.path
-		etcdHasRun := row.late && strings.HasPrefix(path, "etcd/")
+		// The time line follows etcd.
+		etcdHasRun := row.late && (strings.HasPrefix(path, "etcd/") || strings.HasPrefix(path, "timeline/"))
 		if !rewritten && !etcdHasRun {
 			out[path] = content
 		}

@@ -45,6 +45,15 @@ const stopTimeout = 4500 * time.Millisecond
 type home struct {
 	// data is the data directory; empty to start the program without one.
 	data, tmp string
+	// environment is added to that of the test.
+	environment []string
+}
+
+// measured returns the home for a program that collects garbage whenever its heap has doubled, so that the memory of the process
+// follows what the program holds. Otherwise a busy program lets garbage grow up to a fixed size.
+func (h home) measured() home {
+	h.environment = append(h.environment, "GOGC=100")
+	return h
 }
 
 // passing returns a home without a data directory, so that the program does not wait for the disk.
@@ -107,6 +116,7 @@ func launchAs(t *testing.T, h home, command func(args []string) *exec.Cmd, flags
 	}
 	p := &program{cmd: command(flags), stderr: &lockedBuffer{}, exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+h.tmp)
+	p.cmd.Env = append(p.cmd.Env, h.environment...)
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +282,7 @@ func (p *program) anonymousMemory() (int64, error) {
 }
 
 // peak samples the memory of the process until stop is called, which returns by how much it rose
-// at most.
+// at most. The home of the program must be measured.
 func (p *program) peak(t *testing.T) (stop func() (growth int64)) {
 	t.Helper()
 	first := p.resident(t)

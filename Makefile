@@ -18,7 +18,7 @@ PACKAGES := ./scheduler/... ./simulator/... ./web
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/vite.report.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build compile test test-all check-web check-go test-go test-race test-random test-cluster fuzz test-web \
+.PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale lane-of-waiting lane-of-computing \
   random-suggestions random-counts random-recording env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
@@ -45,6 +45,7 @@ test: ## check everything that ordinary changes break, and install what the chec
 # Tests that measure have the machine to themselves.
 test-all: build chromium ## check the rest: races, kills, crowds, a soak, fuzzing, vet, staticcheck, every browser test
 	@$(MAKE) --no-print-directory -j 3 lane-of-waiting lane-of-computing
+	@$(MAKE) --no-print-directory test-measured
 	@$(MAKE) --no-print-directory test-e2e-measured
 	@$(MAKE) --no-print-directory test-e2e-scale
 
@@ -111,10 +112,15 @@ random-counts: web/dist/.gitkeep
 random-recording: web/dist/.gitkeep
 	$(GO_TEST) -run '^(TestQuestionsLeaveNothingBehind|TestRecordingChangesNothing)$$' ./scheduler
 
+# These tests measure time.
+MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime)$$
+test-measured: web/dist/.gitkeep ## the Go tests that measure, which need an idle machine
+	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore
+
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: export CGO_ENABLED := 1
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
-	$(GO_TEST) -race -p 2 $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -race -p 2 -skip '$(MEASURED)' $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 	$(GO_TEST) -race -run '^(TestConcurrent|TestOneOperation|TestStopLeavesNothing|TestARecordingIsReplayed)' ./simulator/app
 
 # Not `go test -fuzz`: it would recompile all of Kubernetes to count coverage in it.

@@ -14,16 +14,20 @@ import (
 // Waiting says where a pod that was tried waits for its next attempt, and until when. It returns
 // nil for a pod that is ready or being tried, that a PreEnqueue plugin holds, or that the
 // scheduler does not know, and for a bare scheduler. It may be called from any goroutine while s
-// runs. It does not lock the queue: for a pod that moves at this moment it may tell of the place
+// runs. For a pod that moves at this moment it may tell of the place
 // before.
 func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 	pod := s.unbound(of)
 	if pod == nil {
 		return nil
 	}
-	queue := s.sched.SchedulingQueue
+	queue := s.sched.SchedulingQueue.(observedQueue).SchedulingQueue
 	info, ok := queue.GetPod(pod.Name, pod.Namespace, pod.Spec.SchedulingGroup)
-	if !ok || info.GatingPlugin != "" {
+	if !ok {
+		return nil
+	}
+	times := upstream.QueueTimesOf(queue, info)
+	if times.Gated {
 		return nil
 	}
 	same := func(other *v1.Pod) bool { return other.UID == pod.UID }
@@ -36,11 +40,11 @@ func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 	}
 	switch {
 	case slices.ContainsFunc(queue.PodsInBackoffQ(), same):
-		return &result.QueueWait{Queue: "backoff", Until: until(info.BackoffExpiration)}
+		return &result.QueueWait{Queue: "backoff", Until: until(times.BackoffEnd)}
 	case slices.ContainsFunc(queue.UnschedulablePods(), same):
-		since := info.Timestamp
-		if info.FlushTimestamp.After(since) {
-			since = info.FlushTimestamp
+		since := times.Tried
+		if times.Flushed.After(since) {
+			since = times.Flushed
 		}
 		return &result.QueueWait{Queue: "unschedulable", Until: until(since.Add(upstream.LongestUnschedulable))}
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,25 +46,26 @@ func victimPods(terminating int, names ...string) []*v1.Pod {
 }
 
 // preempted returns a recorder that has published the cycle of a preemptor whose victims
-// are still to be evicted.
-func preempted(t *testing.T) (*evictions, putting) {
+// are still to be evicted. stop ends the recorder, which changes the evictions on its goroutine.
+func preempted(t *testing.T) (e *evictions, sink putting, stop func()) {
 	t.Helper()
-	sink := putting{make(chan *result.Cycle, 8)}
+	sink = putting{make(chan *result.Cycle, 8)}
 	r := New(sink, nil, nil)
-	e := r.expectEvictions("p")
+	e = r.expectEvictions("p")
 	r.Start()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		if err := r.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
 	e.chosen(fwk.NewStatus(fwk.Success))
 	e.published(&result.Cycle{Summary: result.Summary{Attempt: 3}, Preemption: &result.Preemption{Chosen: "n1"}})
-	return e, sink
+	return e, sink, stop
 }
 
 func TestACycleIsPublishedAgainWhenItsVictimsAreEvicted(t *testing.T) {
-	e, sink := preempted(t)
+	e, sink, _ := preempted(t)
 	pods := victimPods(1, "gone", "deleted", "released")
 	e.begin(candidate{pods: pods})
 	e.begin(candidate{pods: pods})
@@ -80,13 +82,14 @@ func TestACycleIsPublishedAgainWhenItsVictimsAreEvicted(t *testing.T) {
 // After a failure the scheduler makes no further calls, except for those that have
 // started.
 func TestAFailureEndsTheEvictions(t *testing.T) {
-	e, sink := preempted(t)
+	e, sink, stop := preempted(t)
 	pods := victimPods(0, "a", "b", "c")
 	e.begin(candidate{pods: pods})
 	e.end(pods[0], false, errors.New("refused"))
 	if c := <-sink.puts; c.Preemption.Evictions.Failed != 1 || c.Preemption.Evictions.NotTried() != 2 {
 		t.Errorf("%+v", c.Preemption.Evictions)
 	}
+	stop()
 	e.published(&result.Cycle{Preemption: &result.Preemption{}}) // nothing is to come
 	if len(e.cycles) > 0 {
 		t.Error("a cycle is kept although its evictions are over")

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,6 +25,26 @@ const pluginMetricsSamplePercent = 10
 // LongestUnschedulable is how long the queue lets a pod wait for an event before it tries the pod
 // again anyway.
 const LongestUnschedulable = internalqueue.DefaultPodMaxInUnschedulablePodsDuration
+
+// QueueTimes are those of a pod in a queue.
+type QueueTimes struct {
+	// Gated: a PreEnqueue plugin holds the pod.
+	Gated bool
+	// Tried is when the last attempt ended, Flushed when the queue last tried the pod again without an event, and BackoffEnd when its backoff
+	// ends. They are zero if that has not happened.
+	Tried, Flushed, BackoffEnd time.Time
+}
+
+// QueueTimesOf returns the times of a pod that GetPod of q has returned. GetPod returns the queue's own object, so this takes the queue's lock.
+// q must be a queue of Kubernetes.
+func QueueTimesOf(q internalqueue.SchedulingQueue, pod *framework.QueuedPodInfo) QueueTimes {
+	if lock := field(reflect.ValueOf(q), "lock"); lock.IsValid() && lock.CanAddr() && lock.Type() == reflect.TypeFor[sync.RWMutex]() {
+		mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
+		mu.RLock()
+		defer mu.RUnlock()
+	}
+	return QueueTimes{Gated: pod.GatingPlugin != "", Tried: pod.Timestamp, Flushed: pod.FlushTimestamp, BackoffEnd: pod.BackoffExpiration}
+}
 
 // queue returns a scheduling queue, wired to frameworks as scheduler.New wires its
 // own to the frameworks that it builds.

@@ -73,6 +73,9 @@ func schedulerWatches() []Watch {
 		code(runtimePackage, "frameworkImpl.fillEnqueueExtensions", "Shape repeats what it asserts", interfacesFile),
 		code(runtimePackage, "getValidScoreWeights", "a wrapper without the extension point may count", interfacesFile),
 
+		{Kind: Fields, Package: queuePackage, Name: "PriorityQueue", Ours: []string{queueFile}, Why: "QueueTimesOf takes its lock"},
+		code(queuePackage, "PriorityQueue.GetPod", "QueueTimesOf reads what it returns", queueFile),
+
 		// A scheduler that takes turns.
 		code(queuePackage, "PriorityQueue.Run", "the simulation flushes as often", "scheduler/simulation/engine.go", stepperFile),
 		code(queuePackage, "PriorityQueue.flushBackoffQCompleted", "the stepper calls it", stepperFile),

@@ -95,10 +95,14 @@ LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
 	$(GO_TEST) -p 3 $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
 
+# These tests measure time.
+MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime)$$
+
 # The long forms of the tests with random clusters, without the race detector. test-race runs
 # short ones with it, and test-go shorter ones.
 # Each of them computes on one processor: run `make -j 2 test-random`.
-test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts random-recording ## hypotheses and recording against the scheduler itself, in thousands of random clusters
+RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/scheduler,/recorder/comparison /whatif/fit) kube-scheduler-simulator/scheduler
+test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts random-packages ## hypotheses, runs in memory and recording against the scheduler itself, in thousands of random clusters
 
 random-hypotheses-%: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestHypothesesAgreeWithDecisions$$' ./scheduler -hypotheses 1000 -seed $*
@@ -109,18 +113,17 @@ random-suggestions: web/dist/.gitkeep
 random-counts: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
 
-random-recording: web/dist/.gitkeep
-	$(GO_TEST) -run '^(TestQuestionsLeaveNothingBehind|TestRecordingChangesNothing)$$' ./scheduler
+random-packages: web/dist/.gitkeep
+	$(GO_TEST) -p 1 -skip '$(MEASURED)' $(RANDOM_PACKAGES)
 
-# These tests measure time.
-MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime)$$
 test-measured: web/dist/.gitkeep ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore
 
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: export CGO_ENABLED := 1
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
-	$(GO_TEST) -race -p 2 -skip '$(MEASURED)' $(filter-out $(CLUSTER_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -race -p 2 -skip '$(MEASURED)' $(filter-out $(CLUSTER_PACKAGES) $(RANDOM_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -race -p 2 -short $(RANDOM_PACKAGES)
 	$(GO_TEST) -race -run '^(TestConcurrent|TestOneOperation|TestStopLeavesNothing|TestARecordingIsReplayed)' ./simulator/app
 
 # Not `go test -fuzz`: it would recompile all of Kubernetes to count coverage in it.

@@ -16,9 +16,7 @@ const (
 	// collected within busyFor.
 	busyGrowth = 300
 	busyFor    = 5 * time.Second
-	// growth is how much a large heap may grow between two collections, in percent.
-	growth = 50
-	// restGrowth replaces growth for a program at rest, which has not collected for
+	// restGrowth replaces heapSizes.growth for a program at rest, which has not collected for
 	// restAfter: each collection scans all live objects and frees little. Go
 	// collects every two minutes in any case.
 	restGrowth = 100
@@ -31,18 +29,20 @@ type heapSizes struct {
 	quiet uint64
 	// busy is the size up to which the heap of a busy program may grow between two collections.
 	busy uint64
+	// growth is how much a large heap may grow between two collections, in percent.
+	growth int
 	// every is the interval at which the growth is adjusted to the heap.
 	every time.Duration
 }
 
 var (
-	serverHeap = heapSizes{quiet: 768 << 20, busy: 1280 << 20, every: 2 * time.Second}
+	serverHeap = heapSizes{quiet: 768 << 20, busy: 1280 << 20, growth: 50, every: 2 * time.Second}
 	// runHeap is for many runs beside each other: one of 8,000 pods on 1,500 nodes, of which some 90 MB are live, takes less than 300 MB of memory,
 	// 100 MB of them the program itself. The heap of a run grows within its first second.
-	runHeap = heapSizes{quiet: 128 << 20, busy: 128 << 20, every: 50 * time.Millisecond}
+	runHeap = heapSizes{quiet: 120 << 20, busy: 120 << 20, growth: 40, every: 50 * time.Millisecond}
 )
 
-// balanceMemory lets a large heap grow by at most half of its live size, and a smaller one of a busy program
+// balanceMemory lets a large heap grow by at most sizes.growth percent of its live size, and a smaller one of a busy program
 // up to sizes.busy, until ctx is done. A program that is no longer busy returns to the system what it does not use.
 // GOGC and GOMEMLIMIT in the environment take precedence.
 //
@@ -97,5 +97,5 @@ func (s heapSizes) growthOf(live uint64, rest time.Duration) int {
 	if rest < busyFor {
 		size, most = s.busy, busyGrowth
 	}
-	return min(most, max(growth, int(size*100/live)-100)/10*10)
+	return min(most, max(s.growth, int(size*100/live)-100)/10*10)
 }

@@ -20,7 +20,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale lane-of-waiting lane-of-computing \
-  random-suggestions random-counts random-recording env bench lint lint-web lint-go vet staticcheck generate chromium clean
+  random-suggestions random-counts random-packages env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,7 +101,7 @@ MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQ
 # The long forms of the tests with random clusters, without the race detector. test-race runs
 # short ones with it, and test-go shorter ones.
 # Each of them computes on one processor: run `make -j 2 test-random`.
-RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/scheduler,/recorder/comparison /whatif/fit) kube-scheduler-simulator/scheduler
+RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/,scheduler scheduler/recorder/comparison scheduler/whatif/fit)
 test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts random-packages ## hypotheses, runs in memory and recording against the scheduler itself, in thousands of random clusters
 
 random-hypotheses-%: web/dist/.gitkeep

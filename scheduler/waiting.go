@@ -14,8 +14,7 @@ import (
 // Waiting says where a pod that was tried waits for its next attempt, and until when. It returns
 // nil for a pod that is ready or being tried, that a PreEnqueue plugin holds, or that the
 // scheduler does not know, and for a bare scheduler. It may be called from any goroutine while s
-// runs. For a pod that moves at this moment it may tell of the place
-// before.
+// runs. For a pod that moves at this moment it may tell of the place before.
 func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 	pod := s.unbound(of)
 	if pod == nil {

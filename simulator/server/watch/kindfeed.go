@@ -72,7 +72,6 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	// A reflector logs the end of each watch at level 0, and all of them end when
 	// the API server stops.
 	quiet := f.log.V(2)
-	ctx = klog.NewContext(ctx, quiet)
 	cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{
 		Logger:          &quiet,
 		Name:            "watch-hub",
@@ -80,7 +79,7 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 		Backoff: &wait.Backoff{
 			Duration: f.limits.retry, Cap: f.limits.retryMax, Factor: 2, Jitter: 0.5, Steps: 10,
 		},
-	}).RunWithContext(ctx)
+	}).RunWithContext(klog.NewContext(ctx, quiet))
 }
 
 // askWhileSilent ends the feed with the API server's error if the kind cannot be listed: the reflector

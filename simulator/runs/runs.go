@@ -368,11 +368,15 @@ func (r *Runs) Delete(id string) bool {
 	if e == nil {
 		return false
 	}
+	r.forgetEnded(e)
 	e.cancel()
+	return true
+}
+
+func (r *Runs) forgetEnded(e *entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.State == Ended || e.State == Canceled {
 		r.entries = slices.DeleteFunc(r.entries, func(other *entry) bool { return other == e })
 	}
-	return true
 }

@@ -118,6 +118,31 @@ func TestCancelAndBounds(t *testing.T) {
 	}
 }
 
+// TestCanceledEntriesStay cancels an entry that ends at once.
+func TestCanceledEntriesStay(t *testing.T) {
+	r := open(t, stuck)
+	started, err := r.Start(Request{Scenario: text, Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := r.find(started.ID)
+	cancel := e.cancel
+	e.cancel = func() {
+		cancel()
+		wait(t, r, e.ID, Canceled)
+	}
+	if !r.Delete(e.ID) {
+		t.Error("it was not there")
+	}
+	e.cancel = cancel
+	if _, ok := r.Get(e.ID); !ok {
+		t.Fatal("canceling has forgotten it")
+	}
+	if !r.Delete(e.ID) || r.Delete(e.ID) {
+		t.Error("it was not forgotten once")
+	}
+}
+
 const sweepText = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
 kind: Sweep
 metadata: {name: weights}

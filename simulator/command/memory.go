@@ -12,11 +12,12 @@ import (
 // heap has doubled. That makes a large heap take twice its size, and a busy program with a small
 // heap collect more than once per second, which costs it a third of its time.
 const (
-	// busyGrowth is by how many percent the heap of a busy program may grow at most between two collections. A program is busy that has
-	// collected within busyFor.
+	// busyGrowth is by how many percent the heap of a busy program may grow at most between two collections. A program is busy while
+	// it allocates busyRate bytes per second, and for busyFor after that.
 	busyGrowth = 300
+	busyRate   = 16 << 20
 	busyFor    = 5 * time.Second
-	// restGrowth replaces heapSizes.growth for a program at rest, which has not collected for
+	// restGrowth replaces heapSizes.growth for a program at rest, which has not been busy for
 	// restAfter: each collection scans all live objects and frees little. Go
 	// collects every two minutes in any case.
 	restGrowth = 100
@@ -54,12 +55,11 @@ func balanceMemory(ctx context.Context, sizes heapSizes) {
 	}
 	ticker := time.NewTicker(sizes.every)
 	defer ticker.Stop()
-	live, cycles := heap()
-	var collected time.Time
-	busy := false
+	live, allocated := heap()
+	w := work{allocated: allocated}
 	for current := 0; ; {
 		// SetGCPercent stops the world, so call it only when the value changes.
-		if wanted := sizes.growthOf(live, time.Since(collected)); wanted != current {
+		if wanted := sizes.growthOf(live, time.Since(w.at)); wanted != current {
 			debug.SetGCPercent(wanted)
 			current = wanted
 		}
@@ -68,27 +68,46 @@ func balanceMemory(ctx context.Context, sizes heapSizes) {
 			return
 		case <-ticker.C:
 		}
-		before := cycles
-		if live, cycles = heap(); cycles != before {
-			busy = busy || time.Since(collected) < restAfter // at rest, Go collects once in two minutes
-			collected = time.Now()
-		}
-		if busy && time.Since(collected) >= busyFor {
+		live, allocated = heap()
+		if w.ended(allocated, time.Now(), sizes.every) {
 			debug.FreeOSMemory() // which collects
-			live, cycles = heap()
-			busy = false
 		}
 	}
 }
 
-// heap returns how many bytes were live at the last collection, and the number of collections.
-func heap() (live, collections uint64) {
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}
+// work knows when the program was busy.
+type work struct {
+	// allocated is how many bytes it had allocated when ended was last called.
+	allocated uint64
+	// at is when it was last seen busy; zero if it never was.
+	at   time.Time
+	busy bool
+}
+
+// ended reports, once each time, that the program is no longer busy. It is called at intervals with the number of bytes that the program has
+// allocated so far. How often Go collects says less: a busy program with much room collects rarely.
+func (w *work) ended(allocated uint64, now time.Time, every time.Duration) bool {
+	rate := float64(allocated-w.allocated) / every.Seconds()
+	w.allocated = allocated
+	if rate >= busyRate {
+		w.busy, w.at = true, now
+		return false
+	}
+	if !w.busy || now.Sub(w.at) < busyFor {
+		return false
+	}
+	w.busy = false
+	return true
+}
+
+// heap returns how many bytes were live at the last collection, and how many the program has allocated so far.
+func heap() (live, allocated uint64) {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
 }
 
-// growthOf returns by how many percent the heap may grow, in steps of ten. rest is the time since the last collection.
+// growthOf returns by how many percent the heap may grow, in steps of ten. rest is the time since the program was last busy.
 func (s heapSizes) growthOf(live uint64, rest time.Duration) int {
 	if rest >= restAfter || live == 0 {
 		return restGrowth

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -15,7 +16,39 @@ func TestGrowthOf(t *testing.T) {
 		{512, busyFor, 50}, {600, restAfter - 1, 50}, {600, restAfter, 100}, {8192, 0, 50},
 	} {
 		if got := serverHeap.growthOf(tc.live<<20, tc.rest); got != tc.want {
-			t.Errorf("with %d MiB, %s after a collection: %d, not %d", tc.live, tc.rest, got, tc.want)
+			t.Errorf("with %d MiB, %s after work: %d, not %d", tc.live, tc.rest, got, tc.want)
+		}
+	}
+}
+
+// TestWorkEnds checks that memory is returned once after work, and not in the middle of it.
+func TestWorkEnds(t *testing.T) {
+	const every = 2 * time.Second
+	start := time.Now()
+	for _, tc := range []struct {
+		name string
+		// allocates is in MiB per interval.
+		allocates []uint64
+		// ends are the intervals at whose end the work has ended.
+		ends []int
+	}{
+		{"idle", []uint64{1, 1, 2, 1, 1, 1}, nil},
+		{"busy for longer than busyFor", []uint64{100, 100, 100, 100, 100, 100}, nil},
+		{"a pause shorter than busyFor", []uint64{100, 1, 1, 100, 1, 1, 100}, nil},
+		{"work and rest", []uint64{100, 100, 1, 1, 1, 1, 1, 1}, []int{4}},
+		{"work twice", []uint64{100, 1, 1, 1, 1, 100, 1, 1, 1, 1}, []int{3, 8}},
+	} {
+		var w work
+		var ends []int
+		total := uint64(0)
+		for i, n := range tc.allocates {
+			total += n << 20
+			if w.ended(total, start.Add(time.Duration(i)*every), every) {
+				ends = append(ends, i)
+			}
+		}
+		if !slices.Equal(ends, tc.ends) {
+			t.Errorf("%s: the work ended at %v, not %v", tc.name, ends, tc.ends)
 		}
 	}
 }

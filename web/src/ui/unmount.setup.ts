@@ -1,9 +1,11 @@
 // Unmounts what a test mounts when the test ends, because files share their modules: see
 // vite.config.ts. A warning of Vue fails the test, because it tells of a mistake that a
-// browser would hide.
+// browser would hide. No server answers, unless a test plays one.
 
 import { config, disableAutoUnmount, enableAutoUnmount } from '@vue/test-utils'
 import { afterEach, expect } from 'vitest'
+
+globalThis.fetch = () => Promise.reject(new TypeError('unit tests have no server'))
 
 let warnings: string[] = []
 config.global.config.warnHandler = (message) => warnings.push(message)

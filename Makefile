@@ -93,10 +93,10 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
 # They wait most of the time, so three packages run at a time. The longest begins first.
 LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
-	$(GO_TEST) -p 3 $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
+	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
 
 # These tests measure time.
-MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime)$$
+MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestSessionThroughput)$$
 
 # The long forms of the tests with random clusters, without the race detector. test-race runs
 # short ones with it, and test-go shorter ones.
@@ -114,10 +114,10 @@ random-counts: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
 
 random-packages: web/dist/.gitkeep
-	$(GO_TEST) -p 1 -skip '$(MEASURED)' $(RANDOM_PACKAGES)
+	$(GO_TEST) -p 1 -skip '$(MEASURED)|^(TestHypothesesAgreeWithDecisions|TestSuggestionsHoldForReal)$$' $(RANDOM_PACKAGES)
 
-test-measured: web/dist/.gitkeep ## the Go tests that measure, which need an idle machine
-	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore
+test-measured: build ## the Go tests that measure, which need an idle machine
+	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)
 
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: export CGO_ENABLED := 1

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -231,6 +232,7 @@ func (row damage) refused(t *testing.T, h home, limit time.Duration) {
 // endsWithOneLine starts the program and returns the line with which it ends.
 func endsWithOneLine(t *testing.T, h home, flags ...string) string {
 	t.Helper()
+	begin := time.Now()
 	p := launch(t, h, flags...)
 	select {
 	case <-p.exited:
@@ -238,11 +240,17 @@ func endsWithOneLine(t *testing.T, h home, flags ...string) string {
 		t.Fatal("it neither starts nor ends")
 	}
 	said := p.stderr.String()
+	if time.Since(begin) > stopTimeout {
+		// On a very busy machine it may give up stopping in order, and say so.
+		said = stopTookTooLong.ReplaceAllString(said, "")
+	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 1 || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "simulator: ") {
 		t.Fatalf("it ended with code %d and said\n%s", code, said)
 	}
 	return said
 }
+
+var stopTookTooLong = regexp.MustCompile(`(?m)^.*"Stopping" err=.*deadline exceeded.*\n`)
 
 // mustStay leaves out what a start may change before it fails.
 func (row damage) mustStay(files map[string]string) map[string]string {

@@ -184,8 +184,8 @@ func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v
 	start := p.to.recorder.now()
 	evictions := p.to.expectEvictions(pod)
 	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
-	evictions.chosen(status)
 	if c := p.to.recorder.scheduling(pod); c != nil {
+		evictions.chosen(status, c.preemption.victimsFor(res))
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		if res != nil && res.NominatingInfo != nil {
 			answer.NominatedNode = res.NominatedNodeName

@@ -95,9 +95,12 @@ type cycle struct {
 	unreserve []result.PluginResult
 	extenders []extenderCall
 	claims    []result.ClaimAllocation
+	// early: see Recorder.searchEarly.
+	early bool
 
-	// The recorder's goroutine sets the following when it first builds the cycle, and
-	// releases nodes, verdicts and scores: a pod may wait for a permit for a long time.
+	// The recorder's goroutine sets the following when it first builds the cycle or its
+	// tables, and releases nodes, verdicts and scores: a pod may wait for a permit or a
+	// volume for a long time.
 	attempt int
 	// builds counts how often it has built it.
 	builds int

@@ -265,6 +265,29 @@ func TestQueueFactsDoNotKeepTheQueuedPod(t *testing.T) {
 	runtime.KeepAlive(facts)
 }
 
+// Batching scores a node again with a clone of the state. The time that this takes is not
+// that of the cycle.
+func TestScoresOfOtherStatesAreNotTimed(t *testing.T) {
+	r, c, pod := underWay(1)
+	c.state = framework.NewCycleState()
+	recorded := r.wrap(scoringAll{}, c.profile, nil, nil, &groupDryRun{}).(fwk.ScorePlugin)
+	for _, tc := range []struct {
+		state fwk.CycleState
+		calls int64
+	}{{c.state.Clone(), 0}, {c.state, 1}} {
+		recorded.Score(t.Context(), tc.state, pod, c.nodes.list[0])
+		if n := c.profile.scoreSamplers[0].calls.Load(); n != tc.calls {
+			t.Errorf("%d calls were timed, want %d", n, tc.calls)
+		}
+	}
+}
+
+// scoringAll is a Score plugin.
+type scoringAll struct {
+	named
+	scoresNodes
+}
+
 // The table finds every node, and no other.
 func TestPointerTable(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 100, 5000} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -24,6 +25,7 @@ import (
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/clock"
 
@@ -269,14 +271,17 @@ func run(t *testing.T, cluster *schedulertest.Cluster, hooks schedulertest.Hooks
 }
 
 // start returns a function that starts a scheduler that reports to cycles, or the
-// bare scheduler if cycles is nil.
-func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink) func(context.Context, *schedulertest.Simulation) (func(context.Context) error, error) {
+// bare scheduler if cycles is nil. more are further plugins.
+func start(t *testing.T, cluster *schedulertest.Cluster, cycles *sink, more ...frameworkruntime.Registry) func(context.Context, *schedulertest.Simulation) (func(context.Context) error, error) {
 	c, err := config.Parse([]byte(cluster.Configuration))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func(ctx context.Context, sim *schedulertest.Simulation) (func(context.Context) error, error) {
 		options := scheduler.Options{Client: sim.Server.Config("scheduler"), Configuration: c.Internal, OutOfTree: sim.Observer.OutOfTree()}
+		for _, registry := range more {
+			maps.Copy(options.OutOfTree, registry)
+		}
 		stopWriter := func() {}
 		if cycles != nil {
 			options.Sink = cycles

@@ -90,6 +90,49 @@ func TestAPlainPodIsRejectedForANominatedPod(t *testing.T) {
 	}
 }
 
+// In a large cluster the recorder looks at few of the calls that succeed, but at all of
+// them once the scheduler was told of nominated pods. The preemptors wait for a port, so
+// there is room for others beside them.
+func TestANodeWithNominatedPodsIsRecordedThoughItFits(t *testing.T) {
+	var objects []runtime.Object
+	for i := range 70 {
+		objects = append(objects, cpuNode(fmt.Sprintf("n%02d", i), "4"))
+	}
+	on := func(pod *st.PodWrapper, node string) *st.PodWrapper {
+		return pod.NodeSelector(map[string]string{v1.LabelHostname: node})
+	}
+	cluster := factCluster("", nil)
+	var want []string
+	var plain []*v1.Pod
+	for i := range 3 {
+		node := fmt.Sprintf("n%02d", i)
+		objects = append(objects, cpuPod(fmt.Sprint("victim-", i), "1").HostPort(80).Node(node).Obj())
+		cluster.Operations = append(cluster.Operations, adding(on(cpuPod(fmt.Sprint("preemptor-", i), "1").HostPort(80), node).Priority(100).Obj()))
+		plain = append(plain, on(cpuPod(fmt.Sprint("plain-", i), "1"), node).Obj())
+		want = append(want, fmt.Sprintf("plain-%d on %s beside preemptor-%d", i, node, i))
+	}
+	cluster.Objects = objects
+	for _, pod := range plain {
+		cluster.Operations = append(cluster.Operations, adding(pod))
+	}
+	cycles := &sink{}
+	run(t, cluster, schedulertest.Hooks{Start: start(t, cluster, cycles)})
+	var got []string
+	for _, c := range cycles.history {
+		if c.Outcome != result.Scheduled || len(c.Filter.Nominated) == 0 {
+			continue
+		}
+		for _, pass := range c.Filter.Nominated {
+			if !pass.Rejected {
+				got = append(got, fmt.Sprintf("%s on %s beside %s", c.Pod.Name, pass.Node, pass.Pods[0].Name))
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Without score plugins the first feasible node is taken: the pod was not nominated.
 func TestWithoutScorePluginsTheSearchStopsAtOneNode(t *testing.T) {
 	cluster := factCluster("parallelism: 1\nprofiles:\n- plugins: {score: {disabled: [{name: \"*\"}]}}\n",
@@ -139,6 +182,21 @@ func TestReScoringIsNotPartOfTheCycle(t *testing.T) {
 	}
 	if len(c.PreScore) > 0 || slices.ContainsFunc(c.ExtensionPoints, func(p result.ExtensionPoint) bool { return p.Name == "preScore" }) {
 		t.Errorf("PreScore is recorded: %v", statuses(c.PreScore))
+	}
+}
+
+// Before it proposes another node, batching filters the first pod's node again. That node is
+// full by now, which is not part of the second pod's search.
+func TestReFilteringIsNotPartOfTheCycle(t *testing.T) {
+	cluster := factCluster("parallelism: 1\nprofiles:\n- pluginConfig:\n  - name: PodTopologySpread\n    args: {defaultingType: List}\n",
+		[]runtime.Object{cpuNode("n1", "1"), cpuNode("n2", "1"), cpuNode("n3", "1")})
+	cluster.Operations = []schedulertest.Operation{adding(cpuPod("first", "1").Obj(), cpuPod("second", "1").Obj())}
+	c := attemptsOf(t, cluster, "second")[0]
+	if c.Hint == nil || !c.Hint.Used || c.Nodes.Evaluated != 1 {
+		t.Fatalf("the hint is %+v, %d nodes were evaluated", c.Hint, c.Nodes.Evaluated)
+	}
+	for _, rejected := range c.Filter.Comparisons {
+		t.Errorf("the record compares %s, which was not filtered", rejected.Node)
 	}
 }
 
@@ -429,14 +487,22 @@ func TestWhichRuleDecidesAmongEqualCandidates(t *testing.T) {
 	}
 }
 
-// With many workers, more nodes are found than the one that is wanted.
+// With many workers, more nodes are found than are wanted. The scheduler compares those that
+// it wants, if these are several.
 func TestOnlyConsideredCandidatesCompete(t *testing.T) {
+	for wanted, rule := range map[int]result.PreemptionRule{1: "", 2: result.FirstFound} {
+		onlyConsideredCompete(t, wanted, rule)
+	}
+}
+
+func onlyConsideredCompete(t *testing.T, wanted int, rule result.PreemptionRule) {
+	t.Helper()
 	var objects []runtime.Object
 	for i := range 24 {
 		node := fmt.Sprintf("n%02d", i)
 		objects = append(objects, cpuNode(node, "4"), cpuPod("on-"+node, "4").Node(node).Obj())
 	}
-	cluster := factCluster("parallelism: 16\nprofiles:\n- pluginConfig:\n  - name: DefaultPreemption\n    args: {minCandidateNodesAbsolute: 1, minCandidateNodesPercentage: 0}\n",
+	cluster := factCluster(fmt.Sprintf("parallelism: 16\nprofiles:\n- pluginConfig:\n  - name: DefaultPreemption\n    args: {minCandidateNodesAbsolute: %d, minCandidateNodesPercentage: 0}\n", wanted),
 		objects, cpuPod("preemptor", "4").Priority(100).Obj())
 	c := attemptsOf(t, cluster, "preemptor")[0]
 	var considered []string
@@ -445,7 +511,7 @@ func TestOnlyConsideredCandidatesCompete(t *testing.T) {
 			considered = append(considered, candidate.Node)
 		}
 	}
-	if diff := cmp.Diff([]string{c.Preemption.Chosen}, considered); diff != "" || c.Preemption.Rule != "" {
-		t.Errorf("%q decided: %s", c.Preemption.Rule, diff)
+	if len(considered) != wanted || !slices.Contains(considered, c.Preemption.Chosen) || c.Preemption.Rule != rule {
+		t.Errorf("%s was chosen among %v of %d candidates by %q, want %d and %q", c.Preemption.Chosen, considered, len(c.Preemption.Candidates), c.Preemption.Rule, wanted, rule)
 	}
 }

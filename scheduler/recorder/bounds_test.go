@@ -1,8 +1,11 @@
 package recorder
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"weak"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -61,6 +65,80 @@ func TestAWaitingPodKeepsOnlyItsTables(t *testing.T) {
 	}
 }
 
+// A pod may wait for its volume in PreBind as long as for a permit.
+func TestAPodInPreBindKeepsOnlyItsTables(t *testing.T) {
+	r, c, pod := underWay(3)
+	r.sink = discard{}
+	c.selected, c.attempt = "n1", 1
+	c.verdicts.note(1, nil)
+	c.noteScores([]fwk.NodePluginScores{{Name: "n1"}})
+	r.Start()
+	provisioning := make(chan struct{})
+	plugin := &preparing{begun: make(chan struct{}), until: provisioning}
+	recorded := r.wrap(plugin, c.profile, nil, nil, &groupDryRun{}).(fwk.PreBindPlugin)
+	prepared := make(chan struct{})
+	go func() {
+		defer close(prepared)
+		recorded.PreBind(t.Context(), nil, pod, "n1")
+	}()
+	<-plugin.begun
+	for !r.Delivered() {
+		runtime.Gosched()
+	}
+	c.mu.Lock()
+	if c.nodes != nil || c.verdicts != nil || c.scores != nil || c.built == nil {
+		t.Error("a pod that waits in PreBind keeps what its tables are made of")
+	}
+	c.mu.Unlock()
+	close(provisioning)
+	<-prepared
+	if err := r.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusesOf(c.preBind); !slices.Equal(got, []string{"Preparing Success"}) {
+		t.Errorf("PreBind is recorded as %v", got)
+	}
+}
+
+// preparing is a PreBind plugin that waits.
+type preparing struct {
+	fwk.PreBindPlugin
+	begun, until chan struct{}
+}
+
+func (*preparing) Name() string { return "Preparing" }
+
+func (p *preparing) PreBind(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status {
+	close(p.begun)
+	<-p.until
+	return nil
+}
+
+func statusesOf(results []result.PluginResult) []string {
+	var out []string
+	for _, r := range results {
+		out = append(out, r.Plugin+" "+r.Status)
+	}
+	return out
+}
+
+// A member of a pod group is tried in several placements. When its binding begins, only one
+// of the tries counts.
+func TestABindingPodKeepsOneTry(t *testing.T) {
+	r, chosen, pod := underWay(3)
+	_, other, _ := underWay(3)
+	r.inFlight[pod.UID] = &tries{all: []*cycle{other, chosen}, chosen: chosen}
+	(&recorded{Framework: permitting{}, recorder: r}).WaitOnPermit(t.Context(), pod)
+	if kept := r.inFlight[pod.UID]; len(kept.all) != 1 || kept.all[0] != chosen || kept.chosen != chosen {
+		t.Errorf("%d tries are kept", len(kept.all))
+	}
+}
+
+// permitting is a framework in which no pod waits for a permit.
+type permitting struct{ framework.Framework }
+
+func (permitting) WaitOnPermit(context.Context, *v1.Pod) *fwk.Status { return nil }
+
 // A node that is scored without having gone through consider, and one that is not in
 // the snapshot, keep their scores.
 func TestScoresOfUnexpectedNodesAreKept(t *testing.T) {
@@ -92,7 +170,9 @@ func TestTheRecordKeepsFewCandidates(t *testing.T) {
 		node := fmt.Sprintf("n%03d", i)
 		record.candidates = append(record.candidates, dryRun{node: node, victims: pods(node, 2+i%2, int32(500-i))})
 	}
-	record.candidates = append(record.candidates, dryRun{node: "last", victims: pods("last", result.MaxVictims+3, 0)})
+	// Of the pods that may give way on the last node, some stay.
+	gone, stay := pods("last", result.MaxVictims+3, 0), pods("last-staying", result.MaxVictims+5, 0)
+	record.candidates = append(record.candidates, dryRun{node: "last", victims: gone, potential: domainVictims(append(slices.Clone(gone), stay...)), byPriority: true})
 
 	got := record.build("last")
 	if len(got.Candidates) != result.MaxCandidates || got.CandidatesDropped != 501-result.MaxCandidates {
@@ -105,12 +185,69 @@ func TestTheRecordKeepsFewCandidates(t *testing.T) {
 	if chosen.Node != "last" || len(chosen.Victims) != result.MaxVictims || chosen.VictimsDropped != 3 {
 		t.Errorf("the first is %s with %d victims, %d dropped", chosen.Node, len(chosen.Victims), chosen.VictimsDropped)
 	}
+	if len(chosen.Reprieved) != result.MaxVictims || chosen.ReprievedDropped != 5 {
+		t.Errorf("the first has %d reprieved pods, %d dropped", len(chosen.Reprieved), chosen.ReprievedDropped)
+	}
 	var others []string
 	for _, c := range got.Candidates[1:] {
 		others = append(others, c.Node)
 	}
 	if others[0] != "n469" || others[len(others)-1] != "n499" {
 		t.Errorf("the best others are %v", others)
+	}
+}
+
+func domainVictims(pods []*v1.Pod) []*preemption.DomainVictim {
+	var out []*preemption.DomainVictim
+	for _, pod := range pods {
+		info, _ := framework.NewPodInfo(pod)
+		out = append(out, &preemption.DomainVictim{Victim: preemption.NewPodVictim(info, nil, nil)})
+	}
+	return out
+}
+
+// The record of preemption for a pod group counts all victims, and keeps the most important.
+func TestTheRecordKeepsFewVictimsOfAGroup(t *testing.T) {
+	var victims []result.Victim
+	for i := range 3 * result.MaxGroupVictims {
+		victims = append(victims, result.Victim{Pod: result.Pod{Name: fmt.Sprint(i)}, Priority: int32(i)})
+	}
+	kept := mostImportant(victims)
+	if len(kept) != result.MaxGroupVictims || kept[0].Priority != 3*result.MaxGroupVictims-1 {
+		t.Errorf("%d victims are kept, the first is %+v", len(kept), kept[0])
+	}
+}
+
+// The pods that are nominated to one node are counted, and the first ones by name are kept.
+func TestTheRecordKeepsFewNominatedPods(t *testing.T) {
+	_, c, _ := underWay(1)
+	node := c.nodes.list[0].Snapshot()
+	for i := range 2 * result.MaxNominatedPods {
+		info, err := framework.NewPodInfo(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%03d", 999-i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.AddPodInfo(info)
+	}
+	c.noteNominatedPass(node)
+	pass := c.nominated.sorted()[0]
+	if first := fmt.Sprintf("p%03d", 1000-2*result.MaxNominatedPods); pass.PodCount != 2*result.MaxNominatedPods || len(pass.Pods) != result.MaxNominatedPods || pass.Pods[0].Name != first {
+		t.Errorf("of %d pods %d are kept, the first is %+v", pass.PodCount, len(pass.Pods), pass.Pods[0])
+	}
+}
+
+// The scheduler wraps the error of the try that failed.
+func TestTheTryThatFailedIsFound(t *testing.T) {
+	first, second := &cycle{err: errors.New("no node fits in the first placement")}, &cycle{err: errors.New("no node fits in the second placement")}
+	all := &tries{all: []*cycle{first, second}, chosen: second}
+	if got := all.endedBy(fwk.AsStatus(fmt.Errorf("the group does not fit: %w", first.err))); got != first {
+		t.Error("the try is not found by its error")
+	}
+	if got := all.endedBy(fwk.AsStatus(errors.New("refused"))); got != second {
+		t.Error("an error of no try is not that of the chosen one")
+	}
+	if got := all.endedBy(nil); got != second {
+		t.Error("a success is not that of the chosen try")
 	}
 }
 
@@ -126,6 +263,29 @@ func TestQueueFactsDoNotKeepTheQueuedPod(t *testing.T) {
 		t.Error("the facts keep the queued pod in memory")
 	}
 	runtime.KeepAlive(facts)
+}
+
+// Batching scores a node again with a clone of the state. The time that this takes is not
+// that of the cycle.
+func TestScoresOfOtherStatesAreNotTimed(t *testing.T) {
+	r, c, pod := underWay(1)
+	c.state = framework.NewCycleState()
+	recorded := r.wrap(scoringAll{}, c.profile, nil, nil, &groupDryRun{}).(fwk.ScorePlugin)
+	for _, tc := range []struct {
+		state fwk.CycleState
+		calls int64
+	}{{c.state.Clone(), 0}, {c.state, 1}} {
+		recorded.Score(t.Context(), tc.state, pod, c.nodes.list[0])
+		if n := c.profile.scoreSamplers[0].calls.Load(); n != tc.calls {
+			t.Errorf("%d calls were timed, want %d", n, tc.calls)
+		}
+	}
+}
+
+// scoringAll is a Score plugin.
+type scoringAll struct {
+	named
+	scoresNodes
 }
 
 // The table finds every node, and no other.

@@ -95,9 +95,12 @@ type cycle struct {
 	unreserve []result.PluginResult
 	extenders []extenderCall
 	claims    []result.ClaimAllocation
+	// early: see Recorder.searchEarly.
+	early bool
 
-	// The recorder's goroutine sets the following when it first builds the cycle, and
-	// releases nodes, verdicts and scores: a pod may wait for a permit for a long time.
+	// The recorder's goroutine sets the following when it first builds the cycle or its
+	// tables, and releases nodes, verdicts and scores: a pod may wait for a permit or a
+	// volume for a long time.
 	attempt int
 	// builds counts how often it has built it.
 	builds int
@@ -167,12 +170,18 @@ func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.Plugi
 	}
 }
 
-// reasons returns a plugin's reasons, nil for a success. The reasons of an error
-// status include the error.
-func reasons(s *fwk.Status) []string {
+// reasons returns a plugin's reasons, nil for a success. The reasons of a status with an
+// error include the error. Like messageOf, it survives an error that panics: Kubernetes may
+// never render the rejection of a node, and then only the recorder would panic.
+func reasons(s *fwk.Status) (said []string) {
 	if s.IsSuccess() {
 		return nil
 	}
+	defer func() {
+		if recover() != nil {
+			said = []string{unreadable(s)}
+		}
+	}()
 	return s.Reasons()
 }
 
@@ -181,10 +190,15 @@ func reasons(s *fwk.Status) []string {
 func messageOf(s *fwk.Status) (message string) {
 	defer func() {
 		if recover() != nil {
-			message = fmt.Sprintf("an error of type %T that has no message", s.AsError())
+			message = unreadable(s)
 		}
 	}()
 	return s.Message()
+}
+
+// unreadable stands for the text of an error that panics when it is rendered.
+func unreadable(s *fwk.Status) string {
+	return fmt.Sprintf("an error of type %T that has no message", s.AsError())
 }
 
 // build turns the record into its immutable form. It runs on the recorder's

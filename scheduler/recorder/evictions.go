@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +23,9 @@ type evictions struct {
 	expected time.Time
 
 	mu sync.Mutex
-	// refused: PostFilter chose no victims after all.
-	refused bool
+	// none: no call will come. PostFilter chose no victims after all, or they are all
+	// terminating already.
+	none    bool
 	begun   time.Time
 	running int
 	facts   result.Evictions
@@ -78,8 +80,7 @@ func (b *base) expectEvictions(pod *v1.Pod) *evictions {
 
 // A pod's evictions are forgotten when it is bound or deleted. Nothing tells of the end of
 // a pod group, so beyond keepEvictions the recorder forgets those that are over, and those
-// that did not begin within startEvictions: a victim that is already terminating needs no
-// call.
+// that did not begin within startEvictions.
 const (
 	keepEvictions  = 256
 	startEvictions = time.Minute
@@ -102,14 +103,19 @@ func (r *Recorder) evictionsBy(preemptor types.UID) *evictions {
 	return r.evicting[preemptor]
 }
 
-// chosen notes PostFilter's answer.
-func (e *evictions) chosen(status *fwk.Status) {
-	if e == nil || status.IsSuccess() {
+// chosen notes PostFilter's answer. victims are those that it chose, as far as they are
+// known.
+func (e *evictions) chosen(status *fwk.Status, victims []*v1.Pod) {
+	if e == nil || status.IsSuccess() && !allTerminating(victims) {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.refused = true
+	e.none = true
+}
+
+func allTerminating(pods []*v1.Pod) bool {
+	return len(pods) > 0 && !slices.ContainsFunc(pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil })
 }
 
 // begin notes that a call starts. The scheduler calls for several victims at a time, but
@@ -184,14 +190,14 @@ func (e *evictions) build() *result.Evictions {
 func (e *evictions) open() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return !e.refused && !e.facts.Done
+	return !e.none && !e.facts.Done
 }
 
 // over reports whether no call will come.
 func (e *evictions) over(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.refused || e.facts.Done || e.begun.IsZero() && now.Sub(e.expected) > startEvictions
+	return e.none || e.facts.Done || e.begun.IsZero() && now.Sub(e.expected) > startEvictions
 }
 
 // published keeps a cycle that may have to be published again. It is called on the

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -59,7 +60,7 @@ func preempted(t *testing.T) (e *evictions, sink putting, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	e.chosen(fwk.NewStatus(fwk.Success))
+	e.chosen(fwk.NewStatus(fwk.Success), victimPods(1, "gone", "here"))
 	e.published(&result.Cycle{Summary: result.Summary{Attempt: 3}, Preemption: &result.Preemption{Chosen: "n1"}})
 	return e, sink, stop
 }
@@ -96,6 +97,28 @@ func TestAFailureEndsTheEvictions(t *testing.T) {
 	}
 }
 
+// The scheduler makes no call for victims that terminate already, so a cycle that chose only
+// such victims is complete.
+func TestTerminatingVictimsNeedNoSecondVersion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		terminating int
+		kept        bool
+	}{"all": {2, false}, "some": {1, true}, "unknown": {0, true}} {
+		r := New(nil, nil, nil)
+		e := r.expectEvictions("p")
+		record := preemptionRecord{candidates: []dryRun{{node: "n1", victims: victimPods(tc.terminating, "a", "b")}}}
+		chosen := framework.NewPostFilterResultWithNominatedNode("n1")
+		if name == "unknown" {
+			chosen = framework.NewPostFilterResultWithNominatedNode("n2")
+		}
+		e.chosen(fwk.NewStatus(fwk.Success), record.victimsFor(chosen))
+		e.published(&result.Cycle{Preemption: &result.Preemption{}})
+		if kept := len(e.cycles) > 0; kept != tc.kept {
+			t.Errorf("%s victims terminate: the cycle is kept: %t", name, kept)
+		}
+	}
+}
+
 // The evaluator compares only as many candidates as it looks for.
 func TestSurplusCandidatesAreMarked(t *testing.T) {
 	r := &preemptionRecord{ran: true, candidates: []dryRun{{node: "a"}, {node: "b"}, {node: "c"}}}
@@ -129,7 +152,7 @@ func TestEvictionsThatAreOverAreForgotten(t *testing.T) {
 		now = now.Add(time.Second)
 		e := r.expectEvictions(types.UID(fmt.Sprint("group-", i)))
 		if i%2 == 0 {
-			e.chosen(fwk.NewStatus(fwk.Unschedulable))
+			e.chosen(fwk.NewStatus(fwk.Unschedulable), nil)
 		}
 	}
 	if n := len(r.evicting); n > keepEvictions {

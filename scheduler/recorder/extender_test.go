@@ -79,6 +79,35 @@ func TestCallsForTheNominatedNode(t *testing.T) {
 
 // Extenders prioritize at the same time. Their calls are recorded in the configured
 // order, with one entry for an extender that was not called.
+// The nominated node is taken only if it is selected and no other was filtered afterwards.
+func TestWhetherTheNodeThatIsTriedFirstIsTaken(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		visits   int32
+		again    bool
+		selected string
+		used     bool
+	}{
+		{"it fits", 1, false, "n1", true},
+		{"no plugin filters nodes", 0, false, "n1", true},
+		{"it is gone, and the search may visit one node", 1, false, "n0", false},
+		{"it fits only when it is visited again", 3, false, "n1", false},
+		{"an extender takes it only when it is asked again", 1, true, "n1", false},
+		{"no node fits", 1, false, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, c, _ := underWay(3)
+			c.nomination, c.hint = &result.Nomination{Node: "n1"}, &result.Hint{Node: "n1"}
+			c.visits.Store(tc.visits)
+			c.offered.again = tc.again
+			c.tookFirst(tc.selected)
+			if c.nomination.Used != tc.used || c.hint.Used != tc.used {
+				t.Errorf("nomination used %t, hint used %t", c.nomination.Used, c.hint.Used)
+			}
+		})
+	}
+}
+
 func TestCallsAreInOrder(t *testing.T) {
 	r, c, pod := underWay(1)
 	r.ExtenderSkipped(2, pod, result.ExtenderCall{Plugin: "c", Status: "Skip"})

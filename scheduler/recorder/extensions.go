@@ -69,7 +69,7 @@ func (e *extensionCalls) note(plugin, point string, count func(*result.Extension
 		return
 	}
 	calls.Failed++
-	if said := status.Message(); len(calls.Errors) < result.MaxExtensionErrors && !slices.Contains(calls.Errors, said) {
+	if said := messageOf(status); len(calls.Errors) < result.MaxExtensionErrors && !slices.Contains(calls.Errors, said) {
 		calls.Errors = append(calls.Errors, said)
 	}
 }

@@ -38,7 +38,7 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 	res, status := p.inner.PodGroupPostFilter(ctx, state, group, p.to.dryRun.observe(schedule))
 	r.trial.Store(false)
 	r.groups = saved
-	evictions.chosen(status)
+	evictions.chosen(status, p.to.dryRun.victims())
 	answer := pluginResult(p.to.Name(), status, p.to.since(start))
 	found := p.to.dryRun.end(status, p.to.handle.SnapshotSharedLister())
 	g.mu.Lock()
@@ -148,6 +148,14 @@ func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupS
 		d.fits = status.IsSuccess()
 		return assignments, status
 	}
+}
+
+// victims returns the pods that are removed in the end, if that makes room.
+func (d *groupDryRun) victims() []*v1.Pod {
+	if !d.fits {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.possible), func(pod *v1.Pod) bool { return !d.out[pod.UID] })
 }
 
 // end returns the result, or nil if the plugin removed no pod or failed.

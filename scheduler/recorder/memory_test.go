@@ -19,7 +19,9 @@ import (
 )
 
 // On 5,000 nodes with 30 pods each, every pod has to preempt, and every node rejects it.
-// The memory that the store takes stays within its bound.
+// Some of the victims terminate already; the scheduler evicts the others, so their cycles
+// are put again. The memory that the store and the recorder take stays within the store's
+// bound.
 func TestPreemptionOnManyNodesKeepsTheStoresBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow; make test-all runs it")
@@ -38,6 +40,9 @@ func TestPreemptionOnManyNodesKeepsTheStoresBound(t *testing.T) {
 				Spec:       v1.PodSpec{NodeName: table.names[n], Priority: ptr.To(int32(n))},
 				Status:     v1.PodStatus{StartTime: ptr.To(metav1.Now())},
 			})
+			if n%2 == 0 {
+				victims[n][i].DeletionTimestamp = ptr.To(metav1.Now())
+			}
 		}
 	}
 	one := func(i int) {
@@ -58,8 +63,18 @@ func TestPreemptionOnManyNodesKeepsTheStoresBound(t *testing.T) {
 			}
 			c.preemption.note(preemptor, dryRun{node: table.names[n]}, fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu"))
 		}
-		chosen := table.names[i]
-		store.Put(r.build(c, ending{at: time.Now(), outcome: result.Unschedulable, nominatedNode: chosen}))
+		c.evictions = r.expectEvictions(c.pod.UID)
+		chosen := framework.NewPostFilterResultWithNominatedNode(table.names[i])
+		c.evictions.chosen(fwk.NewStatus(fwk.Success), c.preemption.victimsFor(chosen))
+		r.deliver(finished{cycle: c, end: ending{at: time.Now(), outcome: result.Unschedulable, nominatedNode: chosen.NominatedNodeName}})
+		if victims[i][0].DeletionTimestamp != nil {
+			return // the scheduler makes no call
+		}
+		for _, victim := range victims[i] {
+			c.evictions.begin(candidate{pods: victims[i]})
+			c.evictions.end(victim, false, nil)
+		}
+		r.deliver(<-r.finished)
 	}
 	one(0) // scratch memory
 	store.Reset()
@@ -76,6 +91,7 @@ func TestPreemptionOnManyNodesKeepsTheStoresBound(t *testing.T) {
 		t.Errorf("the store takes %d bytes, its bound is %d", taken, bound)
 	}
 	runtime.KeepAlive(store)
+	runtime.KeepAlive(r)
 	runtime.KeepAlive(victims)
 	runtime.KeepAlive(table)
 }

@@ -23,6 +23,19 @@ func TestAnErrorThatCannotBeRenderedHasAMessage(t *testing.T) {
 	}
 }
 
+// A plugin may reject a node with such an error. Kubernetes does not render it when the pod
+// fits another node.
+func TestARejectionThatCannotBeRenderedHasAReason(t *testing.T) {
+	_, c, _ := underWay(2)
+	c.verdicts.note(0, nil)
+	c.verdicts.note(1, fwk.NewStatus(fwk.Unschedulable).WithError(&framework.FitError{Pod: &v1.Pod{}}).WithPlugin("Fit"))
+	f := c.search().filter
+	want := []string{"an error of type *framework.FitError that has no message"}
+	if diff := cmp.Diff(want, f.Verdict(1).Reasons); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPanicsAreCountedAndBounded(t *testing.T) {
 	var p panics
 	if !p.note(&guard.Panic{Plugin: "B", Call: "Filter", Value: "first", Stack: "main"}) {

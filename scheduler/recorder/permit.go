@@ -52,6 +52,7 @@ func (c *cycle) beginWait(now time.Time, timeouts map[string]time.Duration) {
 // WaitOnPermit is called in every binding cycle. It returns at once for a pod that does
 // not wait.
 func (f *recorded) WaitOnPermit(ctx context.Context, pod *v1.Pod) *fwk.Status {
+	f.recorder.forgetOtherTries(pod.UID)
 	status := f.Framework.WaitOnPermit(ctx, pod)
 	if c := f.recorder.binding(pod); c != nil {
 		c.endWait(f.recorder.now(), status)

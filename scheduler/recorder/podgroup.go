@@ -165,7 +165,7 @@ func (g *groupRecord) block(state fwk.PlacementCycleState, err error) {
 			if said[s.Plugin()] == nil {
 				said[s.Plugin()] = sets.New[string]()
 			}
-			said[s.Plugin()].Insert(s.Reasons()...)
+			said[s.Plugin()].Insert(reasons(s)...)
 		})
 	}
 	g.mu.Lock()

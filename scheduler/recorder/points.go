@@ -184,8 +184,8 @@ func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v
 	start := p.to.recorder.now()
 	evictions := p.to.expectEvictions(pod)
 	res, status := p.inner.PostFilter(ctx, state, pod, statuses)
-	evictions.chosen(status)
 	if c := p.to.recorder.scheduling(pod); c != nil {
+		evictions.chosen(status, c.preemption.victimsFor(res))
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		if res != nil && res.NominatingInfo != nil {
 			answer.NominatedNode = res.NominatedNodeName
@@ -315,10 +315,15 @@ func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod
 	return res, status
 }
 
+// PreBind may take minutes, for example until a claim has its volume.
 func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	c := p.to.recorder.binding(pod)
+	if c != nil {
+		p.to.recorder.searchEarly(c)
+	}
 	start := p.to.recorder.now()
 	status := p.inner.PreBind(ctx, state, pod, node)
-	if c := p.to.recorder.binding(pod); c != nil {
+	if c != nil {
 		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
 		if plugins := p.to.recorder.plugins; status.IsSuccess() && plugins.AllocatesClaims(p.to.Name()) {
 			c.noteClaims(plugins.Claims(p.to.handle, pod))

@@ -157,6 +157,22 @@ func (r *preemptionRecord) noteUnhelpful(node string, status *fwk.Status) {
 	})
 }
 
+// victimsFor returns the victims of the candidate that PostFilter nominates, nil if they are
+// unknown.
+func (r *preemptionRecord) victimsFor(res *fwk.PostFilterResult) []*v1.Pod {
+	if res == nil || res.NominatingInfo == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.candidates {
+		if r.candidates[i].node == res.NominatedNodeName {
+			return r.candidates[i].victims
+		}
+	}
+	return nil
+}
+
 // build returns the candidates, or nil when there was no dry run.
 func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	r.mu.Lock()

@@ -122,6 +122,8 @@ type finished struct {
 	cycle     *cycle
 	end       ending
 	evictions *evictions
+	// early: the cycle has not ended, but its tables can be built, see cycle.search.
+	early bool
 }
 
 // backlog bounds the finished records that wait for the sink. When it is full,
@@ -182,8 +184,14 @@ func (r *Recorder) Start() {
 }
 
 func (r *Recorder) deliver(f finished) {
-	if f.evictions != nil {
+	switch {
+	case f.evictions != nil:
 		f.evictions.republish(r.sink)
+		return
+	case f.early:
+		f.cycle.mu.Lock()
+		defer f.cycle.mu.Unlock()
+		f.cycle.search()
 		return
 	}
 	c := r.build(f.cycle, f.end)
@@ -261,6 +269,28 @@ func (r *Recorder) binding(pod *v1.Pod) *cycle {
 type tries struct {
 	all    []*cycle
 	chosen *cycle
+}
+
+// searchEarly has the tables of a cycle built before the cycle ends. It does so once, and
+// not for a pod that has waited for a permit: that has its tables already.
+func (r *Recorder) searchEarly(c *cycle) {
+	c.mu.Lock()
+	sent := c.early || c.wait != nil
+	c.early = true
+	c.mu.Unlock()
+	if !sent {
+		r.sendFinished(finished{cycle: c, early: true})
+	}
+}
+
+// forgetOtherTries keeps only the chosen one of a pod's tries. The others have no part in
+// the binding cycle, which may be long.
+func (r *Recorder) forgetOtherTries(pod types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.inFlight[pod]; t != nil && t.chosen != nil {
+		t.all = []*cycle{t.chosen}
+	}
 }
 
 // choose makes the try with this state the one that counts. It is called on the

@@ -156,6 +156,21 @@ func TestDecidingRuleTakesAMissingStartTimeAsNow(t *testing.T) {
 	}
 }
 
+// For the start times, the scheduler looks for the highest priority itself. Only for the
+// priorities it takes the first victim for the most important one.
+func TestDecidingRuleReadsVictimsInTheExtendersOrder(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	node := func(name string, first, second *time.Time) Candidate {
+		return Candidate{Node: name, Victims: []Victim{{Priority: 1, StartTime: first}, {Priority: 5, StartTime: second}}}
+	}
+	if got := DecidingRule([]Candidate{node("a", &early, &late), node("b", &late, &late)}, "b"); got != FirstFound {
+		t.Errorf("%q decided although the most important victims started together", got)
+	}
+	if got := DecidingRule([]Candidate{node("a", &late, &early), node("b", &early, &late)}, "b"); got != LatestEarliestStartTime {
+		t.Errorf("%q decided", got)
+	}
+}
+
 // The scheduler stops looking when it has enough candidates, and drops those that other
 // workers found meanwhile.
 func TestDecidingRuleLeavesOutSurplusCandidates(t *testing.T) {

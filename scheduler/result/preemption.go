@@ -210,6 +210,9 @@ func (c Candidate) sumOfPriorities() int64 {
 func (c Candidate) earliestStart() int64 {
 	const now = math.MaxInt64
 	earliest, highest := int64(now), c.highestPriority()
+	for _, v := range c.Victims { // an extender need not name the most important one first
+		highest = max(highest, v.Priority)
+	}
 	for _, v := range c.Victims {
 		if v.Priority == highest && v.StartTime != nil {
 			earliest = min(earliest, v.StartTime.UnixNano())

@@ -20,7 +20,7 @@ import (
 // together have what the containers ask for.
 func TestAlignmentAgrees(t *testing.T) {
 	aligned := 0
-	agreement{plugin: noderesourcetopology.Name, clusters: 400, generate: randomTopologies, passed: func(s *subject, a answer) error {
+	agreement{plugin: noderesourcetopology.Name, clusters: 1000, generate: randomTopologies, passed: func(s *subject, a answer) error {
 		aligned += len(a.passed.Aligned)
 		return enoughFor(s.cluster.pod, a.passed.Aligned, s.cluster.topology(a.node.Node().Name))
 	}, verify: func(s *subject, a answer) error {

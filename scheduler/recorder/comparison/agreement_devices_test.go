@@ -3,6 +3,7 @@ package comparison
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,6 @@ func TestDevicesAgreeWithThePlugin(t *testing.T) {
 	agreement{
 		plugin: names.DynamicResources, clusters: 1500, generate: deviceCluster, verify: verifyDevices,
 		mayFail: true, // if a request for all devices meets an incomplete pool
-		silent:  func(a answer) bool { return a.node.Node().Labels["shares"] != "" },
 		// A request may get devices by another alternative.
 		short: func(found *result.Comparison) bool {
 			return len(found.Terms) > 0 || slices.ContainsFunc(found.Devices, func(d result.DeviceComparison) bool {
@@ -79,11 +79,17 @@ func manager(ctx context.Context, t *testing.T, factory informers.SharedInformer
 // deviceCluster has small and large devices on most nodes, some of them in use, in
 // outdated slices, tainted or to be shared, and others for several nodes.
 func deviceCluster(r random) *cluster {
-	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity)}
-	if !c.gates[features.DRAConsumableCapacity] {
+	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity, features.DRAListTypeAttributes)}
+	selectors := map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`}
+	if c.gates[features.DRAConsumableCapacity] {
+		selectors["shareable"] = `device.allowMultipleAllocations == true`
+	} else {
 		c.gates[features.DRAFractionalCapacityRange] = false
 	}
-	for class, selector := range map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`} {
+	if c.gates[features.DRAListTypeAttributes] {
+		selectors["fast"] = `device.attributes["d.example.com"].links.includes("fast")`
+	}
+	for class, selector := range selectors {
 		c.objects = append(c.objects, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourceapi.DeviceClassSpec{
 			Selectors:            []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
 			ExtendedResourceName: ptr.To("d.example.com/" + class),
@@ -99,9 +105,6 @@ func deviceCluster(r random) *cluster {
 	}
 	sharing := r.in(6)
 	for _, n := range c.nodes {
-		if sharing {
-			n.Labels["shares"] = "yes"
-		}
 		if r.in(6) {
 			continue
 		}
@@ -128,7 +131,7 @@ func deviceCluster(r random) *cluster {
 	for i := range r.IntN(3) {
 		c.resourceClaim(fmt.Sprint("claim", i), func(claim *resourceapi.ResourceClaim) {
 			for j := range 1 + r.IntN(2) {
-				claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, request(r, fmt.Sprint("r", j)))
+				claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, request(r, fmt.Sprint("r", j), slices.Sorted(maps.Keys(selectors)), sharing && c.gates[features.DRAConsumableCapacity]))
 			}
 			if r.in(6) {
 				claim.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{{MatchAttribute: ptr.To(resourceapi.FullyQualifiedName("d.example.com/size"))}}
@@ -156,23 +159,32 @@ func (c *cluster) slice(r random, pool string, sharing bool, generation int64, w
 		if r.in(8) {
 			d.Taints = []resourceapi.DeviceTaint{{Key: "broken", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
 		}
+		if c.gates[features.DRAListTypeAttributes] && r.in(2) {
+			d.Attributes["links"] = resourceapi.DeviceAttribute{StringValues: one(r, []string{"slow"}, []string{"slow", "fast"})}
+		}
 		if sharing && r.in(2) {
 			d.AllowMultipleAllocations = ptr.To(true)
+			if c.gates[features.DRAConsumableCapacity] {
+				d.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("4")}}
+			}
 		}
 		s.Spec.Devices = append(s.Spec.Devices, d)
 		if r.in(3) {
-			c.use(pool, d, fmt.Sprint("used-", pool, "-", generation, "-", i))
+			c.use(pool, d, fmt.Sprint("used-", pool, "-", generation, "-", i), 1+r.Int64N(4))
 		}
 	}
 	where(&s.Spec)
 	c.objects = append(c.objects, s)
 }
 
-// use allocates a device to a claim of another pod.
-func (c *cluster) use(pool string, d resourceapi.Device, name string) {
+// use allocates a device, or that much of its memory, to a claim of another pod.
+func (c *cluster) use(pool string, d resourceapi.Device, name string, memory int64) {
 	held := resourceapi.DeviceRequestAllocationResult{Request: "r", Driver: "d.example.com", Pool: pool, Device: d.Name}
 	if ptr.Deref(d.AllowMultipleAllocations, false) {
 		held.ShareID = ptr.To(types.UID("11111111-2222-3333-4444-555555555555"))
+		if d.Capacity != nil {
+			held.ConsumedCapacity = map[resourceapi.QualifiedName]resource.Quantity{"memory": *resource.NewQuantity(memory, resource.DecimalSI)}
+		}
 	}
 	c.objects = append(c.objects, &resourceapi.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
@@ -188,8 +200,9 @@ func (c *cluster) resourceClaim(name string, change func(*resourceapi.ResourceCl
 	c.pod.Spec.ResourceClaims = append(c.pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimName: ptr.To(name)})
 }
 
-func request(r random, name string) resourceapi.DeviceRequest {
-	exactly := resourceapi.ExactDeviceRequest{DeviceClassName: one(r, "any", "small", "large"), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1 + r.Int64N(2)}
+// request is one for devices of a random class, or for a part of the memory of one.
+func request(r random, name string, classes []string, memory bool) resourceapi.DeviceRequest {
+	exactly := resourceapi.ExactDeviceRequest{DeviceClassName: one(r, classes...), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1 + r.Int64N(2)}
 	switch r.IntN(6) {
 	case 0:
 		exactly.AllocationMode, exactly.Count = resourceapi.DeviceAllocationModeAll, 0
@@ -200,6 +213,9 @@ func request(r random, name string) resourceapi.DeviceRequest {
 			return resourceapi.DeviceSubRequest{Name: name, DeviceClassName: one(r, "small", "large"), AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1 + r.Int64N(2)}
 		}
 		return resourceapi.DeviceRequest{Name: name, FirstAvailable: []resourceapi.DeviceSubRequest{sub("a"), sub("b")}}
+	}
+	if memory && r.in(2) {
+		exactly.Capacity = &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{"memory": *resource.NewQuantity(1+r.Int64N(3), resource.DecimalSI)}}
 	}
 	return resourceapi.DeviceRequest{Name: name, Exactly: &exactly}
 }

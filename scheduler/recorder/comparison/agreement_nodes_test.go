@@ -167,7 +167,7 @@ func verifyResources(s *subject, a answer) error {
 			return fmt.Errorf("with less than what is missing of %s the node fits", r.Name)
 		}
 	}
-	return nil
+	return a.isAsFarAs(len(a.found.Resources))
 }
 
 // larger returns the node with what is missing, but for one unit of a resource.
@@ -362,6 +362,9 @@ func verifyNodeAffinity(s *subject, a answer) error {
 	if enforced {
 		source, terms = "addedAffinity", s.cluster.args.(*config.NodeAffinityArgs).AddedAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
+	if want := requirementsMissing(s.cluster, a.node.Node()); a.distance != float64(want) {
+		return fmt.Errorf("the node lacks %d requirements, the distance is %v", want, a.distance)
+	}
 	selectorAlone := len(byTerm["nodeSelector0"]) > 0
 	for i, term := range terms {
 		unmet := byTerm[fmt.Sprint(source, i)]
@@ -373,6 +376,45 @@ func verifyNodeAffinity(s *subject, a answer) error {
 		}
 	}
 	return nil
+}
+
+// requirementsMissing counts the requirements that a node lacks, of alternatives the fewest.
+func requirementsMissing(c *cluster, n *v1.Node) int {
+	missing := 0
+	for key, value := range c.pod.Spec.NodeSelector {
+		if actual, ok := n.Labels[key]; !ok || actual != value {
+			missing++
+		}
+	}
+	selectors := []*v1.NodeAffinity{c.args.(*config.NodeAffinityArgs).AddedAffinity}
+	if own := c.pod.Spec.Affinity; own != nil {
+		selectors = append(selectors, own.NodeAffinity)
+	}
+	for _, s := range selectors {
+		if s == nil {
+			continue
+		}
+		fewest := math.MaxInt
+		for _, term := range s.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+			lacks := 0
+			for _, r := range term.MatchExpressions {
+				if !matches(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{r}}, n) {
+					lacks++
+				}
+			}
+			for _, r := range term.MatchFields {
+				if !matches(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{r}}, n) {
+					lacks++
+				}
+			}
+			if len(term.MatchExpressions)+len(term.MatchFields) == 0 {
+				lacks = 1 // no node meets an empty term
+			}
+			fewest = min(fewest, lacks)
+		}
+		missing += fewest
+	}
+	return missing
 }
 
 func matches(term v1.NodeSelectorTerm, n *v1.Node) bool {
@@ -456,7 +498,7 @@ func TestPortsAgreeWithThePlugin(t *testing.T) {
 			if status := s.filter(wanting(free...), a.node); !status.IsSuccess() {
 				return fmt.Errorf("without the named ports the plugin says %v", status.Reasons())
 			}
-			return nil
+			return a.isAsFarAs(len(a.found.Ports))
 		},
 	}.test(t)
 }
@@ -545,6 +587,9 @@ func TestSpreadAgreesWithThePlugin(t *testing.T) {
 // skew, and no smaller one.
 func verifySpread(s *subject, a answer) error {
 	violated := a.found.Spread[0]
+	if least := map[bool]float64{true: 2, false: 1}[violated.Domain == nil]; !a.status.IsSuccess() && a.distance < least {
+		return fmt.Errorf("the distance is %v", a.distance)
+	}
 	if violated.Domain == nil {
 		if _, labelled := a.node.Node().Labels[violated.TopologyKey]; labelled {
 			return fmt.Errorf("the node has the label %s", violated.TopologyKey)

@@ -81,7 +81,7 @@ func verifyPassed(found *result.Comparison, n *v1.Node) error {
 
 func TestCordonsAgreeWithThePlugin(t *testing.T) {
 	agreement{
-		plugin: names.NodeUnschedulable, clusters: 500,
+		plugin: names.NodeUnschedulable, clusters: 1000,
 		generate: func(r random) *cluster {
 			c := &cluster{gates: gates(r, features.TaintTolerationComparisonOperators), pod: pod("p", "")}
 			for range r.IntN(3) {
@@ -113,7 +113,7 @@ func TestCordonsAgreeWithThePlugin(t *testing.T) {
 
 func TestNodeNamesAgreeWithThePlugin(t *testing.T) {
 	agreement{
-		plugin: names.NodeName, clusters: 100,
+		plugin: names.NodeName, clusters: 1000,
 		generate: func(r random) *cluster {
 			c := &cluster{pod: pod("p", one(r, "", "n0", "n1"))}
 			for i := range 4 {
@@ -135,7 +135,7 @@ func TestNodeNamesAgreeWithThePlugin(t *testing.T) {
 
 func TestFeaturesAgreeWithThePlugin(t *testing.T) {
 	agreement{
-		plugin: names.NodeDeclaredFeatures, clusters: 300,
+		plugin: names.NodeDeclaredFeatures, clusters: 1000,
 		generate: func(r random) *cluster {
 			c := &cluster{gates: featuregatetesting.FeatureOverrides{features.NodeDeclaredFeatures: true}, pod: pod("p", "")}
 			c.pod.Spec.HostNetwork, c.pod.Spec.HostUsers = true, ptr.To(false)
@@ -160,7 +160,7 @@ func TestFeaturesAgreeWithThePlugin(t *testing.T) {
 					return fmt.Errorf("the node has %s", f.Name)
 				}
 			}
-			return nil
+			return a.isAsFarAs(len(a.found.Features))
 		},
 		passed: func(_ *subject, a answer) error {
 			if len(a.passed.Features) == 0 {
@@ -213,6 +213,13 @@ func limitCluster(r random) *cluster {
 				v.VolumeSource = v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: one(r, "inline", "v1")}}
 			}
 			p.Spec.Volumes = append(p.Spec.Volumes, v)
+			if r.in(6) {
+				claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: v1.PersistentVolumeClaimSpec{
+					StorageClassName: ptr.To(one(r, "disks", "files", "former")), VolumeName: one(r, "", "v0", "v1", "v2"),
+				}}
+				makeEphemeral(p, claim)
+				c.objects = append(c.objects, claim)
+			}
 		}
 		return p
 	}
@@ -324,7 +331,7 @@ func TestVolumeRestrictionsAgreeWithThePlugin(t *testing.T) {
 					return fmt.Errorf("with %s alone the plugin says %v", v.Name, status)
 				}
 			}
-			return nil
+			return a.isAsFarAs(len(slices.DeleteFunc(slices.Clone(a.found.Volumes), func(v result.ExclusiveVolume) bool { return v.Claim != "" })))
 		},
 		passed: func(s *subject, a answer) error {
 			if len(a.passed.Volumes) == 0 {

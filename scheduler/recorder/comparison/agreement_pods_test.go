@@ -62,6 +62,10 @@ func verifyPodAffinity(s *subject, a answer) error {
 		"existingAntiAffinity": interpodaffinity.ErrReasonExistingAntiAffinityRulesNotMatch,
 	}
 	world := &meaning{s: s, a: a}
+	// The pods that anti-affinity keeps apart may go, so such nodes are nearer.
+	if far := a.found.PodTerms[0].Rule == "affinity"; far != (a.distance >= 2) || !far && (a.distance <= 0 || a.distance >= 1) {
+		return fmt.Errorf("the distance is %v", a.distance)
+	}
 	for _, found := range a.found.PodTerms {
 		if a.status.Reasons()[0] != reasons[found.Rule] {
 			return fmt.Errorf("it names a term of %s", found.Rule)

@@ -38,7 +38,10 @@ func TestVolumeZonesAgreeWithThePlugin(t *testing.T) {
 		generate: func(r random) *cluster {
 			c := &cluster{pod: pod("p", "")}
 			for i := range 1 + r.IntN(2) {
-				c.volume(fmt.Sprint("v", i), func(pv *v1.PersistentVolume) { pv.Labels = zones(r, map[string]string{}, "a", "b", "a__b", "a____b") })
+				claim := c.volume(fmt.Sprint("v", i), func(pv *v1.PersistentVolume) { pv.Labels = zones(r, map[string]string{}, "a", "b", "a__b", "a____b") })
+				if r.in(3) {
+					c.ephemeral(claim)
+				}
 			}
 			for i := range 6 {
 				c.nodes = append(c.nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: zones(r, map[string]string{}, "a", "b", "c")}})
@@ -52,6 +55,9 @@ func TestVolumeZonesAgreeWithThePlugin(t *testing.T) {
 			for _, term := range a.found.Terms {
 				if err := verifyTerm(term, a.node.Node()); err != nil {
 					return err
+				}
+				if claim := s.cluster.claimOf(term.Volume); term.Claim != claim {
+					return fmt.Errorf("volume %s is that of claim %q, not of %q", term.Volume, claim, term.Claim)
 				}
 			}
 			// Without the labels that are named the node fits, and with one of them it does
@@ -102,8 +108,18 @@ func (c *cluster) unlabel(terms []result.TermComparison, but int) (undo func()) 
 	}
 }
 
+// claimOf returns the name of the claim that is bound to a volume.
+func (c *cluster) claimOf(volume string) string {
+	for _, o := range c.objects {
+		if claim, ok := o.(*v1.PersistentVolumeClaim); ok && claim.Spec.VolumeName == volume {
+			return claim.Name
+		}
+	}
+	return ""
+}
+
 // volume adds a volume, the claim that is bound to it, and the pod's use of that.
-func (c *cluster) volume(name string, change func(*v1.PersistentVolume)) {
+func (c *cluster) volume(name string, change func(*v1.PersistentVolume)) *v1.PersistentVolumeClaim {
 	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PersistentVolumeSpec{
 		ClaimRef: &v1.ObjectReference{Namespace: "default", Name: "c-" + name}, PersistentVolumeSource: v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{}},
 	}}
@@ -112,6 +128,7 @@ func (c *cluster) volume(name string, change func(*v1.PersistentVolume)) {
 	claim.Spec.VolumeName = name
 	claim.Annotations = map[string]string{volume.AnnBindCompleted: "yes"}
 	c.objects = append(c.objects, pv)
+	return claim
 }
 
 // claim adds a claim and the pod's use of it.
@@ -124,12 +141,15 @@ func (c *cluster) claim(name string) *v1.PersistentVolumeClaim {
 	return claim
 }
 
-// ephemeral turns the pod's use of a claim into an ephemeral volume.
-func (c *cluster) ephemeral(claim *v1.PersistentVolumeClaim) {
-	last := &c.pod.Spec.Volumes[len(c.pod.Spec.Volumes)-1]
+// ephemeral turns the pod's last use of a claim into an ephemeral volume.
+func (c *cluster) ephemeral(claim *v1.PersistentVolumeClaim) { makeEphemeral(c.pod, claim) }
+
+// makeEphemeral turns a pod's last volume into an ephemeral one, for which there is claim.
+func makeEphemeral(p *v1.Pod, claim *v1.PersistentVolumeClaim) {
+	last := &p.Spec.Volumes[len(p.Spec.Volumes)-1]
 	last.VolumeSource = v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}
-	claim.Name = c.pod.Name + "-" + last.Name
-	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: c.pod.Name, UID: c.pod.UID, Controller: ptr.To(true)}}
+	claim.Name = p.Name + "-" + last.Name
+	claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: ptr.To(true)}}
 }
 
 // ---- VolumeBinding
@@ -183,6 +203,7 @@ func volumeCluster(r random) *cluster {
 		claim.Spec.StorageClassName = ptr.To(one(r, "local", "local", "disks", "zonal"))
 		claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: gib(1 + r.Int64N(4))}
 		claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+		claim.Spec.VolumeAttributesClassName = one(r, nil, nil, ptr.To("fast"))
 		if r.in(8) {
 			claim.Annotations = map[string]string{volume.AnnSelectedNode: one(r, c.nodes...).Name}
 		}
@@ -228,7 +249,7 @@ func (c *cluster) storage(r random) {
 	)
 	for i := range r.IntN(6) {
 		pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("free", i)}, Spec: v1.PersistentVolumeSpec{
-			StorageClassName: "local", Capacity: v1.ResourceList{v1.ResourceStorage: gib(1 + r.Int64N(4))},
+			StorageClassName: "local", VolumeAttributesClassName: one(r, nil, nil, ptr.To("fast")), Capacity: v1.ResourceList{v1.ResourceStorage: gib(1 + r.Int64N(4))},
 			AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, PersistentVolumeSource: v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{}},
 		}, Status: v1.PersistentVolumeStatus{Phase: v1.VolumeAvailable}}
 		if r.in(2) {
@@ -266,6 +287,11 @@ func verifyVolumeBinding(s *subject, a answer) error {
 	if covered, all := alternatives(s, a.found.Terms); covered != all {
 		return fmt.Errorf("it rules out %d of %d alternatives", covered, all)
 	}
+	if want := unreachable(a.found.Terms); want > 0 && !has(volumebinding.ErrReasonPVNotExist) {
+		if err := a.isAsFarAs(want); err != nil {
+			return err
+		}
+	}
 	for _, claim := range a.found.Claims {
 		switch {
 		case claim.Missing && has(volumebinding.ErrReasonPVNotExist):
@@ -276,6 +302,25 @@ func verifyVolumeBinding(s *subject, a answer) error {
 		}
 	}
 	return nil
+}
+
+// unreachable counts the requirements of bound volumes that terms name, of the alternatives
+// of a volume the fewest.
+func unreachable(terms []result.TermComparison) (sum int) {
+	of := map[string]map[int]int{}
+	for _, term := range terms {
+		if term.Source != "volume" {
+			return 0
+		}
+		if of[term.Claim] == nil {
+			of[term.Claim] = map[int]int{}
+		}
+		of[term.Claim][term.Term]++
+	}
+	for _, alternatives := range of {
+		sum += slices.Min(slices.Collect(maps.Values(alternatives)))
+	}
+	return sum
 }
 
 // alternatives counts the alternatives that the terms of a volume or class rule out,

@@ -184,11 +184,13 @@ func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.C
 			return nil
 		}
 		alone, err := c.published.allocator.Allocate(context.Background(), node.Node(), []*resourceapi.ResourceClaim{w.alone()})
-		can := err == nil && len(alone) > 0
-		if can && !w.Enough() {
+		if len(alone) > 0 && !w.Enough() {
 			continue // The counts do not tell, because several claims may share a device.
 		}
-		w.Drivers, w.Blocked = drivers, !can && w.Enough()
+		// A request for all devices fails if a pool is incomplete. Others fail on a device
+		// that the plugin may have given to an earlier request.
+		blocked := err == nil && len(alone) == 0 || err != nil && w.Count == 0
+		w.Drivers, w.Blocked = drivers, blocked && w.Enough()
 		out.Devices = append(out.Devices, w.DeviceComparison)
 	}
 	short := slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() })
@@ -342,11 +344,9 @@ func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) error {
 	}
 	selectors := slices.Concat(class.Spec.Selectors, w.request.Selectors)
 	for _, d := range devices {
-		matches, err := c.matches(selectors, d)
-		if err != nil {
-			return err
-		}
-		if !matches {
+		// If a selector fails on a device, the plugin has not asked about that: it would
+		// have failed, too.
+		if matches, err := c.matches(selectors, d); err != nil || !matches {
 			continue
 		}
 		w.Matching++

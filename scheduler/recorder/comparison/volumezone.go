@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/storage/ephemeral"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
@@ -19,9 +18,13 @@ func compareVolumeZones(h fwk.Handle) begin {
 	claims := h.SharedInformerFactory().Core().V1().PersistentVolumeClaims().Lister()
 	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		c := &volumeZones{wanted: upstream.VolumeTopologies(state), claims: map[string]string{}}
-		for _, name := range claimNames(pod) {
-			if claim, err := claims.PersistentVolumeClaims(pod.Namespace).Get(name); err == nil {
-				c.claims[claim.Spec.VolumeName] = name
+		for i := range pod.Spec.Volumes {
+			v := pod.Spec.Volumes[i].PersistentVolumeClaim // The plugin ignores ephemeral volumes.
+			if v == nil {
+				continue
+			}
+			if claim, err := claims.PersistentVolumeClaims(pod.Namespace).Get(v.ClaimName); err == nil {
+				c.claims[claim.Spec.VolumeName] = v.ClaimName
 			}
 		}
 		return c
@@ -108,19 +111,4 @@ func (c *volumeZones) zones(n *v1.Node) iter.Seq[result.TermComparison] {
 			}
 		}
 	}
-}
-
-// claimNames returns the names of the pod's claims, those of ephemeral volumes
-// included.
-func claimNames(pod *v1.Pod) []string {
-	var out []string
-	for i := range pod.Spec.Volumes {
-		switch v := &pod.Spec.Volumes[i]; {
-		case v.PersistentVolumeClaim != nil:
-			out = append(out, v.PersistentVolumeClaim.ClaimName)
-		case v.Ephemeral != nil:
-			out = append(out, ephemeral.VolumeClaimName(pod, v))
-		}
-	}
-	return out
 }

@@ -334,7 +334,7 @@ export const decision = {
     extensionCounts: 'AddPod × {added}, RemovePod × {removed}',
     extensionFailed: '{n} failed: {errors}',
     notMeasured: 'not measured',
-    notMeasuredHint: 'kube-scheduler times only a sample of the calls. The sample contains no call of this plugin.',
+    notMeasuredHint: 'The simulator times only a sample of the calls. The sample contains no call of this plugin.',
     waitEnd: {
       waiting: 'waiting for {plugins}',
       allowed: 'allowed by {plugins}',

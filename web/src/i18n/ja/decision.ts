@@ -336,7 +336,7 @@ export const decision: typeof english = {
     extensionCounts: 'AddPod × {added}、RemovePod × {removed}',
     extensionFailed: '{n} 回失敗: {errors}',
     notMeasured: '計測なし',
-    notMeasuredHint: 'kube-scheduler は一部の呼び出しだけを計測します。このプラグインの呼び出しは、その中にありませんでした。',
+    notMeasuredHint: 'シミュレーターは一部の呼び出しだけを計測します。このプラグインの呼び出しは、その中にありませんでした。',
     waitEnd: {
       waiting: '{plugins} の許可待ち',
       allowed: '{plugins} が許可',

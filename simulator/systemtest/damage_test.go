@@ -183,6 +183,7 @@ func TestDamage(t *testing.T) {
 			if testing.Short() && !row.short {
 				t.Skip("make test-all runs every row")
 			}
+			t.Parallel()
 			h := good.copy(t, row.left)
 			row.do(t, h.data)
 			if row.want != "" {
@@ -197,7 +198,6 @@ func TestDamage(t *testing.T) {
 			p.kill()
 		})
 	}
-	t.Logf("%d kinds of damage", len(damages))
 }
 
 // refused checks that the program ends with the row's line, within the limit.

@@ -35,7 +35,10 @@ func NewColumn(values []int64) Column {
 		return c
 	}
 	c.first = values[0]
-	lowest, highest := slices.Min(values), slices.Max(values)
+	lowest, highest := c.first, c.first
+	for _, v := range values {
+		lowest, highest = min(lowest, v), max(highest, v)
+	}
 	switch {
 	case lowest == highest:
 		return c
@@ -49,16 +52,22 @@ func NewColumn(values []int64) Column {
 		c.width = 8
 	}
 	c.data = make([]byte, c.width*len(values))
-	for i, v := range values {
-		switch to := c.data[c.width*i:]; c.width {
-		case 1:
-			to[0] = byte(v)
-		case 2:
-			binary.LittleEndian.PutUint16(to, uint16(v))
-		case 4:
-			binary.LittleEndian.PutUint32(to, uint32(v))
-		default:
-			binary.LittleEndian.PutUint64(to, uint64(v))
+	switch c.width {
+	case 1:
+		for i, v := range values {
+			c.data[i] = byte(v)
+		}
+	case 2:
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(c.data[2*i:], uint16(v))
+		}
+	case 4:
+		for i, v := range values {
+			binary.LittleEndian.PutUint32(c.data[4*i:], uint32(v))
+		}
+	default:
+		for i, v := range values {
+			binary.LittleEndian.PutUint64(c.data[8*i:], uint64(v))
 		}
 	}
 	return c

@@ -91,6 +91,9 @@ func (v *volatile) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo
 		case v.in == "Error":
 			var none *nothing
 			return fwk.AsStatus(none)
+		case v.in == "Rejection":
+			var none *nothing
+			return fwk.NewStatus(fwk.Unschedulable, "not here").WithError(none)
 		}
 	}
 	return nil
@@ -422,15 +425,19 @@ func TestAPanicInCloseDoesNotKeepTheSchedulerFromStopping(t *testing.T) {
 
 // A nil pointer that is returned as an error panics only when it is read.
 func TestAnErrorThatPanicsEndsTheAttemptOnly(t *testing.T) {
-	onStage(t, "Error", func(t *testing.T, s *stage, start error) {
-		if start != nil {
-			t.Fatal(start)
-		}
-		s.create(t, podAsking("p", "1", 0))
-		time.Sleep(5 * time.Second)
-		first := s.of("p")[0]
-		if want := "Volatile panicked in Filter: runtime error: invalid memory address"; first.Outcome != result.Error || !strings.Contains(first.Message, want) {
-			t.Errorf("the first attempt: %s %q", first.Outcome, first.Message)
-		}
-	})
+	for _, in := range []string{"Error", "Rejection"} {
+		t.Run(in, func(t *testing.T) {
+			onStage(t, in, func(t *testing.T, s *stage, start error) {
+				if start != nil {
+					t.Fatal(start)
+				}
+				s.create(t, podAsking("p", "1", 0))
+				time.Sleep(5 * time.Second)
+				first := s.of("p")[0]
+				if want := "Volatile panicked in Filter: runtime error: invalid memory address"; first.Outcome != result.Error || !strings.Contains(first.Message, want) {
+					t.Errorf("the first attempt: %s %q", first.Outcome, first.Message)
+				}
+			})
+		})
+	}
 }

@@ -16,10 +16,21 @@ func (passing) Name() string { return "Passing" }
 //go:noinline
 func (passing) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status { return nil }
 
+// rejecting is a Filter plugin that rejects every node.
+type rejecting struct{ passing }
+
+var full = fwk.NewStatus(fwk.Unschedulable, "full")
+
+//go:noinline
+func (rejecting) Filter(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) *fwk.Status {
+	return full
+}
+
 // Filter is called for each plugin and node, so the guard must cost little.
 func BenchmarkFilter(b *testing.B) {
+	guard := New("Passing", func(*Panic, *v1.Pod) {})
 	for name, plugin := range map[string]fwk.FilterPlugin{
-		"bare": passing{}, "guarded": New("Passing", func(*Panic, *v1.Pod) {}).Filter(passing{}),
+		"bare": passing{}, "guarded": guard.Filter(passing{}), "rejecting": rejecting{}, "guarded, rejecting": guard.Filter(rejecting{}),
 	} {
 		b.Run(name, func(b *testing.B) {
 			ctx := b.Context()

@@ -65,20 +65,21 @@ func (g *Guard) Status(call string, pod *v1.Pod, status **fwk.Status) {
 		*status = fwk.AsStatus(g.caught(call, pod, value))
 		return
 	}
-	if (*status).Code() == fwk.Error {
+	if !(*status).IsSuccess() {
 		g.read(call, pod, status)
 	}
 }
 
 // read recovers from a panic of the status' own error, such as a nil pointer in an
-// interface, which would otherwise end the process when Kubernetes writes its message.
+// interface, which would otherwise end the process when Kubernetes writes its message. A
+// rejection may have an error, too. It costs next to nothing for a status without one.
 func (g *Guard) read(call string, pod *v1.Pod, status **fwk.Status) {
 	defer func() {
 		if value := recover(); value != nil {
 			*status = fwk.AsStatus(g.caught(call, pod, value))
 		}
 	}()
-	_ = (*status).Message()
+	_ = (*status).Reasons()
 }
 
 // Err recovers from a panic and sets the error of the call. Defer it.

@@ -79,12 +79,15 @@ func manager(ctx context.Context, t *testing.T, factory informers.SharedInformer
 // deviceCluster has small and large devices on most nodes, some of them in use, in
 // outdated slices, tainted or to be shared, and others for several nodes.
 func deviceCluster(r random) *cluster {
-	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity, features.DRAListTypeAttributes)}
+	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity, features.DRAListTypeAttributes, features.DRAPartitionableDevices, features.DRADeviceTaints)}
 	selectors := map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`}
 	if c.gates[features.DRAConsumableCapacity] {
 		selectors["shareable"] = `device.allowMultipleAllocations == true`
 	} else {
 		c.gates[features.DRAFractionalCapacityRange] = false
+	}
+	if !c.gates[features.DRADeviceTaints] {
+		c.gates[features.DRADeviceTaintRules] = false
 	}
 	if c.gates[features.DRAListTypeAttributes] {
 		selectors["fast"] = `device.attributes["d.example.com"].links.includes("fast")`
@@ -154,7 +157,8 @@ func (c *cluster) slice(r random, pool string, sharing bool, generation int64, w
 	if r.in(10) {
 		s.Spec.Pool.ResourceSliceCount = 2
 	}
-	for i := range r.IntN(4) {
+	partitioned := r.in(8)
+	for i := range r.IntN(6) {
 		d := resourceapi.Device{Name: fmt.Sprint("dev", i), Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"size": {StringValue: ptr.To(one(r, "small", "large"))}}}
 		if r.in(8) {
 			d.Taints = []resourceapi.DeviceTaint{{Key: "broken", Effect: resourceapi.DeviceTaintEffectNoSchedule}}
@@ -162,7 +166,9 @@ func (c *cluster) slice(r random, pool string, sharing bool, generation int64, w
 		if c.gates[features.DRAListTypeAttributes] && r.in(2) {
 			d.Attributes["links"] = resourceapi.DeviceAttribute{StringValues: one(r, []string{"slow"}, []string{"slow", "fast"})}
 		}
-		if sharing && r.in(2) {
+		if partitioned {
+			d.ConsumesCounters = []resourceapi.DeviceCounterConsumption{{CounterSet: "card", Counters: map[string]resourceapi.Counter{"slices": {Value: *resource.NewQuantity(1+r.Int64N(2), resource.DecimalSI)}}}}
+		} else if sharing && r.in(2) {
 			d.AllowMultipleAllocations = ptr.To(true)
 			if c.gates[features.DRAConsumableCapacity] {
 				d.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("4")}}
@@ -174,6 +180,16 @@ func (c *cluster) slice(r random, pool string, sharing bool, generation int64, w
 		}
 	}
 	where(&s.Spec)
+	if partitioned {
+		// The devices are parts of one card, and compete for its slices.
+		counters := s.DeepCopy()
+		counters.Name += "-counters"
+		counters.Spec.Devices = nil
+		counters.Spec.SharedCounters = []resourceapi.CounterSet{{Name: "card", Counters: map[string]resourceapi.Counter{"slices": {Value: resource.MustParse("4")}}}}
+		s.Spec.Pool.ResourceSliceCount++
+		counters.Spec.Pool.ResourceSliceCount = s.Spec.Pool.ResourceSliceCount
+		c.objects = append(c.objects, counters)
+	}
 	c.objects = append(c.objects, s)
 }
 
@@ -231,15 +247,37 @@ func verifyDevices(s *subject, a answer) error {
 		}
 	}
 	for _, d := range a.found.Devices {
+		if visible := s.visibleDevices(a.node.Node().Name); len(d.Drivers) > 0 && d.Drivers[0].OnNode > visible {
+			return fmt.Errorf("of %d devices it counts %d", visible, d.Drivers[0].OnNode)
+		}
 		status := s.alone(d, a)
 		if status.Code() == fwk.Error {
 			continue
+		}
+		if d.Blocked && d.Count > int64(d.Matching-d.MatchingInUse) {
+			return fmt.Errorf("request %s of claim %s is called blocked, and is short of devices", d.Request, d.Claim)
 		}
 		if status.IsSuccess() != d.Enough() {
 			return fmt.Errorf("for request %s of claim %s alone the plugin says %v", d.Request, d.Claim, status)
 		}
 	}
 	return nil
+}
+
+// visibleDevices returns how many devices a node can have at most. Without the gate, the
+// plugin ignores slices of partitionable devices, and of devices with nodes of their own.
+func (s *subject) visibleDevices(node string) int {
+	n := 0
+	for _, o := range s.cluster.objects {
+		slice, ok := o.(*resourceapi.ResourceSlice)
+		if !ok || ptr.Deref(slice.Spec.NodeName, node) != node {
+			continue
+		}
+		if s.cluster.gates[features.DRAPartitionableDevices] || slice.Spec.PerDeviceNodeSelection == nil && len(slice.Spec.SharedCounters) == 0 {
+			n += len(slice.Spec.Devices)
+		}
+	}
+	return n
 }
 
 func requesting(name string, count int64) *v1.Pod {

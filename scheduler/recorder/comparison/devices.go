@@ -418,6 +418,9 @@ func (c *deviceComparer) published() (out publishedDevices, err error) {
 	}
 	out.byNode, out.free = map[string][]*resourceapi.ResourceSlice{}, map[string]int{}
 	for _, s := range all {
+		if partitions := s.Spec.PerDeviceNodeSelection != nil || len(s.Spec.SharedCounters) > 0; partitions && !c.gates.EnableDRAPartitionableDevices {
+			continue // The allocator ignores it.
+		}
 		node := ptr.Deref(s.Spec.NodeName, "")
 		if node == "" {
 			out.others = append(out.others, s)

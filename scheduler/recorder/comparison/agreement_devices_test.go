@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -28,8 +29,74 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-func TestDevicesAgreeWithThePlugin(t *testing.T) {
-	agreement{
+func TestDevicesAgreeWithThePlugin(t *testing.T) { devicesAgreement().test(t) }
+
+// Cases that are rare in random clusters.
+func TestRareDevicesAgreeWithThePlugin(t *testing.T) {
+	device := func(name string, change func(*resourceapi.Device)) resourceapi.Device {
+		d := resourceapi.Device{Name: name, Attributes: map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"size": {StringValue: ptr.To("small")}}}
+		change(&d)
+		return d
+	}
+	exactly := func(class string, memory int64) func(*resourceapi.ResourceClaim) {
+		r := &resourceapi.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}
+		if memory > 0 {
+			r.Capacity = &resourceapi.CapacityRequirements{Requests: map[resourceapi.QualifiedName]resource.Quantity{"memory": *resource.NewQuantity(memory, resource.DecimalSI)}}
+		}
+		return func(claim *resourceapi.ResourceClaim) {
+			claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", Exactly: r}}
+		}
+	}
+	shared := device("shared", func(d *resourceapi.Device) {
+		d.AllowMultipleAllocations = ptr.To(true)
+		d.Capacity = map[resourceapi.QualifiedName]resourceapi.DeviceCapacity{"memory": {Value: resource.MustParse("4")}}
+	})
+	for name, tc := range map[string]struct {
+		devices []resourceapi.Device
+		fill    func(c *cluster)
+		fits    bool
+	}{
+		"a selector fails on a device that an earlier request got": {
+			[]resourceapi.Device{device("plain", func(*resourceapi.Device) {}), device("linked", func(d *resourceapi.Device) {
+				d.Attributes = map[resourceapi.QualifiedName]resourceapi.DeviceAttribute{"size": {StringValue: ptr.To("large")}, "links": {StringValues: []string{"fast"}}}
+			})},
+			func(c *cluster) {
+				c.resourceClaim("claim0", exactly("small", 0))
+				c.resourceClaim("claim1", exactly("fast", 0))
+			}, true,
+		},
+		"too much of a shared device is in use": {
+			[]resourceapi.Device{shared}, func(c *cluster) {
+				c.use("n0", shared, "used", 3)
+				c.resourceClaim("claim0", exactly("small", 2))
+			}, false,
+		},
+		"enough of a shared device is left": {
+			[]resourceapi.Device{shared}, func(c *cluster) {
+				c.use("n0", shared, "used", 2)
+				c.resourceClaim("claim0", exactly("small", 2))
+			}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{
+				gates: featuregatetesting.FeatureOverrides{features.DRAConsumableCapacity: true, features.DRAListTypeAttributes: true},
+				nodes: []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n0"}}}, pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager,
+			}
+			c.deviceClasses(map[string]string{"small": small, "fast": fast})
+			c.objects = append(c.objects, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "n0"}, Spec: resourceapi.ResourceSliceSpec{
+				Driver: "d.example.com", Pool: resourceapi.ResourcePool{Name: "n0", Generation: 1, ResourceSliceCount: 1}, NodeName: ptr.To("n0"), Devices: tc.devices,
+			}})
+			tc.fill(c)
+			if answers := devicesAgreement().run(t, c, 0); len(answers) != 1 || answers[0].status.IsSuccess() != tc.fits {
+				t.Errorf("the plugin says %+v", answers)
+			}
+		})
+	}
+}
+
+func devicesAgreement() agreement {
+	return agreement{
 		plugin: names.DynamicResources, clusters: 1500, generate: deviceCluster, verify: verifyDevices,
 		mayFail: true, // if a request for all devices meets an incomplete pool
 		// A request may get devices by another alternative.
@@ -57,7 +124,7 @@ func TestDevicesAgreeWithThePlugin(t *testing.T) {
 			}
 			return nil
 		},
-	}.test(t)
+	}
 }
 
 // manager makes the manager that the scheduler has.
@@ -80,7 +147,7 @@ func manager(ctx context.Context, t *testing.T, factory informers.SharedInformer
 // outdated slices, tainted or to be shared, and others for several nodes.
 func deviceCluster(r random) *cluster {
 	c := &cluster{nodes: labelledNodes(r, 5), pod: pod("p", ""), args: &config.DynamicResourcesArgs{}, dra: manager, gates: gates(r, features.DRAConsumableCapacity, features.DRAListTypeAttributes, features.DRAPartitionableDevices, features.DRADeviceTaints)}
-	selectors := map[string]string{"any": "true", "small": `device.attributes["d.example.com"].size == "small"`, "large": `device.attributes["d.example.com"].size == "large"`}
+	selectors := map[string]string{"any": "true", "small": small, "large": `device.attributes["d.example.com"].size == "large"`}
 	if c.gates[features.DRAConsumableCapacity] {
 		selectors["shareable"] = `device.allowMultipleAllocations == true`
 	} else {
@@ -90,14 +157,9 @@ func deviceCluster(r random) *cluster {
 		c.gates[features.DRADeviceTaintRules] = false
 	}
 	if c.gates[features.DRAListTypeAttributes] {
-		selectors["fast"] = `device.attributes["d.example.com"].links.includes("fast")`
+		selectors["fast"] = fast
 	}
-	for class, selector := range selectors {
-		c.objects = append(c.objects, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourceapi.DeviceClassSpec{
-			Selectors:            []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
-			ExtendedResourceName: ptr.To("d.example.com/" + class),
-		}})
-	}
+	c.deviceClasses(selectors)
 	if r.in(3) {
 		c.pod = requesting("d.example.com/"+one(r, "small", "large"), 1+r.Int64N(2))
 		for _, n := range c.nodes {
@@ -147,6 +209,21 @@ func deviceCluster(r random) *cluster {
 		})
 	}
 	return c
+}
+
+// Selectors of devices. The second one fails on a device without links.
+const (
+	small = `device.attributes["d.example.com"].size == "small"`
+	fast  = `device.attributes["d.example.com"].links.includes("fast")`
+)
+
+func (c *cluster) deviceClasses(selectors map[string]string) {
+	for class, selector := range selectors {
+		c.objects = append(c.objects, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: resourceapi.DeviceClassSpec{
+			Selectors:            []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{Expression: selector}}},
+			ExtendedResourceName: ptr.To("d.example.com/" + class),
+		}})
+	}
 }
 
 // slice publishes random devices, and has others use some of them.

@@ -233,13 +233,13 @@ const (
 	// pollTime is how often Settle looks, and calmLooks how often in a row nothing must have changed.
 	pollTime  = 150 * time.Millisecond
 	calmLooks = 4
-	// settleTime bounds Settle.
-	settleTime = 60 * time.Second
+	// settleTime bounds Settle. Pods that find no node back off for up to ten seconds, several times in a row.
+	settleTime = 2 * time.Minute
 )
 
 // Settle waits until no pod is in the active or the backoff queue, none is terminating, and nothing has changed for a moment.
 func (c *Cluster) Settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, &scenario.UnsettledError{Err: errors.New("the cluster does not settle within a minute")})
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, &scenario.UnsettledError{Err: errors.New("the cluster does not settle within two minutes")})
 	defer cancel()
 	last, calm := "", 0
 	for calm < calmLooks {

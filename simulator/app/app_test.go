@@ -252,6 +252,13 @@ func create(t *testing.T, s *running, ns string, p *v1.Pod, outcome result.Outco
 // await returns the latest result of a pod that has an outcome and passes the filters.
 func await(t *testing.T, s *running, p *v1.Pod, outcome result.Outcome, filters ...string) *result.Cycle {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			var attempts json.RawMessage
+			s.get(t, "/api/v1/results?uid="+string(p.UID), &attempts)
+			t.Logf("its attempts are %s", attempts)
+		}
+	}()
 	var page result.Page
 	clustertest.Eventually(t, fmt.Sprintf("%s is %s", p.Name, outcome), func(context.Context) (bool, error) {
 		s.get(t, fmt.Sprintf("/api/v1/results?uid=%s&outcome=%s&%s", p.UID, outcome, strings.Join(filters, "&")), &page)

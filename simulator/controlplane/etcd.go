@@ -55,6 +55,10 @@ type etcdServer struct {
 // gigabytes of data.
 const etcdStartTimeout = 30 * time.Second
 
+// etcdAbandonTimeout bounds the wait for an etcd that starts although nothing wants it any more. Until it is closed, it writes to the
+// directory, which the next control plane may use.
+const etcdAbandonTimeout = 2 * time.Second
+
 // etcdOptions are those of startEtcd.
 type etcdOptions struct {
 	dataDir string
@@ -141,7 +145,7 @@ func etcdConfig(endpoint string, opts etcdOptions, broken *etcdBroken) (*embed.C
 
 // runEmbedded starts etcd and returns an error when it cannot read or write its data. In that
 // case etcd itself would log a fatal message, which exits the process, or panic. When ctx ends
-// first, an etcd that starts later is closed at once.
+// first, etcd is closed as soon as it has started; runEmbedded waits for that, but not for long.
 func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
 	var server *embed.Etcd
 	var err error
@@ -158,12 +162,18 @@ func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) 
 	select {
 	case <-ended:
 	case <-ctx.Done():
+		closed := make(chan struct{})
 		go func() {
+			defer close(closed)
 			<-ended
 			if server != nil {
 				server.Close()
 			}
 		}()
+		select {
+		case <-closed:
+		case <-time.After(etcdAbandonTimeout):
+		}
 		return nil, context.Cause(ctx)
 	}
 	if err == nil && server == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -220,9 +221,6 @@ func TestStopTwiceAndStartAgain(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	// Enough for etcd, far from enough for kube-apiserver.
-	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
 	inUse := t.TempDir()
 	lock, err := datadir.Lock(inUse)
 	if err != nil {
@@ -239,27 +237,38 @@ func TestStartFails(t *testing.T) {
 	}
 
 	tests := []struct {
-		name string
-		ctx  context.Context
-		dir  string
-		want string
+		name   string
+		ctx    context.Context
+		within time.Duration
+		dir    string
+		want   string
 	}{
-		{"missing directory", t.Context(), filepath.Join(t.TempDir(), "missing"), "no such file or directory; restore the data directory"},
-		{"directory in use", t.Context(), inUse, "in use by another control plane"},
-		{"broken data", t.Context(), broken, "etcd's database is missing"},
-		{"too little time", hurried, t.TempDir(), context.DeadlineExceeded.Error()},
-		{"no time", cancelled, t.TempDir(), context.Canceled.Error()},
+		{"missing directory", t.Context(), time.Minute, filepath.Join(t.TempDir(), "missing"), "no such file or directory; restore the data directory"},
+		{"directory in use", t.Context(), time.Minute, inUse, "in use by another control plane"},
+		{"broken data", t.Context(), time.Minute, broken, "etcd's database is missing"},
+		{"no time", cancelled, time.Minute, t.TempDir(), context.Canceled.Error()},
+		// Enough for etcd, far from enough for kube-apiserver.
+		{"too little time", t.Context(), 200 * time.Millisecond, t.TempDir(), context.DeadlineExceeded.Error()},
+		// Not enough for etcd.
+		{"much too little time", t.Context(), 40 * time.Millisecond, t.TempDir(), context.DeadlineExceeded.Error()},
+		{"hardly any time", t.Context(), 10 * time.Millisecond, t.TempDir(), context.DeadlineExceeded.Error()},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
+			ctx, cancel := context.WithTimeout(test.ctx, test.within)
+			defer cancel()
 			controlPlane := New(Options{DataDir: test.dir})
-			err := controlPlane.Start(test.ctx)
+			err := controlPlane.Start(ctx)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Start: %v; want an error with %q", err, test.want)
 			}
 			if left := dirNames(t, filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) > 0 {
 				t.Errorf("left in the temporary directory: %v", left)
+			}
+			stacks := make([]byte, 4<<20)
+			if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("embed.StartEtcd(")) {
+				t.Error("etcd still starts in the directory, whose lock is free")
 			}
 			clustertest.Stop(t, controlPlane)
 		})

@@ -23,6 +23,21 @@ import (
 	"kube-scheduler-simulator/scheduler/schedulertest"
 )
 
+// successive returns two schedulers with the default configuration, of which the first has started.
+func successive(t *testing.T, server *schedulertest.APIServer) (before, next *scheduler.Scheduler) {
+	t.Helper()
+	standard, err := config.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := scheduler.Options{Client: server.Config("scheduler"), Configuration: standard.Internal, Sink: resultstore.New(resultstore.Options{})}
+	before, next = scheduler.New(options), scheduler.New(options)
+	if err := before.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return before, next
+}
+
 // A scheduler that takes over must know the nominations of its predecessor before it
 // schedules, or it gives the nominated pod's room to others.
 func TestCatchUpWaitsForNominations(t *testing.T) {
@@ -42,15 +57,7 @@ func TestCatchUpWaitsForNominations(t *testing.T) {
 		if err := schedulertest.Create(t.Context(), client, st.MakeNode().Name("n").Capacity(map[v1.ResourceName]string{"cpu": "1", "pods": "10"}).Obj()); err != nil {
 			t.Fatal(err)
 		}
-		standard, err := config.Default()
-		if err != nil {
-			t.Fatal(err)
-		}
-		options := scheduler.Options{Client: server.Config("scheduler"), Configuration: standard.Internal, Sink: resultstore.New(resultstore.Options{})}
-		before, next := scheduler.New(options), scheduler.New(options)
-		if err := before.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		before, next := successive(t, server)
 		create(st.MakePod().Name("victim"), 1)
 		time.Sleep(time.Second)
 		if err := next.Prepare(t.Context()); err != nil {
@@ -95,15 +102,7 @@ func TestCatchUpWaitsForAllocations(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				standard, err := config.Default()
-				if err != nil {
-					t.Fatal(err)
-				}
-				options := scheduler.Options{Client: server.Config("scheduler"), Configuration: standard.Internal, Sink: resultstore.New(resultstore.Options{})}
-				before, next := scheduler.New(options), scheduler.New(options)
-				if err := before.Start(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				before, next := successive(t, server)
 				if err := next.Prepare(t.Context()); err != nil {
 					t.Fatal(err)
 				}

@@ -77,8 +77,6 @@ func TestCallsForTheNominatedNode(t *testing.T) {
 	}
 }
 
-// Extenders prioritize at the same time. Their calls are recorded in the configured
-// order, with one entry for an extender that was not called.
 // The nominated node is taken only if it is selected and no other was filtered afterwards.
 func TestWhetherTheNodeThatIsTriedFirstIsTaken(t *testing.T) {
 	for _, tc := range []struct {
@@ -108,6 +106,8 @@ func TestWhetherTheNodeThatIsTriedFirstIsTaken(t *testing.T) {
 	}
 }
 
+// Extenders prioritize at the same time. Their calls are recorded in the configured
+// order, with one entry for an extender that was not called.
 func TestCallsAreInOrder(t *testing.T) {
 	r, c, pod := underWay(1)
 	r.ExtenderSkipped(2, pod, result.ExtenderCall{Plugin: "c", Status: "Skip"})

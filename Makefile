@@ -58,7 +58,7 @@ lane-of-computing:
 	@nice $(MAKE) --no-print-directory vet
 	@nice $(MAKE) --no-print-directory staticcheck
 	@nice $(MAKE) --no-print-directory fuzz
-	@nice $(MAKE) --no-print-directory test-random
+	@nice $(MAKE) --no-print-directory random-packages
 
 check-web: chromium lint-web test-web
 
@@ -98,11 +98,15 @@ test-cluster: build ## every Go test that needs a control plane or kube-controll
 # These tests measure time.
 MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestSessionThroughput)$$
 
-# The long forms of the tests with random clusters, without the race detector. test-race runs
-# short ones with it, and test-go shorter ones.
-# Each of them computes on one processor: run `make -j 2 test-random`.
+# The tests with random clusters, in the number that each test names, without the race
+# detector. test-race runs fewer with it, and test-go the fewest.
 RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/,scheduler scheduler/recorder/comparison scheduler/whatif/fit)
-test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts random-packages ## hypotheses, runs in memory and recording against the scheduler itself, in thousands of random clusters
+random-packages: web/dist/.gitkeep
+	$(GO_TEST) -p 2 -skip '$(MEASURED)' $(RANDOM_PACKAGES)
+
+# The same comparisons in thousands of clusters, for a change of the recorder, of the questions, or
+# of Kubernetes' version. Each target computes on one processor: run `make -j 2 test-random`.
+test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts ## hypotheses, suggestions and counts against the scheduler itself, in thousands of random clusters
 
 random-hypotheses-%: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestHypothesesAgreeWithDecisions$$' ./scheduler -hypotheses 1000 -seed $*
@@ -112,9 +116,6 @@ random-suggestions: web/dist/.gitkeep
 
 random-counts: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
-
-random-packages: web/dist/.gitkeep
-	$(GO_TEST) -p 1 -skip '$(MEASURED)|^(TestHypothesesAgreeWithDecisions|TestSuggestionsHoldForReal)$$' $(RANDOM_PACKAGES)
 
 test-measured: build ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)

@@ -142,7 +142,11 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
 	confine(opts.outbound).apply(config)
 	extensions := &config.ApiExtensions.ExtraConfig
-	extensions.CRDRESTOptionsGetter = uncached{extensions.CRDRESTOptionsGetter}
+	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}}
+	builtIn := config.KubeAPIs.ControlPlane.Generic
+	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, isPod}
+	gates := utilfeature.DefaultMutableFeatureGate
+	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, gates, gates.GetAll()))
 	setVersion(config, opts.version)
 	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
 	if err != nil {
@@ -162,6 +166,11 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	if err != nil {
 		return nil, fmt.Errorf("build server chain: %w", err)
 	}
+	kinds, ok := server.GenericAPIServer.NextDelegate().(*genericapiserver.GenericAPIServer)
+	if !ok {
+		return nil, fmt.Errorf("the server of the built-in kinds is a %T", server.GenericAPIServer.NextDelegate())
+	}
+	installOpenAPI(kinds)
 	server.GenericAPIServer.ShutdownTimeout = connectionTimeout
 	return server, nil
 }

@@ -241,6 +241,13 @@ func schedulerWatches() []Watch {
 		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "DefaultOffAdmissionPlugins", "newChain has those of the others that matter to scheduling", "simulator/admission"),
 		code("k8s.io/apiserver/pkg/registry/rest", "BeforeCreate", "Admission.create prepares what it wants", "simulator/admission"),
 
+		// What our API server builds in place of upstream's.
+		code("k8s.io/apiserver/pkg/registry/generic/registry", "StorageWithCacher", "cachedBriefly builds the same with another storage", "simulator/controlplane"),
+		code("k8s.io/apiserver/pkg/storage/cacher", "watchCacheHistory.resizeCacheLocked", "it compares the times that hurrying changes", "simulator/controlplane"),
+		code("k8s.io/apiserver/pkg/server", "GenericAPIServer.PrepareRun", "lateOpenAPI installs the documents that it would", "simulator/controlplane"),
+		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.buildDiscoveryCacheLocked", "lateOpenAPI serves the same index with another hash", "simulator/controlplane"),
+		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.HandleGroupVersion", "lateOpenAPI allows caching as it does", "simulator/controlplane"),
+
 		// Texts of errors, in places where only the text tells one case from
 		// another.
 		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/transfer"}, Why: "an import tries again while admission does not know the class yet"},

@@ -14,16 +14,26 @@ import (
 // Prefix starts the name of every annotation of the simulator.
 const Prefix = "kube-scheduler-simulator.sigs.k8s.io/"
 
-// Strip removes our annotations from obj, in place. An empty map becomes nil, as on an
-// object that never had annotations.
+// Strip removes our annotations from obj. No annotations are nil, as on an object that never had any.
 func Strip(obj metav1.Object) {
+	Drop(obj, func(name string) bool { return strings.HasPrefix(name, Prefix) })
+}
+
+// Drop removes the annotations for which drop returns true from obj. The others move to a map of their size: one that
+// held a scheduling result keeps its room, which for the pods of a large cluster adds up.
+func Drop(obj metav1.Object, drop func(name string) bool) {
 	annotations := obj.GetAnnotations()
-	for name := range annotations {
-		if strings.HasPrefix(name, Prefix) {
-			delete(annotations, name)
+	var rest map[string]string
+	for name, value := range annotations {
+		if drop(name) {
+			continue
 		}
+		if rest == nil {
+			rest = map[string]string{}
+		}
+		rest[name] = value
 	}
-	if len(annotations) == 0 {
-		obj.SetAnnotations(nil)
+	if len(rest) < len(annotations) || len(annotations) == 0 {
+		obj.SetAnnotations(rest)
 	}
 }

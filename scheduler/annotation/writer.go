@@ -26,8 +26,8 @@ const DefaultBudget = 64 << 10
 // The annotations of many pods share sharedBudget, so that the API server, which keeps all
 // pods in memory, does not grow without bound. Each pod may use leastBudget in any case.
 const (
-	sharedBudget = 64 << 20
-	leastBudget  = 8 << 10
+	sharedBudget = 32 << 20
+	leastBudget  = 4 << 10
 )
 
 // Results provides the cycles that a Writer renders.

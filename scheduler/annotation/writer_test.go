@@ -279,9 +279,9 @@ func (b byUID) Pods() int { return len(b) }
 func TestManyPodsShareABudget(t *testing.T) {
 	for _, tc := range []struct{ budget, pods, want int }{
 		{DefaultBudget, 0, DefaultBudget},
-		{DefaultBudget, 1024, DefaultBudget},
-		{DefaultBudget, 2048, 32 << 10},
-		{DefaultBudget, 1_000_000, 8 << 10},
+		{DefaultBudget, 512, DefaultBudget},
+		{DefaultBudget, 2048, 16 << 10},
+		{DefaultBudget, 1_000_000, 4 << 10},
 		{1000, 1_000_000, 1000},
 	} {
 		w := NewWriter(fake.NewClientset(), attempts{}, tc.budget, testclock.NewFakeClock(time.Unix(0, 0)), nil)
@@ -370,6 +370,11 @@ func TestStrip(t *testing.T) {
 	Strip(p)
 	if len(p.Annotations) != 1 || p.Annotations["mine"] != "2" {
 		t.Errorf("annotations = %v", p.Annotations)
+	}
+	rest := p.Annotations
+	Strip(p)
+	if rest["later"] = ""; len(p.Annotations) != 2 {
+		t.Error("a pod without our annotations has another map now")
 	}
 	p.Annotations = map[string]string{Prefix + "a": "1"}
 	Strip(p)

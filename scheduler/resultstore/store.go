@@ -31,8 +31,8 @@ const (
 // Options configure a store. The zero value keeps cycles in memory only.
 type Options struct {
 	// MemoryBytes bounds the cycles in memory, by their estimated size; 0 means
-	// DefaultMaxBytes. While the disk works, the store uses a quarter of it. The index
-	// is not included: it takes at most another quarter, or 1 MiB if that is more.
+	// DefaultMaxBytes. While the disk works, the store uses an eighth of it. The index
+	// is not included: it takes at most a quarter, or 1 MiB if that is more.
 	MemoryBytes int64
 	// Dir is the directory of the store's files. The store creates it if necessary;
 	// only one store at a time may use it. If it is empty, the store writes nothing and
@@ -110,7 +110,7 @@ func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) 
 // while no working disk also holds them.
 func (s *Store) bound() int64 {
 	if s.writer.works() {
-		return s.maxBytes / 4
+		return s.maxBytes / 8
 	}
 	return s.maxBytes
 }

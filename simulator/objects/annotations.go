@@ -3,6 +3,8 @@ package objects
 import (
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/standin"
 )
@@ -61,6 +63,9 @@ const (
 
 // IsOurs reports whether an annotation is one of the simulator's.
 func IsOurs(name string) bool { return strings.HasPrefix(name, Prefix) }
+
+// DropResults removes the annotations that IsResult names from a pod.
+func DropResults(pod metav1.Object) { annotation.Drop(pod, IsResult) }
 
 // IsResult reports whether an annotation holds a scheduling result. Each of them
 // can be large, and a copy of it is in the result store.

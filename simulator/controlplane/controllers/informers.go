@@ -62,11 +62,7 @@ func trim(obj any) (any, error) {
 	}
 	accessor.SetManagedFields(nil)
 	if pod, ok := obj.(*corev1.Pod); ok {
-		for key := range pod.Annotations {
-			if objects.IsResult(key) {
-				delete(pod.Annotations, key)
-			}
-		}
+		objects.DropResults(pod)
 	}
 	return obj, nil
 }

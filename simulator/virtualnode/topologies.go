@@ -46,8 +46,8 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 
 // topologies publishes the NodeResourceTopologies of the nodes that are cut into NUMA nodes, as
 // an agent on each node would, and keeps what is available true to the pods on the node. It does
-// nothing while the cluster has no definition of the kind. A new node turns Ready when its topology
-// is published, so that no pod gets there before.
+// nothing while the cluster has no definition of the kind. A new node turns Ready when watches show its
+// topology, so that no pod gets there before.
 type topologies struct {
 	// all is the kind as it is served. followed is the same for the informer.
 	all         dynamic.NamespaceableResourceInterface
@@ -282,11 +282,12 @@ func (t *topologies) next(ctx context.Context, unserved func(), queue workqueue.
 	if ctx.Err() != nil {
 		return true
 	}
-	err := t.publish(ctx, name, published)
+	seen, err := t.publish(ctx, name, published)
 	var wrong *invalidNUMA
 	switch {
-	case err == nil:
+	case seen:
 		t.settled(name)
+	case err == nil: // its event comes here
 	case errors.As(err, &wrong) || apierrors.IsInvalid(err):
 		// Its author can correct it, and the correction comes here.
 		t.say(name, err)
@@ -318,11 +319,12 @@ func (t *topologies) say(name string, wrong error) {
 	}
 }
 
-// publish makes the node's topology agree with how it is cut and what runs there.
-func (t *topologies) publish(ctx context.Context, name string, published cache.Store) error {
+// publish makes the node's topology agree with how it is cut and what runs there. It reports whether the watch shows that it
+// does. A node that turned Ready before could get pods from a scheduler whose watch does not show its topology yet.
+func (t *topologies) publish(ctx context.Context, name string, published cache.Store) (seen bool, err error) {
 	obj, exists, err := published.GetByKey(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var current *v1alpha2.NodeResourceTopology
 	if exists {
@@ -330,20 +332,20 @@ func (t *topologies) publish(ctx context.Context, name string, published cache.S
 	}
 	wanted, err := t.wanted(name, current)
 	if err != nil {
-		return err
+		return false, err
 	}
 	ours := current != nil && current.Labels[objects.LabelVirtualDriver] != ""
 	switch {
 	case wanted == nil && ours:
-		return t.delete(ctx, current)
+		return false, t.delete(ctx, current)
 	case wanted == nil:
-		return nil
+		return true, nil
 	case current != nil && !ours:
-		return &invalidNUMA{fmt.Errorf("the node has a NodeResourceTopology that the simulator has not published; delete it, or do not cut the node")}
+		return false, &invalidNUMA{fmt.Errorf("the node has a NodeResourceTopology that the simulator has not published; delete it, or do not cut the node")}
 	case current != nil && agree(current, wanted):
-		return nil
+		return true, nil
 	}
-	return t.write(ctx, wanted, current)
+	return false, t.write(ctx, wanted, current)
 }
 
 // wanted returns the topology that the node should have; nil if it should have none.

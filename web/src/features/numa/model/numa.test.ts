@@ -44,6 +44,13 @@ describe('verdictsOf', () => {
     expect([...(found ?? [])].map(([name, { kind }]) => [name, kind])).toEqual([['n1', 'aligned'], ['n2', 'rejected'], ['n3', 'unchecked'], ['n4', 'other'], ['n5', 'notEvaluated'], ['n6', 'stale']])
     expect(found?.get('n1')).toMatchObject({ parts: [{ container: 'main', zone: 'node-1' }] })
   })
+  it('says that the plugin did not look at the NUMA nodes of a node whose topology it did not know yet', () => {
+    const passes = { nodes: ['n1', 'n2'], plugins: ['NodeResourceTopologyMatch'], comparisons: [] }
+    const early = { filter: { ...cycle.filter, nodes: ['n1', 'n4'], states: ['PP', 'PP'], reasons: [], comparisons: [], passes } } as unknown as Cycle
+    const kinds = verdictsOf(early, nodes)
+    // Nothing is recorded of n4, which was not among the best.
+    expect([kinds?.get('n1')?.kind, kinds?.get('n4')?.kind]).toEqual(['unchecked', 'aligned'])
+  })
   it('says that no NUMA node limits a pod that is not Guaranteed and asks for CPU and memory only', () => {
     const kindFor = (qosClass: string, requests: Record<string, string>) => verdictsOf(cycle, nodes, { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', resources: { requests } }] }, status: { qosClass } } as unknown as Pod)?.get('n1')?.kind
     expect([kindFor('Burstable', { cpu: '8', memory: '1Gi' }), kindFor('Burstable', { cpu: '8', 'example.com/gpu': '1' }), kindFor('Guaranteed', { cpu: '4' })]).toEqual(['shared', 'aligned', 'aligned'])

@@ -38,6 +38,8 @@ export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNod
   const refusals = new Map((filter.reasons ?? []).map((one) => [one.node, one]))
   const rejected = new Map((filter.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.alignment]))
   const aligned = new Map((filter.passes?.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.aligned ?? []]))
+  // The nodes of which the record says what the plugin did, also if it is nothing.
+  const recorded = new Set(filter.passes?.plugins.includes(numaPlugin) ? filter.passes.nodes : [])
   const verdict = (node: NumaNode): NumaVerdict => {
     const row = rowOf.get(node.name)
     if (row === undefined) return { kind: 'notEvaluated' }
@@ -55,6 +57,7 @@ export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNod
     const parts = aligned.get(node.name)
     if (parts && !parts.length) return { kind: 'unchecked' }
     if (pod && sharesAll(pod)) return { kind: 'shared' }
+    if (!parts && recorded.has(node.name)) return { kind: 'unchecked' }
     return { kind: 'aligned', parts: parts?.map(({ role, container = '', zone }) => ({ role, container, zone })) }
   }
   return new Map(nodes.map((node) => [node.name, verdict(node)]))

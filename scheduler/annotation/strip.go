@@ -6,6 +6,7 @@
 package annotation
 
 import (
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,21 +20,18 @@ func Strip(obj metav1.Object) {
 	Drop(obj, func(name string) bool { return strings.HasPrefix(name, Prefix) })
 }
 
-// Drop removes the annotations for which drop returns true from obj. The others move to a map of their size: one that
-// held a scheduling result keeps its room, which for the pods of a large cluster adds up.
+// Drop removes the annotations for which drop returns true from obj. If it removes any, the others move to a map of
+// their own size: a map keeps the room that a scheduling result took, which for the pods of a large cluster adds up.
 func Drop(obj metav1.Object, drop func(name string) bool) {
 	annotations := obj.GetAnnotations()
-	var rest map[string]string
-	for name, value := range annotations {
-		if drop(name) {
-			continue
-		}
-		if rest == nil {
-			rest = map[string]string{}
-		}
-		rest[name] = value
-	}
-	if len(rest) < len(annotations) || len(annotations) == 0 {
+	before := len(annotations)
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return drop(name) })
+	switch after := len(annotations); {
+	case after == 0:
+		obj.SetAnnotations(nil)
+	case after < before:
+		rest := make(map[string]string, after) // maps.Clone would keep the room
+		maps.Copy(rest, annotations)
 		obj.SetAnnotations(rest)
 	}
 }

@@ -145,8 +145,7 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}}
 	builtIn := config.KubeAPIs.ControlPlane.Generic
 	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, isPod}
-	gates := utilfeature.DefaultMutableFeatureGate
-	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, gates, gates.GetAll()))
+	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, utilfeature.DefaultMutableFeatureGate))
 	setVersion(config, opts.version)
 	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
 	if err != nil {

@@ -93,13 +93,13 @@ func (h hurrying) Watch(ctx context.Context, key string, options apistorage.List
 	if err != nil {
 		return nil, err
 	}
-	hurrying := &hurryingWatch{Interface: w, since: h.since, changes: make(chan watch.Event), stopped: make(chan struct{})}
-	go hurrying.run()
-	return hurrying, nil
+	faster := &hurryingWatch{Interface: w, since: h.since, changes: make(chan watch.Event), stopped: make(chan struct{})}
+	go faster.run()
+	return faster, nil
 }
 
 // hurryingWatch passes on the changes of a watch until it is stopped. It is not watch.Filter, whose goroutine
-// stays if nobody takes the last change.
+// leaks if the reader stops before it has received the last change.
 type hurryingWatch struct {
 	watch.Interface
 	since   time.Time

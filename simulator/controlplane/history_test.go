@@ -20,7 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// TestPodsHaveAShortHistory changes a pod until nobody can watch from its first version any more. Upstream's
+// TestPodsHaveAShortHistory changes a pod until the API server refuses a watch from its first version. Upstream's
 // watch cache keeps each change for 75 seconds.
 func TestPodsHaveAShortHistory(t *testing.T) {
 	clustertest.Slow(t)
@@ -124,7 +124,7 @@ func TestAStoppedWatchLeavesNothing(t *testing.T) {
 	w.Stop()
 	w.Stop() // a second time does nothing
 	for range w.ResultChan() {
-		// It ends, whether or not somebody takes the changes.
+		// The watch closes the channel even if no reader has received the changes.
 	}
 	if !inner.IsStopped() {
 		t.Error("the storage's watch goes on")

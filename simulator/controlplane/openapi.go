@@ -58,10 +58,10 @@ func delayOpenAPI(config *genericapiserver.Config, hash string) (install func(*g
 }
 
 // openAPIHash is the hash of the documents of a version of Kubernetes with these feature gates.
-func openAPIHash(version string, gates featuregate.FeatureGate, known map[featuregate.Feature]featuregate.FeatureSpec) string {
+func openAPIHash(version string, gates featuregate.MutableFeatureGate) string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, version)
-	for _, feature := range slices.Sorted(maps.Keys(known)) {
+	for _, feature := range slices.Sorted(maps.Keys(gates.GetAll())) {
 		fmt.Fprintln(hash, feature, gates.Enabled(feature))
 	}
 	return fmt.Sprintf("%X", hash.Sum(nil))

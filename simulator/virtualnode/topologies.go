@@ -287,7 +287,7 @@ func (t *topologies) next(ctx context.Context, unserved func(), queue workqueue.
 	switch {
 	case seen:
 		t.settled(name)
-	case err == nil: // its event comes here
+	case err == nil: // the watch reports it, and then the node comes here again
 	case errors.As(err, &wrong) || apierrors.IsInvalid(err):
 		// Its author can correct it, and the correction comes here.
 		t.say(name, err)
@@ -319,8 +319,8 @@ func (t *topologies) say(name string, wrong error) {
 	}
 }
 
-// publish makes the node's topology agree with how it is cut and what runs there. It reports whether the watch shows that it
-// does. A node that turned Ready before could get pods from a scheduler whose watch does not show its topology yet.
+// publish makes the node's topology agree with how it is cut and what runs there. It reports whether the watch already shows
+// that. A node that turned Ready before could get pods from a scheduler whose watch does not show its topology yet.
 func (t *topologies) publish(ctx context.Context, name string, published cache.Store) (seen bool, err error) {
 	obj, exists, err := published.GetByKey(name)
 	if err != nil {

@@ -38,7 +38,7 @@ export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNod
   const refusals = new Map((filter.reasons ?? []).map((one) => [one.node, one]))
   const rejected = new Map((filter.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.alignment]))
   const aligned = new Map((filter.passes?.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.aligned ?? []]))
-  // The nodes of which the record says what the plugin did, also if it is nothing.
+  // The record says what the plugin compared on these nodes, even if that is nothing.
   const recorded = new Set(filter.passes?.plugins.includes(numaPlugin) ? filter.passes.nodes : [])
   const verdict = (node: NumaNode): NumaVerdict => {
     const row = rowOf.get(node.name)

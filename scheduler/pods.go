@@ -39,6 +39,7 @@ func (s *Scheduler) trim(obj any) (any, error) {
 		s.own.observe(pod)
 		pod.ManagedFields = nil
 		annotation.Strip(pod)
+		s.options.SharedPods.Share(pod)
 	}
 	return obj, nil
 }

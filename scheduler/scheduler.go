@@ -37,6 +37,7 @@ import (
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/recorder/comparison"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/scheduler/tieseed"
 )
 
@@ -68,6 +69,9 @@ type Options struct {
 	TieSeed *int64
 	// Feed hands out the state of this scheduler while it runs. It requires a Sink, and may be nil.
 	Feed *Feed
+	// SharedPods lets the pod informer share pods with other informers of the same API server. It
+	// requires a Sink, and may be nil.
+	SharedPods *sharedpods.Pool
 }
 
 // Scheduler is one kube-scheduler. It starts and stops once. Call its methods from

@@ -27,6 +27,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/sharedpods"
 )
 
 // Options say what to run. The zero value of a field means its default.
@@ -37,6 +38,8 @@ type Options struct {
 	Sink recorder.Sink
 	// Feed hands out the state of whichever scheduler runs. It may be nil.
 	Feed *scheduler.Feed
+	// SharedPods is scheduler.Options.SharedPods.
+	SharedPods *sharedpods.Pool
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
 	// Parse reads a document. The default refuses plugins that are neither
@@ -396,7 +399,7 @@ func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.
 	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
 		OutOfTree: s.options.OutOfTree, Revision: revision, Clock: s.options.Clock,
-		TieSeed: s.options.TieSeed, Panicked: s.panicked, Feed: s.options.Feed,
+		TieSeed: s.options.TieSeed, Panicked: s.panicked, Feed: s.options.Feed, SharedPods: s.options.SharedPods,
 	})
 }
 

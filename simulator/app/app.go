@@ -25,6 +25,7 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/resultstore"
+	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/branch"
 	"kube-scheduler-simulator/simulator/controlplane"
@@ -139,7 +140,9 @@ type simulator struct {
 	queueing  *queueing
 	scheduler *supervisor.Scheduler
 	// feed hands out the state of the scheduler.
-	feed       *scheduler.Feed
+	feed *scheduler.Feed
+	// sharedPods are what the informers of the scheduler and of the controllers have in common.
+	sharedPods sharedpods.Pool
 	hypotheses *hypotheses
 	sessions   *sessions.Service
 	runs       *runs.Runs
@@ -230,19 +233,20 @@ func (s *simulator) start(ctx context.Context) error {
 	}
 	s.setStatus(server.Starting, "the scheduler is starting")
 	s.scheduler = supervisor.New(supervisor.Options{
-		Client:    s.controlPlane.ClientConfig(),
-		Sink:      s.store,
-		Feed:      s.feed,
-		OutOfTree: s.prepared.registry,
-		Parse:     s.parse,
-		Initial:   s.prepared.configuration,
-		Paused:    paused,
-		TieSeed:   s.options.TieSeed,
-		Dir:       s.configurationDir(),
-		Logger:    s.options.Logger,
-		Prepare:   s.installNeeded,
-		Running:   s.tidyDefinitions,
-		Changed:   s.configurationChanged,
+		Client:     s.controlPlane.ClientConfig(),
+		Sink:       s.store,
+		Feed:       s.feed,
+		SharedPods: &s.sharedPods,
+		OutOfTree:  s.prepared.registry,
+		Parse:      s.parse,
+		Initial:    s.prepared.configuration,
+		Paused:     paused,
+		TieSeed:    s.options.TieSeed,
+		Dir:        s.configurationDir(),
+		Logger:     s.options.Logger,
+		Prepare:    s.installNeeded,
+		Running:    s.tidyDefinitions,
+		Changed:    s.configurationChanged,
 	})
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
@@ -345,6 +349,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Durable:      !s.prepared.temporary,
 		Controllers:  s.options.Controllers,
 		VirtualNodes: !s.options.NoVirtualNodes,
+		SharedPods:   &s.sharedPods,
 
 		DefaultStorageClass: true,
 		Outbound:            s.options.Outbound,

@@ -9,7 +9,7 @@
 // kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
 //
 // The package may import Kubernetes, etcd, simulator/connections, simulator/objects, simulator/outbound and its own
-// subpackages. It does not import packages of scheduler/; its controllers import those that read
+// subpackages. Of scheduler/, it imports sharedpods only; its controllers also import those packages that read
 // custom resources.
 package controlplane
 
@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/simulator/controlplane/controllers"
 	"kube-scheduler-simulator/simulator/controlplane/internal/etcddata"
 	"kube-scheduler-simulator/simulator/datadir"
@@ -61,6 +62,8 @@ type Options struct {
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
+	// SharedPods lets the controllers' pod informer share pods with other informers of this control plane. It may be nil.
+	SharedPods *sharedpods.Pool
 	// Outbound says which webhooks and API servers of APIServices the API server may call.
 	// Default: those on loopback addresses. It calls no kubelets and no pods.
 	Outbound outbound.Policy
@@ -288,7 +291,7 @@ func (c *ControlPlane) startControllers() error {
 	if err != nil {
 		return err
 	}
-	c.controllers = controllers.New(c.ClientConfig(), chosen, c.opts.VirtualNodes)
+	c.controllers = controllers.New(c.ClientConfig(), chosen, c.opts.VirtualNodes, c.opts.SharedPods)
 	if err := c.controllers.Start(); err != nil {
 		return fmt.Errorf("start controllers: %w", err)
 	}

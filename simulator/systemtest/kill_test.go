@@ -36,8 +36,9 @@ const (
 	writesApart   = 250 * time.Millisecond
 )
 
-// killTurns says what each kill interrupts; w stands for writers.
+// killTurns says what each kill interrupts.
 const (
+	writing   = 'w'
 	starting  = 's'
 	resetting = 'r'
 	replaying = 'p'
@@ -69,8 +70,11 @@ func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte
 	h := newHome(t)
 	l := newLedger()
 	var slowest, slowestStop time.Duration
-	for turn := range times {
-		what := killTurns[turn%len(killTurns)]
+	turn := 0
+	// kill ends one start of the program by a kill in the middle of what.
+	kill := func(what byte) {
+		t.Helper()
+		defer func() { turn++ }()
 		if what == starting {
 			killWhileItStarts(t, h, random)
 		} else {
@@ -95,8 +99,15 @@ func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte
 			checkStderr(t, p)
 		}
 		if t.Failed() {
-			t.Fatalf("at kill %d of %d", turn+1, times)
+			t.Fatalf("at kill %d", turn+1)
 		}
+	}
+	for turn < times {
+		kill(killTurns[turn%len(killTurns)])
+	}
+	// On a busy machine little may happen between kills. More kills make up for that.
+	for turn < 2*times && l.tooFew(times) != "" {
+		kill(writing)
 	}
 	p := start(t, h)
 	l.check(t, p)
@@ -107,8 +118,10 @@ func killAndRestart(t *testing.T, random *rand.Rand, times int, recording []byte
 	slowestStop = max(slowestStop, time.Since(begin))
 	checkStderr(t, p)
 	checkNothingHalf(t, h)
-	t.Logf("%d kills; ready after at most %v, stopped after %v; %s", times, slowest, slowestStop, l)
-	l.checkEnough(t, times)
+	t.Logf("%d kills; ready after at most %v, stopped after %v; %s", turn, slowest, slowestStop, l)
+	if few := l.tooFew(times); few != "" {
+		t.Error(few)
+	}
 }
 
 // killWhileItStarts kills before or shortly after the ready line.

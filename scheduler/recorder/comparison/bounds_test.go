@@ -49,9 +49,9 @@ func TestSpreadOverManyDomains(t *testing.T) {
 	for i := range 5000 {
 		matching[fmt.Sprint("n", i)] = 1 + i%7
 	}
-	c := &spread{of: state, constraints: []upstream.SpreadConstraint{{
+	c := &spread{of: state, constraints: []spreadConstraint{{SpreadConstraint: upstream.SpreadConstraint{
 		TopologyKey: v1.LabelHostname, MaxSkew: 1, Selector: labels.Nothing(), Matching: matching, Minimum: 1,
-	}}}
+	}}}}
 	info := framework.NewNodeInfo()
 	info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.LabelHostname: "n4"}}})
 

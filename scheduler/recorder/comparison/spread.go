@@ -15,7 +15,7 @@ import (
 // node without the label of a constraint is farther than any count of pods.
 func compareSpread(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 	c := &spread{of: state, labels: pod.Labels}
-	if c.constraints = upstream.SpreadConstraints(state); c.constraints == nil {
+	if c.constraints = c.read(state); c.constraints == nil {
 		return nil
 	}
 	return c
@@ -24,25 +24,47 @@ func compareSpread(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 type spread struct {
 	// of is the state that constraints were read from.
 	of          fwk.CycleState
-	constraints []upstream.SpreadConstraint
+	constraints []spreadConstraint
 	labels      labels.Set
 	// most is the largest count of each constraint, by index, once it is known.
 	most map[int]int
 }
 
+// spreadConstraint is a constraint with what the pod itself adds to a domain: 1 when it
+// counts itself.
+type spreadConstraint struct {
+	upstream.SpreadConstraint
+	self int
+}
+
 // in returns the constraints with the counts of a state.
-func (c *spread) in(state fwk.CycleState) []upstream.SpreadConstraint {
+func (c *spread) in(state fwk.CycleState) []spreadConstraint {
 	if state == c.of {
 		return c.constraints
 	}
-	return upstream.SpreadConstraints(state)
+	return c.read(state)
+}
+
+func (c *spread) read(state fwk.CycleState) []spreadConstraint {
+	known := upstream.SpreadConstraints(state)
+	if known == nil {
+		return nil
+	}
+	out := make([]spreadConstraint, len(known))
+	for i, constraint := range known {
+		out[i].SpreadConstraint = constraint
+		if constraint.Selector.Matches(c.labels) {
+			out[i].self = 1
+		}
+	}
+	return out
 }
 
 func (c *spread) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
 	violated, unlabelled, surplus := 0, 0, 0
 	for _, constraint := range c.in(state) {
 		domain, labelled := node.Node().Labels[constraint.TopologyKey]
-		over := c.skew(constraint, domain) - int(constraint.MaxSkew)
+		over := constraint.skew(domain) - int(constraint.MaxSkew)
 		switch {
 		case !labelled:
 			unlabelled++
@@ -58,7 +80,7 @@ func (c *spread) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status
 func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
 	for i, constraint := range c.in(state) {
 		domain := label(node.Node(), constraint.TopologyKey)
-		if domain != nil && c.skew(constraint, *domain) <= int(constraint.MaxSkew) {
+		if domain != nil && constraint.skew(*domain) <= int(constraint.MaxSkew) {
 			continue
 		}
 		return &result.Comparison{Spread: []result.SpreadComparison{c.comparison(state, i, constraint, domain)}}
@@ -75,10 +97,10 @@ func (c *spread) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Compar
 }
 
 // comparison compares the i-th constraint with a domain, nil for a node without the label.
-func (c *spread) comparison(state fwk.CycleState, i int, constraint upstream.SpreadConstraint, domain *string) result.SpreadComparison {
+func (c *spread) comparison(state fwk.CycleState, i int, constraint spreadConstraint, domain *string) result.SpreadComparison {
 	s := result.SpreadComparison{
 		TopologyKey: constraint.TopologyKey, MaxSkew: int(constraint.MaxSkew), Domain: domain,
-		Minimum: constraint.Minimum, Maximum: c.maximum(state, i, constraint), Self: c.self(constraint),
+		Minimum: constraint.Minimum, Maximum: c.maximum(state, i, constraint), Self: constraint.self,
 	}
 	if domain != nil {
 		s.Matching = constraint.Matching[*domain]
@@ -87,21 +109,11 @@ func (c *spread) comparison(state fwk.CycleState, i int, constraint upstream.Spr
 }
 
 // skew returns the skew of a domain with the pod in it.
-func (c *spread) skew(constraint upstream.SpreadConstraint, domain string) int {
-	return constraint.Matching[domain] + c.self(constraint) - constraint.Minimum
-}
-
-// self is 1 when the pod counts itself.
-func (c *spread) self(constraint upstream.SpreadConstraint) int {
-	if constraint.Selector.Matches(c.labels) {
-		return 1
-	}
-	return 0
-}
+func (c spreadConstraint) skew(domain string) int { return c.Matching[domain] + c.self - c.Minimum }
 
 // maximum returns the count of the domain with the most matching pods. There may be as
 // many domains as nodes, so it is counted once for all nodes without nominated pods.
-func (c *spread) maximum(state fwk.CycleState, i int, constraint upstream.SpreadConstraint) int {
+func (c *spread) maximum(state fwk.CycleState, i int, constraint spreadConstraint) int {
 	if state == c.of {
 		if most, known := c.most[i]; known {
 			return most

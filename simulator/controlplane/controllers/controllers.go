@@ -29,6 +29,7 @@ import (
 	"kube-scheduler-simulator/scheduler/customresource"
 	quotas "kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 	groups "kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
+	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/simulator/controlplane/controllers/kubecontrollers"
 )
 
@@ -41,6 +42,7 @@ type Controllers struct {
 	config       *rest.Config
 	chosen       Chosen
 	virtualNodes bool
+	sharedPods   *sharedpods.Pool
 
 	cancel    context.CancelFunc
 	informers *sharedInformers
@@ -48,9 +50,10 @@ type Controllers struct {
 }
 
 // New returns controllers that have not started. virtualNodes says that another component
-// does the work of kubelets, so that pods on nodes are not deleted here.
-func New(config *rest.Config, chosen Chosen, virtualNodes bool) *Controllers {
-	return &Controllers{config: config, chosen: chosen, virtualNodes: virtualNodes}
+// does the work of kubelets, so that pods on nodes are not deleted here. The controllers' pod informer uses
+// sharedPods, which may be nil.
+func New(config *rest.Config, chosen Chosen, virtualNodes bool, sharedPods *sharedpods.Pool) *Controllers {
+	return &Controllers{config: config, chosen: chosen, virtualNodes: virtualNodes, sharedPods: sharedPods}
 }
 
 // Start builds the controllers and runs them. They wait for their informers themselves. All are
@@ -58,7 +61,7 @@ func New(config *rest.Config, chosen Chosen, virtualNodes bool) *Controllers {
 // ready for events yet.
 func (c *Controllers) Start() error {
 	var err error
-	if c.informers, err = newSharedInformers(c.config); err != nil {
+	if c.informers, err = newSharedInformers(c.config, c.sharedPods); err != nil {
 		return err
 	}
 	kube, err := kubecontrollers.New(c.config, c.informers.typed, c.informers.metadata)

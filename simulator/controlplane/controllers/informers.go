@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -22,7 +23,7 @@ type sharedInformers struct {
 	metadata metadatainformer.SharedInformerFactory
 }
 
-func newSharedInformers(config *rest.Config) (*sharedInformers, error) {
+func newSharedInformers(config *rest.Config, sharedPods *sharedpods.Pool) (*sharedInformers, error) {
 	client, err := kubernetes.NewForConfig(userAgent(config, "shared-informers"))
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
@@ -31,6 +32,7 @@ func newSharedInformers(config *rest.Config) (*sharedInformers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
+	trim := func(obj any) (any, error) { return trim(obj, sharedPods) }
 	return &sharedInformers{
 		typed:    informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim)),
 		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, 0, metadatainformer.WithTransform(trim)),
@@ -54,7 +56,7 @@ func (s *sharedInformers) shutdown() {
 // from the cache deletes that pod's result annotations, which are only a copy. Kubernetes'
 // controllers patch pods, except in two rare cases: a pod of a StatefulSet that lost its
 // labels, and a pod that is bound to a node that is not ready.
-func trim(obj any) (any, error) {
+func trim(obj any, sharedPods *sharedpods.Pool) (any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
 		// A tombstone, whose object was trimmed before.
@@ -63,6 +65,7 @@ func trim(obj any) (any, error) {
 	accessor.SetManagedFields(nil)
 	if pod, ok := obj.(*corev1.Pod); ok {
 		objects.DropResults(pod)
+		sharedPods.Share(pod)
 	}
 	return obj, nil
 }

@@ -1,6 +1,7 @@
 package etcddata
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -140,7 +141,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 		"cut in the first page": func(path string) { truncate(t, path, 100) },
 		"no meta data":          func(path string) { overwrite(t, path, 0, make([]byte, 8192)) },
 		"zeros":                 func(path string) { overwrite(t, path, root, make([]byte, 4096)) },
-		"another page's id":     func(path string) { overwrite(t, path, root, []byte{0xff}) },
+		"another page's id":     func(path string) { overwrite(t, path, root, bytes.Repeat([]byte{0xff}, 8)) },
 		"no page of keys":       func(path string) { overwrite(t, path, root+8, []byte{0x40}) },
 		"too many keys":         func(path string) { overwrite(t, path, root+10, []byte{0xff, 0xff}) },
 		"endless overflow":      func(path string) { overwrite(t, path, root+12, []byte{0xff, 0xff, 0xff, 0x7f}) },

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// commandTimeout bounds a block of commands, including the build of a program.
-const commandTimeout = 5 * time.Minute
+// commandTimeout bounds a block of commands, including the build of a program on a busy machine.
+const commandTimeout = 15 * time.Minute
 
 // shell is one bash that runs the commands of a page, as a reader's terminal does.
 type shell struct {

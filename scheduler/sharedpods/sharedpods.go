@@ -22,9 +22,13 @@ type Pool struct {
 }
 
 // Share makes pod use the labels, the spec and the status of an equal pod that another informer has decoded: one with
-// the same UID and resource version, of the same API server. Otherwise it offers those of pod. Annotations and the
-// rest of the metadata stay pod's own. Call it from an informer's transform: afterwards nobody may change pod, which is
-// the rule for all objects of informers.
+// the same UID, resource version and phase, of the same API server. Otherwise it offers those of pod. Annotations and
+// the rest of the metadata stay pod's own. Call it from an informer's transform: afterwards nobody may change pod, which
+// is the rule for all objects of informers.
+//
+// The phase matters because the scheduler watches only pods that have not ended. When a pod ends, the API server
+// reports to that watch that the pod was deleted, and gives the state before with the resource version after
+// (convertToWatchEvent in k8s.io/apiserver/pkg/storage/cacher). A watch with another selector may not share.
 func (p *Pool) Share(pod *v1.Pod) {
 	if p == nil || pod.UID == "" || pod.ResourceVersion == "" {
 		return
@@ -35,7 +39,7 @@ func (p *Pool) Share(pod *v1.Pod) {
 	if known == pod {
 		return
 	}
-	if known != nil && known.ResourceVersion == pod.ResourceVersion {
+	if known != nil && known.ResourceVersion == pod.ResourceVersion && known.Status.Phase == pod.Status.Phase {
 		pod.Labels, pod.Spec, pod.Status = known.Labels, known.Spec, known.Status
 		return
 	}

@@ -46,7 +46,10 @@ func TestOthersAreNotShared(t *testing.T) {
 	var p Pool
 	first := decoded("a", "1", "")
 	p.Share(first)
+	ended := decoded("a", "1", "")
+	ended.Status.Phase = v1.PodSucceeded
 	for what, other := range map[string]*v1.Pod{
+		"the state before the end, with the version of the end": ended,
 		"another version": decoded("a", "2", ""), "another pod": decoded("b", "1", ""),
 		"no UID": decoded("", "1", ""), "no version": decoded("a", "", ""),
 	} {

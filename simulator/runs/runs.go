@@ -169,12 +169,11 @@ func (r *Runs) begin(of Entry, sweep *runner.Loaded, s *scenario.Scenario, jobs 
 	if err != nil {
 		return Entry{}, err
 	}
-	r.running.Add(1)
-	go func() {
-		defer r.running.Done()
-		defer e.cancel()
+	cancel := e.cancel
+	r.running.Go(func() {
+		defer cancel()
 		r.run(ctx, e, s, jobs, against)
-	}()
+	})
 	return r.copied(e, true), nil
 }
 

@@ -14,7 +14,7 @@ import (
 func TestOtherPrograms(t *testing.T) {
 	clustertest.Slow(t)
 	p := start(t, newHome(t))
-	command := exec.Command("go", "test", "-count=1", "./...")
+	command := exec.Command("go", "test", "-count=1", "-vet=off", "./...")
 	command.Dir = filepath.Join("testdata", "clients")
 	command.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {

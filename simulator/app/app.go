@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -136,7 +137,7 @@ type simulator struct {
 	// one is nil.
 	embedded  *controlplane.ControlPlane
 	external  *external.ControlPlane
-	nodes     *virtualnode.Nodes // nil when there are none
+	nodes     atomic.Pointer[virtualnode.Nodes] // nil when there are none
 	queueing  *queueing
 	scheduler *supervisor.Scheduler
 	// feed hands out the state of the scheduler.
@@ -349,6 +350,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Durable:      !s.prepared.temporary,
 		Controllers:  s.options.Controllers,
 		VirtualNodes: !s.options.NoVirtualNodes,
+		NewNodeReady: s.newNodeReady,
 		SharedPods:   &s.sharedPods,
 
 		DefaultStorageClass: true,
@@ -370,27 +372,36 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 // runNodes starts the virtual nodes, which do the work of kubelets.
 func (s *simulator) runNodes(ctx context.Context) error {
 	if s.embedded == nil || s.options.NoVirtualNodes || s.replays.Exclusive() {
-		s.nodes = nil
+		s.nodes.Store(nil)
 		return nil
 	}
-	s.nodes = virtualnode.New(virtualnode.Options{
+	nodes := virtualnode.New(virtualnode.Options{
 		ClientConfig: s.embedded.ClientConfig(),
 		Informers:    s.embedded.Informers(),
 		Stages:       s.prepared.stages,
 		Devices:      s.prepared.devices,
 		NUMA:         s.prepared.numa,
 	})
-	if err := s.nodes.Start(ctx); err != nil {
+	s.nodes.Store(nodes)
+	if err := nodes.Start(ctx); err != nil {
 		return fmt.Errorf("starting the virtual nodes: %w", err)
 	}
 	return nil
 }
 
 func (s *simulator) stopNodes(ctx context.Context) error {
-	if s.nodes == nil {
-		return nil
+	if nodes := s.nodes.Load(); nodes != nil {
+		return nodes.Stop(ctx)
 	}
-	return s.nodes.Stop(ctx)
+	return nil
+}
+
+// newNodeReady implements controlplane.Options.NewNodeReady.
+func (s *simulator) newNodeReady(labels, annotations map[string]string) *corev1.NodeCondition {
+	if nodes := s.nodes.Load(); nodes != nil {
+		return nodes.NewNodeReady(labels, annotations)
+	}
+	return nil
 }
 
 // returnMemory returns the memory that starting needed to the operating system, once. An

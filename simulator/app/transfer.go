@@ -31,10 +31,10 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 		Callable:      s.options.Outbound.CheckURL,
 		Define:        s.define,
 		HoldPods: func() func() {
-			if s.nodes == nil {
-				return func() {}
+			if nodes := s.nodes.Load(); nodes != nil {
+				return nodes.Hold()
 			}
-			return s.nodes.Hold()
+			return func() {}
 		},
 	}
 	if s.embedded != nil {

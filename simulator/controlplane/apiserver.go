@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/admission"
@@ -79,6 +80,8 @@ type serverOptions struct {
 	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
 	// lifecycle controller removes the taint when the node is Ready.
 	taintNewNodes bool
+	// newNodeReady is that of Options.
+	newNodeReady func(labels, annotations map[string]string) *corev1.NodeCondition
 	// guard handles every request first.
 	guard func(http.Handler) http.Handler
 	// outbound limits which webhooks and API servers are called.
@@ -230,7 +233,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
-	decorateAdmission(o, opts.outbound)
+	decorateAdmission(o, opts)
 	addIntake(o)
 	addUserWrites(o)
 	return o
@@ -275,10 +278,10 @@ func addIntake(o *options.ServerRunOptions) {
 
 // decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
 // ours.
-func decorateAdmission(o *options.ServerRunOptions, policy outbound.Policy) {
+func decorateAdmission(o *options.ServerRunOptions, opts serverOptions) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
-		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint)),
-		admission.Decorator(admission.DecoratorFunc(confine(policy).decorate)))
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.newNodeReady))),
+		admission.Decorator(admission.DecoratorFunc(confine(opts.outbound).decorate)))
 }
 
 func (a *apiServer) url() string {

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -59,6 +60,10 @@ type Options struct {
 	// is created as Ready; and a pod that is being deleted stays until its node confirms.
 	// Default: new nodes are usable at once, and deleted pods disappear at once.
 	VirtualNodes bool
+	// NewNodeReady returns the Ready condition with which a node with these labels and annotations is created if it has
+	// none; nil for none. The node lifecycle controller removes the not-ready taint of a node without that condition. It
+	// must not block. Default: no node needs one.
+	NewNodeReady func(labels, annotations map[string]string) *corev1.NodeCondition
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
@@ -244,7 +249,7 @@ func (c *ControlPlane) guard(next http.Handler) http.Handler {
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, newNodeReady: c.opts.NewNodeReady, guard: c.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}

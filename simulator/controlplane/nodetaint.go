@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
@@ -11,32 +12,55 @@ import (
 // taintUnready makes Kubernetes' plugin taint only those new nodes that are not created as Ready.
 // A kubelet never creates a Ready node, but an imported node may be Ready. The node lifecycle
 // controller would remove its taint at once, with two requests for each of thousands of nodes.
+//
+// It also gives a new node the condition that keeps the taint for longer than until the controller sees the node.
 type taintUnready struct {
 	admission.MutationInterface
+	ready func(labels, annotations map[string]string) *corev1.NodeCondition // or nil
 }
 
 var _ admission.MutationInterface = taintUnready{}
 
-// decorateNodeTaint is an admission.Decorator.
-func decorateNodeTaint(plugin admission.Interface, name string) admission.Interface {
-	if tainter, ok := plugin.(admission.MutationInterface); ok && name == nodetaint.PluginName {
-		return taintUnready{tainter}
+// decorateNodeTaint returns an admission.Decorator. ready is Options.NewNodeReady.
+func decorateNodeTaint(ready func(labels, annotations map[string]string) *corev1.NodeCondition) admission.DecoratorFunc {
+	return func(plugin admission.Interface, name string) admission.Interface {
+		if tainter, ok := plugin.(admission.MutationInterface); ok && name == nodetaint.PluginName {
+			return taintUnready{tainter, ready}
+		}
+		return plugin
 	}
-	return plugin
 }
 
 func (t taintUnready) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
-	if node, ok := a.GetObject().(*api.Node); ok && isReady(node) {
-		return nil
+	if node, ok := a.GetObject().(*api.Node); ok {
+		if ready := readyCondition(node); ready != nil && ready.Status == api.ConditionTrue {
+			return nil
+		} else if ready == nil {
+			t.addReady(node)
+		}
 	}
 	return t.MutationInterface.Admit(ctx, a, o)
 }
 
-func isReady(node *api.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == api.NodeReady {
-			return c.Status == api.ConditionTrue
+// addReady adds the Ready condition that the node is to have.
+func (t taintUnready) addReady(node *api.Node) {
+	if t.ready == nil {
+		return
+	}
+	if c := t.ready(node.Labels, node.Annotations); c != nil {
+		node.Status.Conditions = append(node.Status.Conditions, api.NodeCondition{
+			Type: api.NodeReady, Status: api.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+}
+
+// readyCondition returns the Ready condition; nil while the node has none.
+func readyCondition(node *api.Node) *api.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == api.NodeReady {
+			return &node.Status.Conditions[i]
 		}
 	}
-	return false
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	api "k8s.io/kubernetes/pkg/apis/core"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestNewNodesAreTaintedUnlessCreatedReady(t *testing.T) {
-	tainter := decorateNodeTaint(nodetaint.NewPlugin(), nodetaint.PluginName).(admission.MutationInterface)
+	tainter := decorateNodeTaint(nil)(nodetaint.NewPlugin(), nodetaint.PluginName).(admission.MutationInterface)
 	notReady := []api.Taint{{Key: "node.kubernetes.io/not-ready", Effect: api.TaintEffectNoSchedule}}
 	for _, test := range []struct {
 		name       string
@@ -25,9 +26,7 @@ func TestNewNodesAreTaintedUnlessCreatedReady(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			node := &api.Node{Status: api.NodeStatus{Conditions: test.conditions}}
-			attributes := admission.NewAttributesRecord(node, nil, api.Kind("Node").WithVersion("v1"), "", "n",
-				api.Resource("nodes").WithVersion("v1"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
-			if err := tainter.Admit(t.Context(), attributes, nil); err != nil {
+			if err := tainter.Admit(t.Context(), creation(node), nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, node.Spec.Taints); diff != "" {
@@ -35,4 +34,41 @@ func TestNewNodesAreTaintedUnlessCreatedReady(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestANewNodeHasTheConditionThatItWaitsWith: the node lifecycle controller would take the taint of a node without
+// conditions away at once.
+func TestANewNodeHasTheConditionThatItWaitsWith(t *testing.T) {
+	waiting := api.NodeCondition{Type: api.NodeReady, Status: api.ConditionFalse, Reason: "TopologyNotPublished"}
+	tainter := decorateNodeTaint(func(_, annotations map[string]string) *corev1.NodeCondition {
+		if annotations["waits"] == "" {
+			return nil
+		}
+		return &corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: waiting.Reason}
+	})(nodetaint.NewPlugin(), nodetaint.PluginName).(admission.MutationInterface)
+	unknown := api.NodeCondition{Type: api.NodeReady, Status: api.ConditionUnknown}
+	for _, test := range []struct {
+		name         string
+		waits        string
+		before, want []api.NodeCondition
+	}{
+		{name: "it waits", waits: "yes", want: []api.NodeCondition{waiting}},
+		{name: "it does not"},
+		{name: "it has the condition", waits: "yes", before: []api.NodeCondition{unknown}, want: []api.NodeCondition{unknown}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			node := &api.Node{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"waits": test.waits}}, Status: api.NodeStatus{Conditions: test.before}}
+			if err := tainter.Admit(t.Context(), creation(node), nil); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, node.Status.Conditions); diff != "" || len(node.Spec.Taints) != 1 {
+				t.Errorf("taints %v, conditions (-want +got):\n%s", node.Spec.Taints, diff)
+			}
+		})
+	}
+}
+
+func creation(node *api.Node) admission.Attributes {
+	return admission.NewAttributesRecord(node, nil, api.Kind("Node").WithVersion("v1"), "", "n",
+		api.Resource("nodes").WithVersion("v1"), "", admission.Create, &metav1.CreateOptions{}, false, nil)
 }

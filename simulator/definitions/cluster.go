@@ -110,6 +110,8 @@ func (c *Cluster) step(ctx context.Context, d Definition, keep bool) (served boo
 		return false, err
 	case !serves(here, d.Kind.Version):
 		return true, nil // the user's own definition, without objects for the plugin
+	case !isEstablished(here):
+		return false, nil // the API server may still answer for a definition of the same name that has gone
 	}
 	if _, err = c.empty(ctx, d); apierrors.IsNotFound(err) {
 		return false, nil // not yet
@@ -133,6 +135,12 @@ func (c *Cluster) create(ctx context.Context, d Definition, keep bool) error {
 		return nil
 	}
 	return err
+}
+
+func isEstablished(d *apiextensionsv1.CustomResourceDefinition) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
 }
 
 func serves(d *apiextensionsv1.CustomResourceDefinition, version string) bool {

@@ -1,15 +1,22 @@
 package definitions
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/objects"
 )
@@ -61,6 +68,56 @@ func TestTheManifestsAreValid(t *testing.T) {
 		if apihelpers.IsProtectedCommunityGroup(object.Spec.Group) && object.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation] == "" {
 			t.Errorf("%s names no approval, which clusters ask for in the groups of Kubernetes", d.Name())
 		}
+	}
+}
+
+// TestADefinitionIsServedOnceItIsEstablished: for a moment after a definition was deleted and installed again, the API
+// server answers for the one that has gone, and then for none.
+func TestADefinitionIsServedOnceItIsEstablished(t *testing.T) {
+	d := Of([]string{"Coscheduling"})[0]
+	object, err := d.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.TypeMeta = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
+	looks := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + d.Name():
+			if looks++; looks == 3 {
+				object.Status.Conditions = append(object.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue})
+			}
+			answer = object
+		case "/api", "/apis":
+			w.Header().Set("Content-Type", discovery.AcceptV2)
+			known := apidiscoveryv2.APIVersionDiscovery{Version: d.Kind.Version, Resources: []apidiscoveryv2.APIResourceDiscovery{{
+				Resource: d.Resource, ResponseKind: &metav1.GroupVersionKind{Kind: d.Kind.Kind},
+			}}}
+			answer = apidiscoveryv2.APIGroupDiscoveryList{
+				TypeMeta: metav1.TypeMeta{APIVersion: apidiscoveryv2.SchemeGroupVersion.String(), Kind: "APIGroupDiscoveryList"},
+				Items:    []apidiscoveryv2.APIGroupDiscovery{{ObjectMeta: metav1.ObjectMeta{Name: d.Kind.Group}, Versions: []apidiscoveryv2.APIVersionDiscovery{known}}},
+			}
+		case "/apis/" + d.Kind.GroupVersion().String() + "/" + d.Resource:
+			answer = metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: d.Kind.Kind + "List", APIVersion: d.Kind.GroupVersion().String()}}
+		default:
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	c, err := NewCluster(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Need(t.Context(), []Definition{d}); err != nil {
+		t.Fatal(err)
+	}
+	if looks != 3 {
+		t.Errorf("it is served at look %d, before it is established", looks)
 	}
 }
 

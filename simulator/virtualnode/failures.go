@@ -28,6 +28,15 @@ const (
 	reasonTopology = "TopologyNotPublished"
 )
 
+// topologyNotPublished is the Ready condition of a node that waits for its topology.
+func topologyNotPublished() corev1.NodeCondition {
+	now := metav1.NewTime(time.Now())
+	return corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: reasonTopology,
+		Message: "the node has not published its topology", LastHeartbeatTime: now, LastTransitionTime: now,
+	}
+}
+
 // failures make nodes fail as AnnotationFailure says, and recover. They are not
 // stages, so that they work with any stages.
 //
@@ -107,12 +116,7 @@ func (f *failures) follow(ctx context.Context, name string) error {
 	}
 	switch ready := readyCondition(node); {
 	case ready == nil && f.waits(node):
-		// Without the condition, the node lifecycle controller would let pods in.
-		now := metav1.NewTime(time.Now())
-		return f.patch(ctx, node, []corev1.NodeCondition{{
-			Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: reasonTopology,
-			Message: "the node has not published its topology", LastHeartbeatTime: now, LastTransitionTime: now,
-		}})
+		return f.patch(ctx, node, []corev1.NodeCondition{topologyNotPublished()})
 	case ready == nil:
 		return nil // its stage plays first, and looks at the annotation too
 	case ready.Reason == reasonTopology && f.waits(node):

@@ -78,10 +78,10 @@ func parseNodeCuts(data []byte) ([]NodeCut, error) {
 	return all, nil
 }
 
-// cutOf returns how a node is cut; nil if it is not. The node's annotation counts before the
+// cutOf returns how a node with these labels and annotations is cut; nil if it is not. The annotation counts before the
 // file.
-func cutOf(node *corev1.Node, file []NodeCut) (*Cut, error) {
-	if value := node.Annotations[objects.AnnotationNUMA]; value != "" {
+func cutOf(nodeLabels, annotations map[string]string, file []NodeCut) (*Cut, error) {
+	if value := annotations[objects.AnnotationNUMA]; value != "" {
 		cut := &Cut{}
 		if err := yaml.UnmarshalStrict([]byte(value), cut); err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func cutOf(node *corev1.Node, file []NodeCut) (*Cut, error) {
 		return cut, cut.check()
 	}
 	for i := range file {
-		if labels.SelectorFromSet(file[i].NodeSelector).Matches(labels.Set(node.Labels)) {
+		if labels.SelectorFromSet(file[i].NodeSelector).Matches(labels.Set(nodeLabels)) {
 			return &file[i].Cut, nil
 		}
 	}

@@ -52,8 +52,10 @@ type Nodes struct {
 
 	hold hold
 
-	podsMu sync.Mutex
-	pods   *pods // nil until Start has made them
+	partsMu sync.Mutex
+	// pods and topologies are nil until Start has made them.
+	pods       *pods
+	topologies *topologies
 }
 
 // New returns nodes that have not started. It does no I/O.
@@ -149,9 +151,6 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	recorder := n.recordEvents(ctx, client)
 
 	pods := newPods(client, w.informers.Core().V1(), stages.pod, &n.hold, recorder)
-	n.podsMu.Lock()
-	n.pods = pods
-	n.podsMu.Unlock()
 	nodes := newNodes(client, w.informers.Core().V1().Nodes(), stages.node, recorder)
 	devices := newDriver(client, w.informers, n.opts.Devices, recorder)
 	topologies, err := newTopologies(config, w.informers, nodes, pods, n.opts.NUMA, recorder)
@@ -159,6 +158,9 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 		return nil, err
 	}
 	pods.changed, nodes.failures.waits = topologies.podsChanged, topologies.awaited
+	n.partsMu.Lock()
+	n.pods, n.topologies = pods, topologies
+	n.partsMu.Unlock()
 	for _, part := range []interface {
 		// watch registers the part with its informers; it returns a function that
 		// undoes that.
@@ -176,10 +178,22 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	return w, nil
 }
 
+// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if it needs none.
+// A node waits for its topology from its creation on: without the condition, the node lifecycle controller would
+// let pods in. Any goroutine may call it, at any time.
+func (n *Nodes) NewNodeReady(labels, annotations map[string]string) *corev1.NodeCondition {
+	n.partsMu.Lock()
+	defer n.partsMu.Unlock()
+	if n.topologies == nil || !n.topologies.isCut(labels, annotations) || !n.topologies.isDefined() {
+		return nil
+	}
+	return new(topologyNotPublished())
+}
+
 // resume plays held pods.
 func (n *Nodes) resume(keys []string) {
-	n.podsMu.Lock()
-	defer n.podsMu.Unlock()
+	n.partsMu.Lock()
+	defer n.partsMu.Unlock()
 	if n.pods == nil {
 		return
 	}

@@ -24,8 +24,9 @@ const (
 	storageInterval = 5 * time.Second
 	// worthShrinking is the part of the database in use below which it is defragmented.
 	worthShrinking = 0.9
-	// smallStorage is the size of a database that is not worth shrinking.
+	// smallStorage is the size of a database that is not worth shrinking, if it takes less than smallPart of the quota.
 	smallStorage = 64 << 20
+	smallPart    = 0.5
 )
 
 // storage watches the size of our own etcd's database. When the database reaches its quota, etcd
@@ -143,9 +144,10 @@ func (s *storage) disarm(ctx context.Context) error {
 	return nil
 }
 
-// afterDeletions makes room after many objects were deleted.
+// afterDeletions makes room after many objects were deleted. A storage that was full need not be now: tend may have made
+// room for the last of the objects.
 func (s *storage) afterDeletions(ctx context.Context) error {
-	if s == nil || !s.isFull() && s.etcd.Server.Backend().Size() < smallStorage {
+	if s == nil || !s.isFull() && s.used() < smallPart && s.etcd.Server.Backend().Size() < smallStorage {
 		return nil
 	}
 	return s.makeRoom(ctx, true)

@@ -114,6 +114,19 @@ func TestAFullStorage(t *testing.T) {
 	if err != nil || class.Labels["changed"] != "" {
 		t.Errorf("a built-in object was not restored: %v, %v", class.Labels, err)
 	}
+
+	// The storage may get room again in the middle of a reset's deletions.
+	fill(t, client)
+	modifyABuiltIn(t, second)
+	if used := second.storage.used(); second.storage.isFull() || used < 0.6 {
+		t.Fatalf("%.0f%% are used", 100*used)
+	}
+	if _, err := second.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if used := second.storage.used(); used > 0.5 {
+		t.Errorf("%.0f%% are used after a reset", 100*used)
+	}
 }
 
 // modifyABuiltIn makes the reset write something. It does so in etcd, because the storage may be

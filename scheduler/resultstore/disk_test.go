@@ -326,6 +326,8 @@ func TestPutWaitsForTheWriterOnlyWhenItIsFarBehind(t *testing.T) {
 	if s.Len() != 1000 {
 		t.Errorf("%d cycles are kept", s.Len())
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.bytes > s.maxBytes {
 		t.Errorf("%d bytes are in memory", s.bytes)
 	}

@@ -24,8 +24,8 @@ import (
 
 const (
 	// patience is how long Wait waits for the plugin's watch. It delivers an event within
-	// a millisecond of the scheduler's, unless its connection broke.
-	patience = 100 * time.Millisecond
+	// a millisecond of the scheduler's, unless the machine is very busy or the connection broke.
+	patience = time.Second
 	// startup is how long Wait waits for the objects that exist when the scheduler starts.
 	startup = 10 * time.Second
 	// remembered bounds the events of which a View remembers that they were handled.
@@ -155,7 +155,7 @@ func (v *View) Wake(_ klog.Logger, _ *v1.Pod, before, after any) (fwk.QueueingHi
 }
 
 // Wait returns when the handlers have seen every object that existed when the scheduler
-// started, and every event that woke a pod. It gives up on events after a tenth of a
+// started, and every event that woke a pod. It gives up on events after a
 // second, because a watch may skip some. The error says that the objects are not known.
 func (v *View) Wait(ctx context.Context) error {
 	for _, r := range v.registered {

@@ -7,7 +7,6 @@ package oncluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -238,19 +237,25 @@ const (
 )
 
 // Settle waits until no pod is in the active or the backoff queue, none is terminating, and nothing has changed for a moment.
+// The error is a *scenario.UnsettledError, which says what goes on, if that takes longer than settleTime.
 func (c *Cluster) Settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, &scenario.UnsettledError{Err: errors.New("the cluster does not settle within two minutes")})
-	defer cancel()
-	last, calm := "", 0
+	limit := time.Now().Add(settleTime)
+	last, calm, goesOn := "", 0, ""
 	for calm < calmLooks {
+		if !time.Now().Before(limit) {
+			return &scenario.UnsettledError{Err: fmt.Errorf("the cluster does not settle within two minutes: %s", goesOn)}
+		}
 		doing, state, err := c.busy(ctx)
 		if err != nil {
 			return err
 		}
-		if !doing && state == last {
+		switch {
+		case doing != "":
+			calm, goesOn = 0, doing
+		case state != last:
+			calm, goesOn = 0, "pods change all the time"
+		default:
 			calm++
-		} else {
-			calm = 0
 		}
 		last = state
 		if err := c.Advance(ctx, pollTime); err != nil {
@@ -260,23 +265,28 @@ func (c *Cluster) Settle(ctx context.Context) error {
 	return nil
 }
 
-// busy reports whether something is under way, and what the pods look like.
-func (c *Cluster) busy(ctx context.Context) (bool, string, error) {
+// busy says what is under way, "" for nothing, and what the pods look like.
+func (c *Cluster) busy(ctx context.Context) (doing, state string, err error) {
 	queues, err := c.options.Queues()
 	if err != nil {
-		return false, "", err
+		return "", "", err
 	}
-	doing := false
 	for _, q := range queues.Queues {
-		doing = doing || (q.Queue == "active" || q.Queue == "backoff") && q.Pods > 0
+		if (q.Queue == "active" || q.Queue == "backoff") && q.Pods > 0 {
+			doing = fmt.Sprintf("pods in the queue %q: %d", q.Queue, q.Pods)
+		}
 	}
 	pods, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return false, "", err
+		return "", "", err
 	}
-	state := ""
 	for _, p := range pods.Items {
-		doing = doing || p.DeletionTimestamp != nil || p.Spec.NodeName != "" && p.Status.Phase == v1.PodPending
+		switch {
+		case p.DeletionTimestamp != nil:
+			doing = fmt.Sprintf("pod %s/%s terminates", p.Namespace, p.Name)
+		case p.Spec.NodeName != "" && p.Status.Phase == v1.PodPending:
+			doing = fmt.Sprintf("pod %s/%s starts", p.Namespace, p.Name)
+		}
 		state += fmt.Sprintln(p.UID, p.Spec.NodeName, p.Status.Phase)
 	}
 	return doing, state, nil

@@ -19,7 +19,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
-  test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale lane-of-waiting lane-of-computing \
+  test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale test-code test-live \
   random-suggestions random-counts random-packages env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
@@ -40,25 +40,24 @@ test: ## check everything that ordinary changes break, and install what the chec
 	@$(MAKE) --no-print-directory -j 3 check-web check-go
 	@$(MAKE) --no-print-directory test-e2e
 
-# test-all runs two lanes. In one, tests wait for control planes and browsers. The other fills
-# the processors, and leaves them when the first wants them, so that no test there is late.
-# Tests that measure have the machine to themselves.
-test-all: build chromium ## check the rest: races, kills, crowds, a soak, fuzzing, vet, staticcheck, every browser test
-	@$(MAKE) --no-print-directory -j 3 lane-of-waiting lane-of-computing
+# test-all has two halves, which machines can share. What is late on a busy machine comes after what fills it.
+test-all: ## check the rest: test-code, then test-live
+	@$(MAKE) --no-print-directory test-code
+	@$(MAKE) --no-print-directory test-live
+
+test-code: ## the half of test-all that fills the processors: races, vet, staticcheck, fuzzing, random clusters
+	@$(MAKE) --no-print-directory test-race
+	@$(MAKE) --no-print-directory vet
+	@$(MAKE) --no-print-directory staticcheck
+	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory random-packages
+
+test-live: build chromium ## the half that waits for control planes and browsers: kills, crowds, a soak, every browser test
+	@$(MAKE) --no-print-directory test-cluster
+	@$(MAKE) --no-print-directory test-e2e-pages
 	@$(MAKE) --no-print-directory test-measured
 	@$(MAKE) --no-print-directory test-e2e-measured
 	@$(MAKE) --no-print-directory test-e2e-scale
-
-lane-of-waiting:
-	@$(MAKE) --no-print-directory test-cluster
-	@$(MAKE) --no-print-directory test-e2e-pages
-
-lane-of-computing:
-	@nice $(MAKE) --no-print-directory test-race
-	@nice $(MAKE) --no-print-directory vet
-	@nice $(MAKE) --no-print-directory staticcheck
-	@nice $(MAKE) --no-print-directory fuzz
-	@nice $(MAKE) --no-print-directory random-packages
 
 check-web: chromium lint-web test-web
 

@@ -79,6 +79,9 @@ func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Frame
 	}
 	first := frameworks[p.Configuration.Profiles[0].SchedulerName]
 	p.made = internalqueue.NewPriorityQueue(first.QueueSortFunc(), p.Informers, options...)
+	if p.passive {
+		return p.made, leaveLengths(p.made)
+	}
 	return p.made, nil
 }
 

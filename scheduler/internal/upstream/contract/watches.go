@@ -7,6 +7,7 @@ const (
 	buildFile      = "scheduler/internal/upstream/build.go"
 	profilesFile   = "scheduler/internal/upstream/profiles.go"
 	queueFile      = "scheduler/internal/upstream/queue.go"
+	uncountedFile  = "scheduler/internal/upstream/uncounted.go"
 	interfacesFile = "scheduler/internal/upstream/interfaces.go"
 	gateFile       = "scheduler/internal/upstream/gate.go"
 	tiesFile       = "scheduler/internal/upstream/ties.go"
@@ -74,6 +75,8 @@ func schedulerWatches() []Watch {
 		code(runtimePackage, "getValidScoreWeights", "a wrapper without the extension point may count", interfacesFile),
 
 		{Kind: Fields, Package: queuePackage, Name: "PriorityQueue", Ours: []string{queueFile}, Why: "QueueTimesOf takes its lock"},
+		code(queuePackage, "NewPriorityQueue", "leaveLengths replaces what records the lengths of its parts", uncountedFile),
+		code(queuePackage, "newBackoffQueue", "leaveLengths replaces what records their lengths", uncountedFile),
 		code(queuePackage, "PriorityQueue.GetPod", "QueueTimesOf reads what it returns", queueFile),
 
 		// A scheduler that takes turns.

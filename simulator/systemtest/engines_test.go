@@ -202,8 +202,9 @@ steps:
   - that: decisions.size() >= 300
 `
 
-// TestTenExpectationsTakeTwoSeconds: from the start of the process to its exit. The best of three counts, because other tests run beside.
+// TestTenExpectationsTakeTwoSeconds: from the start of the process to its exit. The best of three counts.
 func TestTenExpectationsTakeTwoSeconds(t *testing.T) {
+	clustertest.Slow(t) // make test-measured runs it
 	file := filepath.Join(t.TempDir(), "hundred.yaml")
 	if err := os.WriteFile(file, []byte(hundredNodes), 0o600); err != nil {
 		t.Fatal(err)

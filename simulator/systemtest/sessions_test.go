@@ -345,26 +345,29 @@ func TestSchedulersUnderRandomLoad(t *testing.T) {
 		}
 		return err
 	})
-	events, err := b.client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Scheduled"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bound, by := map[types.UID]bool{}, map[string]int{}
-	for _, e := range events.Items {
-		if e.Regarding.Kind != "Pod" {
-			continue // a session says so of a group, too
+	eventually(t, "each scheduler has told that it bound the pods that stay", func() error {
+		events, err := b.client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Scheduled"})
+		if err != nil {
+			return err
 		}
-		scheduler := e.Regarding.Name[:strings.LastIndex(e.Regarding.Name[:strings.LastIndex(e.Regarding.Name, "-")], "-")]
-		if by[scheduler]++; e.ReportingController != scheduler || bound[e.Regarding.UID] {
-			t.Errorf("%s says %q of %s, bound already: %t", e.ReportingController, e.Note, e.Regarding.Name, bound[e.Regarding.UID])
+		bound, by := map[types.UID]bool{}, map[string]int{}
+		for _, e := range events.Items {
+			if e.Regarding.Kind != "Pod" {
+				continue // a session says so of a group, too
+			}
+			scheduler := e.Regarding.Name[:strings.LastIndex(e.Regarding.Name[:strings.LastIndex(e.Regarding.Name, "-")], "-")]
+			if by[scheduler]++; e.ReportingController != scheduler || bound[e.Regarding.UID] {
+				t.Errorf("%s says %q of %s, bound already: %t", e.ReportingController, e.Note, e.Regarding.Name, bound[e.Regarding.UID])
+			}
+			bound[e.Regarding.UID] = true
 		}
-		bound[e.Regarding.UID] = true
-	}
-	for _, scheduler := range schedulers {
-		if by[scheduler] < 5 {
-			t.Errorf("%s has bound %d pods only", scheduler, by[scheduler])
+		for _, scheduler := range schedulers {
+			if by[scheduler] < 5 {
+				return fmt.Errorf("%s has bound %d pods only", scheduler, by[scheduler])
+			}
 		}
-	}
+		return nil
+	})
 }
 
 // TestSessionThroughput: 500 jobs of 10 on 1,000 nodes are bound at 100 pods a second or more.

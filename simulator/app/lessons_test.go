@@ -5,8 +5,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/scheduler"
+	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/lesson/live"
@@ -26,6 +32,7 @@ func (s liveSandbox) Close() error { return s.stop() }
 // TestLessonsOfAServer grades the checks of the lessons that need a whole simulator, for right and for wrong answers.
 func TestLessonsOfAServer(t *testing.T) {
 	clustertest.Slow(t) // starts a simulator for every check
+	nothingWaits(t)
 	all, err := lesson.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
@@ -68,4 +75,25 @@ func TestLessonsOfAServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nothingWaits empties the queues of the shared simulator. All schedulers of a process count the lengths of their queues together, so a pod that
+// waits there would keep every other cluster from settling.
+func nothingWaits(t *testing.T) {
+	t.Helper()
+	all, err := shared.client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all.Items {
+		if err := shared.client.CoreV1().Pods(p.Namespace).Delete(t.Context(), p.Name, *metav1.NewDeleteOptions(0)); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	clustertest.Eventually(t, "no pod is in the active or in the backoff queue", func(context.Context) (bool, error) {
+		queues, err := scheduler.Queues()
+		return err == nil && !slices.ContainsFunc(queues.Queues, func(q result.QueueState) bool {
+			return (q.Queue == "active" || q.Queue == "backoff") && q.Pods > 0
+		}), err
+	})
 }

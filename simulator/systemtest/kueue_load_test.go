@@ -192,6 +192,7 @@ func TestKueueSurvivesKills(t *testing.T) {
 	next := 0
 	for turn := range *kueueKills {
 		killed, enough := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(enough) })
 		moment, wanted := upTo(random, 3*time.Second), next+jobsBetweenKills
 		go func() {
 			defer close(killed)
@@ -206,9 +207,8 @@ func TestKueueSurvivesKills(t *testing.T) {
 		}()
 		for ended := false; !ended; {
 			k.change(t, random, &next)
-			if enough != nil && next >= wanted {
-				close(enough)
-				enough = nil
+			if next >= wanted {
+				release()
 			}
 			select {
 			case <-killed:

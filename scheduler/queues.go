@@ -64,9 +64,9 @@ func (r *QueueReader) Queues() (result.Queues, error) {
 }
 
 // Queues reads the state of the scheduling queue from the scheduler's own metrics,
-// which all schedulers of the process share. Schedulers in memory add events, and no pods. It reads only these, so it costs
-// microseconds where gathering all metrics costs milliseconds. Safe for concurrent
-// use.
+// which all schedulers of the process share: those in memory add events, but no pods.
+// It reads only these, so it costs microseconds where gathering all metrics costs
+// milliseconds. Safe for concurrent use.
 func Queues() (result.Queues, error) {
 	metrics.Register() // once; until then, the metrics do not exist
 	lengths := map[result.QueueName]compbasemetrics.GaugeMetric{

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -397,9 +398,9 @@ func (s *simulator) stopNodes(ctx context.Context) error {
 }
 
 // newNodeReady implements controlplane.Options.NewNodeReady.
-func (s *simulator) newNodeReady(labels, annotations map[string]string) *corev1.NodeCondition {
+func (s *simulator) newNodeReady(node metav1.Object) *corev1.NodeCondition {
 	if nodes := s.nodes.Load(); nodes != nil {
-		return nodes.NewNodeReady(labels, annotations)
+		return nodes.NewNodeReady(node)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/admission"
@@ -81,7 +82,7 @@ type serverOptions struct {
 	// lifecycle controller removes the taint when the node is Ready.
 	taintNewNodes bool
 	// newNodeReady is that of Options.
-	newNodeReady func(labels, annotations map[string]string) *corev1.NodeCondition
+	newNodeReady func(node metav1.Object) *corev1.NodeCondition
 	// guard handles every request first.
 	guard func(http.Handler) http.Handler
 	// outbound limits which webhooks and API servers are called.

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -60,10 +61,10 @@ type Options struct {
 	// is created as Ready; and a pod that is being deleted stays until its node confirms.
 	// Default: new nodes are usable at once, and deleted pods disappear at once.
 	VirtualNodes bool
-	// NewNodeReady returns the Ready condition with which a node with these labels and annotations is created if it has
+	// NewNodeReady returns the Ready condition with which a node with this metadata is created if it has
 	// none; nil for none. The node lifecycle controller removes the not-ready taint of a node without that condition. It
 	// must not block. Default: no node needs one.
-	NewNodeReady func(labels, annotations map[string]string) *corev1.NodeCondition
+	NewNodeReady func(node metav1.Object) *corev1.NodeCondition
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool

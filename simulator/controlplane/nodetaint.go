@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
@@ -16,13 +17,13 @@ import (
 // It also gives a new node the condition that keeps the taint for longer than until the controller sees the node.
 type taintUnready struct {
 	admission.MutationInterface
-	ready func(labels, annotations map[string]string) *corev1.NodeCondition // or nil
+	ready func(node metav1.Object) *corev1.NodeCondition // or nil
 }
 
 var _ admission.MutationInterface = taintUnready{}
 
 // decorateNodeTaint returns an admission.Decorator. ready is Options.NewNodeReady.
-func decorateNodeTaint(ready func(labels, annotations map[string]string) *corev1.NodeCondition) admission.DecoratorFunc {
+func decorateNodeTaint(ready func(node metav1.Object) *corev1.NodeCondition) admission.DecoratorFunc {
 	return func(plugin admission.Interface, name string) admission.Interface {
 		if tainter, ok := plugin.(admission.MutationInterface); ok && name == nodetaint.PluginName {
 			return taintUnready{tainter, ready}
@@ -47,7 +48,7 @@ func (t taintUnready) addReady(node *api.Node) {
 	if t.ready == nil {
 		return
 	}
-	if c := t.ready(node.Labels, node.Annotations); c != nil {
+	if c := t.ready(node); c != nil {
 		node.Status.Conditions = append(node.Status.Conditions, api.NodeCondition{
 			Type: api.NodeReady, Status: api.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 			LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,

@@ -40,8 +40,8 @@ func TestNewNodesAreTaintedUnlessCreatedReady(t *testing.T) {
 // conditions away at once.
 func TestANewNodeHasTheConditionThatItWaitsWith(t *testing.T) {
 	waiting := api.NodeCondition{Type: api.NodeReady, Status: api.ConditionFalse, Reason: "TopologyNotPublished"}
-	tainter := decorateNodeTaint(func(_, annotations map[string]string) *corev1.NodeCondition {
-		if annotations["waits"] == "" {
+	tainter := decorateNodeTaint(func(node metav1.Object) *corev1.NodeCondition {
+		if node.GetAnnotations()["waits"] == "" {
 			return nil
 		}
 		return &corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: waiting.Reason}

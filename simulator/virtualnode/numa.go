@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
@@ -78,10 +79,10 @@ func parseNodeCuts(data []byte) ([]NodeCut, error) {
 	return all, nil
 }
 
-// cutOf returns how a node with these labels and annotations is cut; nil if it is not. The annotation counts before the
+// cutOf returns how a node is cut; nil if it is not. The node's annotation counts before the
 // file.
-func cutOf(nodeLabels, annotations map[string]string, file []NodeCut) (*Cut, error) {
-	if value := annotations[objects.AnnotationNUMA]; value != "" {
+func cutOf(node metav1.Object, file []NodeCut) (*Cut, error) {
+	if value := node.GetAnnotations()[objects.AnnotationNUMA]; value != "" {
 		cut := &Cut{}
 		if err := yaml.UnmarshalStrict([]byte(value), cut); err != nil {
 			return nil, err
@@ -89,7 +90,7 @@ func cutOf(nodeLabels, annotations map[string]string, file []NodeCut) (*Cut, err
 		return cut, cut.check()
 	}
 	for i := range file {
-		if labels.SelectorFromSet(file[i].NodeSelector).Matches(labels.Set(nodeLabels)) {
+		if labels.SelectorFromSet(file[i].NodeSelector).Matches(labels.Set(node.GetLabels())) {
 			return &file[i].Cut, nil
 		}
 	}

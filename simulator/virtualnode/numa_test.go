@@ -57,11 +57,11 @@ func TestTheAnnotationCountsBeforeTheFile(t *testing.T) {
 		4: {},
 		8: {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{objects.AnnotationNUMA: "{zones: 8}"}}},
 	} {
-		if cut, err := cutOf(node.Labels, node.Annotations, file); err != nil || cut.Zones != want {
+		if cut, err := cutOf(node, file); err != nil || cut.Zones != want {
 			t.Errorf("%+v, %v; want %d zones", cut, err, want)
 		}
 	}
-	if cut, err := cutOf(nil, nil, file[:1]); cut != nil || err != nil {
+	if cut, err := cutOf(&corev1.Node{}, file[:1]); cut != nil || err != nil {
 		t.Errorf("a node that nobody cuts: %+v, %v", cut, err)
 	}
 }

@@ -92,7 +92,7 @@ func newTopologies(config *rest.Config, shared informers.SharedInformerFactory, 
 
 func (t *topologies) watch() (func(), []cache.InformerSynced, error) {
 	note := func(obj any) {
-		if node, ok := withoutTombstone(obj).(*corev1.Node); ok && t.isCut(node.Labels, node.Annotations) {
+		if node, ok := withoutTombstone(obj).(*corev1.Node); ok && t.isCut(node) {
 			t.add(node.Name)
 		}
 	}
@@ -142,9 +142,9 @@ func (t *topologies) watch() (func(), []cache.InformerSynced, error) {
 	return unwatch, []cache.InformerSynced{onNodes.HasSynced, onDefinitions.HasSynced}, nil
 }
 
-// isCut reports whether a node with these labels and annotations is to have a topology, even one that cannot be read.
-func (t *topologies) isCut(nodeLabels, annotations map[string]string) bool {
-	cut, err := cutOf(nodeLabels, annotations, t.file)
+// isCut reports whether the node is to have a topology, even one that cannot be read.
+func (t *topologies) isCut(node metav1.Object) bool {
+	cut, err := cutOf(node, t.file)
 	return cut != nil || err != nil
 }
 
@@ -157,7 +157,7 @@ func (t *topologies) isDefined() bool {
 
 // awaited reports whether the topology of a node is to come.
 func (t *topologies) awaited(node *corev1.Node) bool {
-	if !t.isCut(node.Labels, node.Annotations) || !t.isDefined() {
+	if !t.isCut(node) || !t.isDefined() {
 		return false
 	}
 	t.mu.Lock()
@@ -181,7 +181,7 @@ func (t *topologies) settled(name string) {
 
 // podsChanged is called for every change of a pod on any node.
 func (t *topologies) podsChanged(name string) {
-	if node, err := t.nodes.Lister().Get(name); err == nil && t.isCut(node.Labels, node.Annotations) {
+	if node, err := t.nodes.Lister().Get(name); err == nil && t.isCut(node) {
 		t.add(name)
 	}
 }
@@ -357,7 +357,7 @@ func (t *topologies) wanted(name string, current *v1alpha2.NodeResourceTopology)
 	if err != nil {
 		return nil, err
 	}
-	cut, err := cutOf(node.Labels, node.Annotations, t.file)
+	cut, err := cutOf(node, t.file)
 	if err != nil {
 		return nil, &invalidNUMA{fmt.Errorf("annotation %s: %w", objects.AnnotationNUMA, err)}
 	}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -178,13 +179,14 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	return w, nil
 }
 
-// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if it needs none.
+// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if it needs none. Of the node, only the
+// metadata count.
 // A node waits for its topology from its creation on: without the condition, the node lifecycle controller would
 // let pods in. Any goroutine may call it, at any time.
-func (n *Nodes) NewNodeReady(labels, annotations map[string]string) *corev1.NodeCondition {
+func (n *Nodes) NewNodeReady(node metav1.Object) *corev1.NodeCondition {
 	n.partsMu.Lock()
 	defer n.partsMu.Unlock()
-	if n.topologies == nil || !n.topologies.isCut(labels, annotations) || !n.topologies.isDefined() {
+	if n.topologies == nil || !n.topologies.isCut(node) || !n.topologies.isDefined() {
 		return nil
 	}
 	return new(topologyNotPublished())

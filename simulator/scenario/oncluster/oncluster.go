@@ -6,6 +6,7 @@ package oncluster
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -239,13 +240,14 @@ const (
 // Settle waits until no pod is in the active or the backoff queue, none is terminating, and nothing has changed for a moment.
 // The error is a *scenario.UnsettledError, which says what goes on, if that takes longer than settleTime.
 func (c *Cluster) Settle(ctx context.Context) error {
-	limit := time.Now().Add(settleTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, settleTime, &scenario.UnsettledError{Err: errors.New("the cluster does not settle within two minutes")})
+	defer cancel()
 	last, calm, goesOn := "", 0, ""
 	for calm < calmLooks {
-		if !time.Now().Before(limit) {
-			return &scenario.UnsettledError{Err: fmt.Errorf("the cluster does not settle within two minutes: %s", goesOn)}
-		}
 		doing, state, err := c.busy(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			return unrested(cause, goesOn)
+		}
 		if err != nil {
 			return err
 		}
@@ -259,7 +261,7 @@ func (c *Cluster) Settle(ctx context.Context) error {
 		}
 		last = state
 		if err := c.Advance(ctx, pollTime); err != nil {
-			return err
+			return unrested(err, goesOn)
 		}
 	}
 	return nil

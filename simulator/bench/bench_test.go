@@ -56,7 +56,7 @@ func TestLoadsAreConsistent(t *testing.T) {
 		if _, err := config.ParseWith([]byte(load.configuration()), config.Options{OutOfTree: append(slices.Collect(maps.Keys(plugins.Registry())), gateName)}); err != nil {
 			t.Errorf("%s: %v", load, err)
 		}
-		for _, nodes := range []int{100, 1000, 5000} {
+		for _, nodes := range Sizes {
 			if err := (Options{Load: load, Nodes: nodes, Pods: load.pods(nodes), Pairs: 1}).check(); err != nil {
 				t.Error(err)
 			}

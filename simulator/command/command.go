@@ -234,7 +234,7 @@ func runBench(ctx context.Context, args []string) error {
 	options := bench.Options{Load: bench.Plain, Nodes: 1000, Pods: 1000, Pairs: 7, AnnotationBytes: app.DefaultOptions().AnnotationBytes}
 	flags := newFlags("simulator bench [flags]",
 		"Measures bare against recorded scheduling, in alternating runs, and prints one JSON object.")
-	table := flags.Bool("table", false, "measure every load at 100, 1,000 and 5,000 nodes, with and without annotations, and print a table")
+	table := flags.Bool("table", false, "measure every load, or that of --load, at 100, 1,000 and 5,000 nodes, or the number of --nodes, without and with annotations, and print a table")
 	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting, waiting or batch")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "`number` of nodes")
 	flags.IntVar(&options.Pods, "pods", options.Pods, "`number` of pods that each run schedules")
@@ -251,7 +251,14 @@ func runBench(ctx context.Context, args []string) error {
 		return bench.Openb(ctx, *openb, os.Stdout)
 	}
 	if *table {
-		return bench.Table(ctx, options, os.Stdout)
+		loads, sizes := bench.Loads, bench.Sizes
+		if flags.Changed("load") {
+			loads = []bench.Load{options.Load}
+		}
+		if flags.Changed("nodes") {
+			sizes = []int{options.Nodes}
+		}
+		return bench.Table(ctx, options, loads, sizes, os.Stdout)
 	}
 	return bench.Run(ctx, options, os.Stdout)
 }

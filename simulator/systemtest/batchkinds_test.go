@@ -85,6 +85,7 @@ func authored(o *unstructured.Unstructured) string {
 // redaction gives an object and those that name it the same new name.
 func TestEveryKindOfBatchSystemsMoves(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := passing(t)
 	p := start(t, h, slices.Concat(batchGates, []string{"--import", "testdata/batch.yaml"})...)
 	var want map[string]string

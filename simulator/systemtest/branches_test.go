@@ -144,6 +144,7 @@ func awaitNoProcess(t *testing.T, h home, name string) {
 // what it is, and its process does not.
 func TestBranches(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := newHome(t)
 	p := start(t, h)
 	begin := time.Now()
@@ -224,6 +225,7 @@ func TestBranches(t *testing.T) {
 // TestABranchOfATemporaryTrunk: it leaves nothing, however the trunk ends.
 func TestABranchOfATemporaryTrunk(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := passing(t)
 	p := start(t, h, "--tie-seed", "7")
 	p.branches(t, http.MethodPost, "", `{"name":"a","objects":`+twoPods+`}`, &branch.Branch{})

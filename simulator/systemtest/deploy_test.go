@@ -82,6 +82,7 @@ func serverDeployment(t *testing.T, kubectl kubectltest.Kubectl, manifests strin
 // TestTheDeployedServer runs the container of the server's Deployment, and its probes, as a kubelet would.
 func TestTheDeployedServer(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	manifests := serverManifests(t)
 	container := serverDeployment(t, kubectltest.Kubectl{}, manifests).Spec.Template.Spec.Containers[0]
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

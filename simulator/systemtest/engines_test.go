@@ -111,6 +111,7 @@ steps:
 // TestEnginesAgree plays the examples in memory and on the real control plane. Where pods wait for minutes it plays the beginning.
 func TestEnginesAgree(t *testing.T) {
 	clustertest.Slow(t) // a control plane for each run
+	t.Parallel()
 	examples := filepath.Join("..", "examples", "scenarios")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
@@ -147,6 +148,7 @@ func TestEnginesAgree(t *testing.T) {
 // TestARecordingRunsOnBothEngines: the pods of a recorded Deployment stay, although no run has the Deployment's controllers.
 func TestARecordingRunsOnBothEngines(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := passing(t)
 	p := start(t, h)
 	p.createNodes(t, "recorded", 2)

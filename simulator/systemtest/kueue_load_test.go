@@ -178,6 +178,7 @@ const jobsBetweenKills = 5
 // workloads agree, and the queues tell the usage that the workloads have.
 func TestKueueSurvivesKills(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := newHome(t)
 	random := rand.New(rand.NewPCG(1, 17))
 	k := startKueue(t, h, "--kueue")

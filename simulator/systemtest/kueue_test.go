@@ -188,6 +188,7 @@ func (k *kueue) followsOlder(t *testing.T) {
 // other.
 func TestKueueExamples(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	k := startKueue(t, passing(t))
 	if a, err := k.request(http.MethodPut, "/api/v1/kueue", nil, nil); err != nil || a.status != http.StatusOK {
 		t.Fatal(a, err)
@@ -288,6 +289,7 @@ func (k *kueue) tells(t *testing.T) {
 // What is wrong is refused, with the field.
 func TestKueueConfiguration(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	h := newHome(t)
 	k := startKueue(t, h, "--kueue")
 	k.apply(t, "single.yaml")
@@ -343,6 +345,7 @@ func TestKueueConfiguration(t *testing.T) {
 // TestKueueRefusesMistakes: each document of the file is refused, those that webhooks would refuse, too.
 func TestKueueRefusesMistakes(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	k := startKueue(t, passing(t), "--kueue")
 	data, err := os.ReadFile("testdata/kueue/refused.yaml")
 	if err != nil {

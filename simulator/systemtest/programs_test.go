@@ -13,6 +13,7 @@ import (
 // as libraries. They are in a module of their own; see testdata/clients.
 func TestOtherPrograms(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	p := start(t, newHome(t))
 	command := exec.Command("go", "test", "-count=1", "-vet=off", "./...")
 	command.Dir = filepath.Join("testdata", "clients")

@@ -119,6 +119,7 @@ func (b *batch) send(t *testing.T, method, path, body string) answer {
 // place all pods, and no pod is bound twice.
 func TestSchedulersSideBySide(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	b := startBatch(t)
 	for i := range 4 {
 		b.node(t, fmt.Sprintf("n%d", i), "32")
@@ -286,6 +287,7 @@ func (b *batch) revision(t *testing.T, want int) {
 // it has for a while. In the end all pods that are left have a node.
 func TestSchedulersUnderRandomLoad(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	const nodes, cpus, waves = 4, 8, 60 // a pod takes one CPU
 	b := startBatch(t)
 	for i := range nodes {

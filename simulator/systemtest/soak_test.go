@@ -39,6 +39,7 @@ const soakResults = 8 << 20
 // TestSoak keeps a cluster busy, and checks that memory, goroutines and disk usage stay level.
 func TestSoak(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	p := start(t, newHome(t).measured(), "--results-memory", fmt.Sprint(soakResults), "--results-disk", fmt.Sprint(soakResults))
 	p.createNodes(t, "soak", 8)
 	ctx, cancel := context.WithTimeout(t.Context(), *soakTime)

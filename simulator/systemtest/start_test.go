@@ -122,7 +122,7 @@ func TestKeptDataOfAnEarlierVersion(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(h.data, "etcd")); err != nil {
 		t.Fatal(err)
 	}
-	if line := endsWithOneLine(t, h); !strings.Contains(line, "is missing or empty, but has held data") {
+	if line := launch(t, h).endsWithOneLine(t); !strings.Contains(line, "is missing or empty, but has held data") {
 		t.Errorf("it said %s", line)
 	}
 }
@@ -263,7 +263,7 @@ func TestAStartOnAFullDisk(t *testing.T) {
 	for _, size := range []int{1 << 20, 40 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			h := smallDisk(t, size)
-			line := endsWithOneLine(t, h)
+			line := launch(t, h).endsWithOneLine(t)
 			t.Log(line)
 			if !strings.Contains(line, "the disk is full") && !strings.Contains(line, "no space left on device") {
 				t.Errorf("it said %s", line)

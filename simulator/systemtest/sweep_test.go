@@ -157,6 +157,7 @@ func sweepUser(t *testing.T, cluster *program, namespace string) (kubeconfig str
 // everything, and evicts one, and it kills the client. Every result is there once, as on one machine.
 func TestSweepInACluster(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	local := newSweep(t)
 	table, said, code := local.run(t)
 	if code != 0 {
@@ -241,6 +242,7 @@ func TestSweepInACluster(t *testing.T) {
 // TestSweepInAClusterOnControlPlanes: each pod starts control planes of its own. It finds what the engine in memory finds.
 func TestSweepInAClusterOnControlPlanes(t *testing.T) {
 	clustertest.Slow(t)
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"fill.yaml": fillScenario, "sweep.yaml": fillSweep} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

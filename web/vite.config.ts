@@ -23,7 +23,27 @@ export default defineConfig({
   },
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   // dist/.gitkeep is committed, so that the Go package compiles without a build.
-  build: { target: 'es2022', outDir: 'dist', emptyOutDir: true, sourcemap: false, chunkSizeWarningLimit: 700 },
+  build: {
+    target: 'es2022',
+    outDir: 'dist',
+    emptyOutDir: true,
+    sourcemap: false,
+    chunkSizeWarningLimit: 700,
+    // A browser loads every part while it is idle. One file for each feature, and one for all styles, are 30 requests. One for
+    // each module that parts share would be 230, which take more of a processor than what is in them.
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'index', tags: ['$initial'], priority: 2 },
+            { name: 'editor', test: /node_modules.(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname|yaml)[\\/]/, priority: 1 },
+            { name: (file: string) => /src.features.([a-z]+)/.exec(file)?.[1] ?? null, debugName: 'features' },
+          ],
+        },
+      },
+    },
+  },
   server: { proxy: { '/api': proxied, '/kubernetes': proxied, '^/branches/[^/]+/(api|kubernetes)/': proxied } },
   test: {
     environment: 'happy-dom',

@@ -1,6 +1,6 @@
 // The connection to the server across a restart.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, node, pod, refused, serverAway, Simulator, test } from './simulator'
@@ -46,10 +46,10 @@ test('places that were never visited open while the server is away, and say so',
     await page.goto(first.url)
     await expect(page.locator('[data-node="kept"]')).toBeVisible()
     // Every part arrives while the page is idle.
-    const parts = ['CreateDialog', 'CommandPalette', 'ResourcesPage', 'DecisionsPage', 'DecisionPage', 'SchedulerPage', 'ActivityPage', 'ReplayPage', 'PresentPage', 'YamlEditor', 'YamlDiff', 'ChangeDialog', 'parse.worker']
+    const parts = await readdir('dist/assets')
     const missing = () => page.evaluate((names) => {
       const loaded = performance.getEntriesByType('resource').map((entry) => entry.name)
-      return names.filter((name) => !loaded.some((url) => url.includes(`/${name}-`)))
+      return names.filter((name) => !loaded.some((url) => url.endsWith(`/${name}`)))
     }, parts)
     await expect.poll(missing, { timeout: 30_000 }).toEqual([])
     await first.stop()

@@ -12,7 +12,8 @@ const retryAfter = 2000
 const tries = 150
 
 /**
- * Registers a part. The result loads it; if that fails, it tells the user, and tries again
+ * Registers a part. Call it where a module loads: in a component it registers the part only when the
+ * component is first shown. The result loads it; if that fails, it tells the user, and tries again
  * until the server responds.
  */
 export function lazily<T>(load: () => Promise<T>): () => Promise<T> {

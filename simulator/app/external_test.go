@@ -74,7 +74,9 @@ type way struct {
 	mu       sync.Mutex
 	listener net.Listener
 	conns    []net.Conn
-	running  sync.WaitGroup
+	// isCut: a connection that was accepted just before cut is closed, too.
+	isCut   bool
+	running sync.WaitGroup
 }
 
 func newWay(t *testing.T, to string) *way {
@@ -93,6 +95,9 @@ func (w *way) mend(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.listener, w.address = l, l.Addr().String()
+	w.mu.Lock()
+	w.isCut = false
+	w.mu.Unlock()
 	w.running.Go(func() {
 		for {
 			from, err := l.Accept()
@@ -111,8 +116,14 @@ func (w *way) join(from net.Conn) {
 		return
 	}
 	w.mu.Lock()
+	isCut := w.isCut
 	w.conns = append(w.conns, from, to)
 	w.mu.Unlock()
+	if isCut {
+		from.Close()
+		to.Close()
+		return
+	}
 	for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
 		w.running.Go(func() {
 			_, _ = io.Copy(pair[0], pair[1])
@@ -127,7 +138,7 @@ func (w *way) cut() {
 	for _, c := range w.conns {
 		c.Close()
 	}
-	w.conns = nil
+	w.conns, w.isCut = nil, true
 	w.mu.Unlock()
 	w.running.Wait()
 }

@@ -58,7 +58,9 @@ test('a node in the matrix is a link, and its row has the menu of the node', asy
   await expect(page.locator('[data-key="default/stuck"]')).toBeVisible()
 })
 
-test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', async ({ page, simulator }) => {
+test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', async ({ page, simulator, allowed }) => {
+  // The page may ask for the pod once more when it is gone already.
+  allowed.push(refused(404))
   const uid = async () => (await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/stuck')).metadata.uid
   const before = await uid()
   await page.goto(`${simulator.url}/decisions/default/stuck`)

@@ -70,7 +70,7 @@ test('the charts and the feed show what happened before the page was opened, in 
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows.first()).toContainText('later')
   const chart = page.getByRole('group', { name: /bound\/s/ })
-  await expect(chart).toContainText(/mean 0\.\d+, peak (?!0)/)
+  await expect(chart).toContainText(/mean 0\.\d+, peak (?!0(?!\.))/) // on a slow machine less than one a second
   const all = await rows.count()
   await page.getByRole('combobox', { name: 'Time range' }).selectOption('Last 15 minutes')
   await expect(page).toHaveURL(/last=15m/)

@@ -74,7 +74,7 @@ type way struct {
 	mu       sync.Mutex
 	listener net.Listener
 	conns    []net.Conn
-	// isCut: a connection that was accepted just before cut is closed, too.
+	// isCut also ends a connection that was accepted just before the cut.
 	isCut   bool
 	running sync.WaitGroup
 }
@@ -116,14 +116,13 @@ func (w *way) join(from net.Conn) {
 		return
 	}
 	w.mu.Lock()
-	isCut := w.isCut
-	w.conns = append(w.conns, from, to)
-	w.mu.Unlock()
-	if isCut {
+	defer w.mu.Unlock()
+	if w.isCut {
 		from.Close()
 		to.Close()
 		return
 	}
+	w.conns = append(w.conns, from, to)
 	for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
 		w.running.Go(func() {
 			_, _ = io.Copy(pair[0], pair[1])

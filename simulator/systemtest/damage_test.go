@@ -28,7 +28,7 @@ import (
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// damageTimeout is how long a start may take that ends with an error.
+// damageTimeout is how long a start may take that ends with an error, on a machine that is not busy.
 const damageTimeout = 10 * time.Second
 
 // The files of a data directory that the table damages.
@@ -187,7 +187,7 @@ func TestDamage(t *testing.T) {
 			h := good.copy(t, row.left)
 			row.do(t, h.data)
 			if row.want != "" {
-				row.refused(t, h, max(damageTimeout, 5*good.started))
+				row.refused(t, h, good.refusalTimeout())
 				return
 			}
 			p := start(t, h)
@@ -272,6 +272,9 @@ type prepared struct {
 	dirs    map[moment]string
 	pod     *v1.Pod
 }
+
+// refusalTimeout is how long a start with a copy may take that ends with an error.
+func (p *prepared) refusalTimeout() time.Duration { return max(damageTimeout, 5*p.started) }
 
 // copy returns a home with a copy of the directory.
 func (g *prepared) copy(t *testing.T, left moment) home {
@@ -561,7 +564,7 @@ func TestDamageAnotherUserCannotRead(t *testing.T) {
 			p := launchAsUser(t, h, nobody)
 			begin := time.Now()
 			line := p.endsWithOneLine(t)
-			if took := time.Since(begin); took > max(damageTimeout, 5*good.started) {
+			if took := time.Since(begin); took > good.refusalTimeout() {
 				t.Errorf("it took %v", took)
 			}
 			t.Log(line)

@@ -12,9 +12,9 @@ const retryAfter = 2000
 const tries = 150
 
 /**
- * Registers a part. Call it where a module loads: in a component it registers the part only when the
- * component is first shown. The result loads it; if that fails, it tells the user, and tries again
- * until the server responds.
+ * Registers a part. A call in a component does so only when the component is first shown, so a part
+ * with a file of its own needs one where a module loads. The result loads the part; if that fails, it
+ * tells the user, and tries again until the server responds.
  */
 export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   left.add(load)

@@ -174,13 +174,13 @@ func recordedAccount(t *testing.T, c *result.Cycle) account {
 	}
 	recordedMore(&out, c)
 	if c.Filter != nil {
-		for i, node := range c.Filter.Nodes {
+		for i, node := range c.Filter.Nodes.All() {
 			v := c.Filter.Verdict(i)
 			out.Filter[node] = verdict{States: v.States, Plugin: v.Plugin, Reasons: v.Reasons}
 		}
 	}
 	if c.Score != nil {
-		for i, node := range c.Score.Nodes {
+		for i, node := range c.Score.Nodes.All() {
 			out.Totals[node] = c.Score.Totals.At(i)
 			out.Scores[node] = map[string][3]int64{}
 			for p, plugin := range c.Score.Plugins {

@@ -29,7 +29,7 @@ func (p printing) NextAttempt(uid types.UID) int {
 func (p printing) Put(c *result.Cycle) {
 	fmt.Printf("%s, attempt %d: %s on %s, %d of %d nodes feasible\n",
 		c.Pod.Name, c.Attempt, c.Outcome, c.SelectedNode, c.Nodes.Feasible, c.Nodes.Total)
-	for i, node := range c.Filter.Nodes {
+	for i, node := range c.Filter.Nodes.All() {
 		if verdict := c.Filter.Verdict(i); verdict.Plugin != "" {
 			fmt.Printf("%s rejected %s: %s\n", verdict.Plugin, node, verdict.Reasons[0])
 		}

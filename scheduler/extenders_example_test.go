@@ -87,7 +87,7 @@ extenders:
 				t.Error(diff)
 			}
 			counted := map[string]int64{}
-			for i, node := range c.Score.Nodes {
+			for i, node := range c.Score.Nodes.All() {
 				counted[node] = c.Score.Extenders[0].Counted.At(i)
 			}
 			if diff := cmp.Diff(map[string]int64{"best": 7 * 5 * 10, "good": 0}, counted); diff != "" {

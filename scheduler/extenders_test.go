@@ -449,7 +449,7 @@ func checkExtended(t *testing.T, seen *attempted, c *result.Cycle) {
 	if c.Score != nil {
 		totals = map[string]int64{}
 		best := slices.Max(slices.Collect(maps.Values(seen.Totals)))
-		for i, node := range c.Score.Nodes {
+		for i, node := range c.Score.Nodes.All() {
 			totals[node] = c.Score.Totals.At(i)
 			if sum := sumOf(c.Score, i); sum != totals[node] {
 				t.Errorf("%s: the parts of %s's total %d add up to %d", seen.Pod, node, totals[node], sum)
@@ -528,7 +528,7 @@ func checkOffered(t *testing.T, seen *attempted, c *result.Cycle) {
 		return
 	}
 	passed, rejected := 0, 0
-	for i := range c.Filter.Nodes {
+	for i := range c.Filter.Nodes.Len() {
 		if c.Filter.Verdict(i).Plugin == "" {
 			passed++
 		}

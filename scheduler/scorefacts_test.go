@@ -21,13 +21,13 @@ func checkScoreFacts(t *testing.T, c *result.Cycle) int {
 		return 0
 	}
 	switch facts := s.Facts; {
-	case len(facts.Nodes) != min(len(s.Nodes), result.MaxScoreFacts):
-		t.Errorf("%s: facts about %d of %d nodes are kept", c.Pod.Name, len(facts.Nodes), len(s.Nodes))
-	case !slices.Contains(facts.Nodes, c.SelectedNode) && slices.Contains(s.Nodes, c.SelectedNode):
+	case len(facts.Nodes) != min(s.Nodes.Len(), result.MaxScoreFacts):
+		t.Errorf("%s: facts about %d of %d nodes are kept", c.Pod.Name, len(facts.Nodes), s.Nodes.Len())
+	case !slices.Contains(facts.Nodes, c.SelectedNode) && s.Nodes.Index(c.SelectedNode) >= 0:
 		t.Errorf("%s: no facts about %s are kept", c.Pod.Name, c.SelectedNode)
 	}
 	for p, plugin := range s.Plugins {
-		for row, node := range s.Nodes {
+		for row, node := range s.Nodes.All() {
 			cell, ok := explain.Score(s, plugin.Name, node)
 			if !ok {
 				t.Errorf("%s: the score of %s for %s is not explained", c.Pod.Name, plugin.Name, node)
@@ -60,12 +60,12 @@ func TestScoreFactsAreThoseOfTheBestNodes(t *testing.T) {
 	if c.Score.Facts.Nodes[0] != c.SelectedNode {
 		t.Errorf("%s was selected, the first facts are those of %s", c.SelectedNode, c.Score.Facts.Nodes[0])
 	}
-	total := func(node string) int64 { return c.Score.Totals.At(slices.Index(c.Score.Nodes, node)) }
+	total := func(node string) int64 { return c.Score.Totals.At(c.Score.Nodes.Index(node)) }
 	if !slices.IsSortedFunc(c.Score.Facts.Nodes, func(a, b string) int { return int(total(b) - total(a)) }) {
 		t.Errorf("the nodes are not sorted by total: %v", c.Score.Facts.Nodes)
 	}
 	worst := total(c.Score.Facts.Nodes[result.MaxScoreFacts-1])
-	for _, node := range c.Score.Nodes {
+	for _, node := range c.Score.Nodes.All() {
 		if total(node) > worst && !slices.Contains(c.Score.Facts.Nodes, node) {
 			t.Errorf("%s with a total of %d is left out", node, total(node))
 		}

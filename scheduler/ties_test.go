@@ -70,12 +70,12 @@ func checkTie(c *result.Cycle) error {
 			said = f.Value
 		}
 	}
-	if len(c.Score.Tied) == 0 && said == "" {
+	if len(c.Score.Tied()) == 0 && said == "" {
 		return nil
 	}
-	want := fmt.Sprintf("%s among %d nodes with the same total, by seed 1", c.SelectedNode, len(c.Score.Tied))
-	if said != want || !strings.Contains(" "+strings.Join(c.Score.Tied, " ")+" ", " "+c.SelectedNode+" ") {
-		return fmt.Errorf("%s: tied are %v, chosen is %s, the fact is %q", c.Pod.Name, c.Score.Tied, c.SelectedNode, said)
+	want := fmt.Sprintf("%s among %d nodes with the same total, by seed 1", c.SelectedNode, len(c.Score.Tied()))
+	if said != want || !strings.Contains(" "+strings.Join(c.Score.Tied(), " ")+" ", " "+c.SelectedNode+" ") {
+		return fmt.Errorf("%s: tied are %v, chosen is %s, the fact is %q", c.Pod.Name, c.Score.Tied(), c.SelectedNode, said)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func placements(t *testing.T, seed int64) (out placed) {
 		for _, attempts := range cycles.attempts {
 			c := attempts[len(attempts)-1]
 			out.nodes[c.Pod.Name], out.cycles = c.SelectedNode, append(out.cycles, c)
-			if len(c.Score.Tied) > 0 {
+			if len(c.Score.Tied()) > 0 {
 				out.tied++
 			}
 			if c.Nodes.Evaluated < c.Nodes.Total {

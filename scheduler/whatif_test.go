@@ -187,7 +187,7 @@ func compareHypothesis(t *testing.T, live, asked *result.Cycle, pod *v1.Pod, com
 func inShort(c *result.Cycle) string {
 	out := fmt.Sprintf("%s %q, %+v, nomination %+v, hint %+v: %s", c.Outcome, c.SelectedNode, c.Nodes, c.Nomination, c.Hint, c.Message)
 	if c.Filter != nil {
-		for i, node := range c.Filter.Nodes {
+		for i, node := range c.Filter.Nodes.All() {
 			v := c.Filter.Verdict(i)
 			out += fmt.Sprintf("\n  %s %s %v", node, v.States, v.Rejections())
 		}
@@ -200,7 +200,7 @@ func totals(c *result.Cycle) map[string]int64 {
 		return nil
 	}
 	out := map[string]int64{}
-	for i, node := range c.Score.Nodes {
+	for i, node := range c.Score.Nodes.All() {
 		out[node] = c.Score.Totals.At(i)
 	}
 	return out
@@ -224,7 +224,7 @@ func sharesBest(c *result.Cycle, node string) bool {
 
 func feasibleNodes(c *result.Cycle) []string {
 	var out []string
-	for i, node := range c.Filter.Nodes {
+	for i, node := range c.Filter.Nodes.All() {
 		if c.Filter.Verdict(i).Plugin == "" {
 			out = append(out, node)
 		}
@@ -243,7 +243,7 @@ func compareVerdicts(fail func(string, ...any), live, asked *result.Cycle, compa
 		return
 	}
 	verdicts := map[string]result.Verdict{}
-	for i, node := range asked.Filter.Nodes {
+	for i, node := range asked.Filter.Nodes.All() {
 		v := asked.Filter.Verdict(i)
 		verdicts[node] = v
 		if strings.ContainsRune(v.States, result.NotRun) {
@@ -253,7 +253,7 @@ func compareVerdicts(fail func(string, ...any), live, asked *result.Cycle, compa
 			compared["several rejections"]++
 		}
 	}
-	for i, node := range live.Filter.Nodes {
+	for i, node := range live.Filter.Nodes.All() {
 		want, got := live.Filter.Verdict(i), verdicts[node]
 		if want.Plugin == "" {
 			if got.Plugin != "" {

@@ -185,21 +185,21 @@ const bestScores = 10
 func rowsOf(c *result.Cycle) []row {
 	var nodes, scores int
 	if c.Filter != nil {
-		nodes = len(c.Filter.Nodes)
+		nodes = c.Filter.Nodes.Len()
 	}
 	if c.Score != nil {
-		scores = len(c.Score.Nodes)
+		scores = c.Score.Nodes.Len()
 	}
 	rows := make([]row, 0, max(nodes, scores))
 	index := make(map[string]int, scores)
 	for i := range scores {
-		n := c.Score.Nodes[i]
+		n := c.Score.Nodes.At(i)
 		index[n] = len(rows)
 		rows = append(rows, row{node: n, inFilter: -1, inScore: i, rank: scored, total: c.Score.Totals.At(i)})
 	}
 	first := map[uint16]int{} // the row of each rejection
 	for i := range nodes {
-		n, v := c.Filter.Nodes[i], c.Filter.VerdictOf[i]
+		n, v := c.Filter.Nodes.At(i), c.Filter.VerdictOf[i]
 		at, ok := index[n]
 		if ok {
 			rows[at].inFilter = i

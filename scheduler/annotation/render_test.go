@@ -38,7 +38,7 @@ func scheduled(n int) *result.Cycle {
 		PreScore: []result.PluginResult{{Plugin: "NodeResourcesFit", Status: "Success"}},
 		Score: &result.Score{
 			Plugins: []result.ScorePlugin{{Name: "TaintToleration", Weight: 3}, {Name: "NodeResourcesFit", Weight: 1}},
-			Nodes:   nodes, Totals: result.NewColumn(totals),
+			Nodes:   result.NewNodeList(nodes...), Totals: result.NewColumn(totals),
 			Raw:        []result.Column{constant(len(nodes), 0), result.NewColumn(raw)},
 			Normalized: []result.Column{constant(len(nodes), 100), result.NewColumn(raw)},
 			Weighted:   []result.Column{constant(len(nodes), 300), result.NewColumn(raw)},

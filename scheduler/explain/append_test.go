@@ -29,7 +29,7 @@ func large(n int) *result.Cycle {
 		Summary: result.Summary{Pod: result.Pod{Namespace: "default", Name: "web"}, Outcome: result.Scheduled, SelectedNode: "node-0001", Hypothetical: true},
 		Filter:  filter.Filter(),
 		Score: &result.Score{
-			Plugins: []result.ScorePlugin{{Name: "NodeResourcesFit", Weight: 3}}, Nodes: scored,
+			Plugins: []result.ScorePlugin{{Name: "NodeResourcesFit", Weight: 3}}, Nodes: result.NewNodeList(scored...),
 			Raw: []result.Column{column}, Normalized: []result.Column{column}, Weighted: []result.Column{column}, Totals: result.NewColumn(totals),
 		},
 	}

@@ -27,7 +27,6 @@ const sharedCases = "testdata/cases.json"
 func cycles() []spoken {
 	manyTied := twelve()
 	manyTied.Score.Totals = result.NewColumn([]int64{823, 823, 823, 823, 823, 823})
-	manyTied.Score.FindTied()
 	seed := tie()
 	seed.Facts = []result.Fact{{Plugin: result.TieSeed, Key: "tie broken by seed", Value: "node-b2 among 2 nodes with the same total, by seed 1"}}
 	type devices = []result.DeviceComparison

@@ -138,25 +138,25 @@ func rejections(c *result.Cycle) []result.Rejection {
 // margin finds the best of the other nodes, by total and then by name.
 func margin(c *result.Cycle) *Margin {
 	s := c.Score
-	if s == nil || len(s.Nodes) < 2 || c.SelectedNode == "" {
+	if s == nil || s.Nodes.Len() < 2 || c.SelectedNode == "" {
 		return nil
 	}
-	selected := slices.Index(s.Nodes, c.SelectedNode)
+	selected := s.Nodes.Index(c.SelectedNode)
 	if selected < 0 {
 		return nil
 	}
 	next := -1
-	for i := range s.Nodes {
+	for i := range s.Nodes.Len() {
 		if i == selected {
 			continue
 		}
-		if next < 0 || s.Totals.At(i) > s.Totals.At(next) || (s.Totals.At(i) == s.Totals.At(next) && s.Nodes[i] < s.Nodes[next]) {
+		if next < 0 || s.Totals.At(i) > s.Totals.At(next) || (s.Totals.At(i) == s.Totals.At(next) && s.Nodes.At(i) < s.Nodes.At(next)) {
 			next = i
 		}
 	}
-	m := &Margin{Over: s.Nodes[next], Total: s.Totals.At(selected) - s.Totals.At(next), Parts: []Part{}}
+	m := &Margin{Over: s.Nodes.At(next), Total: s.Totals.At(selected) - s.Totals.At(next), Parts: []Part{}}
 	if m.Total == 0 {
-		m.Tied = slices.DeleteFunc(slices.Clone(s.Tied), func(n string) bool { return n == c.SelectedNode })
+		m.Tied = slices.DeleteFunc(s.Tied(), func(n string) bool { return n == c.SelectedNode })
 	}
 	for p, plugin := range s.Plugins {
 		if d := s.Weighted[p].At(selected) - s.Weighted[p].At(next); d != 0 {

@@ -34,7 +34,7 @@ func twelve() *result.Cycle {
 		Filter: b.Filter(),
 		Score: &result.Score{
 			Plugins: []result.ScorePlugin{{Name: "NodeAffinity"}, {Name: "InterPodAffinity"}, {Name: "NodeResourcesFit"}, {Name: "TaintToleration"}},
-			Nodes:   []string{"node-a2", "node-a3", "node-b1", "node-b2", "node-b3", "node-c3"},
+			Nodes:   result.NewNodeList("node-a2", "node-a3", "node-b1", "node-b2", "node-b3", "node-c3"),
 			Raw:     weighted, Normalized: weighted, Weighted: weighted,
 			Totals: result.NewColumn([]int64{763, 782, 616, 823, 681, 578}),
 		},
@@ -63,7 +63,6 @@ func TestScheduled(t *testing.T) {
 func tie() *result.Cycle {
 	c := twelve()
 	c.Score.Totals = result.NewColumn([]int64{823, 782, 616, 823, 681, 578})
-	c.Score.FindTied()
 	return c
 }
 

@@ -280,7 +280,7 @@ func scheduled(c *result.Cycle, e Explanation) Operands {
 	case m == nil:
 		return Only{Pod: pod, Node: node, Evaluated: c.Nodes.Evaluated}
 	}
-	total := c.Score.Totals.At(slices.Index(c.Score.Nodes, node))
+	total := c.Score.Totals.At(c.Score.Nodes.Index(node))
 	if m.Total != 0 {
 		return Best{Pod: pod, Node: node, Total: total, Feasible: c.Nodes.Feasible, Margin: m.Total, Next: m.Over}
 	}

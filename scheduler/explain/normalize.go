@@ -47,7 +47,7 @@ type span struct{ lowest, highest int64 }
 
 func spanOf(s *result.Score, p int) span {
 	out := span{s.Raw[p].At(0), s.Raw[p].At(0)}
-	for i := range s.Nodes {
+	for i := range s.Nodes.Len() {
 		out.lowest, out.highest = min(out.lowest, s.Raw[p].At(i)), max(out.highest, s.Raw[p].At(i))
 	}
 	return out
@@ -120,7 +120,7 @@ const mostExamples = 6
 func examplesOf(s *result.Score, p, row int) string {
 	type example struct{ raw, normalized int64 }
 	var all []example
-	for i := range s.Nodes {
+	for i := range s.Nodes.Len() {
 		all = append(all, example{s.Raw[p].At(i), s.Normalized[p].At(i)})
 	}
 	slices.SortFunc(all, func(a, b example) int {

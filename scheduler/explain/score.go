@@ -47,7 +47,7 @@ func Score(s *result.Score, plugin, node string) (ScoreCell, bool) {
 		return ScoreCell{}, false
 	}
 	p := slices.IndexFunc(s.Plugins, func(p result.ScorePlugin) bool { return p.Name == plugin })
-	row := slices.Index(s.Nodes, node)
+	row := s.Nodes.Index(node)
 	if p < 0 || row < 0 {
 		return ScoreCell{}, false
 	}

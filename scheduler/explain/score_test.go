@@ -40,7 +40,7 @@ type scoring struct {
 func (s scoring) score() *result.Score {
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}[:len(s.raw)]
 	out := &result.Score{
-		Plugins: []result.ScorePlugin{{Name: "Plugin", Weight: 2, Normalization: s.rule}}, Nodes: names,
+		Plugins: []result.ScorePlugin{{Name: "Plugin", Weight: 2, Normalization: s.rule}}, Nodes: result.NewNodeList(names...),
 		Raw: []result.Column{result.NewColumn(s.raw)}, Normalized: []result.Column{result.NewColumn(s.normalized)},
 	}
 	var weighted []int64
@@ -142,7 +142,7 @@ func scorings() []scoring {
 func TestScoresFollowFromTheCases(t *testing.T) {
 	for _, s := range scorings() {
 		score := s.score()
-		for row, node := range score.Nodes {
+		for row, node := range score.Nodes.All() {
 			cell, ok := Score(score, "Plugin", node)
 			if !ok {
 				t.Fatalf("%s: %s is not explained", s.name, node)
@@ -170,7 +170,7 @@ func TestSharedScoreCases(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, s := range scorings() {
 		c := scoreCase{Name: s.name, Score: s.score(), Plugin: "Plugin"}
-		for _, node := range c.Score.Nodes {
+		for _, node := range c.Score.Nodes.All() {
 			cell, _ := Score(c.Score, "Plugin", node)
 			explained := explainedCell{Node: node, Cell: cell, Text: []string{}}
 			for _, steps := range [][]Step{cell.Arithmetic, cell.Normalization} {

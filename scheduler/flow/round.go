@@ -440,7 +440,7 @@ func (r *round) addClass(pod *v1.Pod, job string, index map[string]int) error {
 	class := Class{Name: className(pod, job), Request: requestOf(pod)}
 	arcs := map[string]*ClassArc{}
 	if cycle.Filter != nil {
-		for i, name := range cycle.Filter.Nodes {
+		for i, name := range cycle.Filter.Nodes.All() {
 			if cycle.Filter.Verdict(i).Plugin == "" {
 				arcs[name] = &ClassArc{Machine: index[name]}
 			}
@@ -448,7 +448,7 @@ func (r *round) addClass(pod *v1.Pod, job string, index map[string]int) error {
 	}
 	if cycle.Score != nil {
 		for n, plugin := range cycle.Score.Plugins {
-			for i, name := range cycle.Score.Nodes {
+			for i, name := range cycle.Score.Nodes.All() {
 				if a := arcs[name]; a != nil {
 					a.prefer(plugin.Name, cycle.Score.Raw[n].At(i))
 				}

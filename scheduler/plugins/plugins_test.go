@@ -132,7 +132,7 @@ func TestCELDecidesAndIsExplained(t *testing.T) {
 	type part struct{ Raw, Normalized, Weighted int64 }
 	scores := map[string]part{}
 	for p, plugin := range c.Score.Plugins {
-		for i, name := range c.Score.Nodes {
+		for i, name := range c.Score.Nodes.All() {
 			if plugin.Name == "CELScore" {
 				scores[name] = part{c.Score.Raw[p].At(i), c.Score.Normalized[p].At(i), c.Score.Weighted[p].At(i)}
 			}
@@ -142,7 +142,7 @@ func TestCELDecidesAndIsExplained(t *testing.T) {
 		t.Errorf("scores: %s", diff)
 	}
 	rejected := map[string]result.Verdict{}
-	for i, name := range c.Filter.Nodes {
+	for i, name := range c.Filter.Nodes.All() {
 		if v := c.Filter.Verdict(i); v.Plugin != "" {
 			rejected[name] = result.Verdict{Plugin: v.Plugin, Reasons: v.Reasons}
 		}

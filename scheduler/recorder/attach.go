@@ -136,7 +136,7 @@ func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, 
 func (r *Recorder) without(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, start time.Time) *cycle {
 	pod := podInfo.Pod
 	if !upstream.SameNodes(r.nodes.list, nodes) {
-		r.nodes = newNodeTable(nodes)
+		r.nodes = newNodeTable(nodes, &r.names)
 	}
 	c := &cycle{
 		recorder: r,

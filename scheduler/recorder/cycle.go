@@ -279,7 +279,7 @@ func (c *cycle) search() *search {
 		filter, feasible := c.buildFilter()
 		c.built.filter, c.built.score = filter, c.buildScore(feasible)
 		if filter != nil {
-			c.built.evaluated = len(filter.Nodes)
+			c.built.evaluated = filter.Nodes.Len()
 		}
 	}
 	c.recorder.returnVerdicts(c.verdicts)
@@ -288,29 +288,29 @@ func (c *cycle) search() *search {
 	return c.built
 }
 
-// buildFilter keeps each distinct verdict once. It returns the names of the feasible
+// buildFilter keeps each distinct verdict once. It returns the feasible
 // nodes separately, and sets scratch.rank for them. The scheduler discards nodes that
 // passed after its search had found enough; we report them as not evaluated, as the
 // scheduler does.
-func (c *cycle) buildFilter() (f *result.Filter, feasible []string) {
+func (c *cycle) buildFilter() (f *result.Filter, feasible result.NodeList) {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter, c.recorder.hypothetical)
 	passing, rejections := c.separate()
-	feasible = c.named(passing, len(rejections))
-	b := result.NewFilterBuilder(plugins, len(feasible)+len(rejections))
-	b.AddPassed(feasible, letters.passed)
+	if passing+len(rejections) == 0 {
+		return nil, result.NodeList{}
+	}
+	b := result.NewFilterBuilder(plugins, passing+len(rejections))
+	b.AddPassed(passing, letters.passed)
 	for _, i := range rejections {
 		first, also := c.verdicts.on(i, plugins)
-		b.Add(c.nodes.names[i], letters.rejectedBy(first, also), first.Plugin(), reasons(first), furtherReasons(also)...)
+		b.AddVerdict(letters.rejectedBy(first, also), first.Plugin(), reasons(first), furtherReasons(also)...)
 	}
 	f = b.Filter()
-	if len(f.Nodes) == 0 {
-		return nil, nil
-	}
+	f.Nodes = c.evaluated(passing, rejections)
 	f.DurationSeconds = c.sampledFilter.extrapolate(plugins, letters.calls(f))
 	f.Comparisons, f.Passes = c.comparisons, c.passes
 	f.Nominated = c.nominated.sorted()
-	return f, f.Nodes[:len(feasible):len(feasible)]
+	return f, f.Nodes.Head(passing)
 }
 
 // separate sets scratch.rank, and returns the number of the feasible nodes and the indexes of the rejected
@@ -339,18 +339,20 @@ func (c *cycle) separate() (passing int, rejections []int32) {
 	return passing, rejections
 }
 
-// named returns the names of the nodes that have a rank, with room for others.
-func (c *cycle) named(passing, others int) []string {
-	if passing == len(c.nodes.names) {
-		return c.nodes.names // the same names in the same order, so share them
-	}
-	feasible := make([]string, 0, passing+others)
-	for i, at := range c.recorder.scratch.rank {
-		if at >= 0 {
-			feasible = append(feasible, c.nodes.names[i])
+// evaluated lists the nodes that have a rank and then the rejected ones.
+func (c *cycle) evaluated(passing int, rejections []int32) result.NodeList {
+	scratch := &c.recorder.scratch
+	at := slices.Grow(scratch.column[:0], passing+len(rejections))
+	for i, rank := range scratch.rank {
+		if rank >= 0 {
+			at = append(at, int64(i))
 		}
 	}
-	return feasible
+	for _, i := range rejections {
+		at = append(at, int64(i))
+	}
+	scratch.column = at
+	return c.nodes.nodeList(at)
 }
 
 // factsOf returns the facts that plugins attached to the cycle.

@@ -160,9 +160,9 @@ func (s *scores) addExtenders(to *result.Score, totals []int64) {
 	extenders := slices.Clone(s.extenders)
 	slices.SortFunc(extenders, func(a, b extenderScores) int { return a.place - b.place })
 	for _, e := range extenders {
-		answered, counted := make([]int64, len(to.Nodes)), make([]int64, len(to.Nodes))
+		answered, counted := make([]int64, to.Nodes.Len()), make([]int64, to.Nodes.Len())
 		column := result.ScoreExtender{Name: e.name, Weight: e.weight}
-		for i, node := range to.Nodes {
+		for i, node := range to.Nodes.All() {
 			answer, ok := e.answers[node]
 			if !ok {
 				column.Unscored = append(column.Unscored, node)

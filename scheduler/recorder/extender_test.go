@@ -28,7 +28,7 @@ func underWay(n int) (*Recorder, *cycle, *v1.Pod) {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}}
 	c := &cycle{
 		recorder: r, profile: &profile{filterPlugins: []string{"Fit"}}, pod: podOf(pod),
-		nodes: newNodeTable(nodes), verdicts: r.takeVerdicts(n),
+		nodes: newNodeTable(nodes, &r.names), verdicts: r.takeVerdicts(n),
 	}
 	r.current.Store(c)
 	r.inFlight["p"] = &tries{chosen: c}
@@ -46,7 +46,7 @@ func TestDiscardedNodesAreNotEvaluated(t *testing.T) {
 	r.OfferedToExtender(0, pod, c.nodes.list[:1])
 	f := c.search().filter
 	got := map[string]string{}
-	for i, node := range f.Nodes {
+	for i, node := range f.Nodes.All() {
 		got[node] = f.Verdict(i).States
 	}
 	if diff := cmp.Diff(map[string]string{"n0": "P", "n2": "R"}, got); diff != "" {
@@ -142,8 +142,8 @@ func TestExtendersScoresAddUp(t *testing.T) {
 		if diff := cmp.Diff(want, got.Extenders, cmp.AllowUnexported(result.Column{})); diff != "" {
 			t.Error(diff)
 		}
-		if got.Totals.At(0) != 160 || got.Totals.At(1) != 120 || got.Tied != nil {
-			t.Errorf("totals %d %d, tied %v", got.Totals.At(0), got.Totals.At(1), got.Tied)
+		if got.Totals.At(0) != 160 || got.Totals.At(1) != 120 || got.Tied() != nil {
+			t.Errorf("totals %d %d, tied %v", got.Totals.At(0), got.Totals.At(1), got.Tied())
 		}
 	}
 }

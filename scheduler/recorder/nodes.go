@@ -6,6 +6,8 @@ import (
 
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // nodeTable gives the nodes of a snapshot their index. It is immutable.
@@ -17,23 +19,67 @@ type nodeTable struct {
 	// pointer to it, which does not change while the list is the same.
 	index    map[string]int32
 	pointers pointerTable
+	// numbers are the nodes' indexes in known, the names to which the lists of results refer.
+	numbers []int32
+	known   []string
 }
 
-func newNodeTable(list []fwk.NodeInfo) *nodeTable {
+func newNodeTable(list []fwk.NodeInfo, known *knownNames) *nodeTable {
 	t := &nodeTable{
 		list:     list,
 		names:    make([]string, len(list)),
 		index:    make(map[string]int32, len(list)),
 		pointers: newPointerTable(len(list)),
+		numbers:  make([]int32, len(list)),
 	}
+	known.makeRoom(len(list))
 	for i, n := range list {
 		t.names[i] = n.Node().Name
 		t.index[t.names[i]] = int32(i)
+		t.numbers[i] = known.number(t.names[i])
 		if own, ok := n.(*framework.NodeInfo); ok {
 			t.pointers.add(own, int32(i))
 		}
 	}
+	t.known = known.names
 	return t
+}
+
+// nodeList returns the list of the nodes at the indexes, which it overwrites.
+func (t *nodeTable) nodeList(at []int64) result.NodeList {
+	for i, node := range at {
+		at[i] = int64(t.numbers[node])
+	}
+	return result.NodeListIn(t.known, at)
+}
+
+// knownNames numbers the names of nodes, for the lists of results. It only grows while nodes come and go, so that all results share
+// it, until most of it are nodes that are gone. Then it starts again, and the results that used it keep it.
+type knownNames struct {
+	names []string
+	index map[string]int32
+}
+
+// minKnown is how many names knownNames keeps in any case.
+const minKnown = 1000
+
+// makeRoom is called before n nodes are numbered.
+func (k *knownNames) makeRoom(n int) {
+	if len(k.names) > max(2*n, minKnown) {
+		*k = knownNames{}
+	}
+	if k.index == nil {
+		k.index = make(map[string]int32, n)
+	}
+}
+
+func (k *knownNames) number(name string) int32 {
+	number, ok := k.index[name]
+	if !ok {
+		number = int32(len(k.names))
+		k.names, k.index[name] = append(k.names, name), number
+	}
+	return number
 }
 
 // find returns the index of a node.

@@ -64,6 +64,8 @@ type Recorder struct {
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
+	// names belongs to the scheduling goroutine, too.
+	names knownNames
 	// groups holds the running cycles of a pod group and of its subgroups. They
 	// belong to the scheduling goroutine.
 	groups map[fwk.PodGroupCycleState]*groupRecord
@@ -314,7 +316,7 @@ func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
 	pod := podInfo.Pod
 	if !upstream.SameNodes(r.nodes.list, nodes) {
-		r.nodes = newNodeTable(nodes)
+		r.nodes = newNodeTable(nodes, &r.names)
 	}
 	c := &cycle{
 		recorder: r,

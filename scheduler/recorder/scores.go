@@ -94,15 +94,15 @@ type scratch struct {
 	rejected []int32
 }
 
-// buildScore turns the copy into its final form. feasible are the names of the nodes in
-// the order of scratch.rank.
-func (c *cycle) buildScore(feasible []string) *result.Score {
+// buildScore turns the copy into its final form. feasible are the nodes in the order of
+// scratch.rank.
+func (c *cycle) buildScore(feasible result.NodeList) *result.Score {
 	s := c.scores
 	if s == nil {
 		return nil
 	}
 	b := scoreBuilder{scores: s, scratch: &c.recorder.scratch}
-	out := &result.Score{Nodes: b.order(c.nodes.names, feasible)}
+	out := &result.Score{Nodes: b.order(c.nodes, feasible)}
 	calls := make([]int, len(s.plugins))
 	for p, name := range s.plugins {
 		calls[p] = len(s.nodes)
@@ -129,7 +129,6 @@ func (c *cycle) buildScore(feasible []string) *result.Score {
 	totals := b.sorted(s.totals())
 	s.addExtenders(out, totals)
 	out.Totals = result.NewColumn(totals)
-	out.FindTied()
 	out.Facts = s.facts
 	out.DurationSeconds = c.sampledScore.extrapolate(s.plugins, calls)
 	return out
@@ -145,21 +144,20 @@ type scoreBuilder struct {
 
 // order returns the nodes of the sorted columns: feasible itself, which the Filter's
 // table shares, if every feasible node was scored. Extenders may have rejected some.
-func (b *scoreBuilder) order(all, feasible []string) []string {
+func (b *scoreBuilder) order(all *nodeTable, feasible result.NodeList) result.NodeList {
 	n := len(b.nodes)
 	b.scratch.column = slices.Grow(b.scratch.column[:0], n)[:n]
-	b.inOrder = b.names != nil || len(feasible) != n
+	b.inOrder = b.names != nil || feasible.Len() != n
 	switch {
 	case b.names != nil:
-		return b.names
+		return result.NewNodeList(b.names...)
 	case !b.inOrder:
 		return feasible
 	}
-	out := make([]string, n)
 	for row, at := range b.nodes {
-		out[row] = all[at]
+		b.scratch.column[row] = int64(at)
 	}
-	return out
+	return all.nodeList(b.scratch.column)
 }
 
 func (b *scoreBuilder) sorted(i int) []int64 {

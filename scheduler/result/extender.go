@@ -222,7 +222,7 @@ func (s *Score) publicExtenders(order []int) extendersJSON {
 		for at, i := range order {
 			answer := new(int64)
 			*answer = e.Answered.At(i)
-			if unscored[s.Nodes[i]] {
+			if unscored[s.Nodes.At(i)] {
 				answer = nil
 			}
 			out.Answered[at] = append(out.Answered[at], answer)

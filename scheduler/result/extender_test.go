@@ -15,7 +15,7 @@ import (
 func TestExtendersHaveTheirOwnColumns(t *testing.T) {
 	want := &Score{
 		Plugins: []ScorePlugin{{Name: "NodeResourcesFit", Weight: 1}},
-		Nodes:   []string{"b", "a"},
+		Nodes:   NewNodeList("b", "a"),
 		Raw:     []Column{NewColumn([]int64{42, 65})}, Normalized: []Column{NewColumn([]int64{42, 65})}, Weighted: []Column{NewColumn([]int64{42, 65})},
 		Extenders: []ScoreExtender{
 			{Name: "http://one", Weight: 20, Answered: NewColumn([]int64{0, 7}), Counted: NewColumn([]int64{0, 140})},

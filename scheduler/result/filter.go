@@ -56,7 +56,7 @@ type Filter struct {
 	// Plugins are in the order in which they ran.
 	Plugins []string
 	// Nodes are the evaluated nodes, in no particular order.
-	Nodes []string
+	Nodes NodeList `cbor:"-"` // see resultstore
 	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes[i].
 	Verdicts  []Verdict
 	VerdictOf []uint16
@@ -129,8 +129,9 @@ func (f *Filter) MarshalJSON() ([]byte, error) { return f.appendJSON(nil) }
 
 func (f *Filter) appendJSON(out []byte) ([]byte, error) {
 	out = appendStrings(append(out, `{"plugins":`...), f.Plugins)
-	order := sortedIndex(f.Nodes)
-	out = appendList(appendMember(out, "nodes"), len(order), func(out []byte, i int) []byte { return appendString(out, f.Nodes[order[i]]) })
+	names := f.Nodes.Names()
+	order := sortedIndex(names)
+	out = appendList(appendMember(out, "nodes"), len(order), func(out []byte, i int) []byte { return appendString(out, names[order[i]]) })
 	out = appendList(appendMember(out, "states"), len(order), func(out []byte, i int) []byte {
 		return appendString(out, f.Verdicts[f.VerdictOf[order[i]]].States)
 	})
@@ -150,7 +151,7 @@ func (f *Filter) appendJSON(out []byte) ([]byte, error) {
 				out = append(out, ',')
 			}
 			empty = false
-			out = appendString(append(out, `{"node":`...), f.Nodes[i])
+			out = appendString(append(out, `{"node":`...), names[i])
 			out = append(append(append(out, ','), said...), '}')
 		}
 	}
@@ -194,6 +195,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 // for concurrent use.
 type FilterBuilder struct {
 	filter *Filter
+	nodes  []string
 	index  map[verdictKey]uint16
 	// last is the most recently added verdict: neighbouring nodes often share one.
 	last   verdictKey
@@ -219,8 +221,17 @@ const maxVerdicts = 1 << 16
 
 // Add appends a node. It keeps reasons and also without copying them.
 func (b *FilterBuilder) Add(node, states, plugin string, reasons []string, also ...PluginReasons) {
+	if b.nodes == nil {
+		b.nodes = make([]string, 0, cap(b.filter.VerdictOf))
+	}
+	b.nodes = append(b.nodes, node)
+	b.AddVerdict(states, plugin, reasons, also...)
+}
+
+// AddVerdict appends the verdict on a node that the caller puts into Filter.Nodes itself. It keeps reasons and also without copying them.
+func (b *FilterBuilder) AddVerdict(states, plugin string, reasons []string, also ...PluginReasons) {
 	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons), also: joinRejections(also)}
-	i, ok := b.lastOf, len(b.filter.Nodes) > 0 && key == b.last
+	i, ok := b.lastOf, len(b.filter.VerdictOf) > 0 && key == b.last
 	if !ok {
 		i, ok = b.index[key]
 	}
@@ -233,22 +244,16 @@ func (b *FilterBuilder) Add(node, states, plugin string, reasons []string, also 
 			b.index[key] = i
 		}
 	}
-	if b.filter.Nodes == nil {
-		b.filter.Nodes = make([]string, 0, cap(b.filter.VerdictOf))
-	}
-	b.filter.Nodes = append(b.filter.Nodes, node)
 	b.filter.VerdictOf = append(b.filter.VerdictOf, i)
 	b.last, b.lastOf = key, i
 }
 
-// AddPassed starts an empty table with nodes that passed every plugin. It keeps nodes,
-// whose capacity beyond its length Add may use.
-func (b *FilterBuilder) AddPassed(nodes []string, states string) {
-	if len(nodes) == 0 {
+// AddPassed starts an empty table with n nodes that passed every plugin. The caller puts them into Filter.Nodes.
+func (b *FilterBuilder) AddPassed(n int, states string) {
+	if n == 0 {
 		return
 	}
-	b.filter.Nodes = nodes
-	b.filter.VerdictOf = b.filter.VerdictOf[:len(nodes)]
+	b.filter.VerdictOf = b.filter.VerdictOf[:n]
 	b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states})
 	b.last, b.lastOf = verdictKey{states: states}, 0
 	b.index[b.last] = 0
@@ -256,7 +261,10 @@ func (b *FilterBuilder) AddPassed(nodes []string, states string) {
 
 // Filter returns the table of the added nodes. The builder must not be used
 // afterwards.
-func (b *FilterBuilder) Filter() *Filter { return b.filter }
+func (b *FilterBuilder) Filter() *Filter {
+	b.filter.Nodes = NewNodeList(b.nodes...)
+	return b.filter
+}
 
 func joinRejections(rejections []PluginReasons) string {
 	if len(rejections) == 0 {

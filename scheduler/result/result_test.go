@@ -33,7 +33,7 @@ func TestScoreJSONHasARowPerNode(t *testing.T) {
 	s := &Score{
 		Plugins:    []ScorePlugin{{Name: "NodeResourcesFit", Weight: 1}, {Name: "TaintToleration", Weight: 3}},
 		Skipped:    []string{"NodeAffinity"},
-		Nodes:      []string{"b", "a"},
+		Nodes:      NewNodeList("b", "a"),
 		Raw:        []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{0, 0})},
 		Normalized: []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{100, 100})},
 		Weighted:   []Column{NewColumn([]int64{42, 65}), NewColumn([]int64{300, 300})},

@@ -91,6 +91,15 @@ func (c Column) At(i int) int64 {
 // Len returns the number of nodes.
 func (c Column) Len() int { return c.n }
 
+// head returns the first n values, which share c's memory.
+func (c Column) head(n int) Column {
+	c.n, c.data = n, c.data[:n*c.width]
+	return c
+}
+
+// shares reports whether one of the columns is the start of the other.
+func (c Column) shares(o Column) bool { return sameStart(c.data, o.data) }
+
 // Score holds the scores of the feasible nodes. It is absent when one node
 // was feasible, because the scheduler then does not score.
 type Score struct {
@@ -99,7 +108,7 @@ type Score struct {
 	// Skipped plugins returned Skip in PreScore. Their score is absent, not 0.
 	Skipped []string
 	// Nodes are the feasible nodes, in no particular order.
-	Nodes []string
+	Nodes NodeList `cbor:"-"` // see resultstore
 	// Raw, Normalized and Weighted have one column per plugin. Weighted is
 	// Normalized × weight. For a plugin that does not normalize, Normalized equals
 	// Raw.
@@ -109,9 +118,6 @@ type Score struct {
 	// Totals are the totals per node that the scheduler compared: the sum of the
 	// plugins' weighted scores and the extenders' counted scores.
 	Totals Column
-	// Tied are the nodes that share the best total, by name; nil when there is a
-	// single best node.
-	Tied []string
 	// Facts are nil in records of earlier versions.
 	Facts *ScoreFacts
 	// DurationSeconds is the total time of each plugin's Score calls, extrapolated
@@ -160,9 +166,10 @@ func (s *Score) appendJSON(out []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := sortedIndex(s.Nodes)
+	names := s.Nodes.Names()
+	order := sortedIndex(names)
 	n := len(order)
-	out = appendList(appendMember(out, "nodes"), n, func(out []byte, i int) []byte { return appendString(out, s.Nodes[order[i]]) })
+	out = appendList(appendMember(out, "nodes"), n, func(out []byte, i int) []byte { return appendString(out, names[order[i]]) })
 	for _, m := range []struct {
 		name    string
 		columns []Column
@@ -173,7 +180,7 @@ func (s *Score) appendJSON(out []byte) ([]byte, error) {
 		return nil, err
 	}
 	out = appendList(appendMember(out, "totals"), n, func(out []byte, i int) []byte { return strconv.AppendInt(out, s.Totals.At(order[i]), 10) })
-	out, err = appendMembers(out, scoreTail{s.Tied, s.Facts, s.DurationSeconds})
+	out, err = appendMembers(out, scoreTail{s.Tied(), s.Facts, s.DurationSeconds})
 	return append(out, '}'), err
 }
 
@@ -187,7 +194,7 @@ func (s *Score) UnmarshalJSON(data []byte) error {
 	if len(in.Totals) != n {
 		return fmt.Errorf("score has %d nodes and %d totals", n, len(in.Totals))
 	}
-	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: in.Nodes, Totals: NewColumn(in.Totals), Tied: in.Tied, Facts: in.Facts, DurationSeconds: in.DurationSeconds}
+	out := Score{Plugins: in.Plugins, Skipped: in.Skipped, Nodes: NewNodeList(in.Nodes...), Totals: NewColumn(in.Totals), Facts: in.Facts, DurationSeconds: in.DurationSeconds}
 	for _, m := range []struct {
 		name string
 		rows [][]int64
@@ -225,23 +232,24 @@ func columns(rows [][]int64, nodes, plugins int) ([]Column, error) {
 	return out, nil
 }
 
-// FindTied sets Tied from Nodes and Totals.
-func (s *Score) FindTied() {
-	s.Tied = nil
-	if len(s.Nodes) == 0 {
-		return
+// Tied returns the nodes that share the best total, by name; nil when there is a single best node.
+func (s *Score) Tied() []string {
+	if s.Nodes.Len() == 0 {
+		return nil
 	}
 	best := s.Totals.At(0)
-	for i := range s.Nodes {
+	for i := range s.Totals.Len() {
 		best = max(best, s.Totals.At(i))
 	}
-	for i, node := range s.Nodes {
+	var tied []string
+	for i := range s.Totals.Len() {
 		if s.Totals.At(i) == best {
-			s.Tied = append(s.Tied, node)
+			tied = append(tied, s.Nodes.At(i))
 		}
 	}
-	if len(s.Tied) == 1 {
-		s.Tied = nil
+	if len(tied) < 2 {
+		return nil
 	}
-	slices.Sort(s.Tied)
+	slices.Sort(tied)
+	return tied
 }

@@ -32,8 +32,8 @@ func (c *Cycle) Size() int {
 		size += sizeOfAnswers(answers)
 	}
 	size += c.Filter.size() + c.Score.size()
-	if c.Filter != nil && c.Score != nil && sameList(c.Filter.Nodes, c.Score.Nodes) {
-		size -= sizeOfList(c.Score.Nodes)
+	if c.Filter != nil && c.Score != nil && c.Filter.Nodes.shares(c.Score.Nodes) {
+		size -= c.Score.Nodes.size()
 	}
 	for i := range c.Claims {
 		size += c.Claims[i].size()
@@ -81,11 +81,6 @@ func sizeOfPointer[T any](p *T) int {
 // sizeOfDurations returns the bytes of a list and of the numbers that it points to.
 func sizeOfDurations(list []*float64) int { return 2 * sizeOfList(list) }
 
-// sameList reports whether one of the lists is the start of the other.
-func sameList(a, b []string) bool {
-	return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
-}
-
 func (p Pod) size() int { return len(p.Namespace) + len(p.Name) + len(p.UID) }
 
 func sizeOfPods(pods []Pod) int {
@@ -119,7 +114,7 @@ func (f *Filter) size() int {
 	if f == nil {
 		return 0
 	}
-	size := sizeOf(*f) + sizeOfList(f.Nodes) + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfDurations(f.DurationSeconds)
+	size := sizeOf(*f) + f.Nodes.size() + sizeOfList(f.Verdicts) + sizeOfList(f.VerdictOf) + sizeOfDurations(f.DurationSeconds)
 	for _, v := range f.Verdicts {
 		size += len(v.States) + sizeOfTexts(v.Reasons) + sizeOfList(v.Also)
 		for _, also := range v.Also {
@@ -229,7 +224,7 @@ func (s *Score) size() int {
 	if s == nil {
 		return 0
 	}
-	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + sizeOfList(s.Nodes) + sizeOfList(s.Tied) + sizeOfDurations(s.DurationSeconds) + s.Totals.size() + s.Facts.size()
+	size := sizeOf(*s) + sizeOfList(s.Plugins) + sizeOfList(s.Skipped) + s.Nodes.size() + sizeOfDurations(s.DurationSeconds) + s.Totals.size() + s.Facts.size()
 	for p, columns := range [][]Column{s.Raw, s.Normalized, s.Weighted} {
 		size += sizeOfList(columns)
 		for i := range columns {

@@ -17,7 +17,7 @@ import (
 var shared = []string{
 	"Profile", "Outcome", "SelectedNode", "NominatedNode", "Status", "Plugin", "ExtensionPoint", "Kind",
 	"ExtensionPoints.Name", "Plugins", "Plugins.Name", "Plugins.Normalization", "Strategy", "Skipped", "Verb", "Rule", "Chosen", "Effect", "Operator", "Source", "Protocol",
-	"Hint.Node", "PreFilterExtensions.Point", "RejectedBy", "Nodes", "Node", "Tied", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
+	"Hint.Node", "PreFilterExtensions.Point", "RejectedBy", "Nodes", "Node", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
 }
 
 func isShared(path string) bool {
@@ -47,6 +47,9 @@ func TestSizeCountsEveryField(t *testing.T) {
 				c.Score.Plugins = []ScorePlugin{{Weight: 2}}
 			}
 			expect(path, 2*many, func() { v.Set(reflect.ValueOf(NewColumn(randomValues(many)))) }, zero)
+		case v.Type() == reflect.TypeFor[NodeList]():
+			expect(path, 2*many, func() { v.Set(reflect.ValueOf(randomNodes(many))) }, zero)
+			expect(path, 16*many, func() { v.Set(reflect.ValueOf(NewNodeList(make([]string, many)...))) }, zero)
 		case v.Type() == reflect.TypeFor[time.Time]():
 		case v.Kind() == reflect.Pointer:
 			v.Set(reflect.New(v.Type().Elem()))
@@ -120,6 +123,8 @@ func fill(v reflect.Value, path string, n int) {
 	switch {
 	case v.Type() == reflect.TypeFor[Column]():
 		v.Set(reflect.ValueOf(NewColumn(randomValues(nodes))))
+	case v.Type() == reflect.TypeFor[NodeList]():
+		v.Set(reflect.ValueOf(randomNodes(nodes)))
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Now()))
 	case v.Kind() == reflect.Pointer:
@@ -156,6 +161,10 @@ func deepCopy(v reflect.Value, path string) reflect.Value {
 			values[i] = column.At(i)
 		}
 		return reflect.ValueOf(NewColumn(values))
+	case v.Type() == reflect.TypeFor[NodeList]():
+		list := v.Interface().(NodeList)
+		list.at = deepCopy(reflect.ValueOf(list.at), path).Interface().(Column)
+		return reflect.ValueOf(list)
 	case v.Kind() == reflect.Pointer && !v.IsNil():
 		out := reflect.New(v.Type().Elem())
 		out.Elem().Set(deepCopy(v.Elem(), path))
@@ -189,6 +198,11 @@ func randomValues(n int) []int64 {
 	}
 	return values
 }
+
+// known is a table of names that lists share.
+var known = slices.Repeat([]string{"node"}, 1<<15)
+
+func randomNodes(n int) NodeList { return NodeListIn(known, randomValues(n)) }
 
 func randomScores(n int) map[string]int64 {
 	scores := map[string]int64{}

@@ -112,8 +112,8 @@ func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 // takeTables writes d's tables to out and removes them from d.
 func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 	for _, list := range nodeLists(d) {
-		out = b.names.appendList(out, *list)
-		*list = nil
+		out = b.names.appendList(out, list.get())
+		list.set(nil)
 	}
 	if f := d.Filter; f != nil {
 		out = appendInts(out, f.VerdictOf)
@@ -164,31 +164,48 @@ func detach(c *result.Cycle) *result.Cycle {
 	return &d
 }
 
+// listField is a field with a list of nodes.
+type listField interface {
+	get() []string
+	set(list []string)
+}
+
+type (
+	namesField    struct{ to *[]string }
+	nodeListField struct{ to *result.NodeList }
+)
+
+func (f namesField) get() []string     { return *f.to }
+func (f namesField) set(list []string) { *f.to = list }
+
+func (f nodeListField) get() []string     { return f.to.Names() }
+func (f nodeListField) set(list []string) { *f.to = result.NewNodeList(list...) }
+
 // nodeLists returns the lists that may name every node of the cluster. Their order
 // does not depend on the tables. A long list that is not among them is also kept,
 // but takes more bytes.
-func nodeLists(c *result.Cycle) []*[]string {
-	var lists []*[]string
+func nodeLists(c *result.Cycle) []listField {
+	var lists []listField
 	for i := range c.PreFilter {
-		lists = append(lists, &c.PreFilter[i].Nodes)
+		lists = append(lists, namesField{&c.PreFilter[i].Nodes})
 	}
 	if c.Filter != nil {
-		lists = append(lists, &c.Filter.Nodes)
+		lists = append(lists, nodeListField{&c.Filter.Nodes})
 	}
 	if c.Preemption != nil {
 		for i := range c.Preemption.Unhelpful {
-			lists = append(lists, &c.Preemption.Unhelpful[i].Nodes)
+			lists = append(lists, namesField{&c.Preemption.Unhelpful[i].Nodes})
 		}
 	}
 	if c.Score != nil {
-		lists = append(lists, &c.Score.Nodes)
+		lists = append(lists, nodeListField{&c.Score.Nodes})
 		for i := range c.Score.Extenders {
-			lists = append(lists, &c.Score.Extenders[i].Unscored)
+			lists = append(lists, namesField{&c.Score.Extenders[i].Unscored})
 		}
 	}
 	for i := range c.Extenders {
 		if r := c.Extenders[i].Rejected; r != nil {
-			lists = append(lists, &r.Nodes)
+			lists = append(lists, namesField{&r.Nodes})
 		}
 	}
 	return lists
@@ -227,10 +244,10 @@ func decodeRecord(in record, names []string) (*result.Cycle, error) {
 
 	tables := newReader(in.tables)
 	for _, list := range nodeLists(c) {
-		*list = tables.list(names)
+		list.set(tables.list(names))
 	}
 	if c.Filter != nil {
-		c.Filter.VerdictOf = tables.indexes(len(c.Filter.Nodes), len(c.Filter.Verdicts))
+		c.Filter.VerdictOf = tables.indexes(c.Filter.Nodes.Len(), len(c.Filter.Verdicts))
 	}
 	if c.Score != nil {
 		var scores scoreTable

@@ -45,7 +45,7 @@ func TestEveryFieldIsReadBack(t *testing.T) {
 	want := &result.Cycle{}
 	fill(reflect.ValueOf(want).Elem(), rand.New(rand.NewSource(1)))
 	f := want.Filter
-	f.VerdictOf = make([]uint16, len(f.Nodes))
+	f.VerdictOf = make([]uint16, f.Nodes.Len())
 	for _, call := range want.Extenders {
 		call.Rejected.ReasonOf = make([]uint16, len(call.Rejected.Nodes))
 	}
@@ -62,6 +62,9 @@ func fill(v reflect.Value, r *rand.Rand) {
 		return
 	case result.Column:
 		v.Set(reflect.ValueOf(result.NewColumn([]int64{r.Int63() - r.Int63(), r.Int63n(100)})))
+		return
+	case result.NodeList:
+		v.Set(reflect.ValueOf(result.NewNodeList(fmt.Sprintf("text-%d", r.Intn(1e6)), fmt.Sprintf("text-%d", r.Intn(1e6)))))
 		return
 	}
 	switch v.Kind() {
@@ -296,15 +299,17 @@ func scoredCycle(name string, n, scored int) *result.Cycle {
 	nodes := clusterOf(n)
 	b := result.NewFilterBuilder(filterPlugins, n)
 	s := &result.Score{}
+	var feasible []string
 	for i, node := range nodes {
-		if i%(n/scored) == 0 && len(s.Nodes) < scored {
-			s.Nodes = append(s.Nodes, node)
+		if i%(n/scored) == 0 && len(feasible) < scored {
+			feasible = append(feasible, node)
 			b.Add(node, "PPPPSPSSSSSSS", "", nil)
 			continue
 		}
 		b.Add(node, "PPPPSRNNNNNNN", "NodeResourcesFit", []string{"Insufficient cpu"})
 	}
-	totals := make([]int64, len(s.Nodes))
+	s.Nodes = result.NewNodeList(feasible...)
+	totals := make([]int64, len(feasible))
 	for p := range 8 {
 		raw, normalized, weighted := make([]int64, len(totals)), make([]int64, len(totals)), make([]int64, len(totals))
 		plugin := result.ScorePlugin{Name: filterPlugins[p], Weight: int64(1 + p%3)}
@@ -327,8 +332,8 @@ func scoredCycle(name string, n, scored int) *result.Cycle {
 	s.Totals = result.NewColumn(totals)
 	s.DurationSeconds = durations(r, 8)
 	c := aCycle(r, name, n)
-	c.Outcome, c.SelectedNode = result.Scheduled, s.Nodes[0]
-	c.Nodes.Evaluated, c.Nodes.Feasible = n, len(s.Nodes)
+	c.Outcome, c.SelectedNode = result.Scheduled, feasible[0]
+	c.Nodes.Evaluated, c.Nodes.Feasible = n, len(feasible)
 	c.Filter, c.Score = b.Filter(), s
 	c.Filter.DurationSeconds = durations(r, len(filterPlugins))
 	c.PreScore = answers(r, filterPlugins[:8]...)

@@ -336,7 +336,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		c, err := decodeRecord(record{summary: summary, rest: rest, tables: tables}, known)
-		if err == nil && c.Filter != nil && len(c.Filter.VerdictOf) != len(c.Filter.Nodes) {
+		if err == nil && c.Filter != nil && len(c.Filter.VerdictOf) != c.Filter.Nodes.Len() {
 			t.Error("a filter without a verdict for each node")
 		}
 		_, _ = decodeRows(rest)

@@ -56,7 +56,7 @@ func (s *Store) listRejected(q result.Query, limit int, before uint64) result.Pa
 func rejected(c *result.Cycle, node, plugin string) bool {
 	is := func(name string) bool { return plugin == "" || plugin == name }
 	if f := c.Filter; f != nil {
-		if i := slices.Index(f.Nodes, node); i >= 0 {
+		if i := f.Nodes.Index(node); i >= 0 {
 			verdict := f.Verdict(i)
 			if slices.ContainsFunc(verdict.Rejections(), func(r result.PluginReasons) bool { return is(r.Plugin) }) {
 				return true

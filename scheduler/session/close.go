@@ -215,7 +215,7 @@ func (s *session) volcanoFitText(j *job) string {
 func (s *session) taskText(t *task) string {
 	counts := map[string]int{}
 	if f := t.cycle.Filter; f != nil {
-		for i := range f.Nodes {
+		for i := range f.Nodes.Len() {
 			for _, reason := range f.Verdict(i).Reasons {
 				counts[reason]++
 			}

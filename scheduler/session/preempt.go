@@ -364,7 +364,7 @@ func (s *session) named(names []string) []*node {
 func ranked(cycle *result.Cycle) (names []string, totals map[string]int64) {
 	totals = map[string]int64{}
 	if cycle.Score != nil {
-		for i, name := range cycle.Score.Nodes {
+		for i, name := range cycle.Score.Nodes.All() {
 			names = append(names, name)
 			totals[name] = cycle.Score.Totals.At(i)
 		}

@@ -190,7 +190,7 @@ type side struct {
 func newSide(c *result.Cycle) *side {
 	s := &side{Cycle: c, filtered: map[string]int{}, scored: map[string]int{}, refused: map[string]bool{}, extended: map[string]int64{}}
 	if c.Filter != nil {
-		for i, node := range c.Filter.Nodes {
+		for i, node := range c.Filter.Nodes.All() {
 			s.filtered[node] = i
 		}
 	}
@@ -202,7 +202,7 @@ func newSide(c *result.Cycle) *side {
 		}
 	}
 	if c.Score != nil {
-		for i, node := range c.Score.Nodes {
+		for i, node := range c.Score.Nodes.All() {
 			s.scored[node] = i
 			for _, e := range c.Score.Extenders {
 				s.extended[node] += e.Counted.At(i)

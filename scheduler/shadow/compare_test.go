@@ -20,6 +20,7 @@ func decision(selected string, rows ...row) *result.Cycle {
 	c := &result.Cycle{Summary: result.Summary{SelectedNode: selected}}
 	filter := result.NewFilterBuilder([]string{"Fit", "Spread"}, len(rows))
 	score := &result.Score{Plugins: []result.ScorePlugin{{Name: "Fit", Weight: 1}, {Name: "Spread", Weight: 2}}}
+	var scored []string
 	var fit, spread, totals []int64
 	for _, r := range rows {
 		switch r.rejectedBy {
@@ -31,12 +32,13 @@ func decision(selected string, rows ...row) *result.Cycle {
 			filter.Add(r.node, "PR", r.rejectedBy, []string{"skew"})
 		}
 		if r.scores != nil {
-			score.Nodes = append(score.Nodes, r.node)
+			scored = append(scored, r.node)
 			fit, spread, totals = append(fit, r.scores[0]), append(spread, r.scores[1]), append(totals, r.scores[0]+r.scores[1])
 		}
 	}
 	c.Filter = filter.Filter()
-	if len(score.Nodes) > 0 {
+	if len(scored) > 0 {
+		score.Nodes = result.NewNodeList(scored...)
 		score.Weighted, score.Totals = []result.Column{result.NewColumn(fit), result.NewColumn(spread)}, result.NewColumn(totals)
 		c.Score = score
 	}

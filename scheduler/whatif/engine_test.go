@@ -148,7 +148,7 @@ func TestEveryRejectionIsTold(t *testing.T) {
 	}
 	cycle := answer.Decisions[0]
 	got := map[string][]string{}
-	for i, node := range cycle.Filter.Nodes {
+	for i, node := range cycle.Filter.Nodes.All() {
 		verdict := cycle.Filter.Verdict(i)
 		for _, r := range verdict.Rejections() {
 			got[node] = append(got[node], r.Plugin)

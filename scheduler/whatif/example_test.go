@@ -44,7 +44,7 @@ func Example() {
 		}
 		cycle := answer.Decisions[0]
 		fmt.Printf("%s %q\n", cycle.Outcome, cycle.SelectedNode)
-		for i, node := range cycle.Filter.Nodes {
+		for i, node := range cycle.Filter.Nodes.All() {
 			verdict := cycle.Filter.Verdict(i)
 			for _, r := range verdict.Rejections() {
 				fmt.Printf("  %s: %s %q\n", node, r.Plugin, r.Reasons)

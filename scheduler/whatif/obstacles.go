@@ -120,7 +120,7 @@ func (t *Trial) decidedObstacles(ctx context.Context, pod *v1.Pod, profile strin
 		for i := range f.Comparisons {
 			compared[[2]string{f.Comparisons[i].Node, f.Comparisons[i].Plugin}] = &f.Comparisons[i]
 		}
-		for i, node := range f.Nodes {
+		for i, node := range f.Nodes.All() {
 			verdicts[node] = f.Verdict(i)
 		}
 	}

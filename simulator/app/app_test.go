@@ -280,7 +280,7 @@ func TestAPodIsScheduledAndItsDecisionIsRecorded(t *testing.T) {
 		t.Fatalf("scheduled on %q; the biggest node is %q", cycle.SelectedNode, big)
 	}
 	verdicts := map[string]result.Verdict{}
-	for i, node := range cycle.Filter.Nodes {
+	for i, node := range cycle.Filter.Nodes.All() {
 		verdicts[node] = cycle.Filter.Verdict(i)
 	}
 	if v := verdicts[tainted]; v.Plugin != "TaintToleration" || len(v.Reasons) == 0 {
@@ -289,8 +289,8 @@ func TestAPodIsScheduledAndItsDecisionIsRecorded(t *testing.T) {
 	if v := verdicts[small]; v.Plugin != "" {
 		t.Errorf("the small node's verdict is %+v", v)
 	}
-	if len(cycle.Score.Nodes) != 2 {
-		t.Errorf("%d nodes are scored: %v", len(cycle.Score.Nodes), cycle.Score.Nodes)
+	if cycle.Score.Nodes.Len() != 2 {
+		t.Errorf("%d nodes are scored: %v", cycle.Score.Nodes.Len(), cycle.Score.Nodes)
 	}
 	clustertest.Eventually(t, "annotations", func(ctx context.Context) (bool, error) {
 		got, err := shared.client.CoreV1().Pods(ns).Get(ctx, created.Name, metav1.GetOptions{})

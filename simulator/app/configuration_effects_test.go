@@ -123,7 +123,7 @@ func weights(c *result.Cycle) map[string]int64 {
 func raw(c *result.Cycle, plugin string) map[string]int64 {
 	out := map[string]int64{}
 	for i, p := range c.Score.Plugins {
-		for j, node := range c.Score.Nodes {
+		for j, node := range c.Score.Nodes.All() {
 			if p.Name == plugin {
 				out[node] = c.Score.Raw[i].At(j)
 			}
@@ -295,7 +295,7 @@ profiles:
 	if got := where(t, ns, "blue"); got != nodes["blue"] {
 		t.Errorf("it is on %q, want the blue node: %v", got, nodes)
 	}
-	at := slices.Index(cycle.Filter.Nodes, nodes["red"])
+	at := cycle.Filter.Nodes.Index(nodes["red"])
 	if v := cycle.Filter.Verdict(at); v.Plugin != "NodeAffinity" || !slices.Contains(v.Reasons, "node(s) didn't match scheduler-enforced node affinity") {
 		t.Errorf("the red node's verdict is %+v", v)
 	}
@@ -459,7 +459,7 @@ profiles:
 		t.Error("filter plugins:", diff)
 	}
 	// No plugin checks labels and taints any more.
-	at := slices.Index(cycle.Filter.Nodes, cordoned)
+	at := cycle.Filter.Nodes.Index(cordoned)
 	if v := cycle.Filter.Verdict(at); v.Plugin != "" {
 		t.Errorf("the tainted node's verdict is %+v", v)
 	}

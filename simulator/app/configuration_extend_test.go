@@ -70,7 +70,7 @@ profiles:
 	if cycle.SelectedNode != best {
 		t.Errorf("scheduled on %s, want %s", cycle.SelectedNode, best)
 	}
-	for i, node := range cycle.Filter.Nodes {
+	for i, node := range cycle.Filter.Nodes.All() {
 		if v := cycle.Filter.Verdict(i); node == slow && (v.Plugin != "CELFilter" || v.Reasons[0] != "node(s) have a slow disk") {
 			t.Errorf("the slow node's verdict is %+v", v)
 		}

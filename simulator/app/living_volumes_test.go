@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ func (k *kubectl) rejected(t *testing.T, c *result.Cycle, node, want string) {
 	t.Helper()
 	got := "no plugin"
 	if c.Filter != nil {
-		if i := slices.Index(c.Filter.Nodes, k.namespace+"-"+node); i >= 0 {
+		if i := c.Filter.Nodes.Index(k.namespace + "-" + node); i >= 0 {
 			v := c.Filter.Verdict(i)
 			got = fmt.Sprintf("%s: %s", v.Plugin, strings.Join(v.Reasons, ", "))
 		}

@@ -113,7 +113,7 @@ func TestHypothesesComeTrue(t *testing.T) {
 		switch {
 		case c.SelectedNode == "":
 			real = append(real, string(c.Outcome))
-		case hypothetical.Score != nil && slices.Contains(hypothetical.Score.Tied, c.SelectedNode):
+		case hypothetical.Score != nil && slices.Contains(hypothetical.Score.Tied(), c.SelectedNode):
 			real = append(real, hypothetical.SelectedNode) // chance decided
 			if c.SelectedNode != hypothetical.SelectedNode {
 				t.Skipf("a tie went the other way after %d copies, so the states differ", i)

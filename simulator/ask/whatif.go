@@ -99,13 +99,14 @@ func sentence(d explain.Explained) string {
 
 // why completes a sentence about the chosen node.
 func why(c *result.Cycle) string {
-	switch s := c.Score; {
-	case c.Nodes.Feasible == 1:
+	if c.Nodes.Feasible == 1 {
 		return ", the only feasible node."
-	case s == nil:
+	}
+	if c.Score == nil {
 		return "."
-	case len(s.Tied) > 0:
-		others := slices.DeleteFunc(slices.Clone(s.Tied), func(node string) bool { return node == c.SelectedNode })
+	}
+	if tied := c.Score.Tied(); len(tied) > 0 {
+		others := slices.DeleteFunc(tied, func(node string) bool { return node == c.SelectedNode })
 		return fmt.Sprintf(". %s the same total, and the scheduler chooses among them at random.", have(others))
 	}
 	return fmt.Sprintf(", which has the best total of %d feasible nodes.", c.Nodes.Feasible)
@@ -163,7 +164,7 @@ func rowsOf(c *result.Cycle) []row {
 	}
 	var rows []row
 	extenders, scored := extenderRejections(c), scoredAt(c.Score)
-	for i, node := range c.Filter.Nodes {
+	for i, node := range c.Filter.Nodes.All() {
 		verdict := c.Filter.Verdict(i)
 		r := row{node: node, verdict: rejected, total: none, why: none}
 		at, isScored := scored[node]
@@ -194,7 +195,7 @@ func rowsOf(c *result.Cycle) []row {
 func scoredAt(s *result.Score) map[string]int {
 	at := map[string]int{}
 	if s != nil {
-		for i, node := range s.Nodes {
+		for i, node := range s.Nodes.All() {
 			at[node] = i
 		}
 	}

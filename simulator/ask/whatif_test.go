@@ -61,6 +61,7 @@ func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterB
 	}}
 	filter := result.NewFilterBuilder([]string{"TaintToleration", "NodeResourcesFit"}, 4)
 	score := &result.Score{Plugins: []result.ScorePlugin{{Name: "NodeResourcesFit", Weight: 1}, {Name: "ImageLocality", Weight: 2}}}
+	var scored []string
 	var all, fit, locality []int64
 	var best int64
 	for _, node := range []string{"a", "b", "c", "d"} {
@@ -69,7 +70,7 @@ func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterB
 			continue
 		}
 		filter.Add(node, "PP", "", nil)
-		score.Nodes = append(score.Nodes, node)
+		scored = append(scored, node)
 		all, fit, locality = append(all, total), append(fit, total-10), append(locality, 10)
 		if total > best {
 			best, c.SelectedNode, c.Outcome = total, node, result.Scheduled
@@ -80,6 +81,7 @@ func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterB
 	}
 	c.Filter = filter.Filter()
 	if len(all) > 1 {
+		score.Nodes = result.NewNodeList(scored...)
 		score.Totals, score.Raw = result.NewColumn(all), []result.Column{result.NewColumn(fit), result.NewColumn(locality)}
 		score.Normalized, score.Weighted = score.Raw, score.Raw
 		c.Score = score
@@ -108,11 +110,6 @@ func preempting(d explain.Explained) explain.Explained {
 	return d
 }
 
-func tied(d explain.Explained) explain.Explained {
-	d.Score.FindTied()
-	return d
-}
-
 func TestPrintWhatIf(t *testing.T) {
 	state := whatif.State{Nodes: 4, Pods: 12, ResourceVersion: "42"}
 	scored := cycle("web", map[string]int64{"a": 90, "b": 110}, full("c"), tainted("d"))
@@ -125,7 +122,7 @@ func TestPrintWhatIf(t *testing.T) {
 	}{
 		{"a node of several", Table, []explain.Explained{scored}, nil},
 		{"wide", Wide, []explain.Explained{scored}, nil},
-		{"equal totals", Table, []explain.Explained{tied(cycle("web", map[string]int64{"a": 90, "b": 90}))}, nil},
+		{"equal totals", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90, "b": 90})}, nil},
 		{"the only node", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, nil},
 		{"no node", Table, []explain.Explained{cycle("web", nil, tainted("a"), full("b"), full("c"))}, nil},
 		{"no node, but room", Table, []explain.Explained{preempting(cycle("web", nil, full("c"), full("d")))}, nil},

@@ -152,7 +152,7 @@ func (x *Exercise) asks(c *result.Cycle) bool {
 		return false
 	}
 	if c.Filter != nil {
-		for i := range c.Filter.Nodes {
+		for i := range c.Filter.Nodes.Len() {
 			verdict := c.Filter.Verdict(i)
 			if slices.ContainsFunc(verdict.Rejections(), func(r result.PluginReasons) bool { return r.Plugin == x.Plugin }) {
 				return true
@@ -163,7 +163,7 @@ func (x *Exercise) asks(c *result.Cycle) bool {
 		return false
 	}
 	at := slices.IndexFunc(c.Score.Plugins, func(p result.ScorePlugin) bool { return p.Name == x.Plugin })
-	for i := range c.Score.Nodes {
+	for i := range c.Score.Nodes.Len() {
 		if at >= 0 && c.Score.Weighted[at].At(i) != c.Score.Weighted[at].At(0) {
 			return true
 		}

@@ -54,7 +54,7 @@ func (s Situation) feasible(node string) bool {
 	if f == nil || !allows(s.Cycle, node) {
 		return false
 	}
-	at := slices.Index(f.Nodes, node)
+	at := f.Nodes.Index(node)
 	if at < 0 || f.Verdict(at).Plugin != "" {
 		return false
 	}
@@ -79,10 +79,12 @@ func allows(c *result.Cycle, node string) bool {
 // best are the nodes of which the scheduler chooses one.
 func (s Situation) best() []string {
 	c := s.Cycle
-	switch {
-	case c.Score != nil && len(c.Score.Tied) > 0:
-		return c.Score.Tied
-	case c.SelectedNode != "":
+	if c.Score != nil {
+		if tied := c.Score.Tied(); len(tied) > 0 {
+			return tied
+		}
+	}
+	if c.SelectedNode != "" {
 		return []string{c.SelectedNode}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestNoTextOfADecisionStays(t *testing.T) {
 	if at := strings.Index(string(after), secret); at >= 0 {
 		t.Errorf("a text stays: …%s…", after[max(0, at-80):min(len(after), at+40)])
 	}
-	for _, stays := range []string{`"plugin":"NodeName"`, `"weight":7`, `"states":["R"]`, `"totals":[7]`} {
+	for _, stays := range []string{`"plugin":"NodeName"`, `"weight":7`, `"states":["R","R"]`, `"totals":[7,7]`} {
 		if !strings.Contains(string(after), stays) {
 			t.Errorf("%s does not stay: %s", stays, after)
 		}
@@ -58,8 +58,11 @@ func (f *filler) fill(v reflect.Value, field string) {
 	case *time.Time:
 		*of = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 		return
+	case *result.NodeList:
+		*of = result.NewNodeList(f.word(), f.word()) // two, so that they are tied
+		return
 	case *result.Column:
-		*of = result.NewColumn([]int64{7})
+		*of = result.NewColumn([]int64{7, 7})
 		return
 	case *result.Verdict:
 		*of = result.Verdict{States: "R", Plugin: "NodeName", Reasons: []string{f.word()}}
@@ -68,7 +71,7 @@ func (f *filler) fill(v reflect.Value, field string) {
 		*of = result.ScorePlugin{Name: "NodeName", Weight: 7}
 		return
 	case *[]uint16:
-		*of = []uint16{0}
+		*of = []uint16{0, 0}
 		return
 	}
 	switch v.Kind() {
@@ -143,7 +146,7 @@ func TestARedactedDecisionSaysTheSame(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	states, reasons := map[string]bool{}, ""
-	for i := range redacted.Filter.Nodes {
+	for i := range redacted.Filter.Nodes.Len() {
 		v := redacted.Filter.Verdict(i)
 		states[v.States] = true
 		reasons += strings.Join(v.Reasons, ",") + ";"

@@ -176,7 +176,7 @@ func (c *comparison) note(cycle *result.Cycle) {
 	}
 	e.SimulatedNode = cycle.SelectedNode
 	if cycle.Score != nil {
-		e.tied = cycle.Score.Tied
+		e.tied = cycle.Score.Tied()
 	}
 }
 
@@ -267,7 +267,7 @@ func (e *entry) decision(results Results) (Decision, error) {
 func find(c *result.Cycle, node string) Finding {
 	var f Finding
 	if c.Filter != nil {
-		if i := slices.Index(c.Filter.Nodes, node); i >= 0 {
+		if i := c.Filter.Nodes.Index(node); i >= 0 {
 			f.RecordedNodeEvaluated = true
 			if v := c.Filter.Verdict(i); v.Plugin != "" {
 				f.RecordedNodeRejectedBy = &Rejection{v.Plugin, v.Reasons}
@@ -282,7 +282,7 @@ func find(c *result.Cycle, node string) Finding {
 	if score == nil {
 		return f
 	}
-	recorded, selected := slices.Index(score.Nodes, node), slices.Index(score.Nodes, c.SelectedNode)
+	recorded, selected := score.Nodes.Index(node), score.Nodes.Index(c.SelectedNode)
 	if recorded < 0 || selected < 0 {
 		return f
 	}

@@ -23,14 +23,13 @@ func cycle() *result.Cycle {
 		Filter:  b.Filter(),
 		Score: &result.Score{
 			Plugins: []result.ScorePlugin{{Name: "NodeAffinity", Weight: 2}, {Name: "NodeResourcesFit", Weight: 1}},
-			Nodes:   []string{"best", "same", "less"},
+			Nodes:   result.NewNodeList("best", "same", "less"),
 			Weighted: []result.Column{
 				column([]int64{0, 20, 10}), column([]int64{90, 70, 30}),
 			},
 			Totals: column([]int64{90, 90, 40}),
 		},
 	}
-	c.Score.FindTied()
 	return c
 }
 

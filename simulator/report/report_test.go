@@ -201,7 +201,7 @@ func TestAFileOfALargeClusterIsSmall(t *testing.T) {
 	if err := json.Unmarshal(text, c); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(c.Filter.Nodes) + len(c.Score.Nodes); got != nodes*3/2 {
+	if got := c.Filter.Nodes.Len() + c.Score.Nodes.Len(); got != nodes*3/2 {
 		t.Fatalf("the cycle has %d rows", got)
 	}
 	grade := &lesson.Grade{Verdict: c}

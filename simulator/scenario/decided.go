@@ -38,7 +38,7 @@ func (d *decided) rejected() map[string]string {
 	out := map[string]string{}
 	c := d.whole()
 	if c.Filter != nil {
-		for i, node := range c.Filter.Nodes {
+		for i, node := range c.Filter.Nodes.All() {
 			if v := c.Filter.Verdict(i); v.Plugin != "" {
 				out[node] = v.Plugin
 			}
@@ -59,7 +59,7 @@ func (d *decided) rejected() map[string]string {
 func (d *decided) totals() map[string]int64 {
 	out := map[string]int64{}
 	if s := d.whole().Score; s != nil {
-		for i, node := range s.Nodes {
+		for i, node := range s.Nodes.All() {
 			out[node] = s.Totals.At(i)
 		}
 	}
@@ -82,7 +82,7 @@ func (d *decided) scores(columns func(*result.Score) []result.Column) map[string
 	out := map[string]int64{}
 	if s := d.whole().Score; s != nil {
 		for p, column := range columns(s) {
-			for i, node := range s.Nodes {
+			for i, node := range s.Nodes.All() {
 				out[s.Plugins[p].Name+"/"+node] = column.At(i)
 			}
 		}

@@ -496,8 +496,8 @@ func fillSpecial(v reflect.Value) {
 		p.DurationSeconds, p.Comparisons, p.Nominated = make([]*float64, 1), make([]result.Comparison, 1), []result.NominatedPass{{PodCount: 1}}
 		p.Passes = &result.Passes{}
 	case *result.Score:
-		p.DurationSeconds, p.Skipped, p.Tied = make([]*float64, 1), []string{"x"}, []string{"x"}
-		p.Nodes, p.Totals = []string{"x"}, result.NewColumn([]int64{1})
+		p.DurationSeconds, p.Skipped = make([]*float64, 1), []string{"x"}
+		p.Nodes, p.Totals = result.NewNodeList("x", "y"), result.NewColumn([]int64{1, 1}) // tied
 		p.Extenders = []result.ScoreExtender{{Answered: p.Totals, Counted: p.Totals}}
 		p.Facts = &result.ScoreFacts{}
 	case *explain.Statement:

@@ -57,7 +57,7 @@ func (a arithmetic) test(t *testing.T) {
 		if a.check != nil {
 			a.check(t, score)
 		}
-		for row := range score.Nodes {
+		for row := range score.Nodes.Len() {
 			scored++
 			distinct[[2]int64{score.Raw[0].At(row), score.Normalized[0].At(row)}] = true
 		}
@@ -97,7 +97,7 @@ func (a arithmetic) run(t *testing.T, c *cluster, seed uint64) *result.Score {
 		}
 		return nil
 	}
-	for row, node := range score.Nodes {
+	for row, node := range score.Nodes.All() {
 		cell, ok := explain.Score(score, a.plugin, node)
 		raw, normalized := score.Raw[0].At(row), score.Normalized[0].At(row)
 		if !ok || cell.Raw == nil || *cell.Raw != raw {
@@ -150,15 +150,16 @@ func (s *subject) feasible(ctx context.Context, t *testing.T) (fwk.CycleState, [
 func (s *subject) record(state fwk.CycleState, nodes []fwk.NodeInfo, answer []fwk.NodePluginScores, plugin string) *result.Score {
 	s.t.Helper()
 	out := &result.Score{Plugins: []result.ScorePlugin{{Name: plugin, Weight: 1, Normalization: s.scorer.Normalization()}}}
+	var names []string
 	var raw, normalized, totals []int64
 	for i, n := range nodes {
-		out.Nodes = append(out.Nodes, n.Node().Name)
+		names = append(names, n.Node().Name)
 		raw = append(raw, answer[i].RawScores[0].Score)
 		normalized = append(normalized, answer[i].Scores[0].Score)
 		totals = append(totals, answer[i].TotalScore)
 	}
 	facts := s.scorer.Facts(state, s.cluster.pod, recorder.Scored{Nodes: nodes, Count: len(nodes), All: func(yield func(string, int64) bool) {
-		for i, name := range out.Nodes {
+		for i, name := range names {
 			if !yield(name, raw[i]) {
 				return
 			}
@@ -166,10 +167,10 @@ func (s *subject) record(state fwk.CycleState, nodes []fwk.NodeInfo, answer []fw
 	}})
 	if facts != nil {
 		facts.Plugin = plugin
-		out.Facts = &result.ScoreFacts{Nodes: out.Nodes, Plugins: []result.PluginScoreFacts{*facts}}
+		out.Facts = &result.ScoreFacts{Nodes: names, Plugins: []result.PluginScoreFacts{*facts}}
 	}
 	out.Raw, out.Normalized, out.Weighted = columns(raw), columns(normalized), columns(normalized)
-	out.Totals = result.NewColumn(totals)
+	out.Nodes, out.Totals = result.NewNodeList(names...), result.NewColumn(totals)
 	public, err := json.Marshal(out)
 	if err != nil {
 		s.t.Fatal(err)

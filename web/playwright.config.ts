@@ -34,7 +34,7 @@ export default defineConfig({
     // A failure reports the page's content. TRACE=1 also keeps its trace, which slows down every test.
     trace: process.env.TRACE ? { mode: 'retain-on-failure', screenshots: false } : 'off',
     launchOptions: {
-      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+      executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium-headless-shell',
       args: [
         '--disable-gpu',
         '--disable-quic',

@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 var Sizes = []int{100, 1000, 5000}
 
 // Table measures the loads in clusters of the sizes, without annotations and with o's, and writes a table to out, two rows for each as
-// soon as they are measured.
+// soon as they are measured. Without o.Pods, each load has its own number of pods.
 func Table(ctx context.Context, o Options, loads []Load, sizes []int, out io.Writer) error {
 	const head, row = "%-12s %5s %5s %10s %7s %8s %6s %9s %7s %9s %7s %10s %7s\n",
 		"%-12s %5d %5d %10d %7.0f %8.0f %6.2f %9.2f %7.2f %7.1f %% %5.1f %% %8.1f %% %7d\n"
@@ -116,7 +116,10 @@ func Table(ctx context.Context, o Options, loads []Load, sizes []int, out io.Wri
 	for _, load := range loads {
 		for _, nodes := range sizes {
 			o := o
-			o.Load, o.Nodes, o.Pods = load, nodes, load.pods(nodes)
+			o.Load, o.Nodes = load, nodes
+			if o.Pods == 0 {
+				o.Pods = load.pods(nodes)
+			}
 			reports, err := measure(ctx, o, []int{0, o.AnnotationBytes})
 			if err != nil {
 				return fmt.Errorf("the load %s on %d nodes: %w", load, nodes, err)

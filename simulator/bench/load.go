@@ -53,15 +53,20 @@ const (
 	preemptorClass = "preemptor"
 )
 
-// pods is the size of the load for a table.
+// pods is the size of the load for a table. A run takes some seconds, in which garbage is collected several times: in a shorter one,
+// a collection more or less would decide the ratio.
 func (l Load) pods(nodes int) int {
 	switch {
 	case l == Waiting:
 		return 1000
 	case l == Preempting:
 		return min(nodes, 200)
+	case nodes < 1000:
+		return min(30*nodes, 3000)
+	case nodes < 5000:
+		return 2000
 	}
-	return min(1000, 5*nodes)
+	return 1000
 }
 
 // capacity returns how many pods of the load certainly fit.

@@ -234,7 +234,7 @@ func runBench(ctx context.Context, args []string) error {
 	options := bench.Options{Load: bench.Plain, Nodes: 1000, Pods: 1000, Pairs: 7, AnnotationBytes: app.DefaultOptions().AnnotationBytes}
 	flags := newFlags("simulator bench [flags]",
 		"Measures bare against recorded scheduling, in alternating runs, and prints one JSON object.")
-	table := flags.Bool("table", false, "measure every load, or that of --load, at 100, 1,000 and 5,000 nodes, or the number of --nodes, without and with annotations, and print a table")
+	table := flags.Bool("table", false, "measure every load, or that of --load, at 100, 1,000 and 5,000 nodes, or the number of --nodes, without and with annotations, with the number of --pods or as many as fill some seconds, and print a table")
 	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting, waiting or batch")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "`number` of nodes")
 	flags.IntVar(&options.Pods, "pods", options.Pods, "`number` of pods that each run schedules")
@@ -257,6 +257,9 @@ func runBench(ctx context.Context, args []string) error {
 		}
 		if flags.Changed("nodes") {
 			sizes = []int{options.Nodes}
+		}
+		if !flags.Changed("pods") {
+			options.Pods = 0
 		}
 		return bench.Table(ctx, options, loads, sizes, os.Stdout)
 	}

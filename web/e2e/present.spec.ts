@@ -118,9 +118,10 @@ test('a pod that fits nowhere crosses out every node', async ({ page, simulator 
   await expect(present(page).locator('[data-state="out"]')).toHaveCount(3)
 })
 
-test('every step fits the screen from a phone to a large projector, and axe has no objection', async ({ page, simulator }, info) => {
+test('every step fits the screen from a phone to a large projector, and axe has no objection', async ({ context, simulator }, info) => {
   test.setTimeout(120_000)
   for (const { width, height } of [{ width: 390, height: 844 }, { width: 1280, height: 720 }, { width: 2560, height: 1440 }]) {
+    const page = await context.newPage() // a window that shows the full screen cannot change its size
     await page.setViewportSize({ width, height })
     await page.goto(`${simulator.url}/decisions/default/first/present`)
     const steps = Number(/\/ (\d+)/.exec(await present(page).locator('.nth').innerText())?.[1])
@@ -135,6 +136,7 @@ test('every step fits the screen from a phone to a large projector, and axe has 
       if (width !== 2560 || step % 4 === 0) await page.screenshot({ path: `${info.project.outputDir}/look/present-${width}-${step}.png` })
       await page.keyboard.press('ArrowRight')
     }
+    await page.close()
   }
 })
 

@@ -56,8 +56,8 @@ type Filter struct {
 	// Plugins are in the order in which they ran.
 	Plugins []string
 	// Nodes are the evaluated nodes, in no particular order.
-	Nodes NodeList `cbor:"-"` // see resultstore
-	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes[i].
+	Nodes NodeList `cbor:"-"` // resultstore has its own format for it
+	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes.At(i).
 	Verdicts  []Verdict
 	VerdictOf []uint16
 	// DurationSeconds is the total time of each plugin's calls, extrapolated from a
@@ -93,7 +93,7 @@ type NominatedPass struct {
 	Rejected bool `json:"rejected"`
 }
 
-// Verdict returns the verdict on Nodes[i].
+// Verdict returns the verdict on Nodes.At(i).
 func (f *Filter) Verdict(i int) Verdict { return f.Verdicts[f.VerdictOf[i]] }
 
 // NodeReasons says why one plugin rejected one node. A node of a hypothetical cycle may

@@ -108,7 +108,7 @@ type Score struct {
 	// Skipped plugins returned Skip in PreScore. Their score is absent, not 0.
 	Skipped []string
 	// Nodes are the feasible nodes, in no particular order.
-	Nodes NodeList `cbor:"-"` // see resultstore
+	Nodes NodeList `cbor:"-"` // resultstore has its own format for it
 	// Raw, Normalized and Weighted have one column per plugin. Weighted is
 	// Normalized × weight. For a plugin that does not normalize, Normalized equals
 	// Raw.

@@ -61,6 +61,8 @@ func (l Load) pods(nodes int) int {
 		return 1000
 	case l == Preempting:
 		return min(nodes, 200)
+	case l == Batch:
+		return min(5*nodes, 1000)
 	case nodes < 1000:
 		return min(30*nodes, 3000)
 	case nodes < 5000:

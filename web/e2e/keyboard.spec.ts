@@ -242,6 +242,26 @@ test('the palette opens, runs a command, and gives the focus back', async ({ pag
   await expect(page).toHaveURL(/web-1/)
 })
 
+test('what a fast typist types before the palette appears is not lost, nor is Enter', async ({ page, simulator }) => {
+  await fill(simulator)
+  let arrive = () => {}
+  const arrived = new Promise<void>((done) => (arrive = done))
+  await page.route(/\/assets\/shell-/, async (route) => {
+    await arrived
+    await route.continue()
+  })
+  await page.goto(simulator.url)
+  await expect(page.getByRole('button', { name: 'Keyboard shortcuts' })).toBeVisible()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('YAML of pod')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('web-1')
+  await page.keyboard.press('Enter')
+  await expect(page.getByTestId('palette')).toHaveCount(0)
+  arrive()
+  await expect(page).toHaveURL(/web-1.*yaml=1/)
+})
+
 for (const [name, open] of Object.entries({
   palette: (page: Page) => page.keyboard.press('Control+k'),
   help: (page: Page) => page.keyboard.press('?'),

@@ -202,8 +202,8 @@ describe('the shortcuts', () => {
   // The palette loads when it is first opened, and on a slow machine the user types faster.
   it('leave to the palette what is typed before it appears', async () => {
     await press('k', { ctrlKey: true })
-    for (const key of 'g c?') expect(await press(key)).toBe(true)
-    expect([typedAhead.value, createOpen.value, page.value.helpOpen.value]).toEqual(['g c?', false, false])
+    for (const key of [...'g c?', 'Enter', 'x']) expect(await press(key)).toBe(true)
+    expect([typedAhead.value, createOpen.value, page.value.helpOpen.value]).toEqual(['g c?\nx', false, false])
     await press('k', { ctrlKey: true })
     expect([typedAhead.value, page.value.paletteOpen.value]).toEqual(['', false])
   })

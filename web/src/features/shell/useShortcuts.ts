@@ -18,9 +18,10 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
 
   useEventListener(document, 'keydown', (event) => {
     if (event.defaultPrevented) return
-    if (paletteOpen.value && !document.querySelector('dialog[open]') && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const typed = event.key === 'Enter' ? '\n' : event.key
+    if (paletteOpen.value && !document.querySelector('dialog[open]') && typed.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
       // The palette still loads: what the user types is for it, and no shortcut.
-      typedAhead.value += event.key
+      typedAhead.value += typed
       event.preventDefault()
       return
     }

@@ -12,10 +12,6 @@ NO_DWARF := -gcflags=all=-dwarf=false
 export GOFLAGS := $(strip $(filter-out $(NO_DWARF),$(GOFLAGS)) $(NO_DWARF))
 export CGO_ENABLED ?= 0
 
-# The compiler's own garbage collection takes a fifth of its processor time. It starts only when a compiler holds this much.
-# Tests keep their usual settings.
-COMPILE := GOGC=off GOMEMLIMIT=1GiB $(GO) build
-
 # Not ./...: npm packages bring Go files of their own.
 PACKAGES := ./scheduler/... ./simulator/... ./web
 
@@ -33,7 +29,7 @@ run: build ## build everything and serve on http://127.0.0.1:1212
 	$(BINARY)
 
 build: web/dist/index.html ## build bin/simulator, the web application included
-	$(COMPILE) $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
+	$(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
 
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.
@@ -70,7 +66,7 @@ check-go: compile web/dist/index.html
 
 # Compiling Kubernetes does not need the web application.
 compile: web/dist/.gitkeep
-	$(COMPILE) ./simulator/command
+	$(GO) build ./simulator/command
 
 # The tests from the outside use the program that users run. Control planes wait half
 # of the time, so three packages at a time keep two processors busy. Without symbols and
@@ -127,7 +123,6 @@ test-measured: build ## the Go tests that measure, which need an idle machine
 test-race: export GORACE := atexit_sleep_ms=0
 test-race: export CGO_ENABLED := 1
 test-race: web/dist/.gitkeep ## every other Go test, and the tests of concurrency, with the race detector
-	$(COMPILE) -race ./simulator/app
 	$(GO_TEST) -race -p 2 -skip '$(MEASURED)' $(filter-out $(CLUSTER_PACKAGES) $(RANDOM_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 	$(GO_TEST) -race -p 2 -short $(RANDOM_PACKAGES)
 	$(GO_TEST) -race -run '^(TestConcurrent|TestOneOperation|TestStopLeavesNothing|TestARecordingIsReplayed)' ./simulator/app

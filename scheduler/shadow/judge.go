@@ -52,6 +52,8 @@ type Judge struct {
 	epoch int
 	// arrived are live cycles that the judge has not seen yet.
 	arrived []*result.Cycle
+	// held counts the live cycles that the judge has seen and not judged yet.
+	held int
 	// signal says that some have arrived. It has capacity 1.
 	signal chan struct{}
 }
@@ -66,6 +68,8 @@ type State struct {
 	// Skipped counts the decisions since then that were left out: because the shadow could not keep up with the
 	// scheduler, or because a pod was bound long after the decision.
 	Skipped int
+	// Waiting counts the decisions since then that are not judged yet.
+	Waiting int
 	// Problem says why the shadow does not judge; empty if it does.
 	Problem string
 }
@@ -124,7 +128,7 @@ func (j *Judge) Forget() {
 		return
 	}
 	j.state = State{Configuration: j.state.Configuration, Since: j.options.Clock(), Judgement: empty(), Problem: j.state.Problem}
-	j.arrived = nil
+	j.arrived, j.held = nil, 0
 	j.epoch++
 }
 
@@ -133,7 +137,7 @@ func (j *Judge) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := j.state
-	out.Judgement = j.state.newestFirst()
+	out.Judgement, out.Waiting = j.state.newestFirst(), len(j.arrived)+j.held
 	return out
 }
 
@@ -158,7 +162,7 @@ func (j *Judge) end() {
 	j.stop()
 	j.stop = func() {}
 	j.mu.Lock()
-	j.arrived = nil
+	j.arrived, j.held = nil, 0
 	j.mu.Unlock()
 }
 
@@ -188,7 +192,17 @@ func (j *Judge) take() (arrived []*result.Cycle, epoch int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	arrived, j.arrived = j.arrived, nil
+	j.held += len(arrived)
 	return arrived, j.epoch
+}
+
+// hold notes how many live cycles of the epoch are not judged yet.
+func (j *Judge) hold(epoch, n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.epoch == epoch {
+		j.held = n
+	}
 }
 
 // note changes the state, unless the shadow or the cluster is no longer the one of the epoch.

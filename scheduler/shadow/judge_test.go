@@ -287,6 +287,37 @@ func TestEveryDecisionAfterSetIsJudged(t *testing.T) {
 	}
 }
 
+// TestWaiting: a decision waits from when the scheduler publishes it until it is judged, left out or forgotten.
+func TestWaiting(t *testing.T) {
+	l := newLive(t)
+	judging := make(chan struct{})
+	l.judge.options.Engine.BreakTie = func(_ fwk.CycleState, _ *v1.Pod, tied []string) string {
+		<-judging
+		return tied[0]
+	}
+	l.set(header)
+	waiting := func(what string, want int) {
+		t.Helper()
+		if s := l.judge.State(); s.Waiting != want {
+			t.Errorf("%s: %d wait, not %d", what, s.Waiting, want)
+		}
+	}
+	one, two := l.decide("one", "1"), l.decide("two", "1")
+	waiting("before they are published", 0)
+	l.publish(one)
+	l.publish(two)
+	waiting("while the first one is judged", 2)
+	judging <- struct{}{}
+	l.await(1)
+	waiting("while the second one is judged", 1)
+	l.judge.Forget()
+	waiting("after a reset", 0)
+	close(judging)
+	l.publish(l.decide("three", "1"))
+	l.await(1)
+	waiting("at the end", 0)
+}
+
 // TestSetDoesNotWaitForAScheduler: while none runs, the shadow is set, and it judges when there is one.
 func TestSetDoesNotWaitForAScheduler(t *testing.T) {
 	l := newLive(t)

@@ -136,6 +136,7 @@ func (r *run) advance(ctx context.Context) error {
 			// The marks of all cycles that were collected came before.
 			r.skip(r.lives...)
 			r.lives = nil
+			r.judge.hold(r.epoch, 0)
 			return r.apply(len(r.ops))
 		}
 		if err := r.apply(at); err != nil {
@@ -160,6 +161,7 @@ func (r *run) advance(ctx context.Context) error {
 				return err
 			}
 		}
+		r.judge.hold(r.epoch, len(r.lives))
 	}
 }
 
@@ -284,6 +286,7 @@ func (r *run) decide(ctx context.Context, mark feed.Operation, live *result.Cycl
 	}
 	item := itemOf(live, decision)
 	r.judge.note(r.epoch, func(s *State) { s.add(item) })
+	r.judge.hold(r.epoch, len(r.lives))
 	sleep(ctx, min(rest*time.Since(start), maxRest))
 	return nil
 }

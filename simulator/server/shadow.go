@@ -49,6 +49,7 @@ type shadowAnswer struct {
 	Configuration json.RawMessage `json:"configuration"`
 	Since         *time.Time      `json:"since,omitempty"`
 	Skipped       int             `json:"skipped"`
+	Waiting       int             `json:"waiting"`
 	// Problem says why the shadow does not judge now; it is empty if it does.
 	Problem string `json:"problem,omitempty"`
 	shadow.Judgement
@@ -70,7 +71,7 @@ func (s *Server) shadow(h func(echo.Context, Shadow) error) echo.HandlerFunc {
 
 func (s *Server) getShadow(c echo.Context, sh Shadow) error {
 	state := sh.State()
-	answer := shadowAnswer{Configuration: json.RawMessage("null"), Skipped: state.Skipped, Problem: state.Problem, Judgement: state.Judgement}
+	answer := shadowAnswer{Configuration: json.RawMessage("null"), Skipped: state.Skipped, Waiting: state.Waiting, Problem: state.Problem, Judgement: state.Judgement}
 	if state.Configuration != nil {
 		document, err := state.Configuration.JSON()
 		if err != nil {

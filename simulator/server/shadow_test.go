@@ -53,7 +53,7 @@ func TestShadow(t *testing.T) {
 	_ = f.Clear()
 	h := serve(t, Options{})
 	h.attach(nil, nil, func(b *Backend) { b.Shadow = f })
-	const none = `{"configuration":null,"skipped":0,"judged":0,"differ":0,"verdicts":{"same":0,"asGood":0,"elsewhere":0,"pending":0,"placed":0},"items":[]}`
+	const none = `{"configuration":null,"skipped":0,"waiting":0,"judged":0,"differ":0,"verdicts":{"same":0,"asGood":0,"elsewhere":0,"pending":0,"placed":0},"items":[]}`
 	want(t, "no shadow", strings.TrimSpace(h.get(shadowPath).body), none)
 
 	const document = `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration"}`

@@ -4427,6 +4427,8 @@ export interface components {
             differ: number;
             /** @description The decisions that it left out, because it could not keep up. */
             skipped: number;
+            /** @description The decisions that it has not judged yet. */
+            waiting: number;
             /** @description Why the shadow does not judge now. Absent if it does, and if there is none. */
             problem?: string;
             verdicts: components["schemas"]["ShadowCounts"];
@@ -7927,6 +7929,7 @@ export interface operations {
                      *       "judged": 500,
                      *       "differ": 44,
                      *       "skipped": 0,
+                     *       "waiting": 0,
                      *       "verdicts": {
                      *         "same": 447,
                      *         "asGood": 9,
@@ -8023,6 +8026,7 @@ export interface operations {
                      *       "judged": 500,
                      *       "differ": 44,
                      *       "skipped": 0,
+                     *       "waiting": 0,
                      *       "verdicts": {
                      *         "same": 447,
                      *         "asGood": 9,

@@ -44,8 +44,8 @@ export function useShadow(): ShadowView {
   )
   // Without a shadow, decisions change nothing.
   watch(results, () => shadow.value?.configuration && void read())
-  // The shadow judges after the decision, so the last one may still be on its way.
-  watch(shadow, (now, before) => now?.configuration && now.judged !== before?.judged && void read())
+  // The shadow judges some time after the decision, and nothing tells the page when it has.
+  watch(shadow, (now) => now?.waiting && void read())
 
   async function change(request: () => Promise<Shadow | undefined>, said: string) {
     busy.value = true

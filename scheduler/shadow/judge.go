@@ -52,8 +52,6 @@ type Judge struct {
 	epoch int
 	// arrived are live cycles that the judge has not seen yet.
 	arrived []*result.Cycle
-	// held counts the live cycles that the judge has seen and not judged yet.
-	held int
 	// signal says that some have arrived. It has capacity 1.
 	signal chan struct{}
 }
@@ -128,7 +126,7 @@ func (j *Judge) Forget() {
 		return
 	}
 	j.state = State{Configuration: j.state.Configuration, Since: j.options.Clock(), Judgement: empty(), Problem: j.state.Problem}
-	j.arrived, j.held = nil, 0
+	j.arrived = nil
 	j.epoch++
 }
 
@@ -137,7 +135,7 @@ func (j *Judge) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := j.state
-	out.Judgement, out.Waiting = j.state.newestFirst(), len(j.arrived)+j.held
+	out.Judgement = j.state.newestFirst()
 	return out
 }
 
@@ -162,7 +160,7 @@ func (j *Judge) end() {
 	j.stop()
 	j.stop = func() {}
 	j.mu.Lock()
-	j.arrived, j.held = nil, 0
+	j.arrived = nil
 	j.mu.Unlock()
 }
 
@@ -179,8 +177,10 @@ func (j *Judge) arrive(c *result.Cycle) {
 	}
 	if len(j.arrived) == maxArrived {
 		j.arrived = j.arrived[1:]
+		j.state.Waiting--
 		j.state.Skipped++
 	}
+	j.state.Waiting++
 	j.arrived = append(j.arrived, c)
 	select {
 	case j.signal <- struct{}{}:
@@ -192,17 +192,7 @@ func (j *Judge) take() (arrived []*result.Cycle, epoch int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	arrived, j.arrived = j.arrived, nil
-	j.held += len(arrived)
 	return arrived, j.epoch
-}
-
-// hold notes how many live cycles of the epoch are not judged yet.
-func (j *Judge) hold(epoch, n int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.epoch == epoch {
-		j.held = n
-	}
 }
 
 // note changes the state, unless the shadow or the cluster is no longer the one of the epoch.

@@ -289,33 +289,47 @@ func TestEveryDecisionAfterSetIsJudged(t *testing.T) {
 
 // TestWaiting: a decision waits from when the scheduler publishes it until it is judged, left out or forgotten.
 func TestWaiting(t *testing.T) {
-	l := newLive(t)
-	judging := make(chan struct{})
-	l.judge.options.Engine.BreakTie = func(_ fwk.CycleState, _ *v1.Pod, tied []string) string {
-		<-judging
-		return tied[0]
+	for name, reset := range map[string]bool{"judged": false, "forgotten": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLive(t)
+			begun, judging := make(chan struct{}, 3), make(chan struct{})
+			l.judge.options.Engine.BreakTie = func(_ fwk.CycleState, _ *v1.Pod, tied []string) string {
+				begun <- struct{}{}
+				select {
+				case <-judging:
+				case <-t.Context().Done():
+				}
+				return tied[0]
+			}
+			l.set(header)
+			waiting := func(what string, want int) {
+				t.Helper()
+				if s := l.judge.State(); s.Waiting != want {
+					t.Errorf("%s: %d wait, not %d", what, s.Waiting, want)
+				}
+			}
+			one := l.decide("one", "1") // a and c are tied
+			waiting("before it is published", 0)
+			l.publish(one)
+			<-begun
+			waiting("while it is judged", 1)
+			judged := 1
+			if reset {
+				judged = 0
+				l.judge.Forget()
+				waiting("after a reset", 0)
+			}
+			close(judging)
+			l.await(judged)
+			waiting("when it is judged", 0)
+			failed, next := l.decide("failed", "1"), l.decide("next", "1")
+			failed.Outcome = result.Error
+			l.publish(failed)
+			l.publish(next)
+			l.await(judged + 1)
+			waiting("at the end", 0)
+		})
 	}
-	l.set(header)
-	waiting := func(what string, want int) {
-		t.Helper()
-		if s := l.judge.State(); s.Waiting != want {
-			t.Errorf("%s: %d wait, not %d", what, s.Waiting, want)
-		}
-	}
-	one, two := l.decide("one", "1"), l.decide("two", "1")
-	waiting("before they are published", 0)
-	l.publish(one)
-	l.publish(two)
-	waiting("while the first one is judged", 2)
-	judging <- struct{}{}
-	l.await(1)
-	waiting("while the second one is judged", 1)
-	l.judge.Forget()
-	waiting("after a reset", 0)
-	close(judging)
-	l.publish(l.decide("three", "1"))
-	l.await(1)
-	waiting("at the end", 0)
 }
 
 // TestSetDoesNotWaitForAScheduler: while none runs, the shadow is set, and it judges when there is one.

@@ -136,7 +136,6 @@ func (r *run) advance(ctx context.Context) error {
 			// The marks of all cycles that were collected came before.
 			r.skip(r.lives...)
 			r.lives = nil
-			r.judge.hold(r.epoch, 0)
 			return r.apply(len(r.ops))
 		}
 		if err := r.apply(at); err != nil {
@@ -152,8 +151,8 @@ func (r *run) advance(ctx context.Context) error {
 		}
 		r.ops, r.marks = r.ops[1:], r.marks-1
 		switch {
-		case live == nil || live.Outcome == result.Error:
-		case r.marks >= maxBehind:
+		case live == nil:
+		case live.Outcome == result.Error || r.marks >= maxBehind:
 			r.skip(live)
 		default:
 			if err := r.decide(ctx, mark, live); err != nil {
@@ -161,7 +160,6 @@ func (r *run) advance(ctx context.Context) error {
 				return err
 			}
 		}
-		r.judge.hold(r.epoch, len(r.lives))
 	}
 }
 
@@ -261,12 +259,15 @@ func (r *run) beforeNextMark(live *result.Cycle) bool {
 	return true
 }
 
-// skip counts decisions that are not judged. Those that failed are never judged, and do not count.
+// skip counts decisions that will not be judged. Those that failed are never judged, and do not count as left out.
 func (r *run) skip(lives ...*result.Cycle) {
 	for _, live := range lives {
-		if live.Outcome != result.Error {
-			r.judge.note(r.epoch, func(s *State) { s.Skipped++ })
-		}
+		r.judge.note(r.epoch, func(s *State) {
+			s.Waiting--
+			if live.Outcome != result.Error {
+				s.Skipped++
+			}
+		})
 	}
 }
 
@@ -285,8 +286,10 @@ func (r *run) decide(ctx context.Context, mark feed.Operation, live *result.Cycl
 		return fmt.Errorf("deciding about %s/%s: %w", live.Pod.Namespace, live.Pod.Name, err)
 	}
 	item := itemOf(live, decision)
-	r.judge.note(r.epoch, func(s *State) { s.add(item) })
-	r.judge.hold(r.epoch, len(r.lives))
+	r.judge.note(r.epoch, func(s *State) {
+		s.Waiting--
+		s.add(item)
+	})
 	sleep(ctx, min(rest*time.Since(start), maxRest))
 	return nil
 }

@@ -89,6 +89,19 @@ test('text stays within its card, however narrow', async ({ page, simulator }) =
   }
 })
 
+test('the tabs of the configuration stay within their column', async ({ page, simulator }) => {
+  await page.setViewportSize({ width: 1100, height: 700 })
+  for (const language of ['EN', '日本語']) {
+    await page.goto(`${simulator.url}/scheduler`)
+    await page.getByRole('button', { name: language, exact: true }).click()
+    const column = await page.locator('section.conf').boundingBox()
+    for (const tab of await page.locator('[role="tab"][id^="conf-"]').all()) {
+      const box = await tab.boundingBox()
+      expect((box?.x ?? Infinity) + (box?.width ?? 0), `${await tab.textContent()} ends`).toBeLessThanOrEqual((column?.x ?? 0) + (column?.width ?? 0))
+    }
+  }
+})
+
 test('the language survives a reload', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await page.getByRole('button', { name: '日本語' }).click()

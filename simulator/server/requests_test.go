@@ -229,6 +229,7 @@ func TestQuiesce(t *testing.T) {
 	half := h.open(halfConfiguration, h.host)
 	hanging := h.open("GET /kubernetes/api HTTP/1.1\nHost: %s\n\n", h.host)
 	<-waiting
+	clustertest.EventuallyTrue(t, "the server receives the half one", h.isReceiving)
 	begin := time.Now()
 	h.Quiesce(t.Context())
 	if took := time.Since(begin); took > patience/2 {

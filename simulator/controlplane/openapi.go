@@ -22,6 +22,8 @@ import (
 const (
 	openAPIV2 = "/openapi/v2"
 	openAPIV3 = "/openapi/v3"
+	// versionPath is where every server says its version.
+	versionPath = "version"
 )
 
 // lateOpenAPI serves the OpenAPI documents of the built-in kinds. It builds them when a client asks for the first one: they
@@ -51,7 +53,11 @@ func delayOpenAPI(config *genericapiserver.Config, hash string) (install func(*g
 			return built
 		})}
 		for _, service := range container.RegisteredWebServices() {
-			late.paths = append(late.paths, strings.TrimPrefix(service.RootPath(), "/"))
+			// Every server of the chain describes this one. The aggregator takes the entry of the index from any of
+			// them, and the document from any, so their hashes must be the same.
+			if path := strings.TrimPrefix(service.RootPath(), "/"); path != versionPath {
+				late.paths = append(late.paths, path)
+			}
 		}
 		late.install(server.Handler.NonGoRestfulMux)
 	}

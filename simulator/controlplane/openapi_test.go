@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/featuregate"
@@ -106,7 +107,18 @@ func TestDocumentsOfEveryGroup(t *testing.T) {
 	if err := json.Unmarshal(get("/openapi/v3"), &index); err != nil {
 		t.Fatal(err)
 	}
+	// The aggregator takes what several of its servers describe from any of them, so they must agree.
+	for range 30 {
+		var again handler3.OpenAPIV3Discovery
+		if err := json.Unmarshal(get("/openapi/v3"), &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(index, again); diff != "" {
+			t.Fatalf("the index depends on chance: %s", diff)
+		}
+	}
 	schemas := map[string]string{
+		"version":                              "io.k8s.apimachinery.pkg.version.Info",
 		"api/v1":                               "io.k8s.api.core.v1.Pod",
 		"apis/apps/v1":                         "io.k8s.api.apps.v1.Deployment",
 		"apis/apiextensions.k8s.io/v1":         "CustomResourceDefinition",

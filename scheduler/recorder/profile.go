@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/cpu"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -85,8 +86,11 @@ const (
 
 // sampler times the sampled calls of one plugin in the current cycle.
 type sampler struct {
-	plugin       string
-	mask         int64
+	plugin string
+	mask   int64
+	// Workers read mask at every call and write the totals at some, which must not take the line with mask out of the other
+	// processors' caches.
+	_            cpu.CacheLinePad
 	nanos, calls atomic.Int64
 }
 

@@ -81,9 +81,11 @@ func scoreDevices(gates feature.Features) facts {
 				}
 			}
 		}
-		for at, node := range scored.Nodes {
-			if allocations, ok := upstream.DeviceAllocations(state, node.Node().Name); ok && len(out.Requests) > 0 {
-				chooseAlternatives(out, claims, allocations, at)
+		if len(out.Requests) > 0 { // few pods have one, and reading the allocations takes long
+			for at, node := range scored.Nodes {
+				if allocations, ok := upstream.DeviceAllocations(state, node.Node().Name); ok {
+					chooseAlternatives(out, claims, allocations, at)
+				}
 			}
 		}
 		return &result.PluginScoreFacts{Devices: out}

@@ -6,6 +6,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,11 +16,13 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,9 +54,11 @@ type Options struct {
 	AnnotationBytes int
 	// Timeline measures the cost of the time line, too: each round has one more run, recorded like the first, that keeps one.
 	Timeline bool
-	// CPUProfile and MemoryProfile are files for profiles of one more recorded run; none by
-	// default. The memory profile is of its end, while the results are kept.
-	CPUProfile, MemoryProfile string
+	// CPUProfile and BareCPUProfile are files for profiles of all recorded and of all bare runs; none by default. With several bounds of
+	// annotations, CPUProfile is of the runs with the last one.
+	CPUProfile, BareCPUProfile string
+	// MemoryProfile is a file for a profile of the end of the last recorded run, while the results are kept; none by default.
+	MemoryProfile string
 }
 
 // Rate is a throughput.
@@ -90,7 +95,7 @@ type Report struct {
 	// ResultsKept counts the pods of the last recorded run whose latest attempt
 	// could be read back.
 	ResultsKept int `json:"resultsKept"`
-	// Shares are from a CPU profile of one more recorded run.
+	// Shares are from a CPU profile of the recorded runs.
 	Shares Shares `json:"shares"`
 }
 
@@ -165,15 +170,7 @@ func measure(ctx context.Context, o Options, annotationBytes []int) (reports []*
 	for _, bytes := range annotationBytes {
 		reports = append(reports, &Report{Load: o.Load, Nodes: o.Nodes, Pods: o.Pods, AnnotationBytes: bytes})
 	}
-	if err := b.compare(ctx, reports); err != nil {
-		return nil, err
-	}
-	for _, r := range reports {
-		if r.Shares, err = b.profile(ctx, r.AnnotationBytes); err != nil {
-			return nil, err
-		}
-	}
-	return reports, nil
+	return reports, b.compare(ctx, reports)
 }
 
 func (o Options) check() error {
@@ -193,7 +190,7 @@ func (o Options) check() error {
 // each report.
 func (b *bench) compare(ctx context.Context, reports []*Report) error {
 	// The first run warms up the caches and is not counted.
-	if _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}, nil); err != nil {
+	if _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}); err != nil {
 		return err
 	}
 	variants := []recording{{bare: true}}
@@ -204,15 +201,17 @@ func (b *bench) compare(ctx context.Context, reports []*Report) error {
 		variants = append(variants, recording{annotationBytes: reports[0].AnnotationBytes, timeline: true})
 	}
 	runs, processor := make([][]float64, len(variants)), make([][]float64, len(variants))
+	profiles := make([][]*profile.Profile, len(variants))
 	for round := range b.Pairs {
 		// The order rotates so that drift affects all alike.
 		for i := range variants {
 			which := (round + i) % len(variants)
-			ran, err := b.run(ctx, variants[which], nil)
+			ran, err := b.run(ctx, variants[which])
 			if err != nil {
 				return err
 			}
 			runs[which], processor[which] = append(runs[which], ran.rate), append(processor[which], ran.processor.Seconds())
+			profiles[which] = append(profiles[which], ran.profile)
 			if which > 0 && which <= len(reports) {
 				r := reports[which-1]
 				r.ResultsKept, r.DecisionP99Milliseconds = ran.kept, ran.p99*1000
@@ -228,7 +227,7 @@ func (b *bench) compare(ctx context.Context, reports []*Report) error {
 		with := runs[len(runs)-1]
 		reports[0].Timeline, reports[0].TimelineRatio = &Rate{median(with), with}, median(ratios(with, runs[1]))
 	}
-	return nil
+	return b.evaluate(profiles, reports)
 }
 
 // ratios divides the runs of each pair.
@@ -264,15 +263,16 @@ type ran struct {
 	// rate is in pods bound per second, and processor the time that all processors together took for it.
 	rate      float64
 	processor time.Duration
+	// profile is of the same time.
+	profile *profile.Profile
 	// kept counts the results of a recorded run that can be read back, and p99 is how long 99 %
 	// of its decisions took at most, in seconds.
 	kept int
 	p99  float64
 }
 
-// run schedules the load once and deletes it. ended is called when every pod is bound, while
-// everything still runs; it may be nil.
-func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r ran, err error) {
+// run schedules the load once and deletes it.
+func (b *bench) run(ctx context.Context, kind recording) (r ran, err error) {
 	options, err := b.schedulerOptions()
 	if err != nil {
 		return ran{}, err
@@ -305,6 +305,11 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 	s := scheduler.New(options)
 	// As package testing does, so that no run collects the garbage of the one before it: a collection takes as long as a hundred pods.
 	runtime.GC()
+	var cpu bytes.Buffer
+	if err := pprof.StartCPUProfile(&cpu); err != nil {
+		return ran{}, err
+	}
+	defer pprof.StopCPUProfile() // if the run fails
 	start, before := time.Now(), processorTime()
 	// The pods of Batch are there first.
 	steps := []func() error{func() error { return s.Start(ctx) }, func() error { return inParallel(ctx, b.Pods, b.createPod) }}
@@ -327,8 +332,12 @@ func (b *bench) run(ctx context.Context, kind recording, ended func() error) (r 
 		start = bound.first
 	}
 	r.rate, r.processor = float64(b.Pods)/time.Since(start).Seconds(), processorTime()-before
-	if ended != nil {
-		if err := ended(); err != nil {
+	pprof.StopCPUProfile()
+	if r.profile, err = profile.Parse(&cpu); err != nil {
+		return ran{}, fmt.Errorf("reading the CPU profile: %w", err)
+	}
+	if !kind.bare {
+		if err := writeMemoryProfile(b.MemoryProfile); err != nil {
 			return ran{}, err
 		}
 	}

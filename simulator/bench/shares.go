@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,29 +27,41 @@ type Shares struct {
 	Timeline float64 `json:"timeline,omitempty"`
 }
 
-// profile makes one more recorded run.
-func (b *bench) profile(ctx context.Context, annotationBytes int) (Shares, error) {
-	var cpu bytes.Buffer
-	if err := pprof.StartCPUProfile(&cpu); err != nil {
-		return Shares{}, err
-	}
-	_, err := b.run(ctx, recording{annotationBytes: annotationBytes, timeline: b.Timeline}, func() error {
-		pprof.StopCPUProfile()
-		return writeMemoryProfile(b.MemoryProfile)
-	})
-	pprof.StopCPUProfile() // if the run has failed
+// evaluate fills in the shares and writes the profiles, from those of each variant's runs: first the bare ones, then a variant for each
+// report.
+func (b *bench) evaluate(profiles [][]*profile.Profile, reports []*Report) error {
+	bare, err := profile.Merge(profiles[0])
 	if err != nil {
-		return Shares{}, err
+		return fmt.Errorf("merging CPU profiles: %w", err)
 	}
-	parsed, err := profile.Parse(&cpu)
+	if err := writeProfile(b.BareCPUProfile, bare.Write); err != nil {
+		return err
+	}
+	for i, r := range reports {
+		recorded, err := profile.Merge(profiles[i+1])
+		if err != nil {
+			return fmt.Errorf("merging CPU profiles: %w", err)
+		}
+		r.Shares = sharesOf(recorded)
+		if err := writeProfile(b.CPUProfile, recorded.Write); err != nil {
+			return err
+		}
+	}
+	if !b.Timeline {
+		return nil
+	}
+	with, err := profile.Merge(profiles[len(profiles)-1])
 	if err != nil {
-		return Shares{}, fmt.Errorf("reading the CPU profile: %w", err)
+		return fmt.Errorf("merging CPU profiles: %w", err)
 	}
-	shares := sharesOf(parsed)
-	return shares, writeProfile(b.CPUProfile, parsed.Write)
+	reports[0].Shares.Timeline = sharesOf(with).Timeline
+	return nil
 }
 
 func writeMemoryProfile(file string) error {
+	if file == "" {
+		return nil
+	}
 	runtime.GC() // so that the profile is up to date
 	return writeProfile(file, pprof.WriteHeapProfile)
 }

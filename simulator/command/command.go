@@ -242,8 +242,9 @@ func runBench(ctx context.Context, args []string) error {
 	flags.BoolVar(&options.Timeline, "timeline", false, "measures the cost of the time line, too")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
 	openb := flags.String("openb", "", "`directory` with nodes.csv and pods.csv of the production cluster openb: instead run it in memory, import it into a whole simulator, and print the times and the memory of both")
-	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of one more recorded run")
-	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of that run")
+	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of the recorded runs")
+	flags.StringVar(&options.BareCPUProfile, "bare-cpuprofile", "", "`file` for a CPU profile of the bare runs")
+	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of the last recorded run")
 	if done, err := flags.parse(args); done || err != nil {
 		return err
 	}

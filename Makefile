@@ -79,8 +79,11 @@ GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 60m -
 RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench controlplane/controllers/kubecontrollers/upstreamtest \
   controlplane/external examples/plugin mirror transfer/roundtrip)
 
+# It begins first, because it waits most of the time.
+LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
+
 test-go: build ## Go tests except the slow and the rare, without the race detector
-	$(GO_TEST) -short -p 3 $(filter-out $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -short -p 3 $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE) $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES)))
 
 # The packages whose tests link the API server or kube-controller-manager, and those
 # whose tests start the program. With the race detector they would take most of an
@@ -89,8 +92,7 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
   sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
   $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
 
-# They wait most of the time, so three packages run at a time. The longest begins first.
-LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
+# They wait most of the time, so three packages run at a time.
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
 	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
 

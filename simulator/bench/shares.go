@@ -28,34 +28,21 @@ type Shares struct {
 }
 
 // evaluate fills in the shares and writes the profiles, from those of each variant's runs: first the bare ones, then a variant for each
-// report.
-func (b *bench) evaluate(profiles [][]*profile.Profile, reports []*Report) error {
-	bare, err := profile.Merge(profiles[0])
-	if err != nil {
-		return fmt.Errorf("merging CPU profiles: %w", err)
-	}
-	if err := writeProfile(b.BareCPUProfile, bare.Write); err != nil {
-		return err
-	}
-	for i, r := range reports {
-		recorded, err := profile.Merge(profiles[i+1])
-		if err != nil {
+// report, and last the one with a time line if there is one.
+func (b *bench) evaluate(profiles [][]*profile.Profile, reports []*Report) (err error) {
+	merged := make([]*profile.Profile, len(profiles))
+	for i := range profiles {
+		if merged[i], err = profile.Merge(profiles[i]); err != nil {
 			return fmt.Errorf("merging CPU profiles: %w", err)
 		}
-		r.Shares = sharesOf(recorded)
-		if err := writeProfile(b.CPUProfile, recorded.Write); err != nil {
-			return err
-		}
 	}
-	if !b.Timeline {
-		return nil
+	for i, r := range reports {
+		r.Shares = sharesOf(merged[i+1]) // labels the samples, so it comes before writing
 	}
-	with, err := profile.Merge(profiles[len(profiles)-1])
-	if err != nil {
-		return fmt.Errorf("merging CPU profiles: %w", err)
+	if b.Timeline {
+		reports[0].Shares.Timeline = sharesOf(merged[len(merged)-1]).Timeline
 	}
-	reports[0].Shares.Timeline = sharesOf(with).Timeline
-	return nil
+	return errors.Join(writeProfile(b.BareCPUProfile, merged[0].Write), writeProfile(b.CPUProfile, merged[len(reports)].Write))
 }
 
 func writeMemoryProfile(file string) error {

@@ -89,6 +89,15 @@ test('text stays within its card, however narrow', async ({ page, simulator }) =
   }
 })
 
+test('on a phone, the places stand on one line', async ({ page, simulator }) => {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(simulator.url)
+  const places = page.locator('.nav a.it')
+  await expect(places.first()).toBeVisible()
+  const tops = await places.evaluateAll((all) => all.map((place) => place.getBoundingClientRect().top))
+  expect(new Set(tops).size, `tops ${tops.join(', ')}`).toBe(1)
+})
+
 test('the tabs of the configuration stay within their column', async ({ page, simulator }) => {
   await page.setViewportSize({ width: 1100, height: 700 })
   for (const language of ['EN', '日本語']) {
@@ -99,6 +108,9 @@ test('the tabs of the configuration stay within their column', async ({ page, si
       const box = await tab.boundingBox()
       expect((box?.x ?? Infinity) + (box?.width ?? 0), `${await tab.textContent()} ends`).toBeLessThanOrEqual((column?.x ?? 0) + (column?.width ?? 0))
     }
+    await page.locator('#conf-shadow').click()
+    const said = page.getByTestId('hypothetical-bar').getByRole('status')
+    expect((await said.boundingBox())?.width, 'the band has a line for its text').toBeGreaterThan(250)
   }
 })
 

@@ -8,10 +8,10 @@ export interface NameParts {
 }
 
 const shortest = 14
-const tailAtLeast = 4
+const tailAtLeast = 2
 const tailAtMost = 12
 
-/** The tail starts at a separator if one is near the end: web-6d9f7c8b5 and -x2x9z. */
+/** The tail starts at the last separator if it is near the end: web-6d9f7c8b5 and -x2x9z. A longer one would leave no room for the head. */
 export function nameParts(name: string): NameParts {
   if (name.length <= shortest) return { head: name, tail: '' }
   let at = name.length - tailAtLeast

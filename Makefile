@@ -79,11 +79,12 @@ GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 60m -
 RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench controlplane/controllers/kubecontrollers/upstreamtest \
   controlplane/external examples/plugin mirror transfer/roundtrip)
 
-# It begins first, because it waits most of the time.
+# The tests from the outside take longest and wait most of that time, so they begin first.
 LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
+longest-first = $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(1))
 
 test-go: build ## Go tests except the slow and the rare, without the race detector
-	$(GO_TEST) -short -p 3 $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE) $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES)))
+	$(GO_TEST) -short -p 3 $(call longest-first,$(filter-out $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES))))
 
 # The packages whose tests link the API server or kube-controller-manager, and those
 # whose tests start the program. With the race detector they would take most of an
@@ -94,7 +95,7 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
 
 # They wait most of the time, so three packages run at a time.
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
-	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(CLUSTER_PACKAGES))
+	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(call longest-first,$(CLUSTER_PACKAGES))
 
 # These tests measure time: how long a question or a run takes, and how long a client waits beside hostile ones.
 MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestSessionThroughput|$\

@@ -76,7 +76,7 @@ GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 60m -
 
 # Each of these packages links the API server, or all of kube-controller-manager, for a few
 # tests of what few changes touch. test-cluster tests them.
-RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench controlplane/controllers/kubecontrollers/upstreamtest \
+RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench command controlplane/controllers/kubecontrollers/upstreamtest \
   controlplane/external examples/plugin mirror transfer/roundtrip)
 
 # The tests from the outside take longest and wait most of that time, so they begin first.

@@ -27,6 +27,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/bench"
+	"kube-scheduler-simulator/simulator/heap"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/mirror/following"
 	"kube-scheduler-simulator/simulator/quiet"
@@ -73,7 +74,7 @@ func run(with []Option) error {
 	// The first signal stops the program in order. From then on signals have their usual effect, so
 	// that a second one ends it at once.
 	defer context.AfterFunc(ctx, cancel)()
-	go balanceMemory(ctx, heapOf(os.Args[1:]))
+	go heap.Balance(ctx, heapOf(os.Args[1:]))
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "bench":
@@ -106,11 +107,11 @@ func run(with []Option) error {
 }
 
 // heapOf returns the sizes of the heap for a command line. Runs in memory are short and many of them go beside each other.
-func heapOf(args []string) heapSizes {
+func heapOf(args []string) heap.Sizes {
 	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) && !fullEngine.MatchString(strings.Join(args, " ")) {
-		return runHeap
+		return heap.Runs
 	}
-	return serverHeap
+	return heap.Server
 }
 
 // fullEngine matches a command line whose runs start a control plane.

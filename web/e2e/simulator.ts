@@ -102,8 +102,8 @@ class PerFile {
 export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
 /** What the browser logs when the server refuses a question about a pod whose text is not complete yet, or that names objects to come. */
 export const refusedQuestion = /422 .*\/api\/v1\/whatif/
-/** What the browser logs when the server ends in the middle of an answer, and while no server listens. */
-export const serverAway = /net::ERR_(?:CONNECTION|INCOMPLETE_CHUNKED)|WebSocket connection to .* failed/
+/** What the browser logs when the server ends before or in the middle of an answer, and while no server listens. */
+export const serverAway = /net::ERR_(?:CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUNKED)|WebSocket connection to .* failed/
 
 /**
  * The tests of a file share one simulator, which starts empty. A test fails on every error in

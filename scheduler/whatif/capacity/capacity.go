@@ -150,7 +150,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 	mark := t.Mark()
 	defer t.Rollback(mark)
 	limit := atMost(q.Limit)
-	group, err := groupOf(t, pod)
+	group, err := gangOf(t, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func count(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Answ
 		}
 	}
 	return &Answer{
-		State: t.State(), Fits: len(placed), Group: group, Nodes: byNode(placed), Complete: complete,
+		State: t.State(), Fits: len(placed), Group: group.counted(), Nodes: byNode(placed), Complete: complete,
 		Stopped: stops(rejections), Resources: left(t, rejections),
 	}, nil
 }

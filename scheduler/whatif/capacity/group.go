@@ -24,20 +24,32 @@ type Group struct {
 	Bound int `json:"bound"`
 	// Places is how many more members there is room for. Fits is 0 if they and the bound ones are too few.
 	Places int `json:"places"`
+}
 
+// gang places the members of a group.
+type gang struct {
+	Group
 	// together: the members need nodes that have something in common, so they are decided about at once.
 	together bool
 	// siblings: the scheduler tries a member only if Minimum members exist.
 	siblings bool
 }
 
-// startsWith reports whether the group runs with so many more members.
-func (g *Group) startsWith(places int) bool { return g.Bound+places >= g.Minimum }
+// counted returns the group for an answer; nil if g is.
+func (g *gang) counted() *Group {
+	if g == nil {
+		return nil
+	}
+	return &g.Group
+}
 
-// groupOf returns the group of the pod; nil if it belongs to none that the scheduler knows.
-func groupOf(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
+// startsWith reports whether the group runs with so many more members.
+func (g *gang) startsWith(places int) bool { return g.Bound+places >= g.Minimum }
+
+// gangOf returns the group of the pod; nil if it belongs to none that the scheduler knows.
+func gangOf(t *whatif.Trial, pod *v1.Pod) (*gang, error) {
 	if name := whatif.GroupName(pod); name != "" {
-		return nativeGroup(t, pod, name)
+		return nativeGang(t, pod, name)
 	}
 	name := pod.Labels[v1alpha1.PodGroupLabel]
 	if name == "" {
@@ -57,18 +69,18 @@ func groupOf(t *whatif.Trial, pod *v1.Pod) (*Group, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.(*unstructured.Unstructured).Object, group); err != nil {
 		return nil, fmt.Errorf("reading the PodGroup %s/%s: %w", pod.Namespace, name, err)
 	}
-	out := &Group{Name: name, Minimum: int(group.Spec.MinMember), siblings: true}
+	out := &gang{Group: Group{Name: name, Minimum: int(group.Spec.MinMember)}, siblings: true}
 	out.countBound(t, func(p *v1.Pod) bool { return p.Namespace == pod.Namespace && p.Labels[v1alpha1.PodGroupLabel] == name })
 	return out, nil
 }
 
-func nativeGroup(t *whatif.Trial, pod *v1.Pod, name string) (*Group, error) {
+func nativeGang(t *whatif.Trial, pod *v1.Pod, name string) (*gang, error) {
 	o, err := t.Get(schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup"), pod.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	spec := o.(*schedulingv1beta1.PodGroup).Spec
-	out := &Group{Name: name, together: spec.SchedulingConstraints != nil && len(spec.SchedulingConstraints.Topology) > 0}
+	out := &gang{Group: Group{Name: name}, together: spec.SchedulingConstraints != nil && len(spec.SchedulingConstraints.Topology) > 0}
 	if gang := spec.SchedulingPolicy.Gang; gang != nil {
 		out.Minimum = int(gang.MinCount)
 	}
@@ -76,7 +88,7 @@ func nativeGroup(t *whatif.Trial, pod *v1.Pod, name string) (*Group, error) {
 	return out, nil
 }
 
-func (g *Group) countBound(t *whatif.Trial, isMember func(*v1.Pod) bool) {
+func (g *gang) countBound(t *whatif.Trial, isMember func(*v1.Pod) bool) {
 	for _, p := range t.Pods() {
 		if p.Spec.NodeName != "" && isMember(p) {
 			g.Bound++
@@ -86,7 +98,7 @@ func (g *Group) countBound(t *whatif.Trial, isMember func(*v1.Pod) bool) {
 
 // place places pods like this one, at most so many, and returns their nodes. It places them also if they are too few for their group, which
 // may be nil.
-func (g *Group) place(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile string, most int) ([]string, error) {
+func (g *gang) place(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile string, most int) ([]string, error) {
 	switch {
 	case g != nil && g.together:
 		return g.placeTogether(ctx, t, pod, profile, most)
@@ -99,7 +111,7 @@ func (g *Group) place(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile
 }
 
 // placeTogether places as many as the group lacks in one cycle, and further ones one by one.
-func (g *Group) placeTogether(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile string, most int) (placed []string, err error) {
+func (g *gang) placeTogether(ctx context.Context, t *whatif.Trial, pod *v1.Pod, profile string, most int) (placed []string, err error) {
 	next := min(max(g.Minimum-g.Bound, 1), most)
 	for next > 0 {
 		more, err := t.FillGroup(ctx, pod, profile, next)
@@ -113,7 +125,7 @@ func (g *Group) placeTogether(ctx context.Context, t *whatif.Trial, pod *v1.Pod,
 }
 
 // awaitSiblings creates as many pending members as the group needs.
-func (g *Group) awaitSiblings(ctx context.Context, t *whatif.Trial, pod *v1.Pod) error {
+func (g *gang) awaitSiblings(ctx context.Context, t *whatif.Trial, pod *v1.Pod) error {
 	if g.Minimum == 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ func needed(ctx context.Context, t *whatif.Trial, pod *v1.Pod, q Question) (*Nee
 	if err != nil {
 		return nil, err
 	}
-	group, err := groupOf(t, pod)
+	group, err := gangOf(t, pod)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,7 @@
-package command
+// Package heap decides how far the heap of this program may grow before Go collects garbage.
+//
+// It may import the standard library only.
+package heap
 
 import (
 	"context"
@@ -17,15 +20,15 @@ const (
 	busyGrowth = 300
 	busyRate   = 16 << 20
 	busyFor    = 5 * time.Second
-	// restGrowth replaces heapSizes.growth for a program at rest, which has not been busy for
+	// restGrowth replaces Sizes.growth for a program at rest, which has not been busy for
 	// restAfter: each collection scans all live objects and frees little. Go
 	// collects every two minutes in any case.
 	restGrowth = 100
 	restAfter  = 30 * time.Second
 )
 
-// heapSizes are sizes of the heap in bytes.
-type heapSizes struct {
+// Sizes are sizes of the heap in bytes.
+type Sizes struct {
 	// quiet is the size up to which Go's default applies, so that a quiet program stays small.
 	quiet uint64
 	// busy is the size up to which the heap of a busy program may grow between two collections.
@@ -37,25 +40,26 @@ type heapSizes struct {
 }
 
 var (
-	serverHeap = heapSizes{quiet: 512 << 20, busy: 960 << 20, growth: 40, every: 2 * time.Second}
-	// runHeap is for many runs beside each other: one of 8,000 pods on 1,500 nodes, of which some 90 MB are live, takes less than 300 MB of memory,
+	// Server is for a program that serves a cluster.
+	Server = Sizes{quiet: 512 << 20, busy: 960 << 20, growth: 40, every: 2 * time.Second}
+	// Runs is for many runs beside each other: one of 8,000 pods on 1,500 nodes, of which some 90 MB are live, takes less than 300 MB of memory,
 	// 100 MB of them the program itself. The heap of a run grows within its first second.
-	runHeap = heapSizes{quiet: 120 << 20, busy: 120 << 20, growth: 40, every: 50 * time.Millisecond}
+	Runs = Sizes{quiet: 120 << 20, busy: 120 << 20, growth: 40, every: 50 * time.Millisecond}
 )
 
-// balanceMemory lets a large heap grow by at most sizes.growth percent of its live size, and a smaller one of a busy program
+// Balance lets a large heap grow by at most sizes.growth percent of its live size, and a smaller one of a busy program
 // up to sizes.busy, until ctx is done. A program that is no longer busy returns to the system what it does not use.
 // GOGC and GOMEMLIMIT in the environment take precedence.
 //
 // A memory limit would do the same, but it counts the gaps between live objects, too: after a
 // large import, a program at rest would collect several times as often for no benefit.
-func balanceMemory(ctx context.Context, sizes heapSizes) {
+func Balance(ctx context.Context, sizes Sizes) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	ticker := time.NewTicker(sizes.every)
 	defer ticker.Stop()
-	live, allocated := heap()
+	live, allocated := read()
 	w := work{allocated: allocated}
 	for current := 0; ; {
 		// SetGCPercent stops the world, so call it only when the value changes.
@@ -68,7 +72,7 @@ func balanceMemory(ctx context.Context, sizes heapSizes) {
 			return
 		case <-ticker.C:
 		}
-		live, allocated = heap()
+		live, allocated = read()
 		if w.ended(allocated, time.Now(), sizes.every) {
 			debug.FreeOSMemory() // which collects
 		}
@@ -100,15 +104,15 @@ func (w *work) ended(allocated uint64, now time.Time, every time.Duration) bool 
 	return true
 }
 
-// heap returns how many bytes were live at the last collection, and how many the program has allocated so far.
-func heap() (live, allocated uint64) {
+// read returns how many bytes were live at the last collection, and how many the program has allocated so far.
+func read() (live, allocated uint64) {
 	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
 }
 
 // growthOf returns by how many percent the heap may grow, in steps of ten. rest is the time since the program was last busy.
-func (s heapSizes) growthOf(live uint64, rest time.Duration) int {
+func (s Sizes) growthOf(live uint64, rest time.Duration) int {
 	if rest >= restAfter || live == 0 {
 		return restGrowth
 	}

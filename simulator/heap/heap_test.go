@@ -1,4 +1,4 @@
-package command
+package heap
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ func TestGrowthOf(t *testing.T) {
 		{0, 0, 100}, {10, 0, 300}, {256, 0, 270}, {500, 0, 90}, {853, 0, 40}, {10, busyFor, 100}, {256, busyFor, 100}, {256, restAfter, 100}, {300, busyFor, 70}, {400, restAfter, 100},
 		{512, busyFor, 40}, {600, restAfter - 1, 40}, {600, restAfter, 100}, {8192, 0, 40},
 	} {
-		if got := serverHeap.growthOf(tc.live<<20, tc.rest); got != tc.want {
+		if got := Server.growthOf(tc.live<<20, tc.rest); got != tc.want {
 			t.Errorf("with %d MiB, %s after work: %d, not %d", tc.live, tc.rest, got, tc.want)
 		}
 	}
@@ -53,22 +53,12 @@ func TestWorkEnds(t *testing.T) {
 	}
 }
 
-// TestRunsStaySmall checks by how much the heap of a run with some 100 MB of live objects may grow, and that other commands have the server's heap.
+// TestRunsStaySmall checks by how much the heap of a run with some 100 MB of live objects may grow.
 func TestRunsStaySmall(t *testing.T) {
-	for _, command := range []string{"run", "compare", "sweep"} {
-		sizes := heapOf([]string{command, "file.yaml", "--engine", "memory"})
-		for _, rest := range []time.Duration{0, busyFor} {
-			const live = 100
-			if most := live * (100 + sizes.growthOf(live<<20, rest)) / 100; most > 150 {
-				t.Errorf("%s: a heap of %d MiB may grow to %d MiB", command, live, most)
-			}
-		}
-	}
-	for _, args := range [][]string{
-		nil, {"--port", "0"}, {"lesson"}, {"run", "a.yaml", "--engine", "full"}, {"sweep", "--engine=full", "a.yaml"},
-	} {
-		if heapOf(args) != serverHeap {
-			t.Errorf("%v has another heap than the server", args)
+	for _, rest := range []time.Duration{0, busyFor} {
+		const live = 100
+		if most := live * (100 + Runs.growthOf(live<<20, rest)) / 100; most > 150 {
+			t.Errorf("%s after work, a heap of %d MiB may grow to %d MiB", rest, live, most)
 		}
 	}
 }

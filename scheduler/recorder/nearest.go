@@ -107,16 +107,15 @@ func (n *nearest) keep(r rejection) {
 	}
 }
 
-// compare returns the comparisons of the kept rejections, the nearest first, and
+// compare appends the comparisons of the kept rejections to out, the nearest first, and
 // forgets the cycle.
-func (n *nearest) compare() []result.Comparison {
+func (n *nearest) compare(out []result.Comparison) []result.Comparison {
 	b := n.begun.Load()
 	if b == nil {
-		return nil
+		return out
 	}
 	defer n.reset()
 	slices.SortFunc(n.kept, func(a, b rejection) int { return a.compare(&b) })
-	var out []result.Comparison
 	for i := range n.kept {
 		if found := b.Compare(n.kept[i].state, n.kept[i].node); found != nil {
 			found.Node, found.Plugin = n.kept[i].name, n.plugin
@@ -129,15 +128,25 @@ func (n *nearest) compare() []result.Comparison {
 // comparisons returns what the profile's plugins compared in the search that just
 // ended, by plugin in the order in which they run, the nearest node first.
 func (p *profile) comparisons() []result.Comparison {
-	var out []result.Comparison
+	out := p.compared[:0]
 	for _, plugin := range p.filterPlugins {
 		for _, n := range p.nearest {
 			if n.plugin == plugin {
-				out = append(out, n.compare()...)
+				out = n.compare(out)
 			}
 		}
 	}
-	return out
+	p.compared = out
+	return taken(out)
+}
+
+// taken returns a copy of comparisons, which are large, without space for more, and clears them. Their slice can be used again.
+func taken(list []result.Comparison) []result.Comparison {
+	if len(list) == 0 {
+		return nil
+	}
+	defer clear(list)
+	return append(make([]result.Comparison, 0, len(list)), list...)
 }
 
 // forgetRejections forgets the cycle, too, but compares nothing.

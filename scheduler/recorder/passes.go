@@ -14,12 +14,14 @@ func (c *cycle) notePasses() {
 		return
 	}
 	nodes := c.explained()
-	p := &result.Passes{}
+	p := &result.Passes{Comparisons: c.recorder.passedScratch[:0]}
 	for at, plugin := range c.profile.filterPlugins {
 		if !c.skipFilter.Has(plugin) {
 			c.comparePassed(p, plugin, at, nodes)
 		}
 	}
+	c.recorder.passedScratch = p.Comparisons
+	p.Comparisons = taken(p.Comparisons)
 	if p.Plugins == nil {
 		return
 	}
@@ -90,6 +92,7 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 		}
 		found, ok := comparing.Passed(c.state, c.nodes.list[node])
 		if !ok {
+			clear(p.Comparisons[comparisons:])
 			p.Resources, p.Comparisons = p.Resources[:resources], p.Comparisons[:comparisons]
 			return
 		}

@@ -25,6 +25,8 @@ type profile struct {
 	filterSamplers, scoreSamplers []*sampler
 	// nearest hold the rejections of the Filter plugins that are compared.
 	nearest []*nearest
+	// compared is scratch of the scheduling goroutine.
+	compared []result.Comparison
 	// scorers are those of the Score plugins.
 	scorers []scorer
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.

@@ -117,10 +117,14 @@ func (n *nearest) compare(out []result.Comparison) []result.Comparison {
 	defer n.reset()
 	slices.SortFunc(n.kept, func(a, b rejection) int { return a.compare(&b) })
 	for i := range n.kept {
-		if found := b.Compare(n.kept[i].state, n.kept[i].node); found != nil {
-			found.Node, found.Plugin = n.kept[i].name, n.plugin
-			out = append(out, *found)
+		out = append(out, result.Comparison{})
+		found := &out[len(out)-1]
+		if !b.Compare(n.kept[i].state, n.kept[i].node, found) {
+			*found = result.Comparison{}
+			out = out[:len(out)-1]
+			continue
 		}
+		found.Node, found.Plugin = n.kept[i].name, n.plugin
 	}
 	return out
 }

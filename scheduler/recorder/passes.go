@@ -90,22 +90,23 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 				return
 			}
 		}
-		found, ok := comparing.Passed(c.state, c.nodes.list[node])
-		if !ok {
+		p.Comparisons = append(p.Comparisons, result.Comparison{Resources: c.recorder.resourceScratch[:0]})
+		found := &p.Comparisons[len(p.Comparisons)-1]
+		if !comparing.Passed(c.state, c.nodes.list[node], found) {
 			clear(p.Comparisons[comparisons:])
 			p.Resources, p.Comparisons = p.Resources[:resources], p.Comparisons[:comparisons]
 			return
 		}
-		if found == nil {
-			continue
-		}
 		for _, r := range found.Resources {
 			addResource(p, r, i, len(nodes))
 		}
-		if found.Resources = nil; !found.Empty() {
-			found.Node, found.Plugin = c.nodes.names[node], plugin
-			p.Comparisons = append(p.Comparisons, *found)
+		c.recorder.resourceScratch, found.Resources = found.Resources, nil
+		if found.Empty() {
+			*found = result.Comparison{}
+			p.Comparisons = p.Comparisons[:len(p.Comparisons)-1]
+			continue
 		}
+		found.Node, found.Plugin = c.nodes.names[node], plugin
 	}
 	if comparing != nil {
 		p.Plugins = append(p.Plugins, plugin)

@@ -48,16 +48,16 @@ type Comparing interface {
 	// distances of the same plugin and pod compare. Filter's workers call it for every
 	// node that the plugin rejects, many at once, so it must be cheap.
 	Distance(state fwk.CycleState, node fwk.NodeInfo, rejection *fwk.Status) float64
-	// Compare returns the values that the plugin compared, or nil when it cannot
+	// Compare fills in the values that the plugin compared. It reports false when it cannot
 	// determine them. It is called on the scheduling goroutine after the search, once
-	// for each node that is kept. The recorder sets Node and Plugin of the result.
-	Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison
-	// Passed returns the values that the plugin compared on a node that it let through,
-	// without nominated pods; nil when there was nothing to compare. It reports false when
+	// for each node that is kept. out is empty. The recorder sets its Node and Plugin.
+	Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
+	// Passed fills in the values that the plugin compared on a node that it let through,
+	// without nominated pods; none when there was nothing to compare. It reports false when
 	// it cannot determine them. It is called on the scheduling goroutine at the end of
-	// SchedulePod, for at most result.MaxPasses nodes, so it must be cheap. The recorder
-	// sets Node and Plugin of the result.
-	Passed(state fwk.CycleState, node fwk.NodeInfo) (compared *result.Comparison, known bool)
+	// SchedulePod, for at most result.MaxPasses nodes, so it must be cheap. out is empty, and its
+	// Resources may have space: append to them. The recorder sets Node and Plugin.
+	Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
 }
 
 // noPlugins is a Plugins that knows no plugin.

@@ -84,10 +84,11 @@ type Recorder struct {
 	verdicts, scores sync.Pool
 	// scratch is used by build and belongs to the recorder's goroutine.
 	scratch scratch
-	// factScratch, passScratch and passedScratch belong to the scheduling goroutine.
-	factScratch   factScratch
-	passScratch   []int32
-	passedScratch []result.Comparison
+	// The following scratch belongs to the scheduling goroutine.
+	factScratch     factScratch
+	passScratch     []int32
+	passedScratch   []result.Comparison
+	resourceScratch []result.ResourceComparison
 	// panics are those of all cycles, and newPanic wakes the recorder's goroutine.
 	panics   panics
 	newPanic chan struct{}

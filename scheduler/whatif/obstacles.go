@@ -178,11 +178,13 @@ func (c *comparing) compare(ctx context.Context, plugin string, node fwk.NodeInf
 	if with == nil {
 		return nil
 	}
-	if found := with.Compare(c.state, node); found != nil {
+	if found := (&result.Comparison{}); with.Compare(c.state, node, found) {
 		return found
 	}
 	if state, on := c.nominated(ctx, node); on != nil {
-		return with.Compare(state, on)
+		if found := (&result.Comparison{}); with.Compare(state, on, found) {
+			return found
+		}
 	}
 	return nil
 }

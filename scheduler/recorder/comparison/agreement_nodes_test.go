@@ -234,7 +234,7 @@ func TestTaintsAgreeWithThePlugin(t *testing.T) {
 				node.Spec.Taints = slices.Delete(node.Spec.Taints, i, i+1)
 				at.node = withNode(at.node, node)
 				at.status = s.filter(s.cluster.pod, at.node)
-				at.found = s.comparer.Begin(nil, s.cluster.pod).Compare(nil, at.node)
+				at.found = compare(s.comparer.Begin(nil, s.cluster.pod), nil, at.node)
 				if !at.status.IsSuccess() && at.found == nil {
 					return fmt.Errorf("it does not name the next taint")
 				}

@@ -289,7 +289,7 @@ func TestTheSearchForAPodInTheWayIsBounded(t *testing.T) {
 			comparing := s.comparer.Begin(state, c.pod).(*podAffinity)
 			comparing.left = tc.left
 			var got []string
-			if found := comparing.Compare(state, s.nodes(t)[0]); found != nil {
+			if found := compare(comparing, state, s.nodes(t)[0]); found != nil {
 				for _, term := range found.PodTerms {
 					said := term.Selector
 					if term.Pod != nil {

@@ -173,15 +173,12 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 				t.Fatalf("seed %d: the comparer cannot begin", seed)
 			}
 		}
-		answer.found = comparing.Compare(state, n)
+		answer.found = compare(comparing, state, n)
 		answer.distance = comparing.Distance(state, n, answer.status)
 		if answer.status.IsSuccess() {
-			known := false
-			if answer.passed, known = comparing.Passed(state, n); !known {
+			answer.passed = &result.Comparison{}
+			if !comparing.Passed(state, n, answer.passed) {
 				t.Fatalf("seed %d, node %s: the plugin lets it through; the comparer does not know why", seed, n.Node().Name)
-			}
-			if answer.passed == nil {
-				answer.passed = &result.Comparison{}
 			}
 		}
 		if err := a.check(s, answer); err != nil {
@@ -191,6 +188,15 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 		answers = append(answers, answer)
 	}
 	return answers
+}
+
+// compare returns nil if the comparer does not know.
+func compare(comparing recorder.Comparing, state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+	found := &result.Comparison{}
+	if !comparing.Compare(state, node, found) {
+		return nil
+	}
+	return found
 }
 
 func (a agreement) check(s *subject, of answer) error {

@@ -35,35 +35,35 @@ func (alignment) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status
 	return nearest
 }
 
-func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	misfit := noderesourcetopology.MisfitOn(state, node)
 	if misfit == nil {
-		return nil
+		return false
 	}
-	out := &result.AlignmentComparison{Role: string(misfit.Role), Container: misfit.Container, Zones: []result.ZoneComparison{}}
+	found := &result.AlignmentComparison{Role: string(misfit.Role), Container: misfit.Container, Zones: []result.ZoneComparison{}}
 	for i, z := range misfit.Zones {
 		if i == result.MaxZones {
-			out.ZonesDropped = len(misfit.Zones) - i
+			found.ZonesDropped = len(misfit.Zones) - i
 			break
 		}
 		zone := result.ZoneComparison{Zone: z.Zone}
 		for _, s := range z.Short {
 			zone.Short = append(zone.Short, result.ZoneShortage{Resource: string(s.Resource), Requested: s.Requested, Available: s.Available, Absent: s.Absent})
 		}
-		out.Zones = append(out.Zones, zone)
+		found.Zones = append(found.Zones, zone)
 	}
-	return &result.Comparison{Alignment: out}
+	out.Alignment = found
+	return true
 }
 
 // Passed returns the NUMA nodes that the pod's parts get.
-func (alignment) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (alignment) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	parts := noderesourcetopology.AlignedOn(state, node)
 	if len(parts) == 0 {
-		return nil, true
+		return true
 	}
-	out := &result.Comparison{}
 	for _, p := range parts {
 		out.Aligned = append(out.Aligned, result.AlignedPart{Role: string(p.Role), Container: p.Container, Zone: p.Zone})
 	}
-	return out, true
+	return true
 }

@@ -29,7 +29,7 @@ func TestComparisonsDoNotKeepTheNode(t *testing.T) {
 	}}}}
 	info := framework.NewNodeInfo()
 	info.SetNode(node)
-	got := InTree{}.Comparer(names.NodeAffinity, nil, nil).Begin(nil, pod).Compare(nil, info)
+	got := compare(InTree{}.Comparer(names.NodeAffinity, nil, nil).Begin(nil, pod), nil, info)
 	if len(got.Terms) != 2 {
 		t.Fatalf("compared: %+v", got)
 	}
@@ -57,10 +57,10 @@ func TestSpreadOverManyDomains(t *testing.T) {
 
 	domain := "n4"
 	want := []result.SpreadComparison{{TopologyKey: v1.LabelHostname, Domain: &domain, Matching: 5, Minimum: 1, Maximum: 7, MaxSkew: 1}}
-	if diff := cmp.Diff(want, c.Compare(state, info).Spread); diff != "" {
+	if diff := cmp.Diff(want, compare(c, state, info).Spread); diff != "" {
 		t.Error(diff)
 	}
-	if got := c.Compare(framework.NewCycleState(), info); got != nil {
+	if got := compare(c, framework.NewCycleState(), info); got != nil {
 		t.Errorf("another state has the constraints of this one: %+v", got)
 	}
 }

@@ -110,3 +110,11 @@ func (InTree) PreemptsForGroups(plugin string) bool { return plugin == names.Def
 func fewestAndSmallest(shortages int, size float64) float64 {
 	return float64(shortages) + size/(1+size)
 }
+
+// fill copies what was found, and reports whether anything was.
+func fill(out, found *result.Comparison) bool {
+	if found != nil {
+		*out = *found
+	}
+	return found != nil
+}

@@ -175,13 +175,12 @@ func devicesWanted(claim *resourceapi.ResourceClaim) int {
 // Compare counts the node's devices for each request of the claims that are not
 // allocated yet. If each request could be met alone and a claim that is allocated cannot
 // be used on the node, it returns the requirements of that claim instead.
-func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
-	out := &result.Comparison{}
+func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	devices := c.published.forNode(node.Node())
 	drivers := byDriver(devices)
 	for _, w := range c.unallocated(node) {
 		if err := c.count(&w, devices); err != nil {
-			return nil
+			return false
 		}
 		alone, err := c.published.allocator.Allocate(context.Background(), node.Node(), []*resourceapi.ResourceClaim{w.alone()})
 		if len(alone) > 0 && !w.Enough() {
@@ -195,12 +194,10 @@ func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.C
 	}
 	short := slices.ContainsFunc(out.Devices, func(d result.DeviceComparison) bool { return !d.Enough() })
 	if terms := c.elsewhere(node.Node()); len(terms) > 0 && !short {
-		return &result.Comparison{Terms: terms}
+		*out = result.Comparison{Terms: terms}
+		return true
 	}
-	if len(out.Devices) == 0 {
-		return nil
-	}
-	return out
+	return len(out.Devices) > 0
 }
 
 // elsewhere returns the requirements of allocated claims that the node does not meet.
@@ -270,8 +267,7 @@ func (c *deviceComparing) unallocated(node fwk.NodeInfo) []wantedDevices {
 
 // Passed counts the node's devices as Compare does, and adds those that the plugin found
 // for each request. It leaves out alternatives that the plugin did not choose.
-func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	out := &result.Comparison{}
+func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
 		if a := c.claims[name].Status.Allocation; a != nil {
 			terms := parseSelector(a.NodeSelector, "claim").met(node.Node())
@@ -280,7 +276,7 @@ func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo) (*resu
 	}
 	wanted := c.unallocated(node)
 	if len(wanted) == 0 {
-		return out, true
+		return true
 	}
 	found := c.allocated(state, node.Node().Name)
 	devices := c.published.forNode(node.Node())
@@ -290,15 +286,15 @@ func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo) (*resu
 			if strings.Contains(w.Request, "/") || w.Count == 0 {
 				continue
 			}
-			return nil, false
+			return false
 		}
 		if err := c.count(&w, devices); err != nil {
-			return nil, false
+			return false
 		}
 		w.Drivers = byDriver(devices)
 		out.Devices = append(out.Devices, w.DeviceComparison)
 	}
-	return out, true
+	return true
 }
 
 // allocated returns the devices that the plugin found for a request on a node.

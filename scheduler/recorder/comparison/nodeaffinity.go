@@ -51,31 +51,33 @@ func (c *nodeAffinity) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Stat
 
 // Compare returns the requirements of the added affinity or, if the node meets that,
 // those of the pod, as the plugin compares them.
-func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()
 	terms := c.added.unmet(n)
 	if len(terms) == 0 {
 		terms = append(c.unmetLabels(n), c.own.unmet(n)...)
 	}
 	if len(terms) == 0 {
-		return nil
+		return false
 	}
-	return &result.Comparison{Terms: terms}
+	out.Terms = terms
+	return true
 }
 
 // Passed returns the requirements that the node meets, of alternatives the first that it
 // meets whole.
-func (c *nodeAffinity) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (c *nodeAffinity) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()
 	added, own := c.added.met(n), c.own.met(n)
 	if c.added != nil && added == nil || c.own != nil && own == nil {
-		return nil, false
+		return false
 	}
 	terms := added
 	for _, key := range slices.Sorted(maps.Keys(c.labels)) {
 		terms = append(terms, c.labelTerm(key, n))
 	}
-	return &result.Comparison{Terms: append(terms, own...)}, true
+	out.Terms = append(terms, own...)
+	return true
 }
 
 func (c *nodeAffinity) labelTerm(key string, n *v1.Node) result.TermComparison {

@@ -44,17 +44,17 @@ func (c *taints) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) fl
 }
 
 // Compare returns the first taint, at which the plugin stops.
-func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for t := range c.untolerated(node) {
 		taint := taintOf(t)
-		return &result.Comparison{Taint: &taint}
+		out.Taint = &taint
+		return true
 	}
-	return nil
+	return false
 }
 
 // Passed returns the taints that would keep off a pod that does not tolerate them.
-func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	var out result.Comparison
+func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	keepsOff := helper.DoNotScheduleTaintsFilterFunc()
 	for i := range node.Node().Spec.Taints {
 		t := &node.Node().Spec.Taints[i]
@@ -63,11 +63,11 @@ func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison
 		}
 		by := c.tolerating(t)
 		if by == nil {
-			return nil, false
+			return false
 		}
 		out.Tolerated = append(out.Tolerated, result.ToleratedTaint{Taint: taintOf(t), By: *by})
 	}
-	return &out, true
+	return true
 }
 
 // tolerating returns the first toleration that tolerates a taint, or nil.
@@ -113,23 +113,25 @@ var cordon = &v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoS
 
 func (c *cordons) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
 
-func (c *cordons) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *cordons) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	if !node.Node().Spec.Unschedulable || c.tolerating(cordon) != nil {
-		return nil
+		return false
 	}
 	taint := taintOf(cordon)
-	return &result.Comparison{Taint: &taint}
+	out.Taint = &taint
+	return true
 }
 
-func (c *cordons) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (c *cordons) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	if !node.Node().Spec.Unschedulable {
-		return nil, true
+		return true
 	}
 	by := c.tolerating(cordon)
 	if by == nil {
-		return nil, false
+		return false
 	}
-	return &result.Comparison{Tolerated: []result.ToleratedTaint{{Taint: taintOf(cordon), By: *by}}}, true
+	out.Tolerated = []result.ToleratedTaint{{Taint: taintOf(cordon), By: *by}}
+	return true
 }
 
 // compareNodeName is NodeName's.
@@ -142,19 +144,19 @@ type nodeName string
 
 func (c nodeName) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
 
-func (c nodeName) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c nodeName) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	name := node.Node().Name
 	if c == "" || string(c) == name {
-		return nil
+		return false
 	}
-	return c.comparison(name)
+	return fill(out, c.comparison(name))
 }
 
-func (c nodeName) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (c nodeName) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	if c == "" {
-		return nil, true
+		return true
 	}
-	return c.comparison(node.Node().Name), true
+	return fill(out, c.comparison(node.Node().Name))
 }
 
 func (c nodeName) comparison(actual string) *result.Comparison {
@@ -182,28 +184,26 @@ func (c *declaredFeatures) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.
 	return float64(len(missing))
 }
 
-func (c *declaredFeatures) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *declaredFeatures) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	missing, err := c.missing(node.GetNodeDeclaredFeatures())
 	if err != nil || len(missing) == 0 {
-		return nil
+		return false
 	}
-	out := &result.Comparison{}
 	for _, name := range missing {
 		out.Features = append(out.Features, result.FeatureComparison{Name: name})
 	}
-	return out
+	return true
 }
 
-func (c *declaredFeatures) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) {
+func (c *declaredFeatures) Passed(_ fwk.CycleState, _ fwk.NodeInfo, out *result.Comparison) bool {
 	needed, err := nodedeclaredfeatures.DefaultFramework.Unmap(c.needed)
 	if err != nil {
-		return nil, false
+		return false
 	}
-	out := &result.Comparison{}
 	for _, name := range needed {
 		out.Features = append(out.Features, result.FeatureComparison{Name: name, Declared: true})
 	}
-	return out, true
+	return true
 }
 
 // missing returns the features that the pod needs beyond those declared.
@@ -234,16 +234,18 @@ func (c ports) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) floa
 	return float64(len(c.inUse(node)))
 }
 
-func (c ports) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c ports) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	inUse := c.inUse(node)
 	if len(inUse) == 0 {
-		return nil
+		return false
 	}
-	return &result.Comparison{Ports: inUse}
+	out.Ports = inUse
+	return true
 }
 
-func (c ports) Passed(fwk.CycleState, fwk.NodeInfo) (*result.Comparison, bool) {
-	return &result.Comparison{Ports: c}, true
+func (c ports) Passed(_ fwk.CycleState, _ fwk.NodeInfo, out *result.Comparison) bool {
+	out.Ports = c
+	return true
 }
 
 func (c ports) inUse(node fwk.NodeInfo) []result.Port {

@@ -96,10 +96,10 @@ func (c *podAffinity) Distance(state fwk.CycleState, node fwk.NodeInfo, rejectio
 
 // Compare returns the terms of the first rule that the node fails, at which the plugin
 // stops: affinity, anti-affinity, and the anti-affinity of running pods.
-func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	known := c.in(state)
 	if known == nil {
-		return nil
+		return false
 	}
 	var terms []result.PodTermComparison
 	for term := range unmetAffinity(known, c.pod, node) {
@@ -112,22 +112,22 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.C
 		terms = c.existingAntiAffinity(known, node)
 	}
 	if len(terms) == 0 {
-		return nil
+		return false
 	}
-	return &result.Comparison{PodTerms: terms}
+	out.PodTerms = terms
+	return true
 }
 
 // Passed returns the pod's terms, and the topology keys of the anti-affinity terms of
 // running pods, of which the node's domains have none.
-func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	known := c.in(state)
 	if known == nil {
-		return nil, false
+		return false
 	}
 	for range unmetAffinity(known, c.pod, node) {
-		return nil, false
+		return false
 	}
-	out := &result.Comparison{}
 	add := func(rule string, terms []fwk.AffinityTerm, pods func(*fwk.AffinityTerm) int64) {
 		for i := range terms {
 			term := podTerm(rule, node, &terms[i], nil)
@@ -164,7 +164,7 @@ func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.C
 			out.PodTerms = append(out.PodTerms, result.PodTermComparison{Rule: "existingAntiAffinity", TopologyKey: key, Domain: domain})
 		}
 	}
-	return out, true
+	return true
 }
 
 // repelling returns the topology keys of running pods' anti-affinity terms that match

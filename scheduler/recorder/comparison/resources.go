@@ -85,31 +85,23 @@ func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status)
 	return fewestAndSmallest(short, size)
 }
 
-func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
-	out := &result.Comparison{}
+func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for r := range c.on(node) {
 		if isShort(r) {
 			out.Resources = append(out.Resources, r)
 		}
 	}
-	if len(out.Resources) == 0 {
-		return nil
-	}
-	return out
+	return len(out.Resources) > 0
 }
 
 func isShort(r result.ResourceComparison) bool { return r.Requested+r.InUse > r.Allocatable }
 
-func (c *resources) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	out := &result.Comparison{Resources: make([]result.ResourceComparison, 0, usualResources)}
+func (c *resources) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for r := range c.on(node) {
 		out.Resources = append(out.Resources, r)
 	}
-	return out, true
+	return true
 }
-
-// usualResources are pods, CPU and memory.
-const usualResources = 3
 
 // on yields the resources that the plugin compares on a node.
 func (c *resources) on(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {

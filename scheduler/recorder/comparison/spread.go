@@ -77,23 +77,23 @@ func (c *spread) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status
 }
 
 // Compare returns the first constraint that is not met, at which the plugin stops.
-func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for i, constraint := range c.in(state) {
 		domain := label(node.Node(), constraint.TopologyKey)
 		if domain != nil && constraint.skew(*domain) <= int(constraint.MaxSkew) {
 			continue
 		}
-		return &result.Comparison{Spread: []result.SpreadComparison{c.comparison(state, i, constraint, domain)}}
+		out.Spread = []result.SpreadComparison{c.comparison(state, i, constraint, domain)}
+		return true
 	}
-	return nil
+	return false
 }
 
-func (c *spread) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	out := &result.Comparison{}
+func (c *spread) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for i, constraint := range c.in(state) {
 		out.Spread = append(out.Spread, c.comparison(state, i, constraint, label(node.Node(), constraint.TopologyKey)))
 	}
-	return out, true
+	return true
 }
 
 // comparison compares the i-th constraint with a domain, nil for a node without the label.

@@ -146,8 +146,8 @@ func labelsOnly(n *v1.Node) *v1.Node {
 
 // Compare returns the requirements of bound volumes that the node does not meet or, if
 // it meets those, the reason why a claim cannot be bound.
-func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
-	n, out := labelsOnly(node.Node()), &result.Comparison{}
+func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
+	n := labelsOnly(node.Node())
 	for i := range c.bound {
 		b := &c.bound[i]
 		if b.Missing {
@@ -155,18 +155,18 @@ func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Com
 			if len(out.Terms) == 0 {
 				out.Claims = append(out.Claims, b.ClaimComparison)
 			}
-			return out
+			return true
 		}
 		nodes, ok := c.from(b, node.Node())
 		if !ok {
-			return nil
+			return false
 		}
 		out.Terms = append(out.Terms, of(b.ClaimComparison, nodes.unmet(n))...)
 	}
 	if len(out.Terms) > 0 {
-		return out
+		return true
 	}
-	return c.unbound(node.Node())
+	return fill(out, c.unbound(node.Node()))
 }
 
 // of sets the names of the claim and its volume in terms.
@@ -179,28 +179,28 @@ func of(claim result.ClaimComparison, terms []result.TermComparison) []result.Te
 
 // Passed returns the requirements of bound volumes that the node meets, and for each of
 // the other claims the volume that the plugin found, or that a driver would make.
-func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	n, out := labelsOnly(node.Node()), &result.Comparison{}
+func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
+	n := labelsOnly(node.Node())
 	for i := range c.bound {
 		b := &c.bound[i]
 		nodes, ok := c.from(b, node.Node())
 		if !ok || b.Missing {
-			return nil, false
+			return false
 		}
 		out.Claims = append(out.Claims, b.ClaimComparison)
 		out.Terms = append(out.Terms, of(b.ClaimComparison, nodes.met(n))...)
 	}
 	if len(c.claims.Unbound) == 0 {
-		return out, true
+		return true
 	}
 	found := upstream.PodVolumesOn(state, node.Node().Name)
 	if found == nil {
-		return nil, false
+		return false
 	}
 	for _, binding := range found.StaticBindings {
 		claim, pv := upstream.VolumeOf(binding)
 		if claim == nil || pv == nil {
-			return nil, false
+			return false
 		}
 		wanted := wantedBy(claim)
 		wanted.Volume = pv.Name
@@ -215,7 +215,7 @@ func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo) (*result
 		}
 		out.Claims = append(out.Claims, wanted)
 	}
-	return out, true
+	return true
 }
 
 // unbound finds the first claim that cannot be bound to a volume for the node, in the

@@ -56,26 +56,28 @@ func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float
 
 // Compare returns the drivers of which the node lacks the driver itself or room for the
 // pod's volumes.
-func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	limits, err := c.limits(node)
 	limits = slices.DeleteFunc(limits, func(l result.VolumeLimit) bool { return !isFull(l) })
 	if err != nil || len(limits) == 0 {
-		return nil
+		return false
 	}
 	// The plugin asks for missing drivers first.
 	if missing := slices.DeleteFunc(slices.Clone(limits), func(l result.VolumeLimit) bool { return !l.Missing }); len(missing) > 0 {
 		limits = missing
 	}
-	return &result.Comparison{Limits: limits}
+	out.Limits = limits
+	return true
 }
 
 func isFull(l result.VolumeLimit) bool {
 	return l.Missing || l.Limit != nil && l.Requested > 0 && l.InUse+l.Requested > int(*l.Limit)
 }
 
-func (c *volumeLimits) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
+func (c *volumeLimits) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	limits, err := c.limits(node)
-	return &result.Comparison{Limits: limits}, err == nil
+	out.Limits = limits
+	return err == nil
 }
 
 // limits compares the drivers of the pod's volumes with the limits of a node.

@@ -46,16 +46,18 @@ func (c *volumeRestrictions) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fw
 	return float64(inUse)
 }
 
-func (c *volumeRestrictions) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
+func (c *volumeRestrictions) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	inUse := slices.DeleteFunc(c.on(node), func(v result.ExclusiveVolume) bool { return !v.InUse })
 	if len(inUse) == 0 {
-		return nil
+		return false
 	}
-	return &result.Comparison{Volumes: inUse}
+	out.Volumes = inUse
+	return true
 }
 
-func (c *volumeRestrictions) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	return &result.Comparison{Volumes: c.on(node)}, true
+func (c *volumeRestrictions) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
+	out.Volumes = c.on(node)
+	return true
 }
 
 func (c *volumeRestrictions) on(node fwk.NodeInfo) []result.ExclusiveVolume {

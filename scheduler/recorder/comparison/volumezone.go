@@ -54,24 +54,19 @@ func (c *volumeZones) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Statu
 	return float64(outside)
 }
 
-func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo) *result.Comparison {
-	out := &result.Comparison{}
+func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for term := range c.outside(node.Node()) {
 		out.Terms = append(out.Terms, term)
 	}
-	if len(out.Terms) == 0 {
-		return nil
-	}
-	return out
+	return len(out.Terms) > 0
 }
 
 // Passed returns nothing for a node without labels of zones and regions.
-func (c *volumeZones) Passed(_ fwk.CycleState, node fwk.NodeInfo) (*result.Comparison, bool) {
-	out := &result.Comparison{}
+func (c *volumeZones) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for term := range c.zones(node.Node()) {
 		out.Terms = append(out.Terms, term)
 	}
-	return out, true
+	return true
 }
 
 // outside yields the zones and regions that the node is not in.

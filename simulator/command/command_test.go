@@ -10,7 +10,7 @@ import (
 func TestHeapOf(t *testing.T) {
 	for _, command := range []string{"run", "compare", "sweep"} {
 		if heapOf([]string{command, "file.yaml", "--engine", "memory"}) != heap.Runs {
-			t.Errorf("%s in memory has not the heap for runs", command)
+			t.Errorf("%s in memory does not have the heap for runs", command)
 		}
 	}
 	for _, args := range [][]string{

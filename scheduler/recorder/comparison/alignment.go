@@ -56,7 +56,7 @@ func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Co
 	return true
 }
 
-// Passed returns the NUMA nodes that the pod's parts get.
+// Passed fills in the NUMA nodes that the pod's parts get.
 func (alignment) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	parts := noderesourcetopology.AlignedOn(state, node)
 	if len(parts) == 0 {

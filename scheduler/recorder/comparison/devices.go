@@ -174,7 +174,7 @@ func devicesWanted(claim *resourceapi.ResourceClaim) int {
 
 // Compare counts the node's devices for each request of the claims that are not
 // allocated yet. If each request could be met alone and a claim that is allocated cannot
-// be used on the node, it returns the requirements of that claim instead.
+// be used on the node, it fills in the requirements of that claim instead.
 func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	devices := c.published.forNode(node.Node())
 	drivers := byDriver(devices)

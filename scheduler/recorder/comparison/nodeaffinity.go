@@ -49,7 +49,7 @@ func (c *nodeAffinity) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Stat
 	return float64(unmet)
 }
 
-// Compare returns the requirements of the added affinity or, if the node meets that,
+// Compare fills in the requirements of the added affinity or, if the node meets that,
 // those of the pod, as the plugin compares them.
 func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()
@@ -64,7 +64,7 @@ func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.
 	return true
 }
 
-// Passed returns the requirements that the node meets, of alternatives the first that it
+// Passed fills in the requirements that the node meets, of alternatives the first that it
 // meets whole.
 func (c *nodeAffinity) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()

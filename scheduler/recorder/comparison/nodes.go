@@ -43,7 +43,7 @@ func (c *taints) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) fl
 	return float64(untolerated)
 }
 
-// Compare returns the first taint, at which the plugin stops.
+// Compare fills in the first taint, at which the plugin stops.
 func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for t := range c.untolerated(node) {
 		taint := taintOf(t)
@@ -53,7 +53,7 @@ func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Compar
 	return false
 }
 
-// Passed returns the taints that would keep off a pod that does not tolerate them.
+// Passed fills in the taints that would keep off a pod that does not tolerate them.
 func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	keepsOff := helper.DoNotScheduleTaintsFilterFunc()
 	for i := range node.Node().Spec.Taints {

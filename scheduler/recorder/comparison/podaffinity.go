@@ -94,7 +94,7 @@ func (c *podAffinity) Distance(state fwk.CycleState, node fwk.NodeInfo, rejectio
 	return fewestAndSmallest(0, float64(max(pods, 1)))
 }
 
-// Compare returns the terms of the first rule that the node fails, at which the plugin
+// Compare fills in the terms of the first rule that the node fails, at which the plugin
 // stops: affinity, anti-affinity, and the anti-affinity of running pods.
 func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	known := c.in(state)
@@ -118,7 +118,7 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *resu
 	return true
 }
 
-// Passed returns the pod's terms, and the topology keys of the anti-affinity terms of
+// Passed fills in the pod's terms, and the topology keys of the anti-affinity terms of
 // running pods, of which the node's domains have none.
 func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	known := c.in(state)

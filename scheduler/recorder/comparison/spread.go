@@ -76,7 +76,7 @@ func (c *spread) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status
 	return fewestAndSmallest(2*unlabelled+violated, float64(surplus))
 }
 
-// Compare returns the first constraint that is not met, at which the plugin stops.
+// Compare fills in the first constraint that is not met, at which the plugin stops.
 func (c *spread) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for i, constraint := range c.in(state) {
 		domain := label(node.Node(), constraint.TopologyKey)

@@ -144,7 +144,7 @@ func labelsOnly(n *v1.Node) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: n.Labels}}
 }
 
-// Compare returns the requirements of bound volumes that the node does not meet or, if
+// Compare fills in the requirements of bound volumes that the node does not meet or, if
 // it meets those, the reason why a claim cannot be bound.
 func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := labelsOnly(node.Node())
@@ -177,7 +177,7 @@ func of(claim result.ClaimComparison, terms []result.TermComparison) []result.Te
 	return terms
 }
 
-// Passed returns the requirements of bound volumes that the node meets, and for each of
+// Passed fills in the requirements of bound volumes that the node meets, and for each of
 // the other claims the volume that the plugin found, or that a driver would make.
 func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := labelsOnly(node.Node())

@@ -54,7 +54,7 @@ type volumeLimits struct {
 
 func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
 
-// Compare returns the drivers of which the node lacks the driver itself or room for the
+// Compare fills in the drivers of which the node lacks the driver itself or room for the
 // pod's volumes.
 func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	limits, err := c.limits(node)

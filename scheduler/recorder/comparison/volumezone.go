@@ -61,7 +61,7 @@ func (c *volumeZones) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.C
 	return len(out.Terms) > 0
 }
 
-// Passed returns nothing for a node without labels of zones and regions.
+// Passed fills in nothing for a node without labels of zones and regions.
 func (c *volumeZones) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	for term := range c.zones(node.Node()) {
 		out.Terms = append(out.Terms, term)

@@ -91,7 +91,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	if extent == cluster {
 		restart = s.scheduler.Restart
 	} else {
-		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults(), s.queueing.unconfigure())
+		err = errors.Join(err, s.inactive.replaceExtenders(nil), s.hypotheses.Clear(), s.sessions.Defaults(s.options.SessionScheduler), s.queueing.unconfigure())
 	}
 	err = errors.Join(err, restart(ctx, func(ctx context.Context) (err error) {
 		deleted, err = s.empty(ctx)

@@ -39,3 +39,29 @@ func TestARecordComesBackAfterAReset(t *testing.T) {
 		t.Errorf("%d records after a reset, want 2", n)
 	}
 }
+
+// A reset of everything leaves the schedulers as the program's flags have them, also for the next start.
+func TestDefaultsTurnTheSchedulersOff(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *Service {
+		t.Helper()
+		s, err := New(Options{ClientConfig: &rest.Config{}, Dir: dir, Logger: klog.Background()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Stop(t.Context()) })
+		return s
+	}
+	for _, flag := range []bool{false, true} {
+		s := open()
+		if err := s.Enable(!flag); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Defaults(flag); err != nil {
+			t.Fatal(err)
+		}
+		if s.Enabled() != flag || open().Enabled() != flag {
+			t.Errorf("with the flag %t: enabled after a reset %t, and after a restart %t", flag, s.Enabled(), open().Enabled())
+		}
+	}
+}

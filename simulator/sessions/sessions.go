@@ -272,14 +272,14 @@ func (s *Service) Reset() error {
 	return s.records.log.Reset()
 }
 
-// Defaults returns to the built-in configurations and settings. Schedulers that run go on.
-func (s *Service) Defaults() error {
+// Defaults returns to the built-in configurations and settings, and turns the schedulers on or off.
+func (s *Service) Defaults(on bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runners {
 		r.use(session.Default(r.rules), 1)
 	}
-	s.settings = settings{Enabled: s.settings.Enabled, Flow: FlowSettings{Model: flow.CPUMem}}
+	s.settings = settings{Enabled: on, Flow: FlowSettings{Model: flow.CPUMem}}
 	if _, err := os.Stat(s.options.Dir); errors.Is(err, os.ErrNotExist) {
 		return nil // nothing was ever chosen
 	}

@@ -24,6 +24,8 @@ var update = flag.Bool("update", false, "write the golden files")
 type asked struct {
 	out, errors string
 	code        int
+	// took is the processor time of the command.
+	took time.Duration
 }
 
 func (a asked) String() string {
@@ -50,7 +52,8 @@ func ask(t *testing.T, dir string, args ...string) asked {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return asked{out.String(), stderr.String(), command.ProcessState.ExitCode()}
+	ended := command.ProcessState
+	return asked{out.String(), stderr.String(), ended.ExitCode(), ended.UserTime() + ended.SystemTime()}
 }
 
 // TestAskingAFile reviews what the commands print about a cluster in a file, with no simulator running.
@@ -177,7 +180,7 @@ func TestAskingASimulatorAndItsExport(t *testing.T) {
 	}
 }
 
-// TestAskingTakesNoTime: without a simulator, an answer needs no control plane.
+// TestAskingTakesNoTime: without a simulator, an answer needs no control plane, whose start takes several seconds of processor time.
 func TestAskingTakesNoTime(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "ask"))
 	if err != nil {
@@ -185,13 +188,13 @@ func TestAskingTakesNoTime(t *testing.T) {
 	}
 	fastest := time.Hour
 	for range 3 {
-		begin := time.Now()
-		if a := ask(t, dir, "whatif", "-f", "pod.yaml", "--state", "cluster.yaml"); a.code != 0 {
+		a := ask(t, dir, "whatif", "-f", "pod.yaml", "--state", "cluster.yaml")
+		if a.code != 0 {
 			t.Fatal(a)
 		}
-		fastest = min(fastest, time.Since(begin))
+		fastest = min(fastest, a.took)
 	}
 	if limit := clustertest.Scale(time.Second); fastest > limit {
-		t.Errorf("the fastest of three answers took %s, more than %s", fastest, limit)
+		t.Errorf("the fastest of three answers took %s of processor time, more than %s", fastest, limit)
 	}
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { lazily, preload } from './lazily'
+import { lazily, preload, savesData } from './lazily'
 import { notices } from './notices'
 
 const idle = () => Promise.resolve()
@@ -44,4 +44,11 @@ it('says that a part is missing when it is needed, and opens it once the server 
   await vi.advanceTimersByTimeAsync(4000)
   expect(await wanted).toBe('part')
   expect(notices.value).toHaveLength(1)
+})
+
+it('knows who saves data', () => {
+  expect(savesData()).toBe(false)
+  Object.defineProperty(navigator, 'connection', { value: { saveData: true }, configurable: true })
+  expect(savesData()).toBe(true)
+  Object.defineProperty(navigator, 'connection', { value: undefined, configurable: true })
 })

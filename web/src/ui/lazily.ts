@@ -49,6 +49,11 @@ export async function preload(idle: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Whether the user asks websites to load no more than what is needed. Not every browser says so. */
+export function savesData(): boolean {
+  return (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true
+}
+
 /** Resolves when the browser has nothing else to do. */
 export function whenIdle(): Promise<void> {
   return new Promise((resolve) => {

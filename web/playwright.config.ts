@@ -9,11 +9,11 @@ const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? '
 // The tests drive the real binary, which e2e/simulator.ts starts, in one Chromium.
 //
 // `npm run e2e` runs the project main: the tests tagged @main, which cover each main path of a
-// user once and take about three minutes. `npm run e2e:all` runs all tests but the special ones;
+// user once, for a browser that saves data. They take about two and a half minutes. `npm run e2e:all` runs all tests but the special ones;
 // e2e:pages and e2e:measured are its halves.
 // Tests in a serial file share a simulator: tag a test only if the earlier tests that it
 // builds on are tagged, too.
-export default defineConfig({
+export default defineConfig<{ preloads: boolean; restarts: boolean }>({
   testDir: 'e2e',
   outputDir: 'test-results',
   timeout: 60_000,
@@ -21,10 +21,10 @@ export default defineConfig({
   workers: 2,
   fullyParallel: false,
   projects: [
-    { name: 'main', grep: /@main/, testIgnore: [...measured, ...special] },
+    { name: 'main', grep: /@main/, testIgnore: [...measured, ...special], use: { preloads: false } },
     { name: 'pages', testIgnore: [...measured, ...special] },
-    { name: 'measured', testMatch: measured, workers: 1, dependencies: ['pages'] },
-    { name: 'special', testMatch: special.filter(requested), workers: 1 },
+    { name: 'measured', testMatch: measured, workers: 1, dependencies: ['pages'], use: { restarts: true } },
+    { name: 'special', testMatch: special.filter(requested), workers: 1, use: { restarts: true } },
   ],
   forbidOnly: !!process.env.CI,
   reporter: [['list']],

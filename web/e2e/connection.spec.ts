@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, node, pod, refused, serverAway, Simulator, test } from './simulator'
 
+test.use({ preloads: true })
+
 test('the page survives a restart of the server and shows new objects', { tag: '@main' }, async ({ page, allowed }) => {
   allowed.push(serverAway)
   const dir = await mkdtemp(join(tmpdir(), 'simulator-e2e-'))

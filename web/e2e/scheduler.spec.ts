@@ -5,6 +5,7 @@ import { replaceText } from './actions'
 import { expect, node, pod, refused, test, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
+test.use({ restarts: true })
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 const editorOf = (page: Page) => page.getByRole('textbox', { name: 'KubeSchedulerConfiguration as YAML' })

@@ -6,6 +6,7 @@ import { faults } from './boxes'
 import { expect, node, pod, refused, test, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
+test.use({ restarts: true })
 
 const create = (simulator: Simulator, name: string, cpu?: string) => simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, cpu))
 const playhead = (page: Page) => page.getByTestId('playhead')

@@ -1,6 +1,10 @@
 package sessions
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -63,5 +67,35 @@ func TestDefaultsTurnTheSchedulersOff(t *testing.T) {
 		if s.Enabled() != flag || open().Enabled() != flag {
 			t.Errorf("with the flag %t: enabled after a reset %t, and after a restart %t", flag, s.Enabled(), open().Enabled())
 		}
+	}
+}
+
+// A reset may delete the definitions while they are being installed. They are installed again.
+func TestPreparationsThatAResetUndoesAreRepeated(t *testing.T) {
+	apiServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.Copy(w, r.Body) // the object that was created
+	}))
+	t.Cleanup(apiServer.Close)
+	installed := 0
+	var s *Service
+	s, err := New(Options{ClientConfig: &rest.Config{Host: apiServer.URL}, Dir: t.TempDir(), Logger: klog.Background(), Install: func(context.Context) error {
+		if installed++; installed == 1 {
+			return s.Reset()
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(t.Context()) })
+	for range 3 {
+		if err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if installed != 2 {
+		t.Errorf("the definitions were installed %d times, want 2: before and after the reset", installed)
 	}
 }

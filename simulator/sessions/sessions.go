@@ -75,6 +75,8 @@ type Service struct {
 	settings settings
 	// ready: the definitions are installed.
 	ready bool
+	// resets counts the resets, which delete the definitions.
+	resets int
 }
 
 // settings are what users choose. They are kept in Dir.
@@ -226,7 +228,7 @@ func (s *Service) failed(ctx context.Context, what string, err error) {
 // prepare installs the definitions, and the queue that jobs without one are in.
 func (s *Service) prepare(ctx context.Context) error {
 	s.mu.Lock()
-	ready := s.ready
+	ready, resets := s.ready, s.resets
 	s.mu.Unlock()
 	if ready {
 		return nil
@@ -240,7 +242,7 @@ func (s *Service) prepare(ctx context.Context) error {
 		}
 	}
 	s.mu.Lock()
-	s.ready = true
+	s.ready = s.resets == resets
 	s.mu.Unlock()
 	return nil
 }
@@ -268,6 +270,7 @@ func (s *Service) Reset() error {
 	s.rounds.latest.forget()
 	s.mu.Lock()
 	s.ready = false
+	s.resets++
 	s.mu.Unlock()
 	return s.records.log.Reset()
 }

@@ -9,8 +9,8 @@ const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? '
 // The tests drive the real binary, which e2e/simulator.ts starts, in one Chromium.
 //
 // `npm run e2e` runs the project main: the tests tagged @main, which cover each main path of a
-// user once, for a browser that saves data. They take about two and a half minutes. `npm run e2e:all` runs all tests but the special ones;
-// e2e:pages and e2e:measured are its halves.
+// user once, for a browser that saves data, and take about three minutes. `npm run e2e:all` runs all
+// tests but the special ones; e2e:pages and e2e:measured are its halves.
 // Tests in a serial file share a simulator: tag a test only if the earlier tests that it
 // builds on are tagged, too.
 export default defineConfig<{ preloads: boolean; restarts: boolean }>({

@@ -16,15 +16,9 @@ interface Branch {
   path: string
 }
 
-async function call<T>(simulator: Simulator, method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(`${simulator.url}${path}`, { method, headers: { 'Content-Type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
-  return (response.status === 204 ? undefined : await response.json()) as T
-}
-
 const running = (simulator: Simulator, name: string) =>
   expect(async () => {
-    expect(await call<Branch>(simulator, 'GET', `/branches/${name}/api/v1/branch`)).toMatchObject({ state: 'running' })
+    expect(await simulator.call<Branch>('GET', `/branches/${name}/api/v1/branch`)).toMatchObject({ state: 'running' })
   }).toPass({ timeout: 60_000 })
 
 /** The page is no wider than its window. */
@@ -34,7 +28,7 @@ test('a branch is the whole application with a cluster of its own, and the way b
   test.setTimeout(120_000)
   await simulator.kube('POST', '/api/v1/nodes', node('n1'))
   await simulator.ready('n1')
-  const branch = await call<Branch>(simulator, 'POST', '/api/v1/branches', { name: 'try' })
+  const branch = await simulator.call<Branch>('POST', '/api/v1/branches', { name: 'try' })
   expect(branch.path).toBe('/branches/try/')
 
   // The page is there before the branch is.
@@ -45,7 +39,7 @@ test('a branch is the whole application with a cluster of its own, and the way b
   await running(simulator, 'try')
   await expect(page.locator('[data-node="n1"]')).toBeVisible({ timeout: 30_000 })
 
-  await call(simulator, 'POST', '/branches/try/kubernetes/api/v1/namespaces/default/pods', pod('only-here'))
+  await simulator.call('POST', '/branches/try/kubernetes/api/v1/namespaces/default/pods', pod('only-here'))
   await expect(page.locator('[data-node="n1"]')).toContainText('only-here')
   expect(await objections(page)).toEqual([])
 
@@ -70,12 +64,12 @@ test('a branch is the whole application with a cluster of its own, and the way b
 
 test('a branch that stopped starts when it is opened, and one that was deleted is missed', async ({ page, simulator }) => {
   test.setTimeout(120_000)
-  await call(simulator, 'POST', '/api/v1/branches/try/stop')
+  await simulator.call('POST', '/api/v1/branches/try/stop')
   await page.goto(`${simulator.url}/branches/try/`)
   await expect(page.getByTestId('branch-notice')).toContainText('The branch is starting')
   await expect(page.locator('[data-node="n1"]')).toContainText('only-here', { timeout: 60_000 })
 
-  await call(simulator, 'DELETE', '/api/v1/branches/try')
+  await simulator.call('DELETE', '/api/v1/branches/try')
   await expect(page.getByTestId('branch-band')).toContainText('It was deleted.')
   await page.reload()
   await expect(page.getByTestId('branch-notice')).toContainText('There is no branch try')
@@ -84,7 +78,7 @@ test('a branch that stopped starts when it is opened, and one that was deleted i
 
 test('the band fits from 390 to 2560 pixels, in both languages and both themes', async ({ page, simulator }) => {
   test.setTimeout(120_000)
-  await call(simulator, 'POST', '/api/v1/branches', { name: 'a-branch-with-a-rather-long-name-of-almost-sixty-three-letters', objects: [] })
+  await simulator.call('POST', '/api/v1/branches', { name: 'a-branch-with-a-rather-long-name-of-almost-sixty-three-letters', objects: [] })
   await running(simulator, 'a-branch-with-a-rather-long-name-of-almost-sixty-three-letters')
   for (const language of ['en', 'ja']) {
     for (const theme of ['light', 'dark']) {

@@ -69,11 +69,8 @@ func Main(with ...Option) {
 }
 
 func run(with []Option) error {
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, cancel := untilSignal()
 	defer cancel()
-	// The first signal stops the program in order. From then on signals have their usual effect, so
-	// that a second one ends it at once.
-	defer context.AfterFunc(ctx, cancel)()
 	go heap.Balance(ctx, heapOf(os.Args[1:]))
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -104,6 +101,23 @@ func run(with []Option) error {
 		}
 	}
 	return serve(ctx, os.Args[1:], with)
+}
+
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which stops the program in order. Before the context
+// ends, signals have their usual effect again, so that a second one ends the program at once.
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // heapOf returns the sizes of the heap for a command line. Runs in memory are short and many of them go beside each other.

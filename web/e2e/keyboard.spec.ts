@@ -144,8 +144,8 @@ test('a node and a pod are created, and the focus returns to Create', { tag: '@m
     await tabTo(page, create)
     await page.keyboard.press('Enter')
     const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
-    await expect(editor).toBeVisible()
-    await tabTo(page, editor)
+    // It is loaded when the dialog opens for the first time, and there when it opens again.
+    await expect(editor).toBeFocused()
     await type(page, yaml)
     // Tab indents in the editor; Ctrl+M makes it leave the editor instead.
     await page.keyboard.press('Control+m')

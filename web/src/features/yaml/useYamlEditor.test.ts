@@ -122,6 +122,14 @@ it('takes the focus when it is asked to, and on autofocus', async () => {
   expect(view.hasFocus).toBe(true)
 })
 
+it('leaves the focus where the user has moved it before the editor is there', async () => {
+  const elsewhere = document.body.appendChild(document.createElement('button'))
+  elsewhere.focus()
+  await open('a: 1', { autofocus: true })
+  expect(document.activeElement).toBe(elsewhere)
+  elsewhere.remove()
+})
+
 it('submits on Ctrl+Enter', async () => {
   await open('a: 1')
   expect(runScopeHandlers(view, new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true }), 'editor')).toBe(true)

@@ -1,6 +1,6 @@
 // Connects the YAML editor to a component: its properties, its text and its events.
 
-import { onBeforeUnmount, onMounted, watch, type Ref } from 'vue'
+import { nextTick, onBeforeUnmount, onMounted, watch, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useTurns } from '@/live/answer'
 import type { Problem } from './model/documents'
@@ -47,6 +47,11 @@ export function useYamlEditor(host: Ref<HTMLElement | undefined>, text: Ref<stri
     if (fixes.size && !signal.aborted && view.doc.eq(doc)) view.setProblems(problems, fixes)
   }
 
+  /** Takes the focus from what is around the editor, which may be loaded late, but not from where the user has gone since. */
+  function takeFocus() {
+    if (document.activeElement?.contains(host.value ?? null)) view?.focus()
+  }
+
   onMounted(() => {
     view = openYamlView({
       parent: host.value as HTMLElement,
@@ -62,7 +67,7 @@ export function useYamlEditor(host: Ref<HTMLElement | undefined>, text: Ref<stri
       onSubmit: events.submit,
     })
     void show()
-    if (props.autofocus) view.focus()
+    if (props.autofocus) void nextTick(takeFocus)
   })
   onBeforeUnmount(() => view?.destroy())
   watch(text, (value) => view?.setText(value, props.folded))

@@ -33,7 +33,7 @@ var flowStream = regexp.MustCompile(`<<-?'?END'?\n\s*\{|(?m)(?:do|\()\s+echo ["'
 
 // TestStreamsAreYAML: a stream for kubectl does not begin with a brace, because older versions of kubectl, 1.32 among them, read it as JSON.
 func TestStreamsAreYAML(t *testing.T) {
-	for _, page := range markdown(t, root) {
+	for _, page := range everyPage(t) {
 		found, err := blocks(readPage(t, page))
 		if err != nil {
 			t.Fatalf("%s: %v", page, err)

@@ -1,6 +1,8 @@
-// Runs a composable in a test as a component's setup would: with messages, a router and lifecycle hooks.
+// Runs a composable in a test as a component's setup would: with messages, a router and lifecycle hooks. Mocks functions of
+// modules for the tests of a file.
 
 import { mount } from '@vue/test-utils'
+import { afterAll, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { createMemoryHistory, createRouter, RouterView, type Router, type RouteRecordRaw } from 'vue-router'
 import { i18n } from '@/i18n'
@@ -34,4 +36,18 @@ export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at
   const last = made.at(-1)
   if (!last) throw new Error('setup did not run')
   return { value: last.value, router, unmount: () => wrapper.unmount() }
+}
+
+/**
+ * Replaces functions that a module exports by mocks that return undefined, until the tests of the calling file end: those of the
+ * given names, or all. vi.mock replaces the module itself, and files that share a registry of modules cannot do that.
+ */
+export function mockFunctions<T extends object>(module: T, ...names: (keyof T & string)[]): ReturnType<typeof vi.mocked<T>> {
+  const mocked = names.length ? names : Object.keys(module).filter((name) => typeof module[name as keyof T] === 'function')
+  for (const name of mocked) {
+    const real = Object.getOwnPropertyDescriptor(module, name) as PropertyDescriptor
+    Object.defineProperty(module, name, { configurable: true, enumerable: true, value: vi.fn() })
+    afterAll(() => void Object.defineProperty(module, name, real))
+  }
+  return vi.mocked(module)
 }

@@ -1,13 +1,15 @@
 import { mount } from '@vue/test-utils'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import type { Pod, Summary } from '@/api/types'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
 import { pod } from '@/kubernetes/testing'
 import { model, pods, results } from '@/live/watched'
+import { mockFunctions } from '@/ui/testing'
 import ClusterSide from './ClusterSide.vue'
+import * as simulator from '@/api/simulator'
 
-vi.mock('@/api/simulator')
+mockFunctions(simulator)
 
 afterEach(() => {
   for (const key of pods.value.items.keys()) model.setPod(key, undefined)

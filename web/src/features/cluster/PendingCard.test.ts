@@ -5,10 +5,10 @@ import type { Refusal, Summary } from '@/api/types'
 import { i18n } from '@/i18n'
 import { pod } from '@/kubernetes/testing'
 import { results } from '@/live/watched'
+import { mockFunctions } from '@/ui/testing'
 import PendingCard from './PendingCard.vue'
 
-vi.mock('@/api/simulator')
-const server = vi.mocked(simulator)
+const server = mockFunctions(simulator)
 
 const refusal: Refusal = {
   extensionPoint: 'filter',

@@ -9,15 +9,14 @@ import { zoneLabel } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
 import { model, nodes, pods, results } from '@/live/watched'
 import { notices } from '@/ui/notices'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import * as store from './store/sample'
 import { useNodeArrangement, type NodeArrangement } from './useNodeArrangement'
 import { useSampleCluster } from './useSampleCluster'
 import { useShownDecision, type ShownDecision } from './useShownDecision'
 
-vi.mock('@/api/simulator')
-vi.mock('./store/sample')
-const server = vi.mocked(simulator)
+mockFunctions(store)
+const server = mockFunctions(simulator)
 
 /** Publishes objects as the watch does. */
 function show(all: readonly Node[], running: readonly Pod[] = []) {

@@ -1,14 +1,14 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { notices } from '@/ui/notices'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { copies, draft, draftTemplate, openCreate, openCreateText, wanted } from './store/create'
 import * as files from './store/files'
 import { useCreateDraft, type CreateDraft } from './useCreateDraft'
 import { useDraftEntries, type DraftEntries } from './useDraftEntries'
 import { useFileDrop, type FileDrop } from './useFileDrop'
 
-vi.mock('./store/files', async (original) => ({ ...(await original<typeof files>()), addFile: vi.fn() }))
+mockFunctions(files, 'addFile')
 
 const pod = (name: string) => `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\n`
 let page: Running<CreateDraft & DraftEntries & FileDrop>

@@ -6,14 +6,13 @@ import type { Cycle, Pod, Status, Summary } from '@/api/types'
 import { pod as makePod } from '@/kubernetes/testing'
 import { connection, status } from '@/live/status'
 import { pods, results } from '@/live/watched'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { sampleCycle } from './model/testing'
 import { useAttemptCycles, type AttemptCycles } from './useAttemptCycles'
 import { useAttempts, type Attempts } from './useAttempts'
 import { useUntriedPod, type UntriedPod } from './useUntriedPod'
 
-vi.mock('@/api/simulator')
-const server = vi.mocked(simulator)
+const server = mockFunctions(simulator)
 
 const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
 const routes = [{ path: '/decisions/:namespace/:name', name: 'decision' }]

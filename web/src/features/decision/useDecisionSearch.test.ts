@@ -4,12 +4,11 @@ import * as simulator from '@/api/simulator'
 import type { Counts, Summary, SummaryPage } from '@/api/types'
 import { connection } from '@/live/status'
 import { results } from '@/live/watched'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useDecisionSearch, type DecisionSearch } from './useDecisionSearch'
 import { summary } from './model/testing'
 
-vi.mock('@/api/simulator')
-const server = vi.mocked(simulator)
+const server = mockFunctions(simulator)
 
 const none = { values: [], others: 0 }
 const counts = (matching: number, kept = matching): Counts => ({ matching, kept, facets: { outcome: none, namespace: none, plugin: none, reason: none, node: none, profile: none, revision: none, owner: none } })

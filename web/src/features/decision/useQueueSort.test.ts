@@ -1,11 +1,11 @@
 import { expect, it, vi } from 'vitest'
 import { shallowRef } from 'vue'
 import * as configuration from '@/live/configurationInForce'
-import { withSetup } from '@/ui/testing'
+import { mockFunctions, withSetup } from '@/ui/testing'
 import { sampleCycle } from './model/testing'
 import { useQueueSort } from './useQueueSort'
 
-vi.mock('@/live/configurationInForce')
+mockFunctions(configuration)
 
 it('the QueueSort plugin is known only while the configuration of the cycle is running', async () => {
   const effective = { revision: 4, profiles: [{ schedulerName: 'default-scheduler', extensionPoints: [{ name: 'queueSort', plugins: [{ name: 'PrioritySort' }] }] }] }

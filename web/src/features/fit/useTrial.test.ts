@@ -4,10 +4,10 @@ import { shallowRef } from 'vue'
 import * as api from '@/api/whatif'
 import type { HypotheticalCycle, WhatIfQuestion } from '@/api/types'
 import { noHypothesis, type Hypothesis } from '@/features/whatif/model/hypothesis'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useTrial, type Trial } from './useTrial'
 
-vi.mock('@/api/whatif')
+mockFunctions(api)
 const askWhatIf = vi.mocked(api.askWhatIf)
 
 const profile = (name: string): Hypothesis => ({ changes: [], profile: name })

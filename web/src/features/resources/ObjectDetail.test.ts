@@ -4,9 +4,10 @@ import { ApiError } from '@/api/http'
 import * as kubernetes from '@/api/kubernetes'
 import type { KindInfo, KubeObject } from '@/api/types'
 import { i18n } from '@/i18n'
+import { mockFunctions } from '@/ui/testing'
 import ObjectDetail from './ObjectDetail.vue'
 
-vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), replaceObject: vi.fn() }))
+mockFunctions(kubernetes, 'getObject', 'replaceObject')
 /* eslint-disable vue/one-component-per-file */
 // CodeMirror is not under test; the stub holds a text.
 vi.mock('@/features/yaml/LazyYaml', async () => {

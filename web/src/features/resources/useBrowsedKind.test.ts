@@ -3,15 +3,11 @@ import { nextTick, shallowRef } from 'vue'
 import type { KindInfo, KubeObject } from '@/api/types'
 import * as discovery from '@/live/discovery'
 import * as watched from '@/live/watched'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useBrowsedKind, type BrowsedKind } from './useBrowsedKind'
 
-vi.mock('@/live/discovery', async () => {
-  const { shallowRef } = await import('vue')
-  return { kinds: shallowRef([]), kindsError: shallowRef(), loadKinds: vi.fn() }
-})
-vi.mock('@/live/watched', async (original) => ({ ...(await original<typeof watched>()), useKind: vi.fn() }))
-const load = vi.mocked(discovery.loadKinds)
+mockFunctions(watched, 'useKind')
+const load = mockFunctions(discovery, 'loadKinds').loadKinds
 const stop = vi.fn()
 const definitions = shallowRef<watched.Published<KubeObject>>({ items: new Map(), synced: true, error: undefined })
 const of = (resource: string, kind: string, group = ''): KindInfo => ({ group, version: 'v1', kind, resource, namespaced: true, verbs: ['list', 'watch'] })
@@ -24,12 +20,12 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   vi.mocked(watched.useKind).mockReturnValue({ published: definitions, stop })
   load.mockResolvedValue([])
-  discovery.kinds.value = []
 })
 afterEach(() => {
   page.unmount()
   vi.useRealTimers()
   vi.resetAllMocks()
+  discovery.kinds.value = []
 })
 
 it('shows pods before discovery has finished, and without a kind in the URL', async () => {

@@ -6,12 +6,12 @@ import * as kubernetes from '@/api/kubernetes'
 import type { KindInfo, KubeObject } from '@/api/types'
 import { loadDeferredMessages } from '@/i18n/deferred'
 import { notices } from '@/ui/notices'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useObjectDifference, type ObjectDifference } from './useObjectDifference'
 import { useObjectEditing, type ObjectEditing } from './useObjectEditing'
 import type { ShownObject } from './useObjectVersions'
 
-vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), replaceObject: vi.fn(), replaceStatus: vi.fn(), createObject: vi.fn() }))
+mockFunctions(kubernetes, 'getObject', 'replaceObject', 'replaceStatus', 'createObject')
 const get = vi.mocked(kubernetes.getObject)
 const replace = vi.mocked(kubernetes.replaceObject)
 const replaceStatus = vi.mocked(kubernetes.replaceStatus)

@@ -7,14 +7,14 @@ import * as create from '@/features/create/store/create'
 import { parseText } from '@/features/yaml/model/documents'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { notices } from '@/ui/notices'
-import { withSetup } from '@/ui/testing'
+import { mockFunctions, withSetup } from '@/ui/testing'
 import type { TableRow } from './model/table'
 import { useBulkActions } from './useBulkActions'
 import { useObjectSelection } from './useObjectSelection'
 import { useOpenObject } from './useOpenObject'
 
-vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn() }))
-vi.mock('@/features/create/store/create', async (original) => ({ ...(await original<typeof create>()), openCreateText: vi.fn() }))
+mockFunctions(kubernetes, 'getObject')
+mockFunctions(create, 'openCreateText')
 const get = vi.mocked(kubernetes.getObject)
 const opened = vi.mocked(create.openCreateText)
 

@@ -5,14 +5,14 @@ import type { KindInfo, KubeObject, Pod } from '@/api/types'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { connection } from '@/live/status'
 import { pods } from '@/live/watched'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { readColumns, type TableRow } from './model/table'
 import * as store from './store/table'
 import { useResourceFilters, type ResourceFilters } from './useResourceFilters'
 import { actionsColumn, useResourceTable, type ResourceTable } from './useResourceTable'
 import { useRowLooks, type RowLooks } from './useRowLooks'
 
-vi.mock('./store/table', () => ({ useTable: vi.fn() }))
+mockFunctions(store, 'useTable')
 const live = shallowRef<store.LiveTable>({ columns: [], rows: new Map(), synced: false, error: undefined })
 const retry = vi.fn()
 let wish: { value: store.TableWish | undefined }
@@ -112,6 +112,7 @@ it('distinguishes a refused selector from a list that fails', async () => {
 })
 
 it('retries as soon as the connection is back', async () => {
+  connection.value = { kind: 'connecting' }
   await open()
   connection.value = { kind: 'live' }
   await nextTick()

@@ -1,8 +1,10 @@
 import { mount, type DOMWrapper } from '@vue/test-utils'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { shallowRef } from 'vue'
 import type { FeatureGate } from '@/api/types'
 import { i18n } from '@/i18n'
+import * as configuration from '@/live/configurationInForce'
+import { mockFunctions } from '@/ui/testing'
 import FeatureGates from './FeatureGates.vue'
 
 const gates: FeatureGate[] = [
@@ -10,7 +12,7 @@ const gates: FeatureGate[] = [
   { name: 'SchedulerQueueingHints', stage: 'GA', default: true, enabled: true, locked: true },
   { name: 'SchedulerAsyncPreemption', stage: 'BETA', default: true, enabled: false, locked: false },
 ]
-vi.mock('@/live/configurationInForce', () => ({ readFeatureGates: () => ({ value: shallowRef(gates), error: shallowRef(), reload: () => {}, stop: () => {} }) }))
+mockFunctions(configuration, 'readFeatureGates').readFeatureGates.mockReturnValue({ value: shallowRef(gates), error: shallowRef(), reload: () => Promise.resolve(true), stop: () => {} })
 
 it('says in words whether a gate is on, and shows nothing that looks like a switch', () => {
   const wrapper = mount(FeatureGates, { global: { plugins: [i18n] } })

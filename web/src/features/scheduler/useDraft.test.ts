@@ -6,7 +6,7 @@ import { ApiError } from '@/api/http'
 import type { Applied, Effective, ErrorDetail, Revision, Status } from '@/api/types'
 import { connection, status } from '@/live/status'
 import { notices } from '@/ui/notices'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { begin } from './model/draft'
 import { presets } from './model/presets'
 import { dirty, discard, draft, overtaken, running, write } from './store/configuration'
@@ -19,8 +19,7 @@ import { useDraftStart, type DraftStart } from './useDraftStart'
 import { useOwnPresets, type OwnPresets } from './useOwnPresets'
 import { useRevisionDialog, type RevisionDialog } from './useRevisionDialog'
 
-vi.mock('@/api/configuration')
-const server = vi.mocked(api)
+const server = mockFunctions(api)
 
 const revision = (number: number, more: Partial<Revision> = {}): Revision => ({ number, time: '2026-01-01T00:00:00Z', source: 'user', summary: '', state: 'running', podsScheduled: 0, profiles: ['default-scheduler'], ...more })
 const applied = (number: number, more: Partial<Applied> = {}): Applied => ({ revision: revision(number), noEffect: [], durationSeconds: 0.2, ...more })

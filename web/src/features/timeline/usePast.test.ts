@@ -3,12 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as api from '@/api/timeline'
 import { node, pod } from '@/kubernetes/testing'
 import { showsPast } from '@/live/shownMoment'
-import { withSetup, type Running } from '@/ui/testing'
+import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { clock } from './model/testing'
 import { usePast, type Past } from './usePast'
 
-vi.mock('@/api/timeline')
-const server = vi.mocked(api)
+const server = mockFunctions(api)
 const moment = (n: number, nodes: string[]): api.Moment => ({ moment: n, time: clock(n), nodes: nodes.map((name) => node(name)), pods: [pod(`p${n}`, { nodeName: nodes[0] })], counts: { nodes: nodes.length, pods: 1, pending: 0 } })
 
 let page: Running<Past>

@@ -5,10 +5,11 @@ import { ApiError } from '@/api/http'
 import type { ImportReport } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
+import { mockFunctions } from '@/ui/testing'
 import { cancelImport, forgetImport, importRun, openImport } from './store/transfer'
 import ImportDialog from './ImportDialog.vue'
 
-vi.mock('@/api/transfer')
+mockFunctions(api)
 vi.mock('vue-router', () => ({ useRouter: () => ({ push: () => {} }) }))
 
 let wrapper: VueWrapper

@@ -5,11 +5,12 @@ import * as api from '@/api/transfer'
 import type { Inactive } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
+import { mockFunctions } from '@/ui/testing'
 import { transferDialog } from './store/transfer'
 import InactiveDialog from './InactiveDialog.vue'
 import InactiveStrip from './InactiveStrip.vue'
 
-vi.mock('@/api/transfer')
+mockFunctions(api)
 
 const hook: Inactive = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', name: 'policy', calls: ['https://192.0.2.1/hook', 'service ns/hook'] }
 const extender: Inactive = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'Extender', name: 'http://127.0.0.1:8888', calls: ['http://127.0.0.1:8888'] }

@@ -7,10 +7,11 @@ import * as api from '@/api/transfer'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
 import { notices } from '@/ui/notices'
+import { mockFunctions } from '@/ui/testing'
 import ResetDialog from './ResetDialog.vue'
 
-vi.mock('@/api/transfer')
-vi.mock('@/api/configuration')
+mockFunctions(api)
+mockFunctions(configuration)
 const here = vi.hoisted(() => ({ nodes: 0, pods: 0 }))
 vi.mock('@/live/cluster', () => ({ cluster: { get value() { return { nodes: Array.from({ length: here.nodes }), podCount: here.pods } } } }))
 vi.mock('@/live/decisionCounts', () => ({ useDecisionCounts: () => shallowRef({ kept: 1523 }) }))

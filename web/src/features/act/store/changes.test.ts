@@ -3,12 +3,13 @@ import { ApiError } from '@/api/http'
 import * as kubernetes from '@/api/kubernetes'
 import type { KubeObject } from '@/api/types'
 import { node } from '@/kubernetes/testing'
+import { mockFunctions } from '@/ui/testing'
 import { nodeRef } from '../model/links'
 import type { Write } from '../model/write'
 import { entries } from './asked'
 import { makeWrites, remember, triedAtMost, tryWrites, undo, undoneAtMost } from './changes'
 
-vi.mock('@/api/kubernetes', async (original) => ({ ...(await original<typeof kubernetes>()), getObject: vi.fn(), patchObject: vi.fn(), deleteObject: vi.fn(), createObject: vi.fn() }))
+mockFunctions(kubernetes, 'getObject', 'patchObject', 'deleteObject', 'createObject')
 const get = vi.mocked(kubernetes.getObject)
 const patch = vi.mocked(kubernetes.patchObject)
 

@@ -1,14 +1,13 @@
 import { flushPromises } from '@vue/test-utils'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { shallowRef } from 'vue'
 import * as simulator from '@/api/simulator'
 import type { Summary } from '@/api/types'
-import { withSetup } from '@/ui/testing'
+import { mockFunctions, withSetup } from '@/ui/testing'
 import { sampleCycle } from '../model/testing'
 import { useCycle } from './cycles'
 
-vi.mock('@/api/simulator')
-const server = vi.mocked(simulator)
+const server = mockFunctions(simulator)
 
 it('fetches an attempt again when it is published again with more facts', async () => {
   server.getCycle.mockImplementation(() => Promise.resolve(sampleCycle({ attempt: 7 })))

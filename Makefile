@@ -28,14 +28,14 @@ help: ## list the commands
 run: build ## build everything and serve on http://127.0.0.1:1212
 	$(BINARY)
 
-LINK := $(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
+GO_BUILD := $(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
 
-# go build dates a program anew even if it did not change. Go's cached results of tests that run it
-# hold for one date, so it keeps the old one.
+# go build sets a new date even if the program did not change. Go reuses the result of a test that runs
+# the program only while its date stays the same, so this rule restores the date.
 build: web/dist/index.html ## build bin/simulator, the web application included
 	@dated=$$(mktemp); trap 'rm -f "$$dated"' EXIT; \
 	id=$$($(GO) tool buildid $(BINARY) 2>/dev/null) && touch -r $(BINARY) "$$dated"; \
-	echo $(LINK); $(LINK) || exit; \
+	echo $(GO_BUILD); $(GO_BUILD) || exit; \
 	[ "$$id" != "$$($(GO) tool buildid $(BINARY))" ] || touch -r "$$dated" $(BINARY)
 
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.

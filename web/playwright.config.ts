@@ -15,7 +15,8 @@ const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? '
 // builds on are tagged, too.
 export default defineConfig<{ preloads: boolean; restarts: boolean }>({
   testDir: 'e2e',
-  // Made anew by every run. Its parent is not, so a link to the directory web looks the same to Go's cache of test results.
+  // Playwright creates this directory anew for every run. If it were in web itself, each run would change web's date, and Go
+  // would run the documentation's tests again, because they look at web.
   outputDir: 'test-results/latest',
   timeout: 60_000,
   expect: { timeout: 10_000 },

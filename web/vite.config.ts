@@ -8,7 +8,7 @@ const target = process.env.SIMULATOR_URL ?? 'http://127.0.0.1:1212'
 const proxied = { target, ws: true, changeOrigin: true, headers: { origin: target } }
 
 // vi.mock replaces a module for all files that share its registry, so a file that calls it
-// gets a registry of its own, which takes six times as long. mockFunctions needs none.
+// gets a registry of its own, which takes four times as long. mockFunctions needs none.
 const mocking = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map((path) => `src/${path}`)
   .filter((path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('vi.mock('))

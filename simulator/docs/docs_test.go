@@ -104,7 +104,7 @@ func workplace(t *testing.T) (dir string, ports *strings.Replacer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not each entry of root: what looks at git's files or the browser tests' must run again whenever they change.
+	// Listing root instead would make Go run this test again after every git command, because git changes its own directory there.
 	for _, name := range []string{"README.md", "go.mod", "go.sum", "scheduler", "simulator", "web"} {
 		link(t, filepath.Join(root, name), filepath.Join(dir, name))
 	}

@@ -57,12 +57,12 @@ func broken(t *testing.T, page, link string) string {
 	return ""
 }
 
-// everyPage returns the pages of the repository. They are in few folders, so that the result of a test
-// does not depend on what builds and other tests write elsewhere.
+// everyPage returns the pages of the repository: README.md and those in the folders below. It does not
+// look elsewhere, where git, builds and the browser tests write, so that Go can reuse a test's result.
 func everyPage(t *testing.T) []string {
 	t.Helper()
 	pages := []string{filepath.Join(root, "README.md")}
-	for _, dir := range []string{".github", "scheduler", "simulator"} {
+	for _, dir := range []string{".github", "scheduler", "simulator", "web/src", "web/e2e"} {
 		pages = append(pages, markdown(t, filepath.Join(root, dir))...)
 	}
 	return pages

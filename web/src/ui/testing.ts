@@ -40,7 +40,7 @@ export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at
 
 /**
  * Replaces functions that a module exports by mocks that return undefined, until the tests of the calling file end: those of the
- * given names, or all. vi.mock replaces the module itself, and files that share a registry of modules cannot do that.
+ * given names, or all. vite.config.ts says what vi.mock costs.
  */
 export function mockFunctions<T extends object>(module: T, ...names: (keyof T & string)[]): ReturnType<typeof vi.mocked<T>> {
   const mocked = names.length ? names : Object.keys(module).filter((name) => typeof module[name as keyof T] === 'function')

@@ -1,5 +1,6 @@
 import { mount } from '@vue/test-utils'
 import { afterEach, expect, it } from 'vitest'
+import * as simulator from '@/api/simulator'
 import type { Pod, Summary } from '@/api/types'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
@@ -7,7 +8,6 @@ import { pod } from '@/kubernetes/testing'
 import { model, pods, results } from '@/live/watched'
 import { mockFunctions } from '@/ui/testing'
 import ClusterSide from './ClusterSide.vue'
-import * as simulator from '@/api/simulator'
 
 mockFunctions(simulator)
 

@@ -7,8 +7,7 @@ import { noHypothesis, type Hypothesis } from '@/features/whatif/model/hypothesi
 import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useTrial, type Trial } from './useTrial'
 
-mockFunctions(api)
-const askWhatIf = vi.mocked(api.askWhatIf)
+const { askWhatIf } = mockFunctions(api)
 
 const profile = (name: string): Hypothesis => ({ changes: [], profile: name })
 const cycleFor = (question: WhatIfQuestion) => ({ profile: question.profile ?? 'own', pod: question.podRef }) as unknown as HypotheticalCycle

@@ -7,7 +7,7 @@ import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useBrowsedKind, type BrowsedKind } from './useBrowsedKind'
 
 mockFunctions(watched, 'useKind')
-const load = mockFunctions(discovery, 'loadKinds').loadKinds
+const { loadKinds: load } = mockFunctions(discovery, 'loadKinds')
 const stop = vi.fn()
 const definitions = shallowRef<watched.Published<KubeObject>>({ items: new Map(), synced: true, error: undefined })
 const of = (resource: string, kind: string, group = ''): KindInfo => ({ group, version: 'v1', kind, resource, namespaced: true, verbs: ['list', 'watch'] })

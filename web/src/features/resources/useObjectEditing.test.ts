@@ -11,11 +11,7 @@ import { useObjectDifference, type ObjectDifference } from './useObjectDifferenc
 import { useObjectEditing, type ObjectEditing } from './useObjectEditing'
 import type { ShownObject } from './useObjectVersions'
 
-mockFunctions(kubernetes, 'getObject', 'replaceObject', 'replaceStatus', 'createObject')
-const get = vi.mocked(kubernetes.getObject)
-const replace = vi.mocked(kubernetes.replaceObject)
-const replaceStatus = vi.mocked(kubernetes.replaceStatus)
-const create = vi.mocked(kubernetes.createObject)
+const { getObject: get, replaceObject: replace, replaceStatus, createObject: create } = mockFunctions(kubernetes, 'getObject', 'replaceObject', 'replaceStatus', 'createObject')
 
 beforeAll(loadDeferredMessages)
 

@@ -13,10 +13,8 @@ import { useBulkActions } from './useBulkActions'
 import { useObjectSelection } from './useObjectSelection'
 import { useOpenObject } from './useOpenObject'
 
-mockFunctions(kubernetes, 'getObject')
-mockFunctions(create, 'openCreateText')
-const get = vi.mocked(kubernetes.getObject)
-const opened = vi.mocked(create.openCreateText)
+const { getObject: get } = mockFunctions(kubernetes, 'getObject')
+const { openCreateText: opened } = mockFunctions(create, 'openCreateText')
 
 const row = (key: string): TableRow => ({ key, name: key, namespace: undefined, uid: key, created: undefined, labels: {}, cells: [] })
 const rows = shallowRef<TableRow[]>([])

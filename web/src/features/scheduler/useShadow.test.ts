@@ -1,14 +1,12 @@
 import { flushPromises } from '@vue/test-utils'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import * as whatif from '@/api/whatif'
-import { getShadow } from '@/api/whatif'
 import type { Shadow } from '@/api/types'
 import { results } from '@/live/watched'
 import { mockFunctions, withSetup, type Running } from '@/ui/testing'
 import { useShadow, type ShadowView } from './useShadow'
 
-mockFunctions(whatif)
-const read = vi.mocked(getShadow)
+const { getShadow: read } = mockFunctions(whatif)
 const answer = (judged: number, waiting: number) =>
   ({ configuration: {}, judged, waiting, differ: 0, skipped: 0, items: [] }) as unknown as Shadow
 

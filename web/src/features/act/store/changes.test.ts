@@ -9,9 +9,7 @@ import type { Write } from '../model/write'
 import { entries } from './asked'
 import { makeWrites, remember, triedAtMost, tryWrites, undo, undoneAtMost } from './changes'
 
-mockFunctions(kubernetes, 'getObject', 'patchObject', 'deleteObject', 'createObject')
-const get = vi.mocked(kubernetes.getObject)
-const patch = vi.mocked(kubernetes.patchObject)
+const { getObject: get, patchObject: patch } = mockFunctions(kubernetes, 'getObject', 'patchObject', 'deleteObject', 'createObject')
 
 const cordon = (name: string): Write => ({ op: 'merge', of: nodeRef(name), patch: { spec: { unschedulable: true } } })
 const stored = new Map<string, KubeObject>()

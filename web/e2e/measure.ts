@@ -1,37 +1,102 @@
 // Measures in the page what a user would notice: long tasks, frame rate and heap.
 
-import type { CDPSession, Locator, Page } from '@playwright/test'
+import type { Browser, CDPSession, Locator, Page } from '@playwright/test'
 
 declare global {
   interface Window {
-    measured: { longTasks: { start: number; ms: number }[]; shownAt: number | undefined }
+    measured: { longTasks: { start: number; ms: number }[]; shownAt: number | undefined; from: number }
   }
 }
 
-/** Call before opening the page: records long tasks, and when the map shows the expected number of tiles. */
-export async function watchPage(page: Page, tiles: number): Promise<void> {
-  await page.addInitScript((count) => {
-    window.measured = { longTasks: [], shownAt: undefined }
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
-    }).observe({ type: 'longtask', buffered: true })
-    const look = () => {
-      if (document.querySelector(`[data-testid="tiles"][data-count="${count}"]`)) window.measured.shownAt ??= performance.now()
-      else requestAnimationFrame(look)
-    }
-    requestAnimationFrame(look)
-  }, tiles)
+/** Starts to record long tasks, and when the map shows the expected number of tiles. It runs in the page, before the page's own scripts. */
+function watch(tiles: number): void {
+  window.measured = { longTasks: [], shownAt: undefined, from: 0 }
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
+  }).observe({ type: 'longtask', buffered: true })
+  const look = () => {
+    if (document.querySelector(`[data-testid="tiles"][data-count="${tiles}"]`)) window.measured.shownAt ??= performance.now()
+    else requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
 }
 
-export async function firstPaint(page: Page): Promise<number> {
+/** Call before opening the page. */
+export async function watchPage(page: Page, tiles: number): Promise<void> {
+  await page.addInitScript(watch, tiles)
+}
+
+/** A page of either kind. */
+interface Evaluating {
+  evaluate<T>(run: () => T): Promise<T>
+}
+
+/**
+ * A page that Playwright does not know. Of a page that it knows, Playwright gets a copy of each message on a WebSocket:
+ * the lists of a large cluster then take twice as long to arrive.
+ */
+export class UnobservedPage {
+  private sent = 0
+  private readonly answers = new Map<number, (answer: { result?: unknown; error?: { message: string } }) => void>()
+
+  private constructor(
+    private readonly browser: CDPSession,
+    private readonly targetId: string,
+    private readonly sessionId: string,
+  ) {
+    browser.on('Target.receivedMessageFromTarget', ({ sessionId: from, message }) => {
+      if (from !== sessionId) return
+      const answer = JSON.parse(message) as { id?: number; result?: unknown; error?: { message: string } }
+      this.answers.get(answer.id ?? 0)?.(answer)
+    })
+  }
+
+  /** Opens an address and measures from its first moment. */
+  static async open(browser: Browser, url: string, tiles: number): Promise<UnobservedPage> {
+    const session = await browser.newBrowserCDPSession()
+    const { browserContextId } = await session.send('Target.createBrowserContext')
+    const { targetId } = await session.send('Target.createTarget', { url: 'about:blank', width: 1440, height: 900, browserContextId })
+    const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false })
+    const page = new UnobservedPage(session, targetId, sessionId)
+    await page.send('Page.enable')
+    await page.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${watch})(${tiles})` })
+    await page.send('Page.navigate', { url })
+    return page
+  }
+
+  async evaluate<T>(run: () => T): Promise<T> {
+    const { result, exceptionDetails } = await this.send<{ result: { value: T }; exceptionDetails?: { text: string } }>('Runtime.evaluate', { expression: `(${run})()`, returnByValue: true })
+    if (exceptionDetails) throw new Error(exceptionDetails.text)
+    return result.value
+  }
+
+  async close(): Promise<void> {
+    await this.browser.send('Target.closeTarget', { targetId: this.targetId })
+    await this.browser.detach()
+  }
+
+  private async send<T = unknown>(method: string, params: object = {}): Promise<T> {
+    const id = ++this.sent
+    const answer = new Promise<{ result?: unknown; error?: { message: string } }>((resolve) => this.answers.set(id, resolve))
+    await this.browser.send('Target.sendMessageToTarget', { sessionId: this.sessionId, message: JSON.stringify({ id, method, params }) })
+    const { result, error } = await answer
+    this.answers.delete(id)
+    if (error) throw new Error(`${method}: ${error.message}`)
+    return result as T
+  }
+}
+
+export async function firstPaint(page: Evaluating): Promise<number> {
   return page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity))
 }
 
 /** Durations of the long tasks that start while `during` runs, in ms. */
-export async function longTasks(page: Page, during: () => Promise<unknown>): Promise<number[]> {
-  const from = await page.evaluate(() => performance.now())
+export async function longTasks(page: Evaluating, during: () => Promise<unknown>): Promise<number[]> {
+  await page.evaluate(() => {
+    window.measured.from = performance.now()
+  })
   await during()
-  return page.evaluate((start) => window.measured.longTasks.filter((task) => task.start >= start).map((task) => task.ms), from)
+  return page.evaluate(() => window.measured.longTasks.filter((task) => task.start >= window.measured.from).map((task) => task.ms))
 }
 
 /** Size of the JavaScript heap after a garbage collection, in bytes. */

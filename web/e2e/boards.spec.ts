@@ -15,11 +15,6 @@ async function fromPreset(page: Page, simulator: Simulator, path: string, preset
   await expect(page.locator(`main [data-try-preset="${preset}"]`)).toHaveCount(0, { timeout: 20_000 })
 }
 
-async function configure(simulator: Simulator, document: string): Promise<void> {
-  const applied = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: document })
-  expect(applied.status, await applied.text()).toBe(200)
-}
-
 test('a gang starts together, and another one waits for room', { tag: '@main' }, async ({ page, simulator }) => {
   await fromPreset(page, simulator, '/batch/gangs', 'coscheduling')
   await expect(page.locator('[data-gang="default/batch-1-fits"]')).toContainText('Running')
@@ -58,7 +53,7 @@ test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page
 })
 
 test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({ page, simulator }) => {
-  await configure(simulator, presets.coscheduling)
+  await simulator.configure(presets.coscheduling)
   await simulator.kube('POST', '/api/v1/nodes', node('ring', { labels: { example: 'ring' } }))
   await simulator.ready('ring')
   await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', { apiVersion: 'scheduling.x-k8s.io/v1alpha1', kind: 'PodGroup', metadata: { name: 'ring' }, spec: { minMember: 2, scheduleTimeoutSeconds: 120 } })
@@ -91,7 +86,7 @@ test('each board opens from the decision, from its object and from the palette',
   await page.locator('[data-board="numa"]').click()
   await expect(page.getByTestId('numa-sentence')).toContainText('numa-1-large')
   await expect(page.getByTestId('numa-gone')).toBeVisible()
-  await configure(simulator, presets.numa)
+  await simulator.configure(presets.numa)
   await expect(page.locator('main [data-node="numa-1"]')).toBeVisible({ timeout: 20_000 })
 
   for (const [path, board, shown] of [

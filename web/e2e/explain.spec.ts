@@ -14,9 +14,8 @@ interface Cycle {
 
 /** The record of a pod's newest attempt. */
 async function record(simulator: Simulator, name: string): Promise<Cycle> {
-  const get = async (path: string) => (await fetch(`${simulator.url}/api/v1/results${path}`)).json()
-  const [newest] = (await get(`?namespace=default&name=${name}&limit=1`)).items
-  return get(`/${newest.pod.uid}/${newest.attempt}`)
+  const [newest] = (await simulator.call<{ items: { pod: { uid: string }; attempt: number }[] }>('GET', `/api/v1/results?namespace=default&name=${name}&limit=1`)).items
+  return simulator.call('GET', `/api/v1/results/${newest?.pod.uid}/${newest?.attempt}`)
 }
 
 const panel = (page: Page) => page.getByTestId('cell-panel')
@@ -42,7 +41,7 @@ test('a cluster in which plugins have something to score', { tag: '@main' }, asy
   }
   await expect.poll(async () => (await simulator.kube<{ spec: { nodeName?: string } }>('GET', '/api/v1/namespaces/default/pods/web-0')).spec.nodeName).toBe('node-1')
   await put('web-1', 'web', { affinity, topologySpreadConstraints: [spread] }, '500m')
-  await expect.poll(async () => (await fetch(`${simulator.url}/api/v1/results?namespace=default&name=web-1`)).json().then((page) => page.items[0]?.outcome)).toBe('scheduled')
+  await expect.poll(async () => (await simulator.call<{ items: { outcome: string }[] }>('GET', '/api/v1/results?namespace=default&name=web-1')).items[0]?.outcome).toBe('scheduled')
   await put('big', 'big', {}, '64')
 })
 

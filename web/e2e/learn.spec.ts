@@ -198,7 +198,7 @@ test('a lesson runs in a sandbox from the map to its end, and the map remembers 
   await expect(page.locator('[data-lesson-mark]')).toHaveAttribute('data-testid', 'filter-matrix')
   await leave(page, simulator)
   await expect(page.locator('[data-lesson="filters"]')).toHaveClass(/done/)
-  const { items } = (await (await fetch(`${simulator.url}/api/v1/branches`)).json()) as { items: unknown[] }
+  const { items } = await simulator.call<{ items: unknown[] }>('GET', '/api/v1/branches')
   expect(items, 'the sandbox ends with its lesson').toEqual([])
   // The learner's own cluster was not touched.
   expect((await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')).items).toEqual([])

@@ -37,9 +37,9 @@ const ran = (page: Page) => page.evaluate(() => (window as unknown as { ran?: nu
 
 /** Runs a scenario, and returns its ID. */
 async function run(simulator: Simulator, scenario: string, against?: string): Promise<string> {
-  const { id } = (await (await fetch(`${simulator.url}/api/v1/runs`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ scenario, against }) })).json()) as { id: string }
+  const { id } = await simulator.call<{ id: string }>('POST', '/api/v1/runs', { scenario, against })
   await expect(async () => {
-    const { state } = (await (await fetch(`${simulator.url}/api/v1/runs/${id}`)).json()) as { state: string }
+    const { state } = await simulator.call<{ state: string }>('GET', `/api/v1/runs/${id}`)
     expect(state).toBe('ended')
   }).toPass()
   return id
@@ -81,7 +81,7 @@ test('a decision is saved from its page, opens without a server, and explains it
 })
 
 test('two decisions are compared, and a changed file says so', async ({ page, simulator }, info) => {
-  const { items } = (await (await fetch(`${simulator.url}/api/v1/results?namespace=default`)).json()) as { items: { pod: { uid: string; name: string }; attempt: number }[] }
+  const { items } = await simulator.call<{ items: { pod: { uid: string; name: string }; attempt: number }[] }>('GET', '/api/v1/results?namespace=default')
   const uid = (name: string) => items.find((of) => of.pod.name === name)?.pod.uid ?? ''
   const path = info.outputPath('both.html')
   writeFileSync(path, await (await fetch(`${simulator.url}/api/v1/results/${uid('first')}/1?format=html&other=${uid('second')}/1`)).text())
@@ -242,7 +242,7 @@ test('what became of a lesson is a file', async ({ page, simulator, allowed }, i
 for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
   test(`files keep their boxes from 390 to 2560 pixels, in the ${theme} theme, in ${language}`, async ({ page, simulator }, info) => {
     test.setTimeout(120_000)
-    const uid = ((await (await fetch(`${simulator.url}/api/v1/results?namespace=default&name=first`)).json()) as { items: { pod: { uid: string } }[] }).items[0]?.pod.uid ?? ''
+    const uid = (await simulator.call<{ items: { pod: { uid: string } }[] }>('GET', '/api/v1/results?namespace=default&name=first')).items[0]?.pod.uid ?? ''
     const id = await run(simulator, scenario('each pod has a node'), 'default')
     const files = { decision: `results/${uid}/1?format=html`, comparison: `runs/${id}?format=html`, exercise: 'exercises/result?plugin=PodTopologySpread&level=3&seed=11&picked=node-1&crossedOut=node-2&format=html' }
     const found: string[] = []

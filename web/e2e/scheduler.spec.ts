@@ -15,11 +15,6 @@ async function open(page: Page, simulator: Simulator, query = '') {
   await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
   await expect(editorOf(page)).toContainText('KubeSchedulerConfiguration')
 }
-/** Applies a configuration as another client would, without the page. */
-async function applyElsewhere(simulator: Simulator, document: string) {
-  const response = await fetch(`${simulator.url}/api/v1/schedulerconfiguration`, { method: 'PUT', headers: { 'Content-Type': 'application/yaml' }, body: document })
-  expect(response.status).toBe(200)
-}
 
 // The default is written out in full: a comparison of texts showed 129 removed lines.
 test('six changes of the default show as six', async ({ page, simulator }) => {
@@ -131,7 +126,7 @@ test('a configuration that another client applies is shown with its difference, 
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
-  await applyElsewhere(simulator, `${head}percentageOfNodesToScore: 50\n`)
+  await simulator.configure(`${head}percentageOfNodesToScore: 50\n`)
   const notice = page.getByTestId('overtaken')
   await expect(notice).toContainText('Revision 3 is now running')
   await expect(editorOf(page)).toContainText('parallelism: 7')

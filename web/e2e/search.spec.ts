@@ -16,7 +16,7 @@ async function createCrowd(simulator: Simulator): Promise<void> {
 }
 
 const kept = async (simulator: Simulator, query = ''): Promise<number> => {
-  const { counts } = (await (await fetch(`${simulator.url}/api/v1/results?counts=true&limit=1${query}`)).json()) as { counts: { matching: number } }
+  const { counts } = await simulator.call<{ counts: { matching: number } }>('GET', `/api/v1/results?counts=true&limit=1${query}`)
   return counts.matching
 }
 
@@ -61,7 +61,7 @@ test('older decisions load on demand, each once', async ({ page, simulator }) =>
     await expect(rows(page)).toHaveAttribute('aria-rowcount', String(loaded))
   }
   await expect(page.getByRole('button', { name: 'Load older' })).toBeHidden()
-  const { items } = (await (await fetch(`${simulator.url}/api/v1/results?outcome=scheduled&limit=5000`)).json()) as { items: object[] }
+  const { items } = await simulator.call<{ items: object[] }>('GET', '/api/v1/results?outcome=scheduled&limit=5000')
   expect(items).toHaveLength(crowd + 1)
 })
 
@@ -144,7 +144,7 @@ test('a pod is compared with its replacement, from its decision', async ({ page,
   const decided = async (count: number) => {
     let items: Decided[] = []
     await expect(async () => {
-      items = ((await (await fetch(`${simulator.url}/api/v1/results?owner=Deployment/web&outcome=scheduled`)).json()) as { items: Decided[] }).items
+      items = (await simulator.call<{ items: Decided[] }>('GET', '/api/v1/results?owner=Deployment/web&outcome=scheduled')).items
       expect(items).toHaveLength(count)
     }).toPass()
     return items

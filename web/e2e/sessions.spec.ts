@@ -13,7 +13,7 @@ test('a preset turns the schedulers on, and the session says why a job does not 
   await expect(page).toHaveURL(/job=default\/serve-4/, { timeout: 60_000 })
 
   // The first session after the preset: preempt undoes its evictions, and reclaim takes room back.
-  const records = async () => ((await (await fetch(`${simulator.url}/api/v1/sessions?kind=session`)).json()) as { items: { number: number; evicted: number }[] }).items
+  const records = async () => (await simulator.call<{ items: { number: number; evicted: number }[] }>('GET', '/api/v1/sessions?kind=session')).items
   await expect.poll(async () => (await records()).some(({ evicted }) => evicted > 0), { timeout: 30_000 }).toBe(true)
   const first = (await records()).findLast(({ evicted }) => evicted > 0)
   await page.goto(`${simulator.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)

@@ -58,7 +58,7 @@ test('every page has a shortcut, and ? lists them', async ({ page, simulator }) 
 
 test('the menu offers import, export and reset if the server supports them', async ({ page, simulator }) => {
   await page.goto(simulator.url)
-  const { paths } = (await (await fetch(`${simulator.url}/api/v1/openapi.json`)).json()) as { paths: Record<string, object> }
+  const { paths } = await simulator.call<{ paths: Record<string, object> }>('GET', '/api/v1/openapi.json')
   await page.getByRole('button', { name: 'Import / export' }).click()
   for (const [name, path] of [['Export the cluster', '/api/v1/export'], ['Import a cluster', '/api/v1/import'], ['Reset', '/api/v1/reset']] as const) {
     const entry = page.getByRole('menuitem', { name })

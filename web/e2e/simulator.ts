@@ -64,15 +64,21 @@ export class Simulator {
     await this.call('PUT', '/api/v1/reset')
   }
 
-  /** Sends a request to a path of the server, and fails if it is refused. The result of an answer without content is undefined. */
+  /** Sends a request to a path of the server, and fails if it is refused. A string is sent as YAML. The result of an answer without content is undefined. */
   async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const yaml = typeof body === 'string'
     const response = await fetch(this.url + path, {
       method,
-      headers: { 'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { 'Content-Type': yaml ? 'application/yaml' : method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+      ...(body === undefined ? {} : { body: yaml ? body : JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
     return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  /** Applies a KubeSchedulerConfiguration, as another client would. */
+  async configure(document: string): Promise<void> {
+    await this.call('PUT', '/api/v1/schedulerconfiguration', document)
   }
 
   /** Sends a request to the Kubernetes API, as another client would. */

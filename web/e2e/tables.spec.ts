@@ -108,7 +108,7 @@ test('a node can be cordoned, and an object shows its events', async ({ page, si
 test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator, allowed }) => {
   allowed.push(refused(409))
   allowed.push(refused(404))
-  const change = (labels: object) => fetch(`${simulator.url}/kubernetes/api/v1/nodes/n1`, { method: 'PATCH', headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify({ metadata: { labels } }) })
+  const change = (labels: object) => simulator.kube('PATCH', '/api/v1/nodes/n1', { metadata: { labels } })
   const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
   const detail = page.getByTestId('object-detail')

@@ -30,16 +30,12 @@ async function podsOf(simulator: Simulator, prefix: string): Promise<PodOf[]> {
   const { items } = await simulator.kube<{ items: PodOf[] }>('GET', '/api/v1/pods')
   return items.filter((pod) => pod.metadata.name.startsWith(prefix))
 }
-async function get<T>(simulator: Simulator, path: string): Promise<T> {
-  return (await (await fetch(simulator.url + path)).json()) as T
-}
-
 /** The plugins that rejected nodes in the newest attempts of the pods. */
 async function rejecters(simulator: Simulator, pods: readonly PodOf[]): Promise<Set<string>> {
   const found = new Set<string>()
   for (const { metadata } of pods) {
-    const { items } = await get<{ items: { attempt: number }[] }>(simulator, `/api/v1/results/${metadata.uid}`)
-    const cycle = await get<{ explanation: { rejections?: { plugin: string }[] } }>(simulator, `/api/v1/results/${metadata.uid}/${items.at(-1)?.attempt}`)
+    const { items } = await simulator.call<{ items: { attempt: number }[] }>('GET', `/api/v1/results/${metadata.uid}`)
+    const cycle = await simulator.call<{ explanation: { rejections?: { plugin: string }[] } }>('GET', `/api/v1/results/${metadata.uid}/${items.at(-1)?.attempt}`)
     for (const { plugin } of cycle.explanation.rejections ?? []) found.add(plugin)
   }
   return found
@@ -54,7 +50,7 @@ async function compare(simulator: Simulator, { pods: prefix, count, outcome, nod
     expect(bound.map((pod) => pod.spec.nodeName).sort()).toEqual([...nodes].sort())
     for (const name of evicts) expect(await podsOf(simulator, name)).toEqual([])
     if (!evicts.length) return
-    const { items } = await get<{ items: { nominatedNode?: string }[] }>(simulator, `/api/v1/results/${bound[0]?.metadata.uid}`)
+    const { items } = await simulator.call<{ items: { nominatedNode?: string }[] }>('GET', `/api/v1/results/${bound[0]?.metadata.uid}`)
     expect(items.map((attempt) => attempt.nominatedNode)).toContain(nodes[0])
   } else if (outcome === 'unschedulable') {
     const pending = pods.filter((pod) => pod.status.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'Unschedulable'))
@@ -62,7 +58,7 @@ async function compare(simulator: Simulator, { pods: prefix, count, outcome, nod
     expect([...(await rejecters(simulator, pending))]).toEqual(expect.arrayContaining([...by]))
   } else {
     expect(pods).toHaveLength(count)
-    const { items, held } = await get<{ items: unknown[]; held?: { plugin: string }[] }>(simulator, `/api/v1/results/${pods[0]?.metadata.uid}`)
+    const { items, held } = await simulator.call<{ items: unknown[]; held?: { plugin: string }[] }>('GET', `/api/v1/results/${pods[0]?.metadata.uid}`)
     expect([items, held?.map((answer) => answer.plugin)]).toEqual([[], by])
   }
 }

@@ -14,7 +14,7 @@ const card = (page: Page, name: string) => page.locator(`[data-node="${name}"]`)
 /** What one program does within a second is one step, so the next request waits until the last step is older. */
 async function apart(simulator: Simulator): Promise<void> {
   await expect(async () => {
-    const { steps: all } = (await (await fetch(`${simulator.url}/api/v1/timeline`)).json()) as { steps: { time: string }[] }
+    const { steps: all } = await simulator.call<{ steps: { time: string }[] }>('GET', '/api/v1/timeline')
     expect(Date.now() - Date.parse(all.at(-1)?.time ?? '')).toBeGreaterThan(1500)
   }).toPass()
 }
@@ -177,7 +177,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
   test(`every view is accessible and fits, in the ${theme} theme, in ${language}`, async ({ page, simulator }) => {
     test.setTimeout(240_000)
     await page.addInitScript(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
-    const { steps: all } = (await (await fetch(`${simulator.url}/api/v1/timeline`)).json()) as { steps: { moment: number }[] }
+    const { steps: all } = await simulator.call<{ steps: { moment: number }[] }>('GET', '/api/v1/timeline')
     const [from, at] = [String(all[0]?.moment), String(all.at(-1)?.moment)]
     const found: string[] = []
     for (const [name, path] of Object.entries(views)) {

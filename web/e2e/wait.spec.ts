@@ -15,7 +15,7 @@ test('a pod that waits for an event is tried now', async ({ page, simulator }) =
   await expect(page.getByRole('button', { name: 'Attempt 2' })).toHaveCount(0)
   await wait.getByRole('button', { name: 'Try now' }).click()
   await expect(page.getByText('The scheduler tries big now.')).toBeVisible()
-  const attempts = async () => ((await (await fetch(`${simulator.url}/api/v1/results?name=big`)).json()) as { items: { attempt: number }[] }).items.map((s) => s.attempt)
+  const attempts = async () => (await simulator.call<{ items: { attempt: number }[] }>('GET', '/api/v1/results?name=big')).items.map((s) => s.attempt)
   await expect(async () => expect(await attempts()).toEqual([2, 1])).toPass()
   await expect(wait).toContainText(/Without one, next attempt in (4:5\d|5:00)/)
 })

@@ -264,6 +264,9 @@ func runBench(ctx context.Context, args []string) error {
 		return err
 	}
 	if *openb != "" {
+		if err := flags.alone("openb", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
+			return err
+		}
 		return bench.Openb(ctx, *openb, os.Stdout)
 	}
 	if *table {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strings"
 	"testing"
 
 	"kube-scheduler-simulator/simulator/heap"
@@ -18,6 +19,18 @@ func TestHeapOf(t *testing.T) {
 	} {
 		if heapOf(args) != heap.Server {
 			t.Errorf("%v has another heap than a server", args)
+		}
+	}
+}
+
+// TestBenchOfOpenbRefusesOtherFlags checks that the bench ignores no flag: the production cluster has its own size, and runs in
+// programs of its own, which it cannot profile.
+func TestBenchOfOpenbRefusesOtherFlags(t *testing.T) {
+	for _, flag := range []string{"--table", "--nodes=5", "--cpuprofile=cpu.pprof", "--memprofile=memory.pprof"} {
+		err := runBench(t.Context(), []string{"--openb", t.TempDir(), flag})
+		name, _, _ := strings.Cut(flag, "=")
+		if err == nil || !strings.Contains(err.Error(), "--openb and "+name+" exclude each other") {
+			t.Errorf("with %s: %v", flag, err)
 		}
 	}
 }

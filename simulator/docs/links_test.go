@@ -30,6 +30,25 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// ownPath matches a path of the repository in inline code, as the tables of README.md and CONTRIBUTING.md name them.
+var ownPath = regexp.MustCompile("`((?:scheduler|simulator|web)/[\\w./-]+)`")
+
+// TestPathsExist checks that every path of the repository that a page names is there.
+func TestPathsExist(t *testing.T) {
+	found := 0
+	for _, page := range everyPage(t) {
+		for _, match := range ownPath.FindAllStringSubmatch(readPage(t, page), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(match[1]))); err != nil {
+				t.Errorf("%s names %s, which is not there", page, match[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found only %d paths", found)
+	}
+}
+
 // broken says why a link on a page is broken. It returns "" if the link works or
 // leaves the repository.
 func broken(t *testing.T, page, link string) string {

@@ -31,23 +31,30 @@ interface Evaluating {
   evaluate<T>(run: () => T): Promise<T>
 }
 
+/** A message of the DevTools protocol: the answer to the request with this id, or an event. */
+interface Answer {
+  id?: number
+  result?: unknown
+  error?: { message: string }
+}
+
 /**
  * A page that Playwright does not know. Of a page that it knows, Playwright gets a copy of each message on a WebSocket:
  * the lists of a large cluster then take twice as long to arrive.
  */
 export class UnobservedPage {
   private sent = 0
-  private readonly answers = new Map<number, (answer: { result?: unknown; error?: { message: string } }) => void>()
+  private readonly answers = new Map<number | undefined, (answer: Answer) => void>()
 
   private constructor(
     private readonly browser: CDPSession,
-    private readonly targetId: string,
+    private readonly browserContextId: string,
     private readonly sessionId: string,
   ) {
     browser.on('Target.receivedMessageFromTarget', ({ sessionId: from, message }) => {
       if (from !== sessionId) return
-      const answer = JSON.parse(message) as { id?: number; result?: unknown; error?: { message: string } }
-      this.answers.get(answer.id ?? 0)?.(answer)
+      const answer = JSON.parse(message) as Answer
+      this.answers.get(answer.id)?.(answer)
     })
   }
 
@@ -57,7 +64,7 @@ export class UnobservedPage {
     const { browserContextId } = await session.send('Target.createBrowserContext')
     const { targetId } = await session.send('Target.createTarget', { url: 'about:blank', width: 1440, height: 900, browserContextId })
     const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false })
-    const page = new UnobservedPage(session, targetId, sessionId)
+    const page = new UnobservedPage(session, browserContextId, sessionId)
     await page.send('Page.enable')
     await page.send('Page.addScriptToEvaluateOnNewDocument', { source: `(${watch})(${tiles})` })
     await page.send('Page.navigate', { url })
@@ -71,13 +78,13 @@ export class UnobservedPage {
   }
 
   async close(): Promise<void> {
-    await this.browser.send('Target.closeTarget', { targetId: this.targetId })
+    await this.browser.send('Target.disposeBrowserContext', { browserContextId: this.browserContextId })
     await this.browser.detach()
   }
 
   private async send<T = unknown>(method: string, params: object = {}): Promise<T> {
     const id = ++this.sent
-    const answer = new Promise<{ result?: unknown; error?: { message: string } }>((resolve) => this.answers.set(id, resolve))
+    const answer = new Promise<Answer>((resolve) => this.answers.set(id, resolve))
     await this.browser.send('Target.sendMessageToTarget', { sessionId: this.sessionId, message: JSON.stringify({ id, method, params }) })
     const { result, error } = await answer
     this.answers.delete(id)

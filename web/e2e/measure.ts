@@ -4,13 +4,13 @@ import type { Browser, CDPSession, Locator, Page } from '@playwright/test'
 
 declare global {
   interface Window {
-    measured: { longTasks: { start: number; ms: number }[]; shownAt: number | undefined; from: number }
+    measured: { longTasks: { start: number; ms: number }[]; shownAt: number | undefined }
   }
 }
 
 /** Starts to record long tasks, and when the map shows the expected number of tiles. It runs in the page, before the page's own scripts. */
 function watch(tiles: number): void {
-  window.measured = { longTasks: [], shownAt: undefined, from: 0 }
+  window.measured = { longTasks: [], shownAt: undefined }
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
   }).observe({ type: 'longtask', buffered: true })
@@ -99,11 +99,10 @@ export async function firstPaint(page: Evaluating): Promise<number> {
 
 /** Durations of the long tasks that start while `during` runs, in ms. */
 export async function longTasks(page: Evaluating, during: () => Promise<unknown>): Promise<number[]> {
-  await page.evaluate(() => {
-    window.measured.from = performance.now()
-  })
+  const from = await page.evaluate(() => performance.now())
   await during()
-  return page.evaluate(() => window.measured.longTasks.filter((task) => task.start >= window.measured.from).map((task) => task.ms))
+  const tasks = await page.evaluate(() => window.measured.longTasks)
+  return tasks.filter(({ start }) => start >= from).map(({ ms }) => ms)
 }
 
 /** Size of the JavaScript heap after a garbage collection, in bytes. */

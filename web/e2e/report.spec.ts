@@ -84,7 +84,7 @@ test('two decisions are compared, and a changed file says so', async ({ page, si
   const { items } = await simulator.call<{ items: { pod: { uid: string; name: string }; attempt: number }[] }>('GET', '/api/v1/results?namespace=default')
   const uid = (name: string) => items.find((of) => of.pod.name === name)?.pod.uid ?? ''
   const path = info.outputPath('both.html')
-  writeFileSync(path, await (await fetch(`${simulator.url}/api/v1/results/${uid('first')}/1?format=html&other=${uid('second')}/1`)).text())
+  writeFileSync(path, await (await simulator.send('GET', `/api/v1/results/${uid('first')}/1?format=html&other=${uid('second')}/1`)).text())
   await open(page, path)
   await expect(page.getByTestId('attempt-difference')).toContainText('From A, first, attempt 1, to B, second, attempt 1')
   await page.getByRole('radio', { name: 'B · second' }).or(page.getByRole('button', { name: 'B · second' })).first().click()
@@ -112,7 +112,7 @@ test('runs are a file that shows what their page shows, and a text in it runs no
   const id = await run(simulator, scenario(hostile))
   await page.goto(`${simulator.url}/scenarios`)
   const path = info.outputPath('runs.html')
-  writeFileSync(path, await (await fetch(`${simulator.url}/api/v1/runs/${id}?format=html`)).text())
+  writeFileSync(path, await (await simulator.send('GET', `/api/v1/runs/${id}?format=html`)).text())
   const file = await page.context().newPage()
   const requests = await open(file, path, 'run-headline')
   await expect(file.getByTestId('not-held')).toContainText(hostile)
@@ -136,7 +136,7 @@ test('runs are a file that shows what their page shows, and a text in it runs no
 test('two configurations compared are a file', async ({ page, simulator }, info) => {
   const id = await run(simulator, scenario('each pod has a node'), 'default')
   const path = info.outputPath('comparison.html')
-  writeFileSync(path, await (await fetch(`${simulator.url}/api/v1/runs/${id}?format=html`)).text())
+  writeFileSync(path, await (await simulator.send('GET', `/api/v1/runs/${id}?format=html`)).text())
   const file = await page.context().newPage()
   expect(await open(file, path, 'run-comparison')).toEqual([])
   const shown = await file.getByTestId('run-comparison').innerText()
@@ -149,7 +149,7 @@ test('no script but its own runs in a file', async ({ page, simulator, allowed }
   allowed.push(/Content Security Policy/)
   const id = await run(simulator, scenario('each pod has a node'))
   const path = info.outputPath('injected.html')
-  const text = await (await fetch(`${simulator.url}/api/v1/runs/${id}?format=html`)).text()
+  const text = await (await simulator.send('GET', `/api/v1/runs/${id}?format=html`)).text()
   // As if the file had let the text out of its data.
   writeFileSync(path, text.replace('<div id="app">', `${hostile}</svg><a href="javascript:window.ran=1" id="link">link</a><div id="app">`))
   const requests = await open(page, path, 'run-headline')
@@ -248,7 +248,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
     const found: string[] = []
     for (const [name, address] of Object.entries(files)) {
       const path = info.outputPath(`${name}.html`)
-      writeFileSync(path, await (await fetch(`${simulator.url}/api/v1/${address}`)).text())
+      writeFileSync(path, await (await simulator.send('GET', `/api/v1/${address}`)).text())
       await openInSimulator(page, simulator, path)
       await page.evaluate((kept) => Object.entries(kept).forEach(([key, value]) => localStorage.setItem(key, value)), { theme, language })
       await openInSimulator(page, simulator, path)

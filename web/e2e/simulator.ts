@@ -64,8 +64,8 @@ export class Simulator {
     await this.call('PUT', '/api/v1/reset')
   }
 
-  /** Sends a request to a path of the server, and fails if it is refused. A string is sent as YAML. The result of an answer without content is undefined. */
-  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+  /** Sends a request to a path of the server, and fails if the server refuses it. A string is sent as YAML. */
+  async send(method: string, path: string, body?: unknown): Promise<Response> {
     const yaml = typeof body === 'string'
     const response = await fetch(this.url + path, {
       method,
@@ -73,12 +73,19 @@ export class Simulator {
       ...(body === undefined ? {} : { body: yaml ? body : JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return response
+  }
+
+  /** Is send, and returns the content of the answer, or undefined if it has none. */
+  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await this.send(method, path, body)
     return (response.status === 204 ? undefined : await response.json()) as T
   }
 
   /** Applies a KubeSchedulerConfiguration, as another client would. */
   async configure(document: string): Promise<void> {
-    await this.call('PUT', '/api/v1/schedulerconfiguration', document)
+    const { status } = await this.send('PUT', '/api/v1/schedulerconfiguration', document)
+    expect(status).toBe(200)
   }
 
   /** Sends a request to the Kubernetes API, as another client would. */

@@ -30,6 +30,7 @@ async function podsOf(simulator: Simulator, prefix: string): Promise<PodOf[]> {
   const { items } = await simulator.kube<{ items: PodOf[] }>('GET', '/api/v1/pods')
   return items.filter((pod) => pod.metadata.name.startsWith(prefix))
 }
+
 /** The plugins that rejected nodes in the newest attempts of the pods. */
 async function rejecters(simulator: Simulator, pods: readonly PodOf[]): Promise<Set<string>> {
   const found = new Set<string>()

@@ -38,7 +38,7 @@ func TestAWaitingPodKeepsOnlyItsTables(t *testing.T) {
 		}
 	}
 	c.profile.weights = map[string]int64{"Fit": 3}
-	c.noteScores([]fwk.NodePluginScores{row("n2", 9, 27), row("n0", 5, 15)})
+	c.noteScores(nil, []fwk.NodePluginScores{row("n2", 9, 27), row("n0", 5, 15)})
 
 	waiting := c.recorder.build(c, ending{at: time.Now(), outcome: result.Waiting})
 	if c.nodes != nil || c.verdicts != nil || c.scores != nil {
@@ -73,7 +73,7 @@ func TestAPodInPreBindKeepsOnlyItsTables(t *testing.T) {
 	r.sink = discard{}
 	c.selected, c.attempt = "n1", 1
 	c.verdicts.note(1, nil)
-	c.noteScores([]fwk.NodePluginScores{{Name: "n1"}})
+	c.noteScores(nil, []fwk.NodePluginScores{{Name: "n1"}})
 	r.Start()
 	provisioning := make(chan struct{})
 	plugin := &preparing{begun: make(chan struct{}), until: provisioning}
@@ -147,7 +147,7 @@ func TestScoresOfUnexpectedNodesAreKept(t *testing.T) {
 	for name, want := range map[string][]string{"n1": {"n0", "n1"}, "elsewhere": {"n0", "elsewhere"}} {
 		_, c, _ := underWay(2)
 		c.consider(c.nodes.list[:1])
-		c.noteScores([]fwk.NodePluginScores{{Name: "n0", TotalScore: 1}, {Name: name, TotalScore: 2}})
+		c.noteScores(nil, []fwk.NodePluginScores{{Name: "n0", TotalScore: 1}, {Name: name, TotalScore: 2}})
 		got := c.search().score
 		if diff := cmp.Diff(want, got.Nodes.Names()); diff != "" || got.Totals.At(0) != 1 || got.Totals.At(1) != 2 {
 			t.Errorf("%s: %s, totals %d and %d", name, diff, got.Totals.At(0), got.Totals.At(1))

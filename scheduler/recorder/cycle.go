@@ -68,6 +68,7 @@ type cycle struct {
 	preemption  preemptionRecord
 	comparisons []result.Comparison
 	passes      *result.Passes
+	requests    []result.PodRequest
 	facts       *pluginfact.Log
 	nominated   nominatedPasses
 	panics      panics
@@ -308,7 +309,7 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible result.NodeList) {
 	f = b.Filter()
 	f.Nodes = c.evaluated(passing, rejections)
 	f.DurationSeconds = c.sampledFilter.extrapolate(plugins, letters.calls(f))
-	f.Comparisons, f.Passes = c.comparisons, c.passes
+	f.Comparisons, f.Passes, f.Requests = c.comparisons, c.passes, c.requests
 	f.Nominated = c.nominated.sorted()
 	return f, f.Nodes.Head(passing)
 }

@@ -130,7 +130,7 @@ func TestCallsAreInOrder(t *testing.T) {
 // up, as in the scheduler.
 func TestExtendersScoresAddUp(t *testing.T) {
 	r, c, pod := underWay(2)
-	c.noteScores([]fwk.NodePluginScores{{Name: "n0", TotalScore: 100}, {Name: "n1", TotalScore: 110}})
+	c.noteScores(nil, []fwk.NodePluginScores{{Name: "n0", TotalScore: 100}, {Name: "n1", TotalScore: 110}})
 	r.ExtenderScored(1, "b", pod, extenderv1.HostPriorityList{{Host: "n1", Score: 1}, {Host: "unknown", Score: 9}}, 1)
 	r.ExtenderScored(0, "a", pod, extenderv1.HostPriorityList{{Host: "n0", Score: 2}, {Host: "n1", Score: 0}, {Host: "n0", Score: 1}}, 2)
 	for range 2 { // when the pod starts to wait, and at the end

@@ -110,7 +110,12 @@ func (c *cycle) endSearch() {
 		c.profile.forgetRejections()
 		return
 	}
-	c.comparisons = c.profile.comparisons()
+	traced := result.MaxUses
+	if c.recorder.hypothetical {
+		traced = result.MaxComparisons
+	}
+	c.comparisons = c.profile.comparisons(traced)
+	c.requests = c.recorder.plugins.Requests(c.object)
 }
 
 func (f *recorded) RunPostFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
@@ -147,7 +152,7 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	c.point("score", f.recorder.now().Sub(start))
 	c.sampledScore = readSamples(c.profile.scoreSamplers)
 	if status.IsSuccess() && !c.brief {
-		c.noteScores(scores)
+		c.noteScores(nodes, scores)
 	}
 	return scores, status
 }

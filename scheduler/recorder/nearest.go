@@ -108,8 +108,8 @@ func (n *nearest) keep(r rejection) {
 }
 
 // compare appends the comparisons of the kept rejections to out, the nearest first, and
-// forgets the cycle.
-func (n *nearest) compare(out []result.Comparison) []result.Comparison {
+// forgets the cycle. It traces the amounts of the first of them, as many as traced says.
+func (n *nearest) compare(out []result.Comparison, traced int) []result.Comparison {
 	b := n.begun.Load()
 	if b == nil {
 		return out
@@ -125,18 +125,22 @@ func (n *nearest) compare(out []result.Comparison) []result.Comparison {
 			continue
 		}
 		found.Node, found.Plugin = n.kept[i].name, n.plugin
+		if tracer, ok := b.Comparing.(Tracer); ok && i < traced {
+			tracer.Trace(n.kept[i].node, found)
+		}
 	}
 	return out
 }
 
 // comparisons returns what the profile's plugins compared in the search that just
-// ended, by plugin in the order in which they run, the nearest node first.
-func (p *profile) comparisons() []result.Comparison {
+// ended, by plugin in the order in which they run, the nearest node first. traced bounds the
+// nodes of a plugin whose amounts are traced.
+func (p *profile) comparisons(traced int) []result.Comparison {
 	out := p.compared[:0]
 	for _, plugin := range p.filterPlugins {
 		for _, n := range p.nearest {
 			if n.plugin == plugin {
-				out = n.compare(out)
+				out = n.compare(out, traced)
 			}
 		}
 	}

@@ -18,6 +18,9 @@ type Plugins interface {
 	// Scorer returns the scorer of a Score plugin, or nil for an unknown plugin. It is
 	// called as Comparer is.
 	Scorer(plugin string, args runtime.Object, h fwk.Handle) Scorer
+	// Requests says how the pod's requests follow from its spec. It is called on the scheduling
+	// goroutine in each cycle that searches, so it must be cheap.
+	Requests(pod *v1.Pod) []result.PodRequest
 	// AllocatesClaims reports whether the plugin writes the allocation of the pod's
 	// ResourceClaims in PreBind.
 	AllocatesClaims(plugin string) bool
@@ -60,6 +63,14 @@ type Comparing interface {
 	Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
 }
 
+// Tracer is a Comparing that knows what the amounts of its comparisons are made of.
+type Tracer interface {
+	// Trace adds to what Compare found for node what it is made of. It is called on the
+	// scheduling goroutine after the search, for at most result.MaxUses nodes of a cycle that is
+	// not hypothetical.
+	Trace(node fwk.NodeInfo, found *result.Comparison)
+}
+
 // noPlugins is a Plugins that knows no plugin.
 type noPlugins struct{}
 
@@ -67,6 +78,7 @@ var _ Plugins = noPlugins{}
 
 func (noPlugins) Comparer(string, runtime.Object, fwk.Handle) Comparer { return nil }
 func (noPlugins) Scorer(string, runtime.Object, fwk.Handle) Scorer     { return nil }
+func (noPlugins) Requests(*v1.Pod) []result.PodRequest                 { return nil }
 func (noPlugins) AllocatesClaims(string) bool                          { return false }
 func (noPlugins) Claims(fwk.Handle, *v1.Pod) []result.ClaimAllocation  { return nil }
 func (noPlugins) PreemptsForGroups(string) bool                        { return false }

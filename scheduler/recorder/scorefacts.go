@@ -75,17 +75,20 @@ func (b *base) newScorer(score fwk.ScorePlugin) scorer {
 // while the snapshot is still that of the search.
 func (c *cycle) noteScoreFacts() {
 	s := c.scores
-	if s == nil || s.names != nil || len(s.nodes) == 0 {
+	if s == nil || s.names != nil || len(s.nodes) == 0 || len(s.given) != len(s.nodes) {
 		return
 	}
+	defer func() { s.given = nil }()
 	selected, ok := c.nodes.index[c.selected]
 	if !ok {
 		selected = -1
 	}
 	rows := c.recorder.bestRows(s, c.nodes.names, selected)
 	scored := Scored{Count: len(s.nodes), Nodes: c.recorder.factScratch.nodes[:0]}
+	fromExtender := false
 	for _, row := range rows {
-		scored.Nodes = append(scored.Nodes, c.nodes.list[s.nodes[row]])
+		scored.Nodes = append(scored.Nodes, s.given[row])
+		fromExtender = fromExtender || s.given[row] != c.nodes.list[s.nodes[row]]
 	}
 	defer func() {
 		clear(scored.Nodes)
@@ -115,7 +118,7 @@ func (c *cycle) noteScoreFacts() {
 	if plugins == nil {
 		return
 	}
-	s.facts = &result.ScoreFacts{Plugins: plugins, Nodes: make([]string, len(rows))}
+	s.facts = &result.ScoreFacts{Plugins: plugins, Nodes: make([]string, len(rows)), FromExtender: fromExtender}
 	for i, row := range rows {
 		s.facts.Nodes[i] = c.nodes.names[s.nodes[row]]
 	}

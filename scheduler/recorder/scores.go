@@ -18,7 +18,11 @@ type scores struct {
 	names []string
 	// values has a column per plugin for the raw scores, then one per plugin for the
 	// weighted scores, and then the totals.
-	values    []int64
+	values []int64
+	// given are the nodes that the plugins were given, by row. After an extender without a node
+	// cache they are not those of the snapshot: the scheduler makes them from the extender's answer,
+	// without pods and images.
+	given     []fwk.NodeInfo
 	extenders []extenderScores
 	facts     *result.ScoreFacts
 }
@@ -33,8 +37,9 @@ func (s *scores) totals() int             { return 2 * len(s.plugins) }
 
 // noteScores copies the framework's answer for nodes. It is called right after the
 // plugins have written it, while it is in the processor's cache.
-func (c *cycle) noteScores(answer []fwk.NodePluginScores) {
+func (c *cycle) noteScores(nodes []fwk.NodeInfo, answer []fwk.NodePluginScores) {
 	s := c.recorder.takeScores()
+	s.given = nodes
 	n := len(answer)
 	s.nodes = slices.Grow(s.nodes, n)[:n]
 	c.place(s, answer)

@@ -97,6 +97,9 @@ type ResourceComparison struct {
 	Requested   int64  `json:"requested"`
 	InUse       int64  `json:"inUse"`
 	Allocatable int64  `json:"allocatable"`
+	// Use says what InUse is made of; nil if nothing is in use, or if the record does not keep it
+	// for this node: see MaxUses.
+	Use *ResourceUse `json:"use,omitempty"`
 }
 
 // Taint is a taint of a node.

@@ -73,6 +73,9 @@ type Filter struct {
 	// Nominated are the nodes that were first tried as if the pods nominated to
 	// them already ran there.
 	Nominated []NominatedPass
+	// Requests say how the pod's requests, which NodeResourcesFit compares, follow from its
+	// spec. It lacks those that are the request of one container.
+	Requests []PodRequest
 }
 
 // MaxComparisons bounds the comparisons that a plugin has in a cycle.
@@ -114,6 +117,7 @@ type filterJSON struct {
 	Comparisons     []Comparison    `json:"comparisons,omitempty"`
 	Passes          *Passes         `json:"passes,omitempty"`
 	Nominated       []NominatedPass `json:"nominated,omitempty"`
+	Requests        []PodRequest    `json:"requests,omitempty"`
 }
 
 // filterTail is the part of filterJSON after what has a value per node.
@@ -122,6 +126,7 @@ type filterTail struct {
 	Comparisons     []Comparison    `json:"comparisons,omitempty"`
 	Passes          *Passes         `json:"passes,omitempty"`
 	Nominated       []NominatedPass `json:"nominated,omitempty"`
+	Requests        []PodRequest    `json:"requests,omitempty"`
 }
 
 // MarshalJSON writes the public form, nodes by name.
@@ -155,7 +160,7 @@ func (f *Filter) appendJSON(out []byte) ([]byte, error) {
 			out = append(append(append(out, ','), said...), '}')
 		}
 	}
-	out, err := appendMembers(append(out, ']'), filterTail{f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated})
+	out, err := appendMembers(append(out, ']'), filterTail{f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated, f.Requests})
 	return append(out, '}'), err
 }
 
@@ -187,7 +192,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 		}
 	}
 	*f = *b.Filter()
-	f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated = in.DurationSeconds, in.Comparisons, in.Passes, in.Nominated
+	f.DurationSeconds, f.Comparisons, f.Passes, f.Nominated, f.Requests = in.DurationSeconds, in.Comparisons, in.Passes, in.Nominated, in.Requests
 	return nil
 }
 

@@ -26,8 +26,8 @@ const (
 	OwnNormalization Normalization = "own"
 )
 
-// ScoreFacts are the inputs from which the raw scores of some nodes follow, read from
-// the scheduler's snapshot and the plugins' states right after scoring. In each list with
+// ScoreFacts are the inputs from which the raw scores of some nodes follow, read right after
+// scoring from the nodes that the plugins were given, and from the plugins' states. In each list with
 // a value per node, the values are in the order of Nodes.
 type ScoreFacts struct {
 	// Nodes are at most MaxScoreFacts of the scored nodes, the best total first.
@@ -35,6 +35,9 @@ type ScoreFacts struct {
 	// Plugins are those of Kubernetes whose inputs are known, in the order in which they
 	// scored.
 	Plugins []PluginScoreFacts `json:"plugins"`
+	// FromExtender: the plugins were not given the nodes of the scheduler's snapshot, but those
+	// that an extender without a node cache returned. These have no pods and no images.
+	FromExtender bool `json:"fromExtender,omitempty"`
 }
 
 // PluginScoreFacts are the inputs of one plugin. One of the pointers is set, depending
@@ -97,6 +100,13 @@ type ScoredResource struct {
 	// resource that the pod does not request never counts.
 	InUse       []int64 `json:"inUse"`
 	Allocatable []int64 `json:"allocatable"`
+	// Own is the part of Requested that the pod does not request: it counts for its containers
+	// without a request. OwnContainers counts those.
+	Own           int64 `json:"own,omitempty"`
+	OwnContainers int   `json:"ownContainers,omitempty"`
+	// Defaults say for each node which part of InUse no pod requests, nil for a node without such
+	// a part. The list is nil if no node has one.
+	Defaults []*ScoreDefaults `json:"defaults,omitempty"`
 }
 
 // ImageScore says which of the pod's images the nodes have.
@@ -301,7 +311,10 @@ func (s *ResourceScore) size() int {
 	}
 	size := sizeOf(*s) + sizeOfList(s.Shape) + sizeOfList(s.Resources)
 	for _, r := range s.Resources {
-		size += len(r.Name) + sizeOfList(r.InUse) + sizeOfList(r.Allocatable)
+		size += len(r.Name) + sizeOfList(r.InUse) + sizeOfList(r.Allocatable) + sizeOfList(r.Defaults)
+		for _, d := range r.Defaults {
+			size += d.size()
+		}
 	}
 	return size
 }

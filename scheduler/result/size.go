@@ -121,7 +121,10 @@ func (f *Filter) size() int {
 			size += sizeOfTexts(also.Reasons)
 		}
 	}
-	size += sizeOfComparisons(f.Comparisons) + f.Passes.size() + sizeOfList(f.Nominated)
+	size += sizeOfComparisons(f.Comparisons) + f.Passes.size() + sizeOfList(f.Nominated) + sizeOfList(f.Requests)
+	for i := range f.Requests {
+		size += f.Requests[i].size()
+	}
 	for _, n := range f.Nominated {
 		size += sizeOfPods(n.Pods)
 	}
@@ -141,7 +144,7 @@ func (c *Comparison) size() int {
 	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Tolerated) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) +
 		sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices) + sizeOfList(c.Limits) + sizeOfList(c.Volumes) + sizeOfList(c.Features)
 	for i := range c.Resources {
-		size += len(c.Resources[i].Name)
+		size += len(c.Resources[i].Name) + c.Resources[i].Use.size()
 	}
 	if t := c.Taint; t != nil {
 		size += len(t.Key) + len(t.Value)

@@ -265,6 +265,12 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"EvictionFailure":      &result.EvictionFailure{},
 		"Comparison":           &result.Comparison{},
 		"ResourceComparison":   &result.ResourceComparison{},
+		"ResourceUse":          &result.ResourceUse{},
+		"ResourceHolder":       &result.ResourceHolder{},
+		"Resize":               &result.Resize{},
+		"PodRequest":           &result.PodRequest{},
+		"RequestPart":          &result.RequestPart{},
+		"ScoreDefaults":        &result.ScoreDefaults{},
 		"Taint":                &result.Taint{},
 		"ToleratedTaint":       &result.ToleratedTaint{},
 		"Toleration":           &result.Toleration{},
@@ -494,7 +500,7 @@ func fillSpecial(v reflect.Value) {
 		p.Operands = admission.NotTried{}
 	case *result.Filter:
 		p.DurationSeconds, p.Comparisons, p.Nominated = make([]*float64, 1), make([]result.Comparison, 1), []result.NominatedPass{{PodCount: 1}}
-		p.Passes = &result.Passes{}
+		p.Passes, p.Requests = &result.Passes{}, make([]result.PodRequest, 1)
 	case *result.Score:
 		p.DurationSeconds, p.Skipped = make([]*float64, 1), []string{"x"}
 		p.Nodes, p.Totals = result.NewNodeList("x", "y"), result.NewColumn([]int64{1, 1}) // tied

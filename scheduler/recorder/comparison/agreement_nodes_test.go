@@ -71,8 +71,12 @@ func TestResourcesAgreeWithThePlugin(t *testing.T) {
 				node.Status.Allocatable[v1.ResourcePods] = *resource.NewQuantity(1+r.Int64N(5), resource.DecimalSI)
 				c.nodes = append(c.nodes, node)
 				for j := range r.IntN(4) {
-					c.placed = append(c.placed, sized(r, fmt.Sprint("on-", i, "-", j), node.Name))
+					c.placed = append(c.placed, living(r, sized(r, fmt.Sprint("on-", i, "-", j), node.Name)))
 				}
+			}
+			if r.in(4) {
+				c.nominated = living(r, sized(r, "nominated", ""))
+				c.nominated.Status.NominatedNodeName = "n1"
 			}
 			if running := c.placed; len(running) > 0 && r.in(4) {
 				// The pod runs and waits for a resize, of which the cache may know.
@@ -166,6 +170,9 @@ func verifyResources(s *subject, a answer) error {
 		if status := s.filter(s.cluster.pod, larger(a, r.Name)); status.IsSuccess() {
 			return fmt.Errorf("with less than what is missing of %s the node fits", r.Name)
 		}
+	}
+	if err := verifyUse(s, a); err != nil {
+		return err
 	}
 	return a.isAsFarAs(len(a.found.Resources))
 }

@@ -73,6 +73,8 @@ type cluster struct {
 	dra func(ctx context.Context, t *testing.T, factory informers.SharedInformerFactory) fwk.SharedDRAManager
 	// nominated is filtered as if it ran on a node: the pod's attempt finds it there.
 	nominated *v1.Pod
+	// extender: the nodes are scored as an extender without a node cache returned them.
+	extender bool
 }
 
 // answer is what the plugin and its comparer say about a node.
@@ -196,6 +198,9 @@ func compare(comparing recorder.Comparing, state fwk.CycleState, node fwk.NodeIn
 	if !comparing.Compare(state, node, found) {
 		return nil
 	}
+	if tracer, ok := comparing.(recorder.Tracer); ok {
+		tracer.Trace(node, found)
+	}
 	return found
 }
 
@@ -271,6 +276,7 @@ func build(ctx context.Context, t *testing.T, plugin string, c *cluster) *subjec
 	options := []frameworkruntime.Option{
 		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(idle),
 		frameworkruntime.WithSnapshotSharedLister(s.snapshot), frameworkruntime.WithParallelism(1),
+		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
 	}
 	options = append(options, frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())))
 	if c.dra != nil {

@@ -78,7 +78,7 @@ func newFiltering(tb testing.TB, how int, plugin string, nodes []*v1.Node, place
 	f.r.Start()
 	made, err := upstream.NewFramework(ctx, f.r.Wrap(plugins.NewInTreeRegistry()), profile,
 		frameworkruntime.WithInformerFactory(factory), frameworkruntime.WithClientSet(idle), frameworkruntime.WithSnapshotSharedLister(snapshot),
-		frameworkruntime.WithPodNominator(f.sched.SchedulingQueue))
+		frameworkruntime.WithPodNominator(f.sched.SchedulingQueue), frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func compareResources(args runtime.Object, h fwk.Handle, gates feature.Features)
 		}
 		c := &resources{
 			cpu: requests.MilliCPU, memory: requests.Memory, storage: requests.EphemeralStorage,
-			resizes: gates.EnableInPlacePodVerticalScalingSchedulerPreemption, pod: pod,
+			resizes: gates.EnableInPlacePodVerticalScalingSchedulerPreemption, pod: pod, waits: waitsForPermit(h),
 		}
 		for name, quantity := range requests.ScalarResources {
 			group, _, _ := strings.Cut(string(name), "/")
@@ -47,6 +47,11 @@ func compareResources(args runtime.Object, h fwk.Handle, gates feature.Features)
 		slices.SortFunc(c.scalar, func(a, b scalarRequest) int { return cmp.Compare(a.name, b.name) })
 		return c
 	}
+}
+
+// waitsForPermit returns a function that reports whether a pod waits for a permit.
+func waitsForPermit(h fwk.Handle) func(*v1.Pod) bool {
+	return func(pod *v1.Pod) bool { return h.GetWaitingPod(pod.UID) != nil }
 }
 
 // isDeviceClass reports whether DynamicResources allocates devices for a resource, on
@@ -64,6 +69,8 @@ type resources struct {
 	// resizes is true if the scheduler tries pods that wait for a resize on their node.
 	resizes bool
 	pod     *v1.Pod
+	// waits reports whether a pod that was assigned to a node waits for a permit.
+	waits func(*v1.Pod) bool
 }
 
 type scalarRequest struct {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
+	"kube-scheduler-simulator/scheduler/podrequest"
 	"kube-scheduler-simulator/scheduler/recorder"
 	"kube-scheduler-simulator/scheduler/result"
 )
@@ -50,7 +51,7 @@ type scoredResources struct {
 	exact bool
 }
 
-func (r *scoredResources) facts(state fwk.CycleState, _ *v1.Pod, scored recorder.Scored) *result.PluginScoreFacts {
+func (r *scoredResources) facts(state fwk.CycleState, pod *v1.Pod, scored recorder.Scored) *result.PluginScoreFacts {
 	requests, devices, ok := upstream.ScoredRequests(state, r.plugin)
 	if !ok || len(requests) != len(r.resources) {
 		return nil
@@ -74,14 +75,46 @@ func (r *scoredResources) facts(state fwk.CycleState, _ *v1.Pod, scored recorder
 			if can > 0 {
 				allocatable[at], inUse[at] = can, amountOf(r.counted(node, name), name)
 			}
+			if !r.hasDefaults(name) || can == 0 {
+				continue
+			}
+			if defaults := defaultsOf(node, name); defaults != nil {
+				if out.Resources[i].Defaults == nil {
+					out.Resources[i].Defaults = make([]*result.ScoreDefaults, n)
+				}
+				out.Resources[i].Defaults[at] = defaults
+			}
+		}
+		if r.hasDefaults(name) {
+			out.Resources[i].Own, out.Resources[i].OwnContainers = ownDefaults(pod, name, requests[i])
 		}
 	}
 	return &result.PluginScoreFacts{Resources: out}
 }
 
+// ownDefaults returns which part of what the plugin counts for the pod it does not request, and
+// for how many containers.
+func ownDefaults(pod *v1.Pod, name v1.ResourceName, counted int64) (amount int64, containers int) {
+	if amount = counted - podrequest.Asked(pod, name); amount <= 0 {
+		return 0, 0
+	}
+	for _, part := range podrequest.Scored(pod, name).Parts {
+		if part.Default {
+			containers++
+		}
+	}
+	return amount, containers
+}
+
+// hasDefaults reports whether the plugin counts a small amount of a resource for containers
+// without a request.
+func (r *scoredResources) hasDefaults(name v1.ResourceName) bool {
+	return !r.exact && (name == v1.ResourceCPU || name == v1.ResourceMemory)
+}
+
 // counted returns what the plugin takes as in use on a node.
 func (r *scoredResources) counted(node fwk.NodeInfo, name v1.ResourceName) fwk.Resource {
-	if !r.exact && (name == v1.ResourceCPU || name == v1.ResourceMemory) {
+	if r.hasDefaults(name) {
 		return node.GetNonZeroRequested()
 	}
 	return node.GetRequested()

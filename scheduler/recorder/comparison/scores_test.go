@@ -18,6 +18,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -50,6 +51,7 @@ func (a arithmetic) test(t *testing.T) {
 	scored, distinct := 0, map[[2]int64]bool{}
 	for seed := first; seed <= last; seed++ {
 		c := a.generate(random{rand.New(rand.NewPCG(seed, 1))})
+		c.extender = seed%4 == 0
 		score := a.run(t, c, seed)
 		if score == nil {
 			continue
@@ -141,9 +143,17 @@ func (s *subject) feasible(ctx context.Context, t *testing.T) (fwk.CycleState, [
 	// Not copies, which lose how many nodes have an image.
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b fwk.NodeInfo) int { return strings.Compare(a.Node().Name, b.Node().Name) })
-	return state, slices.DeleteFunc(all, func(n fwk.NodeInfo) bool {
+	all = slices.DeleteFunc(all, func(n fwk.NodeInfo) bool {
 		return !s.framework.RunFilterPlugins(ctx, state, s.cluster.pod, n).IsSuccess()
 	})
+	if s.cluster.extender {
+		for i, n := range all {
+			returned := framework.NewNodeInfo()
+			returned.SetNode(n.Node().DeepCopy())
+			all[i] = returned
+		}
+	}
+	return state, all
 }
 
 // record makes the record of the scores, and reads its public form.

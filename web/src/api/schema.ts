@@ -2155,6 +2155,8 @@ export interface components {
             passes?: components["schemas"]["Passes"];
             /** @description Nodes that Filter first tried as if the pods nominated to them already ran there. */
             nominated?: components["schemas"]["NominatedPass"][];
+            /** @description How the pod's requests follow from its spec. Requests that are those of one container are left out. */
+            requests?: components["schemas"]["PodRequest"][];
         };
         ScoreExtender: {
             /** @description The URL prefix. */
@@ -2245,6 +2247,8 @@ export interface components {
             nodes: string[];
             /** @description Plugins are those of Kubernetes whose inputs are known, in the order in which they scored. */
             plugins: components["schemas"]["PluginScoreFacts"][];
+            /** @description The plugins were not given the nodes of the scheduler's snapshot, but those that an extender without a node cache returned. These have no pods and no images. */
+            fromExtender?: boolean;
         };
         /** @description PluginScoreFacts are the inputs of one plugin. One of the pointers is set, depending on the plugin. */
         PluginScoreFacts: {
@@ -2292,6 +2296,12 @@ export interface components {
             /** @description InUse and Allocatable are those of each node. A node with 0 allocatable does not have the resource, and the resource then does not count for it. An extended resource that the pod does not request never counts. */
             inUse: number[];
             allocatable: number[];
+            /** @description The part of requested that the pod does not request: it counts for its containers without a request. Absent: 0. */
+            own?: number;
+            /** @description The number of those containers. Absent: 0. */
+            ownContainers?: number;
+            /** @description For each node the part of inUse that no pod requests; null for a node without such a part. Absent: no node has one. */
+            defaults?: (components["schemas"]["ScoreDefaults"] | null)[];
         };
         /** @description ImageScore says which of the pod's images the nodes have. */
         ImageScore: {
@@ -2782,6 +2792,89 @@ export interface components {
             requested: number;
             inUse: number;
             allocatable: number;
+            use?: components["schemas"]["ResourceUse"];
+        };
+        /** @description What the amount in use on a node is made of, as the plugin counted it. The amounts of pods and othersAmount add up to inUse. It is kept for few nodes: the 4 nearest to fitting, and in a hypothetical decision all that have a comparison. */
+        ResourceUse: {
+            /** @description At most 6: first those that do not simply hold what they request, then by amount. */
+            pods: components["schemas"]["ResourceHolder"][];
+            /** @description The number of further pods. Absent: 0. */
+            others?: number;
+            /** @description What they hold. Absent: 0. */
+            othersAmount?: number;
+            /** @description The part that terminating pods hold. Absent: 0. */
+            terminating?: number;
+            /** @description Absent: 0. */
+            terminatingPods?: number;
+            /** @description The part that pods hold which are only nominated to the node. Absent: 0. */
+            nominated?: number;
+            /** @description Absent: 0. */
+            nominatedPods?: number;
+            /** @description What kubectl describe node shows as requested. It adds up what the specs of the node's pods ask for, without pods that are nominated or wait for a permit. */
+            described: number;
+        };
+        /** @description A pod that holds an amount of a resource of a node. Unless one of the other properties is set, that is the sum of what its containers request. */
+        ResourceHolder: {
+            pod: components["schemas"]["PodRef"];
+            amount: number;
+            /** @description The pod is being deleted. */
+            terminating?: boolean;
+            /**
+             * Format: date-time
+             * @description The end of the grace period of a terminating pod.
+             */
+            until?: string;
+            /** @description The pod does not run on the node but is nominated to it. */
+            nominated?: boolean;
+            /** @description The pod was assigned to the node and waits for a permit. */
+            permit?: boolean;
+            resize?: components["schemas"]["Resize"];
+            request?: components["schemas"]["PodRequest"];
+        };
+        /** @description An in-place resize that is not complete. The scheduler counts the larger of asked and granted, unless the resize is infeasible. */
+        Resize: {
+            asked: number;
+            granted: number;
+            /**
+             * @description deferred: the kubelet cannot grant it now. infeasible: it can never grant it. inProgress: the kubelet is carrying it out, or has not answered yet.
+             * @enum {string}
+             */
+            state: "deferred" | "infeasible" | "inProgress";
+        };
+        /** @description How the amount that a pod requests of a resource follows from its spec. CPU is in thousandths of a core, other resources in their own unit. */
+        PodRequest: {
+            resource: string;
+            /** @description podLevel or the sum of parts, and overhead. */
+            amount: number;
+            /** @description The request of the pod itself, which counts instead of those of its containers. Absent: it has none. */
+            podLevel?: number | null;
+            /** @description The init container at whose start the pod needs the most. Absent: the pod needs the most when all containers run. Parts are then that container and the sidecars that started before it. */
+            init?: string;
+            /** @description The containers that request something and run at the same time. */
+            parts?: components["schemas"]["RequestPart"][];
+            /** @description That of the pod's RuntimeClass. Absent: 0. */
+            overhead?: number;
+        };
+        /** @description What a container adds to a pod's request. */
+        RequestPart: {
+            container: string;
+            /** @enum {string} */
+            role: "container" | "initContainer" | "sidecar";
+            amount: number;
+            /** @description The container requests nothing of the resource, and a score counts a small amount. */
+            default?: boolean;
+        };
+        /** @description The part of an amount in use on a node that no pod requests: NodeResourcesFit scores containers that request no CPU or no memory as if each requested a small amount. */
+        ScoreDefaults: {
+            amount: number;
+            /** @description The number of containers without a request. */
+            containers: number;
+            /** @description At most 6 of their pods, those with the most such containers first. */
+            pods: components["schemas"]["PodRef"][];
+            /** @description The number of the others. Absent: 0. */
+            podsDropped?: number;
+            /** @description What kubectl describe node shows as requested. */
+            described: number;
         };
         /** @description The first taint of the node that the pod does not tolerate. */
         Taint: {

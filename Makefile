@@ -20,7 +20,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale test-code test-live \
-  random-suggestions random-counts random-packages env bench lint lint-web lint-go vet staticcheck generate chromium clean
+  random-suggestions random-counts random-claims random-packages env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,13 +110,13 @@ MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQ
 
 # The tests with random clusters, in the number that each test names, without the race
 # detector. test-race runs fewer with it, and test-go the fewest.
-RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/,scheduler scheduler/recorder/comparison scheduler/whatif/fit)
+RANDOM_PACKAGES := $(addprefix kube-scheduler-simulator/,scheduler scheduler/claims scheduler/recorder/comparison scheduler/whatif/fit)
 random-packages: web/dist/.gitkeep
 	$(GO_TEST) -p 2 -skip '$(MEASURED)' $(RANDOM_PACKAGES)
 
 # The same comparisons in thousands of clusters, for a change of the recorder, of the questions, or
 # of Kubernetes' version. Each target computes on one processor: run `make -j 2 test-random`.
-test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts ## hypotheses, suggestions and counts against the scheduler itself, in thousands of random clusters
+test-random: random-hypotheses-1 random-hypotheses-1001 random-suggestions random-counts random-claims ## hypotheses, suggestions, counts and statements against the scheduler itself, in thousands of random clusters
 
 random-hypotheses-%: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestHypothesesAgreeWithDecisions$$' ./scheduler -hypotheses 1000 -seed $*
@@ -126,6 +126,9 @@ random-suggestions: web/dist/.gitkeep
 
 random-counts: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
+
+random-claims: web/dist/.gitkeep
+	$(GO_TEST) -run '^TestEveryStatementHolds$$' ./scheduler/claims -clusters 2000
 
 test-measured: build ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)

@@ -142,6 +142,7 @@ var arrows = map[string][]string{
 	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
 	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
 	"scheduler/whatif/newnode":                 nil,
+	"scheduler/claims":                         nil,
 }
 
 // testPackages are the packages that all tests may import.
@@ -175,6 +176,7 @@ var testArrows = map[string][]string{
 	"simulator/systemtest":        {"simulator/branch", "simulator/branch/comparison", "simulator/objects"},
 	"scheduler/whatif/capacity":   {"scheduler/config", "scheduler/whatif/livetest"},
 	"scheduler/whatif/fit":        {"scheduler/config", "scheduler/whatif/livetest"},
+	"scheduler/claims":            {"scheduler/*"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

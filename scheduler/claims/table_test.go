@@ -1,0 +1,120 @@
+package claims
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
+)
+
+// known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
+var known = map[string]string{
+	"passes Resources beside nominated pods": "what is in use leaves out the nominated pods that Filter counted",
+	"preemption unhelpful with devices":      "the dry run takes no device from a pod, but the pods' end would free them",
+}
+
+// unreachable are kinds that the generator does not reach, with the reason.
+var unreachable = map[string]string{
+	"statement tiedBySeed": "the experiments break ties themselves",
+	"statement noNodes":    "every random cluster has nodes so far",
+	"statement nominated":  "a hypothetical decision holds the victims",
+}
+
+// noClaim are kinds of statements that state nothing which an experiment could refute, with the reason.
+var noClaim = map[explain.Kind]string{}
+
+// pending are kinds of statements whose experiments are still to be written. It must be empty in the end.
+var pending = map[explain.Kind]bool{
+	"firstFeasible": true, "unscored": true, "hinted": true, "wasNominated": true, "waiting": true, "error": true, "extenderError": true, "refusedLater": true,
+	"permitTimeout": true, "lost": true, "unschedulable": true, "heldByGroup": true, "notTried": true, "groupRejected": true, "membersMissing": true,
+	"membersGated": true, "groupBackedOff": true, "groupLacksResources": true, "groupMissing": true, "membersAwaited": true, "memberFitsNowhere": true,
+	"memberLostPlace": true, "quotaAtMax": true, "quotasUsedUp": true, "waited": true, "searchEnded": true, "notEvicted": true, "devicesAllocated": true,
+	"groupHasEnough": true, "groupShort": true, "groupPlaced": true, "groupRoom": true, "groupVictims": true, "groupRoomImpossible": true, "membersSentBack": true,
+	"membersKept": true, "membersComplete": true, "membersShort": true, "extenderFailure": true, "panicked": true, "quotaBorrowers": true, "quotaReclaims": true,
+	"quotaAboveMin": true, "quotaNobody": true, "quotaBorrows": true, "unaligned": true,
+}
+
+// kinds are the kinds of statements that the random clusters must reach.
+func kinds() []string {
+	var out []string
+	for kind := range statements {
+		out = append(out, "statement "+string(kind))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestEveryKindHasAnExperiment fails by name for a kind of statement that the experiments do not know.
+func TestEveryKindHasAnExperiment(t *testing.T) {
+	for _, o := range slices.Concat(explain.Headlines(), explain.Remarks()) {
+		if statements[o.Kind()] == nil && noClaim[o.Kind()] == "" && !pending[o.Kind()] {
+			t.Errorf("the statement %q (%T) has no experiment", o.Kind(), o)
+		}
+	}
+	fields := map[string]string{}
+	for name, c := range comparisons {
+		fields[name] = c.fields
+	}
+	covers(t, reflect.TypeFor[result.Comparison](), []string{"Node", "Plugin"}, fields)
+	fields = map[string]string{}
+	for name, s := range scores {
+		fields[name] = s.fields
+	}
+	covers(t, reflect.TypeFor[result.PluginScoreFacts](), []string{"Plugin"}, fields)
+}
+
+// covers checks that each field of a type, and each field in it, has an experiment.
+func covers(t *testing.T, of reflect.Type, except []string, experiments map[string]string) {
+	t.Helper()
+	for field := range of.Fields() {
+		if slices.Contains(except, field.Name) {
+			continue
+		}
+		fields, ok := experiments[field.Name]
+		if !ok {
+			t.Errorf("%s.%s has no experiment", of, field.Name)
+			continue
+		}
+		tried := strings.Fields(fields)
+		leaves := leavesOf(field.Type)
+		for _, leaf := range leaves {
+			if !slices.Contains(tried, leaf) {
+				t.Errorf("%s.%s.%s has no experiment", of, field.Name, leaf)
+			}
+		}
+		for _, name := range tried {
+			if !slices.Contains(leaves, name) {
+				t.Errorf("%s.%s has no field %s", of, field.Name, name)
+			}
+		}
+	}
+}
+
+// leavesOf returns the paths of the fields in a type. A pod, and a point of a shape, are one value.
+func leavesOf(of reflect.Type) []string {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[result.Pod]() || of == reflect.TypeFor[result.ShapePoint]() {
+		return nil
+	}
+	var out []string
+	for field := range of.Fields() {
+		inner := leavesOf(field.Type)
+		if len(inner) == 0 {
+			out = append(out, field.Name)
+		}
+		for _, path := range inner {
+			out = append(out, field.Name+"."+path)
+		}
+	}
+	return out
+}
+
+// listed reports whether a field of a struct is set.
+func listed(of any, field string) bool {
+	return !reflect.ValueOf(of).Elem().FieldByName(field).IsZero()
+}

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,6 +50,7 @@ var arrows = map[string][]string{
 	"scheduler/plugins/argument":                         nil,
 	"scheduler/plugins/capacityscheduling":               {"scheduler/customresource", "scheduler/pluginfact", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/follow", "scheduler/result"},
 	"scheduler/plugins/capacityscheduling/v1alpha1":      nil,
+	"scheduler/plugins/directed":                         {"scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/plugins/follow":                           nil,
 	"scheduler/plugins/noderesourcetopology":             {"scheduler/customresource", "scheduler/plugins/argument", "scheduler/plugins/follow", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/plugins/noderesourcetopology/v1alpha2":    nil,
@@ -159,6 +161,7 @@ var testArrows = map[string][]string{
 	"scheduler/recorder":              {"scheduler/recorder/comparison", "scheduler/resultstore"},
 	"scheduler/simulation":            {"scheduler/config"},
 	"scheduler/whatif":                {"scheduler/config", "scheduler/feed", "scheduler/whatif/livetest"},
+	"scheduler/plugins/directed":      {"scheduler/plugins"},
 	"scheduler/plugins":               {"scheduler/examples/zonequota", "scheduler", "scheduler/pluginfact", "scheduler/annotation", "scheduler/config", "scheduler/recorder", "scheduler/result", "scheduler/explain", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit"},
 	"simulator/redact":                {"scheduler/config"},
 	"simulator/controlplane/external": {"simulator/controlplane"},
@@ -188,6 +191,11 @@ func TestImportsFlowOneWay(t *testing.T) {
 		}
 		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && path != root)) {
 			return filepath.SkipDir
+		}
+		if d.IsDir() && path != root {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+				return filepath.SkipDir // a module of its own
+			}
 		}
 		if filepath.Ext(path) != ".go" {
 			return nil

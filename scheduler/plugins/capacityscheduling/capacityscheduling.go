@@ -73,9 +73,9 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 				case <-ctx.Done():
 				}
 			}
-			p.podChanged(pod)
+			p.podAdded(pod)
 		},
-		Updated: func(_, pod *v1.Pod) { p.podChanged(pod) },
+		Updated: p.podChanged,
 		Deleted: p.ledger.release,
 	})
 	if err != nil {
@@ -112,13 +112,23 @@ func placed(indexer cache.Indexer, namespace string) (out []*v1.Pod) {
 	return out
 }
 
-// podChanged counts a pod while it has a node and has not finished.
-func (p *Plugin) podChanged(pod *v1.Pod) {
-	switch {
-	case pod.Status.Phase == v1.PodSucceeded, pod.Status.Phase == v1.PodFailed:
-		p.ledger.release(pod)
-	case pod.Spec.NodeName != "":
+// podAdded counts a pod that has a node.
+func (p *Plugin) podAdded(pod *v1.Pod) {
+	if pod.Spec.NodeName != "" {
 		p.ledger.place(pod)
+	}
+}
+
+// podChanged counts a pod when it gets a node, and stops when its phase is neither Pending nor Running.
+// A pod that is not counted then stays so: a pod's other changes do not make it count.
+func (p *Plugin) podChanged(before, pod *v1.Pod) {
+	switch {
+	case pod.Spec.NodeName == "":
+	case before.Spec.NodeName == "":
+		p.ledger.place(pod)
+	case before.Status.Phase == v1.PodSucceeded, before.Status.Phase == v1.PodFailed:
+	case pod.Status.Phase != v1.PodRunning && pod.Status.Phase != v1.PodPending:
+		p.ledger.release(pod)
 	}
 }
 

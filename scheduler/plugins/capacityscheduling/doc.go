@@ -31,6 +31,17 @@
 // pods of lower priority from its own namespace. Pods without a quota and pods with one
 // never take from each other.
 //
+// A pod counts from when it gets a node until its phase is neither Pending nor Running, or until it is
+// deleted; it does not count again after that. Among pods that are equally important, which in a
+// simulator often started in the same second, those come first that come first in the original.
+//
+// # Known differences
+//
+// The module scheduler/plugins/judge compares the plugin with the original in random scenarios. One
+// difference is deliberate: when a pod that was resized in place goes, the original subtracts its new
+// request although it had added the old one, so that what it counts is wrong from then on; this plugin
+// subtracts what it added.
+//
 // The package may import the scheduling framework, client-go, scheduler/pluginfact and
 // scheduler/plugins/follow.
 package capacityscheduling

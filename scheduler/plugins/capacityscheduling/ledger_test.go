@@ -35,7 +35,7 @@ func TestLedger(t *testing.T) {
 		},
 		{
 			name: "a pod counts once", quotas: twoQuotas,
-			events: []string{"reserve q1/a cpu=2", "pod~ q1/a on=n1 cpu=2", "pod~ q1/a on=n1 cpu=2"}, want: "q1:2 q2:0",
+			events: []string{"reserve q1/a cpu=2", "pod~ q1/a on=n1 cpu=2 phase=Pending", "pod~ q1/a on=n1 cpu=2 phase=Running"}, want: "q1:2 q2:0",
 		},
 		{
 			name: "a pod that gets a node from elsewhere", quotas: twoQuotas, pods: []string{"q1/a cpu=2"},
@@ -48,8 +48,20 @@ func TestLedger(t *testing.T) {
 			events: []string{"pod~ q1/a on=n1 cpu=2 phase=Succeeded", "pod~ q2/b on=n1 cpu=2 phase=Failed"}, want: "q1:0 q2:0",
 		},
 		{
+			name: "a pod counts while it waits for its kubelet, and while it runs", quotas: twoQuotas, pods: []string{"q1/a cpu=2"},
+			events: []string{"pod~ q1/a on=n1 cpu=2 phase=Pending", "pod~ q1/a on=n1 cpu=2 phase=Running"}, want: "q1:2 q2:0",
+		},
+		{
+			name: "in no other phase, and not again after one", quotas: twoQuotas, pods: []string{"q1/a on=n1 cpu=2 phase=Running"},
+			events: []string{"pod~ q1/a on=n1 cpu=2 phase=Unknown", "pod~ q1/a on=n1 cpu=2 phase=Running"}, want: "q1:0 q2:0",
+		},
+		{
+			name: "changes of pods do not make them count for a quota that came later", pods: []string{"q1/a on=n1 cpu=2 phase=Pending"},
+			events: []string{"quota+ q1 q1", "pod~ q1/a on=n1 cpu=2 phase=Running"}, want: "q1:0",
+		},
+		{
 			name: "a resize in place changes nothing", quotas: twoQuotas, pods: []string{"q1/a on=n1 cpu=2"},
-			events: []string{"pod~ q1/a on=n1 cpu=3", "pod+ q1/b on=n1 cpu=1", "pod- q1/a on=n1 cpu=3"}, want: "q1:1 q2:0",
+			events: []string{"pod~ q1/a on=n1 cpu=3 phase=Running", "pod+ q1/b on=n1 cpu=1", "pod- q1/a on=n1 cpu=3"}, want: "q1:1 q2:0",
 		},
 		{
 			name: "the first quota of a namespace counts", quotas: []*v1alpha1.ElasticQuota{quotaOf("q1", "cpu=4", "cpu=6")},
@@ -75,8 +87,11 @@ func TestLedger(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var pods []*v1.Pod
+			before := map[string]*v1.Pod{}
+			name := func(text string) string { return strings.Fields(text)[0] }
 			for _, text := range c.pods {
 				pods = append(pods, podOf(t, text))
+				before[name(text)] = podOf(t, text)
 			}
 			p := newStage(t, c.quotas, nil, pods).plugin
 			limits := ""
@@ -88,8 +103,17 @@ func TestLedger(t *testing.T) {
 					q := quotaOf(namespace, "cpu=1", "cpu=1")
 					q.Name = name
 					map[string]func(*v1alpha1.ElasticQuota){"quota+": p.ledger.added, "quota~": p.ledger.updated, "quota-": p.ledger.deleted}[what](q)
-				case "pod+", "pod~":
-					p.podChanged(podOf(t, on))
+				case "pod+":
+					p.podAdded(podOf(t, on))
+					before[name(on)] = podOf(t, on)
+				case "pod~":
+					next := podOf(t, on)
+					last := before[name(on)]
+					if last == nil {
+						last = &v1.Pod{}
+					}
+					p.podChanged(last, next)
+					before[name(on)] = next
 				case "pod-":
 					p.ledger.release(podOf(t, on))
 				case "reserve":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 
 	v1 "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -168,7 +169,10 @@ func (p *Plugin) PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possi
 // more than its min.
 func potential(quotas *accounts, r rule, possible []*preemption.DomainVictim) (out []*preemption.DomainVictim) {
 	ordered := slices.Clone(possible)
-	slices.SortStableFunc(ordered, moreImportantLast)
+	// In a simulator, pods of one second are the rule, and which of them come first decides who the
+	// victims are. The plugin that this one is compatible with sorts with this order, which says of
+	// equal pods that each comes before the other. With it, sort.Slice reverses up to twelve of them.
+	sort.Slice(ordered, func(i, j int) bool { return !preemption.MoreImportantVictim(ordered[i], ordered[j]) })
 	for _, victim := range ordered {
 		pod := victim.Pods()[0].GetPod()
 		if !r.allows(quotas, pod) {
@@ -182,14 +186,10 @@ func potential(quotas *accounts, r rule, possible []*preemption.DomainVictim) (o
 	return out
 }
 
-func moreImportantLast(a, b *preemption.DomainVictim) int {
-	switch {
-	case preemption.MoreImportantVictim(a, b):
-		return 1
-	case preemption.MoreImportantVictim(b, a):
-		return -1
-	}
-	return 0
+// sortByImportance puts the most important victims first. Like the first sort, it decides between
+// equal pods as the plugin that this one is compatible with does.
+func sortByImportance(victims []*preemption.DomainVictim) {
+	sort.Slice(victims, func(i, j int) bool { return preemption.MoreImportantVictim(victims[i], victims[j]) })
 }
 
 // takeOut removes the pods that may give way from the node and from the state of all
@@ -227,7 +227,7 @@ func (d *dryRun) add(victim *preemption.DomainVictim) error {
 // reprieve puts pods back as long as the preemptor still fits, those whose budget would be
 // violated first, and of each kind the most important first. It returns the rest.
 func (d *dryRun) reprieve(potential []*preemption.DomainVictim, budgets []*policy.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
-	slices.Reverse(potential) // now the most important first
+	sortByImportance(potential)
 	violating, others := preemption.FilterVictimsWithPDBViolation(potential, budgets)
 	var victims []*preemption.DomainVictim
 	violations := 0
@@ -249,7 +249,9 @@ func (d *dryRun) reprieve(potential []*preemption.DomainVictim, budgets []*polic
 			victims = append(victims, victim)
 		}
 	}
-	slices.SortStableFunc(victims, func(a, b *preemption.DomainVictim) int { return moreImportantLast(b, a) })
+	if len(violating) > 0 && len(others) > 0 {
+		sortByImportance(victims)
+	}
 	out := make([]*v1.Pod, len(victims))
 	for i, victim := range victims {
 		out[i] = victim.Pods()[0].GetPod()

@@ -220,7 +220,8 @@ func (p *Plugin) siblings(pod *v1.Pod) []*v1.Pod {
 }
 
 // EventsToRegister names the events that wake the pods that the plugin rejected. That a pod is
-// deleted is not among them: a sibling that reaches Permit wakes the others.
+// deleted is not among them: a sibling that reaches Permit wakes the others. The scheduler
+// reports a pod as added when it gets a node, and not before, unless Kubernetes' own pod groups are on.
 func (*Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	groups := fwk.EventResource(fmt.Sprintf("%s.%s.%s", v1alpha1.PodGroups.Resource, v1alpha1.PodGroups.Version, v1alpha1.PodGroups.Group))
 	return []fwk.ClusterEventWithHint{

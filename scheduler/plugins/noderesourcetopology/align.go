@@ -105,7 +105,7 @@ func place(zones []zone, p *part, guaranteed bool, node fwk.NodeInfo) int {
 // needsNoZone reports whether a part asks for nothing that a zone must have.
 func needsNoZone(p *part, node fwk.NodeInfo) bool {
 	for _, w := range p.wants {
-		if !isOfTheHost(w.name) || !has(node, w.name) {
+		if w.amount > 0 && (!isOfTheHost(w.name) || !has(node, w.name)) {
 			return false
 		}
 	}
@@ -127,6 +127,8 @@ func shortage(zones []zone, at int, w want, guaranteed bool, node fwk.NodeInfo) 
 	available, listed := zones[at].available[w.name]
 	s.Available, s.Absent = available, !listed
 	switch {
+	case w.amount == 0:
+		return s, false
 	case !has(node, w.name):
 		s.Available, s.Absent = 0, true
 		return s, true

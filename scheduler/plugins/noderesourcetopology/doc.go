@@ -28,6 +28,23 @@
 // reports the same pods that the scheduler knows. That comparison happens at most once in a
 // period, at the start of a cycle.
 //
+// # Known differences
+//
+// The module scheduler/plugins/judge compares the plugin with the original in random scenarios. These
+// differences are deliberate; the cases of scheduler/plugins/directed hold an example of each:
+//
+//   - A change of the topology manager's policy, scope or most zones that is taken back before the next
+//     comparison. The original forgets the pods on their way all the same; this plugin compares what
+//     counts with what is, so it does not.
+//   - LeastNUMANodes for a pod that needs more zones than topologyManagerMaxNUMANodes. The original's
+//     score is negative, which ends the pod's cycle with an error; this plugin's is 0.
+//   - Malformed topologies. Where the zones' numbers are not 0 to n-1 the original panics, and where they
+//     are in another order LeastNUMANodes takes resources from the wrong zone; this plugin goes by the
+//     numbers. Of zones with one name the original merges what they have and may end the cycle with an error;
+//     this plugin reads the first. The original reads node-+0 as node-0; this plugin ignores the zone.
+//   - Parts of a byte, or of a device, which do not exist. The original compares them exactly; this
+//     plugin rounds them up.
+//
 // The package may import the scheduling framework, client-go, scheduler/customresource,
 // scheduler/plugins/argument and scheduler/plugins/follow.
 package noderesourcetopology

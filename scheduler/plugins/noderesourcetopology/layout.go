@@ -41,6 +41,8 @@ type zone struct {
 const (
 	defaultMaxNUMANodes = 8
 	mostNUMANodes       = 1024
+	// mostZones is how many zones the kubelet's topology manager can tell apart. It knows no ids from there on.
+	mostZones = 64
 )
 
 // policyWords are the values of topologyPolicies that say something. The others stand for no
@@ -86,7 +88,7 @@ func layoutOf(t *v1alpha2.NodeResourceTopology) *layout {
 	out := &layout{settings: settingsOf(t)}
 	for i := range t.Zones {
 		id, ok := t.Zones[i].ID()
-		if !ok || slices.ContainsFunc(out.zones, func(z zone) bool { return z.id == id }) {
+		if !ok || id >= mostZones || slices.ContainsFunc(out.zones, func(z zone) bool { return z.id == id }) {
 			continue
 		}
 		z := zone{id: id, name: t.Zones[i].Name, available: map[v1.ResourceName]int64{}, allocatable: map[v1.ResourceName]int64{}, costs: map[int]int64{}}

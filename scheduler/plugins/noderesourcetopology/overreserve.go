@@ -35,13 +35,14 @@ type overReserving struct {
 type reservedNode struct {
 	// copied is the topology that counts; nil if the node had none at the start.
 	copied *known
-	// assumed are the requests of pods on their way. They stay when the pod has
-	// arrived, and when it has gone.
-	assumed map[types.UID]map[v1.ResourceName]int64
+	// assumed are the requests of pods on their way, by namespace and name. They stay when the pod
+	// has arrived, and when it has gone, so that of a pod that is created again replaces them.
+	assumed map[types.NamespacedName]map[v1.ResourceName]int64
 	// reserved is copied without assumed; nil if it has to be made.
 	reserved *layout
-	// foreign: a pod of another scheduler came, changed or went. refused: Filter has
-	// rejected the node. Both are so until the next successful comparison.
+	// foreign: a pod of another scheduler came, changed or went, which matters on nodes with a
+	// copied topology alone. refused: Filter has rejected the node. Both are so until the next
+	// successful comparison.
 	foreign, refused bool
 }
 
@@ -56,7 +57,7 @@ func newOverReserving(l *latest, a *Arguments, foreign func(string) bool, now fu
 func (o *overReserving) node(name string) *reservedNode {
 	n := o.nodes[name]
 	if n == nil {
-		n = &reservedNode{assumed: map[types.UID]map[v1.ResourceName]int64{}}
+		n = &reservedNode{assumed: map[types.NamespacedName]map[v1.ResourceName]int64{}}
 		o.nodes[name] = n
 	}
 	return n
@@ -75,11 +76,11 @@ func (o *overReserving) layout(node string) (*layout, bool) {
 	defer o.mu.Unlock()
 	n := o.nodes[node]
 	switch {
-	case n == nil:
+	case n == nil, n.copied == nil:
 		return nil, true
 	case n.foreign:
 		return nil, false
-	case n.copied != nil && n.reserved == nil:
+	case n.reserved == nil:
 		taken := map[v1.ResourceName]int64{}
 		for _, request := range n.assumed {
 			for name, amount := range request {
@@ -99,15 +100,19 @@ func (o *overReserving) reserve(node string, pod *v1.Pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := o.node(node)
-	n.assumed[pod.UID], n.reserved = whole, nil
+	n.assumed[nameOf(pod)], n.reserved = whole, nil
 }
 
 func (o *overReserving) release(node string, pod *v1.Pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := o.node(node)
-	delete(n.assumed, pod.UID)
+	delete(n.assumed, nameOf(pod))
 	n.reserved = nil
+}
+
+func nameOf(pod *v1.Pod) types.NamespacedName {
+	return types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 }
 
 func (*overReserving) bound(string, *v1.Pod) {}
@@ -172,13 +177,14 @@ func (o *overReserving) resync() {
 		}
 		changed := o.args.ResyncScope == All && current.settings != n.copied.settings
 		if changed || (n.foreign || n.refused) && o.agrees(name, current) {
-			*n = reservedNode{copied: current, assumed: map[types.UID]map[v1.ResourceName]int64{}}
+			*n = reservedNode{copied: current, assumed: map[types.NamespacedName]map[v1.ResourceName]int64{}}
 		}
 	}
 }
 
-// agrees reports whether the agent knows the same pods as the scheduler. It is false on a
-// node without any, and for an agent that does not say.
+// agrees reports whether the agent knows the same pods as the scheduler. It is false on a node without
+// any, and for an agent that does not say. Where only pods with exclusive resources are compared, a node
+// with other pods agrees with the report of none.
 func (o *overReserving) agrees(node string, current *known) bool {
 	reported, method := current.object.Fingerprint()
 	switch o.args.ResyncMethod {
@@ -187,6 +193,9 @@ func (o *overReserving) agrees(node string, current *known) bool {
 	case OnlyExclusiveResources:
 		method = v1alpha2.MethodExclusive
 	}
+	if reported == "" || len(o.pods[node]) == 0 {
+		return false
+	}
 	var counted []*v1.Pod
 	for _, uid := range slices.Sorted(maps.Keys(o.pods[node])) {
 		pod := o.pods[node][uid]
@@ -194,7 +203,7 @@ func (o *overReserving) agrees(node string, current *known) bool {
 			counted = append(counted, pod)
 		}
 	}
-	return reported != "" && len(counted) > 0 && reported == v1alpha2.FingerprintOf(counted)
+	return reported == v1alpha2.FingerprintOf(counted)
 }
 
 // isExclusive reports whether a pod holds anything alone on a node. k is nil for one without a

@@ -11,7 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// want is an amount of a resource, in the units of zone.available, above 0.
+// want is an amount of a resource, in the units of zone.available. A resource of which a part asks
+// for 0 counts in scores, as one that zones must list; Filter ignores it.
 type want struct {
 	name   v1.ResourceName
 	amount int64
@@ -105,9 +106,7 @@ func amountsOf(list v1.ResourceList) map[v1.ResourceName]int64 {
 func wantsOf(amounts map[v1.ResourceName]int64) []want {
 	out := make([]want, 0, len(amounts))
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		if amounts[name] > 0 {
-			out = append(out, want{name, amounts[name]})
-		}
+		out = append(out, want{name, amounts[name]})
 	}
 	return out
 }

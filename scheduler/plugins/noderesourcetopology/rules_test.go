@@ -270,7 +270,7 @@ func TestRules(t *testing.T) {
 		},
 		{name: "the pod's request: the largest init container", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"init cpu=5 memory=1Gi", "cpu=1 memory=1Gi"}, reason: noPod},
 		{name: "and the overhead", topology: two().set(v1alpha2.AttributeScope, v1alpha2.ScopePod), containers: []string{"cpu=3 memory=1Gi", "overhead cpu=2"}, reason: noPod},
-		{name: "a request of nothing is no request", node: "cpu=8 memory=16Gi", containers: []string{"cpu=1 memory=1Gi example.com/nic=0"}, score: 81},
+		{name: "a request of nothing passes, and counts in the score like any other that the zones do not list", node: "cpu=8 memory=16Gi", containers: []string{"cpu=1 memory=1Gi example.com/nic=0"}, score: 54},
 
 		// Policies, scopes and zones.
 		{

@@ -34,7 +34,7 @@ func (s *ScoringStrategy) zoneScorer() zoneScorer {
 }
 
 // weighted averages the scores of all requested resources. A resource that does not fit
-// scores 0.
+// scores 0. Whether it fits is a matter of the exact amounts; the scores are of whole units.
 func (s *ScoringStrategy) weighted(score func(available, requested int64) int64) zoneScorer {
 	weights := map[v1.ResourceName]int64{}
 	for _, r := range s.Resources {
@@ -45,9 +45,8 @@ func (s *ScoringStrategy) weighted(score func(available, requested int64) int64)
 		for _, w := range wants {
 			n := max(1, weights[w.name])
 			weight += n
-			available, requested := whole(w.name, z.available[w.name]), whole(w.name, w.amount)
-			if available > 0 && requested <= available {
-				total += n * score(available, requested)
+			if available := z.available[w.name]; available > 0 && w.amount <= available {
+				total += n * score(whole(w.name, available), whole(w.name, w.amount))
 			}
 		}
 		if weight == 0 {

@@ -104,7 +104,10 @@ func nextStatus(group *v1alpha1.PodGroup, pods []*corev1.Pod) v1alpha1.PodGroupS
 		return status
 	case v1alpha1.PodGroupPending:
 		if len(pods) >= least {
-			status.Phase, status.OccupiedBy = v1alpha1.PodGroupScheduling, occupiedBy(pods)
+			status.Phase = v1alpha1.PodGroupScheduling
+			if owners := occupiedBy(pods); owners != "" {
+				status.OccupiedBy = owners
+			}
 		}
 		return status
 	}
@@ -138,7 +141,7 @@ func nextStatus(group *v1alpha1.PodGroup, pods []*corev1.Pod) v1alpha1.PodGroupS
 	return status
 }
 
-// occupiedBy names the owners of the first pod.
+// occupiedBy names the owners of the first pod; it is empty if there are none.
 func occupiedBy(pods []*corev1.Pod) string {
 	if len(pods) == 0 {
 		return ""

@@ -17,12 +17,13 @@ func TestTheStatusOfAPodGroup(t *testing.T) {
 		name   string
 		before status
 		least  int32
-		// pods has one letter per pod: p, r, s, f for its phase.
+		// pods has one letter per pod: p, r, s, f for its phase; o is one that runs and has no owner.
 		pods string
 		want status
 	}{
 		{"a new one", status{}, 2, "rr", status{Phase: "Pending"}},
 		{"too few pods", status{Phase: "Pending"}, 3, "pp", status{Phase: "Pending"}},
+		{"enough pods without owners; who occupied it stays", status{Phase: "Pending", OccupiedBy: "ns/job"}, 2, "oo", status{Phase: "Scheduling", OccupiedBy: "ns/job"}},
 		{"enough pods; the counts are not touched", status{Phase: "Pending", Failed: 7}, 2, "rr", status{Phase: "Scheduling", OccupiedBy: "ns/job", Failed: 7}},
 		{"minMember 0, no pods", status{Phase: "Pending"}, 0, "", status{Phase: "Scheduling"}},
 		{"not enough run", status{Phase: "Scheduling"}, 2, "rp", status{Phase: "Scheduling", Running: 1}},
@@ -40,13 +41,14 @@ func TestTheStatusOfAPodGroup(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			group := &v1alpha1.PodGroup{Spec: v1alpha1.PodGroupSpec{MinMember: c.least}, Status: c.before}
-			phases := map[rune]corev1.PodPhase{'p': corev1.PodPending, 'r': corev1.PodRunning, 's': corev1.PodSucceeded, 'f': corev1.PodFailed}
+			phases := map[rune]corev1.PodPhase{'p': corev1.PodPending, 'r': corev1.PodRunning, 's': corev1.PodSucceeded, 'f': corev1.PodFailed, 'o': corev1.PodRunning}
 			var pods []*corev1.Pod
 			for i, letter := range c.pods {
-				pods = append(pods, &corev1.Pod{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", i), OwnerReferences: []metav1.OwnerReference{{Name: "job"}}},
-					Status:     corev1.PodStatus{Phase: phases[letter]},
-				})
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", i)}, Status: corev1.PodStatus{Phase: phases[letter]}}
+				if letter != 'o' {
+					pod.OwnerReferences = []metav1.OwnerReference{{Name: "job"}}
+				}
+				pods = append(pods, pod)
 			}
 			if diff := cmp.Diff(c.want, nextStatus(group, pods)); diff != "" {
 				t.Error(diff)

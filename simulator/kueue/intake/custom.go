@@ -3,13 +3,17 @@ package intake
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube-scheduler-simulator/simulator/kueue/api"
@@ -25,42 +29,54 @@ const (
 
 var spec = field.NewPath("spec")
 
-// checkCustom checks an object of Kueue's; before is nil for a new one. Objects of the older version are
-// checked as what they are stored as.
+// checkCustom checks an object of Kueue's; before is nil for a new one. An update is refused for the mistakes that it makes,
+// not for those that the object had: controllers go on to write what was stored before a check was there. Objects of the
+// older version are checked as what they are stored as.
 func checkCustom(o, before *unstructured.Unstructured) field.ErrorList {
+	mistakes := mistakesOf(o)
+	if before == nil {
+		return mistakes
+	}
+	if len(mistakes) > 0 {
+		old := mistakesOf(before)
+		mistakes = slices.DeleteFunc(mistakes, func(m *field.Error) bool {
+			return slices.ContainsFunc(old, func(o *field.Error) bool { return equality.Semantic.DeepEqual(m, o) })
+		})
+	}
+	if o.GetKind() != api.WorkloadKind.Kind {
+		return mistakes
+	}
+	workload, err := read[api.Workload](o)
+	was, errWas := read[api.Workload](before)
+	if err != nil || errWas != nil {
+		return mistakes // said above, or beyond repair
+	}
+	return append(mistakes, checkChange(workload, was)...)
+}
+
+// mistakesOf checks an object by itself.
+func mistakesOf(o *unstructured.Unstructured) field.ErrorList {
 	switch o.GetKind() {
 	case api.ClusterQueueKind.Kind:
-		queue, err := read[api.ClusterQueue](o)
-		if err != nil {
-			return refused(err)
-		}
-		return checkClusterQueue(queue)
+		return check(o, checkClusterQueue)
 	case api.CohortKind.Kind:
-		cohort, err := read[api.Cohort](o)
-		if err != nil {
-			return refused(err)
-		}
-		return checkGroups(cohort.Spec.ResourceGroups, false)
+		return check(o, func(cohort *api.Cohort) field.ErrorList {
+			return append(checkWeight(cohort.Spec.FairSharing), checkGroups(cohort.Spec.ResourceGroups, false)...)
+		})
 	case api.ResourceFlavorKind.Kind:
-		flavor, err := read[api.ResourceFlavor](o)
-		if err != nil {
-			return refused(err)
-		}
-		return checkFlavor(flavor)
+		return check(o, checkFlavor)
 	case api.WorkloadKind.Kind:
-		workload, err := read[api.Workload](o)
-		if err != nil {
-			return refused(err)
-		}
-		var was *api.Workload
-		if before != nil {
-			if was, err = read[api.Workload](before); err != nil {
-				return refused(err)
-			}
-		}
-		return checkWorkload(workload, was)
+		return check(o, checkWorkload)
 	}
 	return nil
+}
+
+func check[T any](o *unstructured.Unstructured, do func(*T) field.ErrorList) field.ErrorList {
+	typed, err := read[T](o)
+	if err != nil {
+		return field.ErrorList{field.Invalid(spec, field.OmitValueType{}, err.Error())}
+	}
+	return do(typed)
 }
 
 // read returns an object in the stored version.
@@ -79,12 +95,10 @@ func read[T any](o *unstructured.Unstructured) (*T, error) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out)
 }
 
-func refused(err error) field.ErrorList {
-	return field.ErrorList{field.Invalid(spec, field.OmitValueType{}, err.Error())}
-}
-
 func checkClusterQueue(queue *api.ClusterQueue) field.ErrorList {
 	mistakes := checkGroups(queue.Spec.ResourceGroups, true)
+	mistakes = append(mistakes, metav1validation.ValidateLabelSelector(queue.Spec.NamespaceSelector, metav1validation.LabelSelectorValidationOptions{}, spec.Child("namespaceSelector"))...)
+	mistakes = append(mistakes, checkWeight(queue.Spec.FairSharing)...)
 	if queue.Spec.AdmissionChecksStrategy == nil {
 		return mistakes
 	}
@@ -100,6 +114,23 @@ func checkClusterQueue(queue *api.ClusterQueue) field.ErrorList {
 	return mistakes
 }
 
+// least is the greatest weight that would count as 0.
+var least = resource.MustParse("1n")
+
+func checkWeight(sharing *api.FairSharing) field.ErrorList {
+	if sharing == nil || sharing.Weight == nil {
+		return nil
+	}
+	path := spec.Child("fairSharing")
+	switch weight := sharing.Weight; {
+	case weight.Sign() < 0:
+		return field.ErrorList{field.Invalid(path, weight.String(), apivalidation.IsNegativeErrorMsg)}
+	case weight.Sign() > 0 && weight.Cmp(least) <= 0:
+		return field.ErrorList{field.Invalid(path, weight.String(), "When not 0, weight must be > 10e-9")}
+	}
+	return nil
+}
+
 // checkGroups checks quotas. lendsOwn: a lending limit is at most the nominal quota.
 func checkGroups(groups []api.ResourceGroup, lendsOwn bool) (mistakes field.ErrorList) {
 	path := spec.Child("resourceGroups")
@@ -107,6 +138,9 @@ func checkGroups(groups []api.ResourceGroup, lendsOwn bool) (mistakes field.Erro
 	for i, group := range groups {
 		at := path.Index(i)
 		for j, name := range group.CoveredResources {
+			for _, wrong := range validation.IsQualifiedName(string(name)) {
+				mistakes = append(mistakes, field.Invalid(at.Child("coveredResources").Index(j), name, wrong))
+			}
 			if resources[name] {
 				mistakes = append(mistakes, field.Duplicate(at.Child("coveredResources").Index(j), name))
 			}
@@ -160,18 +194,34 @@ func checkQuotas(path *field.Path, flavor api.FlavorQuotas, covered []v1.Resourc
 }
 
 func checkFlavor(flavor *api.ResourceFlavor) (mistakes field.ErrorList) {
+	mistakes = append(mistakes, metav1validation.ValidateLabels(flavor.Spec.NodeLabels, spec.Child("nodeLabels"))...)
+	mistakes = append(mistakes, checkTolerations(flavor.Spec.Tolerations, spec.Child("tolerations"))...)
 	seen := map[string]bool{}
 	for i, taint := range flavor.Spec.NodeTaints {
+		at := spec.Child("nodeTaints").Index(i)
+		mistakes = append(mistakes, metav1validation.ValidateLabelName(taint.Key, at.Child("key"))...)
+		if wrong := validation.IsValidLabelValue(taint.Value); len(wrong) > 0 {
+			mistakes = append(mistakes, field.Invalid(at.Child("value"), taint.Value, strings.Join(wrong, ";")))
+		}
 		key := taint.Key + ":" + string(taint.Effect)
 		if seen[key] {
-			mistakes = append(mistakes, field.Duplicate(spec.Child("nodeTaints").Index(i), key))
+			mistakes = append(mistakes, field.Duplicate(at, key))
 		}
 		seen[key] = true
 	}
 	return mistakes
 }
 
-func checkWorkload(workload, before *api.Workload) (mistakes field.ErrorList) {
+func checkTolerations(tolerations []v1.Toleration, path *field.Path) (mistakes field.ErrorList) {
+	for i, t := range tolerations {
+		if t.Key != "" {
+			mistakes = append(mistakes, metav1validation.ValidateLabelName(t.Key, path.Index(i).Child("key"))...)
+		}
+	}
+	return mistakes
+}
+
+func checkWorkload(workload *api.Workload) (mistakes field.ErrorList) {
 	for i, set := range workload.Spec.PodSets {
 		for _, list := range [][]v1.Container{set.Template.Spec.InitContainers, set.Template.Spec.Containers} {
 			for j := range list {
@@ -187,8 +237,53 @@ func checkWorkload(workload, before *api.Workload) (mistakes field.ErrorList) {
 			}
 		}
 	}
-	if before == nil || !reserved(workload) || !reserved(before) {
-		return mistakes
+	return append(mistakes, checkStatus(workload)...)
+}
+
+// checkStatus checks that the status speaks of pod sets that there are.
+func checkStatus(workload *api.Workload) (mistakes field.ErrorList) {
+	status := field.NewPath("status")
+	sets := map[string]int32{}
+	var names []string
+	for _, set := range workload.Spec.PodSets {
+		sets[set.Name] = set.Count
+		names = append(names, set.Name)
+	}
+	known := func(name string) bool { _, ok := sets[name]; return ok }
+	if workload.Status.Admission != nil && reserved(workload) {
+		for i, a := range workload.Status.Admission.PodSetAssignments {
+			if !known(a.Name) {
+				mistakes = append(mistakes, field.NotFound(status.Child("admission", "podSetAssignments").Index(i).Child("name"), a.Name))
+			}
+		}
+	}
+	for i, pods := range workload.Status.ReclaimablePods {
+		at := status.Child("reclaimablePods").Index(i)
+		if !known(pods.Name) {
+			mistakes = append(mistakes, field.NotSupported(at.Child("name"), pods.Name, names))
+		} else if pods.Count > sets[pods.Name] {
+			mistakes = append(mistakes, field.Invalid(at.Child("count"), pods.Count, fmt.Sprintf("should be less or equal to %d", sets[pods.Name])))
+		}
+	}
+	for i, c := range workload.Status.AdmissionChecks {
+		for j, u := range c.PodSetUpdates {
+			at := status.Child("admissionChecks").Index(i).Child("podSetUpdates").Index(j)
+			if !known(u.Name) {
+				mistakes = append(mistakes, field.NotSupported(at.Child("name"), u.Name, names))
+			}
+			mistakes = append(mistakes, checkTolerations(u.Tolerations, at.Child("tolerations"))...)
+			mistakes = append(mistakes, apivalidation.ValidateAnnotations(u.Annotations, at.Child("annotations"))...)
+			mistakes = append(mistakes, metav1validation.ValidateLabels(u.NodeSelector, at.Child("nodeSelector"))...)
+			mistakes = append(mistakes, metav1validation.ValidateLabels(u.Labels, at.Child("labels"))...)
+		}
+	}
+	return mistakes
+}
+
+// checkChange checks what may not change while quota is reserved.
+func checkChange(workload, before *api.Workload) (mistakes field.ErrorList) {
+	if !reserved(workload) || !reserved(before) {
+		return nil
 	}
 	if !equality.Semantic.DeepEqual(workload.Spec.PodSets, before.Spec.PodSets) {
 		mistakes = append(mistakes, field.Invalid(spec.Child("podSets"), field.OmitValueType{}, "field is immutable"))

@@ -2,12 +2,14 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/simulator/kueue/api"
@@ -140,10 +143,32 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 		}
 	}
 	gate(api.AdmissionGate)
-	if jobs.TopologyOf(pod.Annotations) != nil {
-		gate(api.TopologyGate)
+	// Kueue gates every pod for its place in a topology: which flavor it gets, and so whether it needs a place, is known later.
+	gate(api.TopologyGate)
+	spec, err := specOf(&pod.Spec)
+	if err != nil {
+		return fmt.Errorf("reading the shape of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
+	role := jobs.RoleOfSpec(*spec)
+	if pod.Annotations[jobs.GroupServing] == "true" {
+		role = api.DefaultPodSetName // whatever its shape: all have that of the StatefulSet
+	}
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, jobs.RoleHash, role)
 	return nil
+}
+
+// specOf returns the spec of a pod as clients read it.
+func specOf(pod *core.PodSpec) (*v1.PodSpec, error) {
+	out := &v1.PodSpec{}
+	if err := corev1.Convert_core_PodSpec_To_v1_PodSpec(pod, out, nil); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	read := &v1.PodSpec{} // without empty lists, which nobody reads
+	return read, json.Unmarshal(text, read)
 }
 
 // queues is the path of the local queues of a namespace.
@@ -163,22 +188,28 @@ func (i *intake) get(ctx context.Context, uri string) error {
 }
 
 // Validate implements admission.ValidationInterface.
-func (i *intake) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	var mistakes field.ErrorList
 	switch o := a.GetObject().(type) {
-	case *batch.Job:
-		before, _ := a.GetOldObject().(*batch.Job)
-		mistakes = checkJob(o, before)
-	case *apps.StatefulSet:
-		if before, ok := a.GetOldObject().(*apps.StatefulSet); ok && o.Labels[api.QueueNameLabel] != "" {
-			mistakes = checkReplicas(o.Spec.Replicas, before.Spec.Replicas)
-		}
 	case *unstructured.Unstructured:
 		if o.GroupVersionKind().Group != api.GroupName {
 			return nil
 		}
 		before, _ := a.GetOldObject().(*unstructured.Unstructured)
 		mistakes = checkCustom(o, before)
+	case metav1.Object:
+		// What controllers report about a job or a pod is theirs.
+		if a.GetSubresource() != "" {
+			return nil
+		}
+		before, _ := a.GetOldObject().(metav1.Object)
+		mistakes = checkOwner(o, before)
+		if i.leavesDefaultQueue(ctx, o, before) {
+			mistakes = append(mistakes, field.Invalid(labels.Key(api.QueueNameLabel), "", "queue-name must not be empty in namespace with default queue"))
+		}
+		if len(mistakes) > 0 && !i.serves(ctx, a.GetNamespace()) {
+			return nil
+		}
 	}
 	if len(mistakes) > 0 {
 		return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), mistakes)
@@ -186,36 +217,11 @@ func (i *intake) Validate(_ context.Context, a admission.Attributes, _ admission
 	return nil
 }
 
-var labels = field.NewPath("metadata", "labels")
-
-// checkJob checks a job; before is nil for a new one.
-func checkJob(job, before *batch.Job) (mistakes field.ErrorList) {
-	queue := labels.Key(api.QueueNameLabel)
-	if before != nil && !ptr.Deref(before.Spec.Suspend, false) && !ptr.Deref(job.Spec.Suspend, false) && job.Labels[api.QueueNameLabel] != before.Labels[api.QueueNameLabel] {
-		mistakes = append(mistakes, field.Invalid(queue, job.Labels[api.QueueNameLabel], "field is immutable"))
+// leavesDefaultQueue reports whether a job or a pod gives its queue up where the default one would take it.
+func (i *intake) leavesDefaultQueue(ctx context.Context, o, before metav1.Object) bool {
+	switch before.(type) {
+	case *batch.Job, *core.Pod:
+		return o.GetLabels()[api.QueueNameLabel] == "" && before.GetLabels()[api.QueueNameLabel] != "" && i.exists(ctx, o.GetNamespace(), jobs.DefaultQueue)
 	}
-	if job.Labels[api.QueueNameLabel] == "" {
-		return mistakes
-	}
-	least, set := job.Annotations[jobs.MinParallelism]
-	path := field.NewPath("metadata", "annotations").Key(jobs.MinParallelism)
-	if !set {
-		return mistakes
-	}
-	n, err := strconv.Atoi(least)
-	switch {
-	case err != nil:
-		mistakes = append(mistakes, field.Invalid(path, least, err.Error()))
-	case n <= 0 || n >= int(ptr.Deref(job.Spec.Parallelism, 1)):
-		mistakes = append(mistakes, field.Invalid(path, n, fmt.Sprintf("should be between 0 and %d", ptr.Deref(job.Spec.Parallelism, 1)-1)))
-	}
-	return mistakes
-}
-
-// checkReplicas refuses to change the size of a group that is admitted as a whole.
-func checkReplicas(now, before int32) field.ErrorList {
-	if now == before || now == 0 || before == 0 {
-		return nil
-	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "replicas"), now, "field is immutable")}
+	return false
 }

@@ -25,13 +25,14 @@ const (
 	GroupFastAdmission = api.GroupName + "/pod-group-fast-admission"
 	GroupServing       = api.GroupName + "/pod-group-serving"
 	RetriableInGroup   = api.GroupName + "/retriable-in-group"
+	RoleHash           = api.GroupName + "/role-hash"
 
-	requiredTopology      = api.GroupName + "/podset-required-topology"
-	preferredTopology     = api.GroupName + "/podset-preferred-topology"
-	unconstrainedTopology = api.GroupName + "/podset-unconstrained-topology"
-	sliceTopology         = api.GroupName + "/podset-slice-required-topology"
-	sliceSize             = api.GroupName + "/podset-slice-size"
-	podSetGroup           = api.GroupName + "/podset-group-name"
+	RequiredTopology      = api.GroupName + "/podset-required-topology"
+	PreferredTopology     = api.GroupName + "/podset-preferred-topology"
+	UnconstrainedTopology = api.GroupName + "/podset-unconstrained-topology"
+	SliceTopology         = api.GroupName + "/podset-slice-required-topology"
+	SliceSize             = api.GroupName + "/podset-slice-size"
+	PodSetGroup           = api.GroupName + "/podset-group-name"
 )
 
 const (
@@ -63,19 +64,19 @@ func TopologyOf(annotations map[string]string) *api.PodSetTopologyRequest {
 			*to, found = &value, true
 		}
 	}
-	set(requiredTopology, &request.Required)
-	set(preferredTopology, &request.Preferred)
-	set(sliceTopology, &request.PodSetSliceRequiredTopology)
-	if value, err := strconv.ParseBool(annotations[unconstrainedTopology]); err == nil {
+	set(RequiredTopology, &request.Required)
+	set(PreferredTopology, &request.Preferred)
+	set(SliceTopology, &request.PodSetSliceRequiredTopology)
+	if value, err := strconv.ParseBool(annotations[UnconstrainedTopology]); err == nil {
 		request.Unconstrained, found = &value, true
 	}
 	if !found {
 		return nil
 	}
-	if size, err := strconv.ParseInt(annotations[sliceSize], 10, 32); err == nil {
+	if size, err := strconv.ParseInt(annotations[SliceSize], 10, 32); err == nil {
 		request.PodSetSliceSize = ptr.To(int32(size))
 	}
-	if group := annotations[podSetGroup]; group != "" {
+	if group := annotations[PodSetGroup]; group != "" {
 		request.PodSetGroupName = &group
 	}
 	return request

@@ -27,34 +27,38 @@ func PodWorkloadName(pod *v1.Pod) string {
 // roleLength is the number of hexadecimal digits in the name of a role.
 const roleLength = 8
 
-// RoleOf returns the name of the pod set of a pod in a group: pods of one shape have the same.
+// RoleOf returns the name of the pod set of a pod in a group: pods of one shape have the same. Admission
+// changes the shape of a pod, so the role that the pod had when it came is kept in an annotation.
 func RoleOf(pod *v1.Pod) string {
-	spec := pod.Spec
-	type container struct {
-		Resources v1.ResourceRequirements
-		Ports     []v1.ContainerPort
+	if role, ok := pod.Annotations[RoleHash]; ok {
+		return role
 	}
-	shape := struct {
-		Containers, InitContainers []container
-		NodeSelector               map[string]string
-		Affinity                   *v1.Affinity
-		Tolerations                []v1.Toleration
-		Priority                   *int32
-		Spread                     []v1.TopologySpreadConstraint
-		Overhead                   v1.ResourceList
-		RuntimeClass               *string
-		Claims                     []v1.PodResourceClaim
-	}{NodeSelector: spec.NodeSelector, Affinity: spec.Affinity, Tolerations: spec.Tolerations, Priority: spec.Priority,
-		Spread: spec.TopologySpreadConstraints, Overhead: spec.Overhead, RuntimeClass: spec.RuntimeClassName, Claims: spec.ResourceClaims}
-	for _, c := range spec.Containers {
-		shape.Containers = append(shape.Containers, container{c.Resources, c.Ports})
-	}
-	for _, c := range spec.InitContainers {
-		shape.InitContainers = append(shape.InitContainers, container{c.Resources, c.Ports})
-	}
-	text, _ := json.Marshal(shape) // plain data
+	return RoleOfSpec(pod.Spec)
+}
+
+// RoleOfSpec returns the role of a pod with this spec: a hash of its shape, digit for digit that of Kueue. The
+// names of pod sets, and the order in which they get flavors, follow from it.
+func RoleOfSpec(spec v1.PodSpec) string {
+	text, _ := json.Marshal(map[string]any{"spec": ShapeOf(spec)}) // plain data
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:roleLength]
+}
+
+// ShapeOf returns what of a pod's spec makes its role, by the names that Kueue gives in its hash. Limits are not part of
+// it.
+func ShapeOf(spec v1.PodSpec) map[string]any {
+	containers := func(list []v1.Container) (shapes []map[string]any) {
+		for _, c := range list {
+			shapes = append(shapes, map[string]any{"resources": map[string]any{"requests": c.Resources.Requests}, "ports": c.Ports})
+		}
+		return shapes
+	}
+	return map[string]any{
+		"initContainers": containers(spec.InitContainers), "containers": containers(spec.Containers),
+		"nodeSelector": spec.NodeSelector, "affinity": spec.Affinity, "tolerations": spec.Tolerations, "priority": spec.Priority,
+		"topologySpreadConstraints": spec.TopologySpreadConstraints, "overhead": spec.Overhead,
+		"runtimeClassName": spec.RuntimeClassName, "resourceClaims": spec.ResourceClaims,
+	}
 }
 
 // Admitted reports whether a pod has passed the gate.
@@ -79,6 +83,14 @@ func Ended(pod *v1.Pod) bool {
 
 // Terminating reports whether a pod is deleted or was told to end.
 func Terminating(pod *v1.Pod) bool { return pod.DeletionTimestamp != nil }
+
+// Runnable reports whether a pod can run, runs, or has succeeded. One that is deleted before it has a node never runs.
+func Runnable(pod *v1.Pod) bool {
+	return pod.Status.Phase != v1.PodFailed && !(Terminating(pod) && pod.Spec.NodeName == "")
+}
+
+// Serves reports whether a pod is one of a group whose controller replaces its pods, such as a StatefulSet.
+func Serves(pod *v1.Pod) bool { return pod.Annotations[GroupServing] == "true" }
 
 // Ready reports whether a pod serves, or has succeeded.
 func Ready(pod *v1.Pod) bool {
@@ -115,20 +127,26 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
 	fast := false
 	roles := map[string]*api.PodSet{}
 	runnable := 0
+	var first *v1.Pod
 	for _, pod := range pods {
 		n, err := strconv.Atoi(pod.Annotations[GroupTotalCount])
 		if err != nil || n < 1 {
 			return nil, &GroupError{fmt.Sprintf("failed to extract '%s' annotation of pod %s: a positive number is expected", GroupTotalCount, pod.Name)}
 		}
 		if total != 0 && n != total {
-			return nil, &GroupError{fmt.Sprintf("pods '%s' of the group have different '%s' annotation values", pod.Name, GroupTotalCount)}
+			return nil, &GroupError{fmt.Sprintf("pods '%s' and '%s' has different '%s' values: %d!=%d", pods[0].Name, pod.Name, GroupTotalCount, total, n)}
+		}
+		if queue, other := pods[0].Labels[api.QueueNameLabel], pod.Labels[api.QueueNameLabel]; queue != other {
+			return nil, &GroupError{fmt.Sprintf("pods '%s' and '%s' has different queue names: %s!=%s", pods[0].Name, pod.Name, queue, other)}
 		}
 		total = n
 		fast = fast || pod.Annotations[GroupFastAdmission] == "true"
-		if pod.Status.Phase == v1.PodFailed || Terminating(pod) {
+		if !Runnable(pod) {
 			continue
 		}
-		runnable++
+		if runnable++; first == nil {
+			first = pod
+		}
 		role := RoleOf(pod)
 		if roles[role] == nil {
 			roles[role] = &api.PodSet{Name: role, Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), api.PodGroupPodIndexLabel)}
@@ -146,9 +164,14 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
 		sets = append(sets, *set)
 	}
 	slices.SortFunc(sets, func(a, b api.PodSet) int { return cmp.Compare(a.Name, b.Name) })
-	if fast && len(sets) == 1 {
-		sets[0].Count = int32(total) // the others follow the first, which is admitted for all
-		sets[0].Name = api.DefaultPodSetName
+	if fast {
+		// The first pod stands for all that will come.
+		of := RoleOf(first)
+		sets = slices.DeleteFunc(sets, func(set api.PodSet) bool { return set.Name != of })
+		sets[0].Count = int32(total)
+		if Serves(first) {
+			sets[0].Name = api.DefaultPodSetName
+		}
 	}
 	return sets, nil
 }
@@ -157,7 +180,7 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
 func GroupFinished(pods []*v1.Pod, total int32) (message string, success, finished bool) {
 	succeeded, active, unretriable, serving := int32(0), 0, false, false
 	for _, pod := range pods {
-		serving = serving || pod.Annotations[GroupServing] == "true"
+		serving = serving || Serves(pod)
 		unretriable = unretriable || pod.Annotations[RetriableInGroup] == "false"
 		switch pod.Status.Phase {
 		case v1.PodSucceeded:

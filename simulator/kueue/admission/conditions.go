@@ -239,11 +239,14 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 		d.syncChecks(w, now)
 		if len(d.Checks) == 0 {
 			d.admit(w, set)
+		} else {
+			set(api.WorkloadAdmitted, metav1.ConditionFalse, reasonUnsatisfiedChecks, "The workload has not all checks ready")
 		}
 	case Admit:
 		d.admit(w, set)
 	case Refuse:
 		set(api.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
+		unreserved(set)
 		w.Status.ResourceRequests = d.Requests
 	case Evict:
 		d.evict(w, set, now)
@@ -261,6 +264,11 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 	case SyncChecks:
 		d.syncChecks(w, now)
 	}
+}
+
+// unreserved says that a workload without quota is not admitted, either.
+func unreserved(set setCondition) {
+	set(api.WorkloadAdmitted, metav1.ConditionFalse, reasonNoReservation, "The workload has no reservation")
 }
 
 type setCondition func(kind string, status metav1.ConditionStatus, reason, message string)
@@ -341,10 +349,10 @@ func (d Decision) release(w *api.Workload, set setCondition, now time.Time) {
 			ran += *w.Status.AccumulatedPastExecutionTimeSeconds
 		}
 		w.Status.AccumulatedPastExecutionTimeSeconds = &ran
-		set(api.WorkloadAdmitted, metav1.ConditionFalse, reasonNoReservation, "The workload has no reservation")
 	}
 	w.Status.Admission = nil
 	set(api.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
+	unreserved(set)
 	if d.Cause == "" {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Record is the ledger entry of one cycle. It shares nothing with the State that made it, so it
+// Record is the ledger entry of one cycle, or of a problem. It shares nothing with the State that made it, so it
 // may be kept.
 type Record struct {
 	// Cycle counts from 1 in each State.
@@ -16,9 +16,28 @@ type Record struct {
 	// Heads are in the order in which they were processed. Those that were refused before any
 	// flavor was tried come last.
 	Heads []Head `json:"heads"`
+	// Problem is set in an entry of its own, which has no heads: what keeps the controllers from doing
+	// what admission decided.
+	Problem *Problem `json:"problem,omitempty"`
 	// Decisions are what the caller has to write, in order. The ledger leaves them out: each
 	// is said by the head that it follows from.
 	Decisions []Decision `json:"-"`
+}
+
+// Problem is an error of the controllers, once for each cause.
+type Problem struct {
+	// Kind, Namespace and Name are of the object that they cannot go on with.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Workload names the object's workload; empty if it has none.
+	Workload string `json:"workload,omitempty"`
+	Message  string `json:"message"`
+	// Count is how often the controllers have tried in vain, Since when they first did.
+	Count int       `json:"count"`
+	Since time.Time `json:"since"`
+	// Over means that they succeeded in the end.
+	Over bool `json:"over,omitempty"`
 }
 
 // Ref names a workload.

@@ -43,7 +43,7 @@ func TestAJobFromSubmittedToFinished(t *testing.T) {
 		s.create(aJob("later", "q", 3))
 		s.settle()
 		s.has("train", "QuotaReserved=True", "Admitted=True Admitted")
-		s.has("later", "QuotaReserved=False WaitingForQuota")
+		s.has("later", "QuotaReserved=False WaitingForQuota", "Admitted=False NoReservation")
 		job := s.job("train")
 		if *job.Spec.Suspend || job.Spec.Template.Spec.NodeSelector["pool"] != "f" || len(job.Spec.Template.Spec.Tolerations) != 1 {
 			t.Errorf("started as %+v", job.Spec)
@@ -205,7 +205,7 @@ func TestAdmissionChecksAreSwitches(t *testing.T) {
 	play(t, admission.Settings{}, append(ground(asks), check), func(s *stage) {
 		s.create(aJob("checked", "q", 1))
 		s.settle()
-		s.has("checked", "QuotaReserved=True")
+		s.has("checked", "QuotaReserved=True", "Admitted=False UnsatisfiedAdmissionChecks")
 		if !*s.job("checked").Spec.Suspend {
 			t.Error("it runs before its check")
 		}

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -82,7 +83,7 @@ func fingerprint(r *admission.Record) string {
 // carryOut tells a cycle and writes its decisions. Those that cannot be written are undone.
 func (e *engaged) carryOut(ctx context.Context, r *admission.Record) {
 	if e.news(r) {
-		e.opts.Ledger.Append(r)
+		e.append(r)
 	}
 	turns := make(chan struct{}, writers)
 	var writing sync.WaitGroup
@@ -90,10 +91,11 @@ func (e *engaged) carryOut(ctx context.Context, r *admission.Record) {
 		turns <- struct{}{}
 		writing.Go(func() {
 			defer func() { <-turns }()
-			if err := e.write(ctx, d); err != nil && ctx.Err() == nil {
-				if !isRace(err) {
-					e.opts.Logger.Error(err, "A decision of Kueue cannot be written", "workload", d.Workload.Key(), "decision", d.Verb)
-				}
+			err := e.write(ctx, d)
+			if err == nil {
+				e.untell(trouble{decisionWriter, d.Workload.Key()})
+			} else if ctx.Err() == nil {
+				e.tell(ctx, trouble{decisionWriter, d.Workload.Key()}, fmt.Errorf("writing the decision %s: %w", d.Verb, err))
 				e.mu.Lock()
 				e.state.Forget(d.Workload.Key(), e.clock.Now())
 				e.mu.Unlock()
@@ -103,9 +105,7 @@ func (e *engaged) carryOut(ctx context.Context, r *admission.Record) {
 		})
 	}
 	writing.Wait()
-	if e.opts.Changed != nil {
-		e.opts.Changed()
-	}
+	e.changed()
 }
 
 // news reports whether a cycle tells anything about any head that the previous one of that head did not.

@@ -55,6 +55,11 @@ type engaged struct {
 	// told is what the ledger last heard of each head that has no quota. Only cycles reads it.
 	told map[admission.Ref]string
 
+	// problems are what the controllers cannot go on with. problemsMu guards them.
+	problemsMu sync.Mutex
+	problems   map[trouble]*admission.Problem
+	ledgerMu   sync.Mutex // held while the ledger is appended to
+
 	// undo removes the handlers of shared informers.
 	undo   []func()
 	synced []cache.InformerSynced
@@ -87,7 +92,7 @@ func newEngaged(q *Queues) (*engaged, error) {
 func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface) (*engaged, error) {
 	e := &engaged{
 		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
-		told: map[admission.Ref]string{}, stamps: map[types.UID]string{},
+		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
 		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),
 		workloads:     customresource.NewInformer[api.Workload](custom.Resource(api.Workloads)),
@@ -170,7 +175,7 @@ func (e *engaged) watch() error {
 	follow(e, e.flavors, s.SetFlavor, func(o *api.ResourceFlavor) { s.DeleteFlavor(o.Name) }, touched[*api.ResourceFlavor](e))
 	follow(e, e.topologies, s.SetTopology, func(o *api.Topology) { s.DeleteTopology(o.Name) }, touched[*api.Topology](e))
 	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *api.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
-	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll() })
+	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll(); e.retry() })
 	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, touched[*corev1.Namespace](e))
 	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
 	follow(e, shared.Core().V1().Nodes().Informer(), s.SetNode, func(o *corev1.Node) { s.DeleteNode(o.Name) }, touched[*corev1.Node](e))
@@ -231,6 +236,20 @@ func (e *engaged) reviewAll() {
 	}
 }
 
+// retry tries at once again what the controllers could not go on with.
+func (e *engaged) retry() {
+	e.problemsMu.Lock()
+	defer e.problemsMu.Unlock()
+	for t := range e.problems {
+		switch t.by {
+		case jobController:
+			e.jobKeys.Add(t.NamespacedName)
+		case podController:
+			e.podKeys.Add(t.NamespacedName)
+		}
+	}
+}
+
 // workers is the number of goroutines of each reconciler. Each request takes the API server about a millisecond.
 const workers = 4
 
@@ -263,11 +282,12 @@ func (e *engaged) run(ctx context.Context) error {
 		return nil
 	}
 	for _, r := range []struct {
+		by        controller
 		keys      queue
 		reconcile func(context.Context, types.NamespacedName) error
-	}{{e.workloadKeys, e.reconcileWorkload}, {e.jobKeys, e.reconcileJob}, {e.podKeys, e.reconcilePods}} {
+	}{{workloadController, e.workloadKeys, e.reconcileWorkload}, {jobController, e.jobKeys, e.reconcileJob}, {podController, e.podKeys, e.reconcilePods}} {
 		for range workers {
-			running.Go(func() { e.work(ctx, r.keys, r.reconcile) })
+			running.Go(func() { e.work(ctx, r.by, r.keys, r.reconcile) })
 		}
 	}
 	allGauges.engaged.Store(e)
@@ -281,7 +301,7 @@ func (e *engaged) run(ctx context.Context) error {
 	return nil
 }
 
-func (e *engaged) work(ctx context.Context, keys queue, reconcile func(context.Context, types.NamespacedName) error) {
+func (e *engaged) work(ctx context.Context, by controller, keys queue, reconcile func(context.Context, types.NamespacedName) error) {
 	for {
 		key, shutdown := keys.Get()
 		if shutdown {
@@ -289,11 +309,10 @@ func (e *engaged) work(ctx context.Context, keys queue, reconcile func(context.C
 		}
 		if ctx.Err() == nil {
 			if err := reconcile(ctx, key); err != nil {
-				if !isRace(err) && ctx.Err() == nil {
-					e.opts.Logger.Error(err, "Kueue's controllers cannot write, and try again", "object", key)
-				}
+				e.tell(ctx, trouble{by, key}, err)
 				keys.AddRateLimited(key)
 			} else {
+				e.untell(trouble{by, key})
 				keys.Forget(key)
 			}
 		}

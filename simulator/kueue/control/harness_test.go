@@ -54,6 +54,37 @@ type stage struct {
 // Append implements Ledger.
 func (s *stage) Append(r *admission.Record) { s.records = append(s.records, r) }
 
+// holdPods makes the cluster keep a deleted pod until its finalizers have gone, as an API server does.
+func (s *stage) holdPods() {
+	tracker := s.client.Tracker()
+	gvr := corev1.SchemeGroupVersion.WithResource("pods")
+	s.client.PrependReactor("delete", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		name := action.(clienttesting.DeleteAction).GetName()
+		o, err := tracker.Get(gvr, namespace, name)
+		if err != nil {
+			return true, nil, err
+		}
+		pod := o.(*corev1.Pod).DeepCopy()
+		if len(pod.Finalizers) == 0 {
+			return false, nil, nil
+		}
+		s.writes.Add(1)
+		if pod.DeletionTimestamp == nil {
+			pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(time.Now().Add(30*time.Second))), ptr.To[int64](30)
+		}
+		return true, nil, tracker.Update(gvr, pod, namespace)
+	})
+	patch := clienttesting.ObjectReaction(tracker)
+	s.client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		s.writes.Add(1)
+		handled, o, err := patch(action)
+		if pod, ok := o.(*corev1.Pod); err == nil && ok && pod.DeletionTimestamp != nil && len(pod.Finalizers) == 0 {
+			return true, pod, tracker.Delete(gvr, namespace, pod.Name)
+		}
+		return handled, o, err
+	})
+}
+
 // play runs a story in a cluster with these objects.
 func play(t *testing.T, settings admission.Settings, objects []runtime.Object, story func(*stage)) {
 	t.Helper()

@@ -40,7 +40,7 @@ func workloadName(job *batchv1.Job) string {
 // jobOf returns the job that owns a workload; nil if none does or it has gone.
 func (e *engaged) jobOf(w *api.Workload) *batchv1.Job {
 	for _, owner := range w.OwnerReferences {
-		job := cached[batchv1.Job](e.batch, types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
+		job := e.cachedJob(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		if owner.Kind == "Job" && job != nil && job.UID == owner.UID {
 			return job
 		}
@@ -48,9 +48,13 @@ func (e *engaged) jobOf(w *api.Workload) *batchv1.Job {
 	return nil
 }
 
+func (e *engaged) cachedJob(key types.NamespacedName) *batchv1.Job {
+	return cached[batchv1.Job](e.batch, key)
+}
+
 // reconcileJob brings a job of a queue and its workload together, in the order of Kueue's job controllers.
 func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) error {
-	job := cached[batchv1.Job](e.batch, key)
+	job := e.cachedJob(key)
 	if job == nil || job.Labels[api.QueueNameLabel] == "" || job.DeletionTimestamp != nil {
 		return nil
 	}
@@ -66,6 +70,9 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 		return nil
 	case w == nil:
 		return e.createForJob(ctx, job, at.Name)
+	}
+	if err := e.followLabel(ctx, w, job); err != nil {
+		return err
 	}
 	sets := e.adjusted(job.Namespace, jobs.JobPodSets(job))
 	suspended := ptr.Deref(job.Spec.Suspend, false)
@@ -100,7 +107,10 @@ func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name strin
 	if !inactive(job) {
 		return e.stopJob(ctx, job, nil, "Missing Workload; unable to restore pod templates")
 	}
-	w := e.newWorkload(name, job.ObjectMeta, jobs.JobPodSets(job))
+	w, err := e.newWorkload(name, job.ObjectMeta, jobs.JobPodSets(job))
+	if err != nil {
+		return err
+	}
 	w.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	if err := e.create(ctx, api.Workloads, w); err != nil {
 		return fmt.Errorf("creating the workload of job %s/%s: %w", job.Namespace, job.Name, err)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,28 +35,39 @@ func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) e
 		}
 		return e.abandon(ctx, w)
 	}
+	if jobs.GroupOf(pods[0]) != "" && !jobs.Serves(pods[0]) {
+		return e.reconcileGroup(ctx, key, w, pods)
+	}
 	for _, pod := range pods {
 		if err := e.letGo(ctx, pod, w); err != nil {
 			return err
 		}
 	}
 	group := jobs.GroupOf(pods[0]) != ""
-	if w == nil {
+	switch {
+	case w == nil:
 		return e.createForPods(ctx, key.Name, pods, group)
-	}
-	if w.DeletionTimestamp != nil || is(w, api.WorkloadFinished) {
+	case w.DeletionTimestamp != nil || is(w, api.WorkloadFinished):
 		return nil
+	}
+	if group {
+		if err := e.own(ctx, w, slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed || jobs.Terminating(p) })); err != nil {
+			return err
+		}
+	}
+	return e.attend(ctx, key, w, pods, group)
+}
+
+// attend takes a workload through the life of its pods.
+func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *api.Workload, pods []*corev1.Pod, group bool) error {
+	if err := e.followLabel(ctx, w, pods[0]); err != nil {
+		return err
 	}
 	if message, success, finished := podsFinished(pods, w, group); finished {
 		return e.finish(ctx, w, pods[0], success, message)
 	}
 	if evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, api.WorkloadQuotaReserved) {
 		return e.stopPods(ctx, key, pods, evicted)
-	}
-	if group {
-		if err := e.join(ctx, w, pods); err != nil {
-			return err
-		}
 	}
 	if err := e.reclaim(ctx, w, reclaimable(pods, w, group)); err != nil {
 		return err
@@ -75,19 +87,34 @@ func (e *engaged) abandon(ctx context.Context, w *api.Workload) error {
 	if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }) {
 		return nil
 	}
-	if w.DeletionTimestamp == nil {
-		if err := e.custom.Resource(api.Workloads).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}}); err != nil {
-			return err
-		}
-	}
-	return e.dropFinalizer(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+	return e.remove(ctx, w)
 }
 
-// letGo removes the finalizer of a pod that holds no quota any more.
+// remove deletes a workload whose pods may live on.
+func (e *engaged) remove(ctx context.Context, w *api.Workload) error {
+	if err := e.dropFinalizer(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}); err != nil {
+		return err
+	}
+	if w.DeletionTimestamp != nil {
+		return nil
+	}
+	return e.custom.Resource(api.Workloads).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}})
+}
+
+// letGo removes the finalizer of a pod that holds no quota any more, and whose place in a group, if it has one, its
+// controller fills.
 func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *api.Workload) error {
 	gone := jobs.Terminating(pod) && (jobs.Ended(pod) || pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0)
 	over := jobs.Ended(pod) && w != nil && is(w, api.WorkloadFinished)
-	if !gone && !over || !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
+	if !gone && !over {
+		return nil
+	}
+	return e.finalize(ctx, pod)
+}
+
+// finalize removes the finalizer of a pod.
+func (e *engaged) finalize(ctx context.Context, pod *corev1.Pod) error {
+	if !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
 		return nil
 	}
 	after := pod.DeepCopy()
@@ -97,8 +124,17 @@ func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *api.Workload) e
 
 func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1.Pod, group bool) error {
 	active := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return jobs.Ended(p) || jobs.Terminating(p) })
+	if group {
+		active = slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return !jobs.Runnable(p) })
+	}
 	if len(active) == 0 {
 		return nil
+	}
+	if group {
+		var err error
+		if active, err = e.dismiss(ctx, active); err != nil {
+			return err
+		}
 	}
 	sets := jobs.PodPodSets(active[0])
 	if group {
@@ -112,7 +148,10 @@ func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1
 			return err
 		}
 	}
-	w := e.newWorkload(name, active[0].ObjectMeta, sets)
+	w, err := e.newWorkload(name, active[0].ObjectMeta, sets)
+	if err != nil {
+		return err
+	}
 	for _, pod := range active {
 		w.OwnerReferences = append(w.OwnerReferences, ownerReference(pod))
 	}
@@ -132,38 +171,25 @@ func ownerReference(pod *corev1.Pod) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
 }
 
-// join makes later pods of a group owners of its workload, and deletes those that the group does not
-// expect.
-func (e *engaged) join(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
-	room := int32(0)
-	for _, set := range w.Spec.PodSets {
-		room += set.Count
+// own makes pods owners of their workload.
+func (e *engaged) own(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
+	owns := func(w *api.Workload, pod *corev1.Pod) bool {
+		return slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID })
 	}
-	var late []*corev1.Pod
-	for _, pod := range pods {
-		if pod.Status.Phase == corev1.PodFailed || jobs.Terminating(pod) {
-			continue
-		}
-		if room--; room < 0 {
-			if err := e.deletePod(ctx, pod, "ExcessPodDeleted", "Excess pod deleted"); err != nil {
-				return err
-			}
-			continue
-		}
-		if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID }) {
-			late = append(late, pod)
-		}
-	}
+	late := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return owns(w, p) })
 	if len(late) == 0 {
 		return nil
 	}
-	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+	_, after, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
 		for _, pod := range late {
-			if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID }) {
+			if !owns(w, pod) {
 				w.OwnerReferences = append(w.OwnerReferences, ownerReference(pod))
 			}
 		}
 	})
+	if err == nil {
+		e.recorder.Eventf(after, corev1.EventTypeNormal, "OwnerReferencesAdded", "Added %d owner reference(s)", len(late))
+	}
 	return err
 }
 
@@ -213,44 +239,59 @@ func reclaimable(pods []*corev1.Pod, w *api.Workload, group bool) []api.Reclaima
 }
 
 // roleIn returns the pod set that a pod belongs to. Admission changes the shape of pods, so those that have
-// been admitted are told by their label.
+// been admitted are told by their label, and all by the role that they had when they came.
 func roleIn(w *api.Workload, pod *corev1.Pod) string {
-	if len(w.Spec.PodSets) == 1 {
-		return w.Spec.PodSets[0].Name
-	}
 	if name := pod.Labels[api.PodSetLabel]; name != "" {
 		return name
+	}
+	if sets := w.Spec.PodSets; len(sets) == 1 && (sets[0].Name == api.DefaultPodSetName || pod.Annotations[jobs.RoleHash] == "") {
+		return sets[0].Name
 	}
 	return jobs.RoleOf(pod)
 }
 
-// stopPods deletes the pods of an evicted workload, and releases its quota when they have gone.
+// stopPods deletes the pods of an evicted workload, and releases its quota when none runs any more. What has not passed the gate
+// may wait on.
 func (e *engaged) stopPods(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod, evicted *metav1.Condition) error {
-	left := false
+	left, check := false, time.Duration(0)
 	for _, pod := range pods {
-		// What has not passed the gate may wait on, unless its admission is over for good.
 		if jobs.Ended(pod) || !jobs.Admitted(pod) {
 			continue
 		}
-		left = true
-		if jobs.Terminating(pod) {
+		if !jobs.Terminating(pod) {
+			if err := e.stopPod(ctx, pod, "WorkloadEvictedDueTo"+evicted.Reason, evicted.Message); err != nil {
+				return err
+			}
+			left = true // its deletion calls again
 			continue
 		}
-		marked := pod.DeepCopy()
-		setPodCondition(marked, corev1.PodCondition{
-			Type: "TerminationTarget", Status: corev1.ConditionTrue, Reason: "WorkloadEvictedDueTo" + evicted.Reason, Message: evicted.Message, LastTransitionTime: metav1.NewTime(e.clock.Now()),
-		})
-		if err := e.patchPod(ctx, pod, marked, "status"); err != nil {
-			return err
+		// A pod that has no node never runs, and one that is stuck holds no quota.
+		if pod.Spec.NodeName == "" {
+			continue
 		}
-		if err := e.deletePod(ctx, pod, "Stopped", evicted.Message); err != nil {
-			return err
+		if over := pod.DeletionTimestamp.Sub(e.clock.Now()); over >= 0 {
+			left, check = true, max(check, over+time.Second)
 		}
 	}
 	if left {
+		if check > 0 {
+			e.podKeys.AddAfter(key, check)
+		}
 		return nil
 	}
 	return e.release(ctx, key)
+}
+
+// stopPod deletes a pod, and says in its status why.
+func (e *engaged) stopPod(ctx context.Context, pod *corev1.Pod, reason, message string) error {
+	marked := pod.DeepCopy()
+	setPodCondition(marked, corev1.PodCondition{
+		Type: "TerminationTarget", Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(e.clock.Now()),
+	})
+	if err := e.patchPod(ctx, pod, marked, "status"); err != nil {
+		return err
+	}
+	return e.deletePod(ctx, pod, "Stopped", message)
 }
 
 func setPodCondition(pod *corev1.Pod, c corev1.PodCondition) {

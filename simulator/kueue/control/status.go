@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -29,9 +30,7 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 		begun := e.clock.Now()
 		e.writeAll(ctx)
 		pause := max(statusPause, (statusShare-1)*e.clock.Since(begun))
-		if e.opts.Changed != nil {
-			e.opts.Changed()
-		}
+		e.changed()
 		select {
 		case <-ctx.Done():
 			return
@@ -47,43 +46,49 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 
 func (e *engaged) writeAll(ctx context.Context) {
 	failed := false
-	note := func(err error) { failed = failed || err != nil && ctx.Err() == nil }
+	note := func(kind schema.GroupVersionKind, o metav1.Object, errs ...error) {
+		t := trouble{controller(kind.Kind), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+		if err := errors.Join(errs...); err != nil {
+			failed = failed || ctx.Err() == nil
+			e.tell(ctx, t, err)
+		} else {
+			e.untell(t)
+		}
+	}
 	now := e.clock.Now()
 	for _, queue := range list[api.ClusterQueue](e.clusterQueues) {
 		after := queue.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.ClusterQueueStatus(queue.Name, now)
 		e.mu.Unlock()
-		note(e.patch(ctx, api.ClusterQueues, queue, after, "status"))
-		note(hold(ctx, e, api.ClusterQueues, queue, after.Status.ReservingWorkloads > 0))
+		note(api.ClusterQueueKind, queue, e.patch(ctx, api.ClusterQueues, queue, after, "status"), hold(ctx, e, api.ClusterQueues, queue, after.Status.ReservingWorkloads > 0))
 	}
 	for _, queue := range list[api.LocalQueue](e.localQueues) {
 		after := queue.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.LocalQueueStatus(types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}, now)
 		e.mu.Unlock()
-		note(e.patch(ctx, api.LocalQueues, queue, after, "status"))
+		note(api.LocalQueueKind, queue, e.patch(ctx, api.LocalQueues, queue, after, "status"))
 	}
 	for _, cohort := range list[api.Cohort](e.cohorts) {
 		after := cohort.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.CohortStatus(cohort.Name)
 		e.mu.Unlock()
-		note(e.patch(ctx, api.Cohorts, cohort, after, "status"))
+		note(api.CohortKind, cohort, e.patch(ctx, api.Cohorts, cohort, after, "status"))
 	}
 	for _, check := range list[api.AdmissionCheck](e.checks) {
 		after := check.DeepCopy()
 		meta.SetStatusCondition(&after.Status.Conditions, metav1.Condition{
 			Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active", Message: "The admission check is active", ObservedGeneration: check.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		})
-		note(e.patch(ctx, api.AdmissionChecks, check, after, "status"))
-		note(hold(ctx, e, api.AdmissionChecks, check, e.usesCheck(check.Name)))
+		note(api.AdmissionCheckKind, check, e.patch(ctx, api.AdmissionChecks, check, after, "status"), hold(ctx, e, api.AdmissionChecks, check, e.usesCheck(check.Name)))
 	}
 	for _, flavor := range list[api.ResourceFlavor](e.flavors) {
-		note(hold(ctx, e, api.ResourceFlavors, flavor, e.usesFlavor(flavor.Name)))
+		note(api.ResourceFlavorKind, flavor, hold(ctx, e, api.ResourceFlavors, flavor, e.usesFlavor(flavor.Name)))
 	}
 	for _, topology := range list[api.Topology](e.topologies) {
-		note(hold(ctx, e, api.Topologies, topology, slices.ContainsFunc(list[api.ResourceFlavor](e.flavors), func(f *api.ResourceFlavor) bool {
+		note(api.TopologyKind, topology, hold(ctx, e, api.Topologies, topology, slices.ContainsFunc(list[api.ResourceFlavor](e.flavors), func(f *api.ResourceFlavor) bool {
 			return f.Spec.TopologyName != nil && *f.Spec.TopologyName == topology.Name
 		})))
 	}

@@ -35,6 +35,8 @@ type View struct {
 	LocalQueues []LocalQueue `json:"localQueues"`
 	// Checks are the admission checks.
 	Checks []string `json:"checks"`
+	// Problems are what keeps the controllers from doing what admission decided, the oldest first.
+	Problems []admission.Problem `json:"problems"`
 }
 
 // LocalQueue is a door to a ClusterQueue.
@@ -84,7 +86,7 @@ func (q *Queues) View() (*View, error) {
 	if e == nil {
 		return nil, ErrOff
 	}
-	v := &View{Quotas: []admission.NodeQuota{}, Pending: []admission.Pending{}, Running: []Holder{}, LocalQueues: []LocalQueue{}, Checks: []string{}}
+	v := &View{Quotas: []admission.NodeQuota{}, Pending: []admission.Pending{}, Running: []Holder{}, LocalQueues: []LocalQueue{}, Checks: []string{}, Problems: e.problemsNow()}
 	now := e.clock.Now()
 	e.mu.Lock()
 	if quotas := e.state.Quotas(); quotas != nil {

@@ -3,11 +3,13 @@ package control
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -56,13 +58,60 @@ func (e *engaged) followClass(ctx context.Context, w *api.Workload) error {
 	return err
 }
 
+// followLabel gives a workload the class that the label of its owner names, which can change, or be added.
+func (e *engaged) followLabel(ctx context.Context, w *api.Workload, owner object) error {
+	name, ref := owner.GetLabels()[api.PriorityClassLabel], w.Spec.PriorityClassRef
+	if ref != nil && ref.Kind != api.WorkloadPriorityClassKind.Kind || ref == nil && name == "" || ref != nil && ref.Name == name {
+		return nil
+	}
+	changed, priority, err := e.priorityOf(owner.GetLabels(), w.Spec.PodSets)
+	if err != nil {
+		return err
+	}
+	if _, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+		w.Spec.PriorityClassRef, w.Spec.Priority = changed, priority
+	}); err != nil {
+		return err
+	}
+	e.recorder.Eventf(owner, corev1.EventTypeNormal, "UpdatedWorkload", "Updated workload priority class: %s/%s", w.Namespace, w.Name)
+	return nil
+}
+
 // releaseDeleted lets a deleted workload go once nothing runs on its quota.
 func (e *engaged) releaseDeleted(ctx context.Context, w *api.Workload) error {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	if job := e.jobOf(w); job != nil && job.DeletionTimestamp == nil && !inactive(job) {
 		return e.stopJob(ctx, job, w, "The workload is deleted")
 	}
+	if !is(w, api.WorkloadFinished) {
+		if err := e.endPods(ctx, e.podsOf(key)); err != nil {
+			return err
+		}
+	}
 	return e.dropFinalizer(ctx, key)
+}
+
+// endPods deletes the pods of a workload that is deleted: nothing would let them through the gate, or fill their places.
+func (e *engaged) endPods(ctx context.Context, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		if !jobs.Terminating(pod) {
+			if err := e.stopPod(ctx, pod, "WorkloadDeleted", "Workload is deleted"); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		if jobs.GroupOf(pod) == "" {
+			continue // its own end takes the finalizer
+		}
+		// The pod as it is now: the deletion has changed it.
+		live, err := e.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err == nil && live.UID == pod.UID {
+			err = e.finalize(ctx, live)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *engaged) dropFinalizer(ctx context.Context, key types.NamespacedName) error {
@@ -73,25 +122,28 @@ func (e *engaged) dropFinalizer(ctx context.Context, key types.NamespacedName) e
 }
 
 // newWorkload returns the workload of an owner. meta is that of the owner, or of one of them.
-func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []api.PodSet) *api.Workload {
+func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []api.PodSet) (*api.Workload, error) {
+	ref, priority, err := e.priorityOf(owner.Labels, sets)
+	if err != nil {
+		return nil, err
+	}
 	w := &api.Workload{
 		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: api.WorkloadKind.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: owner.Namespace, Name: name, Finalizers: []string{api.ResourceInUseFinalizer},
 			Labels: map[string]string{api.JobUIDLabel: string(owner.UID)},
 		},
-		Spec: api.WorkloadSpec{QueueName: owner.Labels[api.QueueNameLabel], PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true)},
+		Spec: api.WorkloadSpec{QueueName: owner.Labels[api.QueueNameLabel], PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
 	}
 	if seconds := numberOf(owner.Labels[api.MaxExecTimeSecondsLabel]); seconds > 0 {
 		w.Spec.MaximumExecutionTimeSeconds = &seconds
 	}
-	w.Spec.PriorityClassRef, w.Spec.Priority = e.priorityOf(owner, sets)
-	return w
+	return w, nil
 }
 
 // adjusted returns the pod sets with what their templates leave out.
 func (e *engaged) adjusted(namespace string, sets []api.PodSet) []api.PodSet {
-	ranges, _ := e.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(labels.Everything())
+	ranges, _ := e.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(everything)
 	for i := range sets {
 		spec := &sets[i].Template.Spec
 		var overhead corev1.ResourceList
@@ -105,16 +157,21 @@ func (e *engaged) adjusted(namespace string, sets []api.PodSet) []api.PodSet {
 	return sets
 }
 
-// priorityOf returns the priority of a workload and the class that it comes from, if any.
-func (e *engaged) priorityOf(owner metav1.ObjectMeta, sets []api.PodSet) (*api.PriorityClassRef, *int32) {
-	if name := owner.Labels[api.PriorityClassLabel]; name != "" {
-		if class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name}); class != nil {
-			return &api.PriorityClassRef{Group: api.GroupName, Kind: api.WorkloadPriorityClassKind.Kind, Name: name}, ptr.To(class.Value)
+var everything = labels.Everything()
+
+// priorityOf returns the priority of a workload and the class that it comes from, if any. labels are those of its owner. A
+// WorkloadPriorityClass that is missing is an error, as in Kueue.
+func (e *engaged) priorityOf(labels map[string]string, sets []api.PodSet) (*api.PriorityClassRef, *int32, error) {
+	if name := labels[api.PriorityClassLabel]; name != "" {
+		class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name})
+		if class == nil {
+			return nil, nil, fmt.Errorf("the label %s names the WorkloadPriorityClass %s, which does not exist", api.PriorityClassLabel, name)
 		}
+		return &api.PriorityClassRef{Group: api.GroupName, Kind: api.WorkloadPriorityClassKind.Kind, Name: name}, ptr.To(class.Value), nil
 	}
 	classes := e.opts.Informers.Scheduling().V1().PriorityClasses().Lister()
-	ref := func(class *schedulingv1.PriorityClass) (*api.PriorityClassRef, *int32) {
-		return &api.PriorityClassRef{Group: schedulingv1.GroupName, Kind: "PriorityClass", Name: class.Name}, ptr.To(class.Value)
+	ref := func(class *schedulingv1.PriorityClass) (*api.PriorityClassRef, *int32, error) {
+		return &api.PriorityClassRef{Group: schedulingv1.GroupName, Kind: "PriorityClass", Name: class.Name}, ptr.To(class.Value), nil
 	}
 	for _, set := range sets {
 		if name := set.Template.Spec.PriorityClassName; name != "" {
@@ -123,12 +180,12 @@ func (e *engaged) priorityOf(owner metav1.ObjectMeta, sets []api.PodSet) (*api.P
 			}
 		}
 	}
-	all, _ := classes.List(labels.Everything())
+	all, _ := classes.List(everything)
 	at := slices.IndexFunc(all, func(class *schedulingv1.PriorityClass) bool { return class.GlobalDefault })
 	if at >= 0 {
 		return ref(all[at])
 	}
-	return nil, ptr.To(int32(0))
+	return nil, ptr.To(int32(0)), nil
 }
 
 // set sets a condition, and reports whether its status changed.

@@ -69,6 +69,9 @@ func headsOf(record *admission.Record) []head {
 	for _, h := range record.Heads {
 		out = append(out, head{h.Workload.Namespace, h.Workload.Name, h.ClusterQueue, h.Outcome})
 	}
+	if p := record.Problem; p != nil {
+		out = append(out, head{namespace: p.Namespace, name: p.Workload})
+	}
 	return out
 }
 

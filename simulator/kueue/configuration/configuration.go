@@ -1,5 +1,6 @@
 // Package configuration reads Kueue's own Configuration (config.kueue.x-k8s.io), so that the file of a real
-// Kueue applies unchanged. It takes the parts that change admission, and ignores those about Kueue's process.
+// Kueue applies unchanged, with the defaults of its version. It takes the parts that change admission, passes over those about
+// Kueue's process, and names those that the simulator does not follow.
 //
 // It does not apply anything. It may import the package admission of simulator/kueue.
 package configuration
@@ -15,23 +16,28 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/kueue/admission"
 )
 
-// Configuration is the part of Kueue's Configuration that changes admission. The zero value is Kueue's default.
+// Configuration is the part of Kueue's Configuration that changes admission, as v1beta2 has it. The zero value is Kueue's
+// default.
 type Configuration struct {
 	// FairSharing nil is off.
 	FairSharing *FairSharing `json:"fairSharing,omitempty"`
 	// WaitForPodsReady nil is on with its defaults, as in Kueue.
 	WaitForPodsReady *WaitForPodsReady `json:"waitForPodsReady,omitempty"`
 	Resources        *Resources        `json:"resources,omitempty"`
+
+	// Ignored is what the document says and the simulator does not do.
+	Ignored []Ignored `json:"-"`
 }
 
 // FairSharing orders and preempts by shares.
 type FairSharing struct {
-	// Enable false is off; nil is on. Only v1beta1 has it.
+	// Enable false is off; nil is on. Of Kueue's versions only v1beta1 has it, where nil is off: Parse makes it false.
 	Enable *bool `json:"enable,omitempty"`
 	// PreemptionStrategies are both if empty, the final share first.
 	PreemptionStrategies []admission.PreemptionStrategy `json:"preemptionStrategies,omitempty"`
@@ -39,7 +45,7 @@ type FairSharing struct {
 
 // WaitForPodsReady evicts workloads whose pods are not ready in time.
 type WaitForPodsReady struct {
-	// Enable false is off; nil is on. Only v1beta1 has it.
+	// Enable false is off; nil is on. Of Kueue's versions only v1beta1 has it, where nil is off: Parse makes it false.
 	Enable *bool `json:"enable,omitempty"`
 	// Timeout nil is 30 minutes, RecoveryTimeout nil is Timeout.
 	Timeout         *metav1.Duration `json:"timeout,omitempty"`
@@ -85,10 +91,14 @@ type Transformation struct {
 const (
 	kind  = "Configuration"
 	group = "config.kueue.x-k8s.io/"
+
+	v1beta1 = group + "v1beta1"
+	v1beta2 = group + "v1beta2"
 )
 
-// Parse reads YAML or JSON; an empty document is Kueue's default. Mistakes are *Invalid. Parse ignores
-// sections about Kueue's process; an unknown field in a section that counts is a mistake.
+// Parse reads YAML or JSON; an empty document is Kueue's default. A document without a version is one of v1beta2, and one of
+// v1beta1 gets that version's defaults. Mistakes are *Invalid: an unknown section is one, and so is an unknown field in a
+// section that counts.
 func Parse(document []byte) (*Configuration, error) {
 	c := &Configuration{}
 	data, err := yaml.YAMLToJSON(document)
@@ -105,8 +115,12 @@ func Parse(document []byte) (*Configuration, error) {
 	var mistakes field.ErrorList
 	var of metav1.TypeMeta
 	_ = json.Unmarshal(data, &of) // a value of another type is not the right one, either
-	if (of.Kind != "" || of.APIVersion != "") && (of.Kind != kind || !strings.HasPrefix(of.APIVersion, group)) {
+	switch {
+	case of.Kind == "" && of.APIVersion == "":
+	case of.Kind != kind || !strings.HasPrefix(of.APIVersion, group):
 		mistakes = append(mistakes, field.Invalid(field.NewPath("kind"), of.APIVersion+" "+of.Kind, "must be "+kind+" of "+strings.TrimSuffix(group, "/")))
+	case of.APIVersion != v1beta1 && of.APIVersion != v1beta2:
+		mistakes = append(mistakes, field.NotSupported(field.NewPath("apiVersion"), of.APIVersion, []string{v1beta1, v1beta2}))
 	}
 	for name, into := range map[string]any{"fairSharing": &c.FairSharing, "waitForPodsReady": &c.WaitForPodsReady, "resources": &c.Resources} {
 		if whole[name] == nil {
@@ -118,12 +132,41 @@ func Parse(document []byte) (*Configuration, error) {
 			mistakes = append(mistakes, field.Invalid(field.NewPath(name), string(whole[name]), strings.TrimPrefix(err.Error(), "json: ")))
 		}
 	}
+	if of.APIVersion == v1beta1 {
+		c.defaultsOfV1beta1()
+	}
+	ignored, wrong := ignoredIn(whole)
+	c.Ignored, mistakes = ignored, append(mistakes, wrong...)
 	if mistakes = append(mistakes, c.check()...); len(mistakes) > 0 {
 		slices.SortFunc(mistakes, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 		return nil, &Invalid{Mistakes: mistakes}
 	}
 	return c, nil
 }
+
+// defaultsOfV1beta1 says in the words of v1beta2 what the older version leaves out: its sections are off until they are
+// enabled, and then admission waits for pods that are not ready.
+func (c *Configuration) defaultsOfV1beta1() {
+	if f := c.FairSharing; f != nil && f.Enable == nil {
+		f.Enable = ptr.To(false)
+	}
+	if c.WaitForPodsReady == nil {
+		c.WaitForPodsReady = &WaitForPodsReady{}
+	}
+	w := c.WaitForPodsReady
+	if w.Enable == nil {
+		w.Enable = ptr.To(false)
+	}
+	if *w.Enable && w.BlockAdmission == nil {
+		w.BlockAdmission = ptr.To(true)
+	}
+	if *w.Enable && w.Timeout == nil {
+		w.Timeout = &metav1.Duration{Duration: timeoutOfV1beta1}
+	}
+}
+
+// timeoutOfV1beta1 is how long pods may take to be ready by default in v1beta1.
+const timeoutOfV1beta1 = 5 * time.Minute
 
 // Invalid is a configuration that Kueue would refuse.
 type Invalid struct{ Mistakes field.ErrorList }

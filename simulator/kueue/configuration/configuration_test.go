@@ -62,6 +62,19 @@ func TestSettings(t *testing.T) {
 			}},
 		}},
 		{"fair sharing alone is on", "fairSharing: {}", admission.Settings{FairSharing: &admission.FairSharing{}, WaitForPodsReady: &admission.WaitForPodsReady{}}},
+		{"as v1beta1 leaves it", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration}", admission.Settings{}},
+		{"as v1beta2 leaves it", "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration}", defaults},
+		{"in v1beta1 admission waits", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {enable: true}}", admission.Settings{
+			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: 5 * time.Minute, BlockAdmission: true},
+		}},
+		{"unless it says so", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {enable: true, timeout: 1m, blockAdmission: false}}", admission.Settings{
+			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: time.Minute},
+		}},
+		{"in v1beta2 it does not", "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration, waitForPodsReady: {timeout: 1m}}", admission.Settings{
+			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: time.Minute},
+		}},
+		{"in v1beta1 fair sharing is off", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, fairSharing: {preemptionStrategies: [LessThanInitialShare]}}", admission.Settings{}},
+		{"in v1beta1 a timeout enables nothing", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {timeout: 1m}}", admission.Settings{}},
 		{"both off", "{waitForPodsReady: {enable: false}, fairSharing: {enable: false}}", admission.Settings{}},
 	} {
 		got, err := configuration.Parse([]byte(c.document))
@@ -89,13 +102,56 @@ func TestMistakesNameTheirField(t *testing.T) {
 		"resources: {transformations: [{input: a}, {input: a}]}":                         "resources.transformations[1].input",
 		"resources: {transformations: [{outputs: {b: 1}}]}":                              "resources.transformations[0].input",
 		"{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}": "kind",
-		"[]":    "document",
-		"a: b:": "document",
+		"{apiVersion: config.kueue.x-k8s.io/v1alpha1, kind: Configuration}":              "apiVersion",
+		"waitForPodReady: {timeout: 1m}":                                                 "waitForPodReady",
+		"resources: {deviceClassMappings: []}":                                           "resources",
+		"featureGates: {MultiKueue: perhaps}":                                            "featureGates",
+		"[]":                                                                             "document",
+		"a: b:":                                                                          "document",
 	} {
 		_, err := configuration.Parse([]byte(document))
 		var invalid *configuration.Invalid
 		if !errors.As(err, &invalid) || len(invalid.Mistakes) != 1 || !strings.HasSuffix(invalid.Mistakes[0].Field, field) {
 			t.Errorf("%s: %v, want a mistake in %q", document, err, field)
+		}
+	}
+}
+
+// TestWhatIsIgnoredIsNamed: a section that has no effect is said to have none, and one that says what the simulator does anyway
+// is not worth a word.
+func TestWhatIsIgnoredIsNamed(t *testing.T) {
+	for document, want := range map[string][]string{
+		"":                                  nil,
+		"manageJobsWithoutQueueName: false": nil,
+		"manageJobsWithoutQueueName: true":  {"manageJobsWithoutQueueName has no effect: the simulator manages what names a queue, in every namespace."},
+		"managedJobsNamespaceSelector: {matchLabels: {a: b}}":                   {"managedJobsNamespaceSelector has no effect: the simulator manages what names a queue, in every namespace."},
+		"integrations: {frameworks: [batch/job, pod, deployment, statefulset]}": nil,
+		"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset], labelKeysToCopy: [a]}": {
+			"integrations.frameworks leaves out pod, deployment, statefulset, which the simulator manages nevertheless.",
+			"integrations.frameworks (jobset.x-k8s.io/jobset) has no effect: the simulator does not have it.",
+			"integrations.labelKeysToCopy has no effect: the simulator does not have it.",
+		},
+		"featureGates: {PartialAdmission: true, MultiKueue: false}": nil,
+		"featureGates: {PartialAdmission: false, Unheard: true}": {
+			"featureGates.PartialAdmission (false) has no effect: the simulator does not have it.", "featureGates.Unheard (true) has no effect: the simulator does not have it.",
+		},
+		"{multiKueue: {origin: a}, admissionFairSharing: {usageHalfLifeTime: 1h}, objectRetentionPolicies: {workloads: {afterFinished: 1h}}}": {
+			"admissionFairSharing has no effect: the simulator does not have it.", "multiKueue has no effect: the simulator does not have it.",
+			"objectRetentionPolicies has no effect: the simulator does not have it.",
+		},
+		"{webhook: {port: 1}, metrics: {bindAddress: a}, tls: {minVersion: a}, namespace: a}": nil,
+	} {
+		c, err := configuration.Parse([]byte(document))
+		if err != nil {
+			t.Errorf("%s: %v", document, err)
+			continue
+		}
+		var got []string
+		for _, i := range c.Ignored {
+			got = append(got, i.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", document, diff)
 		}
 	}
 }

@@ -1,0 +1,151 @@
+package configuration
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Ignored is a part of a configuration that would change what Kueue does, and does not change what the simulator does.
+type Ignored struct {
+	// Field is its path, such as featureGates.LocalQueueMetrics.
+	Field string `json:"field"`
+	Why   Why    `json:"why"`
+	// Values are what of the field is meant; empty for all of it.
+	Values []string `json:"values,omitempty"`
+}
+
+// Why says why a part of a configuration has no effect.
+type Why string
+
+// The reasons.
+const (
+	// NotSimulated means that the simulator does not have what the part is about.
+	NotSimulated Why = "NotSimulated"
+	// EverythingNamed means that the simulator manages whatever names a queue, in every namespace, and nothing else.
+	EverythingNamed Why = "EverythingNamed"
+	// AlwaysManaged means that the simulator manages the kinds in Values, although the configuration leaves them out.
+	AlwaysManaged Why = "AlwaysManaged"
+)
+
+// String is the sentence for the user.
+func (i Ignored) String() string {
+	what := i.Field
+	if len(i.Values) > 0 {
+		what += " (" + strings.Join(i.Values, ", ") + ")"
+	}
+	switch i.Why {
+	case EverythingNamed:
+		return what + " has no effect: the simulator manages what names a queue, in every namespace."
+	case AlwaysManaged:
+		return fmt.Sprintf("%s leaves out %s, which the simulator manages nevertheless.", i.Field, strings.Join(i.Values, ", "))
+	}
+	return what + " has no effect: the simulator does not have it."
+}
+
+// process are the sections about Kueue's process, which say nothing about admission.
+var process = []string{
+	"apiVersion", "kind", "namespace", "webhook", "leaderElection", "metrics", "health", "pprofBindAddress", "controller", "tls", "internalCertManagement",
+	"clientConnection", "visibilityServer", "queueVisibility",
+}
+
+// counted are the sections that change admission here.
+var counted = []string{"fairSharing", "waitForPodsReady", "resources"}
+
+// managed are the integrations that the simulator has. It cannot leave any out.
+var managed = []string{"batch/job", "pod", "deployment", "statefulset"}
+
+// gates are the feature gates that the simulator follows, in the only state that it knows.
+var gates = map[string]bool{
+	"PartialAdmission": true, "FlavorFungibility": true, "PrioritySortingWithinCohort": true, "SchedulingEquivalenceHashing": true, "ReclaimablePods": true,
+	"TopologyAwareScheduling": true, "TASProfileMixed": true, "FairSharingPreemptWithinNominal": true, "FairSharingPrioritizeNonBorrowing": true,
+	"FlavorFungibilityPreserveScanProgress": true, "RecomputeAssignmentUponPreemptionTargetsOverlap": true, "UnadmittedWorkloadsObservability": true,
+	"LendingLimit": true, "ConfigurableResourceTransformations": true, "HierarchicalCohorts": true, "VisibilityOnDemand": true, "LocalQueueDefaulting": true,
+	"MultiKueue": false, "ElasticJobsViaWorkloadSlices": false, "ElasticJobsViaWorkloadSlicesWithTAS": false, "AdmissionFairSharing": false, "DynamicResourceAllocation": false,
+	"DRAExtendedResources": false, "PriorityBoost": false, "ConcurrentAdmission": false, "TASBalancedPlacement": false, "TASRespectNodeAffinityPreferred": false,
+	"PrioritizePreemptorWorkloads": false, "UnadmittedWorkloadsExplicitStatus": false,
+}
+
+// ignoredIn returns what of a document has no effect, by field, and the sections that Kueue does not know.
+func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored, mistakes field.ErrorList) {
+	add := func(i Ignored) { ignored = append(ignored, i) }
+	for name, raw := range document {
+		path := field.NewPath(name)
+		wrong := func(err error) {
+			mistakes = append(mistakes, field.Invalid(path, string(raw), strings.TrimPrefix(err.Error(), "json: ")))
+		}
+		switch {
+		case slices.Contains(process, name), slices.Contains(counted, name), string(raw) == "null":
+		case name == "manageJobsWithoutQueueName":
+			on := false
+			if err := json.Unmarshal(raw, &on); err != nil {
+				wrong(err)
+			} else if on {
+				add(Ignored{Field: name, Why: EverythingNamed})
+			}
+		case name == "managedJobsNamespaceSelector":
+			add(Ignored{Field: name, Why: EverythingNamed})
+		case name == "integrations":
+			var sections map[string]json.RawMessage
+			var frameworks []string
+			err := json.Unmarshal(raw, &sections)
+			if err == nil && sections["frameworks"] != nil {
+				err = json.Unmarshal(sections["frameworks"], &frameworks)
+			}
+			if err != nil {
+				wrong(err)
+				continue
+			}
+			for _, i := range integrations(sections, frameworks) {
+				add(i)
+			}
+		case name == "featureGates":
+			var set map[string]bool
+			if err := json.Unmarshal(raw, &set); err != nil {
+				wrong(err)
+			}
+			for gate, on := range set {
+				if state, known := gates[gate]; !known || state != on {
+					add(Ignored{Field: path.Child(gate).String(), Why: NotSimulated, Values: []string{fmt.Sprint(on)}})
+				}
+			}
+		case name == "multiKueue", name == "admissionFairSharing", name == "objectRetentionPolicies":
+			add(Ignored{Field: name, Why: NotSimulated})
+		default:
+			mistakes = append(mistakes, field.Forbidden(path, "Kueue has no such section"))
+		}
+	}
+	slices.SortFunc(ignored, func(a, b Ignored) int { return cmp.Or(strings.Compare(a.Field, b.Field), cmp.Compare(a.Why, b.Why)) })
+	return ignored, mistakes
+}
+
+func integrations(sections map[string]json.RawMessage, frameworks []string) (ignored []Ignored) {
+	var others, left []string
+	for _, name := range frameworks {
+		if !slices.Contains(managed, name) {
+			others = append(others, name)
+		}
+	}
+	for _, name := range managed {
+		if sections["frameworks"] != nil && !slices.Contains(frameworks, name) {
+			left = append(left, name)
+		}
+	}
+	if len(others) > 0 {
+		ignored = append(ignored, Ignored{"integrations.frameworks", NotSimulated, others})
+	}
+	if len(left) > 0 {
+		ignored = append(ignored, Ignored{"integrations.frameworks", AlwaysManaged, left})
+	}
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		if name != "frameworks" {
+			ignored = append(ignored, Ignored{Field: "integrations." + name, Why: NotSimulated})
+		}
+	}
+	return ignored
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -59,6 +60,10 @@ type kueueAnswer struct {
 	View    *control.View `json:"view,omitempty"`
 	// Configuration is the part of Kueue's configuration that changes admission.
 	Configuration *configuration.Configuration `json:"configuration"`
+	// Ignored is what the configuration says and the simulator does not do.
+	Ignored []configuration.Ignored `json:"ignored"`
+	// Follows is the version of Kueue that the simulator does as.
+	Follows string `json:"follows"`
 	// Latest are the newest entries of the ledger.
 	Latest []json.RawMessage `json:"latest"`
 }
@@ -67,7 +72,8 @@ type kueueAnswer struct {
 const latestAdmissions = 50
 
 func answerOf(k Kueue) (kueueAnswer, error) {
-	a := kueueAnswer{Latest: []json.RawMessage{}, Configuration: k.Configuration()}
+	a := kueueAnswer{Latest: []json.RawMessage{}, Configuration: k.Configuration(), Ignored: []configuration.Ignored{}, Follows: api.Follows}
+	a.Ignored = append(a.Ignored, a.Configuration.Ignored...)
 	a.State, a.Message = k.State()
 	view, err := k.View()
 	if err != nil && !errors.Is(err, control.ErrOff) {
@@ -153,6 +159,9 @@ func (s *Server) putKueueConfiguration(c echo.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, ignored := range k.Configuration().Ignored {
+		c.Response().Header().Add("Warning", fmt.Sprintf("299 - %q", ignored.Text)) // as the API server warns
 	}
 	return s.getKueue(c)
 }

@@ -29,6 +29,9 @@ var (
 	Topologies              = GroupVersion.WithResource("topologies")
 )
 
+// Follows is the version of Kueue that the simulator does as.
+const Follows = "main of August 2026, after v0.19.2"
+
 // The kinds of the group.
 var (
 	ClusterQueueKind          = GroupVersion.WithKind("ClusterQueue")

@@ -128,16 +128,16 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 		"integrations: {frameworks: [batch/job, pod, deployment, statefulset]}": nil,
 		"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset], labelKeysToCopy: [a]}": {
 			"integrations.frameworks leaves out pod, deployment, statefulset, which the simulator manages nevertheless.",
-			"integrations.frameworks (jobset.x-k8s.io/jobset) has no effect: the simulator does not have it.",
-			"integrations.labelKeysToCopy has no effect: the simulator does not have it.",
+			"integrations.frameworks (jobset.x-k8s.io/jobset) has no effect: the simulator does not follow it.",
+			"integrations.labelKeysToCopy has no effect: the simulator does not follow it.",
 		},
 		"featureGates: {PartialAdmission: true, MultiKueue: false}": nil,
 		"featureGates: {PartialAdmission: false, Unheard: true}": {
-			"featureGates.PartialAdmission (false) has no effect: the simulator does not have it.", "featureGates.Unheard (true) has no effect: the simulator does not have it.",
+			"featureGates.PartialAdmission (false) has no effect: the simulator does not follow it.", "featureGates.Unheard (true) has no effect: the simulator does not follow it.",
 		},
 		"{multiKueue: {origin: a}, admissionFairSharing: {usageHalfLifeTime: 1h}, objectRetentionPolicies: {workloads: {afterFinished: 1h}}}": {
-			"admissionFairSharing has no effect: the simulator does not have it.", "multiKueue has no effect: the simulator does not have it.",
-			"objectRetentionPolicies has no effect: the simulator does not have it.",
+			"admissionFairSharing has no effect: the simulator does not follow it.", "multiKueue has no effect: the simulator does not follow it.",
+			"objectRetentionPolicies has no effect: the simulator does not follow it.",
 		},
 		"{webhook: {port: 1}, metrics: {bindAddress: a}, tls: {minVersion: a}, namespace: a}": nil,
 	} {
@@ -148,7 +148,7 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 		}
 		var got []string
 		for _, i := range c.Ignored {
-			got = append(got, i.String())
+			got = append(got, i.Text)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", document, diff)

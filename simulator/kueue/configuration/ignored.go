@@ -18,6 +18,8 @@ type Ignored struct {
 	Why   Why    `json:"why"`
 	// Values are what of the field is meant; empty for all of it.
 	Values []string `json:"values,omitempty"`
+	// Text is the sentence for the user.
+	Text string `json:"text"`
 }
 
 // Why says why a part of a configuration has no effect.
@@ -33,8 +35,7 @@ const (
 	AlwaysManaged Why = "AlwaysManaged"
 )
 
-// String is the sentence for the user.
-func (i Ignored) String() string {
+func (i Ignored) text() string {
 	what := i.Field
 	if len(i.Values) > 0 {
 		what += " (" + strings.Join(i.Values, ", ") + ")"
@@ -45,7 +46,7 @@ func (i Ignored) String() string {
 	case AlwaysManaged:
 		return fmt.Sprintf("%s leaves out %s, which the simulator manages nevertheless.", i.Field, strings.Join(i.Values, ", "))
 	}
-	return what + " has no effect: the simulator does not have it."
+	return what + " has no effect: the simulator does not follow it."
 }
 
 // process are the sections about Kueue's process, which say nothing about admission.
@@ -121,6 +122,9 @@ func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored, mistakes
 		}
 	}
 	slices.SortFunc(ignored, func(a, b Ignored) int { return cmp.Or(strings.Compare(a.Field, b.Field), cmp.Compare(a.Why, b.Why)) })
+	for i := range ignored {
+		ignored[i].Text = ignored[i].text()
+	}
 	return ignored, mistakes
 }
 
@@ -137,10 +141,10 @@ func integrations(sections map[string]json.RawMessage, frameworks []string) (ign
 		}
 	}
 	if len(others) > 0 {
-		ignored = append(ignored, Ignored{"integrations.frameworks", NotSimulated, others})
+		ignored = append(ignored, Ignored{Field: "integrations.frameworks", Why: NotSimulated, Values: others})
 	}
 	if len(left) > 0 {
-		ignored = append(ignored, Ignored{"integrations.frameworks", AlwaysManaged, left})
+		ignored = append(ignored, Ignored{Field: "integrations.frameworks", Why: AlwaysManaged, Values: left})
 	}
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		if name != "frameworks" {

@@ -3719,7 +3719,7 @@ export interface components {
             parkedEquals?: components["schemas"]["WorkloadRef"][];
             reserves?: components["schemas"]["AdmissionAmount"][];
         };
-        /** @description One cycle of admission. */
+        /** @description One cycle of admission, or a problem of the controllers, which has no heads. */
         AdmissionEntry: {
             /** @description Counts from 1, over restarts. */
             id: number;
@@ -3729,11 +3729,28 @@ export interface components {
             time: string;
             /** @description In the order in which they were processed. */
             heads: components["schemas"]["AdmissionHead"][];
+            problem?: components["schemas"]["AdmissionProblem"];
         };
         AdmissionPage: {
             items: components["schemas"]["AdmissionEntry"][];
             /** @description Of the next page; empty on the last. */
             continue: string;
+        };
+        /** @description An error of the controllers, once for each cause. */
+        AdmissionProblem: {
+            /** @description The kind of the object that they cannot go on with. */
+            kind: string;
+            namespace?: string;
+            name: string;
+            /** @description The object's workload. Missing if it has none. */
+            workload?: string;
+            message: string;
+            /** @description How often they have tried in vain. */
+            count: number;
+            /** Format: date-time */
+            since: string;
+            /** @description They succeeded in the end. */
+            over?: boolean;
         };
         QueueQuota: {
             flavor: string;
@@ -3849,6 +3866,8 @@ export interface components {
             }[];
             /** @description The names of the AdmissionChecks. */
             checks: string[];
+            /** @description What keeps the controllers from doing what admission decided, the oldest first. */
+            problems: components["schemas"]["AdmissionProblem"][];
         };
         Kueue: {
             /**
@@ -3862,6 +3881,23 @@ export interface components {
             /** @description The newest entries of the ledger, at most 50. */
             latest: components["schemas"]["AdmissionEntry"][];
             configuration: components["schemas"]["KueueConfiguration"];
+            /** @description What the configuration says and the simulator does not do. */
+            ignored: components["schemas"]["IgnoredConfiguration"][];
+            /** @description The version of Kueue that the simulator does as. */
+            follows: string;
+        };
+        IgnoredConfiguration: {
+            /** @description Its path, such as featureGates.PartialAdmission. */
+            field: string;
+            /**
+             * @description NotSimulated: the simulator does not have what it is about. EverythingNamed: the simulator manages whatever names a queue, in every namespace. AlwaysManaged: it manages the kinds in values, although the configuration leaves them out.
+             * @enum {string}
+             */
+            why: "NotSimulated" | "EverythingNamed" | "AlwaysManaged";
+            /** @description What of the field is meant. Missing: all of it. */
+            values?: string[];
+            /** @description The sentence for the user. */
+            text: string;
         };
         /** @description The part of Kueue's Configuration (config.kueue.x-k8s.io) that changes admission. What is missing has Kueue's default. */
         KueueConfiguration: {

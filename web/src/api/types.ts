@@ -252,6 +252,8 @@ export type QuotaHolder = Schemas['QuotaHolder']
 export type WorkloadRef = Schemas['WorkloadRef']
 /** One cycle of admission, and what it did with one workload. */
 export type AdmissionEntry = Schemas['AdmissionEntry']
+export type AdmissionProblem = Schemas['AdmissionProblem']
+export type IgnoredConfiguration = Schemas['IgnoredConfiguration']
 export type AdmissionHead = Schemas['AdmissionHead']
 export type AdmissionFlavor = Schemas['AdmissionFlavor']
 export type AdmissionReason = Schemas['AdmissionReason']

@@ -91,7 +91,7 @@ export const queues = {
     problems: 'What the controllers cannot do',
     problemsHint: 'They try again until it works. Events of the object have the same.',
     problem: 'Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since}) | Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempt since {since}) | Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since})',
-    problemOver: 'Kueue’s controllers went on with {kind} {name} after {n} attempts since {since}: {message} | Kueue’s controllers went on with {kind} {name} after {n} attempt since {since}: {message} | Kueue’s controllers went on with {kind} {name} after {n} attempts since {since}: {message}',
+    problemOver: 'Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message} | Kueue’s controllers were done with {kind} {name} after {n} attempt since {since}: {message} | Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message}',
     entry: 'Entry {n}',
     entryProblem: 'a problem of the controllers',
     entryOver: 'a problem that is over',

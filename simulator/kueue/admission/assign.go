@@ -330,10 +330,10 @@ func (a *search) try(result *assignment, members []podSetAssignment, requests ma
 // judge says whether one resource can be taken from one flavor.
 func (a *search) judge(fr flavorResource, requested, earlier int64) (ResourceTrial, Reason) {
 	n := a.node
-	value := requested + earlier
+	value, available := requested+earlier, a.node.available(fr)
 	r := ResourceTrial{
 		Resource: fr.resource, Requested: requested, Earlier: earlier,
-		Nominal: n.quotas[fr].nominal, Used: n.usage[fr], Available: max(0, n.available(fr)), Potential: n.potential(fr), Mode: NoFit,
+		Nominal: n.quotas[fr].nominal, Used: n.usage[fr], Available: max(0, available), Potential: n.potential(fr), Mode: NoFit,
 	}
 	if value > r.Potential {
 		return r, Reason{OverCapacity{fr.resource, fr.flavor, quantityText(fr.resource, earlier), quantityText(fr.resource, requested), quantityText(fr.resource, r.Potential)}}
@@ -346,7 +346,11 @@ func (a *search) judge(fr flavorResource, requested, earlier int64) (ResourceTri
 	if r.Nominal >= value || smaller || a.preemptsWhileBorrowing() {
 		r.Mode, r.Borrowing = a.simulate(fr, value, height)
 	}
-	return r, Reason{ShortOfQuota{fr.resource, fr.flavor, quantityText(fr.resource, value-r.Available)}}
+	short := ShortOfQuota{Resource: fr.resource, Flavor: fr.flavor, Missing: quantityText(fr.resource, value-r.Available)}
+	if available < 0 {
+		short.Overdrawn = quantityText(fr.resource, -available)
+	}
+	return r, Reason{short}
 }
 
 // preemptsWhileBorrowing reports whether the ClusterQueue may evict others while it borrows.

@@ -175,7 +175,7 @@ func (s *State) flushed() {
 		q.flush = false
 		for _, w := range q.parked {
 			switch w.waits.Operands.(type) {
-			case BackedOff, JobStopping:
+			case BackedOff, NotRequeued:
 				continue
 			case NamespaceMismatch:
 				if !s.selects(s.clusterQueues[name], w.key.Namespace) {

@@ -32,7 +32,7 @@ func Kinds() []Operands {
 		ResourceUnavailable{}, FlavorMissing{}, UntoleratedTaint{}, AffinityMismatch{}, OverCapacity{}, ShortOfQuota{}, TopologyUnsupported{}, TopologyLevelMissing{}, TopologyOnly{}, TopologyShort{}, TopologyRequestInvalid{},
 		NoFlavors{}, PreemptionPending{}, LostQuota{}, VictimsShared{},
 		LocalQueueMissing{}, LocalQueueStopped{}, LocalQueueInactive{}, ClusterQueueMissing{}, ClusterQueueInactive{}, ClusterQueueStopped{}, NamespaceMismatch{}, RequestsAboveLimits{}, OutsideLimitRange{}, ChecksFailed{}, PodsNotReady{},
-		Gated{}, Deactivated{}, BackedOff{}, JobStopping{}, PodsAwaited{}, NotTried{}, BehindHead{}, EqualRefused{},
+		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, EqualRefused{},
 	}
 }
 
@@ -131,8 +131,10 @@ type OverCapacity struct {
 type ShortOfQuota struct {
 	Resource v1.ResourceName `json:"resource"`
 	Flavor   string          `json:"flavor"`
-	// Missing is how much more would do, as a quantity.
-	Missing string `json:"missing"`
+	// Missing is how much more would do, as a quantity, as Kueue counts: from quota that is used up. Where more is used than
+	// there is, after a cut, Overdrawn is needed besides.
+	Missing   string `json:"missing"`
+	Overdrawn string `json:"overdrawn,omitempty"`
 }
 
 // TopologyUnsupported means that a pod set asks for a topology that the flavor does not have.
@@ -264,8 +266,8 @@ type BackedOff struct {
 	Until time.Time `json:"until"`
 }
 
-// JobStopping means that the workload was evicted and its job has not stopped yet.
-type JobStopping struct {
+// NotRequeued means that the workload was evicted, its job has stopped, and it may not be tried again yet.
+type NotRequeued struct {
 	// Eviction is the reason of the condition Evicted or Requeued.
 	Eviction string `json:"eviction"`
 }
@@ -318,7 +320,7 @@ func (PodsNotReady) Kind() Kind           { return "PodsNotReady" }
 func (Gated) Kind() Kind                  { return "Gated" }
 func (Deactivated) Kind() Kind            { return "Deactivated" }
 func (BackedOff) Kind() Kind              { return "BackedOff" }
-func (JobStopping) Kind() Kind            { return "JobStopping" }
+func (NotRequeued) Kind() Kind            { return "NotRequeued" }
 func (PodsAwaited) Kind() Kind            { return "PodsAwaited" }
 func (NotTried) Kind() Kind               { return "NotTried" }
 func (BehindHead) Kind() Kind             { return "BehindHead" }
@@ -454,8 +456,8 @@ func (r BackedOff) english() string {
 	return "The workload waits until " + r.Until.UTC().Format(time.RFC3339)
 }
 
-func (r JobStopping) english() string {
-	return fmt.Sprintf("The workload was evicted (%s), and its job has not stopped yet", r.Eviction)
+func (r NotRequeued) english() string {
+	return fmt.Sprintf("The workload was evicted (%s) and is not requeued yet", r.Eviction)
 }
 
 func (r PodsAwaited) english() string { return "The pod group waits for replacement pods" }

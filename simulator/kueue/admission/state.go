@@ -500,7 +500,7 @@ func heldParked(w *api.Workload, now time.Time) Reason {
 		return Reason{BackedOff{state.RequeueAt.Time}}
 	}
 	if requeued := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadRequeued); requeued != nil && requeued.Status == metav1.ConditionFalse {
-		return Reason{JobStopping{requeued.Reason}}
+		return Reason{NotRequeued{requeued.Reason}}
 	}
 	return Reason{}
 }

@@ -9,7 +9,7 @@ const kinds = [
   'ResourceUnavailable', 'FlavorMissing', 'UntoleratedTaint', 'AffinityMismatch', 'OverCapacity', 'ShortOfQuota', 'TopologyUnsupported', 'TopologyLevelMissing',
   'TopologyOnly', 'TopologyShort', 'TopologyRequestInvalid', 'PreemptionPending', 'LostQuota', 'VictimsShared', 'LocalQueueMissing', 'LocalQueueStopped',
   'LocalQueueInactive', 'ClusterQueueMissing', 'ClusterQueueInactive', 'ClusterQueueStopped', 'NamespaceMismatch', 'RequestsAboveLimits', 'OutsideLimitRange',
-  'ChecksFailed', 'PodsNotReady', 'Gated', 'Deactivated', 'BackedOff', 'JobStopping', 'PodsAwaited', 'NotTried', 'BehindHead',
+  'ChecksFailed', 'PodsNotReady', 'Gated', 'Deactivated', 'BackedOff', 'NotRequeued', 'PodsAwaited', 'NotTried', 'BehindHead',
 ] as const
 
 /** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others. */
@@ -40,5 +40,6 @@ export function reasonText(reason: AdmissionReason | undefined, t: Translate): s
       return [key, value]
     }),
   )
+  if (reason.kind === 'ShortOfQuota' && reason.overdrawn) return t('queues.overdrawn', named)
   return t(`queues.reason.${reason.kind}`, named, typeof reason.victims === 'number' ? reason.victims : undefined)
 }

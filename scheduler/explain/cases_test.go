@@ -44,6 +44,7 @@ func cycles() []spoken {
 	}
 	out = append(out, sentences()...)
 	out = append(out, sentencesAboutExtenders()...)
+	out = append(out, sentencesAboutUse()...)
 	out = append(out, sentencesAboutPodGroups()...)
 	out = append(out, sentencesAboutCoscheduling()...)
 	out = append(out, sentencesAboutQuotas()...)

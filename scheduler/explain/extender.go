@@ -46,3 +46,29 @@ func fatal(failures []ExtenderFailure) *ExtenderFailure {
 	}
 	return nil
 }
+
+// NodesFromExtender: the extender has no node cache, so the scheduler made the nodes that the
+// plugins scored from its answer. These have no pods and no images.
+type NodesFromExtender struct {
+	Extender string `json:"extender"`
+}
+
+func (NodesFromExtender) Kind() Kind { return "nodesFromExtender" }
+
+func (s NodesFromExtender) english() string {
+	return fmt.Sprintf("The extender %s has no node cache, so the plugins that score were given nodes without their pods and images.", s.Extender)
+}
+
+// nodesFromExtender names the last extender that returned whole nodes.
+func nodesFromExtender(c *result.Cycle) []Operands {
+	if c.Score == nil || c.Score.Facts == nil || !c.Score.Facts.FromExtender {
+		return nil
+	}
+	var out []Operands
+	for _, call := range c.Extenders {
+		if call.Verb == result.ExtenderFilter && call.WholeNodes && call.Status == "Success" {
+			out = []Operands{NodesFromExtender{Extender: call.Plugin}}
+		}
+	}
+	return out
+}

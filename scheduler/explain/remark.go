@@ -97,7 +97,9 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
 		add(roomRemarks(c, e)...)
-		add(nearest(c)...)
+		near := nearest(c)
+		add(near...)
+		add(inUse(c, near)...)
 		add(unaligned(c)...)
 	}
 	if heldByGroup(c) {
@@ -107,6 +109,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	add(groupRemarks(c)...)
 	add(coschedulingRemarks(c, e)...)
 	add(quotaRemarks(c, e)...)
+	add(nodesFromExtender(c)...)
 	for _, f := range e.ExtenderFailures {
 		// A failure that was not ignored and ended the cycle is in the headline.
 		if f.Ignored || c.Outcome != result.Error {

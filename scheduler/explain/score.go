@@ -137,6 +137,8 @@ func operand(n int64) string {
 
 // stepEnglish are the sentences of the kinds of Step. The web has the same ones.
 var stepEnglish = map[string]string{
+	"defaults":        "{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, which adds {amount}; kubectl describe shows {described} in use",
+	"ownDefaults":     "{resource}: containers of this pod without a request count as {each} each here, {containers} of them, which adds {amount}",
 	"least":           "{resource}: {inUse} in use + {pod} requested = {total}; 100 × ({allocatable} − {total}) / {allocatable} = {score}",
 	"leastFull":       "{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 0",
 	"most":            "{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {score}",

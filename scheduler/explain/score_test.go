@@ -66,6 +66,13 @@ func scorings() []scoring {
 	text := func(s string) *string { return &s }
 	cpu := result.ScoredResource{Name: "cpu", Weight: 1, Requested: 1500, InUse: []int64{3000, 15_000, 0, 0}, Allocatable: []int64{16_000, 16_000, 0, 16_000}}
 	memory := result.ScoredResource{Name: "memory", Weight: 1, Requested: 3 * gi, InUse: []int64{16 * gi, 2 * gi, 0, gi}, Allocatable: []int64{64 * gi, 64 * gi, 0, 4 * gi}}
+	unasked := cpu
+	unasked.Requested, unasked.Own, unasked.OwnContainers = 1600, 200, 2
+	many := result.ScoreDefaults{Amount: 700, Containers: 7, PodsDropped: 1, Described: 2300}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		many.Pods = append(many.Pods, result.Pod{Namespace: "default", Name: name})
+	}
+	unasked.Defaults = []*result.ScoreDefaults{&many, {Amount: 600, Containers: 6, Pods: []result.Pod{{Namespace: "default", Name: "free"}}, Described: 14_400}, nil, nil}
 	gpu := result.ScoredResource{Name: "example.com/gpu", Weight: 3, InUse: []int64{0, 0, 0, 0}, Allocatable: []int64{0, 0, 0, 0}}
 	heavy := memory
 	heavy.Weight = 3
@@ -78,6 +85,7 @@ func scorings() []scoring {
 	host := []*string{text("a"), text("b"), text("c")}
 	return []scoring{
 		{name: "least", rule: result.NotNormalized, facts: resources(result.LeastAllocated, nil, cpu, memory, gpu), raw: []int64{70, 46, 0, 45}, normalized: []int64{70, 46, 0, 45}},
+		{name: "least, containers without requests", rule: result.NotNormalized, facts: resources(result.LeastAllocated, nil, unasked), raw: []int64{71, 0, 0, 90}, normalized: []int64{71, 0, 0, 90}},
 		{name: "least, weighted", rule: result.NotNormalized, facts: resources(result.LeastAllocated, nil, cpu, heavy), raw: []int64{70, 69, 0, 22}, normalized: []int64{70, 69, 0, 22}},
 		{name: "most", rule: result.NotNormalized, facts: resources(result.MostAllocated, nil, cpu, memory), raw: []int64{28, 53, 0, 54}, normalized: []int64{28, 53, 0, 54}},
 		{name: "ratio", rule: result.NotNormalized, facts: resources(result.RequestedToCapacityRatio, shape, cpu, memory), raw: []int64{51, 16, 0, 18}, normalized: []int64{51, 16, 0, 18}},

@@ -26,6 +26,7 @@ func (w *work) resources(s *result.ResourceScore) int64 {
 			w.leftOut(r)
 			continue
 		}
+		w.defaults(r)
 		score, kind := int64(0), "least"
 		values := w.allocation(r)
 		switch {
@@ -61,6 +62,35 @@ func (w *work) leftOut(r *result.ScoredResource) {
 		return
 	}
 	w.say("notOnNode", "resource", r.Name)
+}
+
+// defaults says what counts for containers that request nothing.
+func (w *work) defaults(r *result.ScoredResource) {
+	of := func(n int64) string { return amount(Lack{Resource: r.Name, Amount: n}) }
+	if r.Defaults != nil && r.Defaults[w.at] != nil {
+		d := r.Defaults[w.at]
+		w.say("defaults", "resource", r.Name, "each", defaultRequest[r.Name], "containers", whole(int64(d.Containers)), "pods", someOf(d.Pods, len(d.Pods)+d.PodsDropped),
+			"amount", of(d.Amount), "described", of(d.Described))
+	}
+	if r.Own > 0 {
+		w.say("ownDefaults", "resource", r.Name, "each", defaultRequest[r.Name], "containers", whole(int64(r.OwnContainers)), "amount", of(r.Own))
+	}
+}
+
+// defaultRequest is what a container without a request counts in a score, see
+// GetNonzeroRequests in k8s.io/kubernetes/pkg/scheduler/util.
+var defaultRequest = map[string]string{"cpu": "100m", "memory": "200Mi"}
+
+func someOf(pods []result.Pod, count int) string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.Namespace+"/"+p.Name)
+	}
+	if len(out) == count && count <= mostNamed {
+		return strings.Join(out, ", ")
+	}
+	out = out[:min(len(out), mostNamed-1)]
+	return fmt.Sprintf("%s, +%d", strings.Join(out, ", "), count-len(out))
 }
 
 // allocation has what is in use and what the pod adds.

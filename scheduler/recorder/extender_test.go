@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,6 +145,42 @@ func TestExtendersScoresAddUp(t *testing.T) {
 		}
 		if got.Totals.At(0) != 160 || got.Totals.At(1) != 120 || got.Tied() != nil {
 			t.Errorf("totals %d %d, tied %v", got.Totals.At(0), got.Totals.At(1), got.Tied())
+		}
+	}
+}
+
+// askedOf is a Scorer that keeps the nodes of which it is asked.
+type askedOf struct{ nodes []fwk.NodeInfo }
+
+func (*askedOf) Normalization() result.Normalization { return result.NotNormalized }
+func (s *askedOf) Facts(_ fwk.CycleState, _ *v1.Pod, scored Scored) *result.PluginScoreFacts {
+	s.nodes = slices.Clone(scored.Nodes)
+	return &result.PluginScoreFacts{}
+}
+
+// After an extender without a node cache, the plugins score nodes that the scheduler made from its
+// answer. The inputs of the scores are read from these, not from the snapshot.
+func TestFactsAreReadFromTheNodesThatWereGiven(t *testing.T) {
+	_, c, _ := underWay(2)
+	rows := []fwk.NodePluginScores{
+		{Name: "n0", TotalScore: 9, RawScores: []fwk.PluginScore{{Name: "Fit"}}, Scores: []fwk.PluginScore{{Name: "Fit"}}},
+		{Name: "n1", TotalScore: 8, RawScores: []fwk.PluginScore{{Name: "Fit"}}, Scores: []fwk.PluginScore{{Name: "Fit"}}},
+	}
+	asked := &askedOf{}
+	c.profile.scorers = []scorer{{Scorer: asked, plugin: "Fit"}}
+	for _, fromExtender := range []bool{false, true} {
+		given := slices.Clone(c.nodes.list[:2])
+		if fromExtender {
+			for i, node := range given {
+				bare := framework.NewNodeInfo()
+				bare.SetNode(node.Node())
+				given[i] = bare
+			}
+		}
+		c.noteScores(given, rows)
+		c.noteScoreFacts()
+		if !slices.Equal(asked.nodes, given) || c.scores.facts.FromExtender != fromExtender {
+			t.Errorf("from an extender %t: the scorer was asked of %v, facts %+v", fromExtender, asked.nodes, c.scores.facts)
 		}
 	}
 }

@@ -3001,7 +3001,7 @@ export interface components {
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
         Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"] | components["schemas"]["StatementMembersMissing"] | components["schemas"]["StatementMembersGated"] | components["schemas"]["StatementGroupBackedOff"] | components["schemas"]["StatementGroupLacksResources"] | components["schemas"]["StatementGroupMissing"] | components["schemas"]["StatementMembersAwaited"] | components["schemas"]["StatementMemberFitsNowhere"] | components["schemas"]["StatementMemberLostPlace"] | components["schemas"]["StatementQuotaAtMax"] | components["schemas"]["StatementQuotasUsedUp"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"] | components["schemas"]["StatementQuotaBorrowers"] | components["schemas"]["StatementQuotaReclaims"] | components["schemas"]["StatementQuotaAboveMin"] | components["schemas"]["StatementQuotaNobody"] | components["schemas"]["StatementQuotaBorrows"] | components["schemas"]["StatementUnaligned"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementDerived"] | components["schemas"]["StatementLeaving"] | components["schemas"]["StatementNominatedHold"] | components["schemas"]["StatementPermitHold"] | components["schemas"]["StatementResizing"] | components["schemas"]["StatementDescribed"] | components["schemas"]["StatementNodesFromExtender"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"] | components["schemas"]["StatementQuotaBorrowers"] | components["schemas"]["StatementQuotaReclaims"] | components["schemas"]["StatementQuotaAboveMin"] | components["schemas"]["StatementQuotaNobody"] | components["schemas"]["StatementQuotaBorrows"] | components["schemas"]["StatementUnaligned"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -3294,6 +3294,89 @@ export interface components {
             /** @description Nodes that lack resources. */
             nodes: number;
             lacks: components["schemas"]["Lack"][];
+        };
+        /** @description The pod's request for a resource that the nearest node lacks is more than what one container requests. */
+        StatementDerived: {
+            /** @constant */
+            kind: "derived";
+            pod: string;
+            request: components["schemas"]["PodRequest"];
+        };
+        /** @description Of what is in use on the nearest node, this is held by pods that are terminating. */
+        StatementLeaving: {
+            /** @constant */
+            kind: "leaving";
+            node: string;
+            resource: string;
+            /** Format: int64 */
+            inUse: number;
+            /** Format: int64 */
+            leaving: number;
+            /** @description Some of count, as namespace/name. */
+            pods: string[];
+            count: number;
+        };
+        /** @description This counts as in use on the nearest node for pods that are only nominated to it. */
+        StatementNominatedHold: {
+            /** @constant */
+            kind: "nominatedHold";
+            node: string;
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+            /** @description Some of count, as namespace/name. */
+            pods: string[];
+            count: number;
+        };
+        /** @description This counts as in use on the nearest node for a pod that waits for a permit. */
+        StatementPermitHold: {
+            /** @constant */
+            kind: "permitHold";
+            /** @description namespace/name */
+            pod: string;
+            node: string;
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+        };
+        /** @description A pod of the nearest node counts this amount, because its resize is not complete. */
+        StatementResizing: {
+            /** @constant */
+            kind: "resizing";
+            /** @description namespace/name */
+            pod: string;
+            resource: string;
+            /** Format: int64 */
+            amount: number;
+            /** Format: int64 */
+            asked: number;
+            /** Format: int64 */
+            granted: number;
+            /** @enum {string} */
+            state: "deferred" | "infeasible" | "inProgress";
+        };
+        /** @description kubectl describe node shows another amount than the scheduler counts as in use. */
+        StatementDescribed: {
+            /** @constant */
+            kind: "described";
+            node: string;
+            resource: string;
+            /** Format: int64 */
+            inUse: number;
+            /** Format: int64 */
+            described: number;
+            /** @description It leaves out pods that are only nominated. */
+            nominated: boolean;
+            /** @description It leaves out pods that wait for a permit. */
+            permit: boolean;
+            /** @description It adds up what pods ask for, whatever they were granted. */
+            resize: boolean;
+        };
+        /** @description The extender has no node cache, so the plugins that score were given nodes without their pods and images. */
+        StatementNodesFromExtender: {
+            /** @constant */
+            kind: "nodesFromExtender";
+            extender: string;
         };
         /** @description An amount of a resource that a node lacks: of CPU in thousandths of a core, of others in their own unit. */
         Lack: {

@@ -136,6 +136,37 @@ describe('the panel of a Filter cell', () => {
     expect((await said('node-c3', 'NodeAffinity')).text).toContain('keeps what plugins compared for few nodes of a decision (here 1), and node-c3 is not one of them.')
   })
 
+  it('names the pods behind what is in use, and the containers behind the request', async () => {
+    const sample = sampleCycle()
+    const pod = (name: string) => ({ namespace: 'default', name, uid: name })
+    const use = {
+      pods: [
+        { pod: pod('high'), amount: 3000, nominated: true },
+        { pod: pod('old'), amount: 1000, terminating: true },
+        { pod: pod('db'), amount: 3500, resize: { asked: 3500, granted: 2000, state: 'deferred' as const } },
+        { pod: pod('shop'), amount: 300, request: { resource: 'cpu', amount: 300, init: 'migrate', parts: [{ container: 'migrate', role: 'initContainer' as const, amount: 200 }, { container: 'proxy', role: 'sidecar' as const, amount: 100 }] } },
+      ],
+      others: 2,
+      othersAmount: 500,
+      nominated: 3000,
+      nominatedPods: 1,
+      described: 5300,
+    }
+    const comparisons = [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 8300, allocatable: 8000, use }] }]
+    const requests = [{ resource: 'cpu', amount: 2000, parts: [{ container: 'web', role: 'container' as const, amount: 1500 }, { container: 'log', role: 'sidecar' as const, amount: 500 }] }]
+    const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), comparisons, requests } }
+    await open(cycle, 'node-a1', 'NodeResourcesFit', 'filter')
+    expect(texts('cell-use')).toEqual([
+      'The pod requests 2: web (1.5) + log (0.5)',
+      'default/high: 3 (only nominated to the node)',
+      'default/old: 1 (terminating)',
+      'default/db: 3.5 (it asked for a resize from 2 to 3.5 that is deferred)',
+      'default/shop: 0.3 (the init container migrate (0.2) while the sidecar proxy (0.1) runs)',
+      '2 other pods: 0.5',
+      'kubectl describe shows 5.3: it leaves out pods that are only nominated',
+    ])
+  })
+
   it.each([
     ['node-b2', 'NodePorts', 'It compared nothing: in PreFilter it returned Skip'],
     ['node-a4', 'NodeAffinity', 'It compared nothing: TaintToleration had already rejected the node.'],

@@ -25,6 +25,18 @@ export const score = {
     which: 'Which cell of {plugin}',
     allocation: '{resource}: {inUse} in use + {pod} requested = {total} of {allocatable}, {left} short',
     allocationFits: '{resource}: {inUse} in use + {pod} requested = {total} of {allocatable}',
+    use: {
+      holder: '{pod}: {amount}',
+      holderNoted: '{pod}: {amount} ({notes})',
+      others: '{n} other pod: {amount} | {n} other pods: {amount}',
+      nominated: 'only nominated to the node',
+      permit: 'waits for a permit',
+      terminating: 'terminating',
+      terminatingUntil: 'terminating, gone by {until}',
+      described: 'kubectl describe shows {amount}: {why}',
+      request: 'The pod requests {amount}: {derivation}',
+      notKept: 'Which pods hold what is in use is kept only for the rejected nodes that came closest.',
+    },
     spread: 'Matching pods in {domain}: {matching} + {self} for this pod − {minimum} in the domain with the fewest = {skew}; maxSkew is {maxSkew}',
     spreadNoLabel: 'The node has no label {key}, so it belongs to no domain.',
     comparison: {
@@ -99,6 +111,8 @@ export const score = {
   },
   score: {
     step: {
+      defaults: '{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, which adds {amount}; kubectl describe shows {described} in use',
+      ownDefaults: '{resource}: containers of this pod without a request count as {each} each here, {containers} of them, which adds {amount}',
       least: '{resource}: {inUse} in use + {pod} requested = {total}; 100 × ({allocatable} − {total}) / {allocatable} = {score}',
       leastFull: '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 0',
       most: '{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {score}',

@@ -26,6 +26,18 @@ export const score: typeof english = {
     which: '{plugin} のどのセルか',
     allocation: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}（割り当て可能 {allocatable}）、{left} 不足',
     allocationFits: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}（割り当て可能 {allocatable}）',
+    use: {
+      holder: '{pod}: {amount}',
+      holderNoted: '{pod}: {amount}（{notes}）',
+      others: 'ほかの {n} 個の Pod: {amount}',
+      nominated: 'ノードに指名されただけ',
+      permit: '許可待ち',
+      terminating: '終了処理中',
+      terminatingUntil: '終了処理中、遅くとも {until} に終了',
+      described: 'kubectl describe の表示は {amount}: {why}',
+      request: 'Pod のリクエストは {amount}: {derivation}',
+      notKept: '使用量の Pod ごとの内訳は、条件に最も近かった拒否ノードについてだけ記録されます。',
+    },
     spread: '一致する Pod（{domain}）{matching} + この Pod {self} − 最も少ないドメインの {minimum} = {skew}、maxSkew は {maxSkew}',
     spreadNoLabel: 'ノードに {key} のラベルがないため、どのドメインにも属しません。',
     comparison: {
@@ -100,6 +112,8 @@ export const score: typeof english = {
   },
   score: {
     step: {
+      defaults: '{resource}: リクエストのないコンテナはここではそれぞれ {each} と数えられます。{pods} の {containers} 個で、{amount} 増えます。kubectl describe が示す使用量は {described} です',
+      ownDefaults: '{resource}: この Pod のリクエストのないコンテナはここではそれぞれ {each} と数えられます。{containers} 個で、{amount} 増えます',
       least: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、100 × ({allocatable} − {total}) / {allocatable} = {score}',
       leastFull: '{resource}: 使用中 {inUse} + 要求 {pod} = {total} で、割り当て可能な {allocatable} を超えるため 0',
       most: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、100 × {total} / {allocatable} = {score}',

@@ -1,6 +1,6 @@
 // The details of one cell of the tables, a node × a plugin, in Filter and in Score.
 
-import type { Cycle, Fact, PluginResult } from '@/api/types'
+import type { Cycle, Fact, PluginResult, PodRequest } from '@/api/types'
 import { refusalAt, refusalBy, stateAt, type CellState, type FilterMatrix } from './matrix'
 import { comparisons, resourceLines, type Comparison, type ResourceLine } from './pluginComparison'
 import { cellAt, type ScoreCell, type ScoreColumn, type ScoreTable } from './scores'
@@ -84,6 +84,8 @@ export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
 
 export interface Compared {
   resources: ResourceLine[]
+  /** How the pod's requests for these resources follow from its containers. */
+  requests: PodRequest[]
   taint: Comparison['taint']
   terms: NonNullable<Comparison['terms']>
   podTerms: NonNullable<Comparison['podTerms']>
@@ -102,5 +104,6 @@ export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node:
   const resources = resourceLines(comparison)
   const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [], devices = [] } = comparison
   const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length || devices.length
-  return any ? { resources, taint, terms, podTerms, spread, ports, claims, devices } : undefined
+  const requests = (cycle.filter?.requests ?? []).filter((r) => resources.some((of) => of.name === r.resource))
+  return any ? { resources, requests, taint, terms, podTerms, spread, ports, claims, devices } : undefined
 }

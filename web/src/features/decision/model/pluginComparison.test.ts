@@ -13,8 +13,8 @@ const fit: Comparison = {
 
 it('computes the missing amount of a resource', () => {
   expect(resourceLines(fit)).toEqual([
-    { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', total: '16.2', left: '−0.2', short: true },
-    { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', total: '39 Gi', left: '25 Gi', short: false },
+    { name: 'cpu', allocatable: '16', inUse: '14.7', requested: '1.5', total: '16.2', left: '−0.2', short: true, held: 14_700 },
+    { name: 'memory', allocatable: '64 Gi', inUse: '36 Gi', requested: '3 Gi', total: '39 Gi', left: '25 Gi', short: false, held: 36 * 2 ** 30 },
   ])
   expect(noteOf(fit)).toEqual({ kind: 'short', resource: 'cpu', amount: '0.2' })
 })

@@ -1,6 +1,6 @@
 // The values that a plugin compared when it rejected a node, formatted for display.
 
-import type { Cycle, FilterResult } from '@/api/types'
+import type { Cycle, FilterResult, ResourceUse } from '@/api/types'
 import { amountOf, formatAmount } from '@/kubernetes/quantity'
 
 export type Comparison = NonNullable<FilterResult['comparisons']>[number]
@@ -20,6 +20,9 @@ export interface ResourceLine {
   total: string
   left: string
   short: boolean
+  /** In use, as a number, and the pods that hold it. */
+  held: number
+  use: ResourceUse | undefined
 }
 
 export function resourceLines(comparison: Comparison): ResourceLine[] {
@@ -34,6 +37,8 @@ export function resourceLines(comparison: Comparison): ResourceLine[] {
       total: text(r.inUse + r.requested),
       left: left < 0 ? `−${text(-left)}` : text(left),
       short: left < 0,
+      held: r.inUse,
+      use: r.use,
     }
   })
 }

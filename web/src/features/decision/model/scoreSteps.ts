@@ -92,6 +92,7 @@ function resources({ strategy, shape = [], resources: all }: Resources, work: Wo
       leftOut(r, work)
       continue
     }
+    defaults(r, work)
     const values = allocation(r, work)
     let kind: string = 'leastFull'
     let score = 0
@@ -118,6 +119,27 @@ function resources({ strategy, shape = [], resources: all }: Resources, work: Wo
 function leftOut({ name, requested }: Resource, work: Work) {
   const extended = name !== 'cpu' && name !== 'memory' && name !== 'ephemeral-storage'
   work.say(requested === 0 && extended ? 'notRequested' : 'notOnNode', { resource: name })
+}
+
+/** What a container without a request counts in a score. */
+const defaultRequest: Readonly<Record<string, string>> = { cpu: '100m', memory: '200Mi' }
+
+/** What counts for containers that request nothing. */
+function defaults({ name, own, ownContainers = 0, defaults: all }: Resource, work: Work) {
+  const common = { resource: name, each: defaultRequest[name] ?? '' }
+  const d = all?.[work.at]
+  if (d) {
+    const pods = somePods(d.pods.map((p) => `${p.namespace}/${p.name}`), d.pods.length + (d.podsDropped ?? 0))
+    work.say('defaults', { ...common, containers: whole(d.containers), pods, amount: amountOf(name, d.amount), described: amountOf(name, d.described) })
+  }
+  if (own) work.say('ownDefaults', { ...common, containers: whole(ownContainers), amount: amountOf(name, own) })
+}
+
+/** Some of `count` pods: at most four names, the count of the others being one of them. */
+function somePods(pods: readonly string[], count: number): string {
+  if (pods.length === count && count <= 4) return pods.join(', ')
+  const listed = pods.slice(0, 3)
+  return `${listed.join(', ')}, +${count - listed.length}`
 }
 
 function allocation(r: Resource, work: Work): Record<string, string> {

@@ -3,6 +3,7 @@
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
 import { amountOf } from '@/kubernetes/quantity'
+import { derivedOf, describedOf, leavingOf, nominatedHoldOf, permitHoldOf, resizingOf } from './inUse'
 
 /** A message and the values for its placeholders; `count` selects its plural form. */
 export interface Phrase {
@@ -83,6 +84,20 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.nominated', values: texts(s) }
     case 'nearest':
       return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })).join(t('common.separator', {})) }, count: s.nodes }
+    case 'derived':
+      return derivedOf(s, words)
+    case 'leaving':
+      return leavingOf(s, words)
+    case 'nominatedHold':
+      return nominatedHoldOf(s, words)
+    case 'permitHold':
+      return permitHoldOf(s)
+    case 'resizing':
+      return resizingOf(s, words)
+    case 'described':
+      return describedOf(s, words)
+    case 'nodesFromExtender':
+      return { key: 'explain.nodesFromExtender', values: texts(s) }
     case 'devicesAllocated':
       return { key: 'explain.devicesAllocated', values: { claims: claimsOf(s, words) } }
     case 'deviceShortage':

@@ -29,7 +29,7 @@ type compared struct {
 }
 
 var comparisons = map[string]compared{
-	"Resources": {"Name Requested InUse Allocatable", (*lab).shortResources, nil},
+	"Resources": {"Name Requested InUse Allocatable" + useFields, (*lab).shortResources, nil},
 	"Taint":     {"Key Value Effect", (*lab).untoleratedTaint, nil},
 	"Tolerated": {"Taint.Key Taint.Value Taint.Effect By.Key By.Operator By.Value By.Effect", nil, (*lab).toleratedTaints},
 	"Terms":     {"Source Volume Claim Term Key Operator Values Actual", (*lab).unmetTerms, (*lab).metTerms},
@@ -100,6 +100,9 @@ func passesOf(c *result.Cycle) []result.Comparison {
 func (l *lab) shortResources(c *result.Comparison) {
 	for _, r := range c.Resources {
 		l.claim("comparison Resources rejected", c, func() error { return l.resourceIs(c.Plugin, c.Node, r) })
+		if r.Use != nil {
+			l.claim("comparison Resources use", c, func() error { return l.use(c.Node, r) })
+		}
 	}
 }
 

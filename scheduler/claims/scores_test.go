@@ -22,7 +22,8 @@ type scored struct {
 // The agreement tests of scheduler/recorder/comparison compute each raw score again from the facts. Here, the input changes in the cluster, and
 // the fact and the score must move as claimed.
 var scores = map[string]scored{
-	"Resources":   {"Strategy Shape Resources.Name Resources.Weight Resources.Requested Resources.InUse Resources.Allocatable", (*lab).scoredResources},
+	"Resources": {"Strategy Shape Resources.Name Resources.Weight Resources.Requested Resources.InUse Resources.Allocatable Resources.Own Resources.OwnContainers" +
+		" Resources.Defaults.Amount Resources.Defaults.Containers Resources.Defaults.Pods Resources.Defaults.PodsDropped Resources.Defaults.Described", (*lab).scoredResources},
 	"Images":      {"Containers ClusterNodes Images.Name Images.Times Images.Size Images.Nodes", (*lab).scoredImages},
 	"Preferences": {"Terms.Source Terms.Weight Terms.Requirements.Key Terms.Requirements.Operator Terms.Requirements.Values Terms.Met", (*lab).scoredPreferences},
 	"Taints":      {"Taints.Key Taints.Value Taints.On", (*lab).scoredTaints},
@@ -77,6 +78,11 @@ func (l *lab) scoredResources(f *result.ScoreFacts, p *result.PluginScoreFacts) 
 				}
 				if r.InUse[i] == 0 {
 					return nil
+				}
+				if r.Defaults != nil && r.Defaults[i] != nil {
+					if err := l.scoreDefaults(node, r.Name, r.Defaults[i]); err != nil {
+						return err
+					}
 				}
 				left := r.InUse[i]
 				for _, pod := range l.on(node) {

@@ -27,6 +27,8 @@ func (r *Recorder) SawNominatedPods() {
 type nominatedPasses struct {
 	mu     sync.Mutex
 	byNode map[string]*result.NominatedPass
+	// given are the nodes with their nominated pods, as Filter saw them.
+	given map[string]fwk.NodeInfo
 }
 
 // note notes that node is filtered as if its last pods ran there, those beyond the
@@ -56,6 +58,17 @@ func (n *nominatedPasses) note(node fwk.NodeInfo, running int) {
 	})
 	pass.Pods = slices.Clip(pass.Pods[:min(len(pass.Pods), result.MaxNominatedPods)])
 	n.byNode[name] = pass
+	if n.given == nil {
+		n.given = map[string]fwk.NodeInfo{}
+	}
+	n.given[name] = node
+}
+
+// with returns a node with its nominated pods, nil if it was not filtered with any.
+func (n *nominatedPasses) with(node string) fwk.NodeInfo {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.given[node]
 }
 
 // forget drops the pass of a node that is filtered again.
@@ -63,6 +76,7 @@ func (n *nominatedPasses) forget(node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.byNode, node)
+	delete(n.given, node)
 }
 
 // reject notes that node was rejected in its pass with nominated pods.

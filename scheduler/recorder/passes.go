@@ -3,6 +3,8 @@ package recorder
 import (
 	"slices"
 
+	fwk "k8s.io/kube-scheduler/framework"
+
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -92,7 +94,7 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 		}
 		p.Comparisons = append(p.Comparisons, result.Comparison{Resources: c.recorder.resourceScratch[:0]})
 		found := &p.Comparisons[len(p.Comparisons)-1]
-		if !comparing.Passed(c.state, c.nodes.list[node], found) {
+		if !comparing.Passed(c.state, c.compared(comparing, node), found) {
 			clear(p.Comparisons[comparisons:])
 			p.Resources, p.Comparisons = p.Resources[:resources], p.Comparisons[:comparisons]
 			return
@@ -111,6 +113,17 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 	if comparing != nil {
 		p.Plugins = append(p.Plugins, plugin)
 	}
+}
+
+// compared returns a node as a plugin saw it that let it through. Filter saw a node with nominated
+// pods twice: with them, and without. What is in use counts with them, because that is more.
+func (c *cycle) compared(comparing Comparing, node int32) fwk.NodeInfo {
+	if _, amounts := comparing.(Tracer); amounts {
+		if with := c.nominated.with(c.nodes.names[node]); with != nil {
+			return with
+		}
+	}
+	return c.nodes.list[node]
 }
 
 // passedBy reports whether the at-th Filter plugin of the profile let a node through.

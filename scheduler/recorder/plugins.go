@@ -56,7 +56,7 @@ type Comparing interface {
 	// for each node that is kept. out is empty. The recorder sets its Node and Plugin.
 	Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
 	// Passed fills in the values that the plugin compared on a node that it let through,
-	// without nominated pods; none when there was nothing to compare. It reports false when
+	// without nominated pods unless the Comparing is a Tracer; none when there was nothing to compare. It reports false when
 	// it cannot determine them. It is called on the scheduling goroutine at the end of
 	// SchedulePod, for at most result.MaxPasses nodes, so it must be cheap. out is empty, and its
 	// Resources may have space: append to them. The recorder sets Node and Plugin.

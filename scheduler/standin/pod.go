@@ -38,6 +38,11 @@ type PodStatus struct {
 	PodIPs                []corev1.PodIP           `json:"podIPs,omitempty"`
 	InitContainerStatuses []corev1.ContainerStatus `json:"initContainerStatuses,omitempty"`
 	ContainerStatuses     []corev1.ContainerStatus `json:"containerStatuses,omitempty"`
+	// Resources and AllocatedResources are the pod's, as its node has granted them.
+	Resources          *corev1.ResourceRequirements `json:"resources,omitempty"`
+	AllocatedResources corev1.ResourceList          `json:"allocatedResources,omitempty"`
+	// ObservedGeneration is that of the spec which the node acts on.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
 // PodRunning is the status of a pod whose containers have started, after its init
@@ -47,7 +52,9 @@ func PodRunning(pod *corev1.Pod, now metav1.Time) (*PodStatus, error) {
 	s := &PodStatus{
 		Phase: corev1.PodRunning, StartTime: &now,
 		PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
+		ObservedGeneration: pod.Generation,
 	}
+	s.Resources, s.AllocatedResources = grantedTo(pod)
 	for _, kind := range []corev1.PodConditionType{corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		s.Conditions = append(s.Conditions, podCondition(kind, corev1.ConditionTrue, now))
 	}
@@ -110,7 +117,7 @@ func finished(pod *corev1.Pod, code int32, now metav1.Time) *PodStatus {
 	}
 	for i, c := range pod.Spec.Containers {
 		restarts, since := runOf(pod, i, now)
-		s.ContainerStatuses = append(s.ContainerStatuses, terminated(c, restarts, code, since, now))
+		s.ContainerStatuses = append(s.ContainerStatuses, asGranted(terminated(c, restarts, code, since, now), pod))
 	}
 	return s
 }
@@ -119,7 +126,7 @@ func restarted(pod *corev1.Pod, code int32, now metav1.Time) *PodStatus {
 	s := &PodStatus{Phase: corev1.PodRunning}
 	for i, c := range pod.Spec.Containers {
 		restarts, since := runOf(pod, i, now)
-		status := started(c, restarts+1, now)
+		status := asGranted(started(c, restarts+1, now), pod)
 		status.LastTerminationState = terminated(c, restarts, code, since, now).State
 		s.ContainerStatuses = append(s.ContainerStatuses, status)
 	}
@@ -144,7 +151,8 @@ func runOf(pod *corev1.Pod, i int, now metav1.Time) (int32, metav1.Time) {
 func started(c corev1.Container, restarts int32, now metav1.Time) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name: c.Name, Image: c.Image, Ready: true, Started: ptr.To(true), RestartCount: restarts,
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		State:     corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
+		Resources: c.Resources.DeepCopy(), AllocatedResources: c.Resources.Requests.DeepCopy(),
 	}
 }
 

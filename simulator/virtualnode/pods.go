@@ -34,8 +34,8 @@ type pods struct {
 	placed   placed
 	hold     *hold
 	player   *player
-	// changed is called with the name of a node whose pods have changed.
-	changed func(node string)
+	// changed is called with a pod on a node that came, changed or went.
+	changed func(*corev1.Pod)
 }
 
 var _ target = (*pods)(nil)
@@ -112,14 +112,14 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 		if pod, ok := obj.(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 			p.placed.add(pod.Spec.NodeName, keyOf(pod))
 			p.player.queue.Add(keyOf(pod))
-			p.changed(pod.Spec.NodeName)
+			p.changed(pod)
 		}
 	}
 	remove := func(obj any) {
 		if pod, ok := withoutTombstone(obj).(*corev1.Pod); ok && pod.Spec.NodeName != "" {
 			p.placed.remove(pod.Spec.NodeName, keyOf(pod))
 			p.player.queue.Add(keyOf(pod))
-			p.changed(pod.Spec.NodeName)
+			p.changed(pod)
 		}
 	}
 	onPods, err := p.informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{

@@ -158,7 +158,12 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	pods.changed, nodes.failures.waits = topologies.podsChanged, topologies.awaited
+	resizes := newResizes(pods, w.informers.Core().V1().Nodes(), recorder)
+	pods.changed = func(pod *corev1.Pod) {
+		topologies.podsChanged(pod.Spec.NodeName)
+		resizes.note(pod)
+	}
+	nodes.failures.waits = topologies.awaited
 	n.partsMu.Lock()
 	n.pods, n.topologies = pods, topologies
 	n.partsMu.Unlock()
@@ -167,7 +172,7 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 		// undoes that.
 		watch() (func(), []cache.InformerSynced, error)
 		run(ctx context.Context)
-	}{nodes, pods, devices, topologies} {
+	}{nodes, pods, devices, topologies, resizes} {
 		unwatch, synced, err := part.watch()
 		if err != nil {
 			return nil, err

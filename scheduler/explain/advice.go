@@ -43,9 +43,9 @@ func Manners() []Operands {
 	return []Operands{Recreated{}, RolledOut{}, RestartedWorkload{}}
 }
 
-// Omissions returns a zero value of each kind of what a search for advice left out.
+// Omissions returns a zero value of each kind of what a search for advice left out, or could not know.
 func Omissions() []Operands {
-	return []Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}}
+	return append([]Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}}, Unknowns()...)
 }
 
 // LowerRequests: the pod asks for less.

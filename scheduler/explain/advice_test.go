@@ -76,6 +76,11 @@ func adviceCases() []advised {
 		omission("combinations not tried", CombinationsNotTried{Steps: 3}),
 		omission("new nodes not tried", NewNodesNotTried{Kinds: 2}),
 		omission("evictions not tried", EvictionsNotTried{Nodes: 14}),
+		omission("a shared pool", DevicesShared{Like: "g1", Driver: "gpu.example.com", Pool: "rack-1"}),
+		omission("an incomplete pool", DevicesIncomplete{Like: "g1", Driver: "gpu.example.com", Pool: "g1"}),
+		omission("storage that nobody reports", StorageNotReported{Like: "g1", Class: "local"}),
+		omission("volumes that nobody provisions", LocalVolumes{Like: "g1", Class: "local"}),
+		omission("no CSINode", AttachLimits{Like: "g1"}),
 	}
 	for i := range out {
 		if out[i].Advice != nil {

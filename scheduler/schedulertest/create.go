@@ -32,6 +32,12 @@ func Create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err 
 		_, err = c.CoreV1().PersistentVolumeClaims(o.Namespace).Create(ctx, o, options)
 	case *storagev1.StorageClass:
 		_, err = c.StorageV1().StorageClasses().Create(ctx, o, options)
+	case *storagev1.CSINode:
+		_, err = c.StorageV1().CSINodes().Create(ctx, o, options)
+	case *storagev1.CSIDriver:
+		_, err = c.StorageV1().CSIDrivers().Create(ctx, o, options)
+	case *storagev1.CSIStorageCapacity:
+		_, err = c.StorageV1().CSIStorageCapacities(o.Namespace).Create(ctx, o, options)
 	case *policyv1.PodDisruptionBudget:
 		_, err = c.PolicyV1().PodDisruptionBudgets(o.Namespace).Create(ctx, o, options)
 	case *resourcev1.DeviceClass:
@@ -40,6 +46,8 @@ func Create(ctx context.Context, c kubernetes.Interface, o runtime.Object) (err 
 		_, err = c.ResourceV1().ResourceSlices().Create(ctx, o, options)
 	case *resourcev1.ResourceClaim:
 		_, err = c.ResourceV1().ResourceClaims(o.Namespace).Create(ctx, o, options)
+	case *resourcev1.ResourceClaimTemplate:
+		_, err = c.ResourceV1().ResourceClaimTemplates(o.Namespace).Create(ctx, o, options)
 	case *schedulingv1beta1.PodGroup:
 		_, err = c.SchedulingV1beta1().PodGroups(o.Namespace).Create(ctx, o, options)
 	default:

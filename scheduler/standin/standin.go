@@ -1,7 +1,7 @@
 // Package standin says what kubelets and provisioners write in a cluster where nothing runs: the status of nodes and pods, and volumes.
 // Virtual nodes and the controllers of the simulator write it through the API server, and package simulation in memory.
 //
-// Its functions are pure. It may import Kubernetes' API types, and scheduler/annotation for the prefix.
+// Its functions are pure. It may import Kubernetes' API types and the functions that go with them, and scheduler/annotation for the prefix.
 package standin
 
 import "kube-scheduler-simulator/scheduler/annotation"
@@ -42,6 +42,10 @@ const (
 	// is back or is deleted. Kubernetes taints the node unreachable.
 	FailureUnreachable = "unreachable"
 )
+
+// LabelVirtualDriver marks the ResourceSlices and NodeResourceTopologies that virtual
+// nodes publish. They change no others, and transfers leave them out.
+const LabelVirtualDriver = annotation.Prefix + "virtual-driver"
 
 const (
 	// ReasonFailure marks a Ready condition that AnnotationFailure has caused. Only

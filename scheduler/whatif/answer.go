@@ -8,8 +8,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
+
+// mostAsked bounds Question.Copies.
+const mostAsked = 10_000
 
 // answer answers a question.
 func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
@@ -30,8 +35,8 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 		answer.PermitNotAsked = append(answer.PermitNotAsked, plugin.Name)
 	}
 	copies := max(q.Copies, 1)
-	if copies > maxCopies {
-		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
+	if copies > mostAsked {
+		return nil, &InvalidError{Path: "copies", Message: fmt.Sprintf("want a number from 1 to %d", mostAsked)}
 	}
 	// All of them exist before the first is decided about: a plugin may want to see its siblings.
 	pods, err := t.Await(ctx, pod, copies)
@@ -40,6 +45,7 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	}
 	if GroupName(pod) != "" {
 		answer.Decisions, err = t.decideMembers(ctx, pods, q.Profile)
+		answer.NotCounted = t.notCounted(pod, answer.Decisions)
 		return answer, err
 	}
 	for i, pod := range pods {
@@ -54,7 +60,38 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 			}
 		}
 	}
+	answer.NotCounted = t.notCounted(pod, answer.Decisions)
 	return answer, nil
+}
+
+// notCounted returns what the nodes that changes have added may bring beside what was counted, where it may matter to the decisions.
+func (t *Trial) notCounted(pod *v1.Pod, decisions []*result.Cycle) []explain.Statement {
+	var out []explain.Statement
+	asked := map[string]bool{}
+	for _, a := range t.added {
+		if asked[a.sample.Like()] {
+			continue
+		}
+		asked[a.sample.Like()] = true
+		out = append(out, newnode.Said(a.sample.Unknown(pod), func(plugin string) bool {
+			return slices.ContainsFunc(decisions, func(c *result.Cycle) bool { return rejects(c, plugin, a.name) })
+		})...)
+	}
+	return out
+}
+
+// rejects reports whether a pod stayed pending, and the plugin rejects it on the node.
+func rejects(c *result.Cycle, plugin, node string) bool {
+	if c == nil || c.Outcome == result.Scheduled || c.Filter == nil {
+		return false
+	}
+	for i, name := range c.Filter.Nodes.All() {
+		if name == node {
+			verdict := c.Filter.Verdict(i)
+			return slices.ContainsFunc(verdict.Rejections(), func(r result.PluginReasons) bool { return r.Plugin == plugin })
+		}
+	}
+	return false
 }
 
 // foreign returns the error of a question whose changes were refused: rather that the pod is another scheduler's, which may read more kinds.

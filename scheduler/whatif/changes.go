@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +22,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kube-scheduler-simulator/scheduler/memory"
+	"kube-scheduler-simulator/scheduler/standin"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // Apply applies changes in order. When one fails, with a *ChangeError, those before it stay applied.
@@ -46,26 +50,89 @@ func (t *Trial) apply(c Change) error {
 	return errNotOne
 }
 
-// maxCopies bounds Count.
-const maxCopies = 10_000
+// MaxCount bounds Change.Count.
+const MaxCount = 5000
 
+// CheckCount returns an *InvalidError for a number of copies that nobody can ask for. Whoever reads a count calls it, so that every way
+// of asking refuses the same ones.
+func CheckCount(count int) error {
+	if count < 1 || count > MaxCount {
+		return &InvalidError{Path: "count", Message: fmt.Sprintf("want a number from 1 to %d", MaxCount)}
+	}
+	return nil
+}
+
+// applyCopies creates or replaces the object itself if count is 0, and else creates so many copies of it.
 func (t *Trial) applyCopies(o runtime.Object, count int) error {
-	switch o.(type) {
-	case *v1.Node, *v1.Pod:
-	default:
-		if count > 1 {
-			return &InvalidError{Path: "count", Message: "only nodes and pods are copied"}
-		}
-	}
-	if count < 0 || count > maxCopies {
-		return &InvalidError{Path: "count", Message: fmt.Sprintf("want a number from 1 to %d", maxCopies)}
-	}
-	if count <= 1 {
+	if count == 0 {
 		return t.put(o.DeepCopyObject())
 	}
+	if err := CheckCount(count); err != nil {
+		return err
+	}
 	names := t.copyNames(o)
+	switch o := o.(type) {
+	case *v1.Node:
+		return t.addNodes(o, count, names)
+	case *v1.Pod:
+		for range count {
+			if err := t.put(renamed(o, names())); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return &InvalidError{Path: "count", Message: "only nodes and pods are copied"}
+}
+
+// addNodes adds copies of a node, with those names.
+func (t *Trial) addNodes(like *v1.Node, count int, names func() string) error {
+	nodes, sample := t.newNodes(like, count, names)
+	for _, n := range nodes {
+		if err := t.AddNode(n); err != nil {
+			return err
+		}
+		if sample != nil {
+			t.added = append(t.added, added{n.Node.Name, sample})
+		}
+	}
+	return nil
+}
+
+// NewNodes returns the nodes that a change of this node and with this count would add. It adds none.
+func (t *Trial) NewNodes(like *v1.Node, count int) ([]*newnode.Node, error) {
+	if err := CheckCount(count); err != nil {
+		return nil, err
+	}
+	nodes, _ := t.newNodes(like, count, t.copyNames(like))
+	return nodes, nil
+}
+
+// newNodes makes copies of a node. If the state has a node of the name, they are new nodes like it, with all that it brings, and sample is what they
+// are made after.
+func (t *Trial) newNodes(like *v1.Node, count int, names func() string) (nodes []*newnode.Node, sample *newnode.Sample) {
+	if t.replica.world.Get(nodeKind, "", like.Name) == nil {
+		for range count {
+			nodes = append(nodes, &newnode.Node{Node: renamed(like, names()).(*v1.Node)})
+		}
+		return nodes, nil
+	}
+	survey := newnode.NewSurvey(t)
+	sample = survey.Of(like)
 	for range count {
-		if err := t.put(renamed(o, names())); err != nil {
+		name := names()
+		for survey.Leftover(name) {
+			name = names()
+		}
+		nodes = append(nodes, sample.New(name))
+	}
+	return nodes, sample
+}
+
+// AddNode adds a new node with all that comes with it. It keeps n.
+func (t *Trial) AddNode(n *newnode.Node) error {
+	for _, o := range n.Objects() {
+		if err := t.put(o); err != nil {
 			return err
 		}
 	}
@@ -128,7 +195,39 @@ func (t *Trial) put(o runtime.Object) error {
 	if err := t.complete(o); err != nil {
 		return err
 	}
-	return t.set(o)
+	if err := t.set(o); err != nil {
+		return err
+	}
+	if node, ok := o.(*v1.Node); ok {
+		return t.publish(node)
+	}
+	return nil
+}
+
+// publish makes the ResourceSlices that a virtual node publishes for its annotation be those that the annotation describes.
+func (t *Trial) publish(node *v1.Node) error {
+	_, annotated := node.Annotations[standin.AnnotationDevices]
+	if !annotated || t.replica.options.Devices == nil || !t.replica.reads(sliceKind) {
+		return nil
+	}
+	wanted, err := t.replica.options.Devices(node)
+	if err != nil {
+		return &InvalidError{Path: "metadata.annotations", Message: err.Error()}
+	}
+	for _, o := range t.replica.world.List(sliceKind) {
+		slice := o.(*resourcev1.ResourceSlice)
+		ours := slice.Labels[standin.LabelVirtualDriver] != "" && slice.Spec.NodeName != nil && *slice.Spec.NodeName == node.Name
+		if ours && slices.ContainsFunc(wanted, func(w *resourcev1.ResourceSlice) bool { return w.Spec.Driver == slice.Spec.Driver }) {
+			t.changed()
+			t.replica.world.Delete(sliceKind, "", slice.Name)
+		}
+	}
+	for _, slice := range wanted {
+		if err := t.put(slice); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // complete gives an object the defaults of the API, and validates it, as far as this is known for its kind.

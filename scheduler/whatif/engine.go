@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -27,6 +28,9 @@ type Options struct {
 	Configuration func() *config.KubeSchedulerConfiguration
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
+	// Devices returns the ResourceSlices that a virtual node publishes for its annotation standin.AnnotationDevices. Without it, the
+	// annotation of a node that a question applies means nothing.
+	Devices func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
 	// ClientConfig reaches the cluster from which plugins read that use clients of their own. What they write goes
 	// nowhere. Without it, their reads fail.
 	ClientConfig *rest.Config

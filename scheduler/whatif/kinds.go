@@ -16,6 +16,7 @@ var (
 	podKind           = v1.SchemeGroupVersion.WithKind("Pod")
 	claimKind         = resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")
 	claimTemplateKind = resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate")
+	sliceKind         = resourcev1.SchemeGroupVersion.WithKind("ResourceSlice")
 	podGroupKind      = schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup")
 	priorityClassKind = schedulingv1.SchemeGroupVersion.WithKind("PriorityClass")
 )

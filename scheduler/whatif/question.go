@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -39,9 +40,10 @@ type Change struct {
 	// Apply creates the object, or replaces the one of its kind, namespace and name. The engine does
 	// not change it.
 	Apply runtime.Object
-	// Count, of Apply, is how many copies of a node or a pod are created; 0 and 1 mean the object
-	// itself. Copies get names that do not exist yet, NAME-1, NAME-2 and so on, and a
-	// node's copy has its own name as its kubernetes.io/hostname label.
+	// Count, of Apply, is how many copies of a node or a pod are created, from 1 to MaxCount; 0 means the object
+	// itself. Copies get names that do not exist yet, NAME-1, NAME-2 and so on. Copies of a node that exists
+	// are new nodes like it, which package newnode makes; those of another one differ in their names and in their
+	// label kubernetes.io/hostname.
 	Count int
 	// Patch changes an object of the state.
 	Patch *Patch
@@ -72,6 +74,9 @@ type Answer struct {
 	// PermitNotAsked names the Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they
 	// remember of other pods: the pod may still have to wait for them, or be rejected.
 	PermitNotAsked []string
+	// NotCounted says what the nodes that the question adds may bring beside what was counted, as far as it may be why a pod
+	// finds no node. Each is of a kind that explain.Unknowns lists.
+	NotCounted []explain.Statement
 }
 
 // State says on which state an answer rests, before the question's changes.

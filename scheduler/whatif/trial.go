@@ -17,6 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // Trial is a view of the state that one caller changes and asks about, as often as it likes. Its methods
@@ -32,10 +33,18 @@ type Trial struct {
 	state   State
 	// steps are the placements, which have more to undo than the world has.
 	steps []step
+	// added are the new nodes like existing ones that changes have added.
+	added []added
 	// last is the latest attempt, and decided the latest one that selected a node. They are nil after a
 	// change.
 	last    *attempt
 	decided *decided
+}
+
+// added is a new node that is like a sample.
+type added struct {
+	name   string
+	sample *newnode.Sample
 }
 
 // step is a placement.

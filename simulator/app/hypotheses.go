@@ -20,6 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/datadir"
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // hypotheses answers questions about what did not happen, and keeps the shadow. Both follow the running scheduler.
@@ -42,6 +43,7 @@ const draftTime = 10 * time.Second
 func (s *simulator) startHypotheses(ctx context.Context) error {
 	options := whatif.Options{
 		Source: s.feed, OutOfTree: s.prepared.registry, ClientConfig: s.controlPlane.ClientConfig(), Configuration: s.configurationInForce,
+		Devices: virtualnode.Slices,
 	}
 	h := &hypotheses{simulator: s, engine: whatif.New(options), judge: shadow.New(shadow.Options{
 		Follow: s.feed.FollowDecisions, Subscribe: s.store.Subscribe, Engine: options, Logger: s.options.Logger,
@@ -109,6 +111,14 @@ func (h *hypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*capa
 		return nil, err
 	}
 	return h.desk.Capacity(ctx, q)
+}
+
+// Copies implements server.Hypotheses.
+func (h *hypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error) {
+	if err := h.ready(); err != nil {
+		return nil, err
+	}
+	return h.desk.Copies(ctx, c)
 }
 
 // State implements server.Shadow.

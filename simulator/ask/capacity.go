@@ -29,6 +29,9 @@ func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, f
 	}
 	if n := a.NodesNeeded; n != nil {
 		p.line("%s", needed(*n))
+		for _, unknown := range n.NotCounted {
+			p.line("%s", unknown)
+		}
 	}
 	if len(a.Nodes) > 0 {
 		p.table([]string{"NODE", "PODS"}, func(t table) {
@@ -66,14 +69,28 @@ func together(g capacity.Group) string {
 }
 
 func needed(n capacity.Needed) string {
-	switch like := plural(n.Nodes, "node") + " like " + n.Like; {
-	case !n.Enough:
-		return fmt.Sprintf("Nodes like %s do not make room for %d: with %s %d fit, and further ones would not help.", n.Like, n.For, plural(n.Nodes, "more node"), n.Fits)
-	case n.Nodes == 0:
+	more := strings.Replace(plural(n.Nodes, "node")+" like "+n.Like, " node", " more node", 1)
+	switch {
+	case n.Enough && n.Nodes == 0:
 		return fmt.Sprintf("There is room for %d already.", n.For)
-	default:
-		return fmt.Sprintf("With %s there is room for %d.", strings.Replace(like, " node", " more node", 1), n.For)
+	case n.Enough:
+		return fmt.Sprintf("With %s there is room for %d.", more, n.For)
 	}
+	said := fmt.Sprintf("With %s there is room for %d, not for %d", more, n.Fits, n.For)
+	if n.Nodes == 0 {
+		said = fmt.Sprintf("There is room for %d, not for %d", n.Fits, n.For)
+	}
+	switch {
+	case n.Unknown:
+		return said + ". Whether further nodes would help is not known."
+	case len(n.Stopped) == 0:
+		return said + ", and further ones would not help."
+	}
+	var by []string
+	for _, s := range n.Stopped {
+		by = append(by, strings.TrimSuffix(s.Plugin+": "+s.Reason, ": "))
+	}
+	return fmt.Sprintf("%s, and further ones would not help. One more is rejected by %s.", said, strings.Join(by, "; "))
 }
 
 // quantity writes an amount of a capacity.Resource as Kubernetes does.

@@ -29,7 +29,7 @@ func TestTheClientSendsTheQuestion(t *testing.T) {
 	}
 	q := hypothesis.Question{
 		Pod: hypothesis.Document(`{"kind":"Pod"}`), Configuration: hypothesis.Document("kind: KubeSchedulerConfiguration\n"), Profile: "other",
-		Changes: []hypothesis.Change{{Apply: hypothesis.Document(`{"kind":"Node"}`), Count: 3}},
+		Changes: []hypothesis.Change{{Apply: hypothesis.Document(`{"kind":"Node"}`), Count: new(3)}},
 	}
 	answer, err := client.WhatIf(t.Context(), hypothesis.WhatIf{Question: q, Copies: 2})
 	if err != nil {

@@ -125,9 +125,9 @@ func podOf(u *unstructured.Unstructured) (pod map[string]any, replicas int, is b
 	return p.Object, replicas, true
 }
 
-// ReadChanges reads a file of objects to apply. count is how many copies of each are made; 0 means the objects
+// ReadChanges reads a file of objects to apply. count is how many copies of each are made; nil means the objects
 // themselves. file, namespace and stdin are as for ReadSubject.
-func ReadChanges(ctx context.Context, file, namespace string, count int, stdin io.Reader) ([]hypothesis.Change, error) {
+func ReadChanges(ctx context.Context, file, namespace string, count *int, stdin io.Reader) ([]hypothesis.Change, error) {
 	read, err := readObjects(ctx, file, stdin)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func readFile(file string, stdin io.Reader) (data []byte, name string, err error
 	return data, filepath.Base(file), err
 }
 
-// Node returns a new node like an existing one, in JSON, which is named after it. The engine numbers its copies.
+// Node returns an existing node in JSON, of which a change makes copies.
 func Node(ctx context.Context, target Target, name string) (hypothesis.Document, error) {
 	data, err := target.Node(ctx, name)
 	if err != nil {

@@ -31,6 +31,12 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 		p.decision(a.Decisions[at], format)
 	}
 	p.turn(a.Turn)
+	if len(a.NotCounted) > 0 {
+		p.line("")
+		for _, unknown := range a.NotCounted {
+			p.line("%s", unknown)
+		}
+	}
 	if len(a.PermitNotAsked) > 0 {
 		p.line("")
 		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(a.PermitNotAsked, ", "))

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/ask"
 	"kube-scheduler-simulator/simulator/hypothesis"
@@ -48,7 +49,7 @@ func newAsking(usage, what string, with []Option) *asking {
 	f.StringVarP(&a.file, "filename", "f", "", "`file` with the pod, or with a workload whose pods are asked about; - is stdin. Other objects in it are created first")
 	f.StringVarP(&a.namespace, "namespace", "n", "default", "`namespace` of objects that name none")
 	a.change("change", "`FILE[=N]`: first create the objects of a file, or change those that exist; with =N create N copies of each. This and the next flags may be repeated, and are carried out in their order", a.readChanges)
-	a.change("add-node", "`NODE[=N]`: first add N nodes like this one (default: 1)", a.addNode)
+	a.change("add-node", "`NODE[=N]`: first add N nodes like this one, with all that it brings (default: 1)", a.addNode)
 	a.change("patch", "`KIND/[NAMESPACE/]NAME=PATCH`: first patch an object, as kubectl patch does; the patch is JSON or YAML", a.patch)
 	a.change("delete", "`KIND/[NAMESPACE/]NAME`: first delete an object", a.delete)
 	f.StringVar(&a.schedulerConfig, "scheduler-config", "", "`file` with the KubeSchedulerConfiguration to ask (default: the one of the cluster that is asked, or Kubernetes' own)")
@@ -82,27 +83,46 @@ func (a *asking) change(name, usage string, read func(context.Context, ask.Targe
 }
 
 func (a *asking) readChanges(ctx context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
-	file, count := cutCount(value)
+	file, count, err := cutCount(value)
+	if err != nil {
+		return nil, err
+	}
 	return ask.ReadChanges(ctx, file, a.namespace, count, os.Stdin)
 }
 
 func (a *asking) addNode(ctx context.Context, target ask.Target, value string) ([]hypothesis.Change, error) {
-	name, count := cutCount(value)
+	name, count, err := cutCount(value)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case strings.Contains(name, "="): // no name of a node has an equals sign
+		return nil, fmt.Errorf("%q: want a number from 1 to %d", value, whatif.MaxCount)
+	case count == nil:
+		count = new(1)
+	}
 	node, err := ask.Node(ctx, target, name)
 	if err != nil {
 		return nil, err
 	}
-	return []hypothesis.Change{{Apply: node, Count: max(count, 1)}}, nil
+	return []hypothesis.Change{{Apply: node, Count: count}}, nil
 }
 
-// cutCount splits the count off a value, 0 if it has none.
-func cutCount(value string) (rest string, count int) {
-	if at := strings.LastIndexByte(value, '='); at >= 0 {
-		if n, err := strconv.Atoi(value[at+1:]); err == nil && n > 0 {
-			return value[:at], n
-		}
+// cutCount splits the count off a value, nil if it has none. Only a whole number is a count, since the name of a file may have an equals
+// sign.
+func cutCount(value string) (rest string, count *int, err error) {
+	at := strings.LastIndexByte(value, '=')
+	n, wrong := strconv.Atoi(value[at+1:])
+	if at < 0 || errors.Is(wrong, strconv.ErrSyntax) {
+		return value, nil, nil
 	}
-	return value, 0
+	if wrong == nil {
+		wrong = whatif.CheckCount(n)
+	}
+	if wrong != nil {
+		return "", nil, fmt.Errorf("%q: want a number from 1 to %d", value, whatif.MaxCount)
+	}
+	return value[:at], &n, nil
 }
 
 func (a *asking) patch(_ context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {

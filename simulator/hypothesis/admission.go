@@ -64,9 +64,6 @@ var (
 // errTaken says that the cluster has an object of that name.
 var errTaken = errors.New("the name is taken")
 
-// maxCount bounds the copies that one change makes.
-const maxCount = 5000
-
 var _ Admission = (*admission)(nil)
 
 // Change implements Admission.
@@ -77,15 +74,15 @@ func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.
 			given++
 		}
 	}
-	switch {
-	case given != 1:
+	if given != 1 {
 		return whatif.Change{}, refuse(field, "want exactly one of apply, patch and delete")
-	case c.Count != 0 && c.Apply == nil:
-		return whatif.Change{}, refuse(field+".count", "only apply has a count")
-	case c.Count < 0 || c.Count > maxCount:
-		return whatif.Change{}, refuse(field+".count", "want a number from 1 to %d", maxCount)
+	}
+	count, err := c.Copies(field)
+	switch {
+	case err != nil:
+		return whatif.Change{}, err
 	case c.Apply != nil:
-		return a.apply(ctx, field+".apply", c.Apply, c.Count)
+		return a.apply(ctx, field+".apply", c.Apply, count)
 	case c.Patch != nil:
 		return a.patch(ctx, field+".patch", *c.Patch)
 	}
@@ -100,7 +97,7 @@ func (a *admission) apply(ctx context.Context, field string, d Document, count i
 	before, touched := a.made[at]
 	var object runtime.Object
 	switch {
-	case count > 1:
+	case count > 0:
 		object, err = a.create(ctx, field, at, u, true)
 	case touched && before.object != nil:
 		object, err = a.changeAgain(ctx, field, at, before, u.Object)
@@ -116,7 +113,7 @@ func (a *admission) apply(ctx context.Context, field string, d Document, count i
 	if err != nil {
 		return whatif.Change{}, err
 	}
-	if count <= 1 {
+	if count == 0 {
 		a.made[at] = made{object, before.exists}
 	}
 	return whatif.Change{Apply: object, Count: count}, nil

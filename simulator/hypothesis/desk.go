@@ -205,6 +205,39 @@ func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, erro
 	return answer, nil
 }
 
+// Copies is what a change that makes copies creates, as one would create it in a cluster.
+type Copies struct {
+	Changes []Change `json:"changes"`
+}
+
+// Copies answers with the objects that a client creates in order to make real what a change with a count makes. Copies of a node come with
+// what drivers, the kubelet and agents report of the node that they are like. The error is as that of WhatIf.
+func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
+	change, err := d.options.Admission().Change(ctx, "change", c)
+	if err != nil {
+		return nil, err
+	}
+	node, isNode := change.Apply.(*v1.Node)
+	if !isNode || change.Count == 0 {
+		return nil, refuse("change", "want a node to apply, and a count")
+	}
+	var made []whatif.Change
+	err = d.options.Engine.Try(ctx, nil, func(_ context.Context, t *whatif.Trial) error {
+		nodes, err := t.NewNodes(node, change.Count)
+		for _, n := range nodes {
+			for _, o := range n.ToCreate() {
+				made = append(made, whatif.Change{Apply: o})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	changes, err := written(made)
+	return &Copies{changes}, err
+}
+
 // admitted is a question that the API server would not refuse.
 type admitted struct {
 	// pod or podRef is nil.

@@ -31,10 +31,24 @@ type PodName struct {
 // Change is one hypothetical change. Exactly one of Apply, Patch and Delete is set.
 type Change struct {
 	Apply Document `json:"apply,omitempty"`
-	// Count, with Apply, is how many copies to make; 0 means the object itself.
-	Count  int     `json:"count,omitempty"`
+	// Count, with Apply, is how many copies to make, at least one; nil means the object itself.
+	Count  *int    `json:"count,omitempty"`
 	Patch  *Patch  `json:"patch,omitempty"`
 	Delete *Target `json:"delete,omitempty"`
+}
+
+// Copies returns how many copies the change makes, 0 for the object itself. field is the path of the change. The error is a *Refused.
+func (c Change) Copies(field string) (int, error) {
+	switch {
+	case c.Count == nil:
+		return 0, nil
+	case c.Apply == nil:
+		return 0, refuse(field+".count", "only apply has a count")
+	}
+	if err := whatif.CheckCount(*c.Count); err != nil {
+		return 0, refusedAt(field, err)
+	}
+	return *c.Count, nil
 }
 
 // Target names an object. An empty Namespace means "default" for kinds that have namespaces.
@@ -95,7 +109,10 @@ func written(changes []whatif.Change) ([]Change, error) {
 			if err != nil {
 				return nil, fmt.Errorf("encoding a change: %w", err)
 			}
-			out[i] = Change{Apply: data, Count: c.Count}
+			out[i] = Change{Apply: data}
+			if c.Count > 0 {
+				out[i].Count = &c.Count
+			}
 		case c.Patch != nil:
 			out[i] = Change{Patch: &Patch{targetTo(c.Patch.ObjectRef), c.Patch.Patch}}
 		case c.Delete != nil:

@@ -53,9 +53,7 @@ const (
 	// AnnotationZonePlacement is on the NodeResourceTopologies of virtual nodes: a list of
 	// virtualnode.Holding as JSON, which says what containers hold of which zone.
 	AnnotationZonePlacement = Prefix + "zone-placement"
-	// LabelVirtualDriver marks the ResourceSlices and NodeResourceTopologies that virtual
-	// nodes publish. They change no others, and transfers leave them out.
-	LabelVirtualDriver = Prefix + "virtual-driver"
+	LabelVirtualDriver      = standin.LabelVirtualDriver
 	// GateImport is the scheduling gate that holds back imported pods until the
 	// rest of the import is in the cluster.
 	GateImport = Prefix + "import"

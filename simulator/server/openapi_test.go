@@ -325,6 +325,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"NodeCount":            &capacity.Node{},
 		"RemainingResource":    &capacity.Resource{},
 		"NodesNeeded":          &capacity.NodesNeeded{},
+		"Copies":               &hypothesis.Copies{},
 		"NodesNeededAnswer":    &capacity.Needed{},
 		"RequestCut":           &explain.RequestCut{},
 		"LabelRequirement":     &explain.LabelRequirement{},

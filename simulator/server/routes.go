@@ -64,6 +64,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.POST("/whatif", question(s, s.postWhatIf))
 	v1.POST("/whatif/fit", question(s, s.postFit))
 	v1.POST("/whatif/capacity", question(s, s.postCapacity))
+	v1.POST("/whatif/copies", question(s, s.postCopies))
 	v1.GET("/runs", s.runs(s.listRuns))
 	v1.POST("/runs", s.runs(s.postRun))
 	v1.GET("/runs/schema", s.getRunSchema)

@@ -29,6 +29,7 @@ type Hypotheses interface {
 	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error)
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
+	Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error)
 }
 
 const (
@@ -49,6 +50,8 @@ type whatifAnswer struct {
 	Decisions []explain.Explained `json:"decisions"`
 	// PermitNotAsked is as in whatif.Answer.
 	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	// NotCounted is as in whatif.Answer.
+	NotCounted []explain.Statement `json:"notCounted,omitempty"`
 	// Turn is as in hypothesis.WhatIfAnswer.
 	Turn *session.Turn `json:"turn,omitempty"`
 }
@@ -56,10 +59,11 @@ type whatifAnswer struct {
 // AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
 func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
 	rest, err := json.Marshal(struct {
-		State          whatif.State  `json:"state"`
-		PermitNotAsked []string      `json:"permitNotAsked,omitempty"`
-		Turn           *session.Turn `json:"turn,omitempty"`
-	}{a.State, a.PermitNotAsked, a.Turn})
+		State          whatif.State        `json:"state"`
+		PermitNotAsked []string            `json:"permitNotAsked,omitempty"`
+		NotCounted     []explain.Statement `json:"notCounted,omitempty"`
+		Turn           *session.Turn       `json:"turn,omitempty"`
+	}{a.State, a.PermitNotAsked, a.NotCounted, a.Turn})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +84,7 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked, Turn: answer.Turn}
+	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked, NotCounted: answer.NotCounted, Turn: answer.Turn}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]
@@ -97,6 +101,10 @@ func (s *Server) postFit(ctx context.Context, h Hypotheses, q hypothesis.Fit) (a
 
 func (s *Server) postCapacity(ctx context.Context, h Hypotheses, q hypothesis.Capacity) (any, error) {
 	return h.Capacity(ctx, q)
+}
+
+func (s *Server) postCopies(ctx context.Context, h Hypotheses, c hypothesis.Change) (any, error) {
+	return h.Copies(ctx, c)
 }
 
 // question returns a handler that reads a question and writes the answer.

@@ -62,6 +62,10 @@ func (f *fakeHypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*
 	return &capacity.Answer{Fits: 2, Nodes: []capacity.Node{{Name: "a", Count: 2}}, Stopped: []capacity.Stop{}, Resources: []capacity.Resource{}}, f.ask(ctx, q)
 }
 
+func (f *fakeHypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error) {
+	return &hypothesis.Copies{Changes: []hypothesis.Change{{Apply: hypothesis.Document(`{"kind":"Node"}`)}}}, f.ask(ctx, c)
+}
+
 func serveHypotheses(t *testing.T, f *fakeHypotheses, opts Options) *harness {
 	t.Helper()
 	h := serve(t, opts)

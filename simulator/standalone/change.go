@@ -25,10 +25,13 @@ var _ hypothesis.Admission = (*state)(nil)
 
 // Change implements hypothesis.Admission: it makes the change in the state, and returns it as the engine takes it, whole.
 func (s *state) Change(ctx context.Context, field string, c hypothesis.Change) (whatif.Change, error) {
+	count, err := c.Copies(field)
 	switch {
+	case err != nil:
+		return whatif.Change{}, err
 	case c.Apply != nil:
-		o, err := s.apply(ctx, c.Apply, c.Count)
-		return whatif.Change{Apply: o, Count: c.Count}, refused(field+".apply", err)
+		o, err := s.apply(ctx, c.Apply, count)
+		return whatif.Change{Apply: o, Count: count}, refused(field+".apply", err)
 	case c.Patch != nil:
 		o, err := s.patch(ctx, *c.Patch)
 		return whatif.Change{Apply: o}, refused(field+".patch", err)
@@ -86,7 +89,7 @@ func (s *state) apply(ctx context.Context, document []byte, count int) (runtime.
 		return nil, err
 	}
 	k, _ := keyOf(o)
-	if before := s.objects[k]; before != nil && count <= 1 {
+	if before := s.objects[k]; before != nil && count == 0 {
 		return s.merge(ctx, before, document)
 	}
 	return s.create(ctx, o)

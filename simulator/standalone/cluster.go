@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/hypothesis"
 	"kube-scheduler-simulator/simulator/mirror"
 	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // Options say which cluster is asked. One of File, Recording and Kubeconfig is set.
@@ -60,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	engine := whatif.New(whatif.Options{
-		Source: whatif.Objects(s.list()), OutOfTree: o.OutOfTree,
+		Source: whatif.Objects(s.list()), OutOfTree: o.OutOfTree, Devices: virtualnode.Slices,
 		Configuration: func() *config.KubeSchedulerConfiguration { return configuration.Internal },
 	})
 	desk, err := hypothesis.New(hypothesis.Options{

@@ -243,7 +243,7 @@ func TestChanges(t *testing.T) {
 					least, _, _ := unstructured.NestedInt64(o.Object, "spec", "minMember")
 					said += fmt.Sprintf(" minMember=%d", least)
 				case *corev1.Node:
-					if _, sized := o.Status.Allocatable[corev1.ResourceCPU]; sized && change.Count == 0 && k.name == "a" {
+					if _, sized := o.Status.Allocatable[corev1.ResourceCPU]; sized && change.Count == nil && k.name == "a" {
 						said += " cpu=" + o.Status.Allocatable.Cpu().String()
 					}
 					if x := o.Labels["x"]; x != "" {

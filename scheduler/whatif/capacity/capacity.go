@@ -20,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -101,14 +102,22 @@ type Resource struct {
 	Stranded int64 `json:"stranded"`
 }
 
-// Needed answers NodesNeeded.
+// Needed answers NodesNeeded. The nodes come with everything that the state says of Like: devices, attach limits, storage, NUMA
+// nodes and the pods of DaemonSets.
 type Needed struct {
 	NodesNeeded
-	// Nodes is how many nodes like Like are enough. If Enough is false, further ones would not
-	// help, and Fits pods is all that they make room for.
+	// Nodes is how many nodes like Like are enough, while one less is not. If Enough is false, Fits pods is all that they make
+	// room for, and further ones would not help unless Unknown is true.
 	Nodes  int  `json:"nodes"`
 	Enough bool `json:"enough"`
 	Fits   int  `json:"fits"`
+	// Stopped says what keeps the next pod off one more node if Enough is false. The node that it names is the one that was
+	// tried. It is empty if one pod would fit there, and its group does not.
+	Stopped []Stop `json:"stopped"`
+	// Unknown: something that new nodes may bring, and the state does not tell, may be all that keeps the next pod off.
+	Unknown bool `json:"unknown,omitempty"`
+	// NotCounted says what that is. Each is of a kind that explain.Unknowns lists.
+	NotCounted []explain.Statement `json:"notCounted,omitempty"`
 }
 
 // Ask answers a question. The errors are those of whatif.Engine.Ask, and a *whatif.NotFoundError for a node

@@ -46,6 +46,14 @@ func (g *gang) counted() *Group {
 // startsWith reports whether the group runs with so many more members.
 func (g *gang) startsWith(places int) bool { return g.Bound+places >= g.Minimum }
 
+// lacks returns how many more members the group needs to start; 0 if g is nil.
+func (g *gang) lacks() int {
+	if g == nil {
+		return 0
+	}
+	return max(g.Minimum-g.Bound, 0)
+}
+
 // gangOf returns the group of the pod; nil if it belongs to none that the scheduler knows.
 func gangOf(t *whatif.Trial, pod *v1.Pod) (*gang, error) {
 	if name := whatif.GroupName(pod); name != "" {

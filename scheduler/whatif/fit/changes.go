@@ -60,9 +60,11 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 			}
 			r.node(node)
 		case r.added != nil:
-			both(whatif.Change{Apply: r.added})
-			if r.reported != nil {
-				out.hypothetical = append(out.hypothetical, whatif.Change{Apply: r.reported})
+			for _, o := range r.added.ToCreate() {
+				out.real = append(out.real, whatif.Change{Apply: o})
+			}
+			for _, o := range r.added.Objects() {
+				out.hypothetical = append(out.hypothetical, whatif.Change{Apply: o})
 			}
 		}
 	}

@@ -29,9 +29,11 @@ type plugin struct {
 	pods bool
 	// place: it rejects a node for where the node is, or for what it is. So it rejects new nodes like this one too.
 	place bool
+	// brought: what it reads may come with a new node, as devices and storage do.
+	brought bool
 }
 
-// known are the plugins of Kubernetes. Volumes and devices are bound to their place: no change of one is offered, because it
+// known are the plugins of Kubernetes. Volumes are bound to their place: no change of one is offered, because it
 // would lose what they hold. Nothing is known about other plugins, so evictions and new nodes are tried.
 var known = map[string]plugin{
 	names.SchedulingGates:       {cures: cureGates},
@@ -44,9 +46,9 @@ var known = map[string]plugin{
 	names.InterPodAffinity:      {cures: curePodAffinity, pods: true},
 	names.VolumeRestrictions:    {pods: true},
 	names.NodeVolumeLimits:      {pods: true},
-	names.VolumeBinding:         {place: true},
+	names.VolumeBinding:         {brought: true},
 	names.VolumeZone:            {place: true},
-	names.DynamicResources:      {place: true},
+	names.DynamicResources:      {brought: true},
 	names.NodeName:              {place: true},
 	names.NodeDeclaredFeatures:  {place: true},
 	names.DeferredPodScheduling: {place: true},

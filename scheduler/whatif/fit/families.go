@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -28,8 +27,8 @@ func (f *family) like() *v1.Node { return f.members[0].Node() }
 
 // families groups the nodes by what matters to the pod, those first that stand in the way
 // the least, and then the smallest. blocked counts what of a node a new one would share, and reports false for a node
-// that must not be copied.
-func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) (int, bool)) []*family {
+// that must not be copied. brings is equal for nodes of which new ones bring the same.
+func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) (int, bool), brings func(*v1.Node) string) []*family {
 	keys := relevantLabels(pod)
 	byKind := map[string]*family{}
 	for i, n := range nodes {
@@ -38,7 +37,7 @@ func families(pod *v1.Pod, nodes []fwk.NodeInfo, blocked func(i int) (int, bool)
 			continue
 		}
 		node := n.Node()
-		kind := kindOfNode(node, keys, count)
+		kind := kindOfNode(node, keys, count) + brings(node)
 		f := byKind[kind]
 		if f == nil {
 			f = &family{blocked: count}
@@ -109,11 +108,11 @@ func kindOfNode(node *v1.Node, keys []string, blocked int) string {
 	return string(out)
 }
 
-// addNode returns the remedy that adds a node of a family. reported is as in remedy.
-func addNode(f *family, name string, reported runtime.Object) remedy {
-	says := explain.AddNode{Name: name, Like: f.like().Name, Others: []string{}}
+// addNode returns the remedy that adds a node of a family.
+func addNode(f *family, added *newnode.Node) remedy {
+	says := explain.AddNode{Name: added.Node.Name, Like: f.like().Name, Others: []string{}}
 	for _, m := range f.members[1:min(len(f.members), 1+mostOthers)] {
 		says.Others = append(says.Others, m.Node().Name)
 	}
-	return remedy{says: says, shape: "addNode", detail: name, disturbance: ofCluster, added: newnode.Like(f.like(), name), reported: reported}
+	return remedy{says: says, shape: "addNode", detail: says.Name, disturbance: ofCluster, added: added}
 }

@@ -2,9 +2,9 @@ package fit
 
 import (
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // disturbance ranks remedies: what is ahead disturbs less.
@@ -42,9 +42,7 @@ type remedy struct {
 	pod     func(*v1.PodSpec)
 	node    func(*v1.Node)
 	victims []*v1.Pod
-	added   *v1.Node
-	// reported is what the new node's agent reports of it; nil if it has none.
-	reported runtime.Object
+	added   *newnode.Node
 	// inPlace: the API server lets an existing pod change like that.
 	inPlace bool
 }

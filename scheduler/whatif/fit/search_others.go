@@ -21,7 +21,12 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 	for i, n := range s.nodes {
 		index[n.Node().Name] = i
 	}
-	all := families(s.pod, s.nodes, func(i int) (int, bool) { return shared(s.pod, s.nodes[i], s.obstacles[i]) })
+	survey := newnode.NewSurvey(s.trial)
+	brings := func(*v1.Node) string { return "" }
+	if usesMore(s.obstacles) {
+		brings = survey.Kind
+	}
+	all := families(s.pod, s.nodes, func(i int) (int, bool) { return shared(s.pod, s.nodes[i], s.obstacles[i]) }, brings)
 	if gentle {
 		all = slices.DeleteFunc(all, func(f *family) bool { return f.blocked > 0 })
 	}
@@ -33,16 +38,16 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 		return nil
 	}
 	var single, further []candidate
-	left, err := s.checkFamilies(ctx, all, index)
+	left, err := s.checkFamilies(ctx, survey, all, index)
 	if err != nil {
 		return err
 	}
 	for i, f := range all {
-		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := index[n]; return taken })
-		c := candidate{name, []remedy{addNode(f, name, newnode.Topology(s.trial.Get, f.like().Name, name))}}
+		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := index[n]; return taken || survey.Leftover(n) })
+		c := candidate{name, []remedy{addNode(f, survey.Of(f.like()).New(name))}}
 		if len(left[i]) == 0 {
 			single = append(single, c)
-		} else if alternatives := s.alternatives(c.remedies[0].added, left[i]); alternatives != nil && !gentle {
+		} else if alternatives := s.alternatives(c.remedies[0].added.Node, left[i]); alternatives != nil && !gentle {
 			further = append(further, slices.DeleteFunc(combinations(c, alternatives, maxSteps), func(c candidate) bool {
 				return c.disturbs() == drastic || slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
 			})...)
@@ -61,7 +66,33 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 			return s.offer(ctx, *o, nil)
 		}
 	}
+	s.noteUnknown(survey, all, left)
 	return nil
+}
+
+// usesMore reports whether the pod is kept off a node by a plugin that reads what comes with nodes beside their own fields.
+func usesMore(obstacles [][]whatif.Obstacle) bool {
+	return slices.ContainsFunc(obstacles, func(all []whatif.Obstacle) bool {
+		return slices.ContainsFunc(all, func(o whatif.Obstacle) bool {
+			return o.Plugin == names.DynamicResources || o.Plugin == names.VolumeBinding || o.Plugin == names.NodeVolumeLimits
+		})
+	})
+}
+
+// noteUnknown says what new nodes may bring and the state does not tell, where that may be why none of them helps. What a plugin
+// rejects for it is then no lasting obstacle.
+func (s *search) noteUnknown(survey *newnode.Survey, all []*family, left [][]whatif.Obstacle) {
+	for i, f := range all {
+		rejects := func(plugin string) bool {
+			return slices.ContainsFunc(left[i], func(o whatif.Obstacle) bool { return o.Plugin == plugin })
+		}
+		for _, u := range survey.Of(f.like()).Unknown(s.pod) {
+			if u.Plugin != "" && rejects(u.Plugin) {
+				s.omit(u.Says)
+				s.helped[u.Plugin] = true
+			}
+		}
+	}
 }
 
 // cured notes the plugins whose rejections a new node, or an eviction, took out of the way.
@@ -73,29 +104,19 @@ func (s *search) cured(obstacles []whatif.Obstacle) {
 	}
 }
 
-// checkFamilies returns the obstacles on a new node of each family, on which its DaemonSets run too. It adds all of
+// checkFamilies returns the obstacles on a new node of each family, with all that it brings. It adds all of
 // them at once. taken has the names of all nodes.
-func (s *search) checkFamilies(ctx context.Context, all []*family, taken map[string]int) ([][]whatif.Obstacle, error) {
+func (s *search) checkFamilies(ctx context.Context, survey *newnode.Survey, all []*family, taken map[string]int) ([][]whatif.Obstacle, error) {
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
 	names := make([]string, len(all))
 	for i, f := range all {
 		names[i] = newnode.Name(f.like().Name, func(n string) bool {
 			_, exists := taken[n]
-			return exists || slices.Contains(names, n)
+			return exists || slices.Contains(names, n) || survey.Leftover(n)
 		})
-		if err := s.trial.Apply(whatif.Change{Apply: newnode.Like(f.like(), names[i])}); err != nil {
+		if err := s.trial.AddNode(survey.Of(f.like()).New(names[i])); err != nil {
 			return nil, err
-		}
-		if reported := newnode.Topology(s.trial.Get, f.like().Name, names[i]); reported != nil {
-			if err := s.trial.Apply(whatif.Change{Apply: reported}); err != nil {
-				return nil, err
-			}
-		}
-		for _, p := range newnode.Daemons(f.members[0], names[i]) {
-			if err := s.trial.Apply(whatif.Change{Apply: p}); err != nil {
-				return nil, err
-			}
 		}
 	}
 	s.checks--
@@ -118,8 +139,8 @@ func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) (n int,
 			if o.Comparison == nil || !slices.ContainsFunc(o.Comparison.Resources, tooLarge) {
 				continue
 			}
-		case k.pods:
-			continue // A node without pods, or another domain, may be without them.
+		case k.pods, k.brought:
+			continue // A node without pods, or with what is used up here, or another domain, may be without them.
 		}
 		n++
 		if isKnown && !slices.ContainsFunc(cures(pod, node.Node(), o), func(c cure) bool { return candidate{remedies: c}.disturbs() != ofNode }) {

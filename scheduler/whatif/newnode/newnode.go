@@ -1,8 +1,8 @@
 // Package newnode makes a node that is like an existing one, as a node pool would: of the same size,
-// with the same labels and taints, with the pods that DaemonSets run on every node, with the zones
-// that an agent reports, and otherwise empty.
+// with the same labels and taints, with everything that drivers, agents and DaemonSets bring to it, and
+// otherwise empty.
 //
-// It may import Kubernetes' API types and scheduling framework.
+// It may import Kubernetes' API types, scheduler/explain, and scheduler/standin for what virtual nodes do.
 package newnode
 
 import (
@@ -13,12 +13,37 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	fwk "k8s.io/kube-scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/standin"
 )
+
+// Node is a new node and all that comes with it.
+type Node struct {
+	Node *v1.Node
+	// Reported are the objects in which drivers, the kubelet and agents describe the node: its ResourceSlices, its CSINode, the
+	// CSIStorageCapacities of its own storage, and its NodeResourceTopology.
+	Reported []runtime.Object
+	// Daemons are the pods of DaemonSets on the node, after the ResourceClaims that are allocated to them.
+	Daemons []runtime.Object
+}
+
+// Objects returns everything in the order in which a state should get it: a node that is there before its CSINode would seem to have no limits.
+func (n *Node) Objects() []runtime.Object {
+	return slices.Concat(n.Reported, []runtime.Object{n.Node}, n.Daemons)
+}
+
+// ToCreate returns what a client creates for the node to come into a cluster, in order. DaemonSets make their pods themselves, and virtual nodes
+// publish what their annotations say.
+func (n *Node) ToCreate() []runtime.Object {
+	var out []runtime.Object
+	for _, o := range n.Reported {
+		if labeled, ok := o.(metav1.Object); !ok || labeled.GetLabels()[standin.LabelVirtualDriver] == "" {
+			out = append(out, o)
+		}
+	}
+	return append(out, n.Node)
+}
 
 // Like returns a node like this one, with another name. Labels that name the node name the new
 // one. It is ready and not cordoned, and shares no memory with like.
@@ -40,6 +65,7 @@ func Like(like *v1.Node, name string) *v1.Node {
 		}
 	}
 	delete(out.Annotations, v1.LastAppliedConfigAnnotation)
+	delete(out.Annotations, standin.AnnotationFailure)
 	return out
 }
 
@@ -77,59 +103,4 @@ func Name(like string, taken func(name string) bool) string {
 			return name
 		}
 	}
-}
-
-// Daemons returns copies of the pods that DaemonSets run on a node, bound to a new node like
-// it.
-func Daemons(like fwk.NodeInfo, name string) []*v1.Pod {
-	var out []*v1.Pod
-	for _, on := range like.GetPods() {
-		if p := on.GetPod(); OfDaemonSet(p) {
-			p = p.DeepCopy()
-			p.Name = p.Name + "-on-" + name
-			p.UID = types.UID(p.Namespace + "/" + p.Name)
-			p.Spec.NodeName = name
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// topologyKind is the kind of the objects in which agents report the zones of their nodes.
-var topologyKind = schema.GroupVersionKind{Group: "topology.node.k8s.io", Version: "v1alpha2", Kind: "NodeResourceTopology"}
-
-// Topology returns what the agent of a new node reports if the node like it has an agent: the same zones, in which nothing is
-// taken. It returns nil if that node has none. get returns an object of the state.
-func Topology(get func(gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error), like, name string) runtime.Object {
-	object, err := get(topologyKind, "", like)
-	if err != nil {
-		return nil // the state has none, or no plugin reads them
-	}
-	reported, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	out := reported.DeepCopy()
-	out.SetName(name)
-	zones, _, _ := unstructured.NestedSlice(out.Object, "zones")
-	for _, zone := range zones {
-		fields, _ := zone.(map[string]any)
-		resources, _, _ := unstructured.NestedSlice(fields, "resources")
-		for _, r := range resources {
-			if amounts, ok := r.(map[string]any); ok {
-				amounts["available"] = amounts["allocatable"]
-			}
-		}
-		if len(resources) > 0 {
-			fields["resources"] = resources
-		}
-	}
-	out.Object["zones"] = zones
-	return out
-}
-
-// OfDaemonSet reports whether a DaemonSet made the pod, for one node.
-func OfDaemonSet(pod *v1.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && owner.Kind == "DaemonSet"
 }

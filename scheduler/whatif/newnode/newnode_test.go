@@ -6,9 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
-	"k8s.io/utils/ptr"
 )
 
 func TestLike(t *testing.T) {
@@ -37,19 +35,5 @@ func TestName(t *testing.T) {
 		if got := Name(like, func(name string) bool { return taken[name] }); got != want {
 			t.Errorf("a node like %s is named %s, want %s", like, got, want)
 		}
-	}
-}
-
-func TestDaemons(t *testing.T) {
-	pod := func(name, kind string) *v1.Pod {
-		p := st.MakePod().Namespace("kube-system").Name(name).UID(name).Node("n1").Req(map[v1.ResourceName]string{"cpu": "1"}).Obj()
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "owner", Controller: ptr.To(true)}}
-		return p
-	}
-	like := framework.NewNodeInfo(pod("agent", "DaemonSet"), pod("web", "ReplicaSet"))
-	want := pod("agent", "DaemonSet")
-	want.Name, want.UID, want.Spec.NodeName = "agent-on-n2", "kube-system/agent-on-n2", "n2"
-	if diff := cmp.Diff([]*v1.Pod{want}, Daemons(like, "n2")); diff != "" {
-		t.Error(diff)
 	}
 }

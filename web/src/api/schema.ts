@@ -532,6 +532,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/whatif/copies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What does one create to make copies of a node for real?
+         * @description Copies of a node come with what drivers, the kubelet and agents report of it: ResourceSlices, a CSINode, CSIStorageCapacities and a NodeResourceTopology. What virtual nodes publish themselves, and the pods of DaemonSets, are not among the objects. Nothing is created.
+         */
+        post: operations["askCopies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -4372,7 +4392,7 @@ export interface components {
         Change: {
             /** @description Create the object, or change the one of that name, as kubectl apply does. */
             apply?: components["schemas"]["KubernetesObject"];
-            /** @description With apply, of a node or a pod: how many copies to create. They get names that do not exist yet, NAME-1, NAME-2 and so on. */
+            /** @description With apply, of a node or a pod: how many copies to create. They get names that do not exist yet, NAME-1, NAME-2 and so on. Copies of a node that exists come with everything that it brings: devices, attach limits, storage, NUMA nodes and the pods of DaemonSets. Absent: the object itself. */
             count?: number;
             patch?: components["schemas"]["ChangePatch"];
             delete?: components["schemas"]["ChangeTarget"];
@@ -4417,6 +4437,8 @@ export interface components {
             decisions: components["schemas"]["ExplainedCycle"][];
             /** @description The Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they remember of other pods: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
+            /** @description What the nodes that the question adds may bring beside what was counted, as far as it may be why a pod finds no node. Absent if there is nothing. */
+            notCounted?: components["schemas"]["AdviceOmission"][];
             turn?: components["schemas"]["SchedulerTurn"];
         };
         /** @description What a scheduler that decides about all of its pods at once did for the question: one session or one round on a copy of the state. Absent if kube-scheduler decided. */
@@ -4832,20 +4854,67 @@ export interface components {
             kind: "evictionsNotTried";
             nodes: number;
         };
+        /** @description The devices of Pool are not those of the node Like alone, so what a new node like it adds to them is not known, and was not counted. */
+        StatementDevicesShared: {
+            /** @constant */
+            kind: "devicesShared";
+            like: string;
+            driver: string;
+            pool: string;
+        };
+        /** @description The node Like has not published all slices of Pool, so the devices of a new node like it are not known, and were not counted. */
+        StatementDevicesIncomplete: {
+            /** @constant */
+            kind: "devicesIncomplete";
+            like: string;
+            driver: string;
+            pool: string;
+        };
+        /** @description No CSIStorageCapacity says how much storage of the class a new node like this one reaches, so none was counted. */
+        StatementStorageNotReported: {
+            /** @constant */
+            kind: "storageNotReported";
+            like: string;
+            class: string;
+        };
+        /** @description The node Like has PersistentVolumes of the class that nobody provisions, and a new node like it was counted without any. */
+        StatementLocalVolumes: {
+            /** @constant */
+            kind: "localVolumes";
+            like: string;
+            class: string;
+        };
+        /** @description The node Like has no CSINode, so a new node like it was counted without a limit of volumes. */
+        StatementAttachLimits: {
+            /** @constant */
+            kind: "attachLimits";
+            like: string;
+        };
         /** @description A change that a suggestion consists of: a kind and its operands, to be rendered in any language. */
         AdviceStep: components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
         /** @description What becomes of the pod when a suggestion is applied. */
         AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"];
-        /** @description What the search for suggestions did not look at. */
-        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"];
+        /** @description What the search for suggestions did not look at, or what new nodes may bring and the state of the cluster does not tell. */
+        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
         /** @description The answer to NodesNeeded. */
         NodesNeededAnswer: components["schemas"]["NodesNeeded"] & {
-            /** @description How many more nodes are enough. 0: the pods fit as it is. */
+            /** @description How many more nodes are enough, while one less is not. 0: the pods fit as it is. */
             nodes: number;
-            /** @description False: further nodes of this kind would not help. */
+            /** @description False: further nodes of this kind would not help, unless unknown is true. */
             enough: boolean;
             /** @description How many pods fit with these nodes. */
             fits: number;
+            /** @description What keeps the next pod off one more node if enough is false. The node that it names is the one that was tried. Empty if one pod would fit there, and its group does not. */
+            stopped: components["schemas"]["PluginNodes"][];
+            /** @description Something that new nodes may bring, and the state does not tell, may be all that keeps the next pod off. Absent: false. */
+            unknown?: boolean;
+            /** @description What that is. Absent if there is nothing. */
+            notCounted?: components["schemas"]["AdviceOmission"][];
+        };
+        /** @description What one creates to make copies of a node for real. */
+        Copies: {
+            /** @description Each creates an object. To be made in order. */
+            changes: components["schemas"]["Change"][];
         };
         /** @description A resource, summed up over all nodes, with the pods that were placed: CPU in thousandths of a core, others in their own unit. */
         RemainingResource: {
@@ -7298,7 +7367,8 @@ export interface operations {
                      *         "for": 100,
                      *         "nodes": 7,
                      *         "enough": true,
-                     *         "fits": 100
+                     *         "fits": 100,
+                     *         "stopped": []
                      *       }
                      *     }
                      */
@@ -7316,6 +7386,106 @@ export interface operations {
             };
             /** @description podRef names no pod. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askCopies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "apply": {
+                 *         "apiVersion": "v1",
+                 *         "kind": "Node",
+                 *         "metadata": {
+                 *           "name": "node-b2"
+                 *         }
+                 *       },
+                 *       "count": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["Change"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The objects, in the order in which to create them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "changes": [
+                     *         {
+                     *           "apply": {
+                     *             "apiVersion": "v1",
+                     *             "kind": "Node",
+                     *             "metadata": {
+                     *               "name": "node-b2-1"
+                     *             }
+                     *           }
+                     *         },
+                     *         {
+                     *           "apply": {
+                     *             "apiVersion": "v1",
+                     *             "kind": "Node",
+                     *             "metadata": {
+                     *               "name": "node-b2-2"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Copies"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -2,7 +2,7 @@
 // and the shadow configuration. Nothing here changes the cluster.
 
 import { bodyOf, client } from './client'
-import type { CapacityAnswer, CapacityQuestion, FitAnswer, FitQuestion, Shadow, ShadowDraftAnswer, WhatIfAnswer, WhatIfQuestion } from './types'
+import type { CapacityAnswer, CapacityQuestion, Change, FitAnswer, FitQuestion, Shadow, ShadowDraftAnswer, WhatIfAnswer, WhatIfQuestion } from './types'
 
 export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal): Promise<WhatIfAnswer> {
   const { decisions, ...rest } = await bodyOf(client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal }))
@@ -15,6 +15,11 @@ export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<Fit
 
 export function askCapacity(question: CapacityQuestion, signal?: AbortSignal): Promise<CapacityAnswer> {
   return bodyOf(client.POST('/api/v1/whatif/capacity', { body: { limit: 1000, ...question }, signal }))
+}
+
+/** The objects that make copies of a node real, with all that comes with it, in the order of their creation. */
+export async function askCopies(change: Change, signal?: AbortSignal): Promise<readonly Change[]> {
+  return (await bodyOf(client.POST('/api/v1/whatif/copies', { body: change, signal }))).changes
 }
 
 export function getShadow(signal?: AbortSignal): Promise<Shadow> {

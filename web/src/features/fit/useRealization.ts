@@ -3,6 +3,7 @@
 
 import { computed, onScopeDispose, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { applyConfiguration, tryConfiguration } from '@/api/configuration'
+import { askCopies } from '@/api/whatif'
 import type { Applied, Change, ChangeTarget, KubeObject, Pod } from '@/api/types'
 import { makeWrites, tryWrites, type Result } from '@/features/act/store/changes'
 import { fetchObject } from '@/features/act/store/objects'
@@ -98,6 +99,8 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
 /** Reads every object that the changes are about, and the workloads of their pods. */
 async function presentOf(changes: readonly Change[]): Promise<Present> {
   const targets = changes.filter((change) => !makesCopies(change)).map(targetOf)
+  const copies = new Map<Change, readonly Change[]>()
+  for (const change of changes) if (makesCopies(change) && change.apply?.kind === 'Node') copies.set(change, await askCopies(change))
   const found: { target: ChangeTarget; object: KubeObject | undefined; workload: ReturnType<Present['workloadOf']> }[] = []
   for (const target of targets) {
     if (found.some((one) => isSameTarget(one.target, target))) continue
@@ -106,6 +109,7 @@ async function presentOf(changes: readonly Change[]): Promise<Present> {
   }
   return {
     kindOf,
+    copiesOf: (change) => copies.get(change),
     objectOf(target) {
       const one = found.find((other) => isSameTarget(other.target, target))
       // Only the names that are taken matter for copies.

@@ -3,7 +3,7 @@
 
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { askWhatIf } from '@/api/whatif'
-import type { HypotheticalCycle, HypotheticalState, PodRef, SchedulerTurn } from '@/api/types'
+import type { AdviceOmission, HypotheticalCycle, HypotheticalState, PodRef, SchedulerTurn } from '@/api/types'
 import { isEmpty, noHypothesis, questionOf, type Hypothesis } from '@/features/whatif/model/hypothesis'
 import { useQuestion, type Question } from '@/features/whatif/useQuestion'
 
@@ -15,6 +15,8 @@ export interface Tried {
   state: HypotheticalState
   /** The Permit plugins, which a question does not ask. */
   permitNotAsked: readonly string[]
+  /** What new nodes may bring and nobody can say, where it may be why the pod finds no node. */
+  notCounted?: readonly AdviceOmission[]
   /** What a scheduler that decides about all of its pods at once did; undefined for kube-scheduler. */
   turn: SchedulerTurn | undefined
   /** When it was asked (ms since the epoch). */
@@ -35,10 +37,10 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
 
   async function ask(signal: AbortSignal, supposed: Hypothesis) {
-    const { state, decisions, turn, permitNotAsked = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
+    const { state, decisions, turn, permitNotAsked = [], notCounted = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
     const [cycle] = decisions
     if (!cycle) throw new Error('the answer has no decision')
-    return { cycle, state, permitNotAsked, turn }
+    return { cycle, state, permitNotAsked, notCounted, turn }
   }
   const { value: tried, loading, busy, failure, ask: question, again, clear } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
     const key = keyOf()

@@ -21,6 +21,7 @@ const stored = new Map([['Node/n1', node], ['Node/n1-2', node], ['Pod/own', pod(
 const present = (owner?: string): Present => ({
   kindOf: ({ kind }) => kinds.find((k) => k.kind === kind),
   objectOf: ({ kind, name }) => stored.get(`${kind}/${name}`),
+  copiesOf: () => undefined,
   workloadOf: () => (owner ? { kind: kindNamed(owner), object: workload } : undefined),
 })
 const nodeTarget = { apiVersion: 'v1', kind: 'Node', name: 'n1' }
@@ -41,6 +42,12 @@ it('changes a node, and its status with a request of its own, unless somebody el
 it('creates copies under the names of the engine, which skips those that exist', () => {
   const found = one({ apply: node as unknown as Change['apply'], count: 2 })
   expect(writesOf([found]).map((w) => w.of.name)).toEqual(['n1-1', 'n1-3'])
+})
+
+it('creates what comes with copies of a node, as the server says', () => {
+  const names = ['csi', 'n1-1']
+  const around = { ...present(), copiesOf: () => names.map((name) => ({ apply: { ...node, metadata: { name } } as unknown as Change['apply'] })) }
+  expect(writesOf([one({ apply: node as unknown as Change['apply'], count: 1 }, around)]).map((w) => [w.op, w.of.name])).toEqual([['create', 'csi'], ['create', 'n1-1']])
 })
 
 it('deletes exactly the pod that was there', () => {

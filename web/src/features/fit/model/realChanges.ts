@@ -15,6 +15,8 @@ export interface Present {
   kindOf(target: ChangeTarget): KindInfo | undefined
   /** undefined for an object that does not exist. */
   objectOf(target: ChangeTarget): KubeObject | undefined
+  /** What copies of a node are made of, which the server knows. */
+  copiesOf(change: Change): readonly Change[] | undefined
   /** The workload that made a pod, with its kind; undefined for a pod of its own. */
   workloadOf(pod: KubeObject): { kind: KindInfo; object: KubeObject } | undefined
 }
@@ -43,6 +45,14 @@ function creation(change: Change, present: Present): RealChange {
   const kind = present.kindOf(target)
   if (!kind || !change.apply) return { kind: 'impossible', target, why: 'unknownKind' }
   const writes: Write[] = []
+  for (const { apply } of present.copiesOf(change) ?? []) {
+    const object = apply as unknown as KubeObject
+    const of = { apiVersion: object.apiVersion ?? '', kind: object.kind ?? '', name: object.metadata.name }
+    const kind = present.kindOf(of)
+    if (!kind) return { kind: 'impossible', target: of, why: 'unknownKind' }
+    writes.push({ op: 'create', of: { kind, namespace: object.metadata.namespace, name: of.name }, object })
+  }
+  if (writes.length) return { kind: 'create', target, writes }
   // The same names as the engine's: NAME-1, NAME-2, those that do not exist yet.
   for (let n = 1; writes.length < (change.count ?? 1); n++) {
     const name = `${target.name}-${n}`

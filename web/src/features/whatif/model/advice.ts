@@ -76,7 +76,7 @@ export function mannerPhrase(manner: AdviceManner): Phrase {
   }
 }
 
-/** What the search left out. */
+/** What the search left out, or could not know. */
 export function omissionPhrase(omission: AdviceOmission): Phrase {
   const o = omission
   switch (o.kind) {
@@ -88,6 +88,14 @@ export function omissionPhrase(omission: AdviceOmission): Phrase {
       return { key: 'advice.newNodesNotTried', values: { n: o.kinds }, count: o.kinds }
     case 'evictionsNotTried':
       return { key: 'advice.evictionsNotTried', values: { n: o.nodes }, count: o.nodes }
+    case 'devicesShared':
+    case 'devicesIncomplete':
+      return { key: `advice.${o.kind}`, values: { like: o.like, driver: o.driver, pool: o.pool } }
+    case 'storageNotReported':
+    case 'localVolumes':
+      return { key: `advice.${o.kind}`, values: { like: o.like, class: o.class } }
+    case 'attachLimits':
+      return { key: 'advice.attachLimits', values: { like: o.like } }
     default:
       return unknownKind(o)[0] as Phrase
   }

@@ -88,7 +88,7 @@ export function isSameTarget(a: ChangeTarget, b: ChangeTarget): boolean {
 const groupOf = ({ apiVersion }: ChangeTarget) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '')
 
 /** Several new objects come from one change, so it changes none that exists. */
-export const makesCopies = ({ apply, count = 1 }: Change) => !!apply && count > 1
+export const makesCopies = ({ apply, count }: Change) => !!apply && count !== undefined
 
 /** The changes without `removed`, and then `added`. */
 export function replaced({ changes, ...rest }: Hypothesis, removed: readonly Change[], added: readonly Change[]): Hypothesis {

@@ -275,15 +275,14 @@ func (q *quotas) borrows(namespace string) []Operands {
 	return []Operands{s}
 }
 
-// noVictims counts the nodes on which a dry run found no pod to take from. Other than a filter, the
-// dry run then names no plugin.
+// noVictims counts the nodes on which a dry run found no pod to take from.
 func noVictims(c *result.Cycle) []Operands {
 	if c.Preemption == nil {
 		return nil
 	}
 	s := QuotaNobody{}
 	for _, u := range c.Preemption.Unhelpful {
-		if u.Plugin == "" && u.Status == "UnschedulableAndUnresolvable" {
+		if u.Why == result.NobodyMay || u.Why == result.NoPods {
 			s.Nodes += len(u.Nodes)
 		}
 	}

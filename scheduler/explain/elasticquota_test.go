@@ -21,7 +21,8 @@ func sentencesAboutQuotas() []spoken {
 	}
 	victims := &result.Preemption{Chosen: "n1", Candidates: []result.Candidate{{Node: "n1", Victims: []result.Victim{{}}}}}
 	nobody := &result.Preemption{Unhelpful: []result.UnhelpfulNodes{
-		{Status: "UnschedulableAndUnresolvable", Nodes: []string{"n1", "n2"}}, {Status: "Unschedulable", Plugin: "NodeResourcesFit", Nodes: []string{"n3"}},
+		{Why: result.NobodyMay, Status: "UnschedulableAndUnresolvable", Nodes: []string{"n1", "n2"}},
+		{Why: result.NotEnough, Status: "Unschedulable", Plugin: "NodeResourcesFit", Nodes: []string{"n3"}},
 	}}
 	var out []spoken
 	for _, tc := range []struct {

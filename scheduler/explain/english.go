@@ -19,7 +19,9 @@ func (e Explanation) english() string {
 // mostNamed bounds the names that a sentence lists.
 const mostNamed = 4
 
-// names lists nodes, and counts those for which there is no room.
+// Names lists nodes, and counts those for which there is no room.
+func Names(nodes []string) string { return names(nodes) }
+
 func names(nodes []string) string {
 	if len(nodes) <= mostNamed {
 		return strings.Join(nodes, ", ")

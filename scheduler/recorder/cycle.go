@@ -304,7 +304,7 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible result.NodeList) {
 	b.AddPassed(passing, letters.passed)
 	for _, i := range rejections {
 		first, also := c.verdicts.on(i, plugins)
-		b.AddVerdict(letters.rejectedBy(first, also), first.Plugin(), reasons(first), furtherReasons(also)...)
+		b.AddVerdict(letters.rejectedBy(first, also), pluginReasons(first), furtherReasons(also)...)
 	}
 	f = b.Filter()
 	f.Nodes = c.evaluated(passing, rejections)

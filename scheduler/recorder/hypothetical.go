@@ -288,9 +288,14 @@ func (v *verdicts) on(node int32, plugins []string) (first *fwk.Status, also []*
 func furtherReasons(also []*fwk.Status) []result.PluginReasons {
 	var out []result.PluginReasons
 	for _, s := range also {
-		out = append(out, result.PluginReasons{Plugin: s.Plugin(), Reasons: reasons(s)})
+		out = append(out, pluginReasons(s))
 	}
 	return out
+}
+
+// pluginReasons renders the rejection of a node.
+func pluginReasons(s *fwk.Status) result.PluginReasons {
+	return result.PluginReasons{Plugin: s.Plugin(), Reasons: reasons(s), Status: s.Code().String()}
 }
 
 // reject adds a rejection to a node's verdict, unless its plugin has rejected the node already. A node that was not

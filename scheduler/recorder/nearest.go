@@ -41,6 +41,8 @@ type rejection struct {
 	node     fwk.NodeInfo
 	name     string
 	distance float64
+	// nominated: state and node count pods that are nominated to the node.
+	nominated bool
 }
 
 // compare orders rejections by distance, and then by the node's name.
@@ -57,12 +59,12 @@ func (n *nearest) reset() {
 }
 
 // offer keeps a rejection if it is one of the nearest so far.
-func (n *nearest) offer(state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, status *fwk.Status) {
+func (n *nearest) offer(state fwk.CycleState, nominated bool, pod *v1.Pod, node fwk.NodeInfo, status *fwk.Status) {
 	comparing := n.begin(state, pod)
 	if comparing == nil {
 		return
 	}
-	r := rejection{state: state, node: node, name: node.Node().Name, distance: comparing.Distance(state, node, status)}
+	r := rejection{state: state, node: node, name: node.Node().Name, distance: comparing.Distance(state, node, status), nominated: nominated}
 	if far := n.farthest.Load(); far != nil && r.compare(far) >= 0 {
 		return
 	}
@@ -125,8 +127,11 @@ func (n *nearest) compare(out []result.Comparison, traced int) []result.Comparis
 			continue
 		}
 		found.Node, found.Plugin = n.kept[i].name, n.plugin
-		if tracer, ok := b.Comparing.(Tracer); ok && i < traced {
+if tracer, ok := b.Comparing.(Tracer); ok && i < traced {
 			tracer.Trace(n.kept[i].node, found)
+		}
+		if n.kept[i].nominated {
+			found.WithoutPods = "" // Those pods would stay.
 		}
 	}
 	return out

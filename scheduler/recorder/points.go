@@ -162,7 +162,7 @@ func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	}
 	if !status.IsSuccess() {
 		if p.nearest != nil && status.IsRejected() {
-			p.nearest.offer(state, pod, node, status)
+			p.nearest.offer(state, state != c.state, pod, node, status)
 		}
 		if state != c.state {
 			c.nominated.reject(node.Node().Name)

@@ -72,9 +72,31 @@ func (d *dryRuns) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState,
 	}
 	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, preemptor, node, possible, pdbs)
 	if c != nil {
-		c.preemption.note(preemptor, dryRun{node: name, victims: victims, violations: violations, potential: potential, byPriority: d.rule == nil}, status)
+		c.preemption.note(preemptor, dryRun{
+			node: name, victims: victims, violations: violations, possible: len(possible), potential: potential, byPriority: d.rule == nil,
+		}, status)
 	}
 	return victims, violations, status
+}
+
+// PodEligibleToPreemptOthers is called on the scheduling goroutine before the dry runs.
+func (d *dryRuns) PodEligibleToPreemptOthers(ctx context.Context, preemptor *v1.Pod, nominated *fwk.Status) (bool, string) {
+	eligible, message := d.Interface.PodEligibleToPreemptOthers(ctx, preemptor, nominated)
+	if c := d.to.recorder.scheduling(preemptor); c != nil && !eligible {
+		c.preemption.ineligible(ineligibility(preemptor, d.rule == nil))
+	}
+	return eligible, message
+}
+
+// ineligibility says why a pod may not preempt. Kubernetes has two reasons of its own.
+func ineligibility(preemptor *v1.Pod, byPriority bool) result.Ineligibility {
+	switch policy := preemptor.Spec.PreemptionPolicy; {
+	case policy != nil && *policy == v1.PreemptNever:
+		return result.NeverPreempts
+	case byPriority && preemptor.Status.NominatedNodeName != "":
+		return result.VictimsTerminating
+	}
+	return result.IneligibleOtherwise
 }
 
 // CandidatesToVictimsMap is called on the scheduling goroutine with the candidates that
@@ -91,8 +113,10 @@ func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[
 // the scheduler's pods until build; the victims of candidates that build drops are never
 // copied.
 type preemptionRecord struct {
-	mu         sync.Mutex
-	ran        bool
+	mu  sync.Mutex
+	ran bool
+	// why is empty if the plugin made dry runs.
+	why        result.Ineligibility
 	preemptor  int32 // its priority
 	candidates []dryRun
 	unhelpful  []result.UnhelpfulNodes
@@ -123,6 +147,8 @@ type dryRun struct {
 	// lower priority than the preemptor's.
 	potential  []*preemption.DomainVictim
 	byPriority bool
+	// possible counts the pods of the node, a group of them once.
+	possible   int
 	violations int
 	// changedBy and removedBy are names of extenders. replaced are the victims of the
 	// dry run that the extender changedBy replaced.
@@ -132,29 +158,51 @@ type dryRun struct {
 	surplus bool
 }
 
+func (r *preemptionRecord) ineligible(why result.Ineligibility) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ran, r.why = true, why
+}
+
 func (r *preemptionRecord) note(preemptor *v1.Pod, d dryRun, status *fwk.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ran, r.preemptor = true, corev1helpers.PodPriority(preemptor)
 	if !status.IsSuccess() || len(d.victims) == 0 {
-		r.noteUnhelpful(d.node, status)
+		r.noteUnhelpful(d, status)
 		return
 	}
 	r.candidates = append(r.candidates, d)
 }
 
-func (r *preemptionRecord) noteUnhelpful(node string, status *fwk.Status) {
-	said := reasons(status)
+func (r *preemptionRecord) noteUnhelpful(d dryRun, status *fwk.Status) {
+	why, said := r.noVictims(d, status), reasons(status)
 	for i := range r.unhelpful {
 		u := &r.unhelpful[i]
-		if u.Status == status.Code().String() && u.Plugin == pluginOf(status) && slices.Equal(u.Reasons, said) {
-			u.Nodes = append(u.Nodes, node)
+		if u.Why == why && u.Status == status.Code().String() && u.Plugin == pluginOf(status) && slices.Equal(u.Reasons, said) {
+			u.Nodes = append(u.Nodes, d.node)
 			return
 		}
 	}
 	r.unhelpful = append(r.unhelpful, result.UnhelpfulNodes{
-		Status: status.Code().String(), Plugin: pluginOf(status), Reasons: said, Nodes: []string{node},
+		Why: why, Status: status.Code().String(), Plugin: pluginOf(status), Reasons: said, Nodes: []string{d.node},
 	})
+}
+
+// noVictims says why a dry run found no victims.
+func (r *preemptionRecord) noVictims(d dryRun, status *fwk.Status) result.NoVictims {
+	lower := func(v *preemption.DomainVictim) bool { return v.Priority() < r.preemptor }
+	switch {
+	case status.IsSuccess(), status.IsError():
+		return result.DryRunFailed // A pod that fits beside everybody was rejected for another reason.
+	case d.possible == 0:
+		return result.NoPods
+	case d.byPriority && !slices.ContainsFunc(d.potential, lower):
+		return result.NobodyLower
+	case len(d.potential) == 0:
+		return result.NobodyMay
+	}
+	return result.NotEnough
 }
 
 // victimsFor returns the victims of the candidate that PostFilter nominates, nil if they are
@@ -191,7 +239,7 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	for i := range r.candidates {
 		ranked[i] = r.candidates[i].rank()
 	}
-	out := &result.Preemption{Unhelpful: slices.Clone(r.unhelpful), Chosen: chosen, Rule: result.DecidingRule(ranked, chosen)}
+	out := &result.Preemption{Unhelpful: slices.Clone(r.unhelpful), Ineligible: r.why, Chosen: chosen, Rule: result.DecidingRule(ranked, chosen)}
 	kept := result.KeepCandidates(ranked, chosen)
 	out.CandidatesDropped = len(ranked) - len(kept)
 	out.Candidates = make([]result.Candidate, len(kept))

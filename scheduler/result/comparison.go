@@ -42,7 +42,20 @@ type Comparison struct {
 	Volumes []ExclusiveVolume `json:"volumes,omitempty"`
 	// Features are NodeDeclaredFeatures'.
 	Features []FeatureComparison `json:"features,omitempty"`
+	// WithoutPods is set for a node that the plugin rejected.
+	WithoutPods WithoutPods `json:"withoutPods,omitempty"`
 }
+
+// WithoutPods is what a plugin that rejected a node would say if none of the pods ran there
+// that run there now, and nothing else changed. It follows from what the plugin compared. It is
+// no permission: preemption may evict fewer pods. The zero value means that it is not known.
+type WithoutPods string
+
+// The values of WithoutPods.
+const (
+	PassesWithoutPods  WithoutPods = "passes"
+	RejectsWithoutPods WithoutPods = "rejects"
+)
 
 // AlignmentComparison is a part of a pod that must get everything from one NUMA node of a node,
 // and what each of them lacks.
@@ -157,19 +170,52 @@ type PodTermComparison struct {
 	TopologyKey string `json:"topologyKey"`
 	// Domain is the node's value of TopologyKey; nil when it has no such label.
 	Domain *string `json:"domain"`
-	// Selector selects the pods that the term is about. It is empty when the search for
-	// the term of a running pod was given up, and when a node has none of these in its
-	// domain.
+	// Selector selects the pods that the term is about, those of matchLabelKeys included. It
+	// is empty for a term about every pod, when the search for the term of a running pod was
+	// given up, and when a node has none of these in its domain.
 	Selector string `json:"selector"`
+	// SelectsNone: the term has no labelSelector, so it is about no pod.
+	SelectsNone bool `json:"selectsNone,omitempty"`
+	// Namespaces are those that the term lists, or the namespace of the pod that has the term
+	// if it names no namespaces in any way: at most MaxNamespaces of NamespaceCount.
+	Namespaces     []string `json:"namespaces,omitempty"`
+	NamespaceCount int      `json:"namespaceCount,omitempty"`
+	// NamespaceSelector adds the namespaces with certain labels, and every namespace if it is
+	// empty; nil when the term has none.
+	NamespaceSelector *string `json:"namespaceSelector,omitempty"`
 	// Pod is, for anti-affinity, a pod in Domain that matches the term or has it; nil
 	// when there is none or the search for one was given up.
 	Pod *Pod `json:"pod,omitempty"`
+	// PodNode is the node on which Pod runs, or to which it is nominated.
+	PodNode string `json:"podNode,omitempty"`
 	// Pods counts, on a node that the plugin let through, the pods in Domain that match
 	// all the pod's affinity terms together.
 	Pods int64 `json:"pods,omitempty"`
-	// First is true if the plugin let the node through because no pod of the cluster
-	// matches the affinity terms and the pod itself does.
+	// First is true if the plugin let the node through because it counted no pod that matches
+	// all the affinity terms, and the pod itself does. It counts pods on nodes that have the
+	// label of a term.
 	First bool `json:"first,omitempty"`
+	// Terms counts the pod's affinity terms. A pod counts only if it matches all of them.
+	Terms int `json:"terms,omitempty"`
+	// Match is, for affinity that no pod in Domain meets, a pod on any node that matches all the
+	// affinity terms; if there is none, one that matches this term. It is nil when there is
+	// neither, as NoneMatches says, and when the search for one was given up.
+	Match *PodMatch `json:"match,omitempty"`
+	// NoneMatches: no pod on any node matches the term.
+	NoneMatches bool `json:"noneMatches,omitempty"`
+}
+
+// MaxNamespaces bounds the namespaces of a PodTermComparison.
+const MaxNamespaces = 8
+
+// PodMatch is a pod that matches affinity terms, and where it runs.
+type PodMatch struct {
+	Pod  Pod    `json:"pod"`
+	Node string `json:"node"`
+	// Domain is Node's value of the term's topology key; nil when it has no such label.
+	Domain *string `json:"domain"`
+	// All: the pod matches all the affinity terms, and not only this one.
+	All bool `json:"all,omitempty"`
 }
 
 // SpreadComparison is a topology spread constraint. It is violated if
@@ -177,16 +223,47 @@ type PodTermComparison struct {
 type SpreadComparison struct {
 	TopologyKey string  `json:"topologyKey"`
 	Domain      *string `json:"domain"`
+	// Selector selects the pods of the pod's namespace that count, by matchLabelKeys too.
+	Selector string `json:"selector,omitempty"`
 	// Matching counts the matching pods in Domain, and Maximum those in the domain with
 	// the most. Minimum counts those in the domain with the fewest; it is 0 when there
 	// are fewer domains than minDomains.
 	Matching int `json:"matching"`
 	Minimum  int `json:"minimum"`
 	Maximum  int `json:"maximum"`
+	// Here counts those of Matching that run on the node itself.
+	Here int `json:"here,omitempty"`
+	// Domains counts the domains of the nodes that count: those with the labels of all
+	// constraints that the two policies do not leave out.
+	Domains int `json:"domains,omitempty"`
+	// MinDomains is 0 when the constraint names none.
+	MinDomains int `json:"minDomains,omitempty"`
+	// Fewest are domains with the fewest matching pods, by name: at most MaxFewest of
+	// FewestCount. They decide Minimum unless Domains is less than MinDomains.
+	Fewest      []SpreadDomain `json:"fewest,omitempty"`
+	FewestCount int            `json:"fewestCount,omitempty"`
+	// NodeAffinityPolicy and NodeTaintsPolicy are Honor or Ignore.
+	NodeAffinityPolicy string `json:"nodeAffinityPolicy,omitempty"`
+	NodeTaintsPolicy   string `json:"nodeTaintsPolicy,omitempty"`
 	// Self is 1 when the constraint's selector matches the pod itself.
 	Self    int `json:"self"`
 	MaxSkew int `json:"maxSkew"`
 }
+
+// SpreadDomain is a domain of a spread constraint, with the nodes that have its label.
+type SpreadDomain struct {
+	Name string `json:"name"`
+	// Nodes are at most MaxDomainNodes of NodeCount, by name. They are those of a node that the
+	// plugin rejected.
+	Nodes     []string `json:"nodes,omitempty"`
+	NodeCount int      `json:"nodeCount,omitempty"`
+}
+
+// Bounds of SpreadComparison.Fewest and SpreadDomain.Nodes.
+const (
+	MaxFewest      = 3
+	MaxDomainNodes = 8
+)
 
 // ClaimComparison is a claim of the pod. On a node that the plugin rejected, no
 // persistent volume that the node can reach is left for the claim, or the volume to which

@@ -31,6 +31,8 @@ type Verdict struct {
 	Plugin string
 	// Reasons are those that Plugin gave.
 	Reasons []string
+	// Status is the code that Plugin returned; empty in a record that an earlier version made.
+	Status string `json:",omitempty"`
 	// Also are the further plugins that rejected the node. Only in a hypothetical cycle
 	// are they asked.
 	Also []PluginReasons `json:",omitempty"`
@@ -40,6 +42,8 @@ type Verdict struct {
 type PluginReasons struct {
 	Plugin  string
 	Reasons []string
+	// Status is as in Verdict.
+	Status string `json:",omitempty"`
 }
 
 // Rejections returns every plugin that rejected the node, the first one first.
@@ -47,7 +51,17 @@ func (v *Verdict) Rejections() []PluginReasons {
 	if v.Plugin == "" {
 		return nil
 	}
-	return append([]PluginReasons{{Plugin: v.Plugin, Reasons: v.Reasons}}, v.Also...)
+	return append([]PluginReasons{{Plugin: v.Plugin, Reasons: v.Reasons, Status: v.Status}}, v.Also...)
+}
+
+// Rejection returns what a plugin said when it rejected the node, or nil if it did not.
+func (v *Verdict) Rejection(plugin string) *PluginReasons {
+	for _, r := range v.Rejections() {
+		if r.Plugin == plugin {
+			return &r
+		}
+	}
+	return nil
 }
 
 // Filter is the matrix of node × plugin. Nodes that are not in it were not
@@ -105,6 +119,8 @@ type NodeReasons struct {
 	Node    string   `json:"node"`
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
+	// Status is as in Verdict.
+	Status string `json:"status,omitempty"`
 }
 
 // filterJSON is the public form of Filter.
@@ -145,7 +161,11 @@ func (f *Filter) appendJSON(out []byte) ([]byte, error) {
 	for i := range f.Verdicts {
 		for _, r := range f.Verdicts[i].Rejections() {
 			said := appendString([]byte(`"plugin":`), r.Plugin)
-			reasons[i] = append(reasons[i], appendStrings(appendMember(said, "reasons"), r.Reasons))
+			said = appendStrings(appendMember(said, "reasons"), r.Reasons)
+			if r.Status != "" {
+				said = appendString(appendMember(said, "status"), r.Status)
+			}
+			reasons[i] = append(reasons[i], said)
 		}
 	}
 	out = append(appendMember(out, "reasons"), '[')
@@ -175,7 +195,7 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 	}
 	reasons := make(map[string][]PluginReasons, len(in.Reasons))
 	for _, r := range in.Reasons {
-		reasons[r.Node] = append(reasons[r.Node], PluginReasons{Plugin: r.Plugin, Reasons: r.Reasons})
+		reasons[r.Node] = append(reasons[r.Node], PluginReasons{Plugin: r.Plugin, Reasons: r.Reasons, Status: r.Status})
 	}
 	b := NewFilterBuilder(in.Plugins, len(in.Nodes))
 	for i, node := range in.Nodes {
@@ -184,11 +204,11 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 		}
 		switch by := reasons[node]; len(by) {
 		case 0:
-			b.Add(node, in.States[i], "", nil)
+			b.add(node, in.States[i], PluginReasons{})
 		case 1:
-			b.Add(node, in.States[i], by[0].Plugin, by[0].Reasons)
+			b.add(node, in.States[i], by[0])
 		default:
-			b.Add(node, in.States[i], by[0].Plugin, by[0].Reasons, by[1:]...)
+			b.add(node, in.States[i], by[0], by[1:]...)
 		}
 	}
 	*f = *b.Filter()
@@ -208,7 +228,7 @@ type FilterBuilder struct {
 }
 
 type verdictKey struct {
-	states, plugin, reasons, also string
+	states, plugin, reasons, status, also string
 }
 
 // NewFilterBuilder returns a builder for about n nodes.
@@ -224,18 +244,22 @@ func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
 // the same states.
 const maxVerdicts = 1 << 16
 
-// Add appends a node. It keeps reasons and also without copying them.
+// Add appends a node, whose rejection has no status. It keeps reasons and also without copying them.
 func (b *FilterBuilder) Add(node, states, plugin string, reasons []string, also ...PluginReasons) {
+	b.add(node, states, PluginReasons{Plugin: plugin, Reasons: reasons}, also...)
+}
+
+func (b *FilterBuilder) add(node, states string, first PluginReasons, also ...PluginReasons) {
 	if b.nodes == nil {
 		b.nodes = make([]string, 0, cap(b.filter.VerdictOf))
 	}
 	b.nodes = append(b.nodes, node)
-	b.AddVerdict(states, plugin, reasons, also...)
+	b.AddVerdict(states, first, also...)
 }
 
-// AddVerdict appends the verdict on a node that the caller puts into Filter.Nodes itself. It keeps reasons and also without copying them.
-func (b *FilterBuilder) AddVerdict(states, plugin string, reasons []string, also ...PluginReasons) {
-	key := verdictKey{states: states, plugin: plugin, reasons: joinReasons(reasons), also: joinRejections(also)}
+// AddVerdict appends the verdict on a node that the caller puts into Filter.Nodes itself. It keeps the rejections without copying their reasons.
+func (b *FilterBuilder) AddVerdict(states string, first PluginReasons, also ...PluginReasons) {
+	key := verdictKey{states: states, plugin: first.Plugin, reasons: joinReasons(first.Reasons), status: first.Status, also: joinRejections(also)}
 	i, ok := b.lastOf, len(b.filter.VerdictOf) > 0 && key == b.last
 	if !ok {
 		i, ok = b.index[key]
@@ -245,7 +269,7 @@ func (b *FilterBuilder) AddVerdict(states, plugin string, reasons []string, also
 			i = maxVerdicts - 1
 		} else {
 			i = uint16(len(b.filter.Verdicts))
-			b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states, Plugin: plugin, Reasons: reasons, Also: also})
+			b.filter.Verdicts = append(b.filter.Verdicts, Verdict{States: states, Plugin: first.Plugin, Reasons: first.Reasons, Status: first.Status, Also: also})
 			b.index[key] = i
 		}
 	}
@@ -278,7 +302,7 @@ func joinRejections(rejections []PluginReasons) string {
 	var out []byte
 	for _, r := range rejections {
 		out = append(append(append(out, r.Plugin...), 0), joinReasons(r.Reasons)...)
-		out = append(out, 0, 0)
+		out = append(append(append(out, 0), r.Status...), 0)
 	}
 	return string(out)
 }

@@ -15,8 +15,9 @@ type Preemption struct {
 	Candidates []Candidate `json:"candidates"`
 	// CandidatesDropped counts the candidates beyond that bound.
 	CandidatesDropped int `json:"candidatesDropped,omitempty"`
-	// Unhelpful are the nodes on which, according to the dry run, removing every
-	// pod of lower priority would not help.
+	// Ineligible says why the plugin made no dry run; empty when it made them.
+	Ineligible Ineligibility `json:"ineligible,omitempty"`
+	// Unhelpful are the nodes whose dry run found no victims.
 	Unhelpful []UnhelpfulNodes `json:"unhelpful,omitempty"`
 	// Chosen is the candidate that was chosen; empty when there was none.
 	Chosen string `json:"chosen,omitempty"`
@@ -91,8 +92,62 @@ type GroupPreemption struct {
 // MaxGroupVictims bounds the lists of a GroupPreemption.
 const MaxGroupVictims = 100
 
-// UnhelpfulNodes are nodes with the same reason.
+// Ineligibility is why a pod may not preempt.
+type Ineligibility string
+
+// The values of Ineligibility.
+const (
+	// NeverPreempts: the pod's preemptionPolicy is Never.
+	NeverPreempts Ineligibility = "never"
+	// VictimsTerminating: pods that are preempted still terminate on the node to which the pod
+	// is nominated.
+	VictimsTerminating Ineligibility = "victimsTerminating"
+	// IneligibleOtherwise: another plugin has a reason of its own.
+	IneligibleOtherwise Ineligibility = "other"
+)
+
+// NoVictims is why a dry run found no victims.
+type NoVictims string
+
+// The values of NoVictims.
+const (
+	// NoPods: no pod runs on the node.
+	NoPods NoVictims = "noPods"
+	// NobodyLower: pods run there, and the priority of none is lower.
+	NobodyLower NoVictims = "nobodyLower"
+	// NobodyMay: pods run there, and by the plugin's own rule none may give way.
+	NobodyMay NoVictims = "nobodyMay"
+	// NotEnough: the pod does not fit without the pods that may give way.
+	NotEnough NoVictims = "notEnough"
+	// DryRunFailed: the dry run ended with an error.
+	DryRunFailed NoVictims = "failed"
+)
+
+// Tried returns the outcome of the dry run on a node: its candidate, or the nodes like it that
+// have no victims. Both are nil if there was no dry run, or the record dropped the candidate.
+func (p *Preemption) Tried(node string) (*Candidate, *UnhelpfulNodes) {
+	if p == nil {
+		return nil, nil
+	}
+	for i := range p.Candidates {
+		if p.Candidates[i].Node == node {
+			return &p.Candidates[i], nil
+		}
+	}
+	for i := range p.Unhelpful {
+		if _, found := slices.BinarySearch(p.Unhelpful[i].Nodes, node); found {
+			return nil, &p.Unhelpful[i]
+		}
+	}
+	return nil, nil
+}
+
+// UnhelpfulNodes are nodes with the same reason, by name.
 type UnhelpfulNodes struct {
+	// Why is empty in a record that an earlier version made.
+	Why NoVictims `json:"why,omitempty"`
+	// Status, Plugin and Reasons are the dry run's own: not those with which a plugin rejected
+	// the node before.
 	Status  string   `json:"status"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons"`

@@ -159,13 +159,20 @@ func (c *Comparison) size() int {
 	}
 	for i := range c.PodTerms {
 		t := &c.PodTerms[i]
-		size += len(t.TopologyKey) + sizeOfText(t.Domain) + len(t.Selector) + sizeOfPointer(t.Pod)
+		size += len(t.TopologyKey) + sizeOfText(t.Domain) + len(t.Selector) + sizeOfTexts(t.Namespaces) + sizeOfText(t.NamespaceSelector) + sizeOfPointer(t.Pod)
 		if t.Pod != nil {
 			size += t.Pod.size()
 		}
+		if e := t.Match; e != nil {
+			size += sizeOf(*e) + e.Pod.size() + sizeOfText(e.Domain)
+		}
 	}
 	for i := range c.Spread {
-		size += len(c.Spread[i].TopologyKey) + sizeOfText(c.Spread[i].Domain)
+		s := &c.Spread[i]
+		size += len(s.TopologyKey) + sizeOfText(s.Domain) + len(s.Selector) + sizeOfList(s.Fewest)
+		for j := range s.Fewest {
+			size += len(s.Fewest[j].Name) + sizeOfList(s.Fewest[j].Nodes)
+		}
 	}
 	for i := range c.Ports {
 		size += len(c.Ports[i].HostIP)

@@ -18,6 +18,7 @@ var shared = []string{
 	"Profile", "Outcome", "SelectedNode", "NominatedNode", "Status", "Plugin", "ExtensionPoint", "Kind",
 	"ExtensionPoints.Name", "Plugins", "Plugins.Name", "Plugins.Normalization", "Strategy", "Skipped", "Verb", "Rule", "Chosen", "Effect", "Operator", "Source", "Protocol",
 	"Hint.Node", "PreFilterExtensions.Point", "RejectedBy", "Nodes", "Node", "Unscored", "Nominated.Node", "Facts.Key", "Extenders.Name", "ChangedBy", "RemovedBy",
+	"PodNode", "Why", "Ineligible", "WithoutPods", "NodeAffinityPolicy", "NodeTaintsPolicy",
 }
 
 func isShared(path string) bool {

@@ -66,10 +66,13 @@ func podName(c *result.Cycle) string { return c.Pod.Namespace + "/" + c.Pod.Name
 // decision prints a sentence, and a row for each node.
 func (p *printer) decision(d explain.Explained, format Format) {
 	p.line("%s", sentence(d))
-	p.victims(d.Preemption)
+	p.victims(d.Cycle)
 	rows := rowsOf(d.Cycle)
 	if len(rows) == 0 {
 		return
+	}
+	if format != Wide {
+		rows = alike(rows)
 	}
 	headers := []string{"NODE", "VERDICT", "TOTAL"}
 	if format == Wide && d.Score != nil {
@@ -89,6 +92,88 @@ func (p *printer) decision(d explain.Explained, format Format) {
 			t.row(append(cells, r.why)...)
 		}
 	})
+	p.causes(d.Cycle, format)
+}
+
+// alike makes one row of the nodes that the same plugins reject for the same reasons.
+func alike(rows []row) []row {
+	var out []row
+	nodes := map[string][]string{}
+	for _, r := range rows {
+		if r.verdict != rejected {
+			out = append(out, r)
+			continue
+		}
+		key := r.total + r.why
+		if nodes[key] = append(nodes[key], r.node); len(nodes[key]) == 1 {
+			out = append(out, r)
+		}
+	}
+	for i := range out {
+		if r := &out[i]; r.verdict == rejected {
+			r.node = explain.Names(nodes[r.total+r.why])
+		}
+	}
+	return out
+}
+
+// mostAlike bounds the nodes that a plugin rejects for the same reason and whose values are printed.
+const mostAlike = 3
+
+// verdictOn is what a plugin compared on nodes that it rejected, and what removing pods would change.
+type verdictOn struct {
+	nodes []string
+	lines []string
+}
+
+// causes prints why each plugin rejected nodes, in the words of the page. Nodes of which the same is to
+// be said are named together.
+func (p *printer) causes(c *result.Cycle, format Format) {
+	for _, plugin := range c.Filter.Plugins {
+		var reasons []string
+		of := map[string][]*verdictOn{}
+		for _, r := range explain.RejectedBy(c, plugin) {
+			lines := append(explain.Compared(c, r.Node, plugin), explain.Removal(c, r.Node, plugin)...)
+			if len(lines) == 0 {
+				continue
+			}
+			said := strings.Join(r.Reasons, ", ")
+			if !slices.Contains(reasons, said) {
+				reasons = append(reasons, said)
+			}
+			at := slices.IndexFunc(of[said], func(known *verdictOn) bool { return slices.Equal(known.lines, lines) })
+			if at < 0 {
+				at = len(of[said])
+				of[said] = append(of[said], &verdictOn{lines: lines})
+			}
+			of[said][at].nodes = append(of[said][at].nodes, r.Node)
+		}
+		for _, said := range reasons {
+			p.verdicts(plugin, said, of[said], format)
+		}
+	}
+}
+
+func (p *printer) verdicts(plugin, reason string, all []*verdictOn, format Format) {
+	shown := all
+	if format != Wide {
+		shown = all[:min(len(all), mostAlike)]
+	}
+	for _, one := range shown {
+		p.line("")
+		p.line("%s", strings.TrimSuffix(fmt.Sprintf("%s on %s: %s", plugin, explain.Names(one.nodes), reason), ": "))
+		for _, line := range one.lines {
+			p.line("  %s", line)
+		}
+	}
+	if left := all[len(shown):]; len(left) > 0 {
+		var nodes []string
+		for _, one := range left {
+			nodes = append(nodes, one.nodes...)
+		}
+		p.line("")
+		p.line("%s on %s: the same, with other values (-o wide prints them).", plugin, explain.Names(nodes))
+	}
 }
 
 // sentence says where the pod would go, or why it would stay pending.
@@ -131,8 +216,12 @@ func have(nodes []string) string {
 	}
 }
 
-// victims names the pods that would make room.
-func (p *printer) victims(preemption *result.Preemption) {
+// victims names the pods that would make room, and says why those.
+func (p *printer) victims(of *result.Cycle) {
+	preemption := of.Preemption
+	if said := explain.PreemptionVerdict(of); said != "" {
+		p.line("%s", said)
+	}
 	if preemption == nil || preemption.Chosen == "" {
 		return
 	}

@@ -62,6 +62,9 @@ var (
 		string(result.SpreadTo100), string(result.OwnNormalization))
 	rules = oneOf(string(result.FewestPDBViolations), string(result.LowestHighestPriority), string(result.LowestSumOfPriorities),
 		string(result.FewestVictims), string(result.LatestEarliestStartTime), string(result.FirstFound))
+	policies        = oneOf("Honor", "Ignore")
+	ineligibilities = oneOf(string(result.NeverPreempts), string(result.VictimsTerminating), string(result.IneligibleOtherwise))
+	noVictims       = oneOf(string(result.NoPods), string(result.NobodyLower), string(result.NobodyMay), string(result.NotEnough), string(result.DryRunFailed))
 	// code is what only programs write, such as the name of an event.
 	code      = text(func(_ *Redactor, s string) string { return codeLike.FindString(s) })
 	codeLike  = regexp.MustCompile(`^[A-Z][A-Za-z]{0,60}(/[A-Z][A-Za-z]{0,60})?$`)
@@ -240,7 +243,11 @@ func inDomain(known fields) rule {
 		if _, several := from["domain"].([]any); several {
 			domain = eachOrNothing(value)
 		}
-		return object(known.with(fields{"topologyKey": labelKeys, "domain": domain, "selector": selectors}))(r, v)
+		return object(known.with(fields{
+			"topologyKey": labelKeys, "domain": domain, "selector": selectors,
+			"match":  object(fields{"pod": podRef, "node": nodeName, "domain": value, "all": boolean}),
+			"fewest": each(object(fields{"name": value, "nodes": each(nodeName), "nodeCount": number})),
+		}))(r, v)
 	}
 }
 
@@ -254,9 +261,15 @@ var comparison = object(fields{
 	"taint":     object(cycleTaint),
 	"tolerated": each(object(cycleTaint.with(fields{"by": toleration}))),
 	"terms":     each(labelTerm),
-	"podTerms":  each(inDomain(fields{"rule": ownWords, "pod": podRef, "pods": number, "first": boolean})),
-	"spread":    each(inDomain(fields{"matching": number, "minimum": number, "maximum": number, "self": number, "maxSkew": number})),
-	"ports":     each(object(fields{"protocol": oneOf("TCP", "UDP", "SCTP"), "hostIP": addresses, "port": number})),
+	"podTerms": each(inDomain(fields{
+		"rule": ownWords, "selectsNone": boolean, "namespaces": each(namespace), "namespaceCount": number, "namespaceSelector": selectors,
+		"pod": podRef, "podNode": nodeName, "pods": number, "first": boolean, "terms": number, "noneMatches": boolean,
+	})),
+	"spread": each(inDomain(fields{
+		"matching": number, "minimum": number, "maximum": number, "here": number, "self": number, "maxSkew": number, "domains": number, "minDomains": number,
+		"fewestCount": number, "nodeAffinityPolicy": policies, "nodeTaintsPolicy": policies,
+	})),
+	"ports": each(object(fields{"protocol": oneOf("TCP", "UDP", "SCTP"), "hostIP": addresses, "port": number})),
 	"claims": each(object(fields{
 		"claim": claimName, "storageClass": classes, "requested": number, "provisionable": boolean, "largest": number, "volume": volume, "bound": boolean, "missing": boolean,
 	})),
@@ -268,10 +281,11 @@ var comparison = object(fields{
 		"role": ownWords, "container": words("container"), "zonesDropped": number,
 		"zones": each(object(fields{"zone": zones, "short": each(object(fields{"resource": text(resourceName), "requested": number, "available": number, "absent": boolean}))})),
 	}),
-	"aligned":  each(object(fields{"role": ownWords, "container": words("container"), "zone": zones})),
-	"limits":   each(object(fields{"driver": drivers, "inUse": number, "requested": number, "limit": number, "missing": boolean})),
-	"volumes":  each(object(fields{"volume": volume, "claim": claimName, "inUse": boolean, "pod": podRef})),
-	"features": each(object(fields{"name": code, "declared": boolean})),
+	"aligned":     each(object(fields{"role": ownWords, "container": words("container"), "zone": zones})),
+	"limits":      each(object(fields{"driver": drivers, "inUse": number, "requested": number, "limit": number, "missing": boolean})),
+	"volumes":     each(object(fields{"volume": volume, "claim": claimName, "inUse": boolean, "pod": podRef})),
+	"features":    each(object(fields{"name": code, "declared": boolean})),
+	"withoutPods": oneOf(string(result.PassesWithoutPods), string(result.RejectsWithoutPods)),
 })
 
 var passes = object(fields{
@@ -281,7 +295,7 @@ var passes = object(fields{
 
 var filter = object(fields{
 	"plugins": each(decider), "nodes": each(nodeName), "states": each(letters), "durationSeconds": numbers,
-	"reasons":     each(object(fields{"node": nodeName, "plugin": decider, "reasons": reasons})),
+	"reasons":     each(object(fields{"node": nodeName, "plugin": decider, "reasons": reasons, "status": statuses})),
 	"comparisons": each(comparison), "passes": passes,
 	"nominated": each(object(fields{"node": nodeName, "pods": each(podRef), "podCount": number, "rejected": boolean})),
 })
@@ -330,8 +344,8 @@ var (
 			"node": nodeName, "victims": each(victim), "victimsDropped": number, "reprieved": each(victim), "reprievedDropped": number, "pdbViolations": number,
 			"changedBy": decider, "removedBy": decider, "surplus": boolean,
 		})),
-		"candidatesDropped": number, "chosen": nodeName, "rule": rules, "evictions": evictions,
-		"unhelpful": each(object(fields{"status": statuses, "plugin": decider, "reasons": reasons, "nodes": each(nodeName)})),
+		"candidatesDropped": number, "ineligible": ineligibilities, "chosen": nodeName, "rule": rules, "evictions": evictions,
+		"unhelpful": each(object(fields{"why": noVictims, "status": statuses, "plugin": decider, "reasons": reasons, "nodes": each(nodeName)})),
 	})
 	podGroup = object(fields{
 		"namespace": namespace, "name": appName, "workload": appName, "template": appName, "minCount": number, "topologyKey": labelKeys,

@@ -285,6 +285,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"TermComparison":       &result.TermComparison{},
 		"PodTermComparison":    &result.PodTermComparison{},
 		"SpreadComparison":     &result.SpreadComparison{},
+		"SpreadDomain":         &result.SpreadDomain{},
+		"PodMatch":             &result.PodMatch{},
 		"ClaimComparison":      &result.ClaimComparison{},
 		"Port":                 &result.Port{},
 		"Applied":              &config.Applied{},

@@ -3,6 +3,7 @@ package upstream
 import (
 	"reflect"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -21,6 +22,10 @@ type SpreadConstraint struct {
 	// Minimum is the count with which the plugin compares the others: that of the
 	// domain with the fewest, or 0 if there are fewer domains than MinDomains.
 	Minimum int
+	// MinDomains is 1 when the constraint names none.
+	MinDomains int32
+	// NodeAffinityPolicy and NodeTaintsPolicy decide which nodes count.
+	NodeAffinityPolicy, NodeTaintsPolicy v1.NodeInclusionPolicy
 }
 
 // SpreadConstraints returns the constraints, with the counts that the plugin made
@@ -39,8 +44,11 @@ func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
 		out[i].TopologyKey, _ = valueOf[string](field(from, "TopologyKey"))
 		out[i].MaxSkew, _ = valueOf[int32](field(from, "MaxSkew"))
 		out[i].Selector, _ = valueOf[labels.Selector](field(from, "Selector"))
+		out[i].MinDomains, _ = valueOf[int32](field(from, "MinDomains"))
+		out[i].NodeAffinityPolicy, _ = valueOf[v1.NodeInclusionPolicy](field(from, "NodeAffinityPolicy"))
+		out[i].NodeTaintsPolicy, _ = valueOf[v1.NodeInclusionPolicy](field(from, "NodeTaintsPolicy"))
 		out[i].Matching = counts[i]
-		if minDomains, _ := valueOf[int32](field(from, "MinDomains")); len(counts[i]) >= int(minDomains) {
+		if len(counts[i]) >= int(out[i].MinDomains) {
 			out[i].Minimum = fewest(paths.Index(i))
 		}
 	}

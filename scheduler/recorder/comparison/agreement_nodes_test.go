@@ -12,6 +12,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
@@ -590,6 +591,57 @@ func TestSpreadAgreesWithThePlugin(t *testing.T) {
 	}.test(t)
 }
 
+// verifyDomains counts the pods of the domains that are named again.
+func verifyDomains(s *subject, a answer, found result.SpreadComparison) error {
+	if s.isNominated(a.node) {
+		return nil // The plugin's minimum may lag behind its counts.
+	}
+	if len(found.Fewest) != min(found.FewestCount, result.MaxFewest) || found.FewestCount > found.Domains {
+		return fmt.Errorf("it names %d of %d of %d domains", len(found.Fewest), found.FewestCount, found.Domains)
+	}
+	if few := found.Domains < max(found.MinDomains, 1); few && found.Minimum != 0 {
+		return fmt.Errorf("with %d domains the minimum is %d", found.Domains, found.Minimum)
+	}
+	own := slices.IndexFunc(s.cluster.pod.Spec.TopologySpreadConstraints, func(c v1.TopologySpreadConstraint) bool { return c.TopologyKey == found.TopologyKey })
+	if own < 0 {
+		return nil // a default constraint
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s.cluster.pod.Spec.TopologySpreadConstraints[own].LabelSelector)
+	if err != nil || selector.String() != found.Selector {
+		return nil // two constraints over a key, or matchLabelKeys
+	}
+	here := 0
+	for _, domain := range found.Fewest {
+		pods := 0
+		for _, n := range s.cluster.nodes {
+			if n.Labels[found.TopologyKey] != domain.Name {
+				continue
+			}
+			if domain.NodeCount > 0 && domain.NodeCount <= result.MaxDomainNodes && !slices.Contains(domain.Nodes, n.Name) {
+				return fmt.Errorf("%s is in %s, and it does not say so", n.Name, domain.Name)
+			}
+			for _, p := range s.cluster.placed {
+				if p.Spec.NodeName == n.Name && p.Namespace == s.cluster.pod.Namespace && p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
+					pods++
+				}
+			}
+		}
+		// Nodes that do not count may have more.
+		if found.Domains >= max(found.MinDomains, 1) && pods < found.Minimum {
+			return fmt.Errorf("%s has %d matching pods, less than %d", domain.Name, pods, found.Minimum)
+		}
+	}
+	for _, p := range s.cluster.placed {
+		if p.Spec.NodeName == a.node.Node().Name && p.Namespace == s.cluster.pod.Namespace && p.DeletionTimestamp == nil && selector.Matches(labels.Set(p.Labels)) {
+			here++
+		}
+	}
+	if found.Here != here && found.Here != 0 || found.Here > found.Matching {
+		return fmt.Errorf("%d of the %d matching pods run on the node, it says %d", here, found.Matching, found.Here)
+	}
+	return nil
+}
+
 // verifySpread checks that the node fits if only the violated constraint allows the
 // skew, and no smaller one.
 func verifySpread(s *subject, a answer) error {
@@ -602,6 +654,9 @@ func verifySpread(s *subject, a answer) error {
 			return fmt.Errorf("the node has the label %s", violated.TopologyKey)
 		}
 		return nil
+	}
+	if err := verifyDomains(s, a, violated); err != nil {
+		return err
 	}
 	if violated.Maximum < violated.Matching || violated.Minimum > violated.Maximum && violated.Maximum > 0 {
 		return fmt.Errorf("the maximum is %d", violated.Maximum)

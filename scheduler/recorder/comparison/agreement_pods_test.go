@@ -91,6 +91,11 @@ func verifyPassedPods(s *subject, a answer) error {
 		if found.Rule != "affinity" {
 			continue
 		}
+		if found.First {
+			if err := world.checkMatch(found); err != nil {
+				return err
+			}
+		}
 		running := world.running(found.TopologyKey)
 		pods := len(slices.DeleteFunc(slices.Clone(running), func(p *v1.Pod) bool { return !world.matchesAll(p) }))
 		if found.Pods != int64(pods) {
@@ -217,13 +222,17 @@ func (m *meaning) check(found result.PodTermComparison) error {
 	has := func(of []v1.PodAffinityTerm, holds func(v1.PodAffinityTerm) bool) error {
 		if !slices.ContainsFunc(of, func(term v1.PodAffinityTerm) bool {
 			s, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
-			return err == nil && term.TopologyKey == found.TopologyKey && s.String() == found.Selector && holds(term)
+			return err == nil && term.TopologyKey == found.TopologyKey && s.String() == found.Selector && holds(term) &&
+				(found.NamespaceSelector != nil) == (term.NamespaceSelector != nil) && (len(term.Namespaces) == 0 || slices.Equal(term.Namespaces, found.Namespaces))
 		}) {
 			return fmt.Errorf("no term says so")
 		}
 		return nil
 	}
 	if found.Rule == "affinity" {
+		if err := m.checkMatch(found); err != nil {
+			return err
+		}
 		return has(own.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, m.lacks)
 	}
 	i := slices.IndexFunc(m.running(found.TopologyKey), func(p *v1.Pod) bool { return found.Pod != nil && p.UID == found.Pod.UID })
@@ -231,10 +240,54 @@ func (m *meaning) check(found result.PodTermComparison) error {
 		return fmt.Errorf("pod %v is not in the domain", found.Pod)
 	}
 	other := m.running(found.TopologyKey)[i]
+	if found.PodNode != other.Spec.NodeName && other != m.s.cluster.nominated {
+		return fmt.Errorf("%s runs on %s, it says %s", other.Name, other.Spec.NodeName, found.PodNode)
+	}
 	if found.Rule == "antiAffinity" {
 		return has(own.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(term v1.PodAffinityTerm) bool { return m.selects(own, term, other) })
 	}
 	return has(other.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(term v1.PodAffinityTerm) bool { return m.selects(other, term, own) })
+}
+
+// checkMatch looks at every pod of the cluster for those that match the pod's affinity.
+func (m *meaning) checkMatch(found result.PodTermComparison) error {
+	own := m.s.cluster.pod
+	terms := own.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if found.Terms != len(terms) {
+		return fmt.Errorf("the pod has %d terms, it says %d", len(terms), found.Terms)
+	}
+	one := func(p *v1.Pod) bool {
+		return slices.ContainsFunc(terms, func(term v1.PodAffinityTerm) bool {
+			s, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+			return err == nil && term.TopologyKey == found.TopologyKey && s.String() == found.Selector && m.selects(own, term, p)
+		})
+	}
+	every := func(p *v1.Pod) bool {
+		return !slices.ContainsFunc(terms, func(term v1.PodAffinityTerm) bool {
+			s, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+			return err == nil && term.TopologyKey == found.TopologyKey && s.String() == found.Selector && !m.selects(own, term, p)
+		})
+	}
+	some, all := slices.ContainsFunc(m.s.cluster.placed, every), slices.ContainsFunc(m.s.cluster.placed, m.matchesAll)
+	switch match := found.Match; {
+	case match == nil && !found.NoneMatches:
+		return fmt.Errorf("it does not say which pod matches")
+	case match == nil && some:
+		return fmt.Errorf("a pod matches the term, it says none")
+	case match == nil:
+		return nil
+	case match.All != all:
+		return fmt.Errorf("a pod matches all terms: %v, it says %v", all, match.All)
+	}
+	at := slices.IndexFunc(m.s.cluster.placed, func(p *v1.Pod) bool { return p.UID == found.Match.Pod.UID })
+	if at < 0 || m.s.cluster.placed[at].Spec.NodeName != found.Match.Node {
+		return fmt.Errorf("%v does not run there", found.Match)
+	}
+	p := m.s.cluster.placed[at]
+	if found.Match.All && !m.matchesAll(p) || !one(p) {
+		return fmt.Errorf("%s does not match", p.Name)
+	}
+	return nil
 }
 
 // affinityCluster generates clusters of pods with affinity and anti-affinity.

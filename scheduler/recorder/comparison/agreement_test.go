@@ -95,6 +95,9 @@ type subject struct {
 	cluster   *cluster
 	snapshot  *internalcache.Snapshot
 	t         *testing.T
+	// removesPods: the pods of rejected nodes are removed, to see what the plugin says then. It
+	// needs a framework for each node, so in a long run it is tried in every tenth cluster.
+	removesPods bool
 }
 
 // agreement tests the comparer of a plugin on random clusters.
@@ -150,6 +153,7 @@ func (a agreement) run(t *testing.T, c *cluster, seed uint64) []answer {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := build(ctx, t, a.plugin, c)
+	s.removesPods = testing.Short() || seed%10 == 0
 	state, status := s.preFilter(ctx, c.pod)
 	if !status.IsSuccess() {
 		return nil
@@ -218,7 +222,35 @@ func (a agreement) check(s *subject, of answer) error {
 	case of.found == nil:
 		return fmt.Errorf("it does not say why")
 	}
-	return a.verify(s, of)
+	if err := a.verify(s, of); err != nil || !s.removesPods {
+		return err
+	}
+	return a.withoutPods(s, of)
+}
+
+// withoutPods removes the pods of a node that the plugin rejected, and has the plugin filter the node
+// again.
+func (a agreement) withoutPods(s *subject, of answer) error {
+	if of.found.WithoutPods == "" || s.isNominated(of.node) { // The recorder drops it for such a node.
+		return nil
+	}
+	emptied := *s.cluster
+	emptied.placed = slices.DeleteFunc(slices.Clone(emptied.placed), func(p *v1.Pod) bool { return p.Spec.NodeName == of.node.Node().Name })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	again := build(ctx, s.t, a.plugin, &emptied)
+	state, status := again.preFilter(ctx, emptied.pod)
+	if status.IsSuccess() {
+		for _, n := range again.nodes(s.t) {
+			if n.Node().Name == of.node.Node().Name {
+				status = again.framework.RunFilterPlugins(ctx, state, emptied.pod, n)
+			}
+		}
+	}
+	if passes := of.found.WithoutPods == result.PassesWithoutPods; status.IsSuccess() != passes {
+		return fmt.Errorf("it says that the plugin %s without the pods there, which says %v", of.found.WithoutPods, status)
+	}
+	return nil
 }
 
 // isAsFarAs checks that the distance is that of a node with this many shortages, whatever

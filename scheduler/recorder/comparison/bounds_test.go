@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	fwk "k8s.io/kube-scheduler/framework"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
@@ -49,18 +51,35 @@ func TestSpreadOverManyDomains(t *testing.T) {
 	for i := range 5000 {
 		matching[fmt.Sprint("n", i)] = 1 + i%7
 	}
-	c := &spread{of: state, constraints: []spreadConstraint{{SpreadConstraint: upstream.SpreadConstraint{
-		TopologyKey: v1.LabelHostname, MaxSkew: 1, Selector: labels.Nothing(), Matching: matching, Minimum: 1,
-	}}}}
+	node := func(name string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}}}
+	}
+	c := &spread{
+		of: state, pod: pod("p", ""), domains: make([]*spreadDomains, 1), handle: &listing{nodes: []*v1.Node{node("n0"), node("n4"), node("n7")}},
+		constraints: []spreadConstraint{{SpreadConstraint: upstream.SpreadConstraint{
+			TopologyKey: v1.LabelHostname, MaxSkew: 1, Selector: labels.Nothing(), Matching: matching, Minimum: 1, MinDomains: 1,
+		}}},
+	}
 	info := framework.NewNodeInfo()
-	info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1.LabelHostname: "n4"}}})
+	info.SetNode(node("n4"))
 
 	domain := "n4"
-	want := []result.SpreadComparison{{TopologyKey: v1.LabelHostname, Domain: &domain, Matching: 5, Minimum: 1, Maximum: 7, MaxSkew: 1}}
+	want := []result.SpreadComparison{{TopologyKey: v1.LabelHostname, Domain: &domain, Matching: 5, Minimum: 1, Maximum: 7, MaxSkew: 1, Domains: 5000, FewestCount: 715,
+		Fewest: []result.SpreadDomain{{Name: "n0", Nodes: []string{"n0"}, NodeCount: 1}, {Name: "n1001"}, {Name: "n1008"}}}}
 	if diff := cmp.Diff(want, compare(c, state, info).Spread); diff != "" {
 		t.Error(diff)
 	}
 	if got := compare(c, framework.NewCycleState(), info); got != nil {
 		t.Errorf("another state has the constraints of this one: %+v", got)
 	}
+}
+
+// listing is a handle with a snapshot of nodes.
+type listing struct {
+	fwk.Handle
+	nodes []*v1.Node
+}
+
+func (l *listing) SnapshotSharedLister() fwk.SharedLister {
+	return internalcache.NewSnapshot(nil, l.nodes)
 }

@@ -62,21 +62,29 @@ const deviceLimit = 8
 func (InTree) Comparer(plugin string, args runtime.Object, h fwk.Handle) recorder.Comparer {
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	most := func(b begin) recorder.Comparer { return comparer{b, result.MaxComparisons} }
+	podless := func(b begin) recorder.Comparer {
+		return most(func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
+			if comparing := b(state, pod); comparing != nil {
+				return regardlessOfPods{comparing}
+			}
+			return nil
+		})
+	}
 	switch plugin {
 	case names.NodeResourcesFit:
 		return most(compareResources(args, h, gates))
 	case names.TaintToleration:
-		return most(compareTaints(gates))
+		return podless(compareTaints(gates))
 	case names.NodeAffinity:
-		return most(compareNodeAffinity(args))
+		return podless(compareNodeAffinity(args))
 	case names.NodePorts:
 		return most(comparePorts)
 	case names.PodTopologySpread:
-		return most(compareSpread)
+		return most(compareSpread(h, gates))
 	case names.InterPodAffinity:
 		return most(comparePodAffinity(h))
 	case names.VolumeZone:
-		return most(compareVolumeZones(h))
+		return podless(compareVolumeZones(h))
 	case names.VolumeBinding:
 		return most(compareVolumeBinding(h, gates))
 	case noderesourcetopology.Name:
@@ -84,17 +92,28 @@ func (InTree) Comparer(plugin string, args runtime.Object, h fwk.Handle) recorde
 	case names.DynamicResources:
 		return comparer{compareDevices(h, gates), deviceLimit}
 	case names.NodeUnschedulable:
-		return most(compareUnschedulable(gates))
+		return podless(compareUnschedulable(gates))
 	case names.NodeName:
-		return most(compareNodeName)
+		return podless(compareNodeName)
 	case names.NodeDeclaredFeatures:
-		return most(compareFeatures)
+		return podless(compareFeatures)
 	case names.NodeVolumeLimits:
 		return most(compareVolumeLimits(h, gates))
 	case names.VolumeRestrictions:
 		return most(compareVolumeRestrictions(h))
 	}
 	return nil
+}
+
+// regardlessOfPods is for a plugin that does not look at the pods of a node.
+type regardlessOfPods struct{ recorder.Comparing }
+
+func (c regardlessOfPods) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
+	if !c.Comparing.Compare(state, node, out) {
+		return false
+	}
+	out.WithoutPods = result.RejectsWithoutPods
+	return true
 }
 
 // AllocatesClaims reports whether the plugin writes the allocation of ResourceClaims

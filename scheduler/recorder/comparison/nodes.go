@@ -239,7 +239,7 @@ func (c ports) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparis
 	if len(inUse) == 0 {
 		return false
 	}
-	out.Ports = inUse
+	out.Ports, out.WithoutPods = inUse, result.PassesWithoutPods
 	return true
 }
 

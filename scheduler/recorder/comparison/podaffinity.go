@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
@@ -44,6 +46,8 @@ type podAffinity struct {
 	left int
 	// keys are those of known.Repelling, once they are known.
 	keys []string
+	// affine are pods that match affinity terms, once they are known.
+	affine *affinePods
 }
 
 // domainTerm is a domain, and one of the pod's anti-affinity terms by its index; -1
@@ -54,10 +58,21 @@ type domainTerm struct {
 }
 
 // example is a running pod and the term, its own or that of the pod, for which the two
-// may not share a domain. Both are nil if none was found.
+// may not share a domain. Both are nil if none was found. node is where the pod runs, or to which it
+// is nominated.
 type example struct {
 	pod  *v1.Pod
 	term *fwk.AffinityTerm
+	node string
+}
+
+// in returns the comparison of a term with the pod.
+func (e example) in(of result.PodTermComparison) result.PodTermComparison {
+	if e.pod != nil {
+		pod := podOf(e.pod)
+		of.Pod, of.PodNode = &pod, e.node
+	}
+	return of
 }
 
 // in returns what the plugin knows in a state.
@@ -102,8 +117,8 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *resu
 		return false
 	}
 	var terms []result.PodTermComparison
-	for term := range unmetAffinity(known, c.pod, node) {
-		terms = append(terms, podTerm("affinity", node, term, nil))
+	for i := range unmetAffinity(known, c.pod, node) {
+		terms = append(terms, c.affinityTerm(known, node, i))
 	}
 	if len(terms) == 0 {
 		terms = c.antiAffinity(known, node)
@@ -115,7 +130,82 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *resu
 		return false
 	}
 	out.PodTerms = terms
+	if state == c.of {
+		out.WithoutPods = c.withoutPods(node)
+	}
 	return true
+}
+
+// withoutPods compares the terms with the counts that are left without the pods of a node.
+// Removing pods never meets affinity, and may leave it unmet.
+func (c *podAffinity) withoutPods(node fwk.NodeInfo) result.WithoutPods {
+	for range unmetAffinity(c.known, c.pod, node) {
+		return result.RejectsWithoutPods
+	}
+	if terms := affinityTerms(c.known); len(terms) > 0 && c.metOnlyHere(terms, node) {
+		if matchesAll(terms, c.pod) {
+			return "" // It may become the first of its group.
+		}
+		return result.RejectsWithoutPods
+	}
+	for i := range c.known.AntiAffinity {
+		key := c.known.AntiAffinity[i].TopologyKey
+		pods, _ := c.known.Repelled.In(node.Node(), key)
+		for _, on := range node.GetPods() {
+			pods -= matchesOver(c.known.AntiAffinity, key, func(term *fwk.AffinityTerm) bool { return term.Matches(on.GetPod(), nil) })
+		}
+		if pods > 0 {
+			return result.RejectsWithoutPods
+		}
+	}
+	if c.known.Repelling.Empty() {
+		return result.PassesWithoutPods
+	}
+	for key := range node.Node().Labels {
+		pods, _ := c.known.Repelling.In(node.Node(), key)
+		if pods == 0 {
+			continue
+		}
+		for _, on := range node.GetPodsWithRequiredAntiAffinity() {
+			pods -= matchesOver(on.GetRequiredAntiAffinityTerms(), key, func(term *fwk.AffinityTerm) bool { return term.Matches(c.pod, c.known.NamespaceLabels) })
+		}
+		if pods > 0 {
+			return result.RejectsWithoutPods
+		}
+	}
+	return result.PassesWithoutPods
+}
+
+// metOnlyHere reports whether a term has no pod in the node's domain but those of the node.
+func (c *podAffinity) metOnlyHere(terms []fwk.AffinityTerm, node fwk.NodeInfo) bool {
+	here := int64(0)
+	for _, on := range node.GetPods() {
+		if matchesAll(terms, on.GetPod()) {
+			here++
+		}
+	}
+	for i := range terms {
+		pods := int64(0)
+		if len(c.known.LocalAffinity) == 0 {
+			key := terms[i].TopologyKey
+			pods, _ = c.known.Affine.In(node.Node(), key)
+			pods -= here * matchesOver(terms, key, func(*fwk.AffinityTerm) bool { return true })
+		}
+		if pods <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesOver counts the terms over a topology key that match, as the plugin counts them.
+func matchesOver(terms []fwk.AffinityTerm, topologyKey string, matches func(*fwk.AffinityTerm) bool) (n int64) {
+	for i := range terms {
+		if terms[i].TopologyKey == topologyKey && matches(&terms[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // Passed fills in the pod's terms, and the topology keys of the anti-affinity terms of
@@ -128,25 +218,23 @@ func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *resul
 	for range unmetAffinity(known, c.pod, node) {
 		return false
 	}
-	add := func(rule string, terms []fwk.AffinityTerm, pods func(*fwk.AffinityTerm) int64) {
-		for i := range terms {
-			term := podTerm(rule, node, &terms[i], nil)
-			term.Pods = pods(&terms[i])
-			term.First = rule == "affinity" && term.Pods == 0
-			out.PodTerms = append(out.PodTerms, term)
+	affinity := func(i int, pods int64) {
+		var term result.PodTermComparison
+		if pods > 0 {
+			term = c.ownTerm("affinity", node, &affinityTerms(known)[i], c.written(false)[i])
+			term.Pods, term.Terms = pods, len(affinityTerms(known))
+		} else {
+			term = c.affinityTerm(known, node, i)
+			term.First = true
 		}
+		out.PodTerms = append(out.PodTerms, term)
 	}
-	add("affinity", known.Affinity, func(term *fwk.AffinityTerm) int64 {
+	for i := range known.Affinity {
+		term := &known.Affinity[i]
 		pods, _ := known.Affine.In(node.Node(), term.TopologyKey)
 		// The plugin counts a pod once for each term over the key.
-		times := int64(0)
-		for i := range known.Affinity {
-			if known.Affinity[i].TopologyKey == term.TopologyKey {
-				times++
-			}
-		}
-		return pods / times
-	})
+		affinity(i, pods/matchesOver(known.Affinity, term.TopologyKey, func(*fwk.AffinityTerm) bool { return true }))
+	}
 	if len(known.LocalAffinity) > 0 {
 		here := int64(0)
 		for _, on := range node.GetPods() {
@@ -154,11 +242,13 @@ func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *resul
 				here++
 			}
 		}
-		add("affinity", known.LocalAffinity, func(*fwk.AffinityTerm) int64 { return here })
+		for i := range known.LocalAffinity {
+			affinity(i, here)
+		}
 	}
-	none := func(*fwk.AffinityTerm) int64 { return 0 }
-	add("antiAffinity", known.AntiAffinity, none)
-	add("antiAffinity", known.LocalAntiAffinity, none)
+	for term, written := range c.ownAntiAffinity(known) {
+		out.PodTerms = append(out.PodTerms, c.ownTerm("antiAffinity", node, term, written))
+	}
 	for _, key := range c.repelling() {
 		if domain := label(node.Node(), key); domain != nil {
 			out.PodTerms = append(out.PodTerms, result.PodTermComparison{Rule: "existingAntiAffinity", TopologyKey: key, Domain: domain})
@@ -176,9 +266,122 @@ func (c *podAffinity) repelling() []string {
 	return c.keys
 }
 
-// unmetAffinity yields the affinity terms in whose domain no pod matches all of the
+// affinityTerms returns the pod's affinity terms, which the plugin compares all in the same way.
+func affinityTerms(known *upstream.PodAffinity) []fwk.AffinityTerm {
+	if len(known.LocalAffinity) > 0 {
+		return known.LocalAffinity
+	}
+	return known.Affinity
+}
+
+// written returns the pod's terms of one rule as its spec has them, which is the order of the
+// plugin's terms.
+func (c *podAffinity) written(anti bool) []v1.PodAffinityTerm {
+	switch affinity := c.pod.Spec.Affinity; {
+	case anti:
+		return affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	default:
+		return affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+}
+
+// ownAntiAffinity yields the pod's anti-affinity terms as the plugin has them and as the spec
+// has them, those first that the plugin compares with its counts.
+func (c *podAffinity) ownAntiAffinity(known *upstream.PodAffinity) iter.Seq2[*fwk.AffinityTerm, v1.PodAffinityTerm] {
+	return func(yield func(*fwk.AffinityTerm, v1.PodAffinityTerm) bool) {
+		if len(known.AntiAffinity)+len(known.LocalAntiAffinity) == 0 {
+			return
+		}
+		for local, terms := range [][]fwk.AffinityTerm{known.AntiAffinity, known.LocalAntiAffinity} {
+			next := 0
+			for _, written := range c.written(true) {
+				if isLocal := known.Local && written.TopologyKey == v1.LabelHostname; isLocal != (local == 1) {
+					continue
+				}
+				if next == len(terms) || !yield(&terms[next], written) {
+					return
+				}
+				next++
+			}
+		}
+	}
+}
+
+// affinePods are running pods that match affinity terms.
+type affinePods struct {
+	// all matches all the terms. each has, by the index of the term, one that matches it.
+	all  *podOn
+	each []*podOn
+	// searched: every pod on every node was looked at.
+	searched bool
+}
+
+// podOn is a pod and the node on which it runs.
+type podOn struct {
+	pod  *v1.Pod
+	node *v1.Node
+}
+
+// affinePods looks for pods that match the pod's affinity terms, anywhere in the cluster, until the
+// cycle's bound is reached. It looks once.
+func (c *podAffinity) affinePods(terms []fwk.AffinityTerm) *affinePods {
+	if c.affine != nil {
+		return c.affine
+	}
+	c.affine = &affinePods{each: make([]*podOn, len(terms))}
+	nodes, err := c.handle.SnapshotSharedLister().NodeInfos().List()
+	if err != nil {
+		return c.affine
+	}
+	for _, node := range nodes {
+		for _, on := range node.GetPods() {
+			if c.left <= 0 {
+				return c.affine
+			}
+			c.left--
+			all := true
+			for i := range terms {
+				if !terms[i].Matches(on.GetPod(), nil) {
+					all = false
+				} else if c.affine.each[i] == nil {
+					c.affine.each[i] = &podOn{on.GetPod(), node.Node()}
+				}
+			}
+			if all {
+				c.affine.all = &podOn{on.GetPod(), node.Node()}
+				return c.affine
+			}
+		}
+	}
+	c.affine.searched = true
+	return c.affine
+}
+
+// affinityTerm compares the i-th affinity term with a node in whose domain no pod matches all
+// of them.
+func (c *podAffinity) affinityTerm(known *upstream.PodAffinity, node fwk.NodeInfo, i int) result.PodTermComparison {
+	terms := affinityTerms(known)
+	out := c.ownTerm("affinity", node, &terms[i], c.written(false)[i])
+	out.Terms = len(terms)
+	pods := c.affinePods(terms)
+	found := pods.all
+	if found == nil {
+		found = pods.each[i]
+	}
+	switch {
+	case found != nil:
+		out.Match = &result.PodMatch{
+			Pod: podOf(found.pod), Node: found.node.Name, Domain: label(found.node, terms[i].TopologyKey), All: found == pods.all,
+		}
+	case pods.searched:
+		out.NoneMatches = true
+	}
+	return out
+}
+
+// unmetAffinity yields the indexes of the affinity terms in whose domain no pod matches all of the
 // pod's terms.
-func unmetAffinity(known *upstream.PodAffinity, pod *v1.Pod, node fwk.NodeInfo) iter.Seq[*fwk.AffinityTerm] {
+func unmetAffinity(known *upstream.PodAffinity, pod *v1.Pod, node fwk.NodeInfo) iter.Seq[int] {
 	terms, met := known.Affinity, func(term *fwk.AffinityTerm) bool {
 		pods, _ := known.Affine.In(node.Node(), term.TopologyKey)
 		return pods > 0
@@ -190,10 +393,10 @@ func unmetAffinity(known *upstream.PodAffinity, pod *v1.Pod, node fwk.NodeInfo) 
 	// The first of a group of pods that have affinity to each other may go to any node
 	// that has the labels.
 	first := known.Affine.Empty() && known.LocallyAffine <= 0 && matchesAll(terms, pod)
-	return func(yield func(*fwk.AffinityTerm) bool) {
+	return func(yield func(int) bool) {
 		for i := range terms {
 			_, labelled := node.Node().Labels[terms[i].TopologyKey]
-			if (!labelled || !first && !met(&terms[i])) && !yield(&terms[i]) {
+			if (!labelled || !first && !met(&terms[i])) && !yield(i) {
 				return
 			}
 		}
@@ -224,24 +427,28 @@ func matchesAll(terms []fwk.AffinityTerm, pod *v1.Pod) bool {
 // matches.
 func (c *podAffinity) antiAffinity(known *upstream.PodAffinity, node fwk.NodeInfo) []result.PodTermComparison {
 	var out []result.PodTermComparison
-	for i := range known.AntiAffinity {
-		term := &known.AntiAffinity[i]
-		if pods, _ := known.Repelled.In(node.Node(), term.TopologyKey); pods <= 0 {
-			continue
+	i := -1
+	for term, written := range c.ownAntiAffinity(known) {
+		i++
+		found := example{}
+		if i < len(known.AntiAffinity) {
+			if pods, _ := known.Repelled.In(node.Node(), term.TopologyKey); pods <= 0 {
+				continue
+			}
+			// The terms over one topology key share a count, so it may be of another term.
+			found = c.matching(i, term, node)
+			if found.pod == nil && (c.left > 0 || !alone(known.AntiAffinity, i)) {
+				continue
+			}
+		} else {
+			if _, labelled := node.Node().Labels[term.TopologyKey]; !labelled {
+				continue
+			}
+			if found = c.matchingOn(term, node); found.pod == nil {
+				continue
+			}
 		}
-		// The terms over one topology key share a count, so it may be of another term.
-		if found := c.matching(i, term, node); found != nil || c.left <= 0 && alone(known.AntiAffinity, i) {
-			out = append(out, podTerm("antiAffinity", node, term, found))
-		}
-	}
-	for i := range known.LocalAntiAffinity {
-		term := &known.LocalAntiAffinity[i]
-		if _, labelled := node.Node().Labels[term.TopologyKey]; !labelled {
-			continue
-		}
-		if found := c.matchingOn(term, node); found != nil {
-			out = append(out, podTerm("antiAffinity", node, term, found))
-		}
+		out = append(out, found.in(c.ownTerm("antiAffinity", node, term, written)))
 	}
 	return out
 }
@@ -257,20 +464,20 @@ func alone(terms []fwk.AffinityTerm, i int) bool {
 }
 
 // matching returns a pod in the node's domain that matches one of the pod's terms, or
-// nil if there is none or the search was given up.
-func (c *podAffinity) matching(i int, term *fwk.AffinityTerm, node fwk.NodeInfo) *v1.Pod {
+// none if there is none or the search was given up.
+func (c *podAffinity) matching(i int, term *fwk.AffinityTerm, node fwk.NodeInfo) example {
 	return c.example(domainTerm{term.TopologyKey, node.Node().Labels[term.TopologyKey], i}, node, func(on fwk.NodeInfo) example {
-		return example{c.matchingOn(term, on), term}
-	}).pod
+		return c.matchingOn(term, on)
+	})
 }
 
-func (c *podAffinity) matchingOn(term *fwk.AffinityTerm, node fwk.NodeInfo) *v1.Pod {
+func (c *podAffinity) matchingOn(term *fwk.AffinityTerm, node fwk.NodeInfo) example {
 	for _, on := range node.GetPods() {
 		if c.left--; term.Matches(on.GetPod(), nil) {
-			return on.GetPod()
+			return example{pod: on.GetPod(), term: term, node: node.Node().Name}
 		}
 	}
-	return nil
+	return example{}
 }
 
 // existingAntiAffinity returns anti-affinity terms of running pods that match the pod,
@@ -280,7 +487,7 @@ func (c *podAffinity) existingAntiAffinity(known *upstream.PodAffinity, node fwk
 	for _, key := range slices.Sorted(maps.Keys(node.Node().Labels)) {
 		if known.Local && key == v1.LabelHostname {
 			if e := c.repellingOn(known.NamespaceLabels, key, node); e.pod != nil {
-				out = append(out, podTerm("existingAntiAffinity", node, e.term, e.pod))
+				out = append(out, e.in(existingTerm(node, e.term)))
 			}
 			continue
 		}
@@ -291,9 +498,10 @@ func (c *podAffinity) existingAntiAffinity(known *upstream.PodAffinity, node fwk
 			return c.repellingOn(known.NamespaceLabels, key, on)
 		})
 		if e.term == nil {
-			e.term = &fwk.AffinityTerm{TopologyKey: key, Selector: labels.Everything()}
+			out = append(out, result.PodTermComparison{Rule: "existingAntiAffinity", TopologyKey: key, Domain: label(node.Node(), key)})
+			continue
 		}
-		out = append(out, podTerm("existingAntiAffinity", node, e.term, e.pod))
+		out = append(out, e.in(existingTerm(node, e.term)))
 	}
 	return out
 }
@@ -306,7 +514,7 @@ func (c *podAffinity) repellingOn(namespaceLabels labels.Set, topologyKey string
 		terms := on.GetRequiredAntiAffinityTerms()
 		for i := range terms {
 			if terms[i].TopologyKey == topologyKey && terms[i].Matches(c.pod, namespaceLabels) {
-				return example{on.GetPod(), &terms[i]}
+				return example{pod: on.GetPod(), term: &terms[i], node: node.Node().Name}
 			}
 		}
 	}
@@ -343,12 +551,47 @@ func (c *podAffinity) candidates(at domainTerm) ([]fwk.NodeInfo, error) {
 	return nodes.List()
 }
 
-func podTerm(rule string, node fwk.NodeInfo, term *fwk.AffinityTerm, met *v1.Pod) result.PodTermComparison {
-	out := result.PodTermComparison{
-		Rule: rule, TopologyKey: term.TopologyKey, Domain: label(node.Node(), term.TopologyKey), Selector: term.Selector.String(),
+// ownTerm compares a term of the pod with a node. The plugin has resolved the namespaces that the term
+// selects, so those come from the term as it is written.
+func (c *podAffinity) ownTerm(rule string, node fwk.NodeInfo, term *fwk.AffinityTerm, written v1.PodAffinityTerm) result.PodTermComparison {
+	out := podTerm(rule, node, term)
+	namespaces := written.Namespaces
+	if written.NamespaceSelector != nil {
+		selector := ""
+		if parsed, err := metav1.LabelSelectorAsSelector(written.NamespaceSelector); err == nil {
+			selector = parsed.String()
+		}
+		out.NamespaceSelector = &selector
+	} else if len(namespaces) == 0 {
+		namespaces = []string{c.pod.Namespace}
 	}
-	if met != nil {
-		out.Pod = &result.Pod{Namespace: met.Namespace, Name: met.Name, UID: met.UID}
+	return inNamespaces(out, namespaces)
+}
+
+// existingTerm compares an anti-affinity term of a running pod with a node.
+func existingTerm(node fwk.NodeInfo, term *fwk.AffinityTerm) result.PodTermComparison {
+	out := podTerm("existingAntiAffinity", node, term)
+	// A term without a namespaceSelector has one that selects nothing.
+	if _, selects := term.NamespaceSelector.Requirements(); selects {
+		selector := term.NamespaceSelector.String()
+		out.NamespaceSelector = &selector
 	}
+	return inNamespaces(out, sets.List(term.Namespaces))
+}
+
+func inNamespaces(out result.PodTermComparison, namespaces []string) result.PodTermComparison {
+	out.NamespaceCount = len(namespaces)
+	out.Namespaces = slices.Clone(namespaces[:min(len(namespaces), result.MaxNamespaces)])
 	return out
+}
+
+func podTerm(rule string, node fwk.NodeInfo, term *fwk.AffinityTerm) result.PodTermComparison {
+	_, selects := term.Selector.Requirements()
+	return result.PodTermComparison{
+		Rule: rule, TopologyKey: term.TopologyKey, Domain: label(node.Node(), term.TopologyKey), Selector: term.Selector.String(), SelectsNone: !selects,
+	}
+}
+
+func podOf(pod *v1.Pod) result.Pod {
+	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }

@@ -93,10 +93,17 @@ func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status)
 }
 
 func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
+	without := result.PassesWithoutPods
 	for r := range c.on(node) {
 		if isShort(r) {
 			out.Resources = append(out.Resources, r)
+			if r.Requested > r.Allocatable {
+				without = result.RejectsWithoutPods
+			}
 		}
+	}
+	if c.pod.Spec.NodeName == "" { // Otherwise it runs there itself.
+		out.WithoutPods = without
 	}
 	return len(out.Resources) > 0
 }

@@ -152,6 +152,7 @@ func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result
 		b := &c.bound[i]
 		if b.Missing {
 			// The plugin stops here.
+			out.WithoutPods = result.RejectsWithoutPods
 			if len(out.Terms) == 0 {
 				out.Claims = append(out.Claims, b.ClaimComparison)
 			}
@@ -164,6 +165,7 @@ func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result
 		out.Terms = append(out.Terms, of(b.ClaimComparison, nodes.unmet(n))...)
 	}
 	if len(out.Terms) > 0 {
+		out.WithoutPods = result.RejectsWithoutPods
 		return true
 	}
 	return fill(out, c.unbound(node.Node()))

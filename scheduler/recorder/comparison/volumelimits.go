@@ -57,8 +57,8 @@ func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float
 // Compare fills in the drivers of which the node lacks the driver itself or room for the
 // pod's volumes.
 func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
-	limits, err := c.limits(node)
-	limits = slices.DeleteFunc(limits, func(l result.VolumeLimit) bool { return !isFull(l) })
+	all, err := c.limits(node)
+	limits := slices.DeleteFunc(slices.Clone(all), func(l result.VolumeLimit) bool { return !isFull(l) })
 	if err != nil || len(limits) == 0 {
 		return false
 	}
@@ -66,8 +66,34 @@ func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.
 	if missing := slices.DeleteFunc(slices.Clone(limits), func(l result.VolumeLimit) bool { return !l.Missing }); len(missing) > 0 {
 		limits = missing
 	}
-	out.Limits = limits
+	out.Limits, out.WithoutPods = limits, c.withoutPods(node, all)
 	return true
+}
+
+// withoutPods compares the limits with the pod's own volumes, of which other pods may use some now. It
+// knows nothing of a node to which volumes are attached: those may outlive the pods that use them.
+func (c *volumeLimits) withoutPods(node fwk.NodeInfo, all []result.VolumeLimit) result.WithoutPods {
+	on, err := c.nodes.Get(node.Node().Name)
+	if err != nil {
+		on = nil // as the plugin
+	}
+	wanted, err := c.handles(c.pod, on, true)
+	attached, failed := c.attached(node)
+	if err != nil || failed != nil || len(attached) > 0 {
+		return ""
+	}
+	for _, l := range all {
+		own := 0
+		for v := range wanted {
+			if v.driver == l.Driver {
+				own++
+			}
+		}
+		if l.Missing || l.Limit != nil && own > int(*l.Limit) {
+			return result.RejectsWithoutPods
+		}
+	}
+	return result.PassesWithoutPods
 }
 
 func isFull(l result.VolumeLimit) bool {

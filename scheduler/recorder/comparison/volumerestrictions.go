@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -17,7 +18,7 @@ import (
 func compareVolumeRestrictions(h fwk.Handle) begin {
 	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		claims := upstream.ExclusiveClaims(state)
-		c := &volumeRestrictions{handle: h, namespace: pod.Namespace}
+		c := &volumeRestrictions{handle: h, namespace: pod.Namespace, users: map[string]sets.Set[string]{}}
 		for i := range pod.Spec.Volumes {
 			v := &pod.Spec.Volumes[i]
 			if isDisk(v) || v.PersistentVolumeClaim != nil && claims.Has(v.PersistentVolumeClaim.ClaimName) {
@@ -34,6 +35,8 @@ type volumeRestrictions struct {
 	// have for itself.
 	namespace string
 	volumes   []*v1.Volume
+	// users are the nodes of the pods that use a claim, by its key, once they are known.
+	users map[string]sets.Set[string]
 }
 
 func (c *volumeRestrictions) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
@@ -51,8 +54,29 @@ func (c *volumeRestrictions) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *r
 	if len(inUse) == 0 {
 		return false
 	}
-	out.Volumes = inUse
+	out.Volumes, out.WithoutPods = inUse, result.PassesWithoutPods
+	for _, v := range inUse {
+		if v.Claim != "" && c.usedElsewhere(v.Claim, node.Node().Name) {
+			out.WithoutPods = result.RejectsWithoutPods
+		}
+	}
 	return true
+}
+
+// usedElsewhere reports whether pods on other nodes use a claim.
+func (c *volumeRestrictions) usedElsewhere(claim, node string) bool {
+	key := framework.GetNamespacedName(c.namespace, claim)
+	if c.users[key] == nil {
+		users := sets.New[string]()
+		nodes, _ := c.handle.SnapshotSharedLister().NodeInfos().List()
+		for _, n := range nodes {
+			if n.GetPVCRefCounts()[key] > 0 {
+				users.Insert(n.Node().Name)
+			}
+		}
+		c.users[key] = users
+	}
+	return c.users[key].Difference(sets.New(node)).Len() > 0
 }
 
 func (c *volumeRestrictions) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {

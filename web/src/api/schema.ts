@@ -2157,6 +2157,8 @@ export interface components {
             node: string;
             plugin: string;
             reasons: string[];
+            /** @description The code that the plugin returned: Unschedulable, UnschedulableAndUnresolvable, or Error. Absent in a record of an earlier version. */
+            status?: string;
         };
         /** @description Node × plugin, columnar. Nodes that are not in it were not evaluated. */
         Filter: {
@@ -2642,7 +2644,12 @@ export interface components {
             candidates: components["schemas"]["Candidate"][];
             /** @description Candidates beyond that bound. Absent: none. */
             candidatesDropped?: number;
-            /** @description Nodes on which, according to the dry run, removing every pod of lower priority would not help. */
+            /**
+             * @description Why the plugin made no dry run: the pod's preemptionPolicy is Never, pods that it preempts still terminate on its nominated node, or another plugin has a reason of its own. Absent: it made them.
+             * @enum {string}
+             */
+            ineligible?: "never" | "victimsTerminating" | "other";
+            /** @description Nodes whose dry run found no victims. */
             unhelpful?: components["schemas"]["UnhelpfulNodes"][];
             /** @description The candidate that was chosen; absent when there was none. */
             chosen?: string;
@@ -2724,6 +2731,12 @@ export interface components {
         };
         /** @description Nodes with the same reason. */
         UnhelpfulNodes: {
+            /**
+             * @description No pod runs there; no pod there has a lower priority; by the plugin's own rule none may give way; the pod does not fit without those that may; or the dry run failed. Absent in a record of an earlier version.
+             * @enum {string}
+             */
+            why?: "noPods" | "nobodyLower" | "nobodyMay" | "notEnough" | "failed";
+            /** @description The dry run's, as are plugin and reasons: not those with which a plugin rejected the node before. */
             status: string;
             plugin?: string;
             reasons: string[];
@@ -2761,6 +2774,11 @@ export interface components {
         };
         /** @description The values that a plugin compared when it rejected a node. Besides node and plugin, one member is present, depending on the plugin. */
         Comparison: {
+            /**
+             * @description What the plugin would say of a node that it rejected if none of the pods ran there that run there now. It is no permission: preemption may evict fewer pods. Absent: not known.
+             * @enum {string}
+             */
+            withoutPods?: "passes" | "rejects";
             node: string;
             plugin: string;
             /** @description The resources that NodeResourcesFit found short. */
@@ -2926,17 +2944,50 @@ export interface components {
             topologyKey: string;
             /** @description The node's value of topologyKey; null when it has no such label. */
             domain: string | null;
-            /** @description Selects the pods that the term is about. Empty when the search for the term of a running pod was given up. */
+            /** @description Selects the pods that the term is about, those of matchLabelKeys included. Empty for every pod, and when the search for the term of a running pod was given up. */
             selector: string;
+            /** @description The term has no labelSelector, so it is about no pod. */
+            selectsNone?: boolean;
+            /** @description Those that the term lists, or the namespace of the pod that has the term if it names none in any way: at most 8. */
+            namespaces?: string[];
+            /** @description How many there are. */
+            namespaceCount?: number;
+            /** @description Adds the namespaces with certain labels; every namespace if it is empty. Absent when the term has none. */
+            namespaceSelector?: string;
             /** @description For anti-affinity: a pod in the domain that matches the term, or that has it. Absent when the search for one was given up. */
             pod?: components["schemas"]["PodRef"];
+            /** @description Where pod runs. */
+            podNode?: string;
             /**
              * Format: int64
              * @description Pods counts, on a node that the plugin let through, the pods in Domain that match all the pod's affinity terms together.
              */
             pods?: number;
-            /** @description True if the plugin let the node through because no pod of the cluster matches the affinity terms and the pod itself does. */
+            /** @description True if the plugin let the node through because it counted no pod that matches all the affinity terms, and the pod itself does. It counts pods on nodes that have the label of a term. */
             first?: boolean;
+            /** @description The number of the pod's affinity terms. A pod counts only if it matches all of them. */
+            terms?: number;
+            /** @description For affinity that no pod in the domain meets: a pod on any node that matches all the terms; if there is none, one that matches this term. Absent when there is neither, and when the search was given up. */
+            match?: components["schemas"]["PodMatch"];
+            /** @description No pod on any node matches the term. */
+            noneMatches?: boolean;
+        };
+        /** @description A pod that matches affinity terms, and where it runs. */
+        PodMatch: {
+            pod: components["schemas"]["PodRef"];
+            node: string;
+            /** @description The node's value of the term's topology key; null when it has no such label. */
+            domain: string | null;
+            /** @description It matches all the affinity terms, and not only this one. */
+            all?: boolean;
+        };
+        /** @description A domain of a spread constraint. */
+        SpreadDomain: {
+            name: string;
+            /** @description Nodes that have its label, at most 8, by name. Only for a node that was rejected. */
+            nodes?: string[];
+            /** @description How many there are. */
+            nodeCount?: number;
         };
         /** @description A constraint of topology spread. */
         SpreadComparison: {
@@ -2949,6 +3000,22 @@ export interface components {
             minimum: number;
             /** @description 1 when the pod itself matches the selector, otherwise 0. */
             self: number;
+            /** @description Selects the pods of the pod's namespace that count, by matchLabelKeys too. */
+            selector?: string;
+            /** @description Those of matching that run on the node itself. Only for a node that was rejected. */
+            here?: number;
+            /** @description The domains of the nodes that count: those with the labels of all constraints that the two policies do not leave out. */
+            domains?: number;
+            /** @description Absent when the constraint names none. */
+            minDomains?: number;
+            /** @description Domains with the fewest matching pods, by name, at most 3. They decide the minimum unless domains is less than minDomains. */
+            fewest?: components["schemas"]["SpreadDomain"][];
+            /** @description How many there are. */
+            fewestCount?: number;
+            /** @description Honor or Ignore. */
+            nodeAffinityPolicy?: string;
+            /** @description Honor or Ignore. */
+            nodeTaintsPolicy?: string;
             maxSkew: number;
             /** @description Matching pods in the domain with the most. */
             maximum: number;

@@ -110,7 +110,7 @@ describe('the panel of a Filter cell', () => {
     const sample = sampleCycle()
     const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources }] } }
     const panel = await open(cycle, 'node-a1', 'NodeResourcesFit', 'filter')
-    expect(panel.get('[data-testid="cell-compared"]').text()).toContain('cpu: 14.7 in use + 1.5 requested = 16.2 of 16, 0.2 short')
+    expect(panel.get('[data-testid="cell-comparison"]').text()).toContain('cpu: 14.7 in use + 1.5 requested = 16.2 of 16, 0.2 short')
     expect(panel.get('[data-testid="cell-about"]').text()).toContain('Rejects nodes whose allocatable resources')
   })
 

@@ -30,7 +30,7 @@ it('shows candidates with their victims, the chosen one first, and the rule in w
   expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')
   expect(wrapper.findAll('td.lost').map((td) => td.text())).toEqual(['2'])
   expect(wrapper.get('.rule').text()).toBe('node-b1 is chosen: its victims violate the fewest PodDisruptionBudgets.')
-  expect(wrapper.get('.un').text()).toBe('2 nodes removing pods does not help: TaintToleration node(s) had untolerated taint(s)')
+  expect(wrapper.get('.un').text()).toBe('2 nodes the dry run found no victims: TaintToleration node(s) had untolerated taint(s)')
 })
 
 it('says how many candidates and victims the record left out', () => {

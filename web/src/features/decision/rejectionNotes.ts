@@ -10,10 +10,16 @@ export function useNotes(): (note: Note | undefined) => string {
     if (!pod) return t('decision.podTermSome', { domain })
     return rule === 'antiAffinity' ? t('decision.podTermIn', { pod, domain }) : t('decision.podTermRepels', { pod, domain })
   }
+  function spreadText({ domain, matching, minimum, fewest, few }: Extract<Note, { kind: 'spread' }>): string {
+    if (few) return t('decision.spreadFew', { domain, matching, ...few })
+    return fewest ? t('decision.spreadFewest', { domain, matching, fewest, minimum }) : t('decision.spreadCounts', { domain, matching, minimum })
+  }
   return (note) => {
     switch (note?.kind) {
       case 'short':
         return t('decision.short', { resource: note.resource, amount: note.amount })
+      case 'podsFull':
+        return t('decision.podsFull')
       case 'taint':
         return note.text
       case 'term':
@@ -23,7 +29,7 @@ export function useNotes(): (note: Note | undefined) => string {
       case 'podTerm':
         return podTermText(note)
       case 'spread':
-        return t('decision.spreadCounts', { domain: note.domain, matching: note.matching, minimum: note.minimum })
+        return spreadText(note)
       case 'claim':
         return note.largest === undefined ? t('decision.claimNoVolume', { claim: note.claim }) : t('decision.claimTooLarge', { claim: note.claim, largest: note.largest })
       case 'devices':

@@ -88,7 +88,7 @@ export function useStepWords(): (shown: Presentation, step: Step) => StepWords {
     return { title: t('present.chosen.title', { node }), lines: [line] }
   }
   function candidateWords({ candidates, unhelpful }: Of<'candidates'>): StepWords {
-    const said = unhelpful.slice(0, 4).map(({ reason, nodes }) => counted('present.candidates.unhelpfulOn', nodes, { reason }))
+    const said = unhelpful.slice(0, 4).map(({ why, plugin, reason, nodes }) => counted('present.candidates.unhelpfulOn', nodes.length, { reason: [t(`preemption.noVictims.${why}`), plugin, reason].filter(Boolean).join(' ') }))
     return {
       title: candidates ? counted('present.candidates.title', candidates) : t('present.candidates.none'),
       lines: kept([candidates > 0 && t('present.candidates.text'), said.length > 0 && t('present.candidates.unhelpful', { reasons: said.join(t('common.separator')) })]),

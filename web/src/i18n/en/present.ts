@@ -85,7 +85,7 @@ export const present = {
       title: 'Can preemption make room? {n} candidates | Can preemption make room? {n} candidate | Can preemption make room? {n} candidates',
       none: 'Can preemption make room? No',
       text: 'On a candidate, the pod fits once pods of lower priority are removed.',
-      unhelpful: 'Removing pods does not help: {reasons}.',
+      unhelpful: 'No victims on {reasons}.',
       unhelpfulOn: '{n} nodes ({reason}) | {n} node ({reason}) | {n} nodes ({reason})',
     },
     rule: {

@@ -87,7 +87,7 @@ export const present: typeof english = {
       title: 'プリエンプションの候補は {n} ノード',
       none: 'プリエンプションの候補なし: 空きは作れない',
       text: '優先度の低い Pod を追い出せば Pod が収まるノードが候補です。',
-      unhelpful: 'Pod を追い出しても効果がないノード: {reasons}。',
+      unhelpful: '犠牲になる Pod がないノード: {reasons}。',
       unhelpfulOn: '{n} ノード（{reason}）',
     },
     rule: {

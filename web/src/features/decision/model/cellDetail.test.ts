@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
-import { comparedAt, factsAt, filterCellOf, scoreCellOf } from './cellDetail'
+import { factsAt, filterCellOf, scoreCellOf } from './cellDetail'
 import { filterMatrix } from './matrix'
 import { scoreTable } from './scores'
 import { sampleCycle } from './testing'
@@ -22,12 +22,11 @@ it('has the duration of a plugin only if it ran', () => {
   expect(filterCellOf(timed, filterMatrix(timed), 'node-b2', 'NodePorts')).toMatchObject({ state: 'S', durationSeconds: undefined })
 })
 
-it('has whether removing pods would help for nodes that preemption considered', () => {
-  const removal = (preemption: unknown) => filterCellOf(sampleCycle({ preemption } as Partial<Cycle>), matrix, 'node-a1', 'NodeResourcesFit')?.removal
-  expect(removal(undefined)).toBeUndefined()
-  expect(removal({ candidates: [{ node: 'node-a1' }] })).toEqual({ status: 'Unschedulable', help: 'helps' })
-  expect(removal({ candidates: [], unhelpful: [{ status: 'Unschedulable', nodes: ['node-a1'] }] })?.help).toBe('notEnough')
-  expect(removal({ candidates: [], unhelpful: [{ status: 'UnschedulableAndUnresolvable', nodes: ['node-a1'] }] })).toEqual({ status: 'UnschedulableAndUnresolvable', help: 'noHelp' })
+it('has the status that the plugin itself returned, not that of a dry run', () => {
+  const said = sampleCycle({ filter: cycle.filter && { ...cycle.filter, reasons: cycle.filter.reasons.map((r) => ({ ...r, status: 'Unschedulable' })) } })
+  said.preemption = { candidates: [], unhelpful: [{ why: 'nobodyLower', status: 'UnschedulableAndUnresolvable', reasons: [], nodes: ['node-a1'] }] }
+  expect(filterCellOf(said, filterMatrix(said), 'node-a1', 'NodeResourcesFit')?.status).toBe('Unschedulable')
+  expect(filterCellOf(said, filterMatrix(said), 'node-b2', 'NodeResourcesFit')?.status).toBeUndefined()
 })
 
 it('has the result of the pass with nominated pods', () => {
@@ -51,17 +50,4 @@ it('has no cell for nodes and plugins that are not in the tables', () => {
 it('finds the facts of the cycle and of the node', () => {
   const facts = [{ plugin: 'p', key: 'all', value: '1' }, { plugin: 'p', node: 'n', key: 'own', value: '2' }, { plugin: 'p', node: 'other', key: 'other', value: '3' }, { plugin: 'q', key: 'q', value: '4' }]
   expect(factsAt(sampleCycle({ facts } as Partial<Cycle>), 'n', 'p').map((f) => f.key)).toEqual(['all', 'own'])
-})
-
-it('has the values that the rejecting plugin compared if no plugin is given', () => {
-  const compared = sampleCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 1000, allocatable: 2000 }] }] } })
-  expect(comparedAt(compared, matrix, 'node-a1', '')?.resources.map((r) => r.short)).toEqual([true])
-  expect(comparedAt(compared, matrix, 'node-a1', 'NodeAffinity')).toBeUndefined()
-  expect(comparedAt(cycle, matrix, 'node-a1', '')).toBeUndefined()
-})
-
-it('shows ports, domains, other pods and claims that were compared', () => {
-  const port = { protocol: 'TCP', hostIP: '', port: 80 }
-  const ports = sampleCycle({ filter: cycle.filter && { ...cycle.filter, comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', ports: [port] }] } })
-  expect(comparedAt(ports, matrix, 'node-a1', '')).toMatchObject({ ports: [port], resources: [], podTerms: [], spread: [], claims: [] })
 })

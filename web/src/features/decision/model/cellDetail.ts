@@ -2,7 +2,7 @@
 
 import type { Cycle, Fact, PluginResult, PodRequest } from '@/api/types'
 import { refusalAt, refusalBy, stateAt, type CellState, type FilterMatrix } from './matrix'
-import { comparisons, resourceLines, type Comparison, type ResourceLine } from './pluginComparison'
+import { comparisons, resourceLines, type ResourceLine } from './pluginComparison'
 import { cellAt, type ScoreCell, type ScoreColumn, type ScoreTable } from './scores'
 
 export interface FilterCell {
@@ -11,8 +11,8 @@ export interface FilterCell {
   rejectedBy: string | undefined
   /** Why this plugin rejected the node. */
   reasons: readonly string[]
-  /** Whether removing pods would help. Known only if this plugin rejected the node and preemption considered it. */
-  removal: { status: string; help: 'helps' | 'notEnough' | 'noHelp' } | undefined
+  /** The status that this plugin returned when it rejected the node; undefined if it did not, and in records of an earlier version. */
+  status: string | undefined
   /** The result of a second Filter pass that also counts the pods nominated to the node; undefined if there was none. */
   nominatedPass: 'rejected' | 'passed' | undefined
   /** The plugin's position in the execution order, from 1, and the number of plugins. */
@@ -36,7 +36,7 @@ export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, nod
     state,
     rejectedBy: refusalAt(matrix, row)?.plugin,
     reasons: own?.reasons ?? [],
-    removal: state === 'R' ? removalOf(cycle, node) : undefined,
+    status: own?.status,
     nominatedPass: nominatedPassOf(cycle, node),
     order: column + 1,
     of: matrix.plugins.length,
@@ -44,13 +44,6 @@ export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, nod
     durationSeconds: state === 'S' || state === 'N' ? undefined : cycle.filter?.durationSeconds?.[column],
     preFilter: (cycle.preFilter ?? []).find((r) => r.plugin === plugin),
   }
-}
-
-/** The record has a rejection's status code only for nodes that preemption considered. */
-function removalOf({ preemption }: Cycle, node: string): FilterCell['removal'] {
-  if (preemption?.candidates.some((c) => c.node === node)) return { status: 'Unschedulable', help: 'helps' }
-  const status = preemption?.unhelpful?.find((u) => u.nodes.includes(node))?.status
-  return status ? { status, help: status === 'Unschedulable' ? 'notEnough' : 'noHelp' } : undefined
 }
 
 function nominatedPassOf(cycle: Cycle, node: string): FilterCell['nominatedPass'] {
@@ -82,28 +75,9 @@ export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
   return (cycle.facts ?? []).filter((f) => f.plugin === plugin && (!f.node || f.node === node))
 }
 
-export interface Compared {
-  resources: ResourceLine[]
-  /** How the pod's requests for these resources follow from its containers. */
-  requests: PodRequest[]
-  taint: Comparison['taint']
-  terms: NonNullable<Comparison['terms']>
-  podTerms: NonNullable<Comparison['podTerms']>
-  spread: NonNullable<Comparison['spread']>
-  ports: NonNullable<Comparison['ports']>
-  claims: NonNullable<Comparison['claims']>
-  devices: NonNullable<Comparison['devices']>
-}
-
-/** The values that a plugin compared for a node. Without a plugin: those of the plugin that rejected it. */
-export function comparedAt(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): Compared | undefined {
-  const row = matrix?.nodes.indexOf(node) ?? -1
-  const by = plugin || (matrix && row >= 0 ? refusalAt(matrix, row)?.plugin : undefined)
-  const comparison = node && by ? comparisons(cycle)(node, by) : undefined
-  if (!comparison) return undefined
-  const resources = resourceLines(comparison)
-  const { taint, terms = [], podTerms = [], spread = [], ports = [], claims = [], devices = [] } = comparison
-  const any = resources.length || taint || terms.length || podTerms.length || spread.length || ports.length || claims.length || devices.length
-  const requests = (cycle.filter?.requests ?? []).filter((r) => resources.some((of) => of.name === r.resource))
-  return any ? { resources, requests, taint, terms, podTerms, spread, ports, claims, devices } : undefined
+/** The resources of which a plugin found too little, and how the pod's requests for them follow from its containers. */
+export function resourcesAt(cycle: Cycle, node: string, plugin: string): { resources: ResourceLine[]; requests: PodRequest[] } {
+  const comparison = comparisons(cycle)(node, plugin)
+  const resources = comparison ? resourceLines(comparison) : []
+  return { resources, requests: (cycle.filter?.requests ?? []).filter((r) => resources.some((of) => of.name === r.resource)) }
 }

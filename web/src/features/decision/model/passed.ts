@@ -1,15 +1,11 @@
-// What a plugin of Filter compared on a node that it let through, and on one that it rejected where
-// the comparison is of volumes, features or NUMA nodes. Each line names a sentence and its values.
+// What a plugin of Filter compared on a node that it let through.
 
 import type { Cycle } from '@/api/types'
 import { amountOf, formatAmount } from '@/kubernetes/quantity'
+import { line, type ComparisonLine } from './comparisonLine'
 import { taintText, termText, type Comparison } from './pluginComparison'
-
-/** One line of a comparison. Its sentence is the message `cellPanel.comparison.<kind>`. */
-export interface ComparisonLine {
-  kind: string
-  values: Record<string, string | number>
-}
+import { metTerm } from './podTerms'
+import { minimumLine, spreadLine } from './spread'
 
 export type Passed =
   /** What the plugin compared; without lines there was nothing to compare. */
@@ -40,17 +36,12 @@ export function passedAt({ filter }: Cycle, node: string, plugin: string): Passe
   }
 }
 
-/** The lines of a rejection that have no other form. */
-export function rejectedLines(comparison: Comparison): ComparisonLine[] {
-  return [...limitLines(comparison), ...volumeLines(comparison), ...featureLines(comparison), ...alignmentLines(comparison)]
-}
-
 function passedLines(c: Comparison): ComparisonLine[] {
   return [
     ...(c.tolerated ?? []).map(({ by, ...taint }) => line('tolerated', { taint: taintText(taint), toleration: tolerationText(by) })),
     ...(c.terms ?? []).map((term) => (term.actual === null ? line('termAbsent', { requirement: termText(term), key: term.key }) : line('term', { requirement: termText(term), actual: `${term.key}=${term.actual}` }))),
-    ...(c.podTerms ?? []).map(podTermLine),
-    ...(c.spread ?? []).map((s) => line('spread', { matching: s.matching, domain: `${s.topologyKey}=${s.domain ?? ''}`, self: s.self, minimum: s.minimum, skew: s.matching + s.self - s.minimum, maxSkew: s.maxSkew })),
+    ...(c.podTerms ?? []).map(metTerm),
+    ...(c.spread ?? []).flatMap((s) => (s.nodeTaintsPolicy ? [spreadLine(s), minimumLine(s)] : [spreadLine(s)])),
     ...(c.ports ?? []).map((p) => line('portFree', { port: `${p.hostIP ? `${p.hostIP}:` : ''}${p.port}/${p.protocol}` })),
     ...(c.claims ?? []).map(claimLine),
     ...(c.devices ?? []).map((d) =>
@@ -69,19 +60,9 @@ function passedLines(c: Comparison): ComparisonLine[] {
   ]
 }
 
-const line = (kind: string, values: ComparisonLine['values'] = {}): ComparisonLine => ({ kind, values })
-
 function resourceLine({ name, requested, inUse, allocatable }: { name: string; requested: number; inUse: number; allocatable: number }): ComparisonLine {
   const text = (value: number) => amountOf(name, value)
   return line('resource', { resource: name, inUse: text(inUse), pod: text(requested), total: text(inUse + requested), allocatable: text(allocatable) })
-}
-
-function podTermLine({ rule, topologyKey, domain, selector, pods, first }: NonNullable<Comparison['podTerms']>[number]): ComparisonLine {
-  if (domain === null) return line(rule === 'affinity' ? 'podNoDomain' : 'podApart', { key: topologyKey })
-  const values = { domain: `${topologyKey}=${domain}`, selector }
-  if (rule === 'antiAffinity') return line('podAntiAffinity', values)
-  if (rule === 'existingAntiAffinity') return line('podExisting', values)
-  return first ? line('podFirst', values) : line('podAffinity', { ...values, pods: pods ?? 0 })
 }
 
 function claimLine({ claim, storageClass, requested, provisionable, largest, volume = '', bound }: NonNullable<Comparison['claims']>[number]): ComparisonLine {
@@ -91,29 +72,31 @@ function claimLine({ claim, storageClass, requested, provisionable, largest, vol
   return largest ? line('claimProvisionedUpTo', { ...values, class: storageClass, largest: formatAmount(largest, 'bytes') }) : line('claimProvisioned', { ...values, class: storageClass })
 }
 
-function limitLines({ limits = [] }: Comparison): ComparisonLine[] {
+export function limitLines({ limits = [] }: Comparison): ComparisonLine[] {
   return limits.map(({ driver, inUse, requested, limit, missing }) => {
     if (missing) return line('driverMissing', { driver })
     return limit === null ? line('limitNone', { driver, requested }) : line('limit', { driver, inUse, requested, total: inUse + requested, limit })
   })
 }
 
-function volumeLines({ volumes = [] }: Comparison): ComparisonLine[] {
+export function volumeLines({ volumes = [] }: Comparison): ComparisonLine[] {
   return volumes.map(({ volume, claim, inUse, pod }) => {
     const name = claim || volume
     if (!inUse) return line('volumeFree', { volume: name })
-    return pod ? line('volumeInUseBy', { volume: name, pod: pod.name }) : line('volumeInUse', { volume: name })
+    return pod ? line('volumeInUseBy', { volume: name, pod: `${pod.namespace}/${pod.name}` }) : line('volumeInUse', { volume: name })
   })
 }
 
-const featureLines = ({ features = [] }: Comparison): ComparisonLine[] => features.map(({ name, declared }) => line(declared ? 'featureDeclared' : 'featureMissing', { feature: name }))
+export const featureLines = ({ features = [] }: Comparison): ComparisonLine[] => features.map(({ name, declared }) => line(declared ? 'featureDeclared' : 'featureMissing', { feature: name }))
 
-function alignmentLines({ alignment }: Comparison): ComparisonLine[] {
-  return (alignment?.zones ?? []).flatMap(({ zone, short }) =>
-    short.map(({ resource, requested, available, absent }) =>
+export function alignmentLines({ alignment }: Comparison): ComparisonLine[] {
+  if (!alignment) return []
+  const short = alignment.zones.flatMap(({ zone, short: lacks }) =>
+    lacks.map(({ resource, requested, available, absent }) =>
       absent ? line('zoneAbsent', { zone, resource }) : line('zoneShort', { zone, resource, requested: amountOf(resource, requested), available: amountOf(resource, available) }),
     ),
   )
+  return [line('notAligned', { part: alignment.container ? partText(alignment) : line('wholePod') }), ...short]
 }
 
 const partText = ({ role, container }: { role: string; container?: string }) => (container ? `${role} ${container}` : role)

@@ -35,7 +35,9 @@ it('says what pods, domains and volumes are in the way', () => {
   expect(note({ podTerms: [term] })).toEqual({ kind: 'podTerm', rule: 'antiAffinity', domain: 'zone=z1', pod: 'web-1' })
   expect(note({ podTerms: [{ ...term, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
   const spread = { topologyKey: 'zone', domain: 'z1', matching: 3, minimum: 1, maximum: 4, self: 1, maxSkew: 2 }
-  expect(note({ spread: [spread] })).toEqual({ kind: 'spread', domain: 'zone=z1', matching: 3, minimum: 1 })
+  expect(note({ spread: [spread] })).toEqual({ kind: 'spread', domain: 'zone=z1', matching: 3, minimum: 1, fewest: '', few: undefined })
+  expect(note({ spread: [{ ...spread, domains: 3, minDomains: 0, fewest: [{ name: 'z2' }], fewestCount: 1 }] })).toMatchObject({ fewest: 'zone=z2', few: undefined })
+  expect(note({ spread: [{ ...spread, domains: 2, minDomains: 3 }] })).toMatchObject({ few: { domains: 2, minDomains: 3 } })
   expect(note({ spread: [{ ...spread, domain: null }] })).toEqual({ kind: 'term', key: 'zone', actual: null })
   const claim = { claim: 'data', storageClass: 'fast', requested: 2 ** 31, provisionable: false }
   expect(note({ claims: [claim] })).toEqual({ kind: 'claim', claim: 'data', largest: undefined })

@@ -82,9 +82,17 @@ describe('preemptionTable', () => {
       { status: 'UnschedulableAndUnresolvable', plugin: 'P', reasons: ['x'], nodes: ['d', 'e'] },
     ]
     expect(table({ candidates: [], unhelpful })?.unhelpful).toEqual([
-      { plugin: 'P', reason: 'x', nodes: ['a', 'd', 'e'] },
-      { plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: ['b', 'c'] },
+      { why: 'unknown', plugin: 'P', reason: 'x', nodes: ['a', 'd', 'e'] },
+      { why: 'unknown', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: ['b', 'c'] },
     ])
+  })
+  it('tells apart that no pod may be evicted, and that evicting those that may is not enough', () => {
+    const nobody = { why: 'nobodyLower', status: 'UnschedulableAndUnresolvable', reasons: ['No preemption victims found for incoming pod'], nodes: ['a'] } as const
+    const tooFew = { why: 'notEnough', status: 'Unschedulable', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu'], nodes: ['b'] } as const
+    const of = (...unhelpful: (typeof nobody | typeof tooFew)[]) => table({ candidates: [], unhelpful: unhelpful.map((u) => ({ ...u, reasons: [...u.reasons], nodes: [...u.nodes] })) })
+    expect(of(nobody)).toMatchObject({ verdict: { kind: 'nobodyLower' }, unhelpful: [{ why: 'nobodyLower', plugin: '', reason: '' }] })
+    expect(of(nobody, tooFew)?.verdict).toEqual({ kind: 'notEnough' })
+    expect(table({ candidates: [], ineligible: 'never' })?.verdict).toEqual({ kind: 'never' })
   })
 })
 

@@ -2,6 +2,7 @@
 // candidate, up to the deciding rule.
 
 import type { Cycle, Evictions, Preemption, PreemptionRule, Summary, Victim } from '@/api/types'
+import { noCandidates, type NoCandidates } from './rejected'
 
 /** The rules with a numeric value, in the order in which the scheduler applies them. */
 export const comparedRules = ['fewestPDBViolations', 'lowestHighestPriority', 'lowestSumOfPriorities', 'fewestVictims', 'latestEarliestStartTime'] as const satisfies readonly PreemptionRule[]
@@ -33,12 +34,20 @@ export interface PreemptionTable {
   /** The number of all candidates: a record keeps only those closest to the chosen one. */
   candidates: number
   /** How preemption ended, for the sentence above the table. */
-  verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'onlyConsidered' } | { kind: 'none' } | { kind: 'notChosen' }
+  verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'onlyConsidered' } | { kind: NoCandidates } | { kind: 'notChosen' }
   /** The deciding rule, if it is one of those that compare. */
   decided: ComparedRule | undefined
-  /** Nodes whose dry run did not help, by reason, most nodes first. */
-  unhelpful: { plugin: string; reason: string; nodes: string[] }[]
+  /** Nodes whose dry run found no victims, by reason, most nodes first. */
+  unhelpful: Unhelpful[]
   evictions: Evictions | undefined
+}
+
+/** Why dry runs found no victims. plugin and reason are '' if no pod may be evicted: the dry run ended before Filter. */
+export interface Unhelpful {
+  why: 'noPods' | 'nobodyLower' | 'nobodyMay' | 'notEnough' | 'failed' | 'unknown'
+  plugin: string
+  reason: string
+  nodes: string[]
 }
 
 export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
@@ -73,7 +82,7 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
   return {
     rows,
     candidates: rows.length + (preemption.candidatesDropped ?? 0),
-    verdict: !candidates.length ? { kind: 'none' } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
+    verdict: preemption.ineligible || !candidates.length ? { kind: noCandidates(preemption) } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
     decided,
     unhelpful: byReason(preemption),
     evictions: preemption.evictions,
@@ -107,13 +116,15 @@ function markLosers(rows: PreemptionRow[], rule: PreemptionRule | undefined): vo
 }
 
 function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
-  const found = new Map<string, { plugin: string; reason: string; nodes: string[] }>()
+  const found = new Map<string, Unhelpful>()
   for (const u of preemption.unhelpful ?? []) {
-    const reason = u.reasons.join(', ')
-    const key = `${u.plugin ?? ''} ${reason}`
+    const why = u.why ?? 'unknown'
+    const said = why === 'notEnough' || why === 'failed' || why === 'unknown'
+    const [plugin, reason] = said ? [u.plugin ?? '', u.reasons.join(', ')] : ['', '']
+    const key = `${why} ${plugin} ${reason}`
     const known = found.get(key)
     if (known) known.nodes.push(...u.nodes)
-    else found.set(key, { plugin: u.plugin ?? '', reason, nodes: [...u.nodes] })
+    else found.set(key, { why, plugin, reason, nodes: [...u.nodes] })
   }
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin))
 }

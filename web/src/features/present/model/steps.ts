@@ -5,7 +5,7 @@
 import type { Cycle, PluginResult, PodGroup, Victim } from '@/api/types'
 import { pipeline, type Stage, type StageName } from '@/features/decision/model/cycle'
 import { filterMatrix, refusalAt, stateAt, type FilterMatrix } from '@/features/decision/model/matrix'
-import { comparedRules, preemptionTable, type ComparedRule, type PreemptionRow, type PreemptionTable } from '@/features/decision/model/preemption'
+import { comparedRules, preemptionTable, type ComparedRule, type PreemptionRow, type PreemptionTable, type Unhelpful } from '@/features/decision/model/preemption'
 import { comparisons } from '@/features/decision/model/pluginComparison'
 import { scoreTable, type ScoreTable } from '@/features/decision/model/scores'
 import { secondsBetween } from '@/kubernetes/time'
@@ -43,7 +43,7 @@ export type Content =
   | { kind: 'score'; plugin: string; extender: boolean; weight: number; same: number | undefined }
   /** The best node. `tied`: other nodes with the same total, among which the seed of the simulator or chance decided. */
   | { kind: 'chosen'; node: string; total: number | undefined; tied: string[]; bySeed: boolean; next: string; margin: number }
-  | { kind: 'candidates'; candidates: number; nodes: number; unhelpful: Reason[] }
+  | { kind: 'candidates'; candidates: number; nodes: number; unhelpful: Unhelpful[] }
   /** One rule of preemption, and the candidates that it removes. `equal`: earlier rules under which all were equal. */
   | { kind: 'rule'; rule: ComparedRule; equal: ComparedRule[]; out: number; left: number; decides: boolean }
   /** Several candidates were equal under every rule. */
@@ -248,8 +248,7 @@ export function leftAfter({ rows }: PreemptionTable, rules: number): PreemptionR
 
 function* preemptionOf({ cycle, preemption: table }: Presentation): Generator<{ content: Content; rules: number }> {
   if (!table) return
-  const unhelpful = table.unhelpful.map(({ plugin, reason, nodes }) => ({ reason: [plugin, reason].filter(Boolean).join(': '), nodes: nodes.length }))
-  yield { content: { kind: 'candidates', candidates: table.candidates, nodes: cycle.nodes.total, unhelpful }, rules: 0 }
+  yield { content: { kind: 'candidates', candidates: table.candidates, nodes: cycle.nodes.total, unhelpful: table.unhelpful }, rules: 0 }
   const chosen = table.rows.find((row) => row.chosen)
   if (!chosen) return
   let equal: ComparedRule[] = []

@@ -67,7 +67,7 @@ export const score: typeof english = {
       podOn: '{node} の {pod}',
       affinityNoLabel: 'アフィニティ {term}: ノードに {key} のラベルがありません',
       affinityUnmet: 'アフィニティ {term}: {domain} に一致する Pod なし。{all}{match}',
-      matchesAll: '{n} 個の条件すべてに一致する必要あり。',
+      matchesAll: '（{n} 個の条件すべてへの一致が必要）',
       matchNone: 'どのノードにも一致する Pod なし',
       matchNoneOfThis: 'この条件に一致する Pod はどのノードにもなし',
       matchPartly: '{node} の {pod} はこの条件に一致、すべてには一致せず',

@@ -120,6 +120,8 @@ func sentences() []spoken {
 	rejected.Add("a", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 	rejected.Add("b", "R", "NodeResourcesFit", []string{"Insufficient cpu"})
 	none := rejected.Filter()
+	crowded := lacking(1)
+	crowded.Comparisons[0].Resources = []result.ResourceComparison{{Name: "pods", Requested: 1, InUse: 3, Allocatable: 3}}
 	return []spoken{
 		{
 			"one feasible node",
@@ -158,6 +160,11 @@ func sentences() []spoken {
 			"nowhere, the nearest of several",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: lacking(2)},
 			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Of the 2 nodes that lack resources, b is the closest fit: it lacks 0.5 cpu, 1.5 Gi memory, 2 example.com/gpu.",
+		},
+		{
+			"nowhere, the only one has as many pods as it may",
+			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 1, Evaluated: 1}}, Filter: crowded},
+			"web fits no node: 1 node rejected, 1 by NodeResourcesFit. b lacks room for one more pod.",
 		},
 		{
 			"nowhere, the only one lacks resources",

@@ -27,7 +27,11 @@ func (Nearest) Kind() Kind { return "nearest" }
 func (s Nearest) english() string {
 	var lacks []string
 	for _, l := range s.Lacks {
-		lacks = append(lacks, fmt.Sprintf("%s %s", amount(l), l.Resource))
+		if l.Resource == "pods" {
+			lacks = append(lacks, "room for one more pod")
+		} else {
+			lacks = append(lacks, fmt.Sprintf("%s %s", amount(l), l.Resource))
+		}
 	}
 	said := strings.Join(lacks, ", ")
 	if s.Nodes == 1 {

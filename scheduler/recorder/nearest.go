@@ -127,7 +127,7 @@ func (n *nearest) compare(out []result.Comparison, traced int) []result.Comparis
 			continue
 		}
 		found.Node, found.Plugin = n.kept[i].name, n.plugin
-if tracer, ok := b.Comparing.(Tracer); ok && i < traced {
+		if tracer, ok := b.Comparing.(Tracer); ok && i < traced {
 			tracer.Trace(n.kept[i].node, found)
 		}
 		if n.kept[i].nominated {

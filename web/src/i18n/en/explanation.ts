@@ -32,6 +32,7 @@ export const explanation = {
     nominated: 'Preemption makes room on {node}.',
     nearest: '{node} lacks {lacks}. | Of the {nodes} nodes that lack resources, {node} is the closest fit: it lacks {lacks}.',
     lack: '{amount} {resource}',
+    lackPod: 'room for one more pod',
     derived: '{pod} requests {amount} {resource}: {derivation}.',
     requestPart: '{container} ({amount})',
     requestOfPod: '{amount} for the pod as a whole, whatever its containers request',

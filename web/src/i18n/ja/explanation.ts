@@ -32,6 +32,7 @@ export const explanation: typeof Words = {
     nominated: 'プリエンプションで {node} に空きを作ります。',
     nearest: '{node} では {lacks} が不足しています。 | リソースが不足している {nodes} ノードのうち、条件を満たすのに最も近いのは {node} で、不足は {lacks} です。',
     lack: '{resource} {amount}',
+    lackPod: 'Pod 1 つ分の枠',
     derived: '{pod} がリクエストする {resource} は {amount} です: {derivation}。',
     requestPart: '{container}（{amount}）',
     requestOfPod: 'コンテナのリクエストによらず、Pod 全体に対して {amount}',

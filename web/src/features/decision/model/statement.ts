@@ -83,7 +83,7 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'nominated':
       return { key: 'explain.nominated', values: texts(s) }
     case 'nearest':
-      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })).join(t('common.separator', {})) }, count: s.nodes }
+      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => (lack.resource === 'pods' ? t('explain.lackPod', {}) : t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) }))).join(t('common.separator', {})) }, count: s.nodes }
     case 'derived':
       return derivedOf(s, words)
     case 'leaving':

@@ -33,8 +33,8 @@ var comparisons = map[string]compared{
 	"Taint":     {"Key Value Effect", (*lab).untoleratedTaint, nil},
 	"Tolerated": {"Taint.Key Taint.Value Taint.Effect By.Key By.Operator By.Value By.Effect", nil, (*lab).toleratedTaints},
 	"Terms":     {"Source Volume Claim Term Key Operator Values Actual", (*lab).unmetTerms, (*lab).metTerms},
-	"PodTerms":  {"Rule TopologyKey Domain Selector Pod Pods First", (*lab).violatedPodTerms, (*lab).keptPodTerms},
-	"Spread":    {"TopologyKey Domain Matching Minimum Maximum Self MaxSkew", (*lab).violatedSpread, (*lab).keptSpread},
+	"PodTerms":  {"Rule TopologyKey Domain Selector SelectsNone Namespaces NamespaceCount NamespaceSelector Pod PodNode Pods First Terms Match.Pod Match.Node Match.Domain Match.All NoneMatches", (*lab).violatedPodTerms, (*lab).keptPodTerms},
+	"Spread":    {"TopologyKey Domain Selector Matching Minimum Maximum Here Domains MinDomains Fewest.Name Fewest.Nodes Fewest.NodeCount FewestCount NodeAffinityPolicy NodeTaintsPolicy Self MaxSkew", (*lab).violatedSpread, (*lab).keptSpread},
 	"Ports":     {"Protocol HostIP Port", (*lab).takenPorts, (*lab).freePorts},
 	"Claims":    {"Claim StorageClass Requested Provisionable Largest Volume Bound Missing", (*lab).unboundClaims, (*lab).boundClaims},
 	"Devices": {"Resource Claim Request DeviceClass Count Matching MatchingInUse Blocked Drivers.Driver Drivers.OnNode Drivers.InUse Allocated.Request Allocated.Driver Allocated.Pool Allocated.Device",
@@ -44,6 +44,8 @@ var comparisons = map[string]compared{
 	"Limits":    {"Driver InUse Requested Limit Missing", (*lab).fullLimits, (*lab).openLimits},
 	"Volumes":   {"Volume Claim InUse Pod", (*lab).usedVolumes, (*lab).unusedVolumes},
 	"Features":  {"Name Declared", (*lab).missingFeatures, (*lab).declaredFeatures},
+	// What the plugin would say without the pods of the node.
+	"WithoutPods": {"", (*lab).withoutPods, nil},
 }
 
 func (l *lab) examineComparisons() {
@@ -424,6 +426,54 @@ func (l *lab) metTerms(c *result.Comparison) {
 	}
 }
 
+// withoutPods: "removing the pods here would make room", or would not. The pods are removed.
+func (l *lab) withoutPods(c *result.Comparison) {
+	l.claim("comparison WithoutPods "+string(c.WithoutPods)+" "+c.Plugin, c, func() error {
+		for _, p := range l.on(c.Node) {
+			if p.Spec.NodeName == c.Node {
+				l.remove(p.Namespace, p.Name)
+			}
+		}
+		o := l.rejects(l.pod, c.Plugin, c.Node)
+		if passes := c.WithoutPods == result.PassesWithoutPods; passes != (o == nil) {
+			return fmt.Errorf("without the pods there, the plugin lets the node through: %v", o == nil)
+		}
+		return nil
+	})
+}
+
+// whereItMatches: "no pod on any node matches", "default/first does, but its node has no label zone", "it matches this term, but not
+// all".
+func (l *lab) whereItMatches(t result.PodTermComparison) error {
+	terms := l.pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	matchesThis := func(p *v1.Pod) bool {
+		return slices.ContainsFunc(terms, func(term v1.PodAffinityTerm) bool {
+			s, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+			l.must(err)
+			return term.TopologyKey == t.TopologyKey && s.String() == t.Selector && l.matchesTerms([]v1.PodAffinityTerm{term}, p)
+		})
+	}
+	for _, p := range l.trial.Pods() {
+		switch {
+		case p.Spec.NodeName == "" || p.UID == l.pod.UID:
+		case t.NoneMatches && len(terms) == 1 && matchesThis(p):
+			return fmt.Errorf("%s/%s matches", p.Namespace, p.Name)
+		case t.NoneMatches && l.matchesTerms(terms, p):
+			return fmt.Errorf("%s/%s matches all terms", p.Namespace, p.Name)
+		case t.Match != nil && !t.Match.All && l.matchesTerms(terms, p):
+			return fmt.Errorf("%s/%s matches all terms", p.Namespace, p.Name)
+		case t.Match != nil && p.UID == t.Match.Pod.UID:
+			if p.Spec.NodeName != t.Match.Node || !matchesThis(p) || t.Match.All && !l.matchesTerms(terms, p) {
+				return fmt.Errorf("%s/%s on %s does not match", p.Namespace, p.Name, p.Spec.NodeName)
+			}
+			if err := l.domainIs(t.Match.Node, t.TopologyKey, t.Match.Domain); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // violatedPodTerms: "p2 matches app=x in the zone". Without the pods that are named the term holds, and a pod is named as long as the node is rejected.
 func (l *lab) violatedPodTerms(c *result.Comparison) {
 	for _, t := range c.PodTerms {
@@ -433,6 +483,9 @@ func (l *lab) violatedPodTerms(c *result.Comparison) {
 			}
 			if t.Rule != "affinity" {
 				return l.withoutNamed(c, t)
+			}
+			if err := l.whereItMatches(t); err != nil {
+				return err
 			}
 			if t.Domain == nil {
 				l.changeNode(c.Node, func(n *v1.Node) { n.Labels[t.TopologyKey] = "new" })
@@ -576,6 +629,9 @@ func (l *lab) keptPodTerms(c *result.Comparison) {
 			}
 			switch {
 			case t.Rule == "affinity" && t.First:
+				if err := l.whereItMatches(t); err != nil {
+					return err
+				}
 				return l.firstOfItsGroup(c, t)
 			case t.Rule == "affinity":
 				return l.countedPods(c, t)
@@ -718,7 +774,35 @@ func (l *lab) violatedSpread(c *result.Comparison) {
 			return nil
 		})
 		l.claim("comparison Spread counts", s, func() error { return l.countedSpread(c.Node, s) })
+		l.claim("comparison Spread minimum", s, func() error { return l.minimumOf(c.Node, s) })
 	}
+}
+
+// minimumOf: "zone=c has the fewest: 0", and another matching pod there changes that. "2 domains are eligible, fewer than minDomains 3":
+// with a minDomains of 2 there are enough.
+func (l *lab) minimumOf(node string, s result.SpreadComparison) error {
+	if s.Domains < s.MinDomains {
+		enough := l.as(func(p *v1.Pod) { constraint(p, s.TopologyKey).MinDomains = ptr.To(int32(s.Domains)) })
+		if after, _ := l.spreadOf(enough, node, s.TopologyKey); s.Minimum != 0 || s.Domains > 0 && after != nil && after.Domains != s.Domains {
+			return fmt.Errorf("the minimum is %d", s.Minimum)
+		}
+		return nil
+	}
+	if s.FewestCount != 1 || s.Fewest[0].NodeCount != len(s.Fewest[0].Nodes) {
+		return errUntried
+	}
+	mark := l.trial.Mark()
+	for _, on := range s.Fewest[0].Nodes { // Some of them may not count.
+		l.trial.Rollback(mark)
+		if !l.addMatching(s.TopologyKey, on, "newcomer") {
+			return errUntried
+		}
+		after, _ := l.spreadOf(l.pod, node, s.TopologyKey)
+		if after == nil || after.Minimum > s.Minimum {
+			return nil
+		}
+	}
+	return fmt.Errorf("with another matching pod in %s the minimum is the same", s.Fewest[0].Name)
 }
 
 // unlabelled: "the node has no label zone". With the label, something else is said of the node.

@@ -12,7 +12,7 @@ import (
 )
 
 // preemption lists the fields of result.Preemption whose claims the experiments below try.
-const preemptionFields = "Candidates.Node Candidates.Victims Candidates.Reprieved Candidates.PDBViolations Unhelpful Chosen Rule"
+const preemptionFields = "Candidates.Node Candidates.Victims Candidates.Reprieved Candidates.PDBViolations Unhelpful.Why Unhelpful.Nodes Chosen Rule"
 
 func (l *lab) examinePreemption() {
 	p := l.cycle.Preemption
@@ -25,11 +25,14 @@ func (l *lab) examinePreemption() {
 	}
 	for _, u := range p.Unhelpful {
 		for _, node := range u.Nodes {
-			kind := "preemption unhelpful"
-			if u.Plugin == names.DynamicResources {
-				kind += " with devices"
-			}
-			l.claim(kind, u, func() error { return l.unhelpful(node) })
+			kind := "preemption unhelpful " + string(u.Why)
+			l.claim(kind, u, func() error {
+				// A dry run takes the pods from the node, and not the devices that their claims hold. The sentence is about the dry run.
+				if err := l.nobody(u.Why, node); err != nil || u.Plugin == names.DynamicResources {
+					return err
+				}
+				return l.unhelpful(node)
+			})
 		}
 	}
 	if p.Chosen != "" {
@@ -99,6 +102,26 @@ func (l *lab) budgets(c result.Candidate) error {
 		if other.PDBViolations > 0 {
 			return fmt.Errorf("budgets that allow everything are violated")
 		}
+	}
+	return nil
+}
+
+// nobody: "none runs on the node", "none has a lower priority", or some have.
+func (l *lab) nobody(why result.NoVictims, node string) error {
+	pods, lower := 0, 0
+	for _, p := range l.on(node) {
+		if p.Spec.NodeName != node {
+			continue
+		}
+		if pods++; priority(p) < priority(l.pod) {
+			lower++
+		}
+	}
+	switch {
+	case why == result.NoPods && pods > 0:
+		return fmt.Errorf("%d pods run on %s", pods, node)
+	case why == result.NobodyLower && (lower > 0 || pods == 0), why == result.NotEnough && lower == 0:
+		return fmt.Errorf("of %d pods on %s, %d are less important", pods, node, lower)
 	}
 	return nil
 }

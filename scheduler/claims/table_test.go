@@ -12,9 +12,7 @@ import (
 )
 
 // known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
-var known = map[string]string{
-	"preemption unhelpful with devices": "the dry run takes no device from a pod, but the pods' end would free them",
-}
+var known = map[string]string{}
 
 // unreachable are kinds that the generator does not reach, with the reason.
 var unreachable = map[string]string{

@@ -110,7 +110,7 @@ func noVictimsText(u *result.UnhelpfulNodes) string {
 	case result.NobodyMay:
 		return "Preemption may evict no pod here: none may give way."
 	case result.NotEnough:
-		return fmt.Sprintf("Preemption cannot make room here: without the pods that it may evict, the node is rejected, too (%s).", said)
+		return fmt.Sprintf("Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too (%s).", said)
 	case result.DryRunFailed:
 		return fmt.Sprintf("The dry run of preemption failed here (%s).", said)
 	}
@@ -175,7 +175,7 @@ func noCandidates(p *result.Preemption) string {
 	}
 	switch {
 	case tried > 0:
-		return "No candidates: on none of the nodes that preemption tried is it enough to evict the pods that it may evict."
+		return "No candidates: in no dry run do the pods that preemption may evict make room."
 	case nobody > 0 && why == result.NobodyMay:
 		return "No candidates: on none of the nodes that preemption tried may a pod give way."
 	case nobody > 0:

@@ -71,7 +71,7 @@ export const decision = {
     other: 'Preemption evicts no pod, because the pod is not eligible for it.',
     nobodyLower: 'No candidates: on none of the nodes that preemption tried does a pod have a lower priority, so it may evict none.',
     nobodyMay: 'No candidates: on none of the nodes that preemption tried may a pod give way.',
-    notEnough: 'No candidates: on none of the nodes that preemption tried is it enough to evict the pods that it may evict.',
+    notEnough: 'No candidates: in no dry run do the pods that preemption may evict make room.',
     none: 'No candidates.',
     notChosen: 'Preemption chose no candidate.',
     onlyOne: '{node} is the only candidate.',

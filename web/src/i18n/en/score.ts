@@ -124,7 +124,7 @@ export const score = {
           noPods: 'Preemption may evict no pod here: none runs on the node.',
           nobodyLower: 'Preemption may evict no pod here: none has a lower priority.',
           nobodyMay: 'Preemption may evict no pod here: none may give way.',
-          notEnough: 'Preemption cannot make room here: without the pods that it may evict, the node is rejected, too ({reason}).',
+          notEnough: 'Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too ({reason}).',
           failed: 'The dry run of preemption failed here ({reason}).',
         },
         notTried: 'Preemption did not try this node: {plugin} returned {status}.',

@@ -80,7 +80,7 @@ func cells() []cellCase {
 	cpu := result.Comparison{Resources: []result.ResourceComparison{{Name: "cpu", Requested: 1000, InUse: 2000, Allocatable: 2000}}, WithoutPods: result.PassesWithoutPods}
 	full := func() cellData { return compares("NodeResourcesFit", unschedulableStatus, cpu) }
 	unhelpful := func(why result.NoVictims, plugin string, reasons ...string) *result.Preemption {
-		return &result.Preemption{Candidates: []result.Candidate{}, Unhelpful: []result.UnhelpfulNodes{{Why: why, Status: unresolvable, Plugin: plugin, Reasons: append([]string{}, reasons...), Nodes: []string{"n1"}}}}
+		return &result.Preemption{Candidates: []result.Candidate{}, Unhelpful: []result.UnhelpfulNodes{{Why: why, Status: Unresolvable, Plugin: plugin, Reasons: append([]string{}, reasons...), Nodes: []string{"n1"}}}}
 	}
 	candidate := func(of result.Candidate, chosen string, rule result.PreemptionRule) *result.Preemption {
 		of.Node = "n1"
@@ -95,7 +95,7 @@ func cells() []cellCase {
 	terms := func(all ...result.PodTermComparison) cellData {
 		status := unschedulableStatus
 		if all[0].Rule == "affinity" {
-			status = unresolvable
+			status = Unresolvable
 		}
 		return compares("InterPodAffinity", status, result.Comparison{PodTerms: all, WithoutPods: result.RejectsWithoutPods})
 	}
@@ -115,7 +115,7 @@ func cells() []cellCase {
 	fewest := func(nodes ...string) []result.SpreadDomain {
 		return []result.SpreadDomain{{Name: "c", Nodes: nodes, NodeCount: len(nodes)}}
 	}
-	tainted := on{"n3", "TaintToleration", "node(s) had untolerated taint(s)", unresolvable}
+	tainted := on{"n3", "TaintToleration", "node(s) had untolerated taint(s)", Unresolvable}
 
 	cases := []cellCase{
 		{Name: "resources, and nobody may be evicted", Plugin: "NodeResourcesFit", Cycle: full().tries(unhelpful(result.NobodyLower, "", "No preemption victims found for incoming pod"))},
@@ -139,17 +139,17 @@ func cells() []cellCase {
 		})},
 		{Name: "without a comparison", Plugin: "NodeResourcesFit", Cycle: cellsOf(nil, on{"n1", "NodeResourcesFit", "Insufficient cpu", unschedulableStatus})},
 
-		{Name: "a taint", Plugin: "TaintToleration", Cycle: compares("TaintToleration", unresolvable, result.Comparison{Taint: &result.Taint{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"}, WithoutPods: result.RejectsWithoutPods}).tries(nil)},
-		{Name: "a cordon", Plugin: "NodeUnschedulable", Cycle: compares("NodeUnschedulable", unresolvable, result.Comparison{Taint: &result.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}, WithoutPods: result.RejectsWithoutPods})},
-		{Name: "requirements on labels", Plugin: "NodeAffinity", Cycle: compares("NodeAffinity", unresolvable, result.Comparison{Terms: []result.TermComparison{
+		{Name: "a taint", Plugin: "TaintToleration", Cycle: compares("TaintToleration", Unresolvable, result.Comparison{Taint: &result.Taint{Key: "dedicated", Value: "gpu", Effect: "NoSchedule"}, WithoutPods: result.RejectsWithoutPods}).tries(nil)},
+		{Name: "a cordon", Plugin: "NodeUnschedulable", Cycle: compares("NodeUnschedulable", Unresolvable, result.Comparison{Taint: &result.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}, WithoutPods: result.RejectsWithoutPods})},
+		{Name: "requirements on labels", Plugin: "NodeAffinity", Cycle: compares("NodeAffinity", Unresolvable, result.Comparison{Terms: []result.TermComparison{
 			{Source: "nodeSelector", Key: "disk", Operator: "In", Values: []string{"ssd"}, Actual: ptr.To("hdd")}, {Source: "addedAffinity", Key: "pool", Operator: "Exists"},
 			{Source: "nodeAffinity", Key: "zone", Operator: "In", Values: []string{"b", "c"}, Actual: zone}, {Source: "nodeAffinity", Term: 1},
 		}})},
-		{Name: "requirements of volumes", Plugin: "VolumeBinding", Cycle: compares("VolumeBinding", unresolvable, result.Comparison{Terms: []result.TermComparison{
+		{Name: "requirements of volumes", Plugin: "VolumeBinding", Cycle: compares("VolumeBinding", Unresolvable, result.Comparison{Terms: []result.TermComparison{
 			{Source: "volume", Volume: "pv-1", Claim: "data", Key: "zone", Operator: "In", Values: []string{"b"}, Actual: zone},
 			{Source: "storageClass", Claim: "logs", Key: "zone", Operator: "In", Values: []string{"b"}, Actual: zone}, {Source: "claim", Claim: "gpu", Key: "metadata.name", Operator: "In", Values: []string{"n2"}, Actual: ptr.To("n1")},
 		}})},
-		{Name: "claims", Plugin: "VolumeBinding", Cycle: compares("VolumeBinding", unresolvable, result.Comparison{Claims: []result.ClaimComparison{
+		{Name: "claims", Plugin: "VolumeBinding", Cycle: compares("VolumeBinding", Unresolvable, result.Comparison{Claims: []result.ClaimComparison{
 			{Claim: "gone", Volume: "pv-9", Bound: true, Missing: true}, {Claim: "data", StorageClass: "local", Requested: 10 << 30},
 			{Claim: "big", StorageClass: "csi", Requested: 10 << 30, Provisionable: true, Largest: 4 << 30}, {Claim: "bigger", StorageClass: "csi", Requested: 10 << 30, Provisionable: true},
 		}})},
@@ -160,12 +160,12 @@ func cells() []cellCase {
 		{Name: "volumes", Plugin: "VolumeRestrictions", Cycle: compares("VolumeRestrictions", unschedulableStatus, result.Comparison{Volumes: []result.ExclusiveVolume{
 			{Volume: "data", Claim: "once", InUse: true, Pod: pod("db-0")}, {Volume: "logs", Claim: "twice", InUse: true}, {Volume: "disk", InUse: true, Pod: pod("db-1")},
 		}})},
-		{Name: "features", Plugin: "NodeDeclaredFeatures", Cycle: compares("NodeDeclaredFeatures", unresolvable, result.Comparison{Features: []result.FeatureComparison{{Name: "UserNamespaces"}}})},
-		{Name: "devices in use", Plugin: "DynamicResources", Cycle: compares("DynamicResources", unresolvable, result.Comparison{Devices: []result.DeviceComparison{
+		{Name: "features", Plugin: "NodeDeclaredFeatures", Cycle: compares("NodeDeclaredFeatures", Unresolvable, result.Comparison{Features: []result.FeatureComparison{{Name: "UserNamespaces"}}})},
+		{Name: "devices in use", Plugin: "DynamicResources", Cycle: compares("DynamicResources", Unresolvable, result.Comparison{Devices: []result.DeviceComparison{
 			{Claim: "card", Request: "one", DeviceClass: "card", Count: 1, Matching: 1, MatchingInUse: 1}, {Resource: "example.com/gpu", Count: 0, Matching: 2},
 		}}).tries(nil)},
-		{Name: "devices blocked", Plugin: "DynamicResources", Cycle: compares("DynamicResources", unresolvable, result.Comparison{Devices: []result.DeviceComparison{{Claim: "card", Request: "one", Count: 1, Matching: 1, Blocked: true}}})},
-		{Name: "devices not together", Plugin: "DynamicResources", Cycle: compares("DynamicResources", unresolvable, result.Comparison{Devices: []result.DeviceComparison{
+		{Name: "devices blocked", Plugin: "DynamicResources", Cycle: compares("DynamicResources", Unresolvable, result.Comparison{Devices: []result.DeviceComparison{{Claim: "card", Request: "one", Count: 1, Matching: 1, Blocked: true}}})},
+		{Name: "devices not together", Plugin: "DynamicResources", Cycle: compares("DynamicResources", Unresolvable, result.Comparison{Devices: []result.DeviceComparison{
 			{Claim: "card", Request: "one", Count: 1, Matching: 1}, {Claim: "card", Request: "other", Count: 1, Matching: 1},
 		}})},
 		{Name: "alignment of a pod", Plugin: "NodeResourceTopologyMatch", Cycle: compares("NodeResourceTopologyMatch", unschedulableStatus, result.Comparison{Alignment: &result.AlignmentComparison{Role: "pod", Zones: []result.ZoneComparison{

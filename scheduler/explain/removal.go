@@ -55,8 +55,8 @@ func withoutPods(c *result.Cycle, node, plugin string) string {
 	return ""
 }
 
-// unresolvable is the status of a plugin by which preemption does not try a node.
-const unresolvable = "UnschedulableAndUnresolvable"
+// Unresolvable is the status of a plugin by which preemption does not try a node.
+const Unresolvable = "UnschedulableAndUnresolvable"
 
 func preemptionOn(c *result.Cycle, node string, by result.PluginReasons) string {
 	p := c.Preemption
@@ -78,9 +78,9 @@ func preemptionOn(c *result.Cycle, node string, by result.PluginReasons) string 
 		return candidateText(candidate, p.Chosen)
 	case unhelpful != nil:
 		return noVictimsText(unhelpful)
-	case by.Status == unresolvable && len(c.PostFilter) > 0:
-		return fmt.Sprintf("Preemption did not try this node: %s returned %s.", by.Plugin, unresolvable)
-	case by.Status != unresolvable && len(p.Candidates) > 0 && p.CandidatesDropped == 0:
+	case by.Status == Unresolvable && len(c.PostFilter) > 0:
+		return fmt.Sprintf("Preemption did not try this node: %s returned %s.", by.Plugin, Unresolvable)
+	case by.Status != Unresolvable && len(p.Candidates) > 0 && p.CandidatesDropped == 0:
 		return "Preemption did not try this node: it had found enough candidates."
 	}
 	return ""

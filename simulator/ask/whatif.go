@@ -133,7 +133,11 @@ func (p *printer) causes(c *result.Cycle, format Format) {
 		var reasons []string
 		of := map[string][]*verdictOn{}
 		for _, r := range explain.RejectedBy(c, plugin) {
-			lines := append(explain.Compared(c, r.Node, plugin), explain.Removal(c, r.Node, plugin)...)
+			lines := explain.Compared(c, r.Node, plugin)
+			// Pods are seldom the cause of a rejection with this status.
+			if format == Wide || r.Status != explain.Unresolvable {
+				lines = append(lines, explain.Removal(c, r.Node, plugin)...)
+			}
 			if len(lines) == 0 {
 				continue
 			}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +112,17 @@ func preempting(d explain.Explained) explain.Explained {
 	return d
 }
 
+// compared adds what NodeResourcesFit compared on the nodes, with these amounts of CPU in use.
+func compared(d explain.Explained, inUse map[string]int64) explain.Explained {
+	for _, node := range slices.Sorted(maps.Keys(inUse)) {
+		d.Filter.Comparisons = append(d.Filter.Comparisons, result.Comparison{
+			Node: node, Plugin: "NodeResourcesFit", WithoutPods: result.PassesWithoutPods,
+			Resources: []result.ResourceComparison{{Name: "cpu", Requested: 1000, InUse: inUse[node], Allocatable: 2000}},
+		})
+	}
+	return d
+}
+
 func TestPrintWhatIf(t *testing.T) {
 	state := whatif.State{Nodes: 4, Pods: 12, ResourceVersion: "42"}
 	scored := cycle("web", map[string]int64{"a": 90, "b": 110}, full("c"), tainted("d"))
@@ -126,6 +139,8 @@ func TestPrintWhatIf(t *testing.T) {
 		{"the only node", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, nil},
 		{"no node", Table, []explain.Explained{cycle("web", nil, tainted("a"), full("b"), full("c"))}, nil},
 		{"no node, but room", Table, []explain.Explained{preempting(cycle("web", nil, full("c"), full("d")))}, nil},
+		{"what was compared", Table, []explain.Explained{compared(cycle("web", nil, full("a"), full("b"), full("c"), full("d"), full("e")), map[string]int64{"a": 1500, "b": 2000, "c": 2000, "d": 1750, "e": 1800})}, nil},
+		{"what was compared, wide", Wide, []explain.Explained{compared(cycle("web", nil, full("a"), full("b"), full("c"), full("d"), full("e")), map[string]int64{"a": 1500, "b": 2000, "c": 2000, "d": 1750, "e": 1800})}, nil},
 		{"copies", Table, []explain.Explained{scored, cycle("web-2", map[string]int64{"a": 80}, full("b"))}, nil},
 		{"copies that do not all fit", Table, []explain.Explained{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}, nil},
 		{"JSON", JSON, []explain.Explained{cycle("web", map[string]int64{"a": 90})}, nil},

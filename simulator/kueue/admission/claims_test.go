@@ -585,6 +585,13 @@ func init() {
 			o := s.Operands.(TopologyShort)
 			short := func(change func(*State)) (Head, bool) {
 				c := s.alone()
+				if o.Empty {
+					for key, w := range s.before.workloads {
+						if w.place == reserved && key != s.key {
+							c.DeleteWorkload(key, s.now)
+						}
+					}
+				}
 				change(c)
 				h := s.again(c)
 				if h == nil {
@@ -642,6 +649,16 @@ func init() {
 			o := s.Operands.(PreemptionPending)
 			if o.Victims != len(s.head.Victims) {
 				j.refuted(s, "it has %d victims", len(s.head.Victims))
+			}
+			names := func(h *Head) (out []types.NamespacedName) {
+				for _, v := range h.Victims {
+					out = append(out, v.Workload.Key())
+				}
+				return out
+			}
+			if h := s.again(s.alone()); h == nil || !slices.Equal(names(h), names(s.head)) {
+				j.moments[s.Kind()]++ // its victims are those beside what others evict
+				return
 			}
 			without := func(left int) Outcome {
 				c := s.alone()

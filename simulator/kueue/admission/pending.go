@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -14,6 +16,8 @@ type Pending struct {
 	// active and parked workloads alike. A position is not a turn.
 	PositionInClusterQueue int32 `json:"positionInClusterQueue"`
 	PositionInLocalQueue   int32 `json:"positionInLocalQueue"`
+	// Held means that the workload is in no queue, so that it has no position.
+	Held bool `json:"held,omitempty"`
 	// Parked means that no cycle tries the workload until something changes.
 	Parked bool `json:"parked,omitempty"`
 	// Cycle is the last that tried the workload; 0 for none.
@@ -24,4 +28,22 @@ type Pending struct {
 	Reason Reason `json:"reason"`
 	// RequeueAt is the end of a backoff.
 	RequeueAt *time.Time `json:"requeueAt,omitempty"`
+}
+
+// Held returns the workloads that wait outside of all queues, such as those that are deactivated, or whose group waits for
+// pods, by name.
+func (s *State) Held() (held []Pending) {
+	for _, w := range s.workloads {
+		if w.place != outside || w.waits.IsZero() {
+			continue
+		}
+		held = append(held, Pending{
+			Workload: w.ref(), LocalQueue: w.object.Spec.QueueName, Priority: w.priority, Created: w.object.CreationTimestamp.Time,
+			Held: true, Condition: conditionOf(w.waits), Reason: w.waits,
+		})
+	}
+	slices.SortFunc(held, func(a, b Pending) int {
+		return cmp.Or(cmp.Compare(a.Workload.Namespace, b.Workload.Namespace), cmp.Compare(a.Workload.Name, b.Workload.Name))
+	})
+	return held
 }

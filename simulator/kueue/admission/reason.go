@@ -159,6 +159,8 @@ type TopologyShort struct {
 	Fits   int32 `json:"fits"`
 	Wanted int32 `json:"wanted"`
 	Slices bool  `json:"slices,omitempty"`
+	// Empty means that the pods would not fit if no workload of a queue ran, either.
+	Empty bool `json:"empty,omitempty"`
 	// Nodes counts the flavor's nodes, and Excluded those that each rule took out.
 	Nodes    int32        `json:"nodes"`
 	Excluded []Exclusions `json:"excluded,omitempty"`

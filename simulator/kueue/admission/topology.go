@@ -179,6 +179,10 @@ func (a *search) placeByTopology(result *assignment) {
 		result.refuseTopology(a, why)
 	}
 	if why := a.place(result, true); !why.IsZero() {
+		if short, ok := why.Operands.(TopologyShort); ok {
+			short.Empty = true
+			why = Reason{short}
+		}
 		for i := range result.podSets {
 			if a.topologyFor(&result.podSets[i]) != nil {
 				result.podSets[i].reasons = []Reason{why}

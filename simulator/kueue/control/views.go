@@ -27,7 +27,7 @@ var ErrOff = errors.New("this cluster does not have Kueue's kinds")
 type View struct {
 	// Quotas are the trees of cohorts, each from its root down.
 	Quotas []admission.NodeQuota `json:"quotas"`
-	// Pending are the workloads that wait, queue by queue, in the order of each.
+	// Pending are the workloads that wait, queue by queue, in the order of each, and then those in no queue.
 	Pending []admission.Pending `json:"pending"`
 	// Running are those that hold quota, the latest first.
 	Running []Holder `json:"running"`
@@ -97,6 +97,7 @@ func (q *Queues) View() (*View, error) {
 			v.Pending = append(v.Pending, e.state.Pending(n.ClusterQueue, now)...)
 		}
 	}
+	v.Pending = append(v.Pending, e.state.Held()...)
 	e.mu.Unlock()
 	for _, queue := range list[api.LocalQueue](e.localQueues) {
 		v.LocalQueues = append(v.LocalQueues, LocalQueue{queue.Namespace, queue.Name, queue.Spec.ClusterQueue})

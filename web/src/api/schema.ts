@@ -3985,6 +3985,8 @@ export interface components {
              * @description The end of a backoff.
              */
             requeueAt?: string;
+            /** @description It is in no queue, so it has no position. */
+            held?: boolean;
         };
         /** @description A workload that holds quota. */
         QuotaHolder: {

@@ -40,6 +40,7 @@ export function reasonText(reason: AdmissionReason | undefined, t: Translate): s
       return [key, value]
     }),
   )
+  if (reason.kind === 'TopologyShort' && reason.empty) return t('queues.topologyEmpty', named)
   if (reason.kind === 'ShortOfQuota' && reason.overdrawn) return t('queues.overdrawn', named)
   return t(`queues.reason.${reason.kind}`, named, typeof reason.victims === 'number' ? reason.victims : undefined)
 }

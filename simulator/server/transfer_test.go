@@ -225,7 +225,7 @@ func TestImporting(t *testing.T) {
 		{"a form that ends too soon", "", files[:200], filesType, 400, 0, []string{"the form cannot be read"}},
 		{"a form without boundary", "", files, "multipart/form-data", 400, 0, []string{"no boundary"}},
 		{"nothing", "", "", "", 400, 0, []string{"nothing to import was found"}},
-		{"nonsense", "", "hello", "", 400, 0, []string{"nothing could be imported: document 1: line 1: want an object", `"field":"document 1"`}},
+		{"nonsense", "", "hello", "", 400, 0, []string{"nothing could be imported: document 1: line 1: want an object", "An import reads manifests in YAML or JSON", `"field":"document 1"`}},
 		{"an unknown mode", "?mode=upsert", named("a"), "", 400, 0, []string{`want merge or replace, not \"upsert\"`}},
 		{"an invalid value of reschedule", "?reschedule=perhaps", named("a"), "", 400, 0, []string{`"field":"reschedule"`}},
 		{"a cluster that must not be emptied", "?mode=replace", named("a"), "", 403, 0, []string{"does not own this cluster"}},
@@ -269,7 +269,7 @@ func TestImportProgress(t *testing.T) {
 	}
 
 	lines = streamedImport(t, h, "hello")
-	lines(`{"error":{"message":"nothing could be imported: document 1: line 1: want an object, got \"hello\"","details":[{"field":"document 1"`)
+	lines(`{"error":{"message":"nothing could be imported: document 1: line 1: want an object, got \"hello\". An import reads manifests`)
 	if state := h.get(importPath).body; !strings.Contains(state, `"state":"failed"`) || !strings.Contains(state, "nothing could be imported") {
 		t.Errorf("it is %s", state)
 	}

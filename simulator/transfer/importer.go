@@ -128,7 +128,7 @@ func (i *importer) read(ctx context.Context, src manifest.Source) error {
 			message += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	return &InputError{Message: message, Items: items}
+	return &InputError{Message: message + ". " + manifest.Formats, Items: items}
 }
 
 // add keeps an object that was read, unless imports refuse it.

@@ -36,8 +36,25 @@ var urgent = &api.WorkloadPriorityClass{
 	TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "WorkloadPriorityClass"}, ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 100,
 }
 
-func TestAJobFromSubmittedToFinished(t *testing.T) {
+// waits are the settings of a Kueue that waits for pods to be ready, as it does by default.
+var waits = admission.Settings{WaitForPodsReady: &admission.WaitForPodsReady{}}
+
+// TestReadinessIsOfNoInterest: without the setting there is no condition.
+func TestReadinessIsOfNoInterest(t *testing.T) {
 	play(t, admission.Settings{}, ground(), func(s *stage) {
+		s.create(aJob("train", "q", 1))
+		s.settle()
+		s.has("train", "Admitted=True")
+		for _, c := range s.workload("train").Status.Conditions {
+			if c.Type == api.WorkloadPodsReady {
+				t.Errorf("there is the condition %+v", c)
+			}
+		}
+	})
+}
+
+func TestAJobFromSubmittedToFinished(t *testing.T) {
+	play(t, waits, ground(), func(s *stage) {
 		s.create(aJob("train", "q", 3))
 		s.settle() // jobs of one second have no order
 		s.create(aJob("later", "q", 3))
@@ -266,7 +283,7 @@ func TestSettingsTakeEffect(t *testing.T) {
 // TestMetricsHaveKueuesNames: after a life with admission, preemption and an end, these are there.
 func TestMetricsHaveKueuesNames(t *testing.T) {
 	have := map[string]bool{}
-	play(t, admission.Settings{}, append(ground(preempts, func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), urgent), func(s *stage) {
+	play(t, waits, append(ground(preempts, func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), urgent), func(s *stage) {
 		s.create(aJob("patient", "q", 3))
 		s.settle()
 		s.change("patient", func(job *batchv1.Job) { job.Status.Active, job.Status.Ready = 3, ptr.To[int32](3) })

@@ -101,7 +101,7 @@ func TestAGroupOutlivesItsPods(t *testing.T) {
 
 // TestAPreemptedGroupWaitsForPods: pods that end later take its quota with them, and others take their places.
 func TestAPreemptedGroupWaitsForPods(t *testing.T) {
-	play(t, admission.Settings{}, append(ground(preempts), urgent), func(s *stage) {
+	play(t, waits, append(ground(preempts), urgent), func(s *stage) {
 		s.holdPods()
 		for _, name := range []string{"crew-1", "crew-2"} {
 			s.create(aMember(name, "crew", 2))

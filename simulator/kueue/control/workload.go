@@ -219,8 +219,11 @@ func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, suc
 	return nil
 }
 
-// ready keeps the condition PodsReady of an admitted workload.
+// ready keeps the condition PodsReady of an admitted workload, if the settings ask for it.
 func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error {
+	if e.settings.Load().WaitForPodsReady == nil {
+		return nil
+	}
 	if !is(w, api.WorkloadAdmitted) || is(w, api.WorkloadEvicted) || is(w, api.WorkloadFinished) || ready && is(w, api.WorkloadPodsReady) {
 		return nil
 	}

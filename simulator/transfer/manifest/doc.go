@@ -10,3 +10,6 @@
 // The package does not know what becomes of the objects. It may import
 // simulator/objects, scheduler/yamlsource and Kubernetes' API machinery.
 package manifest
+
+// Formats names for users what the package reads.
+const Formats = "An import reads manifests in YAML or JSON, what kubectl get -o yaml or -o json prints, exports of this simulator and of the earlier kube-scheduler-simulator, and zip, tar and gzip files of them."

@@ -199,17 +199,17 @@ func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (
 	return report, nil
 }
 
-// maxLogged bounds the lines of an import's report in the log.
+// maxLogged bounds the lines, one for each cause, of an import's report in the log.
 const maxLogged = 20
 
 func (s *simulator) logReport(report *transfer.Report) {
 	log := s.options.Logger.WithName("import")
-	for n, f := range report.Failed {
+	for n, c := range report.Causes {
 		if n == maxLogged {
-			log.Error(nil, "More objects failed; GET /api/v1/import lists them", "failed", report.FailedTotal)
+			log.Error(nil, "More objects failed for other causes; GET /api/v1/import lists them", "failed", report.FailedTotal)
 			break
 		}
-		log.Error(nil, "failed: "+f.Message, "source", f.Source, "kind", f.Kind, "namespace", f.Namespace, "name", f.Name)
+		log.Error(nil, "failed: "+c.Message, "count", c.Count, "kind", c.Kind, "namespace", c.First.Namespace, "first", c.First.Name, "source", c.First.Source)
 	}
 	if c := report.Configuration; c != nil && !c.Applied {
 		log.Error(nil, "The scheduler configuration was not applied: "+c.Message)

@@ -171,6 +171,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ImportItem":           &transfer.Item{},
 		"ImportKind":           &transfer.KindCount{},
 		"RemovedField":         &transfer.RemovedField{},
+		"ImportCause":          &transfer.Cause{},
 		"ImportConfiguration":  &transfer.ConfigurationReport{},
 		"ImportReport":         &transfer.Report{},
 		"Inactive":             &transfer.InactiveObject{},

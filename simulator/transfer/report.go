@@ -3,6 +3,7 @@ package transfer
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -74,6 +75,17 @@ type InputError struct {
 
 func (e *InputError) Error() string { return e.Message }
 
+// Cause is one reason for which objects of a kind failed.
+type Cause struct {
+	// Kind is "" for places that could not be read.
+	Kind string `json:"kind"`
+	// Message is what was said, without the object's own name.
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	// First is the first object, or place.
+	First Item `json:"first"`
+}
+
 // KindCount counts the objects of a kind by outcome.
 type KindCount struct {
 	APIVersion string `json:"apiVersion"`
@@ -104,6 +116,9 @@ type Report struct {
 	// Deleted counts the objects that Replace deleted first.
 	Deleted int         `json:"deleted"`
 	Kinds   []KindCount `json:"kinds"`
+
+	// Causes group what failed, the most frequent first.
+	Causes []Cause `json:"causes"`
 
 	// Each list holds at most MaxItems; the totals count all.
 	Failed        []Item `json:"failed"`
@@ -168,7 +183,7 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 	return &recorder{
 		report: Report{
 			Mode: mode, Reschedule: reschedule, StartTime: now,
-			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{}, Inactive: []Item{},
+			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{}, Inactive: []Item{}, Causes: []Cause{},
 		},
 		kinds: map[schema.GroupVersionKind]*KindCount{},
 	}
@@ -195,7 +210,7 @@ func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 		r.report.Unchanged++
 	case failed:
 		k.Failed++
-		add(&r.report.Failed, &r.report.FailedTotal, itemOf(o, message))
+		r.failed(itemOf(o, message))
 	case skipped:
 		k.Skipped++
 		add(&r.report.Skipped, &r.report.SkippedTotal, itemOf(o, message))
@@ -206,8 +221,27 @@ func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 func (r *recorder) unreadable(source, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	add(&r.report.Failed, &r.report.FailedTotal, Item{Source: source, Message: message})
+	r.failed(Item{Source: source, Message: message})
 }
+
+// failed adds an item and its cause. The caller holds the lock.
+func (r *recorder) failed(i Item) {
+	add(&r.report.Failed, &r.report.FailedTotal, i)
+	c := Cause{Kind: i.Kind, Message: i.Message, Count: 1, First: i}
+	if i.Name != "" {
+		c.Message = strings.ReplaceAll(c.Message, strconv.Quote(i.Name), "…")
+	}
+	at := slices.IndexFunc(r.report.Causes, func(o Cause) bool { return o.Kind == c.Kind && o.Message == c.Message })
+	switch {
+	case at >= 0:
+		r.report.Causes[at].Count++
+	case len(r.report.Causes) < maxCauses:
+		r.report.Causes = append(r.report.Causes, c)
+	}
+}
+
+// maxCauses bounds the causes of a Report. What fails for others is among the items.
+const maxCauses = 100
 
 // ignored records a part of the input that holds no objects.
 func (r *recorder) ignored(source, message string) {
@@ -259,5 +293,6 @@ func (r *recorder) finish(now time.Time) *Report {
 			cmp.Compare(a.rank(), b.rank()),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion))
 	})
+	slices.SortStableFunc(r.report.Causes, func(a, b Cause) int { return cmp.Compare(b.Count, a.Count) })
 	return &r.report
 }

@@ -1880,6 +1880,15 @@ export interface components {
             field: string;
             message: string;
         };
+        /** @description One reason for which objects of a kind failed. */
+        ImportCause: {
+            /** @description Empty for places that could not be read. */
+            kind: string;
+            /** @description What was said, without the object's own name. */
+            message: string;
+            count: number;
+            first: components["schemas"]["ImportItem"];
+        };
         ImportConfiguration: {
             applied: boolean;
             revision?: number;
@@ -1916,6 +1925,8 @@ export interface components {
             inactive: components["schemas"]["ImportItem"][];
             inactiveTotal: number;
             configuration?: components["schemas"]["ImportConfiguration"];
+            /** @description What failed, grouped by cause, the most frequent first; at most 100. */
+            causes: components["schemas"]["ImportCause"][];
         };
         /** @description An imported object, or an extender of an imported configuration, that calls no other program until a user activates it. */
         Inactive: {

@@ -27,6 +27,7 @@ const report: ImportReport = {
   kinds: [{ apiVersion: 'v1', kind: 'Node', created: 2, updated: 0, unchanged: 0, failed: 1, skipped: 0 }],
   failed: [{ apiVersion: 'v1', kind: 'Node', name: 'n3', message: 'metadata.name: Invalid value', source: 'a.yaml' }],
   failedTotal: 1,
+  causes: [],
   skipped: [],
   skippedTotal: 0,
   warnings: [],

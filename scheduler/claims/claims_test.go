@@ -90,6 +90,9 @@ func refute(t *testing.T, c *cluster, log *tally) {
 			l := &lab{T: t, ctx: ctx, trial: trial, cluster: c, tally: log, scales: scales, engine: engine}
 			return l.examine(name)
 		})
+		if broken := (*whatif.PanicError)(nil); errors.As(err, &broken) {
+			t.Fatalf("%s: %v\n%s", name, err, broken.Stack)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -106,17 +109,25 @@ type lab struct {
 	cluster *cluster
 	scales  *thumbs
 	// pod is as the decision expects it.
-	pod    *v1.Pod
-	exists bool
-	cycle  *result.Cycle
-	said   explain.Explanation
+	pod *v1.Pod
+	// bound: it has a node, and is asked about as if it had none.
+	bound bool
+	cycle *result.Cycle
+	said  explain.Explanation
 }
 
 // examine collects what is said about a pod, and tries to refute it.
 func (l *lab) examine(name types.NamespacedName) error {
-	var err error
+	o, err := l.trial.Get(v1.SchemeGroupVersion.WithKind("Pod"), name.Namespace, name.Name)
+	if err != nil {
+		return err
+	}
+	l.bound = o.(*v1.Pod).Spec.NodeName != ""
 	if l.pod, err = l.trial.Pod(name.Namespace, name.Name); err != nil {
 		return err
+	}
+	if whatif.GroupName(l.pod) != "" {
+		return l.examineMember()
 	}
 	if l.cycle, err = l.trial.Decide(l.ctx, l.pod, ""); err != nil {
 		return err
@@ -124,9 +135,42 @@ func (l *lab) examine(name types.NamespacedName) error {
 	l.said = explain.Cycle(l.cycle)
 	l.examineStatements()
 	l.examineComparisons()
+	l.examineRequests()
 	l.examineScores()
 	l.examinePreemption()
+	l.trial.Rollback(whatif.Mark{})
+	if l.bound {
+		return nil
+	}
+	l.examineCures(name)
+	l.examineCapacity(name)
 	return nil
+}
+
+// examineMember is for a pod whose group decides too. What is compared for its nodes follows from where the members before it go.
+func (l *lab) examineMember() error {
+	cycles, err := l.trial.DecideGroup(l.ctx, l.pod, "")
+	if err != nil {
+		return err
+	}
+	for _, c := range cycles {
+		if c.Pod.UID != l.pod.UID {
+			continue
+		}
+		l.cycle, l.said = c, explain.Cycle(c)
+		for _, s := range append([]explain.Statement{l.said.Headline}, l.said.Remarks...) {
+			if ofGroup[s.Operands.Kind()] {
+				l.state(s)
+			}
+		}
+	}
+	return nil
+}
+
+// ofGroup are the kinds of statements about a member's group.
+var ofGroup = map[explain.Kind]bool{
+	"heldByGroup": true, "notTried": true, "groupShort": true, "groupPlaced": true, "groupHasEnough": true, "groupVictims": true, "groupRoomImpossible": true,
+	"groupRejected": true, "groupRoom": true,
 }
 
 // errUntried is returned by an experiment that cannot be made.
@@ -154,7 +198,7 @@ func (l *lab) claim(kind string, statement any, experiment func() error) {
 		return
 	}
 	document, _ := json.Marshal(statement)
-	l.Errorf("%s: %s: %s: %v", l.pod.Name, kind, document, err)
+	l.Errorf("%s: %s: %v: %s", l.pod.Name, kind, err, document)
 }
 
 // mostReported bounds the refuted statements of a kind that are described.
@@ -340,6 +384,7 @@ func (t *thumbs) registry() map[string]func(context.Context, runtime.Object, fwk
 	for name, factory := range plugins.Registry() {
 		out[name] = factory
 	}
+	out["Fragile"] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return brittle{}, nil }
 	out["Thumb"] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 		return thumb{"Thumb", func(node string) int64 { return t.of(node) % 100 }}, nil
 	}

@@ -131,15 +131,7 @@ func (l *lab) passedResources(p *result.Passes) {
 }
 
 func (l *lab) resourceIs(plugin, node string, r result.ResourceComparison) error {
-	// The plugin's own words.
-	words := "Insufficient " + r.Name
-	if r.Name == string(v1.ResourcePods) {
-		words = "Too many pods"
-	}
-	lacks := func(pod *v1.Pod) bool {
-		o := l.rejects(pod, plugin, node)
-		return o != nil && slices.Contains(o.Reasons, words)
-	}
+	lacks := func(pod *v1.Pod) bool { return lacks(l.rejects(pod, plugin, node), r.Name) }
 	n := l.nodeNamed(node)
 	if can := amountOf(n.Status.Allocatable, r.Name); can != r.Allocatable {
 		return fmt.Errorf("%s has %d", node, can)
@@ -171,6 +163,17 @@ func (l *lab) resourceIs(plugin, node string, r result.ResourceComparison) error
 		return fmt.Errorf("%s without pods does not lack it with %d", node, r.Requested-1)
 	}
 	return nil
+}
+
+// lacks reports whether NodeResourcesFit says that a node lacks a resource, in its own words.
+func lacks(o *whatif.Obstacle, resource string) bool {
+	if o == nil {
+		return false
+	}
+	if resource == string(v1.ResourcePods) {
+		return slices.Contains(o.Reasons, "Too many pods")
+	}
+	return slices.Contains(o.Reasons, "Insufficient "+resource)
 }
 
 func amountOf(list v1.ResourceList, name string) int64 {
@@ -1298,8 +1301,3 @@ func (l *lab) gotDevices(c *result.Comparison) {
 		l.claim("comparison Devices in use", d, func() error { return l.devicesInUse(c, d) })
 	}
 }
-
-func (l *lab) unaligned(*result.Comparison)        {}
-func (l *lab) aligned(*result.Comparison)          {}
-func (l *lab) missingFeatures(*result.Comparison)  {}
-func (l *lab) declaredFeatures(*result.Comparison) {}

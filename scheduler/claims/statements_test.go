@@ -42,16 +42,9 @@ var statements = map[explain.Kind]func(*lab, explain.Operands) error{
 }
 
 func (l *lab) examineStatements() {
-	try := func(s explain.Statement) {
-		if experiment := statements[s.Operands.Kind()]; experiment != nil {
-			l.claim("statement "+string(s.Operands.Kind()), s, func() error { return experiment(l, s.Operands) })
-			return
-		}
-		l.note("untried statement " + string(s.Operands.Kind()))
-	}
-	try(l.said.Headline)
+	l.state(l.said.Headline)
 	for _, s := range l.said.Remarks {
-		try(s)
+		l.state(s)
 	}
 	if m := l.said.Margin; m != nil {
 		l.claim("margin", m, func() error { return l.margin(m) })
@@ -59,6 +52,15 @@ func (l *lab) examineStatements() {
 	if n := l.said.NotEvaluated; n != nil {
 		l.claim("not evaluated "+n.Why, n, func() error { return l.notEvaluated(n) })
 	}
+}
+
+// state tries to refute a statement.
+func (l *lab) state(s explain.Statement) {
+	if experiment := statements[s.Operands.Kind()]; experiment != nil {
+		l.claim("statement "+string(s.Operands.Kind()), s, func() error { return experiment(l, s.Operands) })
+		return
+	}
+	l.note("untried statement " + string(s.Operands.Kind()))
 }
 
 // feasible returns the nodes on which the pod fits, by name.

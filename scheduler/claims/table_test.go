@@ -9,6 +9,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
 )
 
 // known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
@@ -26,13 +27,11 @@ var noClaim = map[explain.Kind]string{}
 
 // pending are kinds of statements whose experiments are still to be written. It must be empty in the end.
 var pending = map[explain.Kind]bool{
-	"firstFeasible": true, "unscored": true, "hinted": true, "wasNominated": true, "waiting": true, "error": true, "extenderError": true, "refusedLater": true,
-	"permitTimeout": true, "lost": true, "unschedulable": true, "heldByGroup": true, "notTried": true, "groupRejected": true, "membersMissing": true,
-	"membersGated": true, "groupBackedOff": true, "groupLacksResources": true, "groupMissing": true, "membersAwaited": true, "memberFitsNowhere": true,
-	"memberLostPlace": true, "quotaAtMax": true, "quotasUsedUp": true, "waited": true, "searchEnded": true, "notEvicted": true, "devicesAllocated": true,
-	"groupHasEnough": true, "groupShort": true, "groupPlaced": true, "groupRoom": true, "groupVictims": true, "groupRoomImpossible": true, "membersSentBack": true,
-	"membersKept": true, "membersComplete": true, "membersShort": true, "extenderFailure": true, "panicked": true, "quotaBorrowers": true, "quotaReclaims": true,
-	"permitHold": true, "nodesFromExtender": true, "quotaAboveMin": true, "quotaNobody": true, "quotaBorrows": true, "unaligned": true,
+	"firstFeasible": true, "unscored": true, "hinted": true, "wasNominated": true, "waiting": true, "extenderError": true, "refusedLater": true,
+	"permitTimeout": true, "lost": true, "unschedulable": true, "groupRejected": true, "groupBackedOff": true, "groupMissing": true, "membersAwaited": true,
+	"memberFitsNowhere": true, "memberLostPlace": true, "waited": true, "searchEnded": true, "notEvicted": true, "devicesAllocated": true, "groupRoom": true,
+	"membersSentBack": true, "membersKept": true, "membersComplete": true, "membersShort": true, "extenderFailure": true,
+	"permitHold": true, "nodesFromExtender": true,
 }
 
 // kinds are the kinds of statements that the random clusters must reach.
@@ -50,6 +49,25 @@ func TestEveryKindHasAnExperiment(t *testing.T) {
 	for _, o := range slices.Concat(explain.Headlines(), explain.Remarks()) {
 		if statements[o.Kind()] == nil && noClaim[o.Kind()] == "" && !pending[o.Kind()] {
 			t.Errorf("the statement %q (%T) has no experiment", o.Kind(), o)
+		}
+	}
+	for _, o := range explain.Steps() {
+		if _, ok := steps[o.Kind()]; !ok {
+			t.Errorf("the step %q (%T) has no experiment", o.Kind(), o)
+		}
+	}
+	for _, o := range slices.Concat(explain.Manners(), explain.Omissions()) {
+		if manners[o.Kind()] == "" {
+			t.Errorf("the statement %q (%T) has no experiment", o.Kind(), o)
+		}
+	}
+	suggestions, err := kindsOf("../whatif/fit", "Kind")
+	if err != nil || len(suggestions) < 4 {
+		t.Errorf("the kinds of suggestions are %v: %v", suggestions, err)
+	}
+	for _, kind := range suggestions {
+		if !cures[fit.Kind(kind)] {
+			t.Errorf("the suggestion %q has no experiment", kind)
 		}
 	}
 	fields := map[string]string{}
@@ -91,7 +109,7 @@ func covers(t *testing.T, of reflect.Type, except []string, experiments map[stri
 	}
 }
 
-// leavesOf returns the paths of the fields in a type. A pod, and a point of a shape, are one value.
+// leavesOf returns the paths of the fields in a type. A pod, a time, and a point of a shape, are one value.
 func leavesOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()

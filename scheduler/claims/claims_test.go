@@ -66,7 +66,11 @@ func TestEveryStatementHolds(t *testing.T) {
 		return
 	}
 	for _, kind := range kinds() {
-		if log.tried[kind] == 0 && unreachable[kind] == "" {
+		reached := false
+		for tried := range log.tried {
+			reached = reached || strings.HasPrefix(tried, kind)
+		}
+		if !reached && unreachable[kind] == "" {
 			t.Errorf("no statement of the kind %s was tried", kind)
 		}
 	}
@@ -139,7 +143,7 @@ func (l *lab) examine(name types.NamespacedName) error {
 	l.examineScores()
 	l.examinePreemption()
 	l.trial.Rollback(whatif.Mark{})
-	if l.bound {
+	if l.bound || l.cycle.Outcome == result.Error {
 		return nil
 	}
 	l.examineCures(name)

@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	podresources "k8s.io/component-helpers/resource"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	capacityv1alpha1 "kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
@@ -414,8 +414,8 @@ func (l *lab) unaligned(c *result.Comparison) {
 	for _, z := range c.Alignment.Zones {
 		for _, short := range z.Short {
 			l.claim("comparison Alignment rejected", c, func() error {
-				if short.Absent {
-					return errUntried
+				if short.Absent || c.Alignment.Container != "" && c.Alignment.Container != l.pod.Spec.Containers[0].Name {
+					return errUntried // with more there, an earlier container may go there
 				}
 				lacks := func() bool {
 					o := l.rejects(l.pod, c.Plugin, c.Node)
@@ -462,7 +462,11 @@ func (l *lab) unaligned(c *result.Comparison) {
 // aligned: "container main gets node-1". Without anything there, it gets another one, or the node is rejected.
 func (l *lab) aligned(c *result.Comparison) {
 	for _, part := range c.Aligned {
-		l.claim("comparison Aligned passed", part, func() error {
+		kind := "comparison Aligned passed"
+		if qos.GetPodQOS(l.pod) != v1.PodQOSGuaranteed {
+			kind = "comparison Aligned of a pod that is not Guaranteed"
+		}
+		l.claim(kind, part, func() error {
 			l.topology(c.Node, func(t *v1alpha2.NodeResourceTopology) {
 				for _, name := range []string{"cpu", "memory"} {
 					setAvailable(t, part.Zone, name, 0)
@@ -552,13 +556,4 @@ func (brittle) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ fwk.No
 		panic("it breaks")
 	}
 	return nil
-}
-
-// decode reads the operands of a statement into fields of one's own.
-func decode(s explain.Operands, into any) error {
-	document, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(document, into)
 }

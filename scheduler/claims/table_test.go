@@ -13,13 +13,22 @@ import (
 )
 
 // known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
-var known = map[string]string{}
+var known = map[string]string{
+	"preemption unhelpful with devices":                  "the dry run takes no device from a pod, but the pods' end would free them",
+	"comparison Aligned of a pod that is not Guaranteed": "its containers get no NUMA node, and one is named",
+	"capacity: no number of nodes":                       "several nodes may help where one does not",
+	"fit: incurable":                                     "evictions that are not allowed are told as what would not help",
+	"fit: no part is enough":                             "requests are lowered beside a new node that is enough",
+	"fit: does not fit":                                  "nothing is said of some pods",
+	"smaller dropPodTerms":                               "terms that are not violated go too",
+}
 
 // unreachable are kinds that the generator does not reach, with the reason.
 var unreachable = map[string]string{
 	"statement tiedBySeed": "the experiments break ties themselves",
 	"statement noNodes":    "every random cluster has nodes so far",
 	"statement nominated":  "a hypothetical decision holds the victims",
+	"step openGates":       "no generated pod that is asked about has gates",
 }
 
 // noClaim are kinds of statements that state nothing which an experiment could refute, with the reason.
@@ -39,6 +48,22 @@ func kinds() []string {
 	var out []string
 	for kind := range statements {
 		out = append(out, "statement "+string(kind))
+	}
+	for name, c := range comparisons {
+		if c.rejected != nil {
+			out = append(out, "comparison "+name+" rejected")
+		} else {
+			out = append(out, "comparison "+name+" passed")
+		}
+	}
+	for name := range scores {
+		out = append(out, "score "+name)
+	}
+	for kind := range cures {
+		out = append(out, "fit: "+string(kind))
+	}
+	for kind := range steps {
+		out = append(out, "step "+string(kind))
 	}
 	slices.Sort(out)
 	return out

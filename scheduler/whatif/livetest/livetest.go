@@ -106,6 +106,7 @@ func (c *Cluster) State(ctx context.Context) ([]runtime.Object, error) {
 		func() (runtime.Object, error) { return c.Client.StorageV1().StorageClasses().List(ctx, all) },
 		func() (runtime.Object, error) { return c.Client.CoreV1().PersistentVolumes().List(ctx, all) },
 		func() (runtime.Object, error) { return c.Client.CoreV1().PersistentVolumeClaims("").List(ctx, all) },
+		func() (runtime.Object, error) { return c.Client.StorageV1().CSINodes().List(ctx, all) },
 		func() (runtime.Object, error) { return c.Client.PolicyV1().PodDisruptionBudgets("").List(ctx, all) },
 		func() (runtime.Object, error) { return c.Client.ResourceV1().DeviceClasses().List(ctx, all) },
 		func() (runtime.Object, error) { return c.Client.ResourceV1().ResourceSlices().List(ctx, all) },

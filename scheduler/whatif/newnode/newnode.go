@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -21,28 +22,37 @@ import (
 // Node is a new node and all that comes with it.
 type Node struct {
 	Node *v1.Node
-	// Reported are the objects in which drivers, the kubelet and agents describe the node: its ResourceSlices, its CSINode, the
-	// CSIStorageCapacities of its own storage, and its NodeResourceTopology.
+	// Reported are the objects in which drivers and agents describe the node: its ResourceSlices, the CSIStorageCapacities of its own
+	// storage, and its NodeResourceTopology.
 	Reported []runtime.Object
+	// CSINode has its drivers and their attach limits; nil if the state has none for the node like it.
+	CSINode *storagev1.CSINode
 	// Daemons are the pods of DaemonSets on the node, after the ResourceClaims that are allocated to them.
 	Daemons []runtime.Object
 }
 
-// Objects returns everything in the order in which a state should get it: a node that is there before its CSINode would seem to have no limits.
+// Objects returns everything, in the order of ToCreate.
 func (n *Node) Objects() []runtime.Object {
-	return slices.Concat(n.Reported, []runtime.Object{n.Node}, n.Daemons)
+	return slices.Concat(n.Reported, n.registered(), n.Daemons)
 }
 
 // ToCreate returns what a client creates for the node to come into a cluster, in order. DaemonSets make their pods themselves, and virtual nodes
 // publish what their annotations say.
 func (n *Node) ToCreate() []runtime.Object {
-	var out []runtime.Object
-	for _, o := range n.Reported {
-		if labeled, ok := o.(metav1.Object); !ok || labeled.GetLabels()[standin.LabelVirtualDriver] == "" {
-			out = append(out, o)
-		}
+	out := slices.DeleteFunc(slices.Clone(n.Reported), func(o runtime.Object) bool {
+		labeled, ok := o.(metav1.Object)
+		return ok && labeled.GetLabels()[standin.LabelVirtualDriver] != ""
+	})
+	return append(out, n.registered()...)
+}
+
+// registered returns the node and then its CSINode, as a kubelet creates them. The scheduler tries a pod again that lacked a place for a
+// volume when a CSINode comes, and not when its node does.
+func (n *Node) registered() []runtime.Object {
+	if n.CSINode == nil {
+		return []runtime.Object{n.Node}
 	}
-	return append(out, n.Node)
+	return []runtime.Object{n.Node, n.CSINode}
 }
 
 // Like returns a node like this one, with another name. Labels that name the node name the new

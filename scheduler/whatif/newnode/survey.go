@@ -89,11 +89,7 @@ func (s *Sample) Like() string { return s.like.Name }
 
 // New returns a new node with that name. It shares no memory with the state, nor with other new nodes.
 func (s *Sample) New(name string) *Node {
-	out := &Node{Node: Like(s.like, name)}
-	out.Reported = append(out.Reported, s.slices(name)...)
-	if csiNode := s.csiNode(name); csiNode != nil {
-		out.Reported = append(out.Reported, csiNode)
-	}
+	out := &Node{Node: Like(s.like, name), Reported: s.slices(name), CSINode: s.csiNode(name)}
 	for _, c := range s.storage(out.Node) {
 		out.Reported = append(out.Reported, c)
 	}

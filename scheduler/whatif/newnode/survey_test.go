@@ -143,10 +143,10 @@ func TestEverythingThatANodeBrings(t *testing.T) {
 		"ResourceSlice new-fpga-0: 1 of fpga.example.com/new on new",
 		"ResourceSlice new-gpu-abc: 2 of gpu.example.com/new on new",
 		"ResourceSlice new-gpu-def: 1 of gpu.example.com/new on new",
-		"CSINode new: disks 2 new",
 		"CSIStorageCapacity new-lvm-on-g1: 8Gi 8Gi map[kubernetes.io/hostname:new]",
 		"NodeResourceTopology new: 4",
 		"Node new: new",
+		"CSINode new: disks 2 new",
 		"ResourceClaim monitor-all-on-new: new/gpu-0 fabric/gpu-0 for monitor-on-new",
 		"Pod monitor-on-new on new with monitor-all-on-new", "Pod waits-on-new on new",
 	}

@@ -71,12 +71,13 @@ func (n *need) search(ctx context.Context) (nodes, places int, err error) {
 		return 0, 0, err
 	}
 	// Pods that were placed before the last nodes came might have gone elsewhere. And several nodes may help where one does not, as
-	// those of a group that needs a zone to itself.
+	// those of a group that needs a zone to itself, or where an empty node keeps a spread from growing on the others. As many nodes as
+	// pods are enough if a pod fits on an empty node.
 	if places, err = n.with(ctx, nodes); err != nil {
 		return 0, 0, err
 	}
 	if places < n.wanted {
-		many := nodes + min(max(n.wanted-places, n.group.lacks()), mostNodes)
+		many := nodes + min(n.wanted, mostNodes)
 		most, err := n.with(ctx, many)
 		if err != nil {
 			return 0, 0, err

@@ -84,8 +84,8 @@ func TestNodesNeededHoldForReal(t *testing.T) {
 				return
 			}
 			never++
-			if got := placedFor(t, state, pod, needed.Like, needed.Nodes+2, wanted); got > needed.Fits {
-				t.Errorf("further nodes help: %d pods have a place with %d", got, needed.Nodes+2)
+			if got := placedFor(t, state, pod, needed.Like, needed.Nodes+4, wanted); got > needed.Fits {
+				t.Errorf("further nodes help: %d pods have a place with %d", got, needed.Nodes+4)
 			}
 			if len(needed.Stopped) == 0 {
 				t.Error("nothing stops the next pod")

@@ -26,13 +26,9 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := t.framework(pod, q.Profile)
-	if err != nil {
-		return nil, err
-	}
 	answer := &Answer{State: t.state}
-	for _, plugin := range f.ListPlugins().Permit.Enabled {
-		answer.PermitNotAsked = append(answer.PermitNotAsked, plugin.Name)
+	if answer.NotAsked, err = t.NotAsked(pod, q.Profile); err != nil {
+		return nil, err
 	}
 	copies := max(q.Copies, 1)
 	if copies > mostAsked {

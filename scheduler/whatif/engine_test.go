@@ -333,6 +333,29 @@ func TestPermitIsNotAsked(t *testing.T) {
 	}
 }
 
+// TestExtendersThatAreNotAskedAreNamed: those that are interested in the pod, unless the question asks them.
+func TestExtendersThatAreNotAskedAreNamed(t *testing.T) {
+	engine := engineOf(t, whatif.Options{}, st.MakeNode().Name("a").Capacity(cores("4")).Obj(), waiting("web", "3"))
+	configuration := defaults(t)().DeepCopy()
+	configuration.Extenders = []config.Extender{
+		{URLPrefix: "http://127.0.0.1:1/x", FilterVerb: "filter", Ignorable: true, HTTPTimeout: metav1.Duration{Duration: time.Second}},
+		{URLPrefix: "http://127.0.0.1:1/gpu", FilterVerb: "filter", Ignorable: true, ManagedResources: []config.ExtenderManagedResource{{Name: "example.com/gpu"}}},
+	}
+	for _, asks := range []bool{false, true} {
+		var want []string
+		if !asks {
+			want = []string{"http://127.0.0.1:1/x"}
+		}
+		answer, err := engine.Ask(t.Context(), whatif.Question{PodRef: web, Configuration: configuration, AskExtenders: asks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, answer.ExtendersNotAsked); diff != "" {
+			t.Errorf("asked %t: %s", asks, diff)
+		}
+	}
+}
+
 // TestQuestionsWaitForTheirTurn: as many as may wait do; further ones are refused at once, and those whose callers leave go.
 func TestQuestionsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package whatif
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,6 +32,8 @@ type observer struct {
 	*recorder.Recorder
 	// asks: extenders are asked.
 	asks atomic.Bool
+	// extenders are those of the configuration.
+	extenders []fwk.Extender
 	// among reports whether a node may be scored; nil for all.
 	among func(node string) bool
 }
@@ -62,6 +65,7 @@ func (o *observer) Cache(c internalcache.Cache) internalcache.Cache { return c }
 // Extenders returns stand-ins that record, and that are not interested in a pod unless the question asks
 // extenders.
 func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error) {
+	o.extenders = made
 	recorded, err := extender.Wrap(made, configured, o.Recorder)
 	for place := range recorded {
 		recorded[place] = &unasked{recorded[place], made[place], place, o}
@@ -105,6 +109,19 @@ func (o *observer) scored(nodes []fwk.NodeInfo) []fwk.NodeInfo {
 		return nodes
 	}
 	return some
+}
+
+// notAsked returns the names of the extenders that are interested in a pod, and are not asked.
+func (o *observer) notAsked(pod *v1.Pod) (names []string) {
+	if o.asks.Load() {
+		return nil
+	}
+	for _, made := range o.extenders {
+		if made.IsInterested(pod) && !slices.Contains(names, made.Name()) {
+			names = append(names, made.Name())
+		}
+	}
+	return names
 }
 
 // unasked is an extender that may not be asked.

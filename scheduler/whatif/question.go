@@ -71,12 +71,20 @@ type Answer struct {
 	State State
 	// Decisions has one cycle per copy, hypothetical, in order.
 	Decisions []*result.Cycle
-	// PermitNotAsked names the Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they
-	// remember of other pods: the pod may still have to wait for them, or be rejected.
-	PermitNotAsked []string
+	NotAsked
 	// NotCounted says what the nodes that the question adds may bring beside what was counted, as far as it may be why a pod
 	// finds no node. Each is of a kind that explain.Unknowns lists.
 	NotCounted []explain.Statement
+}
+
+// NotAsked names whom the scheduler asks about a pod and the question did not.
+type NotAsked struct {
+	// PermitNotAsked names the Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they
+	// remember of other pods: the pod may still have to wait for them, or be rejected.
+	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	// ExtendersNotAsked are the URL prefixes of the extenders that are interested in the pod. They may reject nodes, and their scores may
+	// choose another one. It is empty if the question asks extenders.
+	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
 }
 
 // State says on which state an answer rests, before the question's changes.

@@ -103,6 +103,20 @@ func (t *Trial) set(o runtime.Object) error {
 // AskExtenders says whether the following decisions ask extenders. At first they do not.
 func (t *Trial) AskExtenders(ask bool) { t.replica.observer.asks.Store(ask) }
 
+// NotAsked says whom decisions about the pod do not ask. A profile that does not exist is a *ProfileError.
+func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
+	f, err := t.framework(pod, profile)
+	if err != nil {
+		return NotAsked{}, err
+	}
+	var out NotAsked
+	for _, plugin := range f.ListPlugins().Permit.Enabled {
+		out.PermitNotAsked = append(out.PermitNotAsked, plugin.Name)
+	}
+	out.ExtendersNotAsked = t.replica.observer.notAsked(pod)
+	return out, nil
+}
+
 // Among limits the following decisions to some nodes: of those that pass Filter, only these are scored, unless none of
 // them passes. A live scheduler whose search ends early normalizes the scores among fewer nodes, so a comparison with
 // its decision needs the same ones. nil, as at first, means all nodes.

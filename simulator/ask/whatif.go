@@ -10,6 +10,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
 )
 
 // PrintWhatIf prints where a pod would go.
@@ -37,11 +38,24 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 			p.line("%s", unknown)
 		}
 	}
-	if len(a.PermitNotAsked) > 0 {
-		p.line("")
-		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(a.PermitNotAsked, ", "))
+	p.notAsked(whatif.NotAsked{PermitNotAsked: a.PermitNotAsked, ExtendersNotAsked: a.ExtendersNotAsked})
+	if len(a.ExtendersNotAsked) > 0 {
+		p.line("--extenders asks them.")
 	}
 	return p.err
+}
+
+// notAsked says who was not asked and may decide otherwise.
+func (p *printer) notAsked(n whatif.NotAsked) {
+	if len(n.PermitNotAsked)+len(n.ExtendersNotAsked) > 0 {
+		p.line("")
+	}
+	if len(n.PermitNotAsked) > 0 {
+		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(n.PermitNotAsked, ", "))
+	}
+	if len(n.ExtendersNotAsked) > 0 {
+		p.line("Extenders were not asked: %s. They may reject nodes, or prefer others.", strings.Join(n.ExtendersNotAsked, ", "))
+	}
 }
 
 // copies prints a row for each copy that fits, and one for the rest.

@@ -145,10 +145,15 @@ func TestPrintWhatIf(t *testing.T) {
 		{"copies that do not all fit", Table, []explain.Explained{scored, cycle("web-2", nil, full("a"), full("b")), cycle("web-2", nil, full("a"), full("b"))}, nil},
 		{"JSON", JSON, []explain.Explained{cycle("web", map[string]int64{"a": 90})}, nil},
 		{"YAML", YAML, []explain.Explained{cycle("web", map[string]int64{"a": 90})}, nil},
+		{"Extenders", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, nil},
 		{"Permit plugins", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, []string{"Coscheduling"}},
 	} {
 		var out bytes.Buffer
-		if err := PrintWhatIf(&out, file("cluster.yaml"), &WhatIfAnswer{State: state, Decisions: tc.decisions, PermitNotAsked: tc.permit}, tc.format); err != nil {
+		answer := &WhatIfAnswer{State: state, Decisions: tc.decisions, PermitNotAsked: tc.permit}
+		if tc.name == "Extenders" {
+			answer.ExtendersNotAsked = []string{"http://127.0.0.1:8888"}
+		}
+		if err := PrintWhatIf(&out, file("cluster.yaml"), answer, tc.format); err != nil {
 			t.Fatal(err)
 		}
 		b.WriteString("# " + tc.name + "\n" + out.String() + "\n")

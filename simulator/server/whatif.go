@@ -52,6 +52,8 @@ type whatifAnswer struct {
 	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
 	// NotCounted is as in whatif.Answer.
 	NotCounted []explain.Statement `json:"notCounted,omitempty"`
+	// ExtendersNotAsked is as in whatif.NotAsked.
+	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
 	// Turn is as in hypothesis.WhatIfAnswer.
 	Turn *session.Turn `json:"turn,omitempty"`
 }
@@ -59,11 +61,11 @@ type whatifAnswer struct {
 // AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
 func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
 	rest, err := json.Marshal(struct {
-		State          whatif.State        `json:"state"`
-		PermitNotAsked []string            `json:"permitNotAsked,omitempty"`
-		NotCounted     []explain.Statement `json:"notCounted,omitempty"`
-		Turn           *session.Turn       `json:"turn,omitempty"`
-	}{a.State, a.PermitNotAsked, a.NotCounted, a.Turn})
+		State whatif.State `json:"state"`
+		whatif.NotAsked
+		NotCounted []explain.Statement `json:"notCounted,omitempty"`
+		Turn       *session.Turn       `json:"turn,omitempty"`
+	}{a.State, whatif.NotAsked{PermitNotAsked: a.PermitNotAsked, ExtendersNotAsked: a.ExtendersNotAsked}, a.NotCounted, a.Turn})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,10 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 	if err != nil {
 		return nil, err
 	}
-	out := whatifAnswer{State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked, NotCounted: answer.NotCounted, Turn: answer.Turn}
+	out := whatifAnswer{
+		State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked,
+		ExtendersNotAsked: answer.ExtendersNotAsked, NotCounted: answer.NotCounted, Turn: answer.Turn,
+	}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]

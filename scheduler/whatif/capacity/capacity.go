@@ -72,6 +72,8 @@ type Answer struct {
 	Resources []Resource `json:"resources"`
 	// NodesNeeded is nil unless the question asks for it.
 	NodesNeeded *Needed `json:"nodesNeeded,omitempty"`
+	// NotAsked may still keep pods away.
+	whatif.NotAsked
 }
 
 // Node is a node that takes Count more pods.
@@ -146,6 +148,9 @@ func Count(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 	}
 	answer, err := count(ctx, t, pod, q)
 	if err != nil {
+		return nil, err
+	}
+	if answer.NotAsked, err = t.NotAsked(pod, q.Profile); err != nil {
 		return nil, err
 	}
 	if q.NodesNeeded != nil {

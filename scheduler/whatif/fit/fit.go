@@ -78,6 +78,8 @@ type Answer struct {
 	// says what was not looked at, with the kinds that explain.Omissions lists.
 	Complete bool                `json:"complete"`
 	LeftOut  []explain.Statement `json:"leftOut,omitempty"`
+	// NotAsked may still keep the pod away.
+	whatif.NotAsked
 }
 
 // Kind is what a suggestion changes: of several things, the one that disturbs the most.
@@ -151,6 +153,9 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 	}
 	s, err := newSearch(ctx, t, q)
 	if err != nil {
+		return nil, err
+	}
+	if answer.NotAsked, err = t.NotAsked(s.pod, q.Profile); err != nil {
 		return nil, err
 	}
 	var group *Incurable

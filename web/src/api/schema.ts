@@ -4520,6 +4520,8 @@ export interface components {
             /** @description What the nodes that the question adds may bring beside what was counted, as far as it may be why a pod finds no node. Absent if there is nothing. */
             notCounted?: components["schemas"]["AdviceOmission"][];
             turn?: components["schemas"]["SchedulerTurn"];
+            /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
+            extendersNotAsked?: string[];
         };
         /** @description What a scheduler that decides about all of its pods at once did for the question: one session or one round on a copy of the state. Absent if kube-scheduler decided. */
         SchedulerTurn: {
@@ -4598,6 +4600,10 @@ export interface components {
             complete: boolean;
             /** @description Absent if complete. */
             leftOut?: components["schemas"]["AdviceOmission"][];
+            /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
+            permitNotAsked?: string[];
+            /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
+            extendersNotAsked?: string[];
         };
         /** @description How many more of this pod fit? */
         Capacity: {
@@ -4646,6 +4652,10 @@ export interface components {
             resources: components["schemas"]["RemainingResource"][];
             /** @description Absent unless the question asks for it. */
             nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
+            /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
+            permitNotAsked?: string[];
+            /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
+            extendersNotAsked?: string[];
         };
         /** @description The PodGroup that the counted pods join, of Kubernetes or of the plugin Coscheduling. None of its members runs before there is room for as many as it needs. */
         CapacityGroup: {

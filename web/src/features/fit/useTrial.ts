@@ -17,6 +17,8 @@ export interface Tried {
   permitNotAsked: readonly string[]
   /** What new nodes may bring and nobody can say, where it may be why the pod finds no node. */
   notCounted?: readonly AdviceOmission[]
+  /** The extenders, which the page does not ask. */
+  extendersNotAsked: readonly string[]
   /** What a scheduler that decides about all of its pods at once did; undefined for kube-scheduler. */
   turn: SchedulerTurn | undefined
   /** When it was asked (ms since the epoch). */
@@ -37,7 +39,7 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
 
   async function ask(signal: AbortSignal, supposed: Hypothesis) {
-    const { state, decisions, turn, permitNotAsked = [], notCounted = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
+    const { state, decisions, turn, permitNotAsked = [], extendersNotAsked = [], notCounted = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
     const [cycle] = decisions
     if (!cycle) throw new Error('the answer has no decision')
     return { cycle, state, permitNotAsked, notCounted, turn }

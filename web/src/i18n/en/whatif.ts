@@ -4,6 +4,7 @@ export const whatif = {
   whatif: {
     hypothetical: 'Hypothetical',
     nothingChanged: 'Nothing in the cluster has changed.',
+    extendersNotAsked: 'Extenders were not asked: {extenders}. They may reject nodes, or prefer others.',
     permitNotAsked: 'Permit plugins were not asked: {plugins}. They may make the pod wait, or reject it.',
     turn: {
       session: 'Judged: one session of {scheduler} over all of its jobs, with the actions {actions}.',

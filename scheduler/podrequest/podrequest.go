@@ -133,7 +133,7 @@ func Asked(pod *v1.Pod, name v1.ResourceName) int64 { return derive(pod, name, 0
 // ResizeOf returns the resize of a pod that is not complete, or nil. held is what the scheduler
 // counts for the pod.
 func ResizeOf(pod *v1.Pod, name v1.ResourceName, held int64) *result.Resize {
-	if !reported(&pod.Status) {
+	if !reported(&pod.Status) || settled(pod, name) {
 		return nil
 	}
 	asked := Asked(pod, name)
@@ -152,6 +152,30 @@ func ResizeOf(pod *v1.Pod, name v1.ResourceName, held int64) *result.Resize {
 		out.State = result.ResizeDeferred
 	}
 	return out
+}
+
+// settled reports whether the status of each container says what its spec says, which is quick to
+// tell and true of most pods.
+func settled(pod *v1.Pod, name v1.ResourceName) bool {
+	if pod.Status.AllocatedResources != nil || pod.Status.Resources != nil {
+		return false
+	}
+	for _, list := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			asked := Amount(list[i].Resources.Requests, name)
+			s := statusOf(&pod.Status, list[i].Name)
+			if s == nil {
+				continue
+			}
+			if s.AllocatedResources != nil && Amount(s.AllocatedResources, name) != asked {
+				return false
+			}
+			if s.Resources != nil && s.Resources.Requests != nil && Amount(s.Resources.Requests, name) != asked {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // grantedTo returns the larger of what the kubelet has admitted and what it has configured. Where

@@ -42,7 +42,7 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
     const { state, decisions, turn, permitNotAsked = [], extendersNotAsked = [], notCounted = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
     const [cycle] = decisions
     if (!cycle) throw new Error('the answer has no decision')
-    return { cycle, state, permitNotAsked, notCounted, turn }
+    return { cycle, state, permitNotAsked, extendersNotAsked, notCounted, turn }
   }
   const { value: tried, loading, busy, failure, ask: question, again, clear } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
     const key = keyOf()

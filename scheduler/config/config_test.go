@@ -136,3 +136,25 @@ func TestParsePassesAPluginThatItDoesNotKnow(t *testing.T) {
 		t.Errorf("err = %v, want two mistakes", err)
 	}
 }
+
+// TestPluginsOfSchedulerPlugins: a plugin that others have is no typing mistake.
+func TestPluginsOfSchedulerPlugins(t *testing.T) {
+	document := func(name string) []byte {
+		return []byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: default-scheduler\n" +
+			"  plugins: {multiPoint: {enabled: [{name: " + name + "}]}}\n  pluginConfig: [{name: " + name + ", args: {}}]\n")
+	}
+	options := Options{OutOfTree: []string{"Coscheduling"}}
+	for _, name := range elsewhere {
+		_, err := ParseWith(document(name), options)
+		want := name + " is a plugin of kubernetes-sigs/scheduler-plugins that is not available here"
+		if err == nil || strings.Count(err.Error(), want) != 2 || strings.Contains(err.Error(), "no plugin is named") {
+			t.Errorf("%s: %v, want %q for both places", name, err, want)
+		}
+		if _, err := ParseWith(document(name), Options{OutOfTree: []string{name}}); err != nil {
+			t.Errorf("a simulator that has %s: %v", name, err)
+		}
+	}
+	if _, err := ParseWith(document("NodeResourcesAllocatabel"), options); err == nil || !strings.Contains(err.Error(), "no plugin is named") {
+		t.Errorf("a typing mistake: %v", err)
+	}
+}

@@ -242,6 +242,13 @@ func (v *validator) reportWithin(at path, m *argument.Error) {
 	}
 }
 
+// elsewhere are the plugins of kubernetes-sigs/scheduler-plugins that no simulator has unless somebody adds them. Users come with
+// configurations that enable them.
+var elsewhere = []string{
+	"CrossNodePreemption", "LoadVariationRiskBalancing", "LowRiskOverCommitment", "NetworkOverhead", "NodeResourcesAllocatable", "Peaks",
+	"PodState", "PreemptionToleration", "QOSSort", "SySched", "TargetLoadPacking", "TopologicalSort",
+}
+
 // pluginNames finds unknown plugins. It reports whether all plugins are known.
 func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) bool {
 	before := len(v.mistakes)
@@ -254,6 +261,10 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 		}
 		if name == "" {
 			v.report(at, "a plugin needs a name")
+			return
+		}
+		if slices.Contains(elsewhere, name) {
+			v.reportBecause(UnknownPlugin, at, "%s is a plugin of kubernetes-sigs/scheduler-plugins that is not available here", name)
 			return
 		}
 		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))

@@ -271,17 +271,25 @@ func (r *round) cycle(pod *v1.Pod, p *Placement, reason string) *result.Cycle {
 	return &c
 }
 
-// About returns the record of a pod among those of a round, as a hypothetical one. A pod that the round left out waits for its gates.
+// About returns the record of a pod among those of a round, as a hypothetical one. A round leaves out pods that are being deleted, and
+// those that wait for their gates.
 func About(pod *v1.Pod, cycles []*result.Cycle, nodes int) *result.Cycle {
+	plugin, message := "flow", "the round did not look at the pod"
+	switch {
+	case pod.DeletionTimestamp != nil:
+		message = "the pod is being deleted"
+	case len(pod.Spec.SchedulingGates) > 0:
+		plugin, message = "SchedulingGates", "the pod has scheduling gates"
+	}
 	c := &result.Cycle{Summary: result.Summary{
 		Pod: result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Profile: SchedulerName, Outcome: result.Unschedulable,
-		Message: "the pod has scheduling gates", Nodes: result.NodeCounts{Total: nodes},
+		Message: message, Nodes: result.NodeCounts{Total: nodes},
 	}}
 	if at := slices.IndexFunc(cycles, func(c *result.Cycle) bool { return c.Pod.UID == pod.UID }); at >= 0 {
 		found := *cycles[at]
 		c = &found
 	} else {
-		c.PreFilter = []result.PluginResult{{Plugin: "SchedulingGates", Status: "Unschedulable", Reasons: []string{c.Message}}}
+		c.PreFilter = []result.PluginResult{{Plugin: plugin, Status: "Unschedulable", Reasons: []string{c.Message}}}
 		c.Refusal = result.FindRefusal(c)
 	}
 	c.Hypothetical = true

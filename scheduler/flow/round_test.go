@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
@@ -181,6 +182,21 @@ func TestAllocatableBeyondCapacity(t *testing.T) {
 	for _, task := range c.Tasks {
 		if task.Cost < 0 || task.OptimalCost < 0 {
 			t.Errorf("%+v", task)
+		}
+	}
+}
+
+// TestAboutAPodThatTheRoundLeftOut: each cause has its own words.
+func TestAboutAPodThatTheRoundLeftOut(t *testing.T) {
+	now := metav1.Now()
+	gated := &v1.Pod{Spec: v1.PodSpec{SchedulingGates: []v1.PodSchedulingGate{{Name: "example.com/wait"}}}}
+	for want, pod := range map[string]*v1.Pod{
+		"the pod has scheduling gates":      gated,
+		"the pod is being deleted":          {ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}, Spec: gated.Spec},
+		"the round did not look at the pod": {},
+	} {
+		if got := About(pod, nil, 1); got.Message != want || got.PreFilter[0].Reasons[0] != want {
+			t.Errorf("%q, %+v, want %q", got.Message, got.PreFilter, want)
 		}
 	}
 }

@@ -131,6 +131,9 @@ func (s *session) leftOut(p *v1.Pod) *result.Cycle {
 		missing = "PodGroup " + p.Namespace + "/" + group
 	}
 	reason := fmt.Sprintf("%s finds no %s, so its sessions do not look at the pod", s.rules, missing)
+	if p.DeletionTimestamp != nil {
+		reason = "the pod is being deleted"
+	}
 	c := &result.Cycle{Summary: result.Summary{
 		Pod: result.Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, Profile: string(s.rules), StartTime: s.record.StartTime,
 		Outcome: result.Unschedulable, Message: reason, Nodes: result.NodeCounts{Total: len(s.nodes)},

@@ -79,7 +79,7 @@ func TestAsk(t *testing.T) {
 		{"Volcano gives them back", Volcano, func(s *stage) { s.node("n", 8); s.group("g", "", 3, 0) }, "g", 3, 4, `asked-0 unschedulable  gang: 3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 2 Schedulable
 asked-1 unschedulable  gang: 3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 2 Schedulable
 asked-2 unschedulable  proportion: queue default would exceed the cpu that it deserves`, WhyQueueLimit},
-		{"too few pods for Volcano", Volcano, func(s *stage) { s.node("n", 8); s.group("g", "", 3, 0) }, "g", 1, 4, "asked-0 unschedulable  gang: another task of the job found no node", WhyTooFewPods},
+		{"too few pods for Volcano", Volcano, func(s *stage) { s.node("n", 8); s.group("g", "", 3, 0) }, "g", 1, 4, "asked-0 unschedulable  gang: its group has 1 of the 3 pods that it needs", WhyTooFewPods},
 		{"a pod without a group", KubeBatch, func(s *stage) { s.node("n", 8) }, "", 2, 4, "asked-0 scheduled n\nasked-1 scheduled n", ""},
 		{"a pod for which Volcano's controller makes a group", Volcano, func(s *stage) { s.node("n", 8) }, "", 2, 4, "asked-0 scheduled n\nasked-1 scheduled n", ""},
 		{"a group that does not exist", Volcano, func(s *stage) { s.node("n", 8) }, "g", 1, 4,

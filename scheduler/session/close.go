@@ -52,7 +52,7 @@ func (s *session) gangPlugged() bool { return s.configuration.plugin(Gang) != ni
 
 // closeJob writes what became of a job.
 func (s *session) closeJob(j *job) {
-	unready := s.gangPlugged() && !s.gangReady(j, 0) && (s.rules == KubeBatch || s.valid(j))
+	unready := s.gangPlugged() && !s.gangReady(j, 0)
 	fit := s.fitText(j)
 	status := PodGroupStatus{Running: int32(j.with(running)), Succeeded: int32(j.with(succeeded)), Failed: int32(j.with(failed))}
 	var message string
@@ -257,6 +257,8 @@ func (s *session) closeTask(t *task, j JobRecord, fit string) {
 		u.Reason, u.Message = "Schedulable", fmt.Sprintf("Pod %s can possibly be assigned to %s, once minAvailable is satisfied", t.name, on)
 	case t.cycle != nil:
 		u.Message = s.taskText(t)
+	case j.Message != "":
+		u.Message = j.Message
 	default:
 		return
 	}
@@ -317,23 +319,39 @@ func (s *session) refused(c *result.Cycle, t *task, j JobRecord) {
 	}
 	c.SelectedNode = ""
 	if t.cycle != nil {
-		c.Message = cmp.Or(j.Message, "no node has room")
+		c.Message = cmp.Or(j.Message, s.taskText(t))
 		return
 	}
-	plugin, reason := Gang, cmp.Or(j.Message, "another task of the job found no node")
+	plugin, reason := Gang, cmp.Or(j.Message, "the session did not come to the pod")
 	notes := t.job.notes
+	_, _, _, enough := t.job.usable()
 	switch {
 	case t.gated:
 		plugin, reason = "SchedulingGates", "the pod has scheduling gates"
 	case notes.refusedBy != "":
 		plugin, reason = notes.refusedBy, notes.refusal
+	case !enough:
+		reason = t.job.tooFew()
 	case notes.overused:
 		plugin, reason = Proportion, fmt.Sprintf("queue %s is overused", t.job.queue.name)
 	case notes.limited >= 0:
 		plugin, reason = Proportion, fmt.Sprintf("queue %s would exceed the %s that it deserves", t.job.queue.name, s.units.names[notes.limited])
+	case slices.ContainsFunc(t.job.tasks, func(other *task) bool {
+		return other != t && other.status == pending && other.cycle != nil && other.fitted == ""
+	}):
+		reason = "another task of the job found no node"
 	}
 	c.PreFilter = []result.PluginResult{{Plugin: plugin, Status: "Unschedulable", Reasons: []string{reason}}}
 	c.Message = reason
+}
+
+// tooFew says of which pods there are too few for a job to start.
+func (j *job) tooFew() string {
+	have, need, role, _ := j.usable()
+	if role != "" {
+		return fmt.Sprintf("its group has %d of the %d pods of the role %s that it needs", have, need, role)
+	}
+	return fmt.Sprintf("its group has %d of the %d pods that it needs", have, need)
 }
 
 // why finds the first cause that a job does not run.
@@ -364,15 +382,15 @@ func (s *session) why(j *job) *Why {
 			lacking, most = i, share(short, s.total[i])
 		}
 	}
+	have, least, role, enough := j.usable()
 	switch {
 	case j.notes.refusedBy != "" && (j.phase == PhasePending || j.phase == ""):
 		w.Code, w.Plugin, w.Reason = WhyNotInqueue, j.notes.refusedBy, j.notes.refusal
 		if lacking >= 0 {
 			missing(lacking, need[lacking]-free[lacking])
 		}
-	case len(j.tasks)-j.with(failed) < j.min:
-		w.Code, w.Placed = WhyTooFewPods, len(j.tasks)-j.with(failed)
-		w.Needed = j.min
+	case !enough:
+		w.Code, w.Placed, w.Needed, w.Role = WhyTooFewPods, have, least, role
 	case j.notes.overused && j.queue.deserved != nil:
 		w.Code = WhyOverused
 		i := s.overIn(j.queue)

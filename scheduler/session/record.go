@@ -111,6 +111,8 @@ type Why struct {
 	// Needed is how many more tasks must have a place, and Placed how many of them found one.
 	Needed int `json:"needed"`
 	Placed int `json:"placed"`
+	// Role is the one of which there are too few pods; empty if there are too few of all together.
+	Role string `json:"role,omitempty"`
 	// Plugin and Reason are those of the predicate, or of the vote, that refused.
 	Plugin string `json:"plugin,omitempty"`
 	Reason string `json:"reason,omitempty"`

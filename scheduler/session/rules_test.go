@@ -292,3 +292,93 @@ func TestWhy(t *testing.T) {
 		})
 	}
 }
+
+// TestTooFewPodsIsTried does what the reason says: with as many more pods as are missing the group starts, and with one less it
+// does not.
+func TestTooFewPodsIsTried(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		least int32
+		roles map[string]int32
+		// have are the roles of the pods that exist, and missing is that of those that are missing.
+		have    []string
+		missing string
+		want    Why
+		said    string
+	}{
+		{"one of two", 2, nil, []string{""}, "", Why{Code: WhyTooFewPods, Needed: 2, Placed: 1}, "its group has 1 of the 2 pods that it needs"},
+		{"two of five", 5, nil, []string{"", ""}, "", Why{Code: WhyTooFewPods, Needed: 5, Placed: 2}, "its group has 2 of the 5 pods that it needs"},
+		{
+			"enough in all, but not of a role", 2, map[string]int32{"ps": 2, "worker": 1}, []string{"worker", "worker"}, "ps",
+			Why{Code: WhyTooFewPods, Needed: 2, Role: "ps"}, "its group has 0 of the 2 pods of the role ps that it needs",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			short := test.want.Needed - test.want.Placed
+			for more := range short + 1 {
+				s := newStage(t, Volcano, allocating)
+				s.node("n1", 64)
+				s.group("j", "", test.least, 0).Spec.MinTaskMember = test.roles
+				for i, p := range s.tasks("j", len(test.have)+more, 1, "") {
+					p.Annotations[RoleAnnotation] = test.missing
+					if i < len(test.have) {
+						p.Annotations[RoleAnnotation] = test.have[i]
+					}
+				}
+				out := s.run()
+				if more == short {
+					if len(out.Binds) == 0 {
+						t.Errorf("with %d more pods the group does not start\n%s", more, transcript(out))
+					}
+					continue
+				}
+				if len(out.Binds) > 0 {
+					t.Errorf("with %d more pods the group starts\n%s", more, transcript(out))
+				}
+				if more > 0 {
+					continue
+				}
+				why := *out.Record.Jobs[0].Why
+				if got := (Why{Code: why.Code, Needed: why.Needed, Placed: why.Placed, Role: why.Role}); got.Code != test.want.Code || got.Needed != test.want.Needed || got.Placed != test.want.Placed || got.Role != test.want.Role {
+					t.Errorf("%+v, want %+v", got, test.want)
+				}
+				if got := out.Cycles[0].PreFilter[0].Reasons[0]; got != test.said {
+					t.Errorf("a pod hears %q, want %q", got, test.said)
+				}
+				// Volcano writes that the gang is not ready to the group and to its pods.
+				message := fmt.Sprintf("%d/%d tasks in gang unschedulable: pod group is not ready, %[2]d Pending, %[3]d minAvailable", int(test.least), len(test.have), test.least)
+				if c := out.Groups[0].Status.Conditions; len(c) != 1 || c[0].Type != ConditionUnschedulable || c[0].Reason != ReasonNotEnoughResources || c[0].Message != message {
+					t.Errorf("the group's conditions are %+v, want %q", c, message)
+				}
+				if len(out.Pods) != len(test.have) || out.Pods[0].Reason != "Unschedulable" || out.Pods[0].Message != message {
+					t.Errorf("the pods get %+v, want %q", out.Pods, message)
+				}
+			}
+		})
+	}
+}
+
+// TestWhyAPodWasNotTried: a pod for which no node was asked hears the cause, and that another pod found no node only if one did.
+func TestWhyAPodWasNotTried(t *testing.T) {
+	for _, test := range []struct {
+		name, document, want string
+		cpus                 []float64
+	}{
+		{"another task found no node", "", "another task of the job found no node", []float64{9, 1}},
+		{"no action looks at it", `{actions: "backfill", tiers: [{plugins: [{name: predicates}]}]}`, "the session did not come to the pod", []float64{1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStage(t, KubeBatch, test.document)
+			s.node("n1", 8)
+			s.group("j", "", 1, 0)
+			for _, cpu := range test.cpus {
+				s.tasks("j", 1, cpu, "")
+			}
+			out := s.run()
+			last := out.Cycles[len(out.Cycles)-1]
+			if len(last.PreFilter) == 0 || !strings.HasPrefix(last.PreFilter[0].Reasons[0], test.want) {
+				t.Errorf("the pod hears %+v, want %q", last.PreFilter, test.want)
+			}
+		})
+	}
+}

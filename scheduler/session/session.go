@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -329,20 +330,28 @@ func (s *session) valid(j *job) bool {
 	if s.rules == KubeBatch {
 		return true // kube-batch asks before its plugins exist
 	}
-	usable := func(t *task) bool {
-		return t.status.holds() || t.status == succeeded || t.status == pipelined || t.status == pending
-	}
+	_, _, _, enough := j.usable()
+	return enough
+}
+
+// usable reports whether a job has enough tasks that are not over: its minimum in all, and that of every role. If not,
+// have and need are the numbers of what is short, and role is the first such role in alphabetical order; it is empty if
+// there are too few in all.
+func (j *job) usable() (have, need int, role string, enough bool) {
 	n, roles := 0, map[string]int{}
 	for _, t := range j.tasks {
-		if usable(t) {
+		if t.status.holds() || t.status == succeeded || t.status == pipelined || t.status == pending {
 			n++
 			roles[t.role]++
 		}
 	}
-	for role, least := range j.minRole {
-		if roles[role] < int(least) {
-			return false
+	if n < j.min {
+		return n, j.min, "", false
+	}
+	for _, role := range slices.Sorted(maps.Keys(j.minRole)) {
+		if least := int(j.minRole[role]); roles[role] < least {
+			return roles[role], least, role, false
 		}
 	}
-	return n >= j.min
+	return n, j.min, "", true
 }

@@ -41,6 +41,9 @@ func cause(w *session.Why) string {
 	case session.WhyNotInqueue:
 		return fmt.Sprintf("; %s keeps it out of the session: %s.", w.Plugin, w.Reason)
 	case session.WhyTooFewPods:
+		if w.Role != "" {
+			return fmt.Sprintf("; it needs %d pods of the role %s, and %d exist.", w.Needed, w.Role, w.Placed)
+		}
 		return fmt.Sprintf("; it needs %d pods, and %d exist.", w.Needed, w.Placed)
 	case session.WhyOverused, session.WhyQueueLimit:
 		return fmt.Sprintf("; with it, queue %s would hold %s more than it deserves%s.", w.Queue, missing, givers(w))

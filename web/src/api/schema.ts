@@ -5344,6 +5344,8 @@ export interface components {
             missing?: number;
             needed: number;
             placed: number;
+            /** @description With the code tooFewPods: the role of which there are too few pods. Absent if there are too few of all together. */
+            role?: string;
             plugin?: string;
             reason?: string;
             undone?: number;

@@ -16,6 +16,8 @@ describe('sentences', () => {
     const why = { code: 'room', queue: 'prod', resource: 'cpu', missing: 8, needed: 3, placed: 1 }
     expect(whyText(job('serve-4'), why, words)).toBe('serve-4 does not run: the nodes lack 8 cpu, and 1 of 3 tasks find room.')
     expect(whyText(job('serve-4'), { ...why, code: 'pieces', missing: 0 }, words)).toBe('serve-4 does not run: the idle room is in pieces. 1 of 3 tasks find room.')
+    expect(whyText(job('j'), { code: 'tooFewPods', queue: 'q', needed: 2, placed: 1 }, words)).toBe('j does not run: it needs 2 pods, and 1 exist.')
+    expect(whyText(job('j'), { code: 'tooFewPods', queue: 'q', needed: 2, placed: 1, role: 'ps' }, words)).toBe('j does not run: it needs 2 pods of the role ps, and 1 exist.')
     expect(giverText({ queue: 'research', amount: 10 }, 'cpu', words)).toBe('queue research, 10 cpu over its share')
     expect(giverText({ queue: 'prod', job: 'default/etl-2', amount: 2 ** 33 }, 'memory', words)).toBe('job etl-2 of lower priority, 8 Gi memory')
   })

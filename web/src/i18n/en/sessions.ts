@@ -30,6 +30,7 @@ export const sessions = {
       noQueue: '{job} does not run: there is no queue {queue}.',
       notInqueue: '{job} stays Pending: {plugin} keeps it out of the session. {reason}',
       tooFewPods: '{job} does not run: it needs {needed} pods, and {placed} exist.',
+      tooFewOfRole: '{job} does not run: it needs {needed} pods of the role {role}, and {placed} exist.',
       overused: '{job} does not run: queue {queue} holds all that it deserves. With this job, it would hold {amount} more than that.',
       queueLimit: '{job} does not run: queue {queue} would hold {amount} more than it deserves.',
       waiting: '{job} waits until evicted pods have left their nodes: {placed} of {needed} tasks have room there.',

@@ -32,6 +32,7 @@ export const sessions: typeof english = {
       noQueue: '{job} は動きません: キュー {queue} がありません。',
       notInqueue: '{job} は Pending のままです: {plugin} がセッションに入れません。{reason}',
       tooFewPods: '{job} は動きません: Pod が {needed} 個必要ですが、{placed} 個しかありません。',
+      tooFewOfRole: '{job} は動きません: ロール {role} の Pod が {needed} 個必要ですが、{placed} 個しかありません。',
       overused: '{job} は動きません: キュー {queue} は取り分をすべて使っています。このジョブを入れると {amount} 超過します。',
       queueLimit: '{job} は動きません: キュー {queue} が取り分を {amount} 超過してしまいます。',
       waiting: '{job} は退避した Pod がノードから消えるのを待っています: {needed} タスク中 {placed} に空きができます。',

@@ -20,7 +20,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 .DEFAULT_GOAL := help
 .PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale test-code test-live \
-  random-suggestions random-counts random-claims random-packages env bench lint lint-web lint-go vet staticcheck generate chromium clean
+  random-suggestions random-counts random-claims random-packages judge-plugins env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -129,6 +129,14 @@ random-counts: web/dist/.gitkeep
 
 random-claims: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestEveryStatementHolds$$' ./scheduler/claims -clusters 2000
+
+# The originals of our scheduler plugins are in no program of ours, so the comparison with them is a module of its own. It compiles
+# a copy that adapt makes for our version of Kubernetes. JUDGE has flags, such as -seed 1000 -quotas 200, or -run '^TestGangs$$'.
+JUDGE ?=
+judge-plugins: ## Coscheduling, CapacityScheduling and NodeResourceTopologyMatch against the originals, in random scenarios
+	mkdir -p bin/judge
+	cd scheduler/plugins/judge && $(GO) run ./adapt $(abspath bin/judge) && \
+	  $(GO) test -modfile $(abspath bin/judge)/go.mod -vet=off -timeout 60m -ldflags='-s -w' -count 1 -v . $(JUDGE)
 
 test-measured: build ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)

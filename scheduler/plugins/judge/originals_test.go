@@ -16,13 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/scheduler-plugins/apis/config/scheme"
+	originalconfig "sigs.k8s.io/scheduler-plugins/apis/config"
 	configv1 "sigs.k8s.io/scheduler-plugins/apis/config/v1"
 	"sigs.k8s.io/scheduler-plugins/pkg/capacityscheduling"
 	"sigs.k8s.io/scheduler-plugins/pkg/coscheduling"
@@ -49,6 +50,14 @@ func originals() frameworkruntime.Registry {
 	}
 }
 
+// arguments are the original's, which the scheme of kube-scheduler cannot have beside ours.
+var arguments = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(originalconfig.AddToScheme(scheme))
+	utilruntime.Must(configv1.AddToScheme(scheme))
+	return scheme
+}()
+
 // decoding gives a factory the arguments with their defaults, in the original's internal form.
 func decoding(factory frameworkruntime.PluginFactory, empty func() runtime.Object) frameworkruntime.PluginFactory {
 	return func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
@@ -61,8 +70,8 @@ func decoding(factory frameworkruntime.PluginFactory, empty func() runtime.Objec
 				return nil, fmt.Errorf("decode %s: %w", raw.Raw, err)
 			}
 		}
-		scheme.Scheme.Default(external)
-		internal, err := scheme.Scheme.ConvertToVersion(external, runtime.InternalGroupVersioner)
+		arguments.Default(external)
+		internal, err := arguments.ConvertToVersion(external, runtime.InternalGroupVersioner)
 		if err != nil {
 			return nil, err
 		}

@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 	"simulator/crash":                          nil,
 	"simulator/datadir":                        nil,
 	"simulator/admission":                      {"simulator/definitions", "simulator/objects"},
-	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/session", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
+	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/session", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
 	"simulator/standalone":                     {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode", "scheduler/standin"},
 	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects", "scheduler/standin"},
 	"simulator/openb":                          nil,
@@ -152,7 +152,6 @@ var testPackages = []string{"scheduler/schedulertest", "simulator/clustertest", 
 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{
-	"simulator/ask":                   {"scheduler/whatif/fit"},
 	"simulator/app":                   {"simulator/objects", "simulator/replay/capture"},
 	"simulator/bench":                 {"simulator/scenario", "simulator/scenario/inmemory", "simulator/scenario/report"},
 	"simulator/command":               {"scheduler/examples/zonequota"},

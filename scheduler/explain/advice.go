@@ -1,8 +1,12 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
+
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // Advice is a way to make a pod fit, as data: what to change, and how the pod gets its
@@ -33,7 +37,8 @@ func (a Advice) String() string {
 // Steps returns a zero value of each kind that a step of an advice can be.
 func Steps() []Operands {
 	return []Operands{
-		LowerRequests{}, Tolerate{}, DropRequirements{}, AcceptValues{}, RaiseMaxSkew{}, PreferSpread{}, DropPodTerms{}, DropHostPorts{}, OpenGates{},
+		Wait{}, LowerRequests{}, Tolerate{}, DropRequirements{}, AcceptValues{}, HonorPolicy{}, LowerMinDomains{}, RaiseMaxSkew{}, PreferSpread{},
+		PreferPodTerms{}, DropPodTerms{}, DropHostPorts{}, OpenGates{}, ChangeStorageClass{}, RaisePriority{}, TakeBackResize{}, ScaleDown{},
 		Uncordon{}, RemoveTaints{}, LabelNode{}, Evict{}, AddNode{},
 	}
 }
@@ -45,7 +50,43 @@ func Manners() []Operands {
 
 // Omissions returns a zero value of each kind of what a search for advice left out, or could not know.
 func Omissions() []Operands {
-	return append([]Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}}, Unknowns()...)
+	return append([]Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}, RolloutNotTried{}}, Unknowns()...)
+}
+
+// Wait: nothing needs to change. The pod fits when all of this has happened. At least one
+// of the fields but Until is set.
+type Wait struct {
+	// Terminating are pods that leave.
+	Terminating []PodName `json:"terminating"`
+	// Nominated are pods that wait for a node themselves, and hold room on one until the
+	// scheduler places them.
+	Nominated []NominatedPod `json:"nominated"`
+	// Group is the pod group that lacks members.
+	Group *ShortGroup `json:"group,omitempty"`
+	// Queue is set if the pod fits already: the part of the scheduling queue, backoff or unschedulable, in which it
+	// waits to be tried again.
+	Queue result.QueueName `json:"queue,omitempty"`
+	// Until is when it has happened at the latest; nil when nobody can tell.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// PodName names a pod.
+type PodName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// NominatedPod is a pod that is nominated to Node.
+type NominatedPod struct {
+	PodName
+	Node string `json:"node"`
+}
+
+// ShortGroup is a pod group that needs Missing more pods.
+type ShortGroup struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Missing   int    `json:"missing"`
 }
 
 // LowerRequests: the pod asks for less.
@@ -53,13 +94,17 @@ type LowerRequests struct {
 	Requests []RequestCut `json:"requests"`
 }
 
-// RequestCut is an amount of a resource that the pod asks for, before and after: of CPU
-// in thousandths of a core, of others in their own unit. To is 0 when the pod no longer
-// asks for the resource.
+// RequestCut is an amount of a resource, before and after: of CPU in thousandths of a core,
+// of others in their own unit. To is 0 when the resource is no longer asked for.
 type RequestCut struct {
 	Resource string `json:"resource"`
-	From     int64  `json:"from"`
-	To       int64  `json:"to"`
+	// Container is the name of the container that asks for it; empty for a request of the
+	// pod as a whole. Init: it is an init container, and Sidecar: one that keeps running.
+	Container string `json:"container"`
+	Init      bool   `json:"init,omitempty"`
+	Sidecar   bool   `json:"sidecar,omitempty"`
+	From      int64  `json:"from"`
+	To        int64  `json:"to"`
 }
 
 // Tolerate: the pod tolerates Taints, each written as KEY=VALUE:EFFECT or KEY:EFFECT.
@@ -87,6 +132,21 @@ type AcceptValues struct {
 	Value string `json:"value"`
 }
 
+// HonorPolicy: a topology spread constraint no longer counts domains that the pod cannot
+// use. Policy is nodeTaintsPolicy or nodeAffinityPolicy, which becomes Honor.
+type HonorPolicy struct {
+	TopologyKey string `json:"topologyKey"`
+	Policy      string `json:"policy"`
+}
+
+// LowerMinDomains: a topology spread constraint of the pod asks for fewer domains. To is 0
+// when it no longer asks for any number.
+type LowerMinDomains struct {
+	TopologyKey string `json:"topologyKey"`
+	From        int    `json:"from"`
+	To          int    `json:"to"`
+}
+
 // RaiseMaxSkew: a topology spread constraint of the pod allows a larger skew.
 type RaiseMaxSkew struct {
 	TopologyKey string `json:"topologyKey"`
@@ -97,6 +157,13 @@ type RaiseMaxSkew struct {
 // PreferSpread: a topology spread constraint of the pod becomes a preference.
 type PreferSpread struct {
 	TopologyKey string `json:"topologyKey"`
+}
+
+// PreferPodTerms: required terms of the pod's affinity to other pods, or of its
+// anti-affinity if Anti is true, become preferences.
+type PreferPodTerms struct {
+	Anti  bool      `json:"anti"`
+	Terms []PodTerm `json:"terms"`
 }
 
 // DropPodTerms: the pod loses required terms of its affinity to other pods, or of its
@@ -110,6 +177,11 @@ type DropPodTerms struct {
 type PodTerm struct {
 	TopologyKey string `json:"topologyKey"`
 	Selector    string `json:"selector"`
+	// Namespaces are those that the term names. Without any, and without NamespaceSelector, it is about
+	// the pod's own.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// NamespaceSelector selects further namespaces, all if it is empty. It is nil if the term has none.
+	NamespaceSelector *string `json:"namespaceSelector,omitempty"`
 }
 
 // DropHostPorts: the pod gives up ports of the host, each written as PORT/PROTOCOL, after
@@ -121,6 +193,40 @@ type DropHostPorts struct {
 // OpenGates: the pod loses its scheduling gates.
 type OpenGates struct {
 	Gates []string `json:"gates"`
+}
+
+// ChangeStorageClass: a claim of the pod that is not bound yet is deleted, and created again with another class.
+type ChangeStorageClass struct {
+	Claim string `json:"claim"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// RaisePriority: the pod gets a priority class of the cluster, and the scheduler then evicts
+// Pods to make room on Node.
+type RaisePriority struct {
+	Class string       `json:"class"`
+	From  int32        `json:"from"`
+	To    int32        `json:"to"`
+	Node  string       `json:"node"`
+	Pods  []EvictedPod `json:"pods"`
+}
+
+// TakeBackResize: a resize of a running pod that its node has not granted is taken back, so
+// that the pod asks for what it has.
+type TakeBackResize struct {
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	Node      string       `json:"node"`
+	Requests  []RequestCut `json:"requests"`
+}
+
+// ScaleDown: the workload of the pod asks for no more pods than run. The pod goes.
+type ScaleDown struct {
+	WorkloadKind string `json:"workloadKind"`
+	Name         string `json:"name"`
+	From         int    `json:"from"`
+	To           int    `json:"to"`
 }
 
 // Uncordon: the node accepts new pods again. Others are nodes for which the same change
@@ -163,6 +269,15 @@ type EvictedPod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Priority  int32  `json:"priority"`
+	// Replacement is the pod that a controller makes in its place; nil if none does.
+	Replacement *Replacement `json:"replacement,omitempty"`
+}
+
+// Replacement is a pod that takes the place of one that is evicted.
+type Replacement struct {
+	// Node is where the scheduler would place it once the pod that waits has its place. It is
+	// empty if it would find no node, and then waits itself.
+	Node string `json:"node"`
 }
 
 // AddNode: a node joins the cluster. It has the size, the labels and the taints of Like,
@@ -215,45 +330,117 @@ type EvictionsNotTried struct {
 	Nodes int `json:"nodes"`
 }
 
-func (LowerRequests) Kind() Kind     { return "lowerRequests" }
-func (Tolerate) Kind() Kind          { return "tolerate" }
-func (DropRequirements) Kind() Kind  { return "dropRequirements" }
-func (AcceptValues) Kind() Kind      { return "acceptValue" }
-func (RaiseMaxSkew) Kind() Kind      { return "raiseMaxSkew" }
-func (PreferSpread) Kind() Kind      { return "preferSpread" }
-func (DropPodTerms) Kind() Kind      { return "dropPodTerms" }
-func (DropHostPorts) Kind() Kind     { return "dropHostPorts" }
-func (OpenGates) Kind() Kind         { return "openGates" }
-func (Uncordon) Kind() Kind          { return "uncordon" }
-func (RemoveTaints) Kind() Kind      { return "removeTaints" }
-func (LabelNode) Kind() Kind         { return "labelNode" }
-func (Evict) Kind() Kind             { return "evict" }
-func (AddNode) Kind() Kind           { return "addNode" }
-func (Recreated) Kind() Kind         { return "recreated" }
-func (RolledOut) Kind() Kind         { return "rolledOut" }
-func (RestartedWorkload) Kind() Kind { return "restartedWorkload" }
+// RolloutNotTried: the change was tried for one pod of the workload, and not for all that
+// it has, because those are more than Pods.
+type RolloutNotTried struct {
+	Pods int `json:"pods"`
+}
+
+func (Wait) Kind() Kind               { return "wait" }
+func (HonorPolicy) Kind() Kind        { return "honorPolicy" }
+func (LowerMinDomains) Kind() Kind    { return "lowerMinDomains" }
+func (PreferPodTerms) Kind() Kind     { return "preferPodTerms" }
+func (ChangeStorageClass) Kind() Kind { return "changeStorageClass" }
+func (RaisePriority) Kind() Kind      { return "raisePriority" }
+func (TakeBackResize) Kind() Kind     { return "takeBackResize" }
+func (ScaleDown) Kind() Kind          { return "scaleDown" }
+func (LowerRequests) Kind() Kind      { return "lowerRequests" }
+func (Tolerate) Kind() Kind           { return "tolerate" }
+func (DropRequirements) Kind() Kind   { return "dropRequirements" }
+func (AcceptValues) Kind() Kind       { return "acceptValue" }
+func (RaiseMaxSkew) Kind() Kind       { return "raiseMaxSkew" }
+func (PreferSpread) Kind() Kind       { return "preferSpread" }
+func (DropPodTerms) Kind() Kind       { return "dropPodTerms" }
+func (DropHostPorts) Kind() Kind      { return "dropHostPorts" }
+func (OpenGates) Kind() Kind          { return "openGates" }
+func (Uncordon) Kind() Kind           { return "uncordon" }
+func (RemoveTaints) Kind() Kind       { return "removeTaints" }
+func (LabelNode) Kind() Kind          { return "labelNode" }
+func (Evict) Kind() Kind              { return "evict" }
+func (AddNode) Kind() Kind            { return "addNode" }
+func (Recreated) Kind() Kind          { return "recreated" }
+func (RolledOut) Kind() Kind          { return "rolledOut" }
+func (RestartedWorkload) Kind() Kind  { return "restartedWorkload" }
 
 func (ChangesNotTried) Kind() Kind      { return "changesNotTried" }
 func (CombinationsNotTried) Kind() Kind { return "combinationsNotTried" }
 func (NewNodesNotTried) Kind() Kind     { return "newNodesNotTried" }
 func (EvictionsNotTried) Kind() Kind    { return "evictionsNotTried" }
+func (RolloutNotTried) Kind() Kind      { return "rolloutNotTried" }
 
-func (s LowerRequests) english() string {
+func (s Wait) english() string {
+	until := ""
+	if s.Until != nil {
+		until = ", at the latest at " + s.Until.UTC().Format("15:04:05") + " UTC"
+	}
+	switch s.Queue {
+	case "":
+	case "backoff":
+		return "Nothing to change: it fits, and the scheduler tries it again when its backoff ends" + until + "."
+	default:
+		return "Nothing to change: it fits, and the scheduler tries it again" + until + "."
+	}
 	var said []string
-	for i, r := range s.Requests {
+	if pods := s.Terminating; len(pods) > 0 {
+		said = append(said, fmt.Sprintf("%s, which %s terminating, %s gone", podNames(pods), isOrAre(len(pods)), isOrAre(len(pods))))
+	}
+	for _, p := range s.Nominated {
+		said = append(said, fmt.Sprintf("%s/%s, which is nominated to %s, is placed", p.Namespace, p.Name, p.Node))
+	}
+	if g := s.Group; g != nil {
+		said = append(said, fmt.Sprintf("the pod group %s/%s has %s", g.Namespace, g.Name, plural(g.Missing, "more pod")))
+	}
+	return "Nothing to change: it fits when " + strings.Join(said, ", and ") + until + "."
+}
+
+func podNames(pods []PodName) string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, p.Namespace+"/"+p.Name)
+	}
+	return names(all)
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func (s LowerRequests) english() string { return sentence(cuts(s.Requests)) }
+
+// cuts says what is asked for less.
+func cuts(requests []RequestCut) []string {
+	var said []string
+	for _, r := range requests {
 		from, to := amount(Lack{r.Resource, r.From}), amount(Lack{r.Resource, r.To})
-		switch {
-		case r.To == 0 && i == 0:
-			said = append(said, fmt.Sprintf("Drop the request for %s %s", from, r.Resource))
-		case r.To == 0:
-			said = append(said, fmt.Sprintf("drop the request for %s %s", from, r.Resource))
-		case i == 0:
-			said = append(said, fmt.Sprintf("Lower the request for %s from %s to %s", r.Resource, from, to))
-		default:
-			said = append(said, fmt.Sprintf("lower the request for %s from %s to %s", r.Resource, from, to))
+		if r.To == 0 {
+			said = append(said, fmt.Sprintf("drop the request for %s %s%s", from, r.Resource, r.of()))
+		} else {
+			said = append(said, fmt.Sprintf("lower the request for %s%s from %s to %s", r.Resource, r.of(), from, to))
 		}
 	}
-	return strings.Join(said, ", ") + "."
+	return said
+}
+
+// of names the container that asks.
+func (r RequestCut) of() string {
+	switch {
+	case r.Container == "":
+		return " of the pod"
+	case r.Sidecar:
+		return " of the sidecar " + r.Container
+	case r.Init:
+		return " of the init container " + r.Container
+	}
+	return " of the container " + r.Container
+}
+
+// sentence joins parts, and begins with a capital letter.
+func sentence(parts []string) string {
+	text := strings.Join(parts, ", ") + "."
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 func (s Tolerate) english() string {
@@ -279,6 +466,17 @@ func (s AcceptValues) english() string {
 	return fmt.Sprintf("Also accept nodes with %s=%s.", s.Key, s.Value)
 }
 
+func (s HonorPolicy) english() string {
+	return fmt.Sprintf("Set %s to Honor in the spread over %s.", s.Policy, s.TopologyKey)
+}
+
+func (s LowerMinDomains) english() string {
+	if s.To == 0 {
+		return fmt.Sprintf("Drop minDomains %d over %s.", s.From, s.TopologyKey)
+	}
+	return fmt.Sprintf("Lower minDomains over %s from %d to %d.", s.TopologyKey, s.From, s.To)
+}
+
 func (s RaiseMaxSkew) english() string {
 	return fmt.Sprintf("Raise maxSkew over %s from %d to %d.", s.TopologyKey, s.From, s.To)
 }
@@ -287,16 +485,47 @@ func (s PreferSpread) english() string {
 	return fmt.Sprintf("Only prefer the spread over %s (ScheduleAnyway).", s.TopologyKey)
 }
 
+func (s PreferPodTerms) english() string {
+	return fmt.Sprintf("Only prefer the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
+}
+
 func (s DropPodTerms) english() string {
-	rule := "affinity"
-	if s.Anti {
-		rule = "anti-affinity"
+	return fmt.Sprintf("Drop the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
+}
+
+func ruleOf(anti bool) string {
+	if anti {
+		return "anti-affinity"
 	}
+	return "affinity"
+}
+
+func podTerms(terms []PodTerm) string {
 	var said []string
-	for _, t := range s.Terms {
-		said = append(said, fmt.Sprintf("%s over %s", t.Selector, t.TopologyKey))
+	for _, t := range terms {
+		said = append(said, fmt.Sprintf("%s%s over %s", cmp.Or(t.Selector, "every pod"), t.where(), t.TopologyKey))
 	}
-	return fmt.Sprintf("Drop the pod %s to %s.", rule, strings.Join(said, ", "))
+	return strings.Join(said, ", ")
+}
+
+// where names the namespaces of a term, if it is not about the pod's own.
+func (t PodTerm) where() string {
+	var said []string
+	if len(t.Namespaces) > 0 {
+		said = append(said, nouns(t.Namespaces, "the namespace", "the namespaces"))
+	}
+	if t.NamespaceSelector != nil {
+		said = append(said, cmp.Or(prefixed("namespaces with ", *t.NamespaceSelector), "all namespaces"))
+	}
+	return prefixed(" in ", strings.Join(said, " and "))
+}
+
+// prefixed is empty for an empty text.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }
 
 func (s DropHostPorts) english() string {
@@ -334,12 +563,65 @@ func (s LabelNode) english() string {
 	return fmt.Sprintf("On %s%s: %s.", s.Node, orOthers(s.Others), strings.Join(said, ", "))
 }
 
+func (s ChangeStorageClass) english() string {
+	return fmt.Sprintf("Create the claim %s, which is not bound yet, again with the storage class %s instead of %s.", s.Claim, s.To, s.From)
+}
+
+func (s RaisePriority) english() string {
+	return fmt.Sprintf("Give it the priority class %s (%d), for which the scheduler evicts %s on %s.%s", s.Class, s.To, evicted(s.Pods), s.Node, replacements(s.Pods))
+}
+
+func (s TakeBackResize) english() string {
+	return fmt.Sprintf("Take back the resize of %s/%s, which %s has not granted: %s.", s.Namespace, s.Name, s.Node, strings.Join(cuts(s.Requests), ", "))
+}
+
+func (s ScaleDown) english() string {
+	return fmt.Sprintf("Scale %s %s from %d to %s.", s.WorkloadKind, s.Name, s.From, plural(s.To, "replica"))
+}
+
 func (s Evict) english() string {
-	var pods []string
-	for _, p := range s.Pods {
-		pods = append(pods, p.Namespace+"/"+p.Name)
+	return fmt.Sprintf("Evict %s to make room on %s.%s", evicted(s.Pods), s.Node, replacements(s.Pods))
+}
+
+func evicted(pods []EvictedPod) string {
+	var all []string
+	for _, p := range pods {
+		all = append(all, p.Namespace+"/"+p.Name)
 	}
-	return fmt.Sprintf("Evict %s to make room on %s.", names(pods), s.Node)
+	return names(all)
+}
+
+// replacements says what becomes of the pods that controllers make in place of those.
+func replacements(pods []EvictedPod) string {
+	made, waiting := 0, 0
+	var nodes []string
+	for _, p := range pods {
+		switch {
+		case p.Replacement == nil:
+			continue
+		case p.Replacement.Node == "":
+			waiting++
+		default:
+			nodes = append(nodes, p.Replacement.Node)
+		}
+		made++
+	}
+	switch {
+	case made == 0:
+		return ""
+	case waiting == 0:
+		return fmt.Sprintf(" %s to %s.", counted(made, "Its replacement goes", "Their replacements go"), names(nodes))
+	case waiting == made:
+		return " " + counted(made, "Its replacement then waits.", "Their replacements then wait.")
+	}
+	return fmt.Sprintf(" Of their %d replacements, %d then %s.", made, waiting, counted(waiting, "waits", "wait"))
+}
+
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 func (s AddNode) english() string {
@@ -372,6 +654,10 @@ func (s NewNodesNotTried) english() string {
 
 func (s EvictionsNotTried) english() string {
 	return fmt.Sprintf("Not tried: evictions on %s.", plural(s.Nodes, "further node"))
+}
+
+func (s RolloutNotTried) english() string {
+	return fmt.Sprintf("Not tried: a change for all pods of a workload with more than %d.", s.Pods)
 }
 
 // nouns names one thing, or lists several.

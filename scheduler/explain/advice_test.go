@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"k8s.io/utils/ptr"
 )
@@ -31,15 +32,25 @@ func adviceCases() []advised {
 		return advised{Name: name, Advice: a}
 	}
 	omission := func(name string, o Operands) advised { return advised{Name: name, Omission: &Statement{o}} }
-	cpu := RequestCut{Resource: "cpu", From: 7500, To: 6800}
+	cpu := RequestCut{Resource: "cpu", Container: "app", From: 7500, To: 6800}
+	soon := time.Date(2026, 5, 1, 14, 3, 0, 0, time.UTC)
+	old := PodName{"default", "old"}
+	etl := EvictedPod{Namespace: "batch", Name: "etl-2", Priority: 100, Replacement: &Replacement{Node: "node-c1"}}
+	pushed := EvictedPod{Namespace: "batch", Name: "etl-3", Priority: 100, Replacement: &Replacement{}}
 	gpu := Tolerate{Taints: []string{"nvidia.com/gpu=present:NoSchedule"}}
 	none := []string{}
 	out := []advised{
+		one("wait for a pod", Wait{Terminating: []PodName{old}, Nominated: []NominatedPod{}, Until: &soon}),
+		one("wait for pods, without an end", Wait{Terminating: []PodName{old, {"default", "older"}}, Nominated: []NominatedPod{}}),
+		one("wait for a nominated pod", Wait{Terminating: []PodName{old}, Nominated: []NominatedPod{{PodName{"default", "high"}, "node-b4"}}}),
+		one("wait for members", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Group: &ShortGroup{"batch", "train", 2}}),
+		one("wait for the end of the backoff", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Queue: "backoff", Until: &soon}),
+		one("wait for another attempt", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Queue: "unschedulable", Until: &soon}),
 		with("lower a request", Recreated{Pod: "web"}, LowerRequests{Requests: []RequestCut{cpu}}),
 		with("lower two requests, by a rollout", RolledOut{Pod: "web-7f9c-x2k4", WorkloadKind: "Deployment", Name: "web"},
-			LowerRequests{Requests: []RequestCut{cpu, {Resource: "memory", From: 24 << 30, To: 20 << 30}}}),
+			LowerRequests{Requests: []RequestCut{cpu, {Resource: "memory", Container: "log", Sidecar: true, Init: true, From: 24 << 30, To: 20 << 30}}}),
 		with("drop a request, in a job", RestartedWorkload{Pod: "train-0", WorkloadKind: "Job", Name: "train"},
-			LowerRequests{Requests: []RequestCut{{Resource: "nvidia.com/gpu", From: 2, To: 0}, cpu}}),
+			LowerRequests{Requests: []RequestCut{{Resource: "nvidia.com/gpu", Container: "migrate", Init: true, From: 2, To: 0}, cpu}}),
 		with("drop two requests", Recreated{Pod: "web"}, LowerRequests{Requests: []RequestCut{cpu, {Resource: "memory", From: 1 << 30, To: 0}}}),
 		one("tolerate a taint", gpu),
 		one("tolerate two taints", Tolerate{Taints: []string{"dedicated=batch:NoSchedule", "maintenance:NoExecute"}}),
@@ -49,6 +60,22 @@ func adviceCases() []advised {
 		with("drop an empty term", Recreated{Pod: "web"}, DropRequirements{Requirements: []LabelRequirement{{Values: none}}}),
 		with("accept another zone", Recreated{Pod: "web"}, AcceptValues{Key: "topology.kubernetes.io/zone", Value: "zone-b"}),
 		with("raise the skew", Recreated{Pod: "web"}, RaiseMaxSkew{TopologyKey: "topology.kubernetes.io/zone", From: 1, To: 3}),
+		with("count no tainted domains", RolledOut{Pod: "web-1", WorkloadKind: "Deployment", Name: "web"}, HonorPolicy{TopologyKey: "kubernetes.io/hostname", Policy: "nodeTaintsPolicy"}),
+		with("ask for fewer domains", Recreated{Pod: "web"}, LowerMinDomains{TopologyKey: "topology.kubernetes.io/zone", From: 3, To: 2}),
+		with("ask for no number of domains", Recreated{Pod: "web"}, LowerMinDomains{TopologyKey: "topology.kubernetes.io/zone", From: 2}),
+		with("prefer anti-affinity", Recreated{Pod: "web"}, PreferPodTerms{Anti: true, Terms: []PodTerm{{TopologyKey: "kubernetes.io/hostname", Selector: "app=web"}}}),
+		with("prefer affinity", Recreated{Pod: "web"}, PreferPodTerms{Terms: []PodTerm{{TopologyKey: "kubernetes.io/hostname"}}}),
+		with("drop a term about other namespaces", Recreated{Pod: "web"}, DropPodTerms{Anti: true, Terms: []PodTerm{
+			{TopologyKey: "kubernetes.io/hostname", Selector: "workload", Namespaces: []string{"team-y"}}, {TopologyKey: "kubernetes.io/hostname", Selector: "workload", NamespaceSelector: ptr.To("env=prod")},
+			{TopologyKey: "kubernetes.io/hostname", Selector: "workload", Namespaces: []string{"a", "b"}, NamespaceSelector: ptr.To("")},
+		}}),
+		one("another storage class", ChangeStorageClass{Claim: "data", From: "zone-a", To: "zone-b"}),
+		with("a higher priority", Recreated{Pod: "web"}, RaisePriority{Class: "urgent", To: 1000, Node: "node-b2", Pods: []EvictedPod{{Namespace: "batch", Name: "etl-2"}}}),
+		one("take a resize back", TakeBackResize{Namespace: "default", Name: "db", Node: "node-b2", Requests: []RequestCut{{Resource: "cpu", Container: "c", From: 3500, To: 2000}}}),
+		one("fewer replicas", ScaleDown{WorkloadKind: "Deployment", Name: "trio", From: 3, To: 2}),
+		one("evict a pod that moves", Evict{Node: "node-b2", Pods: []EvictedPod{etl}}),
+		one("evict a pod whose replacement waits", Evict{Node: "node-b2", Pods: []EvictedPod{pushed}}),
+		one("evict pods of which one moves", Evict{Node: "node-b2", Pods: []EvictedPod{etl, pushed, {Namespace: "a", Name: "bare"}}}),
 		with("prefer the spread", Recreated{Pod: "web"}, PreferSpread{TopologyKey: "rack"}),
 		with("drop affinity", Recreated{Pod: "web"}, DropPodTerms{Terms: []PodTerm{{TopologyKey: "kubernetes.io/hostname", Selector: "app=cache"}}}),
 		with("drop anti-affinity", Recreated{Pod: "web"}, DropPodTerms{Anti: true, Terms: []PodTerm{
@@ -81,6 +108,7 @@ func adviceCases() []advised {
 		omission("storage that nobody reports", StorageNotReported{Like: "g1", Class: "local"}),
 		omission("volumes that nobody provisions", LocalVolumes{Like: "g1", Class: "local"}),
 		omission("no CSINode", AttachLimits{Like: "g1"}),
+		omission("a rollout not tried", RolloutNotTried{Pods: 64}),
 	}
 	for i := range out {
 		if out[i].Advice != nil {

@@ -64,6 +64,9 @@ type ObjectRef struct {
 type Patch struct {
 	ObjectRef
 	Patch []byte
+	// Subresource is the one through which an API server takes the patch, "resize" for the resources of a pod that runs;
+	// empty for the object itself. The engine does not tell them apart.
+	Subresource string
 }
 
 // Answer is the answer to a Question.

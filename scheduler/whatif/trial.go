@@ -3,6 +3,7 @@ package whatif
 import (
 	"context"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -71,6 +72,9 @@ type decided struct {
 
 // State returns the state before all changes.
 func (t *Trial) State() State { return t.state }
+
+// Now returns the engine's time.
+func (t *Trial) Now() time.Time { return t.replica.now() }
 
 // Mark is a point in the sequence of a Trial's changes. The zero value is its beginning.
 type Mark struct {

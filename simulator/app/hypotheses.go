@@ -50,7 +50,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	})}
 	var err error
 	h.desk, err = hypothesis.New(hypothesis.Options{
-		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions,
+		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions, Waiting: s.scheduler.Waiting,
 	})
 	if err != nil {
 		return err

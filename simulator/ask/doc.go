@@ -3,5 +3,5 @@
 // elsewhere, and prints the answer as tables, as kubectl does, or as JSON or YAML.
 //
 // It parses no flags and knows no scheduler. It may import client-go's types, scheduler/config, scheduler/explain, scheduler/result,
-// scheduler/whatif, simulator/hypothesis, simulator/objects and simulator/transfer/manifest.
+// scheduler/whatif, scheduler/whatif/fit, simulator/hypothesis, simulator/objects and simulator/transfer/manifest.
 package ask

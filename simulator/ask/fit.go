@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
 
@@ -21,6 +22,10 @@ func PrintFit(w io.Writer, target Target, pod string, a *hypothesis.FitAnswer, f
 		p.line("%s fits as it is.", pod)
 	case n == 0:
 		p.line("%s does not fit, and no change was found that makes it fit.", pod)
+	case a.Suggestions[0].Kind == fit.KindWait && n == 1:
+		p.line("%s does not fit yet, and needs no change:", pod)
+	case a.Suggestions[0].Kind == fit.KindWait:
+		p.line("%s does not fit yet, and needs no change. Who cannot wait may change something; -o yaml has the changes:", pod)
 	case n == 1:
 		p.line("%s does not fit. This makes it fit; -o yaml has the changes:", pod)
 	default:

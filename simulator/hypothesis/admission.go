@@ -232,7 +232,11 @@ func (a *admission) changeExisting(ctx context.Context, field string, at place, 
 	if written {
 		delete(patch, "status")
 	}
-	object, err := a.dryRuns.patch(ctx, kind, at, patch)
+	var through []string
+	if at.gvk == podKind && resizes(patch) {
+		through = []string{"resize"}
+	}
+	object, err := a.dryRuns.patch(ctx, kind, at, patch, through...)
 	if err != nil {
 		return nil, refusedBy(err, field, standIn{})
 	}
@@ -248,6 +252,35 @@ func (a *admission) changeExisting(ctx context.Context, field string, at place, 
 		return nil, fmt.Errorf("reading the answer of a dry run: %w", err)
 	}
 	return withStatus(object, fields["status"])
+}
+
+// resizes reports whether a patch of a pod changes the resources of its containers only, which the API server takes
+// through another path than the rest.
+func resizes(patch map[string]any) bool {
+	spec, ok := patch["spec"].(map[string]any)
+	if !ok || len(patch) != 1 {
+		return false
+	}
+	changes := false
+	for field, value := range spec {
+		containers, ok := value.([]any)
+		switch {
+		case strings.HasPrefix(field, "$setElementOrder/"):
+			continue
+		case !ok || field != "containers" && field != "initContainers":
+			return false
+		}
+		for _, c := range containers {
+			fields, _ := c.(map[string]any)
+			for name := range fields {
+				if name != "name" && name != "resources" {
+					return false
+				}
+				changes = changes || name == "resources"
+			}
+		}
+	}
+	return changes
 }
 
 // changeAgain admits a change of an object that the question has changed before.

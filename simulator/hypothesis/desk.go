@@ -13,6 +13,7 @@ import (
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
@@ -34,6 +35,8 @@ type Options struct {
 	Beside Beside
 	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
 	CompleteNode func(*v1.Node)
+	// Waiting says where a pod waits for its next attempt; nil where no scheduler runs.
+	Waiting func(result.Pod) *result.QueueWait
 }
 
 // Admission admits the objects of one question, in order: it returns them as an API server would store them. field is
@@ -149,7 +152,7 @@ func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	}
 	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
-		Node: f.Node, Limit: f.Limit, Workloads: d.workloads,
+		Node: f.Node, Limit: f.Limit, Workloads: d.workloads, Waiting: d.options.Waiting,
 	})
 	if err != nil {
 		return nil, q.refused(err)

@@ -63,6 +63,8 @@ type Target struct {
 type Patch struct {
 	Target
 	Patch json.RawMessage `json:"patch"`
+	// Subresource is "resize" if an API server takes the patch only through that one. In a question it may be left out.
+	Subresource string `json:"subresource,omitempty"`
 }
 
 // Document is an object as its author wrote it, in JSON or YAML. In JSON it is either the object
@@ -114,7 +116,7 @@ func written(changes []whatif.Change) ([]Change, error) {
 				out[i].Count = &c.Count
 			}
 		case c.Patch != nil:
-			out[i] = Change{Patch: &Patch{targetTo(c.Patch.ObjectRef), c.Patch.Patch}}
+			out[i] = Change{Patch: &Patch{targetTo(c.Patch.ObjectRef), c.Patch.Patch, c.Patch.Subresource}}
 		case c.Delete != nil:
 			target := targetTo(*c.Delete)
 			out[i] = Change{Delete: &target}

@@ -50,7 +50,7 @@ func (c candidate) join(of func(remedy) string) string {
 
 // disturbs returns the strongest disturbance of the remedies.
 func (c candidate) disturbs() disturbance {
-	out := ofPod
+	out := ofNone
 	for _, r := range c.remedies {
 		out = max(out, r.disturbance)
 	}
@@ -75,8 +75,32 @@ func (c candidate) victims() (pods int, highest int32, sum int64) {
 	return pods, highest, sum
 }
 
+// pushed counts the evicted pods whose replacements then wait, as far as that is known.
+func (c candidate) pushed() int {
+	out := 0
+	for _, r := range c.remedies {
+		if says, ok := r.says.(explain.Evict); ok {
+			for _, p := range says.Pods {
+				if p.Replacement != nil && p.Replacement.Node == "" {
+					out++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// size is how much of their nodes the evicted pods ask for.
+func (c candidate) size() float64 {
+	sum := 0.0
+	for _, r := range c.remedies {
+		sum += r.size
+	}
+	return sum
+}
+
 // compare orders candidates by how much they disturb: first by whom, then the one with
-// fewer steps, with fewer victims, those of a lower priority, and with the smaller
+// fewer steps, with fewer victims, those of a lower priority, the smaller pods, and with the smaller
 // changes. Equal ones are in the order of their nodes.
 func (c candidate) compare(o candidate) int {
 	pods, highest, sum := c.victims()
@@ -87,6 +111,8 @@ func (c candidate) compare(o candidate) int {
 		cmp.Compare(pods, otherPods),
 		cmp.Compare(highest, otherHighest),
 		cmp.Compare(sum, otherSum),
+		cmp.Compare(c.pushed(), o.pushed()),
+		cmp.Compare(c.size(), o.size()),
 		cmp.Compare(c.cost(), o.cost()),
 		strings.Compare(c.node, o.node),
 		strings.Compare(c.key(), o.key()),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,10 @@ type written struct {
 	manner explain.Operands
 	// evictions is how many of the changes before the last one evict pods, if the last one changes a pending pod in place; otherwise 0.
 	evictions int
+	// others is how many of the hypothetical changes come before those of the pod.
+	others int
+	// template: the template of the workload changes.
+	template bool
 }
 
 // writer writes remedies as changes.
@@ -39,8 +44,9 @@ type writer struct {
 	pod *v1.Pod
 	// exists: the pod is in the cluster.
 	exists bool
-	// workload is nil for a pod without one.
+	// workload is nil for a pod without one, and siblings are the other pods that it has made.
 	workload *workload
+	siblings []*v1.Pod
 }
 
 // write returns the changes for the remedies, of which those of a node are for target. Changes
@@ -81,7 +87,12 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 			both(whatif.Change{Delete: podRef(p)})
 			evictions++
 		}
+		if r.others != nil {
+			both(whatif.Change{Patch: r.others})
+		}
+		both(r.claims...)
 	}
+	out.others = len(out.hypothetical)
 	err := w.writePod(remedies, &out)
 	if last := len(out.real) - 1; err == nil && last >= 0 && out.real[last].Patch != nil && out.real[last].Patch.GVK == podKind {
 		out.evictions = evictions
@@ -91,7 +102,8 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 
 // writePod adds the change of the pod. The API server lets an existing pod gain
 // tolerations and lose gates, and nothing else that matters here. So for other changes the
-// pod's workload changes, or a pod without one is created anew.
+// pod's workload changes, or a pod without one is created anew. A toleration also goes into the
+// template of the workload, so that the pod's siblings and successors have it.
 func (w *writer) writePod(remedies []remedy, out *written) error {
 	if !slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil }) {
 		return nil
@@ -104,14 +116,17 @@ func (w *writer) writePod(remedies []remedy, out *written) error {
 		out.real, out.hypothetical = append(out.real, apply), append(out.hypothetical, hypothesis)
 		return nil
 	}
-	if !slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil && !r.inPlace }) {
+	if !slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil && !w.changesInPlace(r) }) {
 		patch, err := patchOf(w.pod, changed, v1.Pod{})
 		if err != nil {
 			return err
 		}
 		change := whatif.Change{Patch: &whatif.Patch{ObjectRef: *podRef(w.pod), Patch: patch}}
 		out.real, out.hypothetical = append(out.real, change), append(out.hypothetical, change)
-		return nil
+		return w.writeSiblings(remedies, out)
+	}
+	if w.workload != nil && w.workload.replaces {
+		relabel(hypothesis.Apply.(*v1.Pod), appsv1.DefaultDeploymentUniqueLabelKey, "new")
 	}
 	deletion := whatif.Change{Delete: podRef(w.pod)}
 	out.hypothetical = append(out.hypothetical, deletion, hypothesis)
@@ -123,13 +138,41 @@ func (w *writer) writePod(remedies []remedy, out *written) error {
 	return w.writeWorkload(remedies, out)
 }
 
+// writeSiblings changes those of the pod's siblings that wait, too. It does not if pods are evicted, because the room is the pod's.
+func (w *writer) writeSiblings(remedies []remedy, out *written) error {
+	for _, p := range w.siblings {
+		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || slices.ContainsFunc(remedies, func(r remedy) bool { return r.pod != nil && !r.lasts || r.victims != nil }) {
+			continue
+		}
+		changed := p.DeepCopy()
+		relax(&changed.Spec, remedies)
+		patch, err := patchOf(p, changed, v1.Pod{})
+		if err != nil {
+			return err
+		}
+		out.real = append(out.real, whatif.Change{Patch: &whatif.Patch{ObjectRef: *podRef(p), Patch: patch}})
+	}
+	return nil
+}
+
+// changesInPlace reports whether the existing pod changes. The template of a Job cannot, and scheduling gates
+// are often not from the template.
+func (w *writer) changesInPlace(r remedy) bool {
+	return r.inPlace && (w.workload == nil || w.workload.immutable || !r.lasts)
+}
+
 func (w *writer) writeWorkload(remedies []remedy, out *written) error {
 	ref := whatif.ObjectRef{GVK: w.workload.gvk, Namespace: w.pod.Namespace, Name: w.workload.name}
 	changed := w.workload.object.DeepCopyObject()
 	relax(&template(changed).Spec, remedies)
 	if w.workload.immutable {
 		// Only a Job is. The API server keeps the pods of a Job that is deleted.
-		out.real = append(out.real, whatif.Change{Delete: &ref}, whatif.Change{Delete: podRef(w.pod)}, whatif.Change{Apply: again(changed.(*batchv1.Job))})
+		out.template = true
+		out.real = append(out.real, whatif.Change{Delete: &ref}, whatif.Change{Delete: podRef(w.pod)})
+		for _, p := range w.siblings {
+			out.real = append(out.real, whatif.Change{Delete: podRef(p)})
+		}
+		out.real = append(out.real, whatif.Change{Apply: again(changed.(*batchv1.Job))})
 		out.manner = explain.RestartedWorkload{Pod: w.pod.Name, WorkloadKind: ref.GVK.Kind, Name: ref.Name}
 		return nil
 	}
@@ -137,9 +180,15 @@ func (w *writer) writeWorkload(remedies []remedy, out *written) error {
 	if err != nil {
 		return err
 	}
+	out.template = true
 	out.real = append(out.real, whatif.Change{Patch: &whatif.Patch{ObjectRef: ref, Patch: patch}})
 	if !w.workload.replaces {
 		out.real = append(out.real, whatif.Change{Delete: podRef(w.pod)})
+		for _, p := range w.siblings {
+			if p.Spec.NodeName == "" && p.DeletionTimestamp == nil && w.workload.forgets {
+				out.real = append(out.real, whatif.Change{Delete: podRef(p)})
+			}
+		}
 	}
 	out.manner = explain.RolledOut{Pod: w.pod.Name, WorkloadKind: ref.GVK.Kind, Name: ref.Name}
 	return nil
@@ -194,35 +243,45 @@ func fresh(p *v1.Pod) *v1.Pod {
 // unmerged takes the requirements out of the pod's selectors that the API server added for
 // matchLabelKeys when the pod was created. It would refuse them, and adds them again.
 func unmerged(p *v1.Pod) *v1.Pod {
-	for i := range p.Spec.TopologySpreadConstraints {
-		c := &p.Spec.TopologySpreadConstraints[i]
-		dropMerged(c.LabelSelector, p.Labels, c.MatchLabelKeys, metav1.LabelSelectorOpIn)
-	}
-	drop := func(t *v1.PodAffinityTerm) {
-		dropMerged(t.LabelSelector, p.Labels, t.MatchLabelKeys, metav1.LabelSelectorOpIn)
-		dropMerged(t.LabelSelector, p.Labels, t.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
-	}
-	each := func(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
-		for i := range required {
-			drop(&required[i])
-		}
-		for i := range preferred {
-			drop(&preferred[i].PodAffinityTerm)
-		}
-	}
-	if a := p.Spec.Affinity; a != nil && a.PodAffinity != nil {
-		each(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-		each(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
+	eachSelector(&p.Spec, func(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+		dropMerged(selector, p.Labels, keys, operator)
+	})
 	return p
 }
 
-func dropMerged(selector *metav1.LabelSelector, own map[string]string, keys []string, operator metav1.LabelSelectorOperator) {
-	if selector == nil {
-		return
+// eachSelector calls do for each selector of the pod's constraints and terms, with the keys of labels for which the API server
+// adds requirements to it.
+func eachSelector(spec *v1.PodSpec, do func(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator)) {
+	one := func(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+		if selector != nil {
+			do(selector, keys, operator)
+		}
 	}
+
+	for i := range spec.TopologySpreadConstraints {
+		c := &spec.TopologySpreadConstraints[i]
+		one(c.LabelSelector, c.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	}
+	each := func(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
+		for i := range required {
+			one(required[i].LabelSelector, required[i].MatchLabelKeys, metav1.LabelSelectorOpIn)
+			one(required[i].LabelSelector, required[i].MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+		}
+		for i := range preferred {
+			t := &preferred[i].PodAffinityTerm
+			one(t.LabelSelector, t.MatchLabelKeys, metav1.LabelSelectorOpIn)
+			one(t.LabelSelector, t.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+		}
+	}
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		each(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if a := spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		each(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func dropMerged(selector *metav1.LabelSelector, own map[string]string, keys []string, operator metav1.LabelSelectorOperator) {
 	for _, key := range keys {
 		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
 			return r.Key == key && r.Operator == operator && slices.Equal(r.Values, []string{own[key]})

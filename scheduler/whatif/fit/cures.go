@@ -11,8 +11,10 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
@@ -48,7 +50,7 @@ var known = map[string]plugin{
 	names.NodeVolumeLimits:      {pods: true},
 	names.VolumeBinding:         {brought: true},
 	names.VolumeZone:            {place: true},
-	names.DynamicResources:      {brought: true},
+	names.DynamicResources:      {brought: true, pods: true},
 	names.NodeName:              {place: true},
 	names.NodeDeclaredFeatures:  {place: true},
 	names.DeferredPodScheduling: {place: true},
@@ -120,16 +122,29 @@ func cureTaints(pod *v1.Pod, node *v1.Node, _ whatif.Obstacle) []cure {
 		}
 		return nil
 	}
+	out := []cure{append(slices.Clip(first), toleration(taints))}
+	if !kept {
+		out = append(out, append(slices.Clip(first), taintRemoval(node, taints)))
+	}
+	return out
+}
+
+func toleration(taints []v1.Taint) remedy {
 	said := taintTexts(taints)
-	toleration := remedy{
+	out := remedy{
 		says: explain.Tolerate{Taints: said}, shape: "tolerate " + strings.Join(said, ","), disturbance: ofPod,
-		cost: costOfToleration * float64(len(taints)), pod: func(s *v1.PodSpec) { tolerate(s, taints) }, inPlace: true,
+		cost: costOfToleration * float64(len(taints)), pod: func(s *v1.PodSpec) { tolerate(s, taints) }, inPlace: true, lasts: true,
+		parts: partsOf(taints, toleration),
 	}
-	if kept {
-		toleration.cost += costOfCondition
-		return []cure{append(slices.Clip(first), toleration)}
+	if slices.ContainsFunc(taints, newnode.OfState) {
+		out.cost += costOfCondition
 	}
-	removal := remedy{
+	return out
+}
+
+func taintRemoval(node *v1.Node, taints []v1.Taint) remedy {
+	said := taintTexts(taints)
+	return remedy{
 		says: explain.RemoveTaints{Node: node.Name, Taints: said, Others: []string{}}, shape: "removeTaints " + strings.Join(said, ","),
 		detail: node.Name, disturbance: ofNode, cost: costOfTaint * float64(len(taints)),
 		node: func(n *v1.Node) {
@@ -137,8 +152,22 @@ func cureTaints(pod *v1.Pod, node *v1.Node, _ whatif.Obstacle) []cure {
 				return slices.ContainsFunc(taints, func(o v1.Taint) bool { return o.MatchTaint(&t) })
 			})
 		},
+		parts: partsOf(taints, func(fewer []v1.Taint) remedy { return taintRemoval(node, fewer) }),
 	}
-	return []cure{append(slices.Clip(first), toleration), append(slices.Clip(first), removal)}
+}
+
+// partsOf returns the parts of a remedy that does something for each item; nil if there is only one.
+func partsOf[T any](items []T, remedyFor func([]T) remedy) *parts {
+	if len(items) < 2 {
+		return nil
+	}
+	return &parts{count: len(items), only: func(kept []int) remedy {
+		var fewer []T
+		for _, i := range kept {
+			fewer = append(fewer, items[i])
+		}
+		return remedyFor(fewer)
+	}}
 }
 
 // untolerated returns the taints that keep the pod off the node. The comparison has only
@@ -168,7 +197,10 @@ func curePorts(_ *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 	if o.Comparison == nil || len(o.Comparison.Ports) == 0 {
 		return nil
 	}
-	ports := o.Comparison.Ports
+	return []cure{{portDrop(o.Comparison.Ports)}}
+}
+
+func portDrop(ports []result.Port) remedy {
 	says := explain.DropHostPorts{}
 	for _, p := range ports {
 		text := fmt.Sprintf("%d/%s", p.Port, p.Protocol)
@@ -177,54 +209,82 @@ func curePorts(_ *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 		}
 		says.Ports = append(says.Ports, text)
 	}
-	return []cure{{{
+	return remedy{
 		says: says, shape: "dropHostPorts " + strings.Join(says.Ports, ","), disturbance: ofPod, cost: costOfPort * float64(len(ports)),
-		pod: func(s *v1.PodSpec) { dropHostPorts(s, ports) },
-	}}}
+		pod: func(s *v1.PodSpec) { dropHostPorts(s, ports) }, parts: partsOf(ports, portDrop),
+	}
 }
 
 // mebibyte is what amounts of memory are rounded down to.
 const mebibyte = 1 << 20
 
-func cureResources(_ *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
+func cureResources(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 	if o.Comparison == nil || len(o.Comparison.Resources) == 0 {
 		return nil
 	}
-	says := explain.LowerRequests{}
-	r := remedy{shape: "lowerRequests", disturbance: ofPod, cost: costOfCut}
+	var cuts []cut
 	for _, c := range o.Comparison.Resources {
 		if c.Name == string(v1.ResourcePods) {
 			return nil // Every pod counts as one.
 		}
-		to := roundDown(c.Name, max(c.Allocatable-c.InUse, 0))
-		part := float64(c.Requested-to) / float64(c.Requested)
+		cuts = append(cuts, cut{c.Name, c.Requested, roundDown(c.Name, max(c.Allocatable-c.InUse, 0))})
+	}
+	if r := lowering(pod, cuts); r.says != nil {
+		return []cure{{r}}
+	}
+	return nil
+}
+
+// cut lowers what a pod asks for of a resource.
+type cut struct {
+	resource string
+	from, to int64
+}
+
+// lowering returns the remedy for cuts. It says nothing if the pod's containers do not ask for what is cut.
+func lowering(pod *v1.Pod, cuts []cut) remedy {
+	r := remedy{shape: "lowerRequests", disturbance: ofPod, cost: costOfCut, parts: partsOf(cuts, func(fewer []cut) remedy { return lowering(pod, fewer) })}
+	for _, c := range cuts {
+		part := float64(c.from-c.to) / float64(c.from)
 		if r.cost += 80 * part; part > 0.5 {
 			r.disturbance = drastic
 		}
-		r.shape += " " + c.Name
-		r.detail += fmt.Sprint(" ", to)
-		says.Requests = append(says.Requests, explain.RequestCut{Resource: c.Name, From: c.Requested, To: to})
+		r.shape += " " + c.resource
+		r.detail += fmt.Sprint(" ", c.to)
 	}
-	r.says = says
 	r.pod = func(s *v1.PodSpec) {
-		for _, cut := range says.Requests {
-			lowerRequest(s, v1.ResourceName(cut.Resource), cut.To)
+		for _, c := range cuts {
+			lowerRequest(s, v1.ResourceName(c.resource), c.to)
 		}
 	}
-	return []cure{{r}}
+	after := pod.Spec.DeepCopy()
+	r.pod(after)
+	if changed := requestCuts(&pod.Spec, after); len(changed) > 0 {
+		r.says = explain.LowerRequests{Requests: changed}
+	}
+	if len(cuts) == 1 {
+		c := cuts[0]
+		unit := unitOf(c.resource, c.to)
+		r.scale = &scale{step: (c.from - c.to + unit - 1) / unit, most: (c.from + unit - 1) / unit, to: func(step int64) remedy {
+			return lowering(pod, []cut{{c.resource, c.from, max(roundDown(c.resource, c.from-step*unit), 0)}})
+		}}
+	}
+	return r
 }
 
 // roundDown returns an amount that the API server takes, and that reads well.
-func roundDown(name string, to int64) int64 {
-	unit := int64(1)
+func roundDown(name string, to int64) int64 { return to - to%unitOf(name, to) }
+
+// unitOf returns the unit in which amounts of a resource are changed.
+func unitOf(name string, amount int64) int64 {
 	if size, huge := strings.CutPrefix(name, v1.ResourceHugePagesPrefix); huge {
 		if page, err := resource.ParseQuantity(size); err == nil && page.Value() > 0 {
-			unit = page.Value()
+			return page.Value()
 		}
-	} else if to >= mebibyte && (name == string(v1.ResourceMemory) || name == string(v1.ResourceEphemeralStorage)) {
-		unit = mebibyte
+	} else if amount >= mebibyte && (name == string(v1.ResourceMemory) || name == string(v1.ResourceEphemeralStorage)) {
+		return mebibyte
 	}
-	return to - to%unit
+	return 1
 }
 
 func cureSpread(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
@@ -232,37 +292,128 @@ func cureSpread(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 		return nil
 	}
 	c := o.Comparison.Spread[0]
-	if !spreads(&pod.Spec, c) {
-		return nil
+	var own []v1.TopologySpreadConstraint
+	for _, s := range pod.Spec.TopologySpreadConstraints {
+		if sameSpread(s, c) {
+			own = append(own, s)
+		}
 	}
+	if len(own) == 0 {
+		return nil // It is in the plugin's arguments.
+	}
+	out := []cure{{preference(own)}}
 	if c.Domain == nil {
-		return []cure{{{
-			says: explain.PreferSpread{TopologyKey: c.TopologyKey}, shape: "preferSpread " + c.TopologyKey, disturbance: ofPod, cost: costOfPodTerm,
-			pod: func(s *v1.PodSpec) { preferSpread(s, c) },
-		}}}
+		return out
 	}
-	to := c.Matching + c.Self - c.Minimum
-	return []cure{{{
-		says: explain.RaiseMaxSkew{TopologyKey: c.TopologyKey, From: c.MaxSkew, To: to}, shape: "raiseMaxSkew " + c.TopologyKey,
-		detail: fmt.Sprint(c.MaxSkew, to), disturbance: ofPod, cost: costOfSkew + 5*float64(to-c.MaxSkew), pod: func(s *v1.PodSpec) { raiseMaxSkew(s, c, to) },
-	}}}
+	if slices.ContainsFunc(own, func(s v1.TopologySpreadConstraint) bool {
+		return ptr.Deref(s.NodeTaintsPolicy, v1.NodeInclusionPolicyIgnore) == v1.NodeInclusionPolicyIgnore
+	}) {
+		out = append(out, cure{honor(own, "nodeTaintsPolicy", func(s *v1.TopologySpreadConstraint) { s.NodeTaintsPolicy = ptr.To(v1.NodeInclusionPolicyHonor) })})
+	}
+	if slices.ContainsFunc(own, func(s v1.TopologySpreadConstraint) bool {
+		return ptr.Deref(s.NodeAffinityPolicy, v1.NodeInclusionPolicyHonor) == v1.NodeInclusionPolicyIgnore
+	}) {
+		out = append(out, cure{honor(own, "nodeAffinityPolicy", func(s *v1.TopologySpreadConstraint) { s.NodeAffinityPolicy = ptr.To(v1.NodeInclusionPolicyHonor) })})
+	}
+	if c.Domains < c.MinDomains {
+		out = append(out, cure{fewerDomains(own, c.TopologyKey, c.MinDomains, c.Domains)})
+	}
+	return append(out, cure{widerSkew(own, int64(c.MaxSkew), int64(c.Matching+c.Self-c.Minimum-c.MaxSkew))})
+}
+
+func preference(own []v1.TopologySpreadConstraint) remedy {
+	key := own[0].TopologyKey
+	return remedy{
+		says: explain.PreferSpread{TopologyKey: key}, shape: "preferSpread " + key, disturbance: ofPod, cost: costOfPodTerm, parts: partsOf(own, preference),
+		pod: func(s *v1.PodSpec) {
+			changeSpread(s, own, func(c *v1.TopologySpreadConstraint) { c.WhenUnsatisfiable, c.MinDomains = v1.ScheduleAnyway, nil }) // minDomains is for DoNotSchedule only
+		},
+	}
+}
+
+func honor(own []v1.TopologySpreadConstraint, policy string, set func(*v1.TopologySpreadConstraint)) remedy {
+	key := own[0].TopologyKey
+	return remedy{
+		says: explain.HonorPolicy{TopologyKey: key, Policy: policy}, shape: policy + " " + key, disturbance: ofPod, cost: costOfPolicy,
+		pod: func(s *v1.PodSpec) { changeSpread(s, own, set) }, parts: partsOf(own, func(fewer []v1.TopologySpreadConstraint) remedy { return honor(fewer, policy, set) }),
+	}
+}
+
+func fewerDomains(own []v1.TopologySpreadConstraint, key string, from, to int) remedy {
+	if to <= 1 {
+		to = 0 // like 1, which is the default
+	}
+	return remedy{
+		says: explain.LowerMinDomains{TopologyKey: key, From: from, To: to}, shape: "minDomains " + key, detail: fmt.Sprint(from, to), disturbance: ofPod, cost: costOfMinDomains + float64(from-to),
+		pod: func(s *v1.PodSpec) {
+			changeSpread(s, own, func(c *v1.TopologySpreadConstraint) {
+				if c.MinDomains = nil; to > 0 {
+					c.MinDomains = ptr.To(int32(to))
+				}
+			})
+		},
+		parts: partsOf(own, func(fewer []v1.TopologySpreadConstraint) remedy { return fewerDomains(fewer, key, from, to) }),
+	}
+}
+
+// widerSkew allows a skew that is by more larger.
+func widerSkew(own []v1.TopologySpreadConstraint, from, more int64) remedy {
+	key, to := own[0].TopologyKey, from+more
+	return remedy{
+		says: explain.RaiseMaxSkew{TopologyKey: key, From: int(from), To: int(to)}, shape: "raiseMaxSkew " + key, detail: fmt.Sprint(from, to), disturbance: ofPod,
+		cost: costOfSkew + 5*float64(more), pod: func(s *v1.PodSpec) {
+			changeSpread(s, own, func(c *v1.TopologySpreadConstraint) { c.MaxSkew = int32(to) })
+		},
+		parts: partsOf(own, func(fewer []v1.TopologySpreadConstraint) remedy { return widerSkew(fewer, from, more) }),
+		scale: &scale{step: more, most: more + 2*mostPods, to: func(step int64) remedy { return widerSkew(own, from, step) }},
+	}
 }
 
 func curePodAffinity(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
-	if o.Comparison == nil || len(o.Comparison.PodTerms) == 0 || o.Comparison.PodTerms[0].Rule == "existingAntiAffinity" {
+	if o.Comparison == nil || len(o.Comparison.PodTerms) == 0 || o.Comparison.PodTerms[0].Rule == "existingAntiAffinity" || pod.Spec.Affinity == nil {
 		return nil // Other pods' terms are not the pod's to change.
 	}
-	terms := o.Comparison.PodTerms
-	says := explain.DropPodTerms{Anti: terms[0].Rule == "antiAffinity"}
-	for _, t := range terms {
-		says.Terms = append(says.Terms, explain.PodTerm{TopologyKey: t.TopologyKey, Selector: t.Selector})
+	anti := o.Comparison.PodTerms[0].Rule == "antiAffinity"
+	var own []v1.PodAffinityTerm
+	for _, t := range requiredTerms(&pod.Spec, anti) {
+		if slices.ContainsFunc(o.Comparison.PodTerms, func(c result.PodTermComparison) bool { return samePodTerm(t, c) }) {
+			own = append(own, t)
+		}
 	}
-	cost := costOfPodTerm * float64(len(terms))
-	if says.Anti {
+	if len(own) == 0 {
+		return nil
+	}
+	return []cure{{termPreference(own, anti)}, {termDrop(own, anti)}}
+}
+
+func termPreference(own []v1.PodAffinityTerm, anti bool) remedy {
+	says := explain.PreferPodTerms{Anti: anti, Terms: termTexts(own)}
+	return remedy{
+		says: says, shape: "preferPodTerms " + explain.Statement{Operands: says}.String(), disturbance: ofPod, cost: costOfPreference * float64(len(own)),
+		pod: func(s *v1.PodSpec) { preferPodTerms(s, anti, own) }, parts: partsOf(own, func(fewer []v1.PodAffinityTerm) remedy { return termPreference(fewer, anti) }),
+	}
+}
+
+func termDrop(own []v1.PodAffinityTerm, anti bool) remedy {
+	says := explain.DropPodTerms{Anti: anti, Terms: termTexts(own)}
+	cost := costOfPodTerm * float64(len(own))
+	if anti {
 		cost += 5
 	}
-	return []cure{{{
-		says: says, shape: fmt.Sprint("dropPodTerms ", says), disturbance: ofPod, cost: cost,
-		pod: func(s *v1.PodSpec) { dropPodTerms(s, says.Anti, terms) },
-	}}}
+	return remedy{
+		says: says, shape: "dropPodTerms " + explain.Statement{Operands: says}.String(), disturbance: ofPod, cost: cost,
+		pod: func(s *v1.PodSpec) { dropPodTerms(s, anti, own) }, parts: partsOf(own, func(fewer []v1.PodAffinityTerm) remedy { return termDrop(fewer, anti) }),
+	}
+}
+
+func termTexts(terms []v1.PodAffinityTerm) []explain.PodTerm {
+	var out []explain.PodTerm
+	for _, t := range terms {
+		said := explain.PodTerm{TopologyKey: t.TopologyKey, Selector: selectorText(t.LabelSelector), Namespaces: t.Namespaces}
+		if t.NamespaceSelector != nil {
+			said.NamespaceSelector = ptr.To(selectorText(t.NamespaceSelector))
+		}
+		out = append(out, said)
+	}
+	return out
 }

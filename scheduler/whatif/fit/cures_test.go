@@ -48,6 +48,9 @@ func TestCures(t *testing.T) {
 	lacks := func(terms ...result.TermComparison) *result.Comparison { return &result.Comparison{Terms: terms} }
 	conflicting := plain.DeepCopy()
 	conflicting.Spec.Affinity = nodeTerms(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{in("metadata.name", "a"), in("metadata.name", "b")}})
+	asking := func(cpu, memory string) *v1.Pod {
+		return st.MakePod().Req(map[v1.ResourceName]string{"cpu": cpu, "memory": memory}).Obj()
+	}
 	gated := st.MakePod().Name("web").SchedulingGates([]string{"quota"}).Obj()
 
 	for _, test := range []struct {
@@ -85,15 +88,16 @@ func TestCures(t *testing.T) {
 		{
 			name: "short of cpu and memory", plugin: "NodeResourcesFit",
 			comparison: short(result.ResourceComparison{Name: "cpu", Requested: 2000, InUse: 3000, Allocatable: 4500}, result.ResourceComparison{Name: "memory", Requested: 4 << 30, InUse: 1 << 30, Allocatable: 3<<30 + 5}),
-			want:       [][]string{{"Lower the request for cpu from 2 to 1.5, lower the request for memory from 4 Gi to 2 Gi."}},
+			pod:        asking("2", "4Gi"),
+			want:       [][]string{{"Lower the request for cpu of the container con0 from 2 to 1.5, lower the request for memory of the container con0 from 4 Gi to 2 Gi."}},
 		},
 		{
 			name: "nothing is free", plugin: "NodeResourcesFit", comparison: short(result.ResourceComparison{Name: "cpu", Requested: 2000, InUse: 4600, Allocatable: 4500}),
-			want: [][]string{{"Drop the request for 2 cpu."}},
+			pod: asking("2", "4Gi"), want: [][]string{{"Drop the request for 2 cpu of the container con0."}},
 		},
 		{
 			name: "whole huge pages", plugin: "NodeResourcesFit", comparison: short(result.ResourceComparison{Name: "hugepages-2Mi", Requested: 8 << 20, Allocatable: 7 << 20}),
-			want: [][]string{{"Lower the request for hugepages-2Mi from 8 Mi to 6 Mi."}},
+			pod: st.MakePod().Req(map[v1.ResourceName]string{"hugepages-2Mi": "8Mi"}).Obj(), want: [][]string{{"Lower the request for hugepages-2Mi of the container con0 from 8 Mi to 6 Mi."}},
 		},
 		{name: "too many pods", plugin: "NodeResourcesFit", comparison: short(result.ResourceComparison{Name: "pods", Requested: 1, InUse: 110, Allocatable: 110}), want: [][]string{}},
 		{name: "a rejection without a comparison", plugin: "NodeResourcesFit", want: [][]string{}},
@@ -143,7 +147,15 @@ func TestCures(t *testing.T) {
 		{
 			name: "a skew", plugin: "PodTopologySpread", pod: spreading,
 			comparison: &result.Comparison{Spread: []result.SpreadComparison{{TopologyKey: "zone", Domain: ptr.To("a"), Matching: 4, Minimum: 1, Self: 1, MaxSkew: 1}}},
-			want:       [][]string{{"Raise maxSkew over zone from 1 to 4."}},
+			want:       [][]string{{"Only prefer the spread over zone (ScheduleAnyway)."}, {"Set nodeTaintsPolicy to Honor in the spread over zone."}, {"Raise maxSkew over zone from 1 to 4."}},
+		},
+		{
+			name: "fewer domains than minDomains", plugin: "PodTopologySpread", pod: spreading,
+			comparison: &result.Comparison{Spread: []result.SpreadComparison{{TopologyKey: "zone", Domain: ptr.To("a"), Matching: 1, Self: 1, MaxSkew: 1, Domains: 2, MinDomains: 3}}},
+			want: [][]string{
+				{"Only prefer the spread over zone (ScheduleAnyway)."}, {"Set nodeTaintsPolicy to Honor in the spread over zone."},
+				{"Lower minDomains over zone from 3 to 2."}, {"Raise maxSkew over zone from 1 to 2."},
+			},
 		},
 		{
 			name: "a node without the label", plugin: "PodTopologySpread", pod: spreading, comparison: &result.Comparison{Spread: []result.SpreadComparison{{TopologyKey: "zone", MaxSkew: 1}}},
@@ -154,12 +166,14 @@ func TestCures(t *testing.T) {
 			comparison: &result.Comparison{Spread: []result.SpreadComparison{{TopologyKey: "zone", Domain: ptr.To("a"), Matching: 4, MaxSkew: 1}}}, want: [][]string{},
 		},
 		{
-			name: "affinity", plugin: "InterPodAffinity", comparison: &result.Comparison{PodTerms: []result.PodTermComparison{{Rule: "affinity", TopologyKey: "zone", Selector: "app=cache"}}},
-			want: [][]string{{"Drop the pod affinity to app=cache over zone."}},
+			name: "affinity", plugin: "InterPodAffinity", comparison: &result.Comparison{PodTerms: []result.PodTermComparison{{Rule: "affinity", TopologyKey: "zone", Selector: "app in (cache)"}}},
+			pod:  st.MakePod().PodAffinityIn("app", "zone", []string{"cache"}, st.PodAffinityWithRequiredReq).Obj(),
+			want: [][]string{{"Only prefer the pod affinity to app in (cache) over zone."}, {"Drop the pod affinity to app in (cache) over zone."}},
 		},
 		{
-			name: "anti-affinity", plugin: "InterPodAffinity", comparison: &result.Comparison{PodTerms: []result.PodTermComparison{{Rule: "antiAffinity", TopologyKey: "zone", Selector: "app=a"}}},
-			want: [][]string{{"Drop the pod anti-affinity to app=a over zone."}},
+			name: "anti-affinity", plugin: "InterPodAffinity", comparison: &result.Comparison{PodTerms: []result.PodTermComparison{{Rule: "antiAffinity", TopologyKey: "zone", Selector: "app in (a)"}}},
+			pod:  st.MakePod().PodAntiAffinityIn("app", "zone", []string{"a"}, st.PodAntiAffinityWithRequiredReq).Obj(),
+			want: [][]string{{"Only prefer the pod anti-affinity to app in (a) over zone."}, {"Drop the pod anti-affinity to app in (a) over zone."}},
 		},
 		{
 			name: "another pod's anti-affinity", plugin: "InterPodAffinity", want: [][]string{},
@@ -206,7 +220,7 @@ func TestAllPluginsAreKnown(t *testing.T) {
 // Less than half of a request is no small change.
 func TestDrasticCuts(t *testing.T) {
 	for free, want := range map[int64]disturbance{1500: ofPod, 1000: ofPod, 999: drastic, 0: drastic} {
-		got := cures(nil, nil, whatif.Obstacle{Plugin: "NodeResourcesFit", Comparison: &result.Comparison{
+		got := cures(st.MakePod().Req(map[v1.ResourceName]string{"cpu": "2"}).Obj(), nil, whatif.Obstacle{Plugin: "NodeResourcesFit", Comparison: &result.Comparison{
 			Resources: []result.ResourceComparison{{Name: "cpu", Requested: 2000, Allocatable: free}},
 		}})
 		if got[0][0].disturbance != want {

@@ -28,6 +28,8 @@ type evictor struct {
 	pod     *v1.Pod
 	nodes   []fwk.NodeInfo
 	budgets []budget
+	// spared reports whether a pod must not go although it may.
+	spared func(*v1.Pod) bool
 	// gone are pods that are evicted already. They count for the budgets.
 	gone []*v1.Pod
 	// byUID are the pods of all nodes, once they are needed.
@@ -56,6 +58,9 @@ func newEvictor(pod *v1.Pod, nodes []fwk.NodeInfo, pdbs []*policyv1.PodDisruptio
 // may reports whether a pod may be evicted, budgets aside.
 func (e *evictor) may(p *v1.Pod) bool {
 	_, mirror := p.Annotations[v1.MirrorPodAnnotationKey]
+	if e.spared != nil && e.spared(p) {
+		return false
+	}
 	return !mirror && !newnode.OfDaemonSet(p) && p.DeletionTimestamp == nil && corev1.PodPriority(p) <= corev1.PodPriority(e.pod)
 }
 
@@ -93,12 +98,17 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 			more = e.surplus(node, o.Comparison)
 		case names.VolumeRestrictions:
 			more = e.sharing(node)
+		case names.DynamicResources:
+			guessed = true
+			more = e.holdingDevices(node)
 		default:
 			if !blames(o) {
 				return nil, false
 			}
 			guessed = true
-			more = e.movable(node)
+			if more = e.movable(node); o.PreFilter {
+				more = e.inNamespace()
+			}
 		}
 		if len(more) == 0 {
 			return nil, false
@@ -120,7 +130,7 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 // blames reports whether a plugin may reject a node for the pods that run.
 func blames(o whatif.Obstacle) bool {
 	k, isKnown := known[o.Plugin]
-	return !o.PreFilter && (k.pods || !isKnown)
+	return k.pods && !o.PreFilter || !isKnown
 }
 
 func union(a, b []*v1.Pod) []*v1.Pod {
@@ -309,11 +319,16 @@ func (e *evictor) freeing(node fwk.NodeInfo, short []result.ResourceComparison, 
 		if slices.ContainsFunc(victims, func(v *v1.Pod) bool { return v.UID == p.UID }) {
 			subtract(need, held)
 		} else if e.may(p) {
-			able = append(able, holder{p, held})
+			able = append(able, holder{p, held, sizeOn(node, p)})
 		}
 	}
-	slices.SortFunc(able, func(a, b holder) int { return byPriority(a.pod, b.pod) })
+	slices.SortFunc(able, func(a, b holder) int {
+		return cmp.Or(cmp.Compare(corev1.PodPriority(a.pod), corev1.PodPriority(b.pod)), cmp.Compare(a.size, b.size), byPriority(a.pod, b.pod))
+	})
 	out := slices.Clip(victims)
+	if best := e.fewest(able, need, out); best != nil {
+		return append(out, best...)
+	}
 	for wants(need) > 0 {
 		best := -1
 		for i, h := range able {
@@ -335,10 +350,123 @@ func (e *evictor) freeing(node fwk.NodeInfo, short []result.ResourceComparison, 
 	return out
 }
 
+// mostCombined bounds the pods of which sets are tried.
+const mostCombined = 48
+
+// fewest returns the smallest set of pods, of up to three, that hold what is needed; of those with the least priority, and of these the one with the
+// smallest pods. able is in that order. It returns nil if there is none.
+func (e *evictor) fewest(able []holder, need []int64, victims []*v1.Pod) []*v1.Pod {
+	if wants(need) == 0 || len(able) > mostCombined {
+		return nil
+	}
+	var best []int
+	var try func(chosen []int, from, more int, need []int64)
+	try = func(chosen []int, from, more int, need []int64) {
+		if more == 0 {
+			if wants(need) == 0 && (best == nil || e.lessImportant(able, chosen, best)) && e.within(append(slices.Clip(victims), podsOf(able, chosen)...)) {
+				best = slices.Clone(chosen)
+			}
+			return
+		}
+		for i := from; i < len(able); i++ {
+			left := slices.Clone(need)
+			subtract(left, able[i].held)
+			try(append(chosen, i), i+1, more-1, left)
+		}
+	}
+	for size := 1; size <= 3 && best == nil; size++ {
+		try(nil, 0, size, need)
+	}
+	if best == nil {
+		return nil
+	}
+	return podsOf(able, best)
+}
+
+// lessImportant compares two sets of as many pods, each in the order of able.
+func (e *evictor) lessImportant(able []holder, a, b []int) bool {
+	highest := func(set []int) int32 { return corev1.PodPriority(able[set[len(set)-1]].pod) }
+	if c := cmp.Compare(highest(a), highest(b)); c != 0 {
+		return c < 0
+	}
+	sum := func(set []int) (priorities int64, size float64) {
+		for _, i := range set {
+			priorities += int64(corev1.PodPriority(able[i].pod))
+			size += able[i].size
+		}
+		return priorities, size
+	}
+	p, x := sum(a)
+	q, y := sum(b)
+	return cmp.Or(cmp.Compare(p, q), cmp.Compare(x, y)) < 0
+}
+
+func podsOf(able []holder, chosen []int) []*v1.Pod {
+	var out []*v1.Pod
+	for _, i := range chosen {
+		out = append(out, able[i].pod)
+	}
+	return out
+}
+
+// sizeOn returns which share of a node a pod asks for, summed over the resources.
+func sizeOn(node fwk.NodeInfo, p *v1.Pod) float64 {
+	sum := 0.0
+	for _, on := range node.GetPods() {
+		if on.GetPod().UID != p.UID {
+			continue
+		}
+		r := on.CalculateResource().Resource
+		for _, share := range [][2]int64{{r.GetMilliCPU(), node.GetAllocatable().GetMilliCPU()}, {r.GetMemory(), node.GetAllocatable().GetMemory()}, {r.GetEphemeralStorage(), node.GetAllocatable().GetEphemeralStorage()}} {
+			if share[1] > 0 {
+				sum += float64(share[0]) / float64(share[1])
+			}
+		}
+		for name, amount := range r.GetScalarResources() {
+			if all := node.GetAllocatable().GetScalarResources()[name]; all > 0 {
+				sum += float64(amount) / float64(all)
+			}
+		}
+	}
+	return sum
+}
+
+// holdingDevices returns the pods of the node that may go and have claims of devices; if there are none, those of any node: devices may be
+// in reach of several.
+func (e *evictor) holdingDevices(node fwk.NodeInfo) []*v1.Pod {
+	holding := func(n fwk.NodeInfo) []*v1.Pod {
+		return slices.DeleteFunc(e.movable(n), func(p *v1.Pod) bool {
+			return len(p.Spec.ResourceClaims) == 0 && p.Status.ExtendedResourceClaimStatus == nil
+		})
+	}
+	out := holding(node)
+	for _, n := range e.nodes {
+		if len(out) == 0 {
+			out = holding(n)
+		}
+	}
+	return out
+}
+
+// inNamespace returns the pods of the pod's namespace that may go.
+func (e *evictor) inNamespace() []*v1.Pod {
+	var out []*v1.Pod
+	for _, n := range e.nodes {
+		for _, p := range e.movable(n) {
+			if p.Namespace == e.pod.Namespace && e.within(append(slices.Clip(out), p)) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
 // holder is a pod with what it holds of each resource that is short.
 type holder struct {
 	pod  *v1.Pod
 	held []int64
+	// size is what sizeOn returns.
+	size float64
 }
 
 // part is how much of the need the pod would meet: 1 for each resource.
@@ -390,9 +518,14 @@ func holds(on fwk.PodInfo, short []result.ResourceComparison) []int64 {
 
 // evict returns the remedy that evicts the victims.
 func evict(node string, victims []*v1.Pod) remedy {
-	says := explain.Evict{Node: node}
-	for _, p := range victims {
-		says.Pods = append(says.Pods, explain.EvictedPod{Namespace: p.Namespace, Name: p.Name, Priority: corev1.PodPriority(p)})
-	}
+	says := explain.Evict{Node: node, Pods: evictedPods(victims)}
 	return remedy{says: says, shape: "evict", detail: node, disturbance: ofOthers, victims: victims}
+}
+
+func evictedPods(victims []*v1.Pod) []explain.EvictedPod {
+	var out []explain.EvictedPod
+	for _, p := range victims {
+		out = append(out, explain.EvictedPod{Namespace: p.Namespace, Name: p.Name, Priority: corev1.PodPriority(p)})
+	}
+	return out
 }

@@ -28,11 +28,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -55,6 +57,8 @@ type Question struct {
 	// Workloads reads the owners of the pod that the state does not hold. If one of them is
 	// not to be had, suggestions create the pod again. It may be nil.
 	Workloads Workloads
+	// Waiting says where an existing pod waits for its next attempt; nil if it does not wait. It may be nil.
+	Waiting func(result.Pod) *result.QueueWait
 }
 
 // Bounds of Question.Limit.
@@ -67,7 +71,7 @@ const (
 type Answer struct {
 	// State is the one before all changes.
 	State whatif.State `json:"state"`
-	// Fits: the pod fits as it is. There are no suggestions then.
+	// Fits: the pod fits as it is. The only suggestion is then to wait, if the scheduler has yet to try the pod again.
 	Fits bool `json:"fits"`
 	// Suggestions are sorted by how much they disturb, the gentlest first.
 	Suggestions []Suggestion `json:"suggestions"`
@@ -86,6 +90,8 @@ type Answer struct {
 type Kind string
 
 const (
+	// KindWait: nothing changes.
+	KindWait    Kind = "wait"
 	KindPod     Kind = "pod"
 	KindNode    Kind = "node"
 	KindAddNode Kind = "addNode"
@@ -105,6 +111,10 @@ const (
 //   - A pod that does not exist is created, if it is to change.
 type Suggestion struct {
 	Kind Kind `json:"kind"`
+	// For are the objects that the pod waits for, and Until is when the wait ends at the latest; nil if nobody can
+	// tell. They are set for KindWait only.
+	For   []Awaited    `json:"for,omitempty"`
+	Until *metav1.Time `json:"until,omitempty"`
 	// Text renders Advice in English.
 	Text string `json:"text"`
 	// Advice is what the suggestion does, as data.
@@ -165,6 +175,13 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 		}
 		answer.Fits = group == nil
 	}
+	if answer.Fits {
+		waits, err := s.waitForAttempt(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		answer.Suggestions = append(answer.Suggestions, waits...)
+	}
 	if !answer.Fits {
 		if err := s.run(ctx); err != nil {
 			return nil, err
@@ -181,7 +198,7 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 }
 
 func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error) {
-	s := &search{trial: t, profile: q.Profile, limit: q.Limit, checks: maxChecks, pool: newPool(1 + mostOthers)}
+	s := &search{trial: t, profile: q.Profile, limit: q.Limit, checks: maxChecks, placements: maxPlacements, pool: newPool(1 + mostOthers)}
 	if s.limit <= 0 {
 		s.limit = DefaultLimit
 	}
@@ -190,6 +207,8 @@ func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error
 		return nil, err
 	}
 	s.writer.workload = workloadOf(ctx, s.pod, inTrial{t}, q.Workloads)
+	s.siblings = siblingsOf(ctx, s.pod, s.writer.workload, t.Pods(), inTrial{t}, q.Workloads)
+	s.writer.siblings = s.siblings
 	for _, n := range t.Nodes() {
 		s.all = append(s.all, n.Snapshot())
 	}

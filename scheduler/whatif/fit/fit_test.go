@@ -90,7 +90,7 @@ func TestAnswers(t *testing.T) {
 		{name: "no nodes", pod: pending("1").Obj(), want: []string{}},
 		{
 			name: "a pod that no node is large enough for", pod: pending("100").Obj(), state: []runtime.Object{node("n1").Obj()},
-			want: []string{"pod: Lower the request for cpu from 100 to 4. web is deleted and created again. → n1"},
+			want: []string{"pod: Lower the request for cpu of the container con0 from 100 to 4. web is deleted and created again. → n1"},
 		},
 		{
 			name: "a taint, on one of two nodes of a kind", pod: pending("1").Obj(),
@@ -116,14 +116,14 @@ func TestAnswers(t *testing.T) {
 			name: "two changes, when no single one helps", pod: pending("3").NodeSelector(map[string]string{"disk": "ssd"}).Obj(),
 			state: []runtime.Object{node("n1").Obj(), on("n1", "a", "1500m", 20).Obj()},
 			want: []string{
-				"pod: No longer require disk In ssd of the node. Lower the request for cpu from 3 to 2.5. web is deleted and created again. → n1",
-				"node: Lower the request for cpu from 3 to 2.5. On n1: set the label disk=ssd. web is deleted and created again. → n1",
+				"pod: No longer require disk In ssd of the node. Lower the request for cpu of the container con0 from 3 to 2.5. web is deleted and created again. → n1",
+				"node: Lower the request for cpu of the container con0 from 3 to 2.5. On n1: set the label disk=ssd. web is deleted and created again. → n1",
 			},
 		},
 		{
 			name: "a little less, rather than an eviction", pod: pending("2").Obj(), state: []runtime.Object{node("n1").Obj(), on("n1", "low", "2500m", 0).Obj()},
 			want: []string{
-				"pod: Lower the request for cpu from 2 to 1.5. web is deleted and created again. → n1",
+				"pod: Lower the request for cpu of the container con0 from 2 to 1.5. web is deleted and created again. → n1",
 				"addNode: Add a node like n1: n2. → n2",
 			},
 		},
@@ -133,13 +133,13 @@ func TestAnswers(t *testing.T) {
 			want: []string{
 				"addNode: Add a node like n1: n2. → n2",
 				"evict: Evict default/lower to make room on n1. → n1",
-				"pod: Lower the request for cpu from 2 to 0.5. web is deleted and created again. → n1",
+				"pod: Lower the request for cpu of the container con0 from 2 to 0.5. web is deleted and created again. → n1",
 			},
 		},
 		{
 			name: "a budget protects", pod: pending("2").PreemptionPolicy(v1.PreemptNever).Obj(), target: "n1",
 			state: []runtime.Object{node("n1").Obj(), on("n1", "low", "3500m", 0).Obj(), st.MakePDB().Namespace("default").Name("b").MatchLabel("app", "low").DisruptionsAllowed(0).Obj()},
-			want:  []string{"pod: Lower the request for cpu from 2 to 0.5. web is deleted and created again. → n1"},
+			want:  []string{"pod: Lower the request for cpu of the container con0 from 2 to 0.5. web is deleted and created again. → n1"},
 		},
 		{
 			name: "on one node only", pod: pending("1").Obj(), target: "n2",
@@ -174,7 +174,7 @@ func TestAnswers(t *testing.T) {
 				PodAntiAffinityIn("app", v1.LabelHostname, []string{"a"}, st.PodAntiAffinityWithRequiredReq).Obj(),
 			state: []runtime.Object{node("n1").Obj(), on("n1", "a", "1", 0).Obj()},
 			want: []string{
-				"pod: Drop the pod affinity to app in (cache) over kubernetes.io/hostname. Drop the pod anti-affinity to app in (a) over kubernetes.io/hostname. web is deleted and created again. → n1",
+				"pod: Only prefer the pod affinity to app in (cache) over kubernetes.io/hostname. Only prefer the pod anti-affinity to app in (a) over kubernetes.io/hostname. web is deleted and created again. → n1",
 			},
 		},
 		{
@@ -182,6 +182,7 @@ func TestAnswers(t *testing.T) {
 			state: []runtime.Object{zone(node("n1"), "a"), zone(node("n2").Unschedulable(true), "b"), on("n1", "w1", "1", 0).Label("app", "web").Obj()},
 			want: []string{
 				"pod: Raise maxSkew over topology.kubernetes.io/zone from 1 to 2. web is deleted and created again. → n1",
+				"pod: Only prefer the spread over topology.kubernetes.io/zone (ScheduleAnyway). web is deleted and created again. → n1",
 				"node: Uncordon n2. → n2",
 				"addNode: Add a node like n2: n3. → n3",
 			},
@@ -207,7 +208,7 @@ func TestAnswers(t *testing.T) {
 			state: append(inZone("data", "a"), zone(node("n1"), "b"), zone(node("n2"), "a"), on("n2", "a", "4", 50).Obj()),
 			want: []string{
 				"addNode: Add a node like n2: n3. → n3",
-				"pod: Drop the request for 3 cpu. web is deleted and created again. → n2",
+				"pod: Drop the request for 3 cpu of the container con0. web is deleted and created again. → n2",
 				"incurable: VolumeBinding: node(s) didn't match PersistentVolume's node affinity on n1",
 			},
 		},
@@ -230,7 +231,7 @@ func TestAnswers(t *testing.T) {
 			state: []runtime.Object{node("n1").Label("disk", "ssd").Obj(), node("n2").Label("disk", "hdd").Obj(), on("n2", "a", "4", 50).Obj()},
 			want: []string{
 				"addNode: Add a node like n2: n3. → n3",
-				"pod: Drop the request for 1 cpu. web is deleted and created again. → n2",
+				"pod: Drop the request for 1 cpu of the container con0. web is deleted and created again. → n2",
 				"incurable: Picky: solid state is too good for it on n1",
 			},
 		},
@@ -246,7 +247,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "the pods of DaemonSets count on a new node", pod: pending("4").PreemptionPolicy(v1.PreemptNever).Obj(),
 			state: []runtime.Object{node("n1").Obj(), owned(on("n1", "agent", "1", 100), "DaemonSet")},
-			want:  []string{"pod: Lower the request for cpu from 4 to 3. web is deleted and created again. → n1"},
+			want:  []string{"pod: Lower the request for cpu of the container con0 from 4 to 3. web is deleted and created again. → n1"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -302,7 +303,7 @@ func TestHypotheticalPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"pod: Lower the request for cpu from 5 to 4. → n1"}, summary(answer)); diff != "" {
+	if diff := cmp.Diff([]string{"pod: Lower the request for cpu of the container con0 from 5 to 4. → n1"}, summary(answer)); diff != "" {
 		t.Fatal(diff)
 	}
 	changes := answer.Suggestions[0].Changes

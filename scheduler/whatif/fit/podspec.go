@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -102,67 +103,124 @@ func dropEmptyAffinity(spec *v1.PodSpec) {
 	}
 }
 
+// requiredTerms returns the required terms of pod affinity or anti-affinity.
+func requiredTerms(spec *v1.PodSpec, anti bool) []v1.PodAffinityTerm {
+	switch a := spec.Affinity; {
+	case a == nil:
+	case anti && a.PodAntiAffinity != nil:
+		return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	case !anti && a.PodAffinity != nil:
+		return a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return nil
+}
+
 // dropPodTerms removes required terms of pod affinity or anti-affinity.
-func dropPodTerms(spec *v1.PodSpec, anti bool, terms []result.PodTermComparison) {
+func dropPodTerms(spec *v1.PodSpec, anti bool, terms []v1.PodAffinityTerm) {
+	takePodTerms(spec, anti, terms)
+	dropEmptyPodTerms(spec)
+}
+
+// preferPodTerms makes preferences of required terms.
+func preferPodTerms(spec *v1.PodSpec, anti bool, terms []v1.PodAffinityTerm) {
+	for _, t := range takePodTerms(spec, anti, terms) {
+		preferred := v1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t}
+		if anti {
+			to := &spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+			*to = append(*to, preferred)
+		} else {
+			to := &spec.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+			*to = append(*to, preferred)
+		}
+	}
+}
+
+// takePodTerms removes required terms, and returns them as the spec has them.
+func takePodTerms(spec *v1.PodSpec, anti bool, terms []v1.PodAffinityTerm) []v1.PodAffinityTerm {
+	var kept, taken []v1.PodAffinityTerm
+	for _, t := range requiredTerms(spec, anti) {
+		if slices.ContainsFunc(terms, func(o v1.PodAffinityTerm) bool { return equality.Semantic.DeepEqual(bareTerm(t), bareTerm(o)) }) {
+			taken = append(taken, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	switch {
+	case len(taken) == 0:
+	case anti:
+		spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = kept
+	default:
+		spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = kept
+	}
+	return taken
+}
+
+func dropEmptyPodTerms(spec *v1.PodSpec) {
 	a := spec.Affinity
 	if a == nil {
 		return
 	}
-	drop := func(t v1.PodAffinityTerm) bool {
-		return slices.ContainsFunc(terms, func(c result.PodTermComparison) bool { return samePodTerm(t, c) })
+	if with := a.PodAffinity; with != nil && len(with.RequiredDuringSchedulingIgnoredDuringExecution)+len(with.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+		a.PodAffinity = nil
 	}
-	if !anti && a.PodAffinity != nil {
-		required := &a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		*required = slices.DeleteFunc(*required, drop)
-		if len(*required)+len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
-			a.PodAffinity = nil
-		}
-	}
-	if anti && a.PodAntiAffinity != nil {
-		required := &a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-		*required = slices.DeleteFunc(*required, drop)
-		if len(*required)+len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
-			a.PodAntiAffinity = nil
-		}
+	if without := a.PodAntiAffinity; without != nil && len(without.RequiredDuringSchedulingIgnoredDuringExecution)+len(without.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+		a.PodAntiAffinity = nil
 	}
 	dropEmptyAffinity(spec)
 }
 
+// bareTerm returns a term as the template has it: without the requirements that the API server adds for its label keys.
+func bareTerm(t v1.PodAffinityTerm) v1.PodAffinityTerm {
+	out := *t.DeepCopy()
+	bareSelector(out.LabelSelector, out.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	bareSelector(out.LabelSelector, out.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+	return out
+}
+
+// bareSpread is bareTerm for a constraint.
+func bareSpread(c v1.TopologySpreadConstraint) v1.TopologySpreadConstraint {
+	out := *c.DeepCopy()
+	bareSelector(out.LabelSelector, out.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	return out
+}
+
+func bareSelector(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+	if selector == nil {
+		return
+	}
+	selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		return slices.Contains(keys, r.Key) && r.Operator == operator && len(r.Values) == 1
+	})
+}
+
+// samePodTerm reports whether a comparison may be about a term. Terms that differ in their namespaces only may share it.
 func samePodTerm(t v1.PodAffinityTerm, c result.PodTermComparison) bool {
-	if t.TopologyKey != c.TopologyKey {
-		return false
-	}
-	selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
-	return err == nil && selector.String() == c.Selector
+	return t.TopologyKey == c.TopologyKey && selectorText(t.LabelSelector) == c.Selector
 }
 
-// raiseMaxSkew lets the constraints on which the plugin stumbled allow a skew of to.
-func raiseMaxSkew(spec *v1.PodSpec, c result.SpreadComparison, to int) {
+func selectorText(s *metav1.LabelSelector) string {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return ""
+	}
+	return selector.String()
+}
+
+// changeSpread changes those constraints of the spec that are like these.
+func changeSpread(spec *v1.PodSpec, own []v1.TopologySpreadConstraint, change func(*v1.TopologySpreadConstraint)) {
 	for i := range spec.TopologySpreadConstraints {
-		if s := &spec.TopologySpreadConstraints[i]; sameSpread(*s, c) {
-			s.MaxSkew = int32(to)
+		s := &spec.TopologySpreadConstraints[i]
+		if slices.ContainsFunc(own, func(o v1.TopologySpreadConstraint) bool {
+			return equality.Semantic.DeepEqual(bareSpread(*s), bareSpread(o))
+		}) {
+			change(s)
 		}
 	}
 }
 
-// preferSpread makes a preference of the constraints on which the plugin stumbled.
-func preferSpread(spec *v1.PodSpec, c result.SpreadComparison) {
-	for i := range spec.TopologySpreadConstraints {
-		if s := &spec.TopologySpreadConstraints[i]; sameSpread(*s, c) {
-			s.WhenUnsatisfiable = v1.ScheduleAnyway
-			s.MinDomains = nil // is for DoNotSchedule only
-		}
-	}
-}
-
+// sameSpread reports whether a comparison may be about a constraint. Constraints that differ in their selectors only may share it.
 func sameSpread(s v1.TopologySpreadConstraint, c result.SpreadComparison) bool {
 	return s.WhenUnsatisfiable == v1.DoNotSchedule && s.TopologyKey == c.TopologyKey && int(s.MaxSkew) == c.MaxSkew
-}
-
-// spreads reports whether the constraint is the pod's own, and not one of the plugin's
-// arguments.
-func spreads(spec *v1.PodSpec, c result.SpreadComparison) bool {
-	return slices.ContainsFunc(spec.TopologySpreadConstraints, func(s v1.TopologySpreadConstraint) bool { return sameSpread(s, c) })
 }
 
 // dropHostPorts gives up ports of the host. A pod in the host's network has no other

@@ -39,6 +39,19 @@ func TestRelaxingASpec(t *testing.T) {
 	port := func(container, host int32) v1.ContainerPort {
 		return v1.ContainerPort{ContainerPort: container, HostPort: host, Protocol: v1.ProtocolTCP}
 	}
+	inNamespace := func(namespace string) v1.PodAffinityTerm {
+		t := over("zone", "a")
+		t.Namespaces = []string{namespace}
+		return t
+	}
+	keyed := func(merged ...v1.NodeSelectorRequirement) v1.PodAffinityTerm {
+		t := over("zone", "a")
+		t.MatchLabelKeys = []string{"rev"}
+		for _, r := range merged {
+			t.LabelSelector.MatchExpressions = append(t.LabelSelector.MatchExpressions, metav1.LabelSelectorRequirement{Key: r.Key, Operator: metav1.LabelSelectorOpIn, Values: r.Values})
+		}
+		return t
+	}
 	exists := v1.NodeSelectorRequirement{Key: "gpu", Operator: v1.NodeSelectorOpExists}
 	for _, test := range []struct {
 		name  string
@@ -103,38 +116,56 @@ func TestRelaxingASpec(t *testing.T) {
 				acceptValue(s, unmet(0, in("zone", "a"), ptr.To("b")))
 				dropRequirements(s, []result.TermComparison{unmet(0, exists, nil)})
 				dropSelector(s, []string{"disk"})
-				dropPodTerms(s, true, []result.PodTermComparison{{TopologyKey: "zone", Selector: "app=a"}})
-				raiseMaxSkew(s, result.SpreadComparison{TopologyKey: "zone", MaxSkew: 1}, 2)
+				dropPodTerms(s, true, podTerms(over("zone", "a")))
+				widerSkew([]v1.TopologySpreadConstraint{spread(1, v1.DoNotSchedule)}, 1, 1).pod(s)
 			},
 		},
 		{
 			name: "drop one of two terms of anti-affinity",
 			spec: v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(over("zone", "a"), over("zone", "b"))}}},
 			relax: func(s *v1.PodSpec) {
-				dropPodTerms(s, true, []result.PodTermComparison{{TopologyKey: "zone", Selector: "app=a"}})
+				dropPodTerms(s, true, podTerms(over("zone", "a")))
 			},
 			want: v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(over("zone", "b"))}}},
+		},
+		{
+			name:  "drop the term of one namespace",
+			spec:  v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(inNamespace("y"), inNamespace("z"))}}},
+			relax: func(s *v1.PodSpec) { dropPodTerms(s, true, podTerms(inNamespace("y"))) },
+			want:  v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(inNamespace("z"))}}},
+		},
+		{
+			name:  "a term into which the API server has merged a label of the pod",
+			spec:  v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(keyed())}}},
+			relax: func(s *v1.PodSpec) { dropPodTerms(s, true, podTerms(keyed(in("rev", "7")))) },
+		},
+		{
+			name:  "prefer a term",
+			spec:  v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(over("zone", "a"), over("zone", "b"))}}},
+			relax: func(s *v1.PodSpec) { preferPodTerms(s, true, podTerms(over("zone", "a"))) },
+			want: v1.PodSpec{Affinity: &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution:  podTerms(over("zone", "b")),
+				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: over("zone", "a")}},
+			}}},
 		},
 		{
 			name: "drop the only term of affinity",
 			spec: v1.PodSpec{Affinity: &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: podTerms(over("zone", "a"))}}},
 			relax: func(s *v1.PodSpec) {
-				dropPodTerms(s, false, []result.PodTermComparison{{TopologyKey: "zone", Selector: "app=a"}})
+				dropPodTerms(s, false, podTerms(over("zone", "a")))
 			},
 		},
 		{
 			name:  "raise the skew of the constraint, not of a preference",
 			spec:  v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{spread(1, v1.DoNotSchedule), spread(1, v1.ScheduleAnyway)}},
-			relax: func(s *v1.PodSpec) { raiseMaxSkew(s, result.SpreadComparison{TopologyKey: "zone", MaxSkew: 1}, 3) },
+			relax: widerSkew([]v1.TopologySpreadConstraint{spread(1, v1.DoNotSchedule)}, 1, 2).pod,
 			want:  v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{spread(3, v1.DoNotSchedule), spread(1, v1.ScheduleAnyway)}},
 		},
 		{
-			name: "prefer the spread",
-			spec: v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: v1.DoNotSchedule, MinDomains: ptr.To[int32](3)}}},
-			relax: func(s *v1.PodSpec) {
-				preferSpread(s, result.SpreadComparison{TopologyKey: "zone", MaxSkew: 1})
-			},
-			want: v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{spread(1, v1.ScheduleAnyway)}},
+			name:  "prefer the spread",
+			spec:  v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: v1.DoNotSchedule, MinDomains: ptr.To[int32](3)}}},
+			relax: preference([]v1.TopologySpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, WhenUnsatisfiable: v1.DoNotSchedule, MinDomains: ptr.To[int32](3)}}).pod,
+			want:  v1.PodSpec{TopologySpreadConstraints: []v1.TopologySpreadConstraint{spread(1, v1.ScheduleAnyway)}},
 		},
 		{
 			name: "give up a host port",

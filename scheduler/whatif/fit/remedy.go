@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
@@ -11,8 +12,10 @@ import (
 type disturbance int
 
 const (
+	// ofNone: nothing changes.
+	ofNone disturbance = iota
 	// ofPod: the pod itself changes.
-	ofPod disturbance = iota
+	ofPod
 	// ofNode: a node changes.
 	ofNode
 	// ofCluster: a node joins.
@@ -21,6 +24,8 @@ const (
 	ofOthers
 	// drastic: the pod gives up more than half of a request.
 	drastic
+	// ofReplicas: the workload gives up the pod.
+	ofReplicas
 )
 
 // remedy is one change that takes an obstacle out of the way. It changes one of the pod,
@@ -43,8 +48,33 @@ type remedy struct {
 	node    func(*v1.Node)
 	victims []*v1.Pod
 	added   *newnode.Node
+	// size is how much of their node the victims ask for: 1 for all of one resource.
+	size float64
 	// inPlace: the API server lets an existing pod change like that.
 	inPlace bool
+	// lasts: the pod's successors need the change, too.
+	lasts bool
+	// others changes another pod, by a patch.
+	others *whatif.Patch
+	// claims change claims of the pod.
+	claims []whatif.Change
+	// parts is nil for a remedy that does one thing, and scale for one without an amount.
+	parts *parts
+	scale *scale
+}
+
+// parts are what a remedy does, of which fewer may be enough.
+type parts struct {
+	count int
+	// only returns the remedy that does only the parts whose indexes are kept, at least one.
+	only func(kept []int) remedy
+}
+
+// scale is the amount of a remedy. A larger change may be needed for several pods than for one.
+type scale struct {
+	// step is how many units the remedy is away from no change, and most how far it can go.
+	step, most int64
+	to         func(step int64) remedy
 }
 
 // cure is a set of remedies that together take one obstacle out of the way.
@@ -64,7 +94,13 @@ const (
 	costOfToleration  = 15.0
 	costOfGate        = 5.0
 	costOfAcceptance  = 22.0
+	costOfPolicy      = 17.0
+	costOfMinDomains  = 18.0 // plus 1 per domain
 	costOfSkew        = 20.0 // plus 5 per pod
+	costOfPreference  = 28.0
+	costOfClass       = 33.0
+	costOfResize      = 8.0
+	costOfPriority    = 12.0
 	costOfRequirement = 25.0
 	costOfPort        = 30.0
 	costOfPodTerm     = 35.0

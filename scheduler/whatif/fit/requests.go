@@ -1,10 +1,14 @@
 package fit
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube-scheduler-simulator/scheduler/explain"
 )
 
 // lowerRequest makes a pod ask for no more than to of a resource, in the units of
@@ -100,4 +104,28 @@ func setRequest(r *v1.ResourceRequirements, name v1.ResourceName, to int64) {
 // equalsLimit reports whether the API server wants a resource's request to equal its limit.
 func equalsLimit(name v1.ResourceName) bool {
 	return strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) || strings.Contains(string(name), "/")
+}
+
+// requestCuts says what containers ask for less after a change.
+func requestCuts(before, after *v1.PodSpec) []explain.RequestCut {
+	var out []explain.RequestCut
+	compare := func(from, to v1.ResourceList, c explain.RequestCut) {
+		for _, name := range slices.Sorted(maps.Keys(from)) {
+			c.Resource, c.From, c.To = string(name), amountOf(from, name), amountOf(to, name)
+			if c.From > c.To {
+				out = append(out, c)
+			}
+		}
+	}
+	if before.Resources != nil && after.Resources != nil {
+		compare(before.Resources.Requests, after.Resources.Requests, explain.RequestCut{})
+	}
+	for i := range before.InitContainers {
+		c := &before.InitContainers[i]
+		compare(c.Resources.Requests, after.InitContainers[i].Resources.Requests, explain.RequestCut{Container: c.Name, Init: true, Sidecar: restarts(c)})
+	}
+	for i := range before.Containers {
+		compare(before.Containers[i].Resources.Requests, after.Containers[i].Resources.Requests, explain.RequestCut{Container: before.Containers[i].Name})
+	}
+	return out
 }

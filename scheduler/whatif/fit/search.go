@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // Bounds of the work for one question.
@@ -22,6 +24,8 @@ const (
 	maxSteps  = 3
 	// mostTries is how many candidates of one shape are tried.
 	mostTries = 3
+	// mostReductions is how often a suggestion is tried with less.
+	mostReductions = 16
 	// mostOthers is how many further nodes a suggestion names.
 	mostOthers = 3
 	// mostFamilies and mostEvictions are how many kinds of new nodes, and how many nodes
@@ -48,11 +52,18 @@ type search struct {
 	all, nodes []fwk.NodeInfo
 	obstacles  [][]whatif.Obstacle
 	budgets    []*policyv1.PodDisruptionBudget
+	// siblings are the other pods of the pod's workload.
+	siblings []*v1.Pod
 
 	pool *pool
-	// checks is how many are left.
-	checks  int
-	found   []offer
+	// checks is how many are left, and placements how many pods may still be placed to try rollouts.
+	checks     int
+	placements int
+	// waits is nil if time alone does not help.
+	waits *offer
+	found []offer
+	// later are suggestions that turned out to disturb more than those that are looked for.
+	later   []offer
 	leftOut []explain.Statement
 	// helped are the plugins whose rejections an eviction or a new node cured.
 	helped map[string]bool
@@ -71,31 +82,66 @@ func (s *search) fits() bool {
 // run fills found, leftOut and helped.
 func (s *search) run(ctx context.Context) error {
 	s.helped = map[string]bool{}
-	if s.rejectedOutright() {
-		return nil
-	}
-	s.collect()
-	if err := s.bySteps(ctx, ofNode); err != nil {
+	if err := s.wait(ctx); err != nil {
 		return err
 	}
+	if s.waits != nil {
+		for _, obstacles := range s.obstacles {
+			s.cured(obstacles)
+		}
+	}
+	if newnode.OfDaemonSet(s.pod) {
+		if err := s.priorities(ctx); err != nil {
+			return err
+		}
+	}
+	outright := s.rejectedOutright()
+	if !outright {
+		s.collect()
+		if err := s.bySteps(ctx, ofNode); err != nil {
+			return err
+		}
+	}
+	// Who only needs to wait buys no node and evicts nobody.
+	if !s.knownEnd() {
+		if err := s.strong(ctx, outright); err != nil {
+			return err
+		}
+	}
+	if len(s.found) == 0 && s.waits == nil && s.anyTooComplex() {
+		s.omit(explain.CombinationsNotTried{Steps: maxSteps})
+	}
+	return s.scaleDown()
+}
+
+// strong looks for suggestions that disturb more than the pod and a node. outright is what rejectedOutright reports.
+func (s *search) strong(ctx context.Context, outright bool) error {
 	gentle := len(s.found) > 0
-	if s.target == "" {
+	if s.target == "" && !outright {
 		if err := s.addNodes(ctx, gentle); err != nil {
 			return err
 		}
 	}
-	if !gentle {
-		if err := s.evictions(ctx); err != nil {
-			return err
-		}
-		if err := s.bySteps(ctx, drastic); err != nil {
+	if gentle {
+		return nil
+	}
+	if err := s.evictions(ctx); err != nil {
+		return err
+	}
+	if outright {
+		return nil
+	}
+	if !newnode.OfDaemonSet(s.pod) {
+		if err := s.priorities(ctx); err != nil {
 			return err
 		}
 	}
-	if len(s.found) == 0 && s.anyTooComplex() {
-		s.omit(explain.CombinationsNotTried{Steps: maxSteps})
+	for _, o := range s.later {
+		if err := s.offer(ctx, o, nil); err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.bySteps(ctx, drastic)
 }
 
 // rejectedOutright reports whether a plugin rejects the pod before it looks at any node, and no change of
@@ -116,6 +162,13 @@ func (s *search) anyTooComplex() bool {
 		}
 	}
 	return false
+}
+
+// omitOnce is omit for what may come up again.
+func (s *search) omitOnce(what explain.Operands) {
+	if !slices.ContainsFunc(s.leftOut, func(o explain.Statement) bool { return o.Operands == what }) {
+		s.omit(what)
+	}
 }
 
 func (s *search) omit(what explain.Operands) {
@@ -143,7 +196,14 @@ func (s *search) alternatives(node *v1.Node, obstacles []whatif.Obstacle) [][]cu
 	}
 	out := make([][]cure, len(obstacles))
 	for i, o := range obstacles {
-		if out[i] = cures(s.pod, node, o); len(out[i]) == 0 {
+		out[i] = cures(s.pod, node, o)
+		switch o.Plugin {
+		case names.NodeResourcesFit:
+			out[i] = append(out[i], s.resizes(node.Name)...)
+		case names.VolumeBinding:
+			out[i] = append(out[i], s.otherClasses()...)
+		}
+		if len(out[i]) == 0 {
 			return nil
 		}
 	}
@@ -160,7 +220,10 @@ func (s *search) bySteps(ctx context.Context, most disturbance) error {
 			if candidates == nil {
 				break
 			}
-			if err := s.tryShape(ctx, candidates); err != nil {
+			if size > 1 && slices.ContainsFunc(candidates[0].remedies, drops) {
+				continue // Among several changes, preferring a term is enough.
+			}
+			if err := s.tryShape(ctx, candidates, most); err != nil {
 				return err
 			}
 		}
@@ -172,8 +235,14 @@ func (s *search) bySteps(ctx context.Context, most disturbance) error {
 	return nil
 }
 
+// drops reports whether a remedy drops terms that it might prefer.
+func drops(r remedy) bool {
+	_, drop := r.says.(explain.DropPodTerms)
+	return drop
+}
+
 // tryShape tries candidates of one shape until one is confirmed, which is offered.
-func (s *search) tryShape(ctx context.Context, candidates []candidate) error {
+func (s *search) tryShape(ctx context.Context, candidates []candidate, most disturbance) error {
 	for i, c := range candidates[:min(len(candidates), mostTries)] {
 		left, o, err := s.try(ctx, c)
 		switch {
@@ -181,6 +250,19 @@ func (s *search) tryShape(ctx context.Context, candidates []candidate) error {
 			return err
 		case o != nil:
 			return s.offer(ctx, *o, candidates[i+1:])
+		case len(left) == 0:
+			// It lets the pod in, and not all pods of its workload.
+			o, err := s.larger(ctx, c)
+			switch {
+			case err != nil:
+				return err
+			case o == nil:
+				continue
+			case o.disturbs() > most:
+				s.later = append(s.later, *o)
+				return nil
+			}
+			return s.offer(ctx, *o, nil)
 		}
 		s.extend(c, left)
 	}
@@ -235,9 +317,67 @@ func (s *search) check(ctx context.Context, c candidate) ([]whatif.Obstacle, err
 	return left, err
 }
 
-// try is check, and returns the suggestion if no obstacle is left.
+// try is check, and returns the suggestion if no obstacle is left, without what it turns out not to need. It returns neither if
+// the pod fits and others of its workload do not.
 func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offer, error) {
-	return s.ask(ctx, c, true)
+	left, o, err := s.ask(ctx, c, true)
+	if err != nil || len(left) > 0 {
+		return left, o, err
+	}
+	fewer, err := s.reduced(ctx, c)
+	if err != nil || fewer.key() == c.key() {
+		return left, o, err
+	}
+	if _, smaller, err := s.ask(ctx, fewer, true); err != nil || smaller != nil {
+		return left, smaller, err
+	}
+	return left, o, nil
+}
+
+// reduced leaves out of a candidate each part without which it also lets the pod in on its node.
+func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
+	tries := mostReductions
+	enough := func(fewer candidate) (bool, error) {
+		if tries--; tries < 0 || s.checks <= 0 {
+			return false, nil
+		}
+		left, err := s.check(ctx, fewer)
+		return err == nil && len(left) == 0, err
+	}
+	for i := len(c.remedies) - 1; i >= 0 && len(c.remedies) > 1; i-- {
+		fewer := candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)}
+		if c.remedies[i].added != nil {
+			continue // The node of the candidate.
+		}
+		if ok, err := enough(fewer); err != nil {
+			return c, err
+		} else if ok {
+			c = fewer
+		}
+	}
+	for i, r := range c.remedies {
+		if r.parts == nil {
+			continue
+		}
+		kept := make([]int, r.parts.count)
+		for j := range kept {
+			kept[j] = j
+		}
+		for j := range r.parts.count {
+			less := slices.DeleteFunc(slices.Clone(kept), func(k int) bool { return k == j })
+			if len(less) == 0 {
+				break
+			}
+			fewer := candidate{c.node, slices.Clone(c.remedies)}
+			fewer.remedies[i] = r.parts.only(less)
+			if ok, err := enough(fewer); err != nil {
+				return c, err
+			} else if ok {
+				kept, c = less, fewer
+			}
+		}
+	}
+	return c, nil
 }
 
 func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.Obstacle, *offer, error) {
@@ -245,6 +385,9 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
 	w, pod, err := s.apply(c)
+	if refused := (*whatif.ChangeError)(nil); errors.As(err, &refused) {
+		return []whatif.Obstacle{{Reasons: []string{refused.Error()}}}, nil, nil // No API server would take it.
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -252,19 +395,18 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 	if err != nil || len(left[0]) > 0 || !suggest {
 		return left[0], nil, err
 	}
-	nodes, chosen, err := s.trial.Where(ctx, pod, s.profile)
-	if err != nil {
+	at, err := s.where(ctx, pod)
+	if err != nil || at.chosen == "" {
 		return nil, nil, err
 	}
-	if whatif.GroupName(pod) != "" {
-		if chosen, _, err = s.withGroup(ctx, pod); err != nil || chosen == "" {
+	if victims := slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.victims != nil }); victims {
+		if c, err = s.replaced(ctx, c, pod, at.chosen); err != nil {
 			return nil, nil, err
 		}
-		if !slices.Contains(nodes, chosen) {
-			nodes = append(nodes, chosen) // beside another member
-		}
 	}
-	slices.Sort(nodes)
+	if whole, err := s.whole(ctx, c, mark, &w); err != nil || !whole {
+		return nil, nil, err
+	}
 	if ordered, err := s.order(ctx, c, mark, &w); err != nil || !ordered {
 		return nil, nil, err
 	}
@@ -273,7 +415,7 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 		advice.Manner = &explain.Statement{Operands: w.manner}
 	}
 	return nil, &offer{c, Suggestion{
-		Kind: kindOf(c.disturbs()), Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: nodes, SelectedNode: chosen,
+		Kind: kindOf(c.disturbs()), Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: at.nodes, SelectedNode: at.chosen,
 	}}, nil
 }
 
@@ -297,11 +439,18 @@ func (s *search) offer(ctx context.Context, o offer, others []candidate) error {
 	if err := s.nameOthers(ctx, o, others); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(o.remedies, func(r remedy) bool { return r.claims != nil }) {
+		s.helped[names.VolumeBinding] = true
+	}
 	o.Text = o.Advice.String()
+	if slices.ContainsFunc(s.found, func(other offer) bool { return other.Text == o.Text }) {
+		return nil
+	}
 	s.found = append(s.found, o)
 	return nil
 }
 
+// kindOf returns the kind of what a remedy disturbs.
 func kindOf(d disturbance) Kind {
 	switch d {
 	case ofNode:
@@ -359,6 +508,9 @@ func (s *search) nameOthers(ctx context.Context, o offer, others []candidate) er
 func (s *search) suggestions() []Suggestion {
 	slices.SortStableFunc(s.found, func(a, b offer) int { return a.compare(b.candidate) })
 	var out []Suggestion
+	if s.waits != nil {
+		out = append(out, s.waits.Suggestion)
+	}
 	for _, o := range s.found {
 		out = append(out, o.Suggestion)
 	}
@@ -367,7 +519,7 @@ func (s *search) suggestions() []Suggestion {
 
 // incurable returns the obstacles that nothing takes out of the way.
 func (s *search) incurable() []Incurable {
-	evictor := newEvictor(s.pod, s.all, s.budgets)
+	evictor := s.evictor(s.all)
 	byReason := map[[2]string]*Incurable{}
 	for i, n := range s.nodes {
 		for _, o := range s.obstacles[i] {

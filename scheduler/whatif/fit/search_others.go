@@ -150,9 +150,16 @@ func shared(pod *v1.Pod, node fwk.NodeInfo, obstacles []whatif.Obstacle) (n int,
 	return n, true
 }
 
+// evictor spares the pod's siblings: the pod that a controller makes in place of one would wait instead.
+func (s *search) evictor(nodes []fwk.NodeInfo) *evictor {
+	out := newEvictor(s.pod, nodes, s.budgets)
+	out.spared = s.sibling
+	return out
+}
+
 // evictions offers the eviction that disturbs the least.
 func (s *search) evictions(ctx context.Context) error {
-	evictor := newEvictor(s.pod, s.all, s.budgets)
+	evictor := s.evictor(s.all)
 	var certain, guessed []candidate
 	for i, n := range s.nodes {
 		c, guess := s.eviction(evictor, n, s.obstacles[i], candidate{node: n.Node().Name})
@@ -167,20 +174,30 @@ func (s *search) evictions(ctx context.Context) error {
 	slices.SortFunc(certain, candidate.compare)
 	slices.SortFunc(guessed, candidate.compare)
 	tries := append(certain[:min(len(certain), mostEvictions)], guessed[:min(len(guessed), mostGuesses)]...)
+	var best *offer
 	for i, c := range tries {
 		if s.full() || s.checks <= 0 {
 			s.omit(explain.EvictionsNotTried{Nodes: len(certain) + len(guessed) - i})
-			return nil
+			break
 		}
 		confirmed, err := s.confirmEviction(ctx, c)
 		if err != nil {
 			return err
 		}
-		if confirmed != nil {
-			at := slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })
-			s.cured(s.obstacles[at])
-			return s.offer(ctx, *confirmed, nil)
+		if confirmed == nil {
+			continue
 		}
+		at := slices.IndexFunc(s.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == c.node })
+		s.cured(s.obstacles[at])
+		if best == nil || confirmed.compare(best.candidate) < 0 {
+			best = confirmed
+		}
+		if pods, _, _ := best.victims(); best.pushed() == 0 && (i+1 >= len(certain) || pods <= count(tries[i+1])) {
+			break
+		}
+	}
+	if best != nil {
+		return s.offer(ctx, *best, nil)
 	}
 	if left := len(certain) + len(guessed) - len(tries); left > 0 {
 		s.omit(explain.EvictionsNotTried{Nodes: left})
@@ -212,13 +229,26 @@ func (s *search) eviction(e *evictor, n fwk.NodeInfo, obstacles []whatif.Obstacl
 	}
 	i := slices.IndexFunc(c.remedies, func(r remedy) bool { return r.victims != nil })
 	if i < 0 {
-		return c.with(evict(n.Node().Name, victims)), guessed
+		return c.with(s.evicting(n.Node().Name, victims)), guessed
 	}
 	all := union(slices.Clone(c.remedies[i].victims), victims)
 	slices.SortFunc(all, byPriority)
 	c.remedies = slices.Clone(c.remedies)
-	c.remedies[i] = evict(n.Node().Name, all)
+	c.remedies[i] = s.evicting(n.Node().Name, all)
 	return c, guessed
+}
+
+// evicting is evict, with the size of the victims.
+func (s *search) evicting(node string, victims []*v1.Pod) remedy {
+	r := evict(node, victims)
+	for _, n := range s.all {
+		for _, p := range victims {
+			if p.Spec.NodeName == n.Node().Name {
+				r.size += sizeOn(n, p)
+			}
+		}
+	}
+	return r
 }
 
 // confirmEviction returns the suggestion with the pods that really must go, or nil if evicting them does not
@@ -259,7 +289,7 @@ func (s *search) checkEviction(ctx context.Context, c candidate) ([]whatif.Obsta
 	if err != nil || len(left[0]) == 0 {
 		return nil, nil, err
 	}
-	evictor := newEvictor(s.pod, s.trial.Nodes(), s.budgets)
+	evictor := s.evictor(s.trial.Nodes())
 	for _, r := range c.remedies {
 		evictor.gone = append(evictor.gone, r.victims...)
 	}
@@ -286,7 +316,7 @@ func (s *search) reprieve(ctx context.Context, c candidate) (candidate, error) {
 		}
 		fewer := slices.DeleteFunc(slices.Clone(victims), func(v *v1.Pod) bool { return v.UID == p.UID })
 		without := candidate{c.node, slices.Clone(c.remedies)}
-		without.remedies[i] = evict(c.node, fewer)
+		without.remedies[i] = s.evicting(c.node, fewer)
 		left, err := s.check(ctx, without)
 		if err != nil {
 			return c, err

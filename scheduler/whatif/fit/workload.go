@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/whatif"
 )
@@ -30,6 +31,8 @@ type workload struct {
 	// replaces: the workload's controller replaces pods on its own when the template
 	// changes. Otherwise the pod must go too.
 	replaces bool
+	// forgets: a change of the template does not reach the pods that wait already.
+	forgets bool
 	// immutable: the template of an existing object cannot change.
 	immutable bool
 }
@@ -89,13 +92,50 @@ func asWorkload(object runtime.Object) *workload {
 		return &workload{object: o, replaces: true}
 	case *appsv1.DaemonSet:
 		return &workload{object: o, replaces: o.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType}
-	case *appsv1.StatefulSet, *appsv1.ReplicaSet, *v1.ReplicationController:
-		// A rolling update of a StatefulSet waits for the very pod that is pending.
+	case *appsv1.StatefulSet:
+		// A rolling update waits for the very pod that is pending.
 		return &workload{object: o}
+	case *appsv1.ReplicaSet, *v1.ReplicationController:
+		return &workload{object: o, forgets: true}
 	case *batchv1.Job:
 		return &workload{object: o, immutable: true}
 	}
 	return nil
+}
+
+// replicas returns how many pods the workload wants at once; 0 if that depends on the nodes.
+func (w *workload) replicas() int {
+	switch o := w.object.(type) {
+	case *appsv1.Deployment:
+		return int(ptr.Deref(o.Spec.Replicas, 1))
+	case *appsv1.StatefulSet:
+		return int(ptr.Deref(o.Spec.Replicas, 1))
+	case *appsv1.ReplicaSet:
+		return int(ptr.Deref(o.Spec.Replicas, 1))
+	case *v1.ReplicationController:
+		return int(ptr.Deref(o.Spec.Replicas, 1))
+	case *batchv1.Job:
+		parallel := ptr.Deref(o.Spec.Parallelism, 1)
+		return int(min(parallel, ptr.Deref(o.Spec.Completions, parallel)))
+	}
+	return 0
+}
+
+// setReplicas reports false for a workload that cannot be scaled.
+func setReplicas(object runtime.Object, to int32) bool {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		o.Spec.Replicas = &to
+	case *appsv1.StatefulSet:
+		o.Spec.Replicas = &to
+	case *appsv1.ReplicaSet:
+		o.Spec.Replicas = &to
+	case *v1.ReplicationController:
+		o.Spec.Replicas = &to
+	default:
+		return false
+	}
+	return true
 }
 
 // template returns the pod template of a workload's object.

@@ -59,7 +59,7 @@ func TestChangesOfPods(t *testing.T) {
 		"Job default/web":                   &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{Template: template, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"controller-uid": "1"}}}, Status: batchv1.JobStatus{Active: 1}},
 		"ReplicationController default/web": &v1.ReplicationController{ObjectMeta: meta, Spec: v1.ReplicationControllerSpec{Template: &template}},
 	}
-	cut := cureResources(nil, nil, whatif.Obstacle{Comparison: &result.Comparison{Resources: []result.ResourceComparison{{Name: "cpu", Requested: 4000, Allocatable: 3000}}}})[0][0]
+	cut := cureResources(of(nil), nil, whatif.Obstacle{Comparison: &result.Comparison{Resources: []result.ResourceComparison{{Name: "cpu", Requested: 4000, Allocatable: 3000}}}})[0][0]
 	toleration := cureTaints(st.MakePod().Obj(), st.MakeNode().Name("n1").Taints([]v1.Taint{{Key: "gpu", Effect: v1.TaintEffectNoSchedule}}).Obj(), whatif.Obstacle{})[0][0]
 	const patch = `{"spec":{"template":{"spec":{"$setElementOrder/containers":[{"name":"con0"},{"name":"log"}],"containers":[{"name":"con0","resources":{"requests":{"cpu":"3"}}}]}}}}`
 
@@ -74,6 +74,10 @@ func TestChangesOfPods(t *testing.T) {
 		{name: "a toleration", remedies: []remedy{toleration}, want: []string{`patch Pod web-1 {"spec":{"tolerations":[{"effect":"NoSchedule","key":"gpu","operator":"Exists"}]}}`}},
 		{
 			name: "a toleration of a workload's pod", owner: ownedBy("apps/v1", "ReplicaSet", "web-7f"), remedies: []remedy{toleration},
+			want: []string{`patch Deployment web {"spec":{"template":{"spec":{"tolerations":[{"effect":"NoSchedule","key":"gpu","operator":"Exists"}]}}}}`}, says: "Deployment web replaces web-1 by a new pod.",
+		},
+		{
+			name: "a toleration of a Job's pod", owner: ownedBy("batch/v1", "Job", "web"), remedies: []remedy{toleration},
 			want: []string{`patch Pod web-1 {"spec":{"tolerations":[{"effect":"NoSchedule","key":"gpu","operator":"Exists"}]}}`},
 		},
 		{name: "a Deployment", owner: ownedBy("apps/v1", "ReplicaSet", "web-7f"), remedies: []remedy{cut}, want: []string{"patch Deployment web " + patch}, says: "Deployment web replaces web-1 by a new pod."},
@@ -111,7 +115,7 @@ func TestChangesOfPods(t *testing.T) {
 				t.Error(diff)
 			}
 			for _, c := range got.hypothetical {
-				if text := changeText(t, c); text != changeText(t, got.hypothetical[0]) && text != "apply Pod web-1 cpu 3" {
+				if text := changeText(t, c); text != changeText(t, got.hypothetical[0]) && text != "apply Pod web-1 cpu 3" && text != "apply Pod web-1 cpu 4" {
 					t.Errorf("the engine is asked to %s", text)
 				}
 			}

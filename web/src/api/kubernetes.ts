@@ -86,7 +86,7 @@ function onlyOurs({ reason, causes }: ApiError): boolean {
 }
 
 /** Changes some fields of an object, or of its status: a JSON merge patch. */
-export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false, subresource?: 'status'): Promise<KubeObject> {
+export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false, subresource?: 'status' | 'resize'): Promise<KubeObject> {
   return request(`${pathOf(kind, namespace, name)}${subresource ? `/${subresource}` : ''}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
 }
 

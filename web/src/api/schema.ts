@@ -3030,6 +3030,10 @@ export interface components {
             maxSkew: number;
             /** @description Matching pods in the domain with the most. */
             maximum: number;
+            /** @description Counts the domains of the nodes that count: those with the labels of all constraints that the two policies do not leave out. */
+            domains?: number;
+            /** @description Absent when the constraint names none. */
+            minDomains?: number;
         };
         /** @description A port of a host. */
         Port: {
@@ -4467,6 +4471,11 @@ export interface components {
             patch: {
                 [key: string]: unknown;
             };
+            /**
+             * @description resize: the patch is of the resources of a pod that runs, and the API server takes it through that subresource. It may be left out in a question.
+             * @enum {string}
+             */
+            subresource?: "resize";
         };
         /** @description A hypothetical change of the cluster. Exactly one of apply, patch and delete is set. */
         Change: {
@@ -4558,15 +4567,22 @@ export interface components {
              */
             limit: number;
         };
-        /** @description Verified changes with which the pod fits. */
+        /** @description Verified changes with which the pod fits, or what it waits for. */
         Suggestion: {
             /**
-             * @description What the suggestion changes: of several things, the one that disturbs the most.
+             * @description What the suggestion changes: of several things, the one that disturbs the most. wait: nothing; the pod fits when time has passed.
              * @enum {string}
              */
-            kind: "pod" | "node" | "addNode" | "evict";
+            kind: "wait" | "pod" | "node" | "addNode" | "evict";
             /** @description The steps and the manner in English. */
             text: string;
+            /** @description The objects that the pod waits for. Only for wait. */
+            for?: components["schemas"]["Awaited"][];
+            /**
+             * Format: date-time
+             * @description When the wait ends at the latest. Only for wait, and absent when nobody can tell.
+             */
+            until?: string;
             /** @description What the suggestion does, in the order in which to say it. */
             steps: components["schemas"]["AdviceStep"][];
             /** @description What becomes of the pod. Absent if it stays, or changes in place. */
@@ -4770,15 +4786,137 @@ export interface components {
             /** @description Newest decision first. Pods that no longer exist are left out. */
             items: components["schemas"]["ShadowItem"][];
         };
+        /** @description Nothing needs to change. The pod fits when all of this has happened. At least one of the fields but until is set. */
+        StatementWait: {
+            /** @constant */
+            kind: "wait";
+            /** @description Pods that leave. */
+            terminating: components["schemas"]["WaitingPodName"][];
+            /** @description Pods that wait for a node themselves, and hold room on one until the scheduler places them. */
+            nominated: components["schemas"]["NominatedPod"][];
+            /** @description The pod group that lacks members. */
+            group?: components["schemas"]["ShortGroup"];
+            /** @description Set if the pod fits already: the part of the scheduling queue, backoff or unschedulable, in which it waits to be tried again. */
+            queue?: string;
+            /**
+             * Format: date-time
+             * @description When it has happened at the latest. Absent when nobody can tell.
+             */
+            until?: string;
+        };
+        /** @description The name of a pod. */
+        WaitingPodName: {
+            namespace: string;
+            name: string;
+        };
+        /** @description A pod that is nominated to a node. */
+        NominatedPod: {
+            namespace: string;
+            name: string;
+            node: string;
+        };
+        /** @description A pod group that needs more pods. */
+        ShortGroup: {
+            namespace: string;
+            name: string;
+            /** @description How many more it needs. */
+            missing: number;
+        };
+        /** @description An object that a pod waits for. */
+        Awaited: {
+            apiVersion: string;
+            kind: string;
+            namespace?: string;
+            name: string;
+        };
+        /** @description A topology spread constraint no longer counts domains that the pod cannot use. */
+        StatementHonorPolicy: {
+            /** @constant */
+            kind: "honorPolicy";
+            topologyKey: string;
+            /** @description nodeTaintsPolicy or nodeAffinityPolicy, which becomes Honor. */
+            policy: string;
+        };
+        /** @description A topology spread constraint of the pod asks for fewer domains. */
+        StatementLowerMinDomains: {
+            /** @constant */
+            kind: "lowerMinDomains";
+            topologyKey: string;
+            from: number;
+            /** @description 0 when it no longer asks for any number. */
+            to: number;
+        };
+        /** @description Required terms of the pod's affinity to other pods, or of its anti-affinity if anti is true, become preferences. */
+        StatementPreferPodTerms: {
+            /** @constant */
+            kind: "preferPodTerms";
+            anti: boolean;
+            terms: components["schemas"]["PodTerm"][];
+        };
+        /** @description A claim of the pod that is not bound yet is deleted, and created again with another class. */
+        StatementChangeStorageClass: {
+            /** @constant */
+            kind: "changeStorageClass";
+            claim: string;
+            from: string;
+            to: string;
+        };
+        /** @description The pod gets a priority class of the cluster, and the scheduler then evicts pods to make room on a node. */
+        StatementRaisePriority: {
+            /** @constant */
+            kind: "raisePriority";
+            class: string;
+            /** Format: int32 */
+            from: number;
+            /** Format: int32 */
+            to: number;
+            node: string;
+            pods: components["schemas"]["EvictedPod"][];
+        };
+        /** @description A resize of a running pod that its node has not granted is taken back, so that the pod asks for what it has. */
+        StatementTakeBackResize: {
+            /** @constant */
+            kind: "takeBackResize";
+            namespace: string;
+            name: string;
+            node: string;
+            requests: components["schemas"]["RequestCut"][];
+        };
+        /** @description The workload of the pod asks for no more pods than run. The pod goes. */
+        StatementScaleDown: {
+            /** @constant */
+            kind: "scaleDown";
+            workloadKind: string;
+            name: string;
+            from: number;
+            to: number;
+        };
+        /** @description The pod that a controller makes in place of one that is evicted. */
+        Replacement: {
+            /** @description Where the scheduler would place it once the pod that waits has its place. Empty if it would find no node, and then waits itself. */
+            node: string;
+        };
+        /** @description The change was tried for one pod of the workload, and not for all that it has, because those are more than pods. */
+        StatementRolloutNotTried: {
+            /** @constant */
+            kind: "rolloutNotTried";
+            pods: number;
+        };
         /** @description The pod asks for less. */
         StatementLowerRequests: {
             /** @constant */
             kind: "lowerRequests";
             requests: components["schemas"]["RequestCut"][];
         };
-        /** @description An amount of a resource that the pod asks for, before and after: of CPU in thousandths of a core, of others in their own unit. To is 0 when the pod no longer asks for the resource. */
+        /** @description An amount of a resource, before and after: of CPU in thousandths of a core, of others in their own unit. to is 0 when the resource is no longer asked for. */
         RequestCut: {
             resource: string;
+            /** @description The container that asks for it; empty for a request of the pod as a whole. */
+            container: string;
+            /** @description It is an init container. */
+            init?: boolean;
+            /** @description It is an init container that keeps running. */
+            sidecar?: boolean;
             /** Format: int64 */
             from: number;
             /** Format: int64 */
@@ -4834,6 +4972,10 @@ export interface components {
         PodTerm: {
             topologyKey: string;
             selector: string;
+            /** @description The namespaces that the term names. Without any, and without namespaceSelector, it is about the pod's own. */
+            namespaces?: string[];
+            /** @description Selects further namespaces, all if it is empty. Absent if the term has none. */
+            namespaceSelector?: string;
         };
         /** @description The pod gives up ports of the host, each written as PORT/PROTOCOL, after the address if it is bound to one. */
         StatementDropHostPorts: {
@@ -4889,6 +5031,8 @@ export interface components {
             name: string;
             /** Format: int32 */
             priority: number;
+            /** @description Absent if no controller makes another pod. */
+            replacement?: components["schemas"]["Replacement"];
         };
         /** @description A node joins the cluster. It has the size, the labels and the taints of Like, which has further ones, Others, of its kind. */
         StatementAddNode: {
@@ -4981,11 +5125,11 @@ export interface components {
             like: string;
         };
         /** @description A change that a suggestion consists of: a kind and its operands, to be rendered in any language. */
-        AdviceStep: components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
+        AdviceStep: components["schemas"]["StatementWait"] | components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementHonorPolicy"] | components["schemas"]["StatementLowerMinDomains"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementPreferPodTerms"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementChangeStorageClass"] | components["schemas"]["StatementRaisePriority"] | components["schemas"]["StatementTakeBackResize"] | components["schemas"]["StatementScaleDown"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
         /** @description What becomes of the pod when a suggestion is applied. */
         AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"];
         /** @description What the search for suggestions did not look at, or what new nodes may bring and the state of the cluster does not tell. */
-        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
+        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementRolloutNotTried"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
         /** @description The answer to NodesNeeded. */
         NodesNeededAnswer: components["schemas"]["NodesNeeded"] & {
             /** @description How many more nodes are enough, while one less is not. 0: the pods fit as it is. */

@@ -11,7 +11,7 @@ import { same } from '@/kubernetes/merge'
 /** What performing a write needs from its caller; each request is a dry run if asked. */
 export interface Server {
   get(of: ObjectRef): Promise<KubeObject>
-  patch(of: ObjectRef, patch: object, dryRun: boolean, subresource?: 'status'): Promise<KubeObject>
+  patch(of: ObjectRef, patch: object, dryRun: boolean, subresource?: 'status' | 'resize'): Promise<KubeObject>
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
   /** A pod is removed at once, unless it has its grace period. */
   remove(of: ObjectRef, options: { dryRun: boolean; uid: string | undefined; grace?: boolean }): Promise<void>

@@ -74,6 +74,7 @@ function changeOf(target: ChangeTarget, changes: readonly Change[], present: Pre
   const whole = { ...then, apiVersion: target.apiVersion, kind: target.kind }
   if (!now) return { kind: 'create', target, writes: [{ op: 'create', of, object: whole }] }
   const again = own.some((change) => change.delete && same(targetOf(change), target))
+  if (own.some(({ patch }) => patch?.subresource === 'resize' && same(targetOf({ patch }), target))) return { kind: 'change', target, writes: mergesBetween(of, now, then).map((write) => (write.op === 'merge' ? { ...write, subresource: 'resize' as const } : write)) }
   if (isResource(kind, podKind) && (again || !changesInPlace(now, then))) return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
   if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: forCreation(whole) }] }
   const writes = mergesBetween(of, now, then)

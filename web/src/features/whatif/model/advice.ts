@@ -3,6 +3,7 @@
 
 import type { AdviceManner, AdviceOmission, AdviceStep, Suggestion } from '@/api/types'
 import { amountOf } from '@/kubernetes/quantity'
+import { formatClock } from '@/kubernetes/time'
 
 export interface Phrase {
   key: string
@@ -18,8 +19,10 @@ type Names = (names: readonly string[]) => string
 export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
   const s = step
   switch (s.kind) {
+    case 'wait':
+      return waitPhrases(s, names)
     case 'lowerRequests':
-      return s.requests.map(({ resource, from, to }) => ({ key: to ? 'advice.lowerRequest' : 'advice.dropRequest', values: { resource, from: amountOf(resource, from), to: amountOf(resource, to) } }))
+      return s.requests.map((cut) => cutPhrase(cut))
     case 'tolerate':
       return [{ key: 'advice.tolerate', values: { taints: names(s.taints) } }]
     case 'dropRequirements':
@@ -28,10 +31,24 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
       return [{ key: 'advice.acceptValue', values: { label: `${s.key}=${s.value}` } }]
     case 'raiseMaxSkew':
       return [{ key: 'advice.raiseMaxSkew', values: { topologyKey: s.topologyKey, from: s.from, to: s.to } }]
+    case 'honorPolicy':
+      return [{ key: 'advice.honorPolicy', values: { topologyKey: s.topologyKey, policy: s.policy } }]
+    case 'lowerMinDomains':
+      return [{ key: s.to ? 'advice.lowerMinDomains' : 'advice.dropMinDomains', values: { topologyKey: s.topologyKey, from: s.from, to: s.to } }]
     case 'preferSpread':
       return [{ key: 'advice.preferSpread', values: { topologyKey: s.topologyKey } }]
+    case 'preferPodTerms':
+      return s.terms.flatMap((term) => [{ key: s.anti ? 'advice.preferAntiTerm' : 'advice.preferTerm', values: termValues(term) }, ...wherePhrases(term, names)])
     case 'dropPodTerms':
-      return s.terms.map(({ topologyKey, selector }) => ({ key: s.anti ? 'advice.dropAntiTerm' : 'advice.dropTerm', values: { topologyKey, selector } }))
+      return s.terms.flatMap((term) => [{ key: s.anti ? 'advice.dropAntiTerm' : 'advice.dropTerm', values: termValues(term) }, ...wherePhrases(term, names)])
+    case 'changeStorageClass':
+      return [{ key: 'advice.changeStorageClass', values: { claim: s.claim, from: s.from, to: s.to } }]
+    case 'raisePriority':
+      return [{ key: 'advice.raisePriority', values: { class: s.class, to: s.to, node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
+    case 'takeBackResize':
+      return [{ key: 'advice.takeBackResize', values: { pod: `${s.namespace}/${s.name}`, node: s.node } }, ...s.requests.map((cut) => cutPhrase(cut))]
+    case 'scaleDown':
+      return [{ key: 'advice.scaleDown', values: { workload: `${s.workloadKind} ${s.name}`, from: s.from, to: s.to } }]
     case 'dropHostPorts':
       return [{ key: 'advice.dropHostPorts', values: { ports: names(s.ports) } }]
     case 'openGates':
@@ -43,12 +60,56 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'labelNode':
       return s.labels.map(({ key, to }) => (to === null ? { key: 'advice.unlabelNode', values: { node: s.node, label: key } } : { key: 'advice.labelNode', values: { node: s.node, label: `${key}=${to}` } }))
     case 'evict':
-      return [{ key: 'advice.evict', values: { node: s.node, pods: names(s.pods.map((pod) => `${pod.namespace}/${pod.name}`)) } }]
+      return [{ key: 'advice.evict', values: { node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
     case 'addNode':
       return [{ key: 'advice.addNode', values: { like: s.like } }]
     default:
       return unknownKind(s)
   }
+}
+
+type StepOf<K extends AdviceStep['kind']> = Extract<AdviceStep, { kind: K }>
+type EvictedPod = StepOf<'evict'>['pods'][number]
+type Term = StepOf<'dropPodTerms'>['terms'][number]
+
+const podNames = (all: readonly { namespace: string; name: string }[], names: Names) => names(all.map(({ namespace, name }) => `${namespace}/${name}`))
+
+function cutPhrase({ resource, container, init, sidecar, from, to }: StepOf<'lowerRequests'>['requests'][number]): Phrase {
+  const of = !container ? 'Pod' : sidecar ? 'Sidecar' : init ? 'Init' : ''
+  return { key: `advice.${to ? 'lower' : 'drop'}${of}Request`, values: { resource, container, from: amountOf(resource, from), to: amountOf(resource, to) } }
+}
+
+/** What the pod waits for, and how long at most. */
+function waitPhrases(wait: StepOf<'wait'>, names: Names): Phrase[] {
+  const until: Phrase[] = wait.until ? [{ key: 'advice.waitUntil', values: { time: formatClock(wait.until, false) } }] : []
+  if (wait.queue) return [{ key: wait.queue === 'backoff' ? 'advice.waitBackoff' : 'advice.waitAttempt', values: {} }, ...until]
+  return [
+    { key: 'advice.wait', values: {} },
+    ...(wait.terminating.length ? [{ key: 'advice.waitTerminating', values: { pods: podNames(wait.terminating, names) }, count: wait.terminating.length }] : []),
+    ...wait.nominated.map(({ namespace, name, node }) => ({ key: 'advice.waitNominated', values: { pod: `${namespace}/${name}`, node } })),
+    ...(wait.group ? [{ key: 'advice.waitGroup', values: { group: `${wait.group.namespace}/${wait.group.name}`, n: wait.group.missing }, count: wait.group.missing }] : []),
+    ...until,
+  ]
+}
+
+const termValues = ({ topologyKey, selector }: Term) => ({ topologyKey, selector: selector || '*' })
+
+/** The namespaces of a term that is not about the pod’s own. */
+function wherePhrases({ namespaces, namespaceSelector }: Term, names: Names): Phrase[] {
+  return [
+    ...(namespaces?.length ? [{ key: 'advice.termNamespaces', values: { namespaces: names(namespaces) } }] : []),
+    ...(namespaceSelector === undefined ? [] : [namespaceSelector ? { key: 'advice.termNamespaceSelector', values: { selector: namespaceSelector } } : { key: 'advice.termAllNamespaces', values: {} }]),
+  ]
+}
+
+/** What becomes of the pods that controllers make in place of those that are evicted. */
+function replacementPhrases(pods: readonly EvictedPod[], names: Names): Phrase[] {
+  const made = pods.flatMap(({ replacement }) => replacement ?? [])
+  const waiting = made.filter(({ node }) => !node).length
+  if (!made.length) return []
+  if (!waiting) return [{ key: 'advice.replacementsGo', values: { nodes: names(made.map(({ node }) => node)) }, count: made.length }]
+  if (waiting === made.length) return [{ key: 'advice.replacementsWait', values: { n: waiting }, count: waiting }]
+  return [{ key: 'advice.replacementsPart', values: { made: made.length, n: waiting }, count: waiting }]
 }
 
 /** The other nodes for which the same step would do. */
@@ -58,7 +119,7 @@ export function othersOf(steps: readonly AdviceStep[]): readonly string[] {
 
 /** The priorities of the pods that would be evicted. */
 export function prioritiesOf(steps: readonly AdviceStep[]): number[] {
-  return [...new Set(steps.flatMap((step) => (step.kind === 'evict' ? step.pods.map((pod) => pod.priority) : [])))].sort((a, b) => a - b)
+  return [...new Set(steps.flatMap((step) => (step.kind === 'evict' || step.kind === 'raisePriority' ? step.pods.map((pod) => pod.priority) : [])))].sort((a, b) => a - b)
 }
 
 /** What becomes of the pod. */
@@ -86,6 +147,8 @@ export function omissionPhrase(omission: AdviceOmission): Phrase {
       return { key: 'advice.combinationsNotTried', values: { n: o.steps }, count: o.steps }
     case 'newNodesNotTried':
       return { key: 'advice.newNodesNotTried', values: { n: o.kinds }, count: o.kinds }
+    case 'rolloutNotTried':
+      return { key: 'advice.rolloutNotTried', values: { n: o.pods } }
     case 'evictionsNotTried':
       return { key: 'advice.evictionsNotTried', values: { n: o.nodes }, count: o.nodes }
     case 'devicesShared':
@@ -107,7 +170,7 @@ function unknownKind(statement: never): Phrase[] {
 }
 
 /** What a suggestion disturbs, in the order in which the groups are shown. */
-export const suggestionKinds = ['pod', 'node', 'addNode', 'evict'] as const
+export const suggestionKinds = ['wait', 'pod', 'node', 'addNode', 'evict'] as const
 
 /** The suggestions with their ranks, in groups, each in the server's order: least disturbing first. */
 export function groupSuggestions(suggestions: readonly Suggestion[]): { kind: Suggestion['kind']; items: { rank: number; suggestion: Suggestion }[] }[] {

@@ -97,7 +97,8 @@ type Resource struct {
 	Allocatable int64  `json:"allocatable"`
 	// Requested includes the pods that were placed.
 	Requested int64 `json:"requested"`
-	// Free is Allocatable minus Requested.
+	// Free is Allocatable minus Requested, summed over the nodes that have some: one that has promised more than it
+	// has, as after a resize, takes nothing from the others.
 	Free int64 `json:"free"`
 	// Stranded is the part of Free on nodes that reject the next pod for another reason than
 	// a lack of this resource.
@@ -285,7 +286,7 @@ func left(t *whatif.Trial, rejections map[string][]whatif.Obstacle) []Resource {
 			}
 			sum.Allocatable += allocatable
 			sum.Requested += requested
-			sum.Free += allocatable - requested
+			sum.Free += max(allocatable-requested, 0)
 			if len(rejections[n.Node().Name]) > 0 && !slices.Contains(short, string(name)) {
 				sum.Stranded += max(allocatable-requested, 0)
 			}

@@ -49,6 +49,27 @@ func TestWhatRemains(t *testing.T) {
 	}
 }
 
+// TestAnOvercommittedNodeTakesNothingFromTheOthers: what is stranded is a part of what is free, also beside a node whose pods were granted a
+// resize that it has no room for.
+func TestAnOvercommittedNodeTakesNothingFromTheOthers(t *testing.T) {
+	node := func(name string) *st.NodeWrapper {
+		return st.MakeNode().Name(name).Capacity(map[v1.ResourceName]string{"cpu": "4", "pods": "10"})
+	}
+	state := []runtime.Object{
+		node("full").Obj(), node("tainted").Taints([]v1.Taint{{Key: "team", Effect: v1.TaintEffectNoSchedule}}).Obj(),
+		st.MakePod().Namespace("default").Name("large").UID("large").Node("full").Req(map[v1.ResourceName]string{"cpu": "6"}).Obj(),
+	}
+	pod := st.MakePod().Namespace("default").Name("web").SchedulerName(v1.DefaultSchedulerName).Req(map[v1.ResourceName]string{"cpu": "1"}).Obj()
+	answer, err := capacity.Ask(t.Context(), livetest.Engine(t, livetest.Configuration(t, plain), state), capacity.Question{Pod: pod})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := capacity.Resource{Name: "cpu", Allocatable: 8000, Requested: 6000, Free: 4000, Stranded: 4000}
+	if diff := cmp.Diff(want, answer.Resources[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestThePodItselfStays: more of a pod are counted beside it, whether it is named or written anew under its name, and what stops the next one
 // and what remains are told with it in place.
 func TestThePodItselfStays(t *testing.T) {

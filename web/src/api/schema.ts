@@ -5162,7 +5162,7 @@ export interface components {
             requested: number;
             /**
              * Format: int64
-             * @description allocatable − requested
+             * @description allocatable − requested, summed over the nodes that have some.
              */
             free: number;
             /**

@@ -9,10 +9,14 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 // mostCounted bounds the pods that an experiment places.
@@ -52,7 +56,7 @@ func (l *lab) examineCapacity(name types.NamespacedName) {
 			}
 		}
 		for _, r := range answer.Resources {
-			if r.Free != r.Allocatable-r.Requested || r.Stranded > max(r.Free, 0) && r.Free >= 0 {
+			if r.Free < r.Allocatable-r.Requested || r.Stranded > r.Free {
 				return fmt.Errorf("%s: the numbers do not add up", r.Name)
 			}
 		}
@@ -77,16 +81,23 @@ func (l *lab) examineCapacity(name types.NamespacedName) {
 		return
 	}
 	need := more.NodesNeeded
+	for _, s := range need.NotCounted {
+		l.state(s)
+	}
 	kind := "capacity: nodes"
 	if !need.Enough {
 		kind = "capacity: no number of nodes"
+	}
+	if strings.Contains(l.cluster.configuration, "NodeResourceTopologyMatch") {
+		kind += ", with NUMA nodes"
 	}
 	l.claim(kind, need, func() error {
 		room := func(nodes int) int {
 			mark := l.trial.Mark()
 			defer l.trial.Rollback(mark)
-			for i := range nodes {
-				l.another(like, fmt.Sprint("another-", i))
+			for range nodes {
+				// Among equal nodes the first by name is taken, so the names matter.
+				l.another(like, newnode.Name(like, func(name string) bool { return slices.Contains(l.nodes(), name) }))
 			}
 			placed, _ := l.place(name, wanted)
 			return len(placed)
@@ -155,6 +166,15 @@ func (l *lab) another(like, name string) {
 		on.ObjectMeta = metav1.ObjectMeta{Name: name, Annotations: on.Annotations}
 		l.set(on)
 	}
+	if strings.Contains(l.cluster.configuration, "NodeResourceTopologyMatch") {
+		gvk := v1alpha2.NodeResourceTopologies.GroupVersion().WithKind("NodeResourceTopology")
+		if o, err := l.trial.Get(gvk, "", like); err == nil {
+			u := o.(*unstructured.Unstructured).DeepCopy()
+			u.SetName(name)
+			u.SetUID("")
+			l.set(u)
+		}
+	}
 	for _, p := range l.on(like) {
 		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" && p.Spec.NodeName == like {
 			p = p.DeepCopy()
@@ -163,4 +183,58 @@ func (l *lab) another(like, name string) {
 			l.set(p)
 		}
 	}
+}
+
+func init() {
+	statements[explain.DevicesShared{}.Kind()] = func(l *lab, s explain.Operands) error { return l.notOfOneNode(s.(explain.DevicesShared)) }
+	statements[explain.StorageNotReported{}.Kind()] = func(l *lab, s explain.Operands) error { return l.notReported(s.(explain.StorageNotReported)) }
+	statements[explain.LocalVolumes{}.Kind()] = func(l *lab, s explain.Operands) error { return l.hasLocalVolumes(s.(explain.LocalVolumes)) }
+	statements[explain.AttachLimits{}.Kind()] = func(l *lab, s explain.Operands) error { return l.hasNoCSINode(s.(explain.AttachLimits)) }
+}
+
+// notOfOneNode: the devices of the pool are not of the node alone.
+func (l *lab) notOfOneNode(s explain.DevicesShared) error {
+	slice := l.sliceOf(s.Pool)
+	if slice == nil || slice.Spec.Driver != s.Driver || slice.Spec.NodeName != nil && *slice.Spec.NodeName == s.Like {
+		return fmt.Errorf("they are of %s alone", s.Like)
+	}
+	return nil
+}
+
+// notReported: no capacity of the class is for a node with these labels but another name.
+func (l *lab) notReported(s explain.StorageNotReported) error {
+	all, err := l.trial.List(storagev1.SchemeGroupVersion.WithKind("CSIStorageCapacity"))
+	l.must(err)
+	labels := l.nodeNamed(s.Like).Labels
+	for _, o := range all {
+		c := o.(*storagev1.CSIStorageCapacity)
+		reached := c.StorageClassName == s.Class
+		for key, value := range c.NodeTopology.MatchLabels {
+			reached = reached && labels[key] == value && value != s.Like
+		}
+		if reached {
+			return fmt.Errorf("%s reports it", c.Name)
+		}
+	}
+	return nil
+}
+
+// hasLocalVolumes: the node can reach a volume of the class.
+func (l *lab) hasLocalVolumes(s explain.LocalVolumes) error {
+	all, err := l.trial.List(v1.SchemeGroupVersion.WithKind("PersistentVolume"))
+	l.must(err)
+	for _, o := range all {
+		pv := o.(*v1.PersistentVolume)
+		if r := pv.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0]; pv.Spec.StorageClassName == s.Class && slices.Contains(r.Values, l.nodeNamed(s.Like).Labels[r.Key]) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s has none", s.Like)
+}
+
+func (l *lab) hasNoCSINode(s explain.AttachLimits) error {
+	if _, err := l.trial.Get(storagev1.SchemeGroupVersion.WithKind("CSINode"), "", s.Like); err == nil {
+		return fmt.Errorf("%s has a CSINode", s.Like)
+	}
+	return nil
 }

@@ -143,7 +143,7 @@ func (l *lab) examine(name types.NamespacedName) error {
 	l.examineScores()
 	l.examinePreemption()
 	l.trial.Rollback(whatif.Mark{})
-	if l.bound || l.cycle.Outcome == result.Error {
+	if l.bound || l.cycle.Outcome == result.Error || l.pod.Labels["fragile"] != "" {
 		return nil
 	}
 	l.examineCures(name)

@@ -285,7 +285,7 @@ func hostPorts(p *v1.Pod) []int32 {
 func (g *generator) resize(p *v1.Pod) {
 	c := &p.Spec.Containers[0]
 	asked, ok := c.Resources.Requests[v1.ResourceCPU]
-	if p.Spec.Resources != nil || p.Status.Phase != v1.PodRunning || !ok {
+	if p.Spec.Resources != nil || p.Status.Phase != v1.PodRunning || !ok || ofDaemonSet(p) {
 		return
 	}
 	had := c.Resources.Requests.DeepCopy()
@@ -307,6 +307,12 @@ func (g *generator) resize(p *v1.Pod) {
 	p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{
 		Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: one(g, v1.PodReasonDeferred, v1.PodReasonInfeasible), ObservedGeneration: 2,
 	})
+}
+
+// ofDaemonSet reports whether a DaemonSet would make a pod like this for a new node, from a template that knows of no resize.
+func ofDaemonSet(p *v1.Pod) bool {
+	owner := metav1.GetControllerOf(p)
+	return owner != nil && owner.Kind == "DaemonSet"
 }
 
 // pod returns a pod that is neither bound nor part of the cluster yet.

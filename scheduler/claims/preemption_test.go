@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
@@ -25,6 +26,9 @@ func (l *lab) examinePreemption() {
 	}
 	for _, u := range p.Unhelpful {
 		for _, node := range u.Nodes {
+			if strings.Contains(l.cluster.configuration, "CapacityScheduling") {
+				continue // the remarks say from whom it may take
+			}
 			kind := "preemption unhelpful " + string(u.Why)
 			l.claim(kind, u, func() error {
 				// A dry run takes the pods from the node, and not the devices that their claims hold. The sentence is about the dry run.
@@ -47,8 +51,9 @@ func (l *lab) examinePreemption() {
 
 // victims: without them the pod fits; without all of them but one it does not; each is less important; what is reprieved stays.
 func (l *lab) victims(c result.Candidate) error {
+	byQuota := strings.Contains(l.cluster.configuration, "CapacityScheduling") // which takes back what others borrow, whatever their priority
 	for _, v := range c.Victims {
-		if v.Priority >= priority(l.pod) {
+		if !byQuota && v.Priority >= priority(l.pod) {
 			return fmt.Errorf("%s is as important", v.Pod.Name)
 		}
 	}
@@ -75,7 +80,7 @@ func (l *lab) victims(c result.Candidate) error {
 		if slices.ContainsFunc(c.Victims, func(v result.Victim) bool { return v.Pod.UID == r.Pod.UID }) {
 			return fmt.Errorf("%s is both", r.Pod.Name)
 		}
-		if r.Priority >= priority(l.pod) {
+		if !byQuota && r.Priority >= priority(l.pod) {
 			return fmt.Errorf("%s was in no danger", r.Pod.Name)
 		}
 	}

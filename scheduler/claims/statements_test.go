@@ -34,6 +34,7 @@ var statements = map[explain.Kind]func(*lab, explain.Operands) error{
 	explain.Resizing{}.Kind():            func(l *lab, s explain.Operands) error { return l.resizing(s.(explain.Resizing)) },
 	explain.Described{}.Kind():           func(l *lab, s explain.Operands) error { return l.describedBy(s.(explain.Described)) },
 	explain.Derived{}.Kind():             func(l *lab, s explain.Operands) error { return l.derived(s.(explain.Derived)) },
+	explain.WasNominated{}.Kind():        func(l *lab, s explain.Operands) error { return l.wasNominated(s.(explain.WasNominated)) },
 	explain.NominatedCounted{}.Kind():    func(l *lab, s explain.Operands) error { return l.nominatedCounted(s.(explain.NominatedCounted)) },
 	explain.RoomMade{}.Kind():            func(l *lab, s explain.Operands) error { return l.roomMade(s.(explain.RoomMade)) },
 	explain.RoomNominated{}.Kind():       func(l *lab, s explain.Operands) error { return l.roomNominated(s.(explain.RoomNominated)) },
@@ -262,6 +263,17 @@ func (l *lab) nominatedCounted(s explain.NominatedCounted) error {
 		if pass.Rejected {
 			return fmt.Errorf("without them %s is rejected with %v", pass.Node, pass.Pods)
 		}
+	}
+	return nil
+}
+
+// wasNominated: the pod's status names the node, and the pod fits there also if it does not.
+func (l *lab) wasNominated(s explain.WasNominated) error {
+	if l.pod.Status.NominatedNodeName != s.Node {
+		return fmt.Errorf("it is nominated to %q", l.pod.Status.NominatedNodeName)
+	}
+	if !l.fits(l.as(func(p *v1.Pod) { p.Status.NominatedNodeName = "" }), s.Node) {
+		return fmt.Errorf("it does not fit there")
 	}
 	return nil
 }

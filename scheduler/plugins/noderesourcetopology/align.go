@@ -140,6 +140,16 @@ func shortage(zones []zone, at int, w want, guaranteed bool, node fwk.NodeInfo) 
 	return s, false
 }
 
+// tied reports whether a part needs something of the zone that it gets.
+func tied(z *zone, p *part, guaranteed bool) bool {
+	for _, w := range p.wants {
+		if _, listed := z.available[w.name]; listed && w.amount > 0 && (guaranteed || !v1alpha2.IsShared(w.name)) {
+			return true
+		}
+	}
+	return false
+}
+
 func listedIn(zones []zone, name v1.ResourceName) bool {
 	for i := range zones {
 		if _, listed := zones[i].available[name]; listed {

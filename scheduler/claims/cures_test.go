@@ -24,7 +24,7 @@ var cures = map[fit.Kind]bool{fit.KindPod: true, fit.KindNode: true, fit.KindAdd
 var steps = map[explain.Kind]func(*lab, fit.Suggestion, explain.Operands) error{
 	"lowerRequests": nil, "tolerate": nil, "dropRequirements": nil, "acceptValue": nil, "preferSpread": nil, "dropPodTerms": (*lab).fewerTerms, "dropHostPorts": nil,
 	"openGates": nil, "uncordon": nil, "removeTaints": nil, "labelNode": nil, "addNode": nil, "evict": (*lab).fewerEvictions, "raiseMaxSkew": (*lab).smallerSkew,
-	"wait": nil, "honorPolicy": nil, "lowerMinDomains": nil, "preferPodTerms": nil, "raisePriority": nil, "takeBackResize": nil, "scaleDown": nil,
+	"wait": nil, "honorPolicy": nil, "lowerMinDomains": nil, "preferPodTerms": nil, "raisePriority": nil, "takeBackResize": nil, "scaleDown": nil, "changeStorageClass": nil,
 }
 
 // manners and omissions state how a change is made, and what was not looked at.
@@ -97,6 +97,21 @@ func (l *lab) carriedOut(name types.NamespacedName, s fit.Suggestion) error {
 	if err := l.trial.Apply(s.Hypothesis...); err != nil {
 		return fmt.Errorf("the changes are refused: %w", err)
 	}
+	for _, step := range s.Steps {
+		switch step := step.Operands.(type) {
+		case explain.Wait:
+			if len(step.Nominated) > 0 || step.Group != nil || step.Queue != "" {
+				return errUntried // a live scheduler must do that
+			}
+			for _, p := range step.Terminating {
+				l.remove(p.Namespace, p.Name)
+			}
+		case explain.RaisePriority:
+			for _, p := range step.Pods { // which the scheduler then evicts
+				l.remove(p.Namespace, p.Name)
+			}
+		}
+	}
 	pod, err := l.trial.Pod(name.Namespace, name.Name)
 	if err != nil {
 		return errUntried // the pod gets another name
@@ -116,6 +131,9 @@ func (l *lab) noPartIsEnough(name types.NamespacedName, s fit.Suggestion) error 
 	for i, c := range s.Hypothesis {
 		if c.Delete != nil && c.Delete.GVK.Kind == "Pod" && c.Delete.Name == name.Name && c.Delete.Namespace == name.Namespace {
 			continue // it makes place for the new one
+		}
+		if c.Delete != nil && c.Delete.GVK.Kind != "Pod" {
+			continue // so does that of a claim
 		}
 		if o, ok := c.Apply.(*v1.Pod); ok && o.Name != name.Name {
 			continue // what comes with a node or a workload

@@ -176,7 +176,7 @@ func (e *engaged) watch() error {
 	follow(e, e.topologies, s.SetTopology, func(o *api.Topology) { s.DeleteTopology(o.Name) }, touched[*api.Topology](e))
 	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *api.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
 	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll(); e.retry() })
-	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, touched[*corev1.Namespace](e))
+	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, e.namespaceChanged)
 	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
 	follow(e, shared.Core().V1().Nodes().Informer(), s.SetNode, func(o *corev1.Node) { s.DeleteNode(o.Name) }, touched[*corev1.Node](e))
 	// Before the workloads, whose jobs and pods they are.
@@ -188,6 +188,19 @@ func (e *engaged) watch() error {
 		e.synced = append(e.synced, informer.HasSynced)
 	}
 	return nil
+}
+
+// namespaceChanged lets the groups of a namespace go that is deleted.
+func (e *engaged) namespaceChanged(o *corev1.Namespace) {
+	touched[any](e)(nil)
+	if o.DeletionTimestamp == nil {
+		return
+	}
+	for _, w := range list[api.Workload](e.workloads) {
+		if w.Namespace == o.Name {
+			e.podKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		}
+	}
 }
 
 // podChanged brings pods of queues, and those that wait for a place in a topology, to their reconciler.

@@ -33,7 +33,7 @@ func (e *engaged) reconcileGroup(ctx context.Context, key types.NamespacedName, 
 		return e.createForPods(ctx, key.Name, pods, true)
 	case w.DeletionTimestamp != nil:
 		return nil // the workload's reconciler ends the group
-	case is(w, api.WorkloadFinished):
+	case is(w, api.WorkloadFinished), e.endsWithNamespace(w.Namespace):
 		for _, pod := range pods {
 			if !jobs.Ended(pod) && !jobs.Terminating(pod) {
 				continue
@@ -63,6 +63,13 @@ func (e *engaged) reconcileGroup(ctx context.Context, key types.NamespacedName, 
 		return err
 	}
 	return e.attend(ctx, key, w, m.kept, true)
+}
+
+// endsWithNamespace reports whether a namespace is deleted. It takes its pods first, and waits for them before anything
+// else: nobody can fill their places.
+func (e *engaged) endsWithNamespace(name string) bool {
+	namespace, err := e.opts.Informers.Core().V1().Namespaces().Lister().Get(name)
+	return err == nil && namespace.DeletionTimestamp != nil
 }
 
 func (e *engaged) deleteExcess(ctx context.Context, pods []*corev1.Pod) error {

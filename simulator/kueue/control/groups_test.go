@@ -192,3 +192,28 @@ func TestADeletedWorkloadEndsItsPods(t *testing.T) {
 		}
 	})
 }
+
+// TestAGroupGoesWithItsNamespace: it takes its pods first, and waits for them.
+func TestAGroupGoesWithItsNamespace(t *testing.T) {
+	play(t, admission.Settings{}, ground(), func(s *stage) {
+		s.holdPods()
+		s.create(aMember("a", "team", 1))
+		s.settle()
+		s.becomes("a", corev1.PodRunning)
+		if err := s.client.CoreV1().Pods(namespace).Delete(context.Background(), "a", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.becomes("a", corev1.PodFailed)
+		if s.gone("a") {
+			t.Fatal("the pod did not wait for another")
+		}
+		ending := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, DeletionTimestamp: ptr.To(metav1.Now()), Finalizers: []string{"kubernetes"}}}
+		if err := s.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("namespaces"), ending, ""); err != nil {
+			t.Fatal(err)
+		}
+		s.settle()
+		if !s.gone("a") {
+			t.Error("the pod keeps the namespace")
+		}
+	})
+}

@@ -24,26 +24,12 @@ const (
 	// maxProfiles bounds the profiles and the extenders, which take much more memory than
 	// space in the document.
 	maxProfiles = 500
+	// maxPath bounds the path of a field.
+	maxPath = 4 << 10
 )
 
-// bounded refuses a document that exceeds the bounds when its aliases are written
-// out, and scalars that JSON cannot hold.
-func bounded(root *yaml.Node) *Mistake {
-	// A document just within the bounds may have as many commas as text.
-	bounds := yamlsource.Bounds{Size: 2 * MaxSize, Depth: maxDepth, Items: maxItems}
-	switch n, excess := bounds.Check(root); excess {
-	case "":
-		return soundScalars(root)
-	case yamlsource.TooDeep:
-		return nodeMistake(n, "nested deeper than %d levels", maxDepth)
-	case yamlsource.TooManyItems:
-		return nodeMistake(n, "%d items, more than the limit of %d", yamlsource.Items(n), maxItems)
-	case yamlsource.Recursive:
-		return nodeMistake(n, "the anchor %q contains itself", n.Value)
-	default:
-		return nodeMistake(n, "%s", excess)
-	}
-}
+// Bounds are those of a document. One just within them may have as many commas as text.
+var Bounds = yamlsource.Bounds{Written: MaxSize, Values: maxValues, Size: 2 * MaxSize, Depth: maxDepth, Items: maxItems, Path: maxPath}
 
 // soundScalars returns the mistake in the first scalar that sound refuses, or nil.
 func soundScalars(n *yaml.Node) *Mistake {
@@ -61,10 +47,10 @@ func soundScalars(n *yaml.Node) *Mistake {
 // sound refuses a scalar that JSON cannot hold or YAML cannot write.
 func sound(n *yaml.Node) *Mistake {
 	if n.ShortTag() == "!!float" && strings.ContainsAny(n.Value, "nN") {
-		return nodeMistake(n, "%s is not a number that a configuration can hold", cut(n.Value, 40))
+		return nodeMistake(n, "%s is not a number that a configuration can hold", yamlsource.Cut(n.Value, 40))
 	}
 	if strings.ContainsFunc(n.Value, unwritable) {
-		return nodeMistake(n, "a control character in %q", cut(n.Value, 40))
+		return nodeMistake(n, "a control character in %q", yamlsource.Cut(n.Value, 40))
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +22,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Configuration is a document and its meaning. It is immutable; its methods may be called from any
@@ -92,7 +92,7 @@ func (c *Configuration) Refuse(err error) *Error {
 	for i, profile := range c.Internal.Profiles {
 		at := slices.IndexFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == failed.Plugin })
 		if at >= 0 && failed.Profile == profile.SchedulerName {
-			p := path{{key: "profiles"}}.at(i).child("pluginConfig").at(at).child("args")
+			p := path{{Key: "profiles"}}.At(i).Child("pluginConfig").At(at).Child("args")
 			return newError([]Mistake{c.document.mistake(p, "%s: %s", failed.Plugin, failed.Err)})
 		}
 	}
@@ -111,14 +111,11 @@ func (c *Configuration) Plugins() []string {
 
 // JSON returns the document as JSON.
 func (c *Configuration) JSON() ([]byte, error) {
-	if json.Valid(c.YAML) {
-		return bytes.Clone(c.YAML), nil
+	data, wrong := yamlsource.JSON(c.YAML)
+	if wrong != nil {
+		return nil, fmt.Errorf("converting the scheduler configuration to JSON: %w", wrong)
 	}
-	data, err := yaml.YAMLToJSON(c.YAML)
-	if err != nil {
-		return nil, fmt.Errorf("converting the scheduler configuration to JSON: %w", err)
-	}
-	return data, nil
+	return bytes.Clone(data), nil
 }
 
 // Encode writes c in the current version of the API.

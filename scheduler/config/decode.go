@@ -13,6 +13,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // decode decodes and defaults as Kubernetes does.
@@ -109,7 +111,7 @@ func (c *checker) check(t reflect.Type, v any, at path) (any, bool) {
 	case t.Kind() == reflect.Map && isObject:
 		sound := map[string]any{}
 		for _, key := range keys(fields) {
-			if value, ok := c.check(t.Elem(), fields[key], at.child(key)); ok {
+			if value, ok := c.check(t.Elem(), fields[key], at.Child(key)); ok {
 				sound[key] = value
 			}
 		}
@@ -118,7 +120,7 @@ func (c *checker) check(t reflect.Type, v any, at path) (any, bool) {
 		sound := make([]any, 0, len(items))
 		for i, item := range items {
 			// A wrong item stays, so that later items keep their index.
-			item, _ = c.check(t.Elem(), item, at.at(i))
+			item, _ = c.check(t.Elem(), item, at.At(i))
 			sound = append(sound, item)
 		}
 		return sound, true
@@ -145,10 +147,10 @@ func (c *checker) object(t reflect.Type, fields map[string]any, at path) map[str
 			if len(c.mistakes) >= maxFound {
 				break
 			}
-			c.mistakes = append(c.mistakes, c.document.keyMistake(at.child(key), "unknown field %q%s", cut(key, 60), didYouMean(key, keys(types))).because(UnknownField))
+			c.mistakes = append(c.mistakes, because(c.document.keyMistake(at.Child(key), "unknown field %q%s", yamlsource.Cut(key, 60), didYouMean(key, keys(types))), UnknownField))
 			continue
 		}
-		if value, ok := c.check(fieldType, value, at.child(key)); ok {
+		if value, ok := c.check(fieldType, value, at.Child(key)); ok {
 			sound[key] = value
 		}
 	}
@@ -165,12 +167,12 @@ func (c *checker) arguments(pluginConfig map[string]any, at path) {
 	if !ok || pluginConfig["args"] == nil {
 		return
 	}
-	at = at.child("args")
+	at = at.Child("args")
 	args, isObject := pluginConfig["args"].(map[string]any)
 	if isObject {
 		for key, want := range map[string]string{"kind": name + "Args", "apiVersion": apiVersion} {
 			if got, set := args[key]; set && got != want && got != "" {
-				c.mistakes = append(c.mistakes, c.document.mistake(at.child(key), "want %s for the arguments of %s, got %s", want, name, quoted(got)))
+				c.mistakes = append(c.mistakes, c.document.mistake(at.Child(key), "want %s for the arguments of %s, got %s", want, name, quoted(got)))
 				delete(pluginConfig, "args")
 			}
 		}

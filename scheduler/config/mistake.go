@@ -5,26 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Mistake is one mistake in a document.
-type Mistake struct {
-	// File is the name of the document if there are several.
-	File string `json:"file,omitempty"`
-	// Field is the path of the wrong part, such as
-	// profiles[0].plugins.score.enabled[1].weight; empty for the whole document.
-	Field string `json:"field,omitempty"`
-	// Line and Column count from 1; 0 means unknown. For a field that is missing in the
-	// document they are those of the nearest field around it.
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"`
-	// Reason says which kind of mistake it is, for code that acts on it.
-	Reason Reason `json:"-"`
-}
+type Mistake = yamlsource.Mistake
 
 // Reason is the kind of a mistake.
-type Reason string
+type Reason = yamlsource.Reason
 
 const (
 	// OtherMistake is every mistake that no other reason names.
@@ -39,20 +28,9 @@ const (
 	WrongExtensionPoint Reason = "wrongExtensionPoint"
 )
 
-func (m Mistake) because(r Reason) Mistake {
+func because(m Mistake, r Reason) Mistake {
 	m.Reason = r
 	return m
-}
-
-func (m Mistake) String() string {
-	var b strings.Builder
-	if m.Line > 0 {
-		fmt.Fprintf(&b, "line %d: ", m.Line)
-	}
-	if m.Field != "" {
-		b.WriteString(m.Field + ": ")
-	}
-	return b.String() + m.Message
 }
 
 // Error holds the mistakes in a document.
@@ -80,8 +58,8 @@ const (
 // newError sorts the mistakes, of which there is at least one.
 func newError(mistakes []Mistake) *Error {
 	for i := range mistakes {
-		mistakes[i].Message = cut(mistakes[i].Message, maxMessage)
-		mistakes[i].Field = cut(mistakes[i].Field, maxMessage)
+		mistakes[i].Message = yamlsource.Cut(mistakes[i].Message, maxMessage)
+		mistakes[i].Field = yamlsource.Cut(mistakes[i].Field, maxMessage)
 	}
 	slices.SortStableFunc(mistakes, func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
@@ -92,12 +70,4 @@ func newError(mistakes []Mistake) *Error {
 		mistakes = append(mistakes[:maxMistakes-1:maxMistakes-1], Mistake{Message: fmt.Sprintf("and %d more mistakes", more)})
 	}
 	return &Error{Mistakes: mistakes}
-}
-
-// cut shortens a text that quotes the document.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -17,10 +17,10 @@ func (c *Configuration) NoEffect() []NoEffect {
 	n.section("clientConnection", "the simulator connects the scheduler to its own control plane")
 	n.debugging()
 	if c.Internal.DelayCacheUntilActive {
-		n.add(path{{key: "delayCacheUntilActive"}}, "the simulator runs one scheduler, which is always active")
+		n.add(path{{Key: "delayCacheUntilActive"}}, "the simulator runs one scheduler, which is always active")
 	}
 	for i := range c.Internal.Profiles {
-		n.profile(&c.Internal.Profiles[i], path{{key: "profiles"}}.at(i))
+		n.profile(&c.Internal.Profiles[i], path{{Key: "profiles"}}.At(i))
 	}
 	return n.found
 }
@@ -54,7 +54,7 @@ func (n *noEffect) section(name, message string) {
 	whole := len(fields) == len(byDefault)
 	for _, key := range keys(fields) {
 		if !whole || !reflect.DeepEqual(fields[key], byDefault[key]) {
-			n.add(path{{key: name}, {key: key}}, message)
+			n.add(path{{Key: name}, {Key: key}}, message)
 		}
 	}
 }
@@ -67,32 +67,32 @@ func (n *noEffect) debugging() {
 	}
 	for _, name := range names {
 		if _, set := n.configuration.written[name]; set && !whole {
-			n.add(path{{key: name}}, "the simulator does not serve the scheduler's profiling endpoints")
+			n.add(path{{Key: name}}, "the simulator does not serve the scheduler's profiling endpoints")
 		}
 	}
 }
 
 func (n *noEffect) profile(profile *config.KubeSchedulerProfile, at path) {
-	n.copied(profile, at.child("plugins").child(multiPoint))
+	n.copied(profile, at.Child("plugins").Child(multiPoint))
 	for _, point := range allPoints() {
-		set := at.child("plugins").child(point.name)
-		n.weights(point, set.child("enabled"))
-		if _, written := n.written.at(set.child("enabled")).([]any); written && !point.runs() {
+		set := at.Child("plugins").Child(point.name)
+		n.weights(point, set.Child("enabled"))
+		if _, written := n.written.at(set.Child("enabled")).([]any); written && !point.runs() {
 			n.add(set, "needs the feature gate "+string(point.gate))
 			continue
 		}
-		n.disabled(point, profile, set.child("disabled"))
+		n.disabled(point, profile, set.Child("disabled"))
 	}
 	running := (&profileView{running: expand(profile.Plugins)}).names()
 	enabled := map[string]bool{}
 	for _, name := range running {
 		enabled[name] = true
 	}
-	items, _ := n.written.at(at.child("pluginConfig")).([]any)
+	items, _ := n.written.at(at.Child("pluginConfig")).([]any)
 	for i, item := range items {
 		fields, _ := item.(map[string]any)
 		name, _ := fields["name"].(string)
-		n.arguments(name, fields["args"], enabled[name], at.child("pluginConfig").at(i))
+		n.arguments(name, fields["args"], enabled[name], at.Child("pluginConfig").At(i))
 	}
 }
 
@@ -104,9 +104,9 @@ func (n *noEffect) arguments(name string, args any, enabled bool, at path) {
 	case !enabled:
 		n.add(at, name+" is not enabled in this profile")
 	case inTree && !takesSome && args != nil:
-		n.add(at.child("args"), name+" takes no arguments")
+		n.add(at.Child("args"), name+" takes no arguments")
 	case name == names.NodeResourcesFit && fields["ignoredResources"] != nil && len(ignoredResources(n.configuration.Internal)) > 0:
-		n.add(at.child("args").child("ignoredResources"), "the extenders' managedResources with ignoredByScheduler take its place")
+		n.add(at.Child("args").Child("ignoredResources"), "the extenders' managedResources with ignoredByScheduler take its place")
 	}
 }
 
@@ -129,7 +129,7 @@ func (n *noEffect) weights(point extensionPoint, at path) {
 			}
 		}
 		if !weighs {
-			n.add(at.at(i).child("weight"), "weights have an effect only at score and placementScore")
+			n.add(at.At(i).Child("weight"), "weights have an effect only at score and placementScore")
 		}
 	}
 }
@@ -144,11 +144,11 @@ func (n *noEffect) disabled(point extensionPoint, profile *config.KubeSchedulerP
 		switch {
 		case name == "*":
 		case point.name == multiPoint && !has(n.enabledByDefault(), name):
-			n.add(at.at(i), name+" is not enabled by default"+suggestion(name, known))
+			n.add(at.At(i), name+" is not enabled by default"+suggestion(name, known))
 		case point.name != multiPoint && !has(profile.Plugins.MultiPoint.Enabled, name):
-			n.add(at.at(i), name+" is not enabled by multiPoint"+suggestion(name, known))
+			n.add(at.At(i), name+" is not enabled by multiPoint"+suggestion(name, known))
 		case point.name != multiPoint && known && !t.Implements(point.kind):
-			n.add(at.at(i), name+" does not run at "+point.name)
+			n.add(at.At(i), name+" does not run at "+point.name)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 	if has(disabled, "*") {
 		return
 	}
-	items, _ := n.written.at(at.child("enabled")).([]any)
+	items, _ := n.written.at(at.Child("enabled")).([]any)
 	var written, byDefault []string
 	for _, item := range items {
 		fields, _ := item.(map[string]any)
@@ -183,10 +183,10 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 		case slices.Contains(written, p.Name):
 			byDefault = append(byDefault, p.Name)
 		case !has(disabled, p.Name):
-			n.add(at.child("enabled"), p.Name+" is not in the list, but it is enabled by default; to remove it, name it under disabled")
+			n.add(at.Child("enabled"), p.Name+" is not in the list, but it is enabled by default; to remove it, name it under disabled")
 		}
 	}
 	if !slices.Equal(written, byDefault) {
-		n.add(at.child("enabled"), "Kubernetes' plugins keep their default order here; to change the order, disable \"*\" in multiPoint as well")
+		n.add(at.Child("enabled"), "Kubernetes' plugins keep their default order here; to change the order, disable \"*\" in multiPoint as well")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/plugins/argument"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // parse implements Parse and, if plugins holds the names of all plugins, ParseWith.
@@ -72,7 +73,7 @@ func (v *validator) validate() []Mistake {
 	ignoring := slices.IndexFunc(v.internal.Extenders, ignoresResources)
 	for i := range v.internal.Profiles {
 		profile := &v.internal.Profiles[i]
-		at := path{{key: "profiles"}}.at(i)
+		at := path{{Key: "profiles"}}.At(i)
 		v.fitArguments(profile, at)
 		v.outOfTreeArguments(profile, at)
 		sound := v.pluginNames(profile, at)
@@ -84,7 +85,7 @@ func (v *validator) validate() []Mistake {
 			v.requiredPlugins(profile, at)
 		}
 		if ignoring >= 0 && !slices.ContainsFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == names.NodeResourcesFit }) {
-			v.report(path{{key: "extenders"}}.at(ignoring).child("managedResources"),
+			v.report(path{{Key: "extenders"}}.At(ignoring).Child("managedResources"),
 				"ignoredByScheduler is implemented by %s, which profile %q does not enable", names.NodeResourcesFit, profile.SchedulerName)
 		}
 	}
@@ -97,7 +98,7 @@ func (v *validator) extenders() {
 	}
 	for i, e := range v.internal.Extenders {
 		if err := v.extender(e.URLPrefix); err != nil {
-			v.report(path{{key: "extenders"}}.at(i).child("urlPrefix"), "%v", err)
+			v.report(path{{Key: "extenders"}}.At(i).Child("urlPrefix"), "%v", err)
 		}
 	}
 }
@@ -118,11 +119,11 @@ func (v *validator) reportBecause(reason Reason, at path, format string, args ..
 		return
 	}
 	for _, known := range v.reported {
-		if at.within(known) {
+		if at.Within(known) {
 			return
 		}
 	}
-	v.mistakes = append(v.mistakes, v.document.mistake(at, format, args...).because(reason))
+	v.mistakes = append(v.mistakes, because(v.document.mistake(at, format, args...), reason))
 }
 
 // add adds the single mistakes of upstream's errors.
@@ -151,7 +152,7 @@ func upstreamReason(e *field.Error, at path) Reason {
 		return OtherMistake
 	}
 	list, item := at[len(at)-2], at[len(at)-1]
-	if item.key == "" && (list.key == "enabled" || list.key == "pluginConfig") {
+	if item.Key == "" && (list.Key == "enabled" || list.Key == "pluginConfig") {
 		return RemovedPlugin
 	}
 	return OtherMistake
@@ -187,7 +188,7 @@ func (v *validator) fitArguments(profile *config.KubeSchedulerProfile, at path) 
 		if c.Name != names.NodeResourcesFit {
 			continue
 		}
-		p := field.NewPath(at.child("pluginConfig").at(j).child("args").String())
+		p := field.NewPath(at.Child("pluginConfig").At(j).Child("args").String())
 		args, ok := c.Args.(*config.NodeResourcesFitArgs)
 		if !ok {
 			v.report(parsePath(p.String()), "has to match plugin args")
@@ -209,7 +210,7 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 			continue
 		}
 		checked[c.Name] = true
-		args := at.child("pluginConfig").at(j).child("args")
+		args := at.Child("pluginConfig").At(j).Child("args")
 		for _, m := range v.arguments(c.Name, c.Args) {
 			v.reportWithin(append(slices.Clip(args), parsePath(m.Field)...), m)
 		}
@@ -220,7 +221,7 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 		}
 		checked[name] = true
 		for _, m := range v.arguments(name, nil) {
-			v.report(at.child("name"), "%s needs arguments in pluginConfig: %s", name, strings.TrimPrefix(m.Field+": "+m.Message, ": "))
+			v.report(at.Child("name"), "%s needs arguments in pluginConfig: %s", name, strings.TrimPrefix(m.Field+": "+m.Message, ": "))
 		}
 	})
 }
@@ -237,7 +238,7 @@ func (v *validator) reportWithin(at path, m *argument.Error) {
 	if len(v.mistakes) == before || v.document.root == nil {
 		return
 	}
-	if text, _ := v.document.walk(at, false); text.Style&yaml.LiteralStyle != 0 {
+	if text, _ := yamlsource.Locate(v.document.root, at, false); text.Style&yaml.LiteralStyle != 0 {
 		v.mistakes[before].Line, v.mistakes[before].Column = text.Line+m.Line, 0
 	}
 }
@@ -267,11 +268,11 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 			v.reportBecause(UnknownPlugin, at, "%s is a plugin of kubernetes-sigs/scheduler-plugins that is not available here", name)
 			return
 		}
-		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", cut(name, 60), didYouMean(name, v.plugins))
+		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", yamlsource.Cut(name, 60), didYouMean(name, v.plugins))
 	}
-	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.child("name")) })
+	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.Child("name")) })
 	for j, c := range profile.PluginConfig {
-		check(c.Name, at.child("pluginConfig").at(j).child("name"))
+		check(c.Name, at.Child("pluginConfig").At(j).Child("name"))
 	}
 	return len(v.mistakes) == before
 }
@@ -285,12 +286,12 @@ func (v *validator) says(at path) bool {
 // written calls visit for every plugin that the document enables.
 func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit func(point extensionPoint, name string, at path)) {
 	for _, point := range allPoints() {
-		enabled := at.child("plugins").child(point.name).child("enabled")
+		enabled := at.Child("plugins").Child(point.name).Child("enabled")
 		items, _ := v.document.at(enabled).([]any)
 		for j, item := range items {
 			fields, _ := item.(map[string]any)
 			name, _ := fields["name"].(string)
-			visit(point, name, enabled.at(j))
+			visit(point, name, enabled.At(j))
 		}
 	}
 }
@@ -304,12 +305,12 @@ func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) 
 	v.written(profile, at, func(point extensionPoint, name string, at path) {
 		key := point.name + " " + name
 		if other, twice := first[key]; twice {
-			v.report(at.child("name"), "duplicate plugin %q, enabled already by %s", name, other)
+			v.report(at.Child("name"), "duplicate plugin %q, enabled already by %s", name, other)
 			return
 		}
 		first[key] = at
 		if t, known := types[name]; known && point.kind != nil && !t.Implements(point.kind) {
-			v.reportBecause(WrongExtensionPoint, at.child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
+			v.reportBecause(WrongExtensionPoint, at.Child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
 		}
 	})
 	return len(v.mistakes) == before
@@ -339,17 +340,17 @@ func (v *validator) requiredPlugins(profile *config.KubeSchedulerProfile, at pat
 		}
 	}
 	running := expand(profile.Plugins)
-	at = at.child("plugins")
+	at = at.Child("plugins")
 	switch n := len(running.QueueSort.Enabled); {
 	case n == 0:
-		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and none is enabled; Kubernetes' is %s", names.PrioritySort)
+		v.report(at.Child("queueSort"), "a profile needs one queue sort plugin, and none is enabled; Kubernetes' is %s", names.PrioritySort)
 	case n > 1 && len(profile.Plugins.QueueSort.Enabled) <= 1: // otherwise upstream has reported it
-		v.report(at.child("queueSort"), "a profile needs one queue sort plugin, and %d are enabled", n)
+		v.report(at.Child("queueSort"), "a profile needs one queue sort plugin, and %d are enabled", n)
 	}
 	if len(running.Bind.Enabled) == 0 {
-		v.report(at.child("bind"), "a profile needs a bind plugin, and none is enabled; Kubernetes' is %s", names.DefaultBinder)
+		v.report(at.Child("bind"), "a profile needs a bind plugin, and none is enabled; Kubernetes' is %s", names.DefaultBinder)
 	}
 	if n := len(running.PlacementGenerate.Enabled); n > 1 {
-		v.report(at.child("placementGenerate"), "a profile may have one placement generate plugin, and %d are enabled", n)
+		v.report(at.Child("placementGenerate"), "a profile may have one placement generate plugin, and %d are enabled", n)
 	}
 }

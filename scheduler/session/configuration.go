@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -158,29 +159,22 @@ func Default(rules Rules) *Configuration {
 }
 
 // bounds limit a document. Real ones have a few dozen lines.
-var bounds = yamlsource.Bounds{Size: 1 << 16, Depth: 20, Items: 200}
+var bounds = yamlsource.Bounds{Written: 1 << 16, Values: 10_000, Size: 1 << 16, Depth: 20, Items: 200, Path: 1 << 10}
 
 // Parse reads a document in YAML. The error is a *config.Error with every mistake at its line. It is stricter than the real
 // schedulers, which skip plugins, flags and arguments that they do not know.
 func Parse(document []byte, rules Rules) (*Configuration, error) {
 	p := &parser{dialect: dialects[rules], out: &Configuration{YAML: slices.Clone(document), Rules: rules}}
-	var root yaml.Node
-	if err := yaml.Unmarshal(document, &root); err != nil {
-		problem := yamlsource.Explain(document, err)
-		if problem.Tab {
-			problem.Message = "YAML is indented with spaces, and this line has a tab"
-		}
-		return nil, &config.Error{Mistakes: []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}}
+	root, wrong := yamlsource.Parse(context.Background(), document, bounds)
+	if wrong != nil {
+		return nil, &config.Error{Mistakes: []config.Mistake{*wrong}}
 	}
-	if at, excess := bounds.Check(&root); at != nil {
-		return nil, &config.Error{Mistakes: []config.Mistake{{Line: at.Line, Column: at.Column, Message: string(excess)}}}
-	}
-	if len(root.Content) == 0 {
+	if root == nil {
 		return nil, &config.Error{Mistakes: []config.Mistake{{Line: 1, Message: "the document is empty; it needs actions and tiers"}}}
 	}
-	p.document(root.Content[0])
-	if p.mistakes != nil {
-		return nil, &config.Error{Mistakes: p.mistakes}
+	p.document(root)
+	if p.mistakes.List != nil {
+		return nil, &config.Error{Mistakes: p.mistakes.List}
 	}
 	return p.out, nil
 }
@@ -188,86 +182,39 @@ func Parse(document []byte, rules Rules) (*Configuration, error) {
 type parser struct {
 	dialect  dialect
 	out      *Configuration
-	mistakes []config.Mistake
-}
-
-func (p *parser) wrong(n *yaml.Node, field, format string, args ...any) {
-	p.mistakes = append(p.mistakes, config.Mistake{Field: field, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)})
-}
-
-// fields calls do for each field of a mapping. It notes fields that appear twice.
-func (p *parser) fields(n *yaml.Node, at string, do func(key, value *yaml.Node)) {
-	n = resolved(n)
-	if n.Kind != yaml.MappingNode {
-		p.wrong(n, at, "want fields and their values")
-		return
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if seen[key.Value] {
-			p.wrong(key, join(at, key.Value), "the field appears twice")
-			continue
-		}
-		seen[key.Value] = true
-		do(key, resolved(n.Content[i+1]))
-	}
-}
-
-func (p *parser) items(n *yaml.Node, at string, do func(item *yaml.Node, at string)) {
-	if n.Kind != yaml.SequenceNode {
-		p.wrong(n, at, "want a list")
-		return
-	}
-	for i, item := range n.Content {
-		do(resolved(item), fmt.Sprintf("%s[%d]", at, i))
-	}
-}
-
-func resolved(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-func join(at, key string) string {
-	if at == "" {
-		return key
-	}
-	return at + "." + key
+	mistakes yamlsource.Mistakes
 }
 
 func (p *parser) document(n *yaml.Node) {
-	p.fields(n, "", func(key, value *yaml.Node) {
+	p.mistakes.Fields(n, "", nil, func(key, value *yaml.Node) {
 		switch {
 		case key.Value == "actions":
 			p.actions(value)
 		case key.Value == "tiers":
-			p.items(value, "tiers", p.tier)
+			p.mistakes.Items(value, "tiers", p.tier)
 		case key.Value == "configurations" && p.out.Rules == Volcano:
-			p.wrong(key, key.Value, "arguments of actions are not supported here: the actions have none")
+			p.mistakes.Add(key, key.Value, "arguments of actions are not supported here: the actions have none")
 		default:
-			p.wrong(key, key.Value, "unknown field; a configuration has actions and tiers")
+			p.mistakes.Add(key, key.Value, "unknown field; a configuration has actions and tiers")
 		}
 	})
-	if p.mistakes == nil && len(p.out.Actions) == 0 {
-		p.wrong(n, "actions", "required: one or more of %s", strings.Join(p.dialect.actions, ", "))
+	if p.mistakes.List == nil && len(p.out.Actions) == 0 {
+		p.mistakes.Add(n, "actions", "required: one or more of %s", strings.Join(p.dialect.actions, ", "))
 	}
 }
 
 func (p *parser) actions(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode {
-		p.wrong(n, "actions", `want one string, such as "allocate, backfill"`)
+		p.mistakes.Add(n, "actions", `want one string, such as "allocate, backfill"`)
 		return
 	}
 	for _, name := range strings.Split(n.Value, ",") {
 		name = strings.TrimSpace(name)
 		switch {
 		case !slices.Contains(p.dialect.actions, name):
-			p.wrong(n, "actions", "%s has no action %q here; it has %s", p.out.Rules, name, strings.Join(p.dialect.actions, ", "))
+			p.mistakes.Add(n, "actions", "%s has no action %q here; it has %s", p.out.Rules, name, strings.Join(p.dialect.actions, ", "))
 		case slices.Contains(p.out.Actions, name):
-			p.wrong(n, "actions", "%s appears twice", name)
+			p.mistakes.Add(n, "actions", "%s appears twice", name)
 		default:
 			p.out.Actions = append(p.out.Actions, name)
 		}
@@ -276,16 +223,16 @@ func (p *parser) actions(n *yaml.Node) {
 
 func (p *parser) tier(n *yaml.Node, at string) {
 	var tier []Plugin
-	p.fields(n, at, func(key, value *yaml.Node) {
+	p.mistakes.Fields(n, at, nil, func(key, value *yaml.Node) {
 		if key.Value != "plugins" {
-			p.wrong(key, join(at, key.Value), "unknown field; a tier has plugins")
+			p.mistakes.Add(key, yamlsource.Child(at, key.Value), "unknown field; a tier has plugins")
 			return
 		}
-		p.items(value, join(at, "plugins"), func(item *yaml.Node, at string) {
+		p.mistakes.Items(value, yamlsource.Child(at, "plugins"), func(item *yaml.Node, at string) {
 			plugin := p.plugin(item, at)
 			for _, earlier := range append(slices.Concat(p.out.Tiers...), tier...) {
 				if plugin.Name != "" && earlier.Name == plugin.Name {
-					p.wrong(item, at, "plugin %s appears twice", plugin.Name)
+					p.mistakes.Add(item, at, "plugin %s appears twice", plugin.Name)
 				}
 			}
 			tier = append(tier, plugin)
@@ -297,29 +244,29 @@ func (p *parser) tier(n *yaml.Node, at string) {
 func (p *parser) plugin(n *yaml.Node, at string) Plugin {
 	out := Plugin{Disabled: map[string]bool{}, Arguments: map[string]string{}}
 	var arguments *yaml.Node
-	p.fields(n, at, func(key, value *yaml.Node) {
+	p.mistakes.Fields(n, at, nil, func(key, value *yaml.Node) {
 		switch {
 		case key.Value == "name":
 			out.Name = value.Value
-			p.name(value, join(at, "name"))
+			p.name(value, yamlsource.Child(at, "name"))
 		case key.Value == "arguments":
 			arguments = value
 		case slices.Contains(p.dialect.flags, key.Value):
 			on, err := strconv.ParseBool(value.Value)
 			if err != nil || value.Tag != "!!bool" {
-				p.wrong(value, join(at, key.Value), "want true or false")
+				p.mistakes.Add(value, yamlsource.Child(at, key.Value), "want true or false")
 			}
 			out.Disabled[key.Value] = !on
 		default:
-			p.wrong(key, join(at, key.Value), "%s has no such flag", p.out.Rules)
+			p.mistakes.Add(key, yamlsource.Child(at, key.Value), "%s has no such flag", p.out.Rules)
 		}
 	})
 	if out.Name == "" && n.Kind == yaml.MappingNode {
-		p.wrong(n, join(at, "name"), "required")
+		p.mistakes.Add(n, yamlsource.Child(at, "name"), "required")
 	}
 	if arguments != nil && p.dialect.arguments[out.Name] != nil {
-		at = join(at, "arguments")
-		p.fields(arguments, at, func(key, value *yaml.Node) { p.argument(out, key, value, join(at, key.Value)) })
+		at = yamlsource.Child(at, "arguments")
+		p.mistakes.Fields(arguments, at, nil, func(key, value *yaml.Node) { p.argument(out, key, value, yamlsource.Child(at, key.Value)) })
 	}
 	return out
 }
@@ -328,9 +275,9 @@ func (p *parser) name(n *yaml.Node, at string) {
 	switch {
 	case p.dialect.arguments[n.Value] != nil:
 	case slices.Contains(p.dialect.elsewhere, n.Value):
-		p.wrong(n, at, "%s has a plugin %s, but it is not available here", p.out.Rules, n.Value)
+		p.mistakes.Add(n, at, "%s has a plugin %s, but it is not available here", p.out.Rules, n.Value)
 	default:
-		p.wrong(n, at, "%s has no plugin %q here; it has %s", p.out.Rules, n.Value, strings.Join(slices.Sorted(maps.Keys(p.dialect.arguments)), ", "))
+		p.mistakes.Add(n, at, "%s has no plugin %q here; it has %s", p.out.Rules, n.Value, strings.Join(slices.Sorted(maps.Keys(p.dialect.arguments)), ", "))
 	}
 }
 
@@ -340,7 +287,7 @@ func (p *parser) argument(plugin Plugin, key, value *yaml.Node, at string) {
 		kind, known = weight, true
 	}
 	if !known {
-		p.wrong(key, at, "plugin %s has no such argument; it has %s", plugin.Name,
+		p.mistakes.Add(key, at, "plugin %s has no such argument; it has %s", plugin.Name,
 			cmp.Or(strings.Join(slices.Sorted(maps.Keys(p.dialect.arguments[plugin.Name])), ", "), "none"))
 		return
 	}
@@ -364,7 +311,7 @@ func (p *parser) argument(plugin Plugin, key, value *yaml.Node, at string) {
 		}
 	}
 	if problem != "" {
-		p.wrong(value, at, "%s", problem)
+		p.mistakes.Add(value, at, "%s", problem)
 		return
 	}
 	plugin.Arguments[key.Value] = value.Value

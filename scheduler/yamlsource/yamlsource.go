@@ -1,13 +1,17 @@
-// Package yamlsource helps with YAML that people write: it finds the position of a
-// syntax error, and it bounds the size of a document with its aliases expanded.
-// YAML libraries limit how often they follow an alias, but not the size of the
-// result.
+// Package yamlsource is the one reader of YAML and JSON that come from outside: from requests, messages, files, archives,
+// and the annotations of objects. It bounds what a text is and what it becomes before anything else is done with it, and
+// it says what is wrong with a text, and where, in the same words for everybody.
 //
-// It may import only the YAML library.
+// YAML libraries limit how often they follow an alias, but not the size of the result: a megabyte with aliases of a
+// long text becomes gigabytes. Parsers also need some hundred bytes for a value of two.
+//
+// It may import only YAML libraries.
 package yamlsource
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
@@ -15,17 +19,178 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Problem says why a text is not YAML.
-type Problem struct {
-	// Line and Column count from 1. Column is 0 if it is unknown.
-	Line, Column int
-	// Message is the YAML library's message, without the line.
-	Message string
-	// Tab: the text is indented with a tab at Line and Column. YAML forbids that,
-	// and libraries explain it badly.
-	Tab bool
+// Parse parses a text with at most one document in YAML or JSON. Without any it returns nil. It stops when ctx ends.
+func Parse(ctx context.Context, text []byte, b Bounds) (*yaml.Node, *Mistake) {
+	all, m := Documents(ctx, text, b)
+	switch {
+	case m != nil:
+		return nil, m
+	case len(all) == 0:
+		return nil, nil
+	case len(all) > 1:
+		return nil, mistakeAt(all[1], SecondDocument, "a second document begins here; want one")
+	}
+	return all[0], nil
+}
+
+// Documents parses a text with any number of documents in YAML or JSON, and leaves out empty ones. The bounds are those of all
+// together, but for the depth. It stops when ctx ends.
+func Documents(ctx context.Context, text []byte, b Bounds) ([]*yaml.Node, *Mistake) {
+	if m := b.written(text); m != nil {
+		return nil, m
+	}
+	all, m := documents(ctx, text, b)
+	if m == nil || m.Reason != Syntax {
+		return all, m
+	}
+	// YAML does not have all of JSON's escapes, and no byte order mark within a text.
+	if json.Valid(text) {
+		if excess := b.checkJSON(text); excess != nil {
+			return nil, excess
+		}
+		if all, again := documents(ctx, plain(text), b); again == nil {
+			forget(all[0])
+			return all, nil
+		}
+	}
+	if syntax := jsonSyntax(text); syntax != nil {
+		message := m.Message
+		m = at(text, int(syntax.Offset)-1, m)
+		m.Message = message + "; not JSON: " + syntax.Error()
+	}
+	return nil, m
+}
+
+func documents(ctx context.Context, text []byte, b Bounds) ([]*yaml.Node, *Mistake) {
+	in := yaml.NewDecoder(&reader{ctx, bytes.NewReader(text)})
+	var out []*yaml.Node
+	for {
+		n := &yaml.Node{}
+		err := in.Decode(n)
+		switch {
+		case ctx.Err() != nil:
+			return nil, mistake(Ended, "the reading was canceled")
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, b.syntax(text, err)
+		case len(n.Content) == 0 || n.Content[0].Kind == yaml.ScalarNode && n.Content[0].ShortTag() == "!!null":
+			continue
+		}
+		root := n.Content[0]
+		e, m := b.check(root)
+		if m != nil {
+			return nil, m
+		}
+		b.Size, b.Values = less(b.Size, e.size), less(b.Values, e.values)
+		out = append(out, root)
+	}
+}
+
+// less returns what is left of a bound, at least 1, because 0 is no bound.
+func less(bound, used int) int {
+	if bound == 0 {
+		return 0
+	}
+	return max(1, bound-used)
+}
+
+// plain returns JSON with as few escapes as possible.
+func plain(text []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return text
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return text
+	}
+	return out.Bytes()
+}
+
+// forget removes the positions, which are those of another text.
+func forget(n *yaml.Node) {
+	n.Line, n.Column = 0, 0
+	for _, child := range n.Content {
+		forget(child)
+	}
+}
+
+// reader ends with a context.
+type reader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
+
+// ToJSON returns the only document of a text as JSON, with scalars as Kubernetes reads them, or null if there is none. It
+// refuses fields that are there twice in YAML. It stops when ctx ends.
+func ToJSON(ctx context.Context, text []byte, b Bounds) ([]byte, *Mistake) {
+	if json.Valid(text) {
+		if m := b.written(text); m != nil {
+			return nil, m
+		}
+		if m := b.checkJSON(text); m != nil {
+			return nil, m
+		}
+		return bytes.TrimSpace(text), nil
+	}
+	root, m := Parse(ctx, text, b)
+	if m != nil {
+		return nil, m
+	}
+	if root == nil {
+		return []byte("null"), nil
+	}
+	var twice Mistakes
+	twice.Duplicates(root)
+	if len(twice.List) > 0 {
+		return nil, &twice.List[0]
+	}
+	if ctx.Err() != nil {
+		return nil, mistake(Ended, "the reading was canceled")
+	}
+	return JSON(text)
+}
+
+// JSON returns a text that Parse has read as JSON, with scalars as Kubernetes reads them.
+func JSON(text []byte) ([]byte, *Mistake) {
+	if json.Valid(text) {
+		return bytes.TrimSpace(text), nil
+	}
+	data, err := sigsyaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, Bounds{}.syntax(text, err)
+	}
+	return data, nil
+}
+
+// Decode decodes the only document of a text into a Go value with tags of JSON. It refuses fields that the value does not have,
+// and those that are there twice. It stops when ctx ends.
+func Decode(ctx context.Context, text []byte, b Bounds, into any) *Mistake {
+	data, m := ToJSON(ctx, text, b)
+	if m != nil {
+		return m
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return mistake("", "%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
 }
 
 var (
@@ -33,52 +198,43 @@ var (
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
-// Explain finds the position in text of a YAML library's error.
-func Explain(text []byte, err error) Problem {
+// tooDeep is in the errors of YAML libraries about nesting that exceeds their own bounds.
+const tooDeep = "exceeded max depth"
+
+// syntax finds the position in text of a YAML library's error.
+func (b Bounds) syntax(text []byte, err error) *Mistake {
 	message := err.Error()
+	if strings.Contains(message, tooDeep) {
+		return b.deep()
+	}
 	for _, noise := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
 		message = strings.Replace(message, noise, "", 1)
 	}
-	p := Problem{Line: 1, Message: message}
+	m := &Mistake{Line: 1, Reason: Syntax}
 	if at := errorLine.FindStringSubmatchIndex(message); at != nil {
-		p.Line, _ = strconv.Atoi(message[at[2]:at[3]]) // the pattern matches only digits
-		p.Message = message[:at[0]] + message[at[1]:]
+		m.Line, _ = strconv.Atoi(message[at[2]:at[3]]) // the pattern matches only digits
+		message = message[:at[0]] + message[at[1]:]
 	}
 	lines := bytes.Split(text, []byte("\n"))
-	if anchor := unknownAnchor.FindStringSubmatch(p.Message); anchor != nil {
+	if anchor := unknownAnchor.FindStringSubmatch(message); anchor != nil {
 		for i, line := range lines {
 			if bytes.Contains(line, []byte("*"+anchor[1])) {
-				p.Line = i + 1
+				m.Line = i + 1
 				break
 			}
 		}
 	}
-	p.Line = max(1, min(p.Line, len(lines)))
+	m.Line = max(1, min(m.Line, len(lines)))
 	// Libraries name the line before a tab, the line of the tab or the one after it.
-	for _, line := range []int{p.Line, p.Line + 1, p.Line - 1} {
+	for _, line := range []int{m.Line, m.Line + 1, m.Line - 1} {
 		if column := tabIn(lines, line); column > 0 {
-			p.Line, p.Column, p.Tab = line, column, true
+			m.Line, m.Column = line, column
+			message = "a tab cannot indent; use spaces"
 			break
 		}
 	}
-	return p
-}
-
-// Rest finds what follows the first document of text, where a reader expects only one: YAML libraries
-// stop at its end without a word. Comments and empty documents are nothing.
-func Rest(text []byte) (Problem, bool) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var n yaml.Node
-	for first := true; ; first = false {
-		switch err := decoder.Decode(&n); {
-		case errors.Is(err, io.EOF):
-			return Problem{}, false
-		case err != nil:
-			return Explain(text, err), true
-		case !first && len(n.Content) > 0 && n.Content[0].ShortTag() != "!!null":
-			return Problem{Line: n.Content[0].Line, Column: n.Content[0].Column, Message: "a second document begins here; want one"}, true
-		}
-	}
+	m.Message = "not YAML: " + Cut(message, maxField)
+	return m
 }
 
 // tabIn returns the column of a tab in the indentation of a line, or 0 if there is
@@ -92,103 +248,19 @@ func tabIn(lines [][]byte, line int) int {
 	return bytes.IndexByte(indentation, '\t') + 1
 }
 
-// Bounds limit a document. A zero field sets no limit.
-type Bounds struct {
-	// Size is the approximate size as JSON, in bytes, with aliases expanded.
-	Size int
-	// Depth is the depth of the nesting, with aliases expanded.
-	Depth int
-	// Items bounds each list and each mapping.
-	Items int
-}
+// Budget bounds several texts together, such as the files of a request. It is not safe for concurrent use.
+type Budget struct{ Left Bounds }
 
-// Excess says how a document exceeds its Bounds.
-type Excess string
-
-const (
-	TooLarge     Excess = "too large when its aliases are written out"
-	TooDeep      Excess = "nested too deeply"
-	TooManyItems Excess = "too many items"
-	// Recursive: an anchor contains an alias of itself.
-	Recursive Excess = "an anchor contains itself"
-)
-
-// Check returns the first node that exceeds the bounds, and how it does. It returns
-// nil when none does.
-func (b Bounds) Check(root *yaml.Node) (*yaml.Node, Excess) {
-	m := meter{Bounds: b, known: map[*yaml.Node]extent{}}
-	m.measure(root, 1)
-	return m.at, m.excess
-}
-
-// extent is the size and depth of a node with its aliases expanded.
-type extent struct{ size, depth int }
-
-// unfinished marks a node whose content is being measured.
-const unfinished = -1
-
-// perNode is the minimum size of a value in JSON, without its text.
-const perNode = len(`"",`)
-
-// meter measures each node with an anchor only once, not for every alias.
-type meter struct {
-	Bounds
-	known map[*yaml.Node]extent
-	// at is the first node that exceeds the bounds.
-	at     *yaml.Node
-	excess Excess
-}
-
-// fail notes an excess and returns the results of measure for it.
-func (m *meter) fail(n *yaml.Node, excess Excess) (extent, bool) {
-	m.at, m.excess = n, excess
-	return extent{}, false
-}
-
-// measure returns false when a node exceeds the bounds.
-func (m *meter) measure(n *yaml.Node, depth int) (extent, bool) {
-	if m.Depth > 0 && depth > m.Depth {
-		return m.fail(n, TooDeep)
+// Documents is the function of that name within what is left.
+func (b *Budget) Documents(ctx context.Context, text []byte) ([]*yaml.Node, *Mistake) {
+	out, m := Documents(ctx, text, b.Left)
+	if m != nil {
+		return nil, m
 	}
-	if m.Items > 0 && Items(n) > m.Items {
-		return m.fail(n, TooManyItems)
+	b.Left.Written = less(b.Left.Written, len(text))
+	for _, n := range out {
+		e, _ := Bounds{}.check(n)
+		b.Left.Size, b.Left.Values = less(b.Left.Size, e.size), less(b.Left.Values, e.values)
 	}
-	children := n.Content
-	if n.Kind == yaml.AliasNode {
-		e, seen := m.known[n.Alias]
-		if seen && e.size == unfinished {
-			return m.fail(n, Recursive)
-		}
-		if seen && (m.Depth == 0 || depth+e.depth <= m.Depth) {
-			return e, true
-		}
-		children = []*yaml.Node{n.Alias}
-	}
-	if n.Anchor != "" {
-		m.known[n] = extent{size: unfinished}
-	}
-	e := extent{size: len(n.Value) + perNode}
-	for _, child := range children {
-		inner, ok := m.measure(child, depth+1)
-		if !ok {
-			return extent{}, false
-		}
-		e.size += inner.size
-		e.depth = max(e.depth, inner.depth+1)
-		if m.Size > 0 && e.size > m.Size {
-			return m.fail(n, TooLarge)
-		}
-	}
-	if n.Anchor != "" {
-		m.known[n] = e
-	}
-	return e, true
-}
-
-// Items returns the number of items of a list, or of fields of a mapping.
-func Items(n *yaml.Node) int {
-	if n.Kind == yaml.MappingNode {
-		return len(n.Content) / 2
-	}
-	return len(n.Content)
+	return out, nil
 }

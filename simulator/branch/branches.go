@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/datadir"
 )
 
@@ -347,9 +347,9 @@ func (b *Branches) ofObjects(objects []json.RawMessage, configuration string) (s
 		if err := b.opts.CheckConfiguration([]byte(configuration)); err != nil {
 			return source{}, err
 		}
-		converted, err := yaml.YAMLToJSON([]byte(configuration))
-		if err != nil {
-			return source{}, refuse(Invalid, "the configuration is not YAML: %v", err)
+		converted, wrong := yamlsource.JSON([]byte(configuration))
+		if wrong != nil {
+			return source{}, refuse(Invalid, "the configuration: %v", wrong)
 		}
 		start.Configuration = converted
 	}

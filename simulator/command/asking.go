@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/ask"
 	"kube-scheduler-simulator/simulator/hypothesis"
@@ -125,7 +124,7 @@ func cutCount(value string) (rest string, count *int, err error) {
 	return value[:at], &n, nil
 }
 
-func (a *asking) patch(_ context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
+func (a *asking) patch(ctx context.Context, _ ask.Target, value string) ([]hypothesis.Change, error) {
 	name, text, found := strings.Cut(value, "=")
 	if !found {
 		return nil, fmt.Errorf("%q has no patch: want KIND/NAME=PATCH", value)
@@ -134,9 +133,9 @@ func (a *asking) patch(_ context.Context, _ ask.Target, value string) ([]hypothe
 	if err != nil {
 		return nil, err
 	}
-	patch, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		return nil, fmt.Errorf("the patch of %s is neither JSON nor YAML: %w", name, err)
+	patch, wrong := yamlsource.ToJSON(ctx, []byte(text), yamlsource.Object)
+	if wrong != nil {
+		return nil, fmt.Errorf("the patch of %s is neither JSON nor YAML: %w", name, wrong)
 	}
 	return []hypothesis.Change{{Patch: &hypothesis.Patch{Target: target, Patch: patch}}}, nil
 }

@@ -90,7 +90,7 @@ func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.
 }
 
 func (a *admission) apply(ctx context.Context, field string, d Document, count int) (whatif.Change, error) {
-	u, at, err := a.read(field, d, schema.GroupVersionKind{})
+	u, at, err := a.read(ctx, field, d, schema.GroupVersionKind{})
 	if err != nil {
 		return whatif.Change{}, err
 	}
@@ -166,7 +166,7 @@ func (a *admission) remove(ctx context.Context, field string, t Target) (whatif.
 
 // Pod implements Admission.
 func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod, error) {
-	u, at, err := a.read(field, d, podKind)
+	u, at, err := a.read(ctx, field, d, podKind)
 	if err != nil {
 		return nil, err
 	}
@@ -334,8 +334,8 @@ func setClass(pod *v1.Pod, class *schedulingv1.PriorityClass) {
 }
 
 // read decodes an object and finds its place.
-func (a *admission) read(field string, d Document, standard schema.GroupVersionKind) (*unstructured.Unstructured, place, error) {
-	u, err := d.decode(field, standard)
+func (a *admission) read(ctx context.Context, field string, d Document, standard schema.GroupVersionKind) (*unstructured.Unstructured, place, error) {
+	u, err := d.decode(ctx, field, standard)
 	if err != nil {
 		return nil, place{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/controlplane"
 	"kube-scheduler-simulator/simulator/quiet"
@@ -159,13 +160,13 @@ func TestRefusals(t *testing.T) {
 		},
 		"no YAML": {
 			question: `{pod: "metadata:\n\tname: web"}`,
-			want:     []config.Mistake{{Field: "pod", Line: 2, Column: 1, Message: "found character that cannot start any token"}},
-			message:  "pod: line 2: found character that cannot start any token",
+			want:     []config.Mistake{{Field: "pod", Line: 2, Column: 1, Message: "not YAML: a tab cannot indent; use spaces", Reason: yamlsource.Syntax}},
+			message:  "pod: line 2: not YAML: a tab cannot indent; use spaces",
 		},
 		"a field twice": {
 			question: `{pod: "kind: Pod\nkind: Pod"}`,
-			want:     []config.Mistake{{Field: "pod", Line: 2, Message: `key "kind" already set in map`}},
-			message:  `pod: line 2: key "kind" already set in map`,
+			want:     []config.Mistake{{Field: "pod", Line: 2, Column: 1, Message: `duplicate field "kind"; the first is on line 1`, Reason: yamlsource.Duplicate}},
+			message:  `pod: line 2: kind: duplicate field "kind"; the first is on line 1`,
 		},
 		"YAML that is a list": {
 			question: `{pod: "- a"}`,

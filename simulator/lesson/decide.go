@@ -7,10 +7,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Decide asks an engine about a pod. It returns the pod as it was decided about, with its defaults and its priority. The errors are
@@ -18,9 +18,9 @@ import (
 func Decide(ctx context.Context, engine *whatif.Engine, a *Asked) (*result.Cycle, *v1.Pod, error) {
 	var given *v1.Pod
 	if a.Manifest != nil {
-		data, err := yaml.YAMLToJSON(a.Manifest)
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, err)
+		data, wrong := yamlsource.ToJSON(ctx, a.Manifest, yamlsource.Object)
+		if wrong != nil {
+			return nil, nil, fmt.Errorf("reading the pod %s: %w", a.Name, wrong)
 		}
 		o, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), data)
 		if err != nil {

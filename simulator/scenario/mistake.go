@@ -5,36 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// Mistake is one mistake in a scenario, or in a file that it names.
-type Mistake struct {
-	// File is the name of the file as the scenario or the command line has it.
-	File string `json:"file,omitempty"`
-	// Line and Column count from 1; 0 means unknown.
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
-	// Field is the path of the wrong part, such as steps[2].create.count.
-	Field   string `json:"field,omitempty"`
-	Message string `json:"message"`
-}
-
-func (m Mistake) String() string {
-	var b strings.Builder
-	if m.File != "" {
-		b.WriteString(m.File)
-		if m.Line > 0 {
-			fmt.Fprintf(&b, ":%d", m.Line)
-		}
-		b.WriteString(": ")
-	} else if m.Line > 0 {
-		fmt.Fprintf(&b, "line %d: ", m.Line)
-	}
-	if m.Field != "" {
-		b.WriteString(m.Field + ": ")
-	}
-	return b.String() + m.Message
-}
+// Mistake is one mistake in a scenario, or in a file that it names. File is the name as the scenario or the command line has it.
+type Mistake = yamlsource.Mistake
 
 // Error holds the mistakes of a scenario, at least one and at most maxMistakes. It says that
 // the file is wrong, and not that a run failed.

@@ -82,7 +82,7 @@ func (s *Server) listBranches(c echo.Context, b Branches) error {
 
 func (s *Server) postBranch(c echo.Context, b Branches) error {
 	var q branch.Request
-	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+	if err := s.readStrictly(c, &q); err != nil {
 		return err
 	}
 	created, err := b.Create(c.Request().Context(), q)
@@ -116,7 +116,7 @@ type branchChange struct {
 
 func (s *Server) patchBranch(c echo.Context, b Branches) error {
 	var change branchChange
-	if err := s.readStrictly(c.Request().Body, &change); err != nil {
+	if err := s.readStrictly(c, &change); err != nil {
 		return err
 	}
 	renamed, err := b.Rename(c.Param("name"), change.Name)

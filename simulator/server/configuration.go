@@ -9,9 +9,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/munnerz/goautoneg"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -31,10 +31,11 @@ func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) 
 		if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeYAML}) == mimeYAML {
 			return c.Blob(http.StatusOK, mimeYAML, data)
 		}
-		if data, err = yaml.YAMLToJSON(data); err != nil {
-			return fmt.Errorf("converting the configuration to JSON: %w", err)
+		converted, wrong := yamlsource.JSON(data)
+		if wrong != nil {
+			return fmt.Errorf("converting the configuration to JSON: %w", wrong)
 		}
-		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, data)
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, converted)
 	})
 }
 

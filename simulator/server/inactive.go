@@ -2,9 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -64,10 +61,8 @@ func (s *Server) activate(c echo.Context) error {
 		return err
 	}
 	var which activation
-	decoder := json.NewDecoder(c.Request().Body)
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&which); err != nil && !errors.Is(err, io.EOF) {
-		return badBody(err, "the body must be empty, or an object with kind or name")
+	if _, err := s.readOptional(c, &which); err != nil {
+		return err
 	}
 	if err := inactive.Activate(c.Request().Context(), which.chooses); err != nil {
 		return operationError(err)

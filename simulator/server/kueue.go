@@ -215,7 +215,7 @@ func (s *Server) putCheck(c echo.Context) error {
 		return err
 	}
 	var request checkRequest
-	if err := c.Bind(&request); err != nil {
+	if err := s.readStrictly(c, &request); err != nil {
 		return err
 	}
 	switch request.State {
@@ -236,7 +236,7 @@ func (s *Server) postKueueWhatIf(c echo.Context) error {
 		return err
 	}
 	var request workloadRequest
-	if err := c.Bind(&request); err != nil {
+	if err := s.readStrictly(c, &request); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), questionTime)

@@ -91,7 +91,7 @@ func (s *Server) gradeCheck(c echo.Context, l Lessons) error {
 	var q struct {
 		Answer any `json:"answer"`
 	}
-	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+	if err := s.readStrictly(c, &q); err != nil {
 		return err
 	}
 	g, err := l.Grade(c.Request().Context(), c.Param("id"), c.Param("check"), c.QueryParam("lang"), q.Answer)
@@ -131,7 +131,7 @@ const maxSeed = 9999
 
 func (s *Server) postExercise(c echo.Context, l Lessons) error {
 	var k lesson.ExerciseKey
-	if err := s.readStrictly(c.Request().Body, &k); err != nil {
+	if err := s.readStrictly(c, &k); err != nil {
 		return err
 	}
 	if k.Seed == 0 {
@@ -154,7 +154,7 @@ type exercisePrediction struct {
 
 func (s *Server) gradeExercise(c echo.Context, l Lessons) error {
 	var q exercisePrediction
-	if err := s.readStrictly(c.Request().Body, &q); err != nil {
+	if err := s.readStrictly(c, &q); err != nil {
 		return err
 	}
 	return s.answering(c, func(ctx context.Context) (any, error) {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -97,10 +96,8 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 // patchReplay refuses unknown fields: otherwise a misspelt one would silently do nothing.
 func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	var control replay.Control
-	d := json.NewDecoder(c.Request().Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&control); err != nil {
-		return badBody(err, "the body must be an object with state, speed, waitForScheduler, followRecording or position")
+	if err := s.readStrictly(c, &control); err != nil {
+		return err
 	}
 	status, err := r.Do(control)
 	return answerReplay(c, status, err)

@@ -1,16 +1,16 @@
 package server
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 
-	"kube-scheduler-simulator/scheduler/config"
 	schedulerresult "kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/report"
 	"kube-scheduler-simulator/simulator/runs"
 	"kube-scheduler-simulator/simulator/scenario"
@@ -18,8 +18,8 @@ import (
 
 // Runs keeps runs of scenarios. Methods are safe for concurrent use.
 type Runs interface {
-	// Start begins runs. Its error is a *scenario.Error for a wrong scenario, or a *runs.FullError.
-	Start(q runs.Request) (runs.Entry, error)
+	// Start begins runs; ctx ends only the reading. Its error is a *scenario.Error for a wrong scenario, or a *runs.FullError.
+	Start(ctx context.Context, q runs.Request) (runs.Entry, error)
 	List() []runs.Entry
 	Get(id string) (runs.Entry, bool)
 	// Result returns one result by its index; nil if there is none, or not yet.
@@ -50,12 +50,15 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 		return err
 	}
 	defer release()
-	q, err := runRequest(body)
-	if err != nil {
+	ctx := c.Request().Context()
+	var q runs.Request
+	var e runs.Entry
+	if err := s.parse(ctx, func() (err error) {
+		if q, err = runRequest(ctx, body); err == nil {
+			e, err = r.Start(ctx, q)
+		}
 		return err
-	}
-	e, err := r.Start(q)
-	if err != nil {
+	}); err != nil {
 		return refusedRun(q, err)
 	}
 	c.Response().Header().Set(echo.HeaderLocation, runsPath+"/"+e.ID)
@@ -63,21 +66,29 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 }
 
 // runRequest reads a request, or a scenario that stands for itself.
-func runRequest(body []byte) (runs.Request, error) {
-	var head struct {
-		Kind     string          `json:"kind"`
-		Scenario json.RawMessage `json:"scenario"`
-		Sweep    json.RawMessage `json:"sweep"`
+func runRequest(ctx context.Context, body []byte) (runs.Request, error) {
+	root, wrong := yamlsource.Parse(ctx, body, yamlsource.Object)
+	if wrong != nil && wrong.Reason.Exceeds() {
+		return runs.Request{}, wrongBody(wrong)
 	}
-	if err := yaml.Unmarshal(body, &head); err != nil || head.Scenario == nil && head.Sweep == nil || head.Kind != "" {
-		if head.Kind == scenario.KindSweep {
-			return runs.Request{Sweep: string(body)}, nil
+	has := func(name string) bool {
+		if root == nil || root.Kind != yaml.MappingNode {
+			return false
+		}
+		key, _ := yamlsource.Lookup(root, name)
+		return key != nil
+	}
+	if !has("scenario") && !has("sweep") || has("kind") {
+		if root != nil {
+			if kind, _ := yamlsource.Locate(root, yamlsource.ParsePath("kind"), false); kind.Value == scenario.KindSweep {
+				return runs.Request{Sweep: string(body)}, nil
+			}
 		}
 		return runs.Request{Scenario: string(body)}, nil // Load says what is wrong with it
 	}
 	var q runs.Request
-	if err := yaml.UnmarshalStrict(body, &q, yaml.DisallowUnknownFields); err != nil {
-		return q, refuse(http.StatusBadRequest, "the request body: %s", err)
+	if wrong := yamlsource.Decode(ctx, body, yamlsource.Object, &q); wrong != nil {
+		return q, wrongBody(wrong)
 	}
 	return q, nil
 }
@@ -90,9 +101,7 @@ func refusedRun(q runs.Request, err error) error {
 			what = "sweep"
 		}
 		refused := refuse(http.StatusBadRequest, "the %s is wrong: %s", what, wrong)
-		for _, m := range wrong.Mistakes {
-			refused.Details = append(refused.Details, config.Mistake{File: m.File, Field: m.Field, Line: m.Line, Column: m.Column, Message: m.Message})
-		}
+		refused.Details = append(refused.Details, wrong.Mistakes...)
 		return refused
 	}
 	if _, full := errors.AsType[*runs.FullError](err); full {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -18,7 +19,7 @@ type fakeRuns struct {
 	deleted bool
 }
 
-func (f *fakeRuns) Start(q runs.Request) (runs.Entry, error) {
+func (f *fakeRuns) Start(_ context.Context, q runs.Request) (runs.Entry, error) {
 	f.asked = q
 	return runs.Entry{ID: "1", State: runs.Queued}, f.err
 }

@@ -88,7 +88,7 @@ func (s *Server) listSessions(c echo.Context, x Sessions) error {
 
 func (s *Server) patchSessions(c echo.Context, x Sessions) error {
 	var r sessionSettings
-	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+	if err := s.readStrictly(c, &r); err != nil {
 		return err
 	}
 	if r.Flow != nil {

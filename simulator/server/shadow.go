@@ -84,7 +84,7 @@ func (s *Server) getShadow(c echo.Context, sh Shadow) error {
 
 func (s *Server) putShadow(c echo.Context, sh Shadow) error {
 	var r shadowRequest
-	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+	if err := s.readStrictly(c, &r); err != nil {
 		return err
 	}
 	if err := needsConfiguration(r.Configuration); err != nil {
@@ -106,7 +106,7 @@ func (s *Server) deleteShadow(c echo.Context, sh Shadow) error {
 
 func (s *Server) postShadow(c echo.Context, sh Shadow) error {
 	r := draftRequest{Last: defaultLast}
-	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+	if err := s.readStrictly(c, &r); err != nil {
 		return err
 	}
 	if err := needsConfiguration(r.Configuration); err != nil {

@@ -187,7 +187,7 @@ type undoRequest struct {
 
 func (s *Server) postUndo(c echo.Context, t Timeline) error {
 	var r undoRequest
-	if err := s.readStrictly(c.Request().Body, &r); err != nil {
+	if err := s.readStrictly(c, &r); err != nil {
 		return err
 	}
 	undone, err := t.Undo(c.Request().Context(), r.Moment)

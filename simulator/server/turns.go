@@ -1,37 +1,27 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
-
-	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
 	// maxUploads is how many imports and recordings are received at a time: they go to the disk
 	// that the cluster is on.
 	maxUploads = 1
-	// maxParses is how many scheduler configurations are read at a time. Reading one takes up
-	// to a hundred times its size.
+	// maxParses is how many texts are read at a time. Reading one takes up to a hundred times its
+	// size.
 	maxParses = 2
 	// maxExports is how many exports are written at a time. Each holds all pods in memory until
 	// its client has read them.
 	maxExports = 2
 	// exportPatience is how long an export waits for its turn.
 	exportPatience = 5 * time.Second
-	// maxBodies bounds the request bodies that are held in memory at a time, in bytes. Recordings
-	// and imports are not among them.
-	maxBodies = 64 << 20
-	// bodyStep is the memory that a body begins with; it doubles when it is full.
-	bodyStep = 4 << 10
 )
 
 // turns bound the expensive requests that are answered at the same time.
@@ -73,32 +63,6 @@ func (s *Server) beginExport(ctx context.Context) (end func(), err error) {
 	return func() { s.turns.exports.Release(1) }, nil
 }
 
-// readBody returns the whole body. The caller calls release when it no longer needs it.
-func (s *Server) readBody(body io.Reader) (data []byte, release func(), err error) {
-	held := int64(0)
-	release = func() { s.turns.bodies.Release(held) }
-	for {
-		if len(data) == cap(data) {
-			more := max(bodyStep, int64(cap(data)))
-			if !s.turns.bodies.TryAcquire(more) {
-				release()
-				return nil, nil, refuse(http.StatusServiceUnavailable, "clients are sending more than %d MiB at the same time; try again later", maxBodies>>20).retry(1)
-			}
-			held += more
-			data = append(make([]byte, 0, held), data...)
-		}
-		n, err := body.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, release, nil
-		}
-		if err != nil {
-			release()
-			return nil, nil, err
-		}
-	}
-}
-
 // complete reads the body of a request that needs none, so that it has an effect only if the client
 // has sent all of it and is still there.
 func complete(c echo.Context) error {
@@ -124,33 +88,4 @@ func whole(h echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return h(c)
 	}
-}
-
-// buffered gives the backend a body only once it is complete: a half body would occupy one of the few
-// requests that the API server answers at the same time.
-func (s *Server) buffered(r *http.Request) (release func(), err error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return func() {}, nil
-	}
-	data, release, err := s.readBody(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if isText(r) && !yamlsource.AtMost(maxValues, data) {
-		release()
-		return nil, refuse(http.StatusRequestEntityTooLarge, "the request body may have more than %d values, the limit of this server", maxValues)
-	}
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
-	return release, nil
-}
-
-// maxValues bounds the values of an object that is sent to the API server, which needs some hundred
-// bytes for each. An object that etcd accepts has fewer.
-const maxValues = 300_000
-
-// isText reports whether the body is JSON or YAML, which the API server also assumes if there is no
-// Content-Type.
-func isText(r *http.Request) bool {
-	contentType := r.Header.Get("Content-Type")
-	return contentType == "" || strings.Contains(contentType, "json") || strings.Contains(contentType, "yaml")
 }

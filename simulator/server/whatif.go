@@ -1,24 +1,20 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
-	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/hypothesis"
 )
 
@@ -123,7 +119,7 @@ func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any
 			return refuse(http.StatusNotImplemented, "this simulator answers no hypotheses")
 		}
 		var q Q
-		if err := s.readStrictly(c.Request().Body, &q); err != nil {
+		if err := s.readStrictly(c, &q); err != nil {
 			return err
 		}
 		return s.answering(c, func(ctx context.Context) (any, error) { return answer(ctx, b.Hypotheses, q) })
@@ -158,44 +154,6 @@ func writeJSON(c echo.Context, document any) error {
 		return err
 	}
 	return c.JSONBlob(http.StatusOK, append(data, '\n'))
-}
-
-// readStrictly decodes a body in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
-// because a misspelt one would silently change the question.
-func (s *Server) readStrictly(body io.Reader, into any) error {
-	data, release, err := s.readBody(body)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if !yamlsource.AtMost(maxValues, data) {
-		return refuse(http.StatusRequestEntityTooLarge, "the request body may have more than %d values, the limit of this server", maxValues)
-	}
-	if !json.Valid(data) {
-		converted, err := yaml.YAMLToJSONStrict(data)
-		if err != nil {
-			return badYAML(yamlsource.Explain(data, err))
-		}
-		if problem, found := yamlsource.Rest(data); found {
-			return badYAML(problem)
-		}
-		data = converted
-	}
-	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) { // as which YAML reads nothing
-		return refuse(http.StatusBadRequest, "the body is empty")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return badBody(err, "the body is not a question that this route answers")
-	}
-	return nil
-}
-
-func badYAML(problem yamlsource.Problem) *apiError {
-	answer := refuse(http.StatusBadRequest, "line %d: %s", problem.Line, problem.Message)
-	answer.Details = []config.Mistake{{Line: problem.Line, Column: problem.Column, Message: problem.Message}}
-	return answer
 }
 
 func tooManyQuestions() *apiError {

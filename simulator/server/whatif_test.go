@@ -148,16 +148,16 @@ func TestBadQuestions(t *testing.T) {
 		message string
 	}{
 		"nothing":            {"", http.StatusBadRequest, "the body is empty"},
-		"no YAML":            {"a: [", http.StatusBadRequest, "line 1: did not find expected node content"},
+		"no YAML":            {"a: [", http.StatusBadRequest, "the request body: line 1: not YAML: did not find expected node content"},
 		"a list":             {"[]", http.StatusBadRequest, "the body is not a question that this route answers: the body cannot be a array"},
 		"an unknown field":   {`{"podd":{}}`, http.StatusBadRequest, `the body is not a question that this route answers: unknown field "podd"`},
 		"an unknown change":  {`{"changes":[{"create":{}}]}`, http.StatusBadRequest, `the body is not a question that this route answers: unknown field "create"`},
 		"a wrong type":       {`{"copies":"two"}`, http.StatusBadRequest, "the body is not a question that this route answers: copies cannot be a string"},
 		"a number for a pod": {`{"pod":1}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is an object, or a string with YAML or JSON, not 1"},
 		"an empty pod":       {`{"pod":""}`, http.StatusBadRequest, "the body is not a question that this route answers: a document is empty"},
-		"two objects":        {`{} {}`, http.StatusBadRequest, "line 1: did not find expected <document start>"},
-		"two documents":      {"copies: 1\n---\ncopies: 2\n", http.StatusBadRequest, "line 3: a second document begins here; want one"},
-		"too many values":    {"[" + strings.Repeat("1,", maxValues) + "1]", http.StatusRequestEntityTooLarge, "the request body may have more than 300000 values, the limit of this server"},
+		"two objects":        {`{} {}`, http.StatusBadRequest, "the request body: line 1: not YAML: did not find expected <document start>; not JSON: invalid character '{' after top-level value"},
+		"two documents":      {"copies: 1\n---\ncopies: 2\n", http.StatusBadRequest, "the request body: line 3: a second document begins here; want one"},
+		"too many values":    {"[" + strings.Repeat("1,", maxValues) + "1]", http.StatusRequestEntityTooLarge, "the request body: it may have more than 150000 values, the limit"},
 		"too large":          {strings.Repeat(" ", maxAPIBody+1), http.StatusRequestEntityTooLarge, "the request body is larger than 3 MiB, the limit of this server"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -170,9 +171,9 @@ func configurationChange(from, to *MomentConfiguration) (*ConfigurationChange, e
 }
 
 func document(c *MomentConfiguration) (any, error) {
-	data, err := yaml.YAMLToJSON([]byte(c.Document))
-	if err != nil {
-		return nil, fmt.Errorf("reading a scheduler configuration: %w", err)
+	data, wrong := yamlsource.JSON([]byte(c.Document))
+	if wrong != nil {
+		return nil, fmt.Errorf("reading a scheduler configuration: %w", wrong)
 	}
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {

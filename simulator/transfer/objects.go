@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +12,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/objects"
 	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
@@ -77,13 +78,12 @@ func isCustom(u *unstructured.Unstructured) bool {
 
 // configurationJSON returns a scheduler configuration as exports hold it.
 func configurationJSON(document []byte) ([]byte, error) {
-	var err error
-	if !json.Valid(document) {
-		if document, err = yaml.YAMLToJSON(document); err != nil {
-			return nil, fmt.Errorf("converting the scheduler configuration to JSON: %w", err)
-		}
+	document, wrong := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
+	if wrong != nil {
+		return nil, fmt.Errorf("converting the scheduler configuration to JSON: %w", wrong)
 	}
-	if document, err = withoutKeys(document); err != nil {
+	document, err := withoutKeys(document)
+	if err != nil {
 		return nil, err
 	}
 	var compact bytes.Buffer

@@ -1,28 +1,26 @@
 package virtualnode
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	names "k8s.io/apimachinery/pkg/util/validation"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	resourceinternal "k8s.io/kubernetes/pkg/apis/resource"
 	resourceconversion "k8s.io/kubernetes/pkg/apis/resource/v1"
 	"k8s.io/kubernetes/pkg/apis/resource/validation"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -81,7 +79,7 @@ func parseNodeDevices(data []byte) ([]NodeDevices, error) {
 		return nil, err
 	}
 	var all []NodeDevices
-	if err := yaml.UnmarshalStrict(data, &all); err != nil {
+	if err := decode(data, &all); err != nil {
 		return nil, err
 	}
 	for i, entry := range all {
@@ -105,37 +103,27 @@ func parseNodeDevices(data []byte) ([]NodeDevices, error) {
 // checkShape says what the file should be when it is something else than a list, such as
 // a manifest.
 func checkShape(data []byte, wanted string) error {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	var whole any
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		var next any
-		if err == nil {
-			err = yaml.Unmarshal(document, &next)
-		}
-		switch {
-		case err != nil:
-			return err
-		case next != nil && whole != nil:
-			return fmt.Errorf("it has several documents; want one, %s", wanted)
-		case next != nil:
-			whole = next
-		}
-	}
-	switch shape := whole.(type) {
-	case nil:
+	documents, wrong := yamlsource.Documents(context.Background(), data, yamlsource.Settings)
+	switch {
+	case wrong != nil:
+		return wrong
+	case len(documents) > 1:
+		return fmt.Errorf("it has several documents; want one, %s", wanted)
+	case len(documents) == 0:
 		return fmt.Errorf("it is empty; want %s", wanted)
-	case []any:
+	case documents[0].Kind == yaml.SequenceNode:
 		return nil
-	case map[string]any:
-		if kind, _ := shape["kind"].(string); kind != "" {
-			return fmt.Errorf("it is a %s; want %s", kind, wanted)
+	case documents[0].Kind == yaml.MappingNode:
+		if _, kind := yamlsource.Lookup(documents[0], "kind"); kind != nil && kind.Value != "" {
+			return fmt.Errorf("it is a %s; want %s", yamlsource.Cut(kind.Value, 40), wanted)
 		}
 	}
 	return fmt.Errorf("it is not a list; want %s", wanted)
+}
+
+// decode decodes settings of nodes, which stand in files and annotations.
+func decode(text []byte, into any) error {
+	return yamlsource.Decode(context.Background(), text, yamlsource.Settings, into).Err()
 }
 
 // checkSlices finds devices that the API server would refuse on any node.
@@ -159,7 +147,7 @@ func parseDevices(value string) ([]DeviceGroup, error) {
 		return nil, nil
 	}
 	var groups []DeviceGroup
-	if err := yaml.UnmarshalStrict([]byte(value), &groups); err != nil {
+	if err := decode([]byte(value), &groups); err != nil {
 		return nil, err
 	}
 	return groups, nil

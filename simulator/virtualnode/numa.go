@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 	"kube-scheduler-simulator/scheduler/standin"
@@ -65,7 +64,7 @@ func parseNodeCuts(data []byte) ([]NodeCut, error) {
 		return nil, err
 	}
 	var all []NodeCut
-	if err := yaml.UnmarshalStrict(data, &all); err != nil {
+	if err := decode(data, &all); err != nil {
 		return nil, err
 	}
 	for i, entry := range all {
@@ -84,7 +83,7 @@ func parseNodeCuts(data []byte) ([]NodeCut, error) {
 func cutOf(node metav1.Object, file []NodeCut) (*Cut, error) {
 	if value := node.GetAnnotations()[objects.AnnotationNUMA]; value != "" {
 		cut := &Cut{}
-		if err := yaml.UnmarshalStrict([]byte(value), cut); err != nil {
+		if err := decode([]byte(value), cut); err != nil {
 			return nil, err
 		}
 		return cut, cut.check()

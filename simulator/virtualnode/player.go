@@ -19,7 +19,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
-	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -97,11 +98,8 @@ func (r jsonRenderer) ToJSON(text string, original any) ([]byte, error) {
 	if err != nil || json.Valid(rendered) {
 		return rendered, err
 	}
-	converted, err := yaml.YAMLToJSON(rendered)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, rendered)
-	}
-	return converted, nil
+	converted, wrong := yamlsource.ToJSON(context.Background(), rendered, yamlsource.Settings)
+	return converted, wrong.Err()
 }
 
 // run returns when ctx has ended and so has everything that it started.

@@ -1,22 +1,21 @@
 package virtualnode
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
-	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 //go:embed stages.yaml
@@ -84,22 +83,23 @@ func (s *Stages) withDefaults() (*Stages, error) {
 
 // decodeStages reads YAML documents: Stages, and Lists of them.
 func decodeStages(data []byte) ([]*v1alpha1.Stage, error) {
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	documents, wrong := yamlsource.Documents(context.Background(), data, yamlsource.Settings)
+	if wrong != nil {
+		return nil, wrong
+	}
 	var found []*v1alpha1.Stage
-	for number := 1; ; number++ {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
+	for i, document := range documents {
+		text, err := yaml.Marshal(document)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
-		stages, err := decodeDocument(document)
+		stages, err := decodeDocument(text)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
 		found = append(found, stages...)
 	}
+	return found, nil
 }
 
 func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
@@ -108,7 +108,11 @@ func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
 		Kind       string                 `json:"kind"`
 		Items      []runtime.RawExtension `json:"items"`
 	}
-	if err := yaml.Unmarshal(document, &head); err != nil {
+	data, wrong := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
+	if wrong != nil {
+		return nil, wrong
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, err
 	}
 	switch {
@@ -128,7 +132,7 @@ func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
 		return nil, fmt.Errorf("it is a %s of %s, not a Stage of %s", head.Kind, head.APIVersion, v1alpha1.GroupVersion)
 	}
 	stage := &v1alpha1.Stage{}
-	if err := yaml.UnmarshalStrict(document, stage); err != nil {
+	if err := decode(data, stage); err != nil {
 		return nil, err
 	}
 	return []*v1alpha1.Stage{stage}, nil

@@ -6,6 +6,7 @@
 package adopt
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -45,7 +45,7 @@ func Document(original []byte, parse func([]byte) (*config.Configuration, error)
 		return original, nil, nil
 	}
 	var fields map[string]any
-	if err := yaml.Unmarshal(original, &fields); err != nil {
+	if err := unmarshal(original, &fields); err != nil {
 		return nil, nil, fmt.Errorf("the scheduler configuration is neither a YAML mapping nor a JSON object: %w", err)
 	}
 	if fields == nil {
@@ -69,6 +69,15 @@ func Document(original []byte, parse func([]byte) (*config.Configuration, error)
 		}
 	}
 	return nil, a.removed, errors.New("the scheduler configuration has too many unknown parts")
+}
+
+// unmarshal decodes a document, within the bounds of one.
+func unmarshal(document []byte, into any) error {
+	data, wrong := yamlsource.ToJSON(context.Background(), document, config.Bounds)
+	if wrong != nil {
+		return wrong
+	}
+	return json.Unmarshal(data, into)
 }
 
 // adoption is a document that is being changed.

@@ -14,7 +14,7 @@ const extendersField = "extenders"
 // A document without extenders, or that is not a mapping, is returned as it is, with nil.
 func WithoutExtenders(document []byte) (rest, extenders []byte, err error) {
 	var fields map[string]any
-	if yaml.Unmarshal(document, &fields) != nil {
+	if unmarshal(document, &fields) != nil {
 		return document, nil, nil // Document says what is wrong
 	}
 	list, ok := fields[extendersField].([]any)
@@ -35,7 +35,7 @@ func WithoutExtenders(document []byte) (rest, extenders []byte, err error) {
 // the comments of the document.
 func WithExtenders(document, extenders []byte) ([]byte, error) {
 	var fields map[string]any
-	if err := yaml.Unmarshal(document, &fields); err != nil {
+	if err := unmarshal(document, &fields); err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
 	var more []any

@@ -6,6 +6,7 @@
 package argument
 
 import (
+	"context"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Error is one mistake in a plugin's arguments. A factory returns it, possibly
@@ -69,9 +71,9 @@ func Decode(args runtime.Object, into any) error {
 	}
 	raw := unknown.Raw
 	if unknown.ContentType == runtime.ContentTypeYAML {
-		converted, err := yaml.YAMLToJSONStrict(raw)
-		if err != nil {
-			return &Error{Message: err.Error()}
+		converted, wrong := yamlsource.ToJSON(context.Background(), raw, yamlsource.Settings)
+		if wrong != nil {
+			return &Error{Message: wrong.Error()}
 		}
 		raw = converted
 	}

@@ -7,6 +7,7 @@ package configuration
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/kueue/admission"
 )
 
@@ -101,12 +102,13 @@ const (
 // section that counts.
 func Parse(document []byte) (*Configuration, error) {
 	c := &Configuration{}
-	data, err := yaml.YAMLToJSON(document)
-	if err == nil && string(data) == "null" {
+	data, unread := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
+	if unread == nil && string(data) == "null" {
 		return c, nil
 	}
 	var whole map[string]json.RawMessage
-	if err == nil {
+	err := unread.Err()
+	if unread == nil {
 		err = json.Unmarshal(data, &whole)
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
 )
 
 // text reads a file of documents: YAML, JSON, or both, separated as in YAML.
@@ -225,19 +224,4 @@ func (d *documents) peekLine(limit int) ([]byte, error) {
 		part = part[:end+1]
 	}
 	return part, nil
-}
-
-// checkText returns where a text is not UTF-8.
-func checkText(text []byte, line int) error {
-	if utf8.Valid(text) {
-		return nil
-	}
-	for i := 0; i < len(text); {
-		c, size := utf8.DecodeRune(text[i:])
-		if c == utf8.RuneError && size <= 1 {
-			return fmt.Errorf("line %d: it is not in UTF-8", line+bytes.Count(text[:i], []byte("\n")))
-		}
-		i += size
-	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Content receives what is read from a source, in order and from the reading
@@ -38,12 +40,12 @@ const (
 	maxDepth = 250
 	// maxEntries bounds the files of an archive.
 	maxEntries = 100_000
-	// maxValues bounds the values of an object, because a parser needs some hundred bytes for
-	// each. An object that etcd accepts has fewer.
-	maxValues = 300_000
 	// maxTexts bounds the documents, list items and JSON values of a source.
 	maxTexts = 200_000
 )
+
+// bounds are those of an object. One that etcd accepts has fewer values.
+var bounds = yamlsource.Bounds{Written: maxObject, Values: yamlsource.Object.Values, Size: maxObject, Depth: maxDepth, Path: yamlsource.Object.Path}
 
 // unpackedBound returns how much of files of that size is unpacked.
 func unpackedBound(size int64) int64 {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // json reads the JSON values of a document, and lists of any length item by item.
@@ -237,11 +240,8 @@ func (j *jsonReader) rest(fields map[string]json.RawMessage, lists bool) error {
 
 // valueOf decodes an object, within the bounds.
 func valueOf(raw []byte) (map[string]any, error) {
-	if err := checkText(raw, 0); err != nil {
-		return nil, errors.New("it is not in UTF-8")
-	}
-	if err := checkSize(raw); err != nil {
-		return nil, err
+	if _, wrong := yamlsource.ToJSON(context.Background(), raw, bounds); wrong != nil {
+		return nil, errors.New(wrong.Message)
 	}
 	var value any
 	if err := utiljson.Unmarshal(raw, &value); err != nil {
@@ -254,41 +254,10 @@ func valueOf(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-var errValues = fmt.Errorf("it has more than %d values", maxValues)
+var errDepth = fmt.Errorf("nested deeper than %d levels", maxDepth)
 
-var errDepth = fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-
-// tooDeep is in the errors of the decoders of JSON and YAML about nesting that
-// exceeds their own bounds.
+// tooDeep is in the errors of the decoder of JSON about nesting that exceeds its own bounds.
 const tooDeep = "exceeded max depth"
-
-// checkSize refuses JSON that is nested too deeply, or has too many values.
-func checkSize(raw []byte) error {
-	depth, values, inString, escaped := 0, 1, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case inString:
-			escaped, inString = c == '\\', c != '"'
-		case c == '"':
-			inString = true
-		case c == ',' || c == ':':
-			values++
-		case c == '{' || c == '[':
-			values++
-			if depth++; depth > maxDepth {
-				return errDepth
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-		if values > maxValues {
-			return errValues
-		}
-	}
-	return nil
-}
 
 func shorten(s string) string {
 	const enough = 60

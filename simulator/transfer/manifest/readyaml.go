@@ -3,14 +3,11 @@ package manifest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
@@ -325,18 +322,10 @@ func (y *yamlReader) giveUpWhole() error {
 // toValue parses YAML whose first line has that number. It returns nil for a text of
 // nothing but comments.
 func toValue(text []byte, line int) (map[string]any, error) {
-	if err := checkText(text, line); err != nil {
-		return nil, err
-	}
-	if !yamlsource.AtMost(maxValues, text) {
-		return nil, fmt.Errorf("line %d: %w", line, errValues)
-	}
-	if err := checkAliases(text, line); err != nil {
-		return nil, err
-	}
-	data, err := sigsyaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, yamlError(text, line, err)
+	// The source's reader ends with its context; one object is soon read.
+	data, wrong := yamlsource.ToJSON(context.Background(), text, bounds)
+	if wrong != nil {
+		return nil, placed(wrong, line)
 	}
 	if bytes.Equal(data, []byte("null")) {
 		return nil, nil
@@ -349,32 +338,14 @@ func toValue(text []byte, line int) (map[string]any, error) {
 	return value, nil
 }
 
-// checkAliases refuses a text that grows too large when its aliases are written out.
-// The parser bounds how often it follows an alias, but not the size of the result.
-func checkAliases(text []byte, line int) error {
-	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
-		return nil
+// placed gives a mistake in a text the place in its file.
+func placed(m *yamlsource.Mistake, line int) error {
+	line += max(1, m.Line) - 1
+	if m.Field != "" {
+		m.Message = m.Field + ": " + m.Message
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return yamlError(text, line, err)
+	if m.Column > 0 {
+		return fmt.Errorf("line %d, column %d: %s", line, m.Column, m.Message)
 	}
-	if _, excess := (yamlsource.Bounds{Size: maxObject}).Check(&root); excess != "" {
-		return fmt.Errorf("line %d: %w", line, errAliases)
-	}
-	return nil
-}
-
-var errAliases = fmt.Errorf("its aliases, written out, are larger than %d MiB or contain themselves", maxObject>>20)
-
-// yamlError explains the error of a YAML library, with the line of the file.
-func yamlError(text []byte, line int, err error) error {
-	if strings.Contains(err.Error(), tooDeep) {
-		return fmt.Errorf("line %d: %w", line, errDepth)
-	}
-	p := yamlsource.Explain(text, err)
-	if p.Tab {
-		return fmt.Errorf("line %d, column %d: not YAML: a tab cannot indent; use spaces", line+p.Line-1, p.Column)
-	}
-	return fmt.Errorf("line %d: not YAML: %s", line+p.Line-1, p.Message)
+	return fmt.Errorf("line %d: %s", line, m.Message)
 }

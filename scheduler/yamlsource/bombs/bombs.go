@@ -1,0 +1,65 @@
+// Package bombs makes texts in YAML and JSON that are small and become large when they are read. It is for tests: every
+// reader of texts from outside must survive them.
+package bombs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Texts returns a bomb of each kind, by its name, of at most so many bytes.
+func Texts(size int) map[string]string {
+	out := map[string]string{
+		"aliases of long texts": aliases("a: &a "+strings.Repeat("A", size*2/3)+"\n", "*a,", size),
+		"many aliases":          aliases("a: &a {x: {}}\n", "*a,", size),
+		"nested aliases":        nested(size),
+		"deep nesting":          strings.Repeat("[", size),
+		"deep JSON":             `{"a":` + strings.Repeat("[", size/2-10) + strings.Repeat("]", size/2-10) + "}",
+		"many empty maps":       "a: [" + strings.Repeat("{},", (size-10)/3) + "{}]",
+		"many empty maps, JSON": `{"a":[` + strings.Repeat("{},", (size-10)/3) + `{}]}`,
+		"long keys":             longKeys(size),
+		"long keys, JSON":       `{"` + strings.Repeat("k", size*2/3) + `":{` + strings.TrimSuffix(fields(size/3-20, `"%d":{},`), ",") + "}}",
+	}
+	return out
+}
+
+func aliases(anchor, alias string, size int) string {
+	const before, after = "b: [", "a]\n"
+	return anchor + before + strings.Repeat(alias, max(1, (size-len(anchor)-len(before)-len(after))/len(alias))) + after
+}
+
+// nested returns what grows tenfold with each line, and is filled with a comment.
+func nested(size int) string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 {x: y}\n")
+	for i := range 9 {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
+	}
+	if b.Len() < size {
+		b.WriteString("#" + strings.Repeat("x", size-b.Len()-2) + "\n")
+	}
+	return b.String()
+}
+
+// longKeys nests keys of the length that YAML permits for simple ones, with many fields below them.
+func longKeys(size int) string {
+	var b strings.Builder
+	indent := ""
+	for b.Len() < size/3 && len(indent) < 80 {
+		b.WriteString(indent + strings.Repeat("k", 1000) + ":\n")
+		indent += " "
+	}
+	b.WriteString(indent + "? " + strings.Repeat("K", max(1, size/3)) + "\n" + indent + ": x\n")
+	for i := 0; b.Len() < size-100; i++ {
+		fmt.Fprintf(&b, "%sf%d: {}\n", indent, i)
+	}
+	return b.String()
+}
+
+func fields(size int, format string) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}

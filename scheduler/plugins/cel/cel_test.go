@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/scheduler/celcost"
 	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
@@ -437,5 +439,17 @@ func BenchmarkCompile(b *testing.B) {
 		if _, err := NewFilter(b.Context(), a, nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestFunctionsWithoutAPrice: all functions can be called but those of authorization, for which there is no variable.
+func TestFunctionsWithoutAPrice(t *testing.T) {
+	l, err := newLanguage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"allowed", "check", "error", "errored", "fieldSelector", "group", "labelSelector", "name", "namespace", "path", "reason", "resource", "serviceAccount", "subresource"}
+	if got := celcost.Unpriced(l.env); !slices.Equal(got, want) {
+		t.Errorf("%v have no price, want %v", got, want)
 	}
 }

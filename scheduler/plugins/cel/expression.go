@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"kube-scheduler-simulator/scheduler/celcost"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
@@ -72,7 +73,7 @@ func (l *language) compile(field, text, kind string, want ...*types.Type) (*expr
 	if len(text) > maxExpression {
 		return nil, &argument.Error{Field: field, Message: fmt.Sprintf("is longer than %d bytes", maxExpression)}
 	}
-	ast, issues := l.env.Compile(text)
+	ast, issues := celcost.Compile(l.env, text)
 	if issues.Err() != nil {
 		var errs []error
 		for _, e := range issues.Errors() {
@@ -83,7 +84,11 @@ func (l *language) compile(field, text, kind string, want ...*types.Type) (*expr
 	if !slices.ContainsFunc(want, ast.OutputType().IsExactType) {
 		return nil, &argument.Error{Field: field, Line: 1, Column: 1, Message: fmt.Sprintf("the result must be %s, not %s", kind, ast.OutputType())}
 	}
-	program, err := l.env.Program(ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEvery))
+	charged, err := celcost.Option(l.env)
+	if err != nil {
+		return nil, &argument.Error{Field: field, Message: err.Error()}
+	}
+	program, err := l.env.Program(ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEvery), charged)
 	if err != nil {
 		return nil, &argument.Error{Field: field, Message: err.Error()}
 	}
@@ -103,7 +108,7 @@ func compileError(field string, e *common.Error) *argument.Error {
 // evaluate returns the value of the expression for pod on node. An error says where
 // in the expression it occurred and how to fix it.
 func (e *expression) evaluate(ctx context.Context, pod *v1.Pod, node fwk.NodeInfo) (ref.Val, error) {
-	value, _, err := e.program.ContextEval(ctx, &activation{schema: e.schema, pod: pod, node: node})
+	value, err := celcost.Eval(ctx, e.program, &activation{schema: e.schema, pod: pod, node: node})
 	if err == nil {
 		return value, nil
 	}

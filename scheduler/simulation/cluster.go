@@ -110,6 +110,15 @@ func ownedBy[T object](c *cluster, owner types.UID, gvk schema.GroupVersionKind)
 	return out
 }
 
+// count returns how many objects there are.
+func (c *cluster) count() int {
+	n := 0
+	for _, of := range c.objects {
+		n += len(of)
+	}
+	return n
+}
+
 // put creates or replaces an object. It gives o the next resource version, and keeps it.
 func (c *cluster) put(gvk schema.GroupVersionKind, o object) error {
 	c.timeline.tick()

@@ -32,12 +32,14 @@ type control struct {
 	pods      podLife
 	// admitCustom is Options.Admit.
 	admitCustom func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// ended returns the error of the context of the method that runs, once it has ended.
+	ended func() error
 	// err is the first error of a controller that no method has returned.
 	err error
 }
 
 func newControl(s *Simulation) *control {
-	c := &control{cluster: s.cluster, isWaiting: map[ref]bool{}}
+	c := &control{cluster: s.cluster, isWaiting: map[ref]bool{}, ended: func() error { return nil }}
 	c.nodes = newNodes(c)
 	c.pods = newPodLife(c)
 	c.workloads = newWorkloads(c)
@@ -169,7 +171,7 @@ func (c *control) failure() error {
 // run lets the controllers act, and reports whether there was something to do.
 func (c *control) run() bool {
 	any := false
-	for len(c.waiting) > 0 {
+	for len(c.waiting) > 0 && c.ended() == nil {
 		any = true
 		r := c.waiting[0]
 		c.waiting = c.waiting[1:]
@@ -200,6 +202,12 @@ func (c *control) reconcile(r ref) error {
 
 // create creates an object as the API server does with the admission plugins that scheduling can see.
 func (c *control) create(given runtime.Object) (object, error) {
+	if err := c.ended(); err != nil {
+		return nil, err
+	}
+	if c.count() >= MaxObjects {
+		return nil, &FullError{}
+	}
 	o, gvk, err := c.typed(given)
 	if err != nil {
 		return nil, err

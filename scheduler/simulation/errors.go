@@ -75,3 +75,13 @@ func (e *ControllerError) Unwrap() error { return e.Err }
 type PanicError struct{ Message, Stack string }
 
 func (e *PanicError) Error() string { return "the simulation panicked: " + e.Message }
+
+// MaxObjects bounds the objects of a cluster. A deployment of more replicas, say, takes all memory.
+const MaxObjects = 400_000
+
+// FullError means that the cluster has MaxObjects.
+type FullError struct{}
+
+func (*FullError) Error() string {
+	return fmt.Sprintf("the cluster has %d objects already, the limit", MaxObjects)
+}

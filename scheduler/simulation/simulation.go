@@ -160,6 +160,7 @@ func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
 			err = s.broken
 		}
 	}()
+	s.control.ended = ctx.Err
 	if err := change(); err != nil {
 		// What has been changed before the error has consequences, too.
 		if follow := s.follow(ctx); follow != nil {
@@ -244,6 +245,9 @@ func (s *Simulation) Create(ctx context.Context, objects ...runtime.Object) erro
 func (s *Simulation) Apply(ctx context.Context, objects ...runtime.Object) error {
 	return s.do(ctx, func() error {
 		for _, o := range objects {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if err := s.control.apply(o); err != nil {
 				return err
 			}

@@ -78,7 +78,7 @@ steps:
 
 // TestFullEngine plays every verb on a real control plane. In memory the same scenario passes, too.
 func TestFullEngine(t *testing.T) {
-	s, err := scenario.Load([]byte(everyVerb), scenario.Options{File: "test.yaml", Parse: config.Parse})
+	s, err := scenario.Load(t.Context(), []byte(everyVerb), scenario.Options{File: "test.yaml", Parse: config.Parse})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestFullEngine(t *testing.T) {
 // TestFullEngineHasALimit: a scenario that needs more real time than a run may take is refused before it waits.
 func TestFullEngineHasALimit(t *testing.T) {
 	text := everyVerb[:strings.Index(everyVerb, "- expect")] + "- advance: 30s\n- advance: 1h\n"
-	s, err := scenario.Load([]byte(text), scenario.Options{File: "test.yaml", Parse: config.Parse})
+	s, err := scenario.Load(t.Context(), []byte(text), scenario.Options{File: "test.yaml", Parse: config.Parse})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"runtime"
 
 	"kube-scheduler-simulator/simulator/runs"
@@ -13,8 +12,5 @@ func (s *simulator) startRuns() {
 	s.runs = runs.New(runs.Options{
 		Engine: inmemory.Engine(s.prepared.registry), Parse: s.parse, Current: configuration{s.scheduler}.Current, Workers: max(1, runtime.GOMAXPROCS(0)-1),
 	})
-	s.onStopOf("the runs of scenarios", 0, func(context.Context) error {
-		s.runs.Stop()
-		return nil
-	})
+	s.onStopOf("the runs of scenarios", 0, s.runs.Stop)
 }

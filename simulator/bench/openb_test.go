@@ -84,7 +84,7 @@ func TestOpenbScenario(t *testing.T) {
 		"/dir/nodes.csv": "sn,cpu_milli,memory_mib,gpu,model\nn,32000,1024,2,P100\n",
 		"/dir/pods.csv":  "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time\np,1000,64,0,,,BE,1000,\nlarge,99000,64,0,,,BE,1000,\n",
 	}
-	s, err := scenario.Load(text, scenario.Options{File: "openb.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) { return []byte(read[name]), nil }})
+	s, err := scenario.Load(t.Context(), text, scenario.Options{File: "openb.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) { return []byte(read[name]), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,6 +119,7 @@ type running struct {
 	flags   flagSet
 	app     app.Options
 	engine  *string
+	below   *string
 	limit   *time.Duration
 	seeds   *string
 	workers *int
@@ -131,6 +132,7 @@ func newRunning(usage, what string, with []Option) *running {
 	}
 	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory, in virtual time, or full, on a real control plane in real time")
 	r.limit = r.flags.Duration("time-limit", defaultTimeLimit, "with --engine full, how much real `time` a run may take")
+	r.below = r.flags.String("files-below", "", "`directory` below which a file may name others; default: the directory of the file itself")
 	r.seeds = r.flags.String("seeds", "", "`seeds` to run in place of those in the file, such as 7 or 1..10")
 	r.workers = r.flags.Int("workers", runtime.GOMAXPROCS(0), "`number` of runs at the same time")
 	return r
@@ -145,7 +147,7 @@ func (r *running) options() (runner.Options, error) {
 	if err != nil {
 		return runner.Options{}, err
 	}
-	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, Application: web.FS(), Now: time.Now, Out: os.Stdout, Progress: terminal(os.Stderr)}
+	o := runner.Options{Parse: r.app.ParseConfiguration, Workers: *r.workers, FilesBelow: *r.below, Application: web.FS(), Now: time.Now, Out: os.Stdout, Progress: terminal(os.Stderr)}
 	switch *r.engine {
 	case "memory":
 		o.Engine = inmemory.Engine(registry)

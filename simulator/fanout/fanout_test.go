@@ -41,7 +41,7 @@ func options(out *bytes.Buffer) runner.Options {
 
 func load(t *testing.T) *runner.Loaded {
 	t.Helper()
-	l, err := runner.LoadSweep(weights, options(nil))
+	l, err := runner.LoadSweep(t.Context(), weights, options(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestBundle(t *testing.T) {
 	if !maps.EqualFunc(l.Files, b.files, bytes.Equal) {
 		t.Error("the files differ")
 	}
-	again, err := runner.ReadSweep(b.text, scenario.Options{File: b.File, Read: b.read, Parse: config.Parse}, b.Seeds)
+	again, err := runner.ReadSweep(t.Context(), b.text, scenario.Options{File: b.File, Read: b.read, Parse: config.Parse}, b.Seeds)
 	if err != nil || again.Runs() != l.Runs() {
 		t.Errorf("%v", err)
 	}

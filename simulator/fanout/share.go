@@ -47,7 +47,7 @@ func Share(ctx context.Context, dir string, getenv func(string) string, o runner
 	if err != nil {
 		return &HopelessError{err}
 	}
-	l, err := runner.ReadSweep(b.text, scenario.Options{File: b.File, Read: b.read, Parse: o.Parse}, b.Seeds)
+	l, err := runner.ReadSweep(ctx, b.text, scenario.Options{File: b.File, Read: b.read, Parse: o.Parse}, b.Seeds)
 	if err != nil {
 		return &HopelessError{err}
 	}

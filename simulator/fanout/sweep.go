@@ -70,8 +70,8 @@ type client struct {
 	noted string
 }
 
-func newClient(file string, o Options) (*client, error) {
-	l, err := runner.LoadSweep(file, o.Options)
+func newClient(ctx context.Context, file string, o Options) (*client, error) {
+	l, err := runner.LoadSweep(ctx, file, o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func newClient(file string, o Options) (*client, error) {
 // Sweep runs a sweep file in the cluster. It finds the Job of an earlier call for the same files and seeds, makes one if there is
 // none, and returns when all outcomes are in the state file and reported. The Job goes on if ctx ends before.
 func Sweep(ctx context.Context, file string, o Options) error {
-	c, err := newClient(file, o)
+	c, err := newClient(ctx, file, o)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func Sweep(ctx context.Context, file string, o Options) error {
 
 // Abandon removes the Job of a sweep and all that belongs to it.
 func Abandon(ctx context.Context, file string, o Options) error {
-	c, err := newClient(file, o)
+	c, err := newClient(ctx, file, o)
 	if err != nil {
 		return err
 	}

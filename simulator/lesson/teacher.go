@@ -18,7 +18,13 @@ func LoadDir(dir string, parse func(document []byte) (*config.Configuration, err
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("reading lessons: %s is not a directory", dir)
 	}
-	own, err := Load(os.DirFS(dir), Options{Parse: parse, Dir: filepath.ToSlash(dir), Own: true})
+	// A link in it does not lead outside.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading lessons: %w", err)
+	}
+	defer root.Close()
+	own, err := Load(root.FS(), Options{Parse: parse, Dir: filepath.ToSlash(dir), Own: true})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 // Compare runs a scenario file under two configurations and compares them. A file for the comparison in JSON may be given.
 func Compare(ctx context.Context, a, b, on, file string, o Options) error {
-	s, err := o.load(on)
+	s, err := o.load(ctx, on)
 	if err != nil {
 		return &FileError{err}
 	}

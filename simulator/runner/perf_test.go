@@ -145,6 +145,7 @@ func TestKubernetesPerfFiles(t *testing.T) {
 	root := filepath.Join(strings.TrimSpace(string(dir)), "test", "integration", "scheduler_perf")
 	var out bytes.Buffer
 	o := options(&out)
+	o.FilesBelow = root // templates stand beside the directories of the configurations
 	files, workloads := 0, 0
 	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Base(path) != "performance-config.yaml" {
@@ -155,7 +156,7 @@ func TestKubernetesPerfFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		all, err := scenario.LoadPerf(text, o.files(path), scenario.PerfSelection{Labels: []string{"integration-test"}})
+		all, err := scenario.LoadPerf(t.Context(), text, o.files(path), scenario.PerfSelection{Labels: []string{"integration-test"}})
 		// A parameter that only Kubernetes' own test knows is refused by name.
 		if ofTest := filepath.Base(filepath.Dir(path)) == "nodedeclaredfeatures"; err != nil && (!ofTest || !strings.Contains(err.Error(), "params.numNodeDeclaredFeatures: no operation uses the parameter")) {
 			t.Errorf("%s: %v", path, err)

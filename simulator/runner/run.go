@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Options struct {
 	Application fs.FS
 	// Now is the clock of those reports. It is required for them, too.
 	Now func() time.Time
+	// FilesBelow is the directory below which a file may name others. Default: its own.
+	FilesBelow string
 	// Perf chooses among the workloads of files of scheduler_perf.
 	Perf scenario.PerfSelection
 	// Bare records no decisions.
@@ -103,7 +106,7 @@ func Run(ctx context.Context, files []string, outputs []Output, o Options) (pass
 	// of is the suite of each job.
 	var of []int
 	for i, file := range files {
-		name, loaded, err := o.loadAny(file)
+		name, loaded, err := o.loadAny(ctx, file)
 		suites[i] = report.Suite{File: file, Name: name}
 		wrong = append(wrong, err)
 		for _, s := range loaded {
@@ -172,13 +175,13 @@ func wants(outputs []Output, format string) bool {
 }
 
 // loadAny reads a file of any format that can be run. A file of scheduler_perf has many scenarios.
-func (o Options) loadAny(file string) (name string, all []*scenario.Scenario, err error) {
+func (o Options) loadAny(ctx context.Context, file string) (name string, all []*scenario.Scenario, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", nil, err
 	}
 	if scenario.IsPerf(text) {
-		if all, err = scenario.LoadPerf(text, o.files(file), o.Perf); err != nil {
+		if all, err = scenario.LoadPerf(ctx, text, o.files(file), o.Perf); err != nil {
 			return "", nil, err
 		}
 		for _, s := range all {
@@ -190,7 +193,7 @@ func (o Options) loadAny(file string) (name string, all []*scenario.Scenario, er
 	}
 	s, err := o.recorded(text, file)
 	if err == nil && s == nil {
-		s, err = o.read(text, file)
+		s, err = o.read(ctx, text, file)
 	}
 	if err != nil {
 		return "", nil, err
@@ -228,16 +231,16 @@ func (o Options) recorded(text []byte, file string) (*scenario.Scenario, error) 
 }
 
 // load reads a scenario, with the configurations and seeds of the options.
-func (o Options) load(file string) (*scenario.Scenario, error) {
+func (o Options) load(ctx context.Context, file string) (*scenario.Scenario, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return o.read(text, file)
+	return o.read(ctx, text, file)
 }
 
-func (o Options) read(text []byte, file string) (*scenario.Scenario, error) {
-	s, err := scenario.Load(text, o.files(file))
+func (o Options) read(ctx context.Context, text []byte, file string) (*scenario.Scenario, error) {
+	s, err := scenario.Load(ctx, text, o.files(file))
 	if err != nil {
 		return nil, err
 	}
@@ -267,14 +270,64 @@ func (o Options) adapt(s *scenario.Scenario) error {
 	return nil
 }
 
-// files lets a scenario read files beside it.
+// files lets a scenario read the files beside and below it, or those below FilesBelow. Somebody else may have written it.
 func (o Options) files(file string) scenario.Options {
 	return scenario.Options{File: file, Parse: o.Parse, Read: func(name string) ([]byte, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(file), name)
-		}
-		return os.ReadFile(name)
+		beside := filepath.Dir(file)
+		return readBelow(cmp.Or(o.FilesBelow, beside), beside, name)
 	}}
+}
+
+// readBelow reads a file that another one names, from the directory beside. It refuses what is not below root, also if links lead there.
+func readBelow(root, beside, name string) ([]byte, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(beside, name)
+	}
+	path, err := relative(root, name)
+	if err != nil {
+		return nil, err
+	}
+	below, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close()
+	if !filepath.IsLocal(path) {
+		return nil, &OutsideError{root}
+	}
+	f, err := below.Open(path)
+	if err != nil {
+		if _, found := os.Lstat(name); found == nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, &OutsideError{root}
+		}
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, int64(scenario.Files.Written)+1))
+	if err == nil && len(text) > scenario.Files.Written {
+		err = fmt.Errorf("it has more than %d MiB, the limit", scenario.Files.Written>>20)
+	}
+	return text, err
+}
+
+// relative returns the path of a file below root.
+func relative(root, name string) (string, error) {
+	from, err := filepath.Abs(root)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(from, to)
+}
+
+// OutsideError means that a file names one that it may not read.
+type OutsideError struct{ root string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("it is not below %s, so it is not read: --files-below names a directory that contains it", e.root)
 }
 
 // configuration reads a configuration by the name of its file, or default.

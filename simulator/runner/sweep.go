@@ -39,17 +39,17 @@ type Loaded struct {
 }
 
 // LoadSweep reads a sweep file and the files that it names. The error is a *FileError.
-func LoadSweep(file string, o Options) (*Loaded, error) {
+func LoadSweep(ctx context.Context, file string, o Options) (*Loaded, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &FileError{err}
 	}
-	return ReadSweep(text, o.files(file), o.Seeds)
+	return ReadSweep(ctx, text, o.files(file), o.Seeds)
 }
 
 // ReadSweep reads the text of a sweep file, and by the options those that it names. Seeds replace its own unless they are nil. The
 // error is a *FileError.
-func ReadSweep(text []byte, read scenario.Options, seeds []int64) (*Loaded, error) {
+func ReadSweep(ctx context.Context, text []byte, read scenario.Options, seeds []int64) (*Loaded, error) {
 	l := &Loaded{Text: text, Files: map[string][]byte{}}
 	digest := sha256.New()
 	_, _ = digest.Write(text)
@@ -63,7 +63,7 @@ func ReadSweep(text []byte, read scenario.Options, seeds []int64) (*Loaded, erro
 		return data, err
 	}
 	var err error
-	if l.Sweep, err = scenario.LoadSweep(text, read); err != nil {
+	if l.Sweep, err = scenario.LoadSweep(ctx, text, read); err != nil {
 		return nil, &FileError{err}
 	}
 	if seeds != nil {
@@ -100,7 +100,7 @@ func (l *Loaded) Missing(state *State) []int {
 
 // Sweep runs a sweep file. Runs that its state file holds are not run again.
 func Sweep(ctx context.Context, file string, o SweepOptions) error {
-	l, err := LoadSweep(file, o.Options)
+	l, err := LoadSweep(ctx, file, o.Options)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/component-base/featuregate"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/runner"
 	"kube-scheduler-simulator/simulator/scenario"
 )
@@ -33,6 +34,9 @@ const (
 	// MaxTime bounds one entry, in real time.
 	MaxTime = 10 * time.Minute
 )
+
+// bounds are those of the files of a request together.
+var bounds = yamlsource.Bounds{Written: 16 << 20, Values: 300_000, Size: 16 << 20, Depth: 250, Path: 4 << 10}
 
 // Options are required.
 type Options struct {
@@ -122,24 +126,35 @@ func New(o Options) *Runs {
 	return &Runs{options: o, ctx: ctx, stop: stop, slots: make(chan struct{}, 1)}
 }
 
-// Stop cancels what runs, and waits for its end.
-func (r *Runs) Stop() {
+// Stop cancels what runs, and waits for its end until ctx ends.
+func (r *Runs) Stop(ctx context.Context) error {
 	r.stop()
-	r.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.running.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("a run did not end: %w", context.Cause(ctx))
+	}
 }
 
 // Current is the name of the running scheduler's configuration.
 const Current = "current"
 
-// Start begins the runs of a request in the background. The error is a *scenario.Error for a wrong scenario, or a *FullError.
-func (r *Runs) Start(q Request) (Entry, error) {
+// Start begins the runs of a request in the background; ctx ends only the reading of its files. The error is a *scenario.Error for a wrong
+// scenario, or a *FullError.
+func (r *Runs) Start(ctx context.Context, q Request) (Entry, error) {
 	if (q.Scenario == "") == (q.Sweep == "") {
 		return Entry{}, wrong("want one of scenario and sweep")
 	}
 	if q.Sweep != "" {
-		return r.startSweep(q)
+		return r.startSweep(ctx, q)
 	}
-	s, err := scenario.Load([]byte(q.Scenario), scenario.Options{File: "scenario", Parse: r.options.Parse, Read: r.reader(q)})
+	s, err := scenario.Load(ctx, []byte(q.Scenario), scenario.Options{File: "scenario", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds})
 	if err != nil {
 		return Entry{}, err
 	}

@@ -31,7 +31,7 @@ var files = map[string]string{"pod.yaml": `{"apiVersion": "v1", "kind": "Pod", "
 
 func open(t *testing.T, engine scenario.Engine) *Runs {
 	r := New(Options{Engine: engine, Parse: config.Parse, Workers: 1, Current: func() ([]byte, error) { return nil, errors.New("none") }})
-	t.Cleanup(r.Stop)
+	t.Cleanup(func() { _ = r.Stop(context.Background()) })
 	return r
 }
 
@@ -50,7 +50,7 @@ func wait(t *testing.T, r *Runs, id string, state State) Entry {
 
 func TestRunsAreDoneInTheBackground(t *testing.T) {
 	r := open(t, inmemory.Engine(nil))
-	started, err := r.Start(Request{Scenario: text, Files: files})
+	started, err := r.Start(t.Context(), Request{Scenario: text, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestRunsAreDoneInTheBackground(t *testing.T) {
 
 func TestComparison(t *testing.T) {
 	r := open(t, inmemory.Engine(nil))
-	started, err := r.Start(Request{Scenario: text, Files: files, Against: "default"})
+	started, err := r.Start(t.Context(), Request{Scenario: text, Files: files, Against: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,13 +98,13 @@ func TestCancelAndBounds(t *testing.T) {
 	r := open(t, stuck)
 	var ids []string
 	for range MaxActive {
-		e, err := r.Start(Request{Scenario: text, Files: files})
+		e, err := r.Start(t.Context(), Request{Scenario: text, Files: files})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, e.ID)
 	}
-	if _, err := r.Start(Request{Scenario: text, Files: files}); !errors.As(err, new(*FullError)) {
+	if _, err := r.Start(t.Context(), Request{Scenario: text, Files: files}); !errors.As(err, new(*FullError)) {
 		t.Errorf("error %v", err)
 	}
 	for _, id := range ids {
@@ -112,7 +112,7 @@ func TestCancelAndBounds(t *testing.T) {
 		wait(t, r, id, Canceled)
 	}
 	for _, test := range []Request{{Scenario: "a: ["}, {Scenario: text}, {Scenario: text, Files: files, Against: "none.yaml"}} {
-		if _, err := r.Start(test); !errors.As(err, new(*scenario.Error)) {
+		if _, err := r.Start(t.Context(), test); !errors.As(err, new(*scenario.Error)) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestCancelAndBounds(t *testing.T) {
 // TestCanceledEntriesStay cancels an entry that ends at once.
 func TestCanceledEntriesStay(t *testing.T) {
 	r := open(t, stuck)
-	started, err := r.Start(Request{Scenario: text, Files: files})
+	started, err := r.Start(t.Context(), Request{Scenario: text, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ best:
 func TestSweep(t *testing.T) {
 	r := open(t, inmemory.Engine(nil))
 	with := map[string]string{"pod.yaml": files["pod.yaml"], "scenario.yaml": text}
-	started, err := r.Start(Request{Sweep: sweepText, Files: with})
+	started, err := r.Start(t.Context(), Request{Sweep: sweepText, Files: with})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestSweep(t *testing.T) {
 		"both": {Sweep: sweepText, Scenario: text, Files: with}, "neither": {Files: with}, "no scenario": {Sweep: sweepText},
 		"compared": {Sweep: sweepText, Files: with, Against: "default"}, "too many": {Sweep: strings.Replace(sweepText, "1..2", "1..100", 1), Files: with},
 	} {
-		if _, err := r.Start(q); !errors.As(err, new(*scenario.Error)) {
+		if _, err := r.Start(t.Context(), q); !errors.As(err, new(*scenario.Error)) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

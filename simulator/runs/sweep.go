@@ -1,16 +1,18 @@
 package runs
 
 import (
+	"context"
+
 	"kube-scheduler-simulator/simulator/runner"
 	"kube-scheduler-simulator/simulator/scenario"
 )
 
 // startSweep begins the runs of a sweep in the background.
-func (r *Runs) startSweep(q Request) (Entry, error) {
+func (r *Runs) startSweep(ctx context.Context, q Request) (Entry, error) {
 	if q.Against != "" {
 		return Entry{}, wrong("against: a sweep compares nothing with a second configuration")
 	}
-	l, err := runner.ReadSweep([]byte(q.Sweep), scenario.Options{File: "sweep", Parse: r.options.Parse, Read: r.reader(q)}, nil)
+	l, err := runner.ReadSweep(ctx, []byte(q.Sweep), scenario.Options{File: "sweep", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds}, nil)
 	if err != nil {
 		return Entry{}, wrongFile(err)
 	}

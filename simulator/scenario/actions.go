@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -33,7 +35,7 @@ type create struct {
 func (c *create) check(l *loader) {
 	c.objectSource.check(l)
 	if c.Count != nil && c.merge {
-		l.decoder.fail(locate(c.place, "count"), child(c.at, "count"), "apply changes the objects of these names, so it takes no count; create does")
+		l.Add(locate(c.place, "count"), yamlsource.Child(c.at, "count"), "apply changes the objects of these names, so it takes no count; create does")
 	}
 }
 
@@ -63,13 +65,19 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 	}
 	out := make([]runtime.Object, 0, count*len(s.templates))
 	for i := range count {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
 		for t := range s.templates {
 			if o := s.unchanged(&s.templates[t]); o != nil {
 				out = append(out, o)
 				continue
 			}
-			o, err := s.templates[t].make(madeVariables{i: i, count: count, seed: r.combination.Seed, stream: streamOf(s.templates[t].file, s.place.Line)})
+			o, err := s.templates[t].make(r.ctx, madeVariables{i: i, count: count, seed: r.combination.Seed, stream: streamOf(s.templates[t].file, s.place.Line)})
 			if err != nil {
+				return nil, err
+			}
+			if err := r.holds(o.Object); err != nil {
 				return nil, err
 			}
 			s.complete(o)
@@ -168,13 +176,13 @@ type objectName struct {
 func (o *objectName) checkName(l *loader, place *yaml.Node, at string) {
 	switch {
 	case o.Kind == "" || o.Name == "":
-		l.decoder.fail(place, at, "kind and name are required")
+		l.Add(place, at, "kind and name are required")
 	case o.APIVersion != "":
 		o.gvk = schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 	default:
 		gvk, known := kindNamed(o.Kind)
 		if !known {
-			l.decoder.fail(locate(place, "kind"), child(at, "kind"), "there is no kind %s in Kubernetes; a custom one needs its apiVersion", o.Kind)
+			l.Add(locate(place, "kind"), yamlsource.Child(at, "kind"), "there is no kind %s in Kubernetes; a custom one needs its apiVersion", o.Kind)
 		}
 		o.gvk = gvk
 	}
@@ -218,22 +226,22 @@ func (p *patch) decode(d *decoder, n *yaml.Node, at string) {
 func (p *patch) check(l *loader) {
 	p.checkName(l, p.place, p.at)
 	if p.Patch.Node == nil {
-		l.decoder.fail(p.place, child(p.at, "patch"), "the patch is missing")
+		l.Add(p.place, yamlsource.Child(p.at, "patch"), "the patch is missing")
 		return
 	}
 	switch {
 	case p.Patch.Kind == yaml.SequenceNode:
 		p.kind = apitypes.JSONPatchType
 	case p.Patch.Kind != yaml.MappingNode:
-		l.decoder.fail(p.Patch.Node, child(p.at, "patch"), "want a mapping, or a list of operations, not %s", describe(p.Patch.Node))
+		l.Add(p.Patch.Node, yamlsource.Child(p.at, "patch"), "want a mapping, or a list of operations, not %s", yamlsource.Describe(p.Patch.Node))
 	case scheme.Scheme.Recognizes(p.gvk):
 		p.kind = apitypes.StrategicMergePatchType
 	default:
 		p.kind = apitypes.MergePatchType
 	}
 	var err error
-	if p.data, err = json.Marshal(l.valueOf(p.Patch.Node, child(p.at, "patch"))); err != nil {
-		l.decoder.fail(p.Patch.Node, child(p.at, "patch"), "%s", err)
+	if p.data, err = json.Marshal(l.valueOf(p.Patch.Node, yamlsource.Child(p.at, "patch"))); err != nil {
+		l.Add(p.Patch.Node, yamlsource.Child(p.at, "patch"), "%s", err)
 	}
 }
 
@@ -270,7 +278,7 @@ func (d *remove) check(l *loader) {
 	}
 	switch {
 	case given != 1:
-		l.decoder.fail(d.place, d.at, "want one of file, kind and name, pods and nodes")
+		l.Add(d.place, d.at, "want one of file, kind and name, pods and nodes")
 	case d.File != "":
 		d.source = objectSource{File: d.File, place: d.place, at: d.at}
 		d.source.check(l)
@@ -374,7 +382,7 @@ func (f *fail) decode(d *decoder, n *yaml.Node, at string) {
 
 func (f *fail) check(l *loader) {
 	if (f.Node == "") == (f.Nodes == nil) {
-		l.decoder.fail(f.place, f.at, "want one of node and nodes")
+		l.Add(f.place, f.at, "want one of node and nodes")
 	}
 	if f.Nodes != nil {
 		f.list = l.expression(*f.Nodes, types.NewListType(nodeType))
@@ -449,7 +457,7 @@ func (w *wait) decode(d *decoder, n *yaml.Node, at string) {
 	}
 	d.mapping(n, reflect.ValueOf(w).Elem(), at)
 	if n.Kind == yaml.MappingNode && w.For.Text == "" {
-		d.fail(n, child(at, "for"), "want settled or a CEL expression")
+		d.Add(n, yamlsource.Child(at, "for"), "want settled or a CEL expression")
 	}
 }
 
@@ -554,7 +562,7 @@ func (r *Rate) decode(d *decoder, n *yaml.Node, at string) {
 	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	f, err := strconv.ParseFloat(number, 64)
 	if n.Kind != yaml.ScalarNode || !ok || per == 0 || err != nil || f <= 0 || f > 1e6 {
-		d.fail(n, at, "want a rate such as 2/s, 30/m or 0.5/h, not %s", describe(n))
+		d.Add(n, at, "want a rate such as 2/s, 30/m or 0.5/h, not %s", yamlsource.Describe(n))
 		return
 	}
 	r.text, r.every = n.Value, time.Duration(float64(per)/f)
@@ -566,7 +574,7 @@ type Number float64
 func (v *Number) decode(d *decoder, n *yaml.Node, at string) {
 	f, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || f <= 0 || f > 1e9 {
-		d.fail(n, at, "want a number of more than 0, not %s", describe(n))
+		d.Add(n, at, "want a number of more than 0, not %s", yamlsource.Describe(n))
 		return
 	}
 	*v = Number(f)
@@ -588,14 +596,14 @@ func (f *durationFor) decode(d *decoder, n *yaml.Node, at string) {
 }
 
 // of returns the duration for an arrival.
-func (f *durationFor) of(v madeVariables) (time.Duration, error) {
+func (f *durationFor) of(ctx context.Context, v madeVariables) (time.Duration, error) {
 	if f == nil {
 		return 0, nil
 	}
 	if f.text == nil {
 		return f.Duration.Duration, nil
 	}
-	value, err := f.text.value(v)
+	value, err := f.text.value(ctx, v)
 	if err != nil {
 		return 0, err
 	}
@@ -623,21 +631,21 @@ func (a *arrive) check(l *loader) {
 	hasRate, hasTrace := a.Rate.every > 0, a.Trace != ""
 	switch {
 	case hasRate == hasTrace:
-		l.decoder.fail(a.place, a.at, "want one of rate and trace")
+		l.Add(a.place, a.at, "want one of rate and trace")
 		return
 	case hasTrace && (a.For != nil || a.Count != nil || a.Random):
-		l.decoder.fail(a.place, a.at, "for, count and random belong to a rate; a trace says itself when pods arrive")
+		l.Add(a.place, a.at, "for, count and random belong to a rate; a trace says itself when pods arrive")
 	case hasRate && a.Speed != nil:
-		l.decoder.fail(locate(a.place, "speed"), child(a.at, "speed"), "speed belongs to a trace")
+		l.Add(locate(a.place, "speed"), yamlsource.Child(a.at, "speed"), "speed belongs to a trace")
 	case hasRate && (a.For == nil) == (a.Count == nil):
-		l.decoder.fail(a.place, a.at, "a rate needs one of for and count, which say when it ends")
+		l.Add(a.place, a.at, "a rate needs one of for and count, which say when it ends")
 	case hasRate && a.For != nil && int64(a.For.Duration/a.Rate.every) > MaxCount:
-		l.decoder.fail(locate(a.place, "rate"), child(a.at, "rate"), "%s for %s is more than %d arrivals, the limit", a.Rate.text, a.For, MaxCount)
+		l.Add(locate(a.place, "rate"), yamlsource.Child(a.at, "rate"), "%s for %s is more than %d arrivals, the limit", a.Rate.text, a.For, MaxCount)
 	}
 	if a.Lifetime != nil && a.Lifetime.expression.Text != "" {
 		text, mistakes := l.made.text(a.Lifetime.expression)
 		a.Lifetime.text = text
-		l.mistakes = append(l.mistakes, mistakes...)
+		l.List = append(l.List, mistakes...)
 	}
 	if hasTrace && a.Format == formatOpenb {
 		a.readOpenbTrace(l)
@@ -655,7 +663,7 @@ func (a *arrive) check(l *loader) {
 
 func (a *arrive) readOpenbTrace(l *loader) {
 	if a.File != "" || a.Objects != nil || a.Template != nil {
-		l.decoder.fail(a.place, a.at, "a trace in the format openb has its own pods; leave file, objects and template out")
+		l.Add(a.place, a.at, "a trace in the format openb has its own pods; leave file, objects and template out")
 	}
 	for _, row := range l.openbRows(a.Trace, locate(a.place, "trace")) {
 		a.rows = append(a.rows, traceRow{at: row.At, lifetime: row.Lifetime, object: row.Object})
@@ -670,7 +678,7 @@ func (a *arrive) readTrace(l *loader) {
 		return
 	}
 	wrong := func(line int, format string, args ...any) {
-		l.mistakes = append(l.mistakes, Mistake{File: a.Trace, Line: line, Message: fmt.Sprintf(format, args...)})
+		l.List = append(l.List, Mistake{File: a.Trace, Line: line, Message: fmt.Sprintf(format, args...)})
 	}
 	in := csv.NewReader(strings.NewReader(string(text)))
 	header, err := in.Read()
@@ -734,6 +742,21 @@ func (a *arrive) describe() string {
 	return fmt.Sprintf("%s at %s", a.summary(), a.Rate.text)
 }
 
+// objects is how many objects arrive, at most.
+func (a *arrive) objects() int {
+	switch {
+	case a.Trace != "" && a.Format == formatOpenb:
+		return len(a.rows)
+	case a.Trace != "":
+		return len(a.rows) * max(1, len(a.templates))
+	case a.Count != nil:
+		return *a.Count * len(a.templates)
+	case a.For != nil && a.Rate.every > 0:
+		return min(MaxCount, 1+int(a.For.Duration/a.Rate.every)) * len(a.templates)
+	}
+	return 0
+}
+
 func (a *arrive) run(r *run) (string, error) {
 	if a.Trace != "" {
 		for i, row := range a.rows {
@@ -756,7 +779,7 @@ func (a *arrive) run(r *run) (string, error) {
 func (a *arrive) atRate(r *run) []traceRow {
 	var rows []traceRow
 	at := time.Duration(0)
-	for i := 0; i < MaxCount; i++ {
+	for i := 0; i < MaxCount && r.ctx.Err() == nil; i++ {
 		gap := a.Rate.every
 		if a.Random {
 			gap = r.exponential(streamOf(r.scenario.File, a.place.Line), i, gap)
@@ -783,14 +806,14 @@ type expectation struct {
 func (e *expect) decode(d *decoder, n *yaml.Node, at string) {
 	d.list(n, reflect.ValueOf(&e.list).Elem(), at)
 	if n.Kind == yaml.SequenceNode && len(e.list) == 0 {
-		d.fail(n, at, "want at least one expectation")
+		d.Add(n, at, "want at least one expectation")
 	}
 }
 
 func (e *expect) check(l *loader) {
 	for _, x := range e.list {
 		if x.That.Text == "" {
-			l.mistakes = append(l.mistakes, x.That.mistake(0, 0, "that is required: a CEL expression that is true or false"))
+			l.List = append(l.List, x.That.mistake(0, 0, "that is required: a CEL expression that is true or false"))
 			continue
 		}
 		if x.program = l.expression(x.That, cel.BoolType); x.program != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/google/cel-go/parser"
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apiserver/pkg/cel/library"
+
+	"kube-scheduler-simulator/scheduler/celcost"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// The limits of an expression.
+// The limits of an expression, beside those of its evaluation.
 const (
-	// maxCost bounds one evaluation, in CEL's own units: about one per step, and more for a
-	// step that reads long strings. It amounts to some seconds: expressions go over all pods.
-	maxCost       = 20_000_000
 	maxExpression = 16 << 10
 	// interruptEvery is the number of loop iterations between two checks of the context.
 	interruptEvery = 256
@@ -40,10 +40,10 @@ type Expression struct {
 
 func (e *Expression) decode(d *decoder, n *yaml.Node, at string) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-		d.fail(n, at, "want a CEL expression, not %s", describe(n))
+		d.Add(n, at, "want a CEL expression, not %s", yamlsource.Describe(n))
 		return
 	}
-	*e = Expression{Text: n.Value, File: d.file, Line: n.Line, Column: n.Column, Field: at}
+	*e = Expression{Text: n.Value, File: d.File, Line: n.Line, Column: n.Column, Field: at}
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		e.Line, e.Column = n.Line+1, 0 // the text begins on the next line
 	}
@@ -244,7 +244,7 @@ func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake)
 	if strings.TrimSpace(e.Text) == "" {
 		return nil, []Mistake{e.mistake(0, 0, "the expression is empty")}
 	}
-	compiled, issues := l.env.Compile(e.Text)
+	compiled, issues := celcost.Compile(l.env, e.Text)
 	if issues.Err() != nil {
 		var mistakes []Mistake
 		for _, i := range issues.Errors() {
@@ -255,7 +255,11 @@ func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake)
 	if got := compiled.OutputType(); want != nil && !want.IsAssignableType(got) {
 		return nil, []Mistake{e.mistake(0, 0, "want %s, and the expression is %s", typeName(want), typeName(got))}
 	}
-	p, err := l.env.Program(compiled, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEvery))
+	charged, err := celcost.Option(l.env)
+	if err != nil {
+		return nil, []Mistake{e.mistake(0, 0, "%s", err)}
+	}
+	p, err := l.env.Program(compiled, cel.InterruptCheckFrequency(interruptEvery), charged)
 	if err != nil {
 		return nil, []Mistake{e.mistake(0, 0, "%s", err)}
 	}
@@ -307,17 +311,7 @@ func typeName(t *types.Type) string {
 
 // evaluate returns the value of the expression.
 func (p *program) evaluate(ctx context.Context, variables any) (ref.Val, error) {
-	value, _, err := p.program.ContextEval(ctx, variables)
-	if err == nil {
-		return value, nil
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if strings.Contains(err.Error(), "cost limit exceeded") {
-		err = fmt.Errorf("it takes more than %d steps, the limit", maxCost)
-	}
-	return nil, err
+	return celcost.Eval(ctx, p.program, variables)
 }
 
 // identifiers returns the variables that a text uses, without those of its own loops.

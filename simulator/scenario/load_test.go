@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kube-scheduler-simulator/scheduler/celcost"
 	"kube-scheduler-simulator/scheduler/config"
 )
 
@@ -36,7 +38,7 @@ spec:
 
 func load(t *testing.T, text string, files map[string]string) (*Scenario, error) {
 	t.Helper()
-	return Load([]byte(text), Options{
+	return Load(context.Background(), []byte(text), Options{
 		File: "test.yaml", Parse: config.Parse,
 		Read: func(name string) ([]byte, error) {
 			if content, ok := files[name]; ok {
@@ -106,7 +108,7 @@ func TestMistakes(t *testing.T) {
 		"another apiVersion":          {strings.Replace(head, "v1alpha1", "v9", 1) + "steps: [{wait: settled}]", "test.yaml:1", "want kube-scheduler-simulator"},
 		"no steps":                    {head, "test.yaml:1", "at least one step"},
 		"an unknown field":            {head + "stepz: []\nsteps: [{wait: settled}]", "test.yaml:4", "no such field"},
-		"a field twice":               {head + "metadata: {name: b}\nsteps: [{wait: settled}]", "test.yaml:4", "set twice"},
+		"a field twice":               {head + "metadata: {name: b}\nsteps: [{wait: settled}]", "test.yaml:4", "duplicate field"},
 		"two verbs":                   {step("- wait: settled\n  advance: 5m\n"), "test.yaml:6", "one verb"},
 		"no verb":                     {step("- name: a\n"), "test.yaml:5", "one verb"},
 		"no such verb":                {step("- crate: {}\n"), "test.yaml:5", "no such field"},
@@ -159,5 +161,18 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("%s\nwant %s: %s", err, test.want, test.message)
 			}
 		})
+	}
+}
+
+// TestFunctionsWithoutAPrice: every function of the languages can be called.
+func TestFunctionsWithoutAPrice(t *testing.T) {
+	for name, make := range map[string]func() (*language, error){"cluster": clusterLanguage, "made": madeLanguage} {
+		l, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unpriced := celcost.Unpriced(l.env); len(unpriced) > 0 {
+			t.Errorf("%s: %v have no price", name, unpriced)
+		}
 	}
 }

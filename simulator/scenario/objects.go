@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -17,11 +18,18 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/openb"
 )
 
-// MaxCount bounds the copies that one step makes.
-const MaxCount = 100_000
+const (
+	// MaxCount bounds the copies that one step makes.
+	MaxCount = 100_000
+	// MaxObjects bounds the objects that all steps of a scenario make together.
+	MaxObjects = 200_000
+	// maxMade bounds the size of the objects that one run makes, in bytes of their texts.
+	maxMade = 256 << 20
+)
 
 // formatOpenb is the format of openb's CSV files.
 const formatOpenb = "openb"
@@ -81,14 +89,14 @@ func (s *objectSource) check(l *loader) {
 		}
 	}
 	if given != 1 {
-		l.decoder.fail(s.place, s.at, "want one of file, objects and template")
+		l.Add(s.place, s.at, "want one of file, objects and template")
 		return
 	}
 	s.checkNumber(l, "count", s.Count, 1, MaxCount)
 	s.checkNumber(l, "replicas", s.Replicas, 0, MaxCount)
 	switch {
 	case s.Format != "" && s.Format != formatOpenb:
-		l.decoder.fail(locate(s.place, "format"), child(s.at, "format"), "want openb, or no format for Kubernetes objects")
+		l.Add(locate(s.place, "format"), yamlsource.Child(s.at, "format"), "want openb, or no format for Kubernetes objects")
 	case s.Format == formatOpenb:
 		s.readOpenb(l)
 	case s.File != "":
@@ -96,20 +104,20 @@ func (s *objectSource) check(l *loader) {
 	case s.Template != nil && s.Template.Kind == yaml.ScalarNode:
 		s.readFile(l, s.Template.Value, s.Template.Node, true)
 	case s.Template != nil:
-		s.add(l, &l.decoder, s.Template.Node, child(s.at, "template"), true)
+		s.add(l, &l.decoder, s.Template.Node, yamlsource.Child(s.at, "template"), true)
 	default:
 		for i, o := range s.Objects {
-			s.add(l, &l.decoder, o.Node, fmt.Sprintf("%s[%d]", child(s.at, "objects"), i), false)
+			s.add(l, &l.decoder, o.Node, fmt.Sprintf("%s[%d]", yamlsource.Child(s.at, "objects"), i), false)
 		}
 	}
-	if s.Replicas != nil && len(l.mistakes) == 0 && !s.scales() {
-		l.decoder.fail(locate(s.place, "replicas"), child(s.at, "replicas"), "none of these objects has replicas")
+	if s.Replicas != nil && len(l.List) == 0 && !s.scales() {
+		l.Add(locate(s.place, "replicas"), yamlsource.Child(s.at, "replicas"), "none of these objects has replicas")
 	}
 }
 
 func (s *objectSource) checkNumber(l *loader, field string, n *int, least, most int) {
 	if n != nil && (*n < least || *n > most) {
-		l.decoder.fail(locate(s.place, field), child(s.at, field), "want %d to %d, not %d", least, most, *n)
+		l.Add(locate(s.place, field), yamlsource.Child(s.at, field), "want %d to %d, not %d", least, most, *n)
 	}
 }
 
@@ -131,15 +139,15 @@ func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed 
 	if text == nil {
 		return
 	}
-	d := &decoder{file: name}
+	d := &decoder{Mistakes: yamlsource.Mistakes{File: name}, ctx: l.ctx, left: l.left}
 	documents := d.documents(text)
-	if len(d.mistakes) == 0 && len(documents) == 0 {
-		d.mistakes = append(d.mistakes, Mistake{File: name, Line: 1, Message: "the file has no objects"})
+	if len(d.List) == 0 && len(documents) == 0 {
+		d.List = append(d.List, Mistake{File: name, Line: 1, Message: "the file has no objects"})
 	}
 	for _, n := range documents {
 		s.add(l, d, n, "", computed)
 	}
-	l.mistakes = append(l.mistakes, d.mistakes...)
+	l.List = append(l.List, d.List...)
 }
 
 // readOpenb adds the nodes or the pods of an openb file.
@@ -158,11 +166,11 @@ func (l *loader) openbRows(name string, at *yaml.Node) []openb.Row {
 	}
 	rows, err := openb.Read(strings.NewReader(string(text)))
 	if wrong, ok := err.(*openb.Error); ok { //nolint:errorlint // Read returns it as it is
-		l.mistakes = append(l.mistakes, Mistake{File: name, Line: wrong.Line, Message: wrong.Message})
+		l.List = append(l.List, Mistake{File: name, Line: wrong.Line, Message: wrong.Message})
 		return nil
 	}
 	if err != nil {
-		l.decoder.fail(at, "", "%s: %s", name, err)
+		l.Add(at, "", "%s: %s", name, err)
 		return nil
 	}
 	return rows
@@ -170,32 +178,32 @@ func (l *loader) openbRows(name string, at *yaml.Node) []openb.Row {
 
 // add adds the object of a node, or the items of a list.
 func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, computed bool) {
-	found := len(d.mistakes)
+	found := len(d.List)
 	value, isObject := d.valueOf(n, at).(map[string]any)
-	if len(d.mistakes) > found {
+	if len(d.List) > found {
 		return
 	}
 	if !isObject {
-		d.fail(n, at, "want a Kubernetes object, not %s", describe(n))
+		d.Add(n, at, "want a Kubernetes object, not %s", yamlsource.Describe(n))
 		return
 	}
 	if items, isList := value["items"].([]any); isList && strings.HasSuffix(fmt.Sprint(value["kind"]), "List") {
 		for _, item := range valueNode(n, "items").Content[:len(items)] {
-			s.add(l, d, target(item), at, computed)
+			s.add(l, d, yamlsource.Target(item), at, computed)
 		}
 		return
 	}
-	t := template{value: value, place: n, file: d.file, at: at}
+	t := template{value: value, place: n, file: d.File, at: at}
 	if computed {
 		t.computed = map[string]*interpolation{}
 		l.findComputed(d, &t, n, value, "")
 	}
-	if len(d.mistakes) > found {
+	if len(d.List) > found {
 		return
 	}
-	made, err := t.make(madeVariables{count: 1, seed: DefaultSeed, row: l.row})
+	made, err := t.make(l.ctx, madeVariables{count: 1, seed: DefaultSeed, row: l.row})
 	if err != nil {
-		d.fail(n, at, "%s", err)
+		d.Add(n, at, "%s", err)
 		return
 	}
 	l.checkObject(d, &t, made)
@@ -209,27 +217,27 @@ func (l *loader) checkObject(d *decoder, t *template, made *unstructured.Unstruc
 	gvk := made.GroupVersionKind()
 	switch {
 	case made.GetAPIVersion() == "" || made.GetKind() == "":
-		d.fail(t.place, t.at, "it is not a Kubernetes object: apiVersion or kind is missing")
+		d.Add(t.place, t.at, "it is not a Kubernetes object: apiVersion or kind is missing")
 		return
 	case made.GetName() == "" && made.GetGenerateName() == "":
-		d.fail(locate(t.place, "metadata"), t.at, "the %s has no metadata.name", gvk.Kind)
+		d.Add(locate(t.place, "metadata"), t.at, "the %s has no metadata.name", gvk.Kind)
 		return
 	}
 	for _, problem := range validation.NameIsDNSSubdomain(made.GetName(), false) {
 		if made.GetName() != "" && scheme.Scheme.Recognizes(gvk) {
-			d.fail(locate(t.place, "metadata.name"), child(t.at, "metadata.name"), "%q: %s", made.GetName(), problem)
+			d.Add(locate(t.place, "metadata.name"), yamlsource.Child(t.at, "metadata.name"), "%q: %s", made.GetName(), problem)
 			return
 		}
 	}
 	if !scheme.Scheme.Recognizes(gvk) {
 		if scheme.Scheme.IsGroupRegistered(gvk.Group) {
-			d.fail(locate(t.place, "kind"), t.at, "there is no kind %s in %s", gvk.Kind, made.GetAPIVersion())
+			d.Add(locate(t.place, "kind"), t.at, "there is no kind %s in %s", gvk.Kind, made.GetAPIVersion())
 		}
 		return
 	}
 	data, err := json.Marshal(made.Object)
 	if err != nil {
-		d.fail(t.place, t.at, "%s", err)
+		d.Add(t.place, t.at, "%s", err)
 		return
 	}
 	_, _, err = strictDecoder.Decode(data, nil, nil)
@@ -241,10 +249,72 @@ func (l *loader) checkObject(d *decoder, t *template, made *unstructured.Unstruc
 			if parts := strings.Split(e.Error(), `"`); len(parts) > 1 {
 				path = parts[1]
 			}
-			d.fail(locate(t.place, path), t.at, "%s", e)
+			d.Add(locate(t.place, path), t.at, "%s", e)
 		}
 	case err != nil:
-		d.fail(t.place, t.at, "%s", err)
+		d.Add(t.place, t.at, "%s", err)
+	}
+}
+
+// holds notes an object that a run makes. The error means that there are too many texts in all of them.
+func (r *run) holds(object any) error {
+	if r.size += textsOf(object); r.size > maxMade {
+		return fmt.Errorf("the objects of all steps together have more than %d MiB of texts, the limit", maxMade>>20)
+	}
+	return nil
+}
+
+// textsOf returns the length of the texts in a value, and something for every other value.
+func textsOf(value any) int {
+	size := 8
+	switch value := value.(type) {
+	case string:
+		size += len(value)
+	case map[string]any:
+		for key, inner := range value {
+			size += len(key) + textsOf(inner)
+		}
+	case []any:
+		for _, inner := range value {
+			size += textsOf(inner)
+		}
+	}
+	return size
+}
+
+// objects is how many objects the source makes.
+func (s *objectSource) objects() int {
+	count := len(s.templates)
+	if s.Count != nil {
+		count *= *s.Count
+	}
+	return count
+}
+
+// maker is an action that makes objects.
+type maker interface {
+	// objects is how many it makes, at most.
+	objects() int
+}
+
+var _, _ maker = (*create)(nil), (*arrive)(nil)
+
+// checkTotal reports a step up to which the steps make too many objects.
+func (l *loader) checkTotal(s *Scenario) {
+	total := 0
+	if s.cluster != nil {
+		total = s.cluster.objects()
+	}
+	var first *Step
+	for _, step := range s.Steps {
+		if m, ok := step.action.(maker); ok {
+			if total += m.objects(); total > MaxObjects && first == nil {
+				first = step
+			}
+		}
+	}
+	if first != nil {
+		l.List = append(l.List, Mistake{File: l.File, Line: first.Line, Message: fmt.Sprintf("all steps together make up to %d objects; the limit is %d", total, MaxObjects)})
 	}
 }
 
@@ -258,11 +328,11 @@ func (t *template) object() map[string]any {
 }
 
 // make returns the object with its expressions computed.
-func (t *template) make(v madeVariables) (*unstructured.Unstructured, error) {
+func (t *template) make(ctx context.Context, v madeVariables) (*unstructured.Unstructured, error) {
 	if t.row != nil {
 		return &unstructured.Unstructured{Object: t.row()}, nil
 	}
-	value, err := t.compute(t.value, "", v)
+	value, err := t.compute(ctx, t.value, "", v)
 	if err != nil {
 		return nil, err
 	}
@@ -271,12 +341,12 @@ func (t *template) make(v madeVariables) (*unstructured.Unstructured, error) {
 }
 
 // compute returns a copy of value with its expressions computed.
-func (t *template) compute(value any, at string, v madeVariables) (any, error) {
+func (t *template) compute(ctx context.Context, value any, at string, v madeVariables) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
 		for key, inner := range value {
-			computed, err := t.compute(inner, child(at, key), v)
+			computed, err := t.compute(ctx, inner, yamlsource.Child(at, key), v)
 			if err != nil {
 				return nil, err
 			}
@@ -286,7 +356,7 @@ func (t *template) compute(value any, at string, v madeVariables) (any, error) {
 	case []any:
 		out := make([]any, len(value))
 		for i, inner := range value {
-			computed, err := t.compute(inner, fmt.Sprintf("%s[%d]", at, i), v)
+			computed, err := t.compute(ctx, inner, fmt.Sprintf("%s[%d]", at, i), v)
 			if err != nil {
 				return nil, err
 			}
@@ -295,7 +365,7 @@ func (t *template) compute(value any, at string, v madeVariables) (any, error) {
 		return out, nil
 	}
 	if text := t.computed[at]; text != nil {
-		return text.value(v)
+		return text.value(ctx, v)
 	}
 	return value, nil
 }
@@ -307,20 +377,20 @@ func (l *loader) findComputed(d *decoder, t *template, n *yaml.Node, value any, 
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if inner, set := value[key]; set {
-				l.findComputed(d, t, target(n.Content[i+1]), inner, child(at, key))
+				l.findComputed(d, t, yamlsource.Target(n.Content[i+1]), inner, yamlsource.Child(at, key))
 			}
 		}
 	case []any:
 		for i, inner := range value {
-			l.findComputed(d, t, target(n.Content[i]), inner, fmt.Sprintf("%s[%d]", at, i))
+			l.findComputed(d, t, yamlsource.Target(n.Content[i]), inner, fmt.Sprintf("%s[%d]", at, i))
 		}
 	case string:
 		if !strings.Contains(value, "${") {
 			return
 		}
-		text, mistakes := l.made.text(Expression{Text: value, File: d.file, Line: n.Line, Column: n.Column, Field: child(t.at, at)})
+		text, mistakes := l.made.text(Expression{Text: value, File: d.File, Line: n.Line, Column: n.Column, Field: yamlsource.Child(t.at, at)})
 		if mistakes != nil {
-			d.mistakes = append(d.mistakes, mistakes...)
+			d.List = append(d.List, mistakes...)
 			return
 		}
 		t.computed[at] = text
@@ -399,14 +469,14 @@ func streamOf(file string, line int) uint64 {
 	return h.Sum64()
 }
 
-func (t *interpolation) value(v madeVariables) (any, error) {
+func (t *interpolation) value(ctx context.Context, v madeVariables) (any, error) {
 	variables := v.values()
 	if len(t.programs) == 1 && t.literal[0] == "" && t.literal[1] == "" {
-		return t.programs[0].json(variables)
+		return t.programs[0].json(ctx, variables)
 	}
 	var b strings.Builder
 	for i, p := range t.programs {
-		value, err := p.json(variables)
+		value, err := p.json(ctx, variables)
 		if err != nil {
 			return nil, err
 		}
@@ -418,8 +488,8 @@ func (t *interpolation) value(v madeVariables) (any, error) {
 }
 
 // json returns the value of an expression in the form of JSON.
-func (p *program) json(variables map[string]any) (any, error) {
-	value, _, err := p.program.Eval(variables)
+func (p *program) json(ctx context.Context, variables map[string]any) (any, error) {
+	value, err := p.evaluate(ctx, variables)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Text, err)
 	}

@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -11,9 +13,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // PerfSelection chooses among the workloads of a file of scheduler_perf.
@@ -82,7 +84,7 @@ func (t *perfThreshold) decode(d *decoder, n *yaml.Node, at string) {
 	}
 	f, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || f < 0 {
-		d.fail(n, at, "want a number that is not negative, not %s", describe(n))
+		d.Add(n, at, "want a number that is not negative, not %s", yamlsource.Describe(n))
 	}
 	t.value = f
 }
@@ -108,11 +110,11 @@ type perfLabel struct {
 
 func (m *perfMetrics) decode(d *decoder, n *yaml.Node, at string) {
 	m.metrics = map[string][]perfLabel{}
-	d.fields(n, at, []string{"metrics"}, func(_, value *yaml.Node) {
-		d.fields(value, child(at, "metrics"), nil, func(key, list *yaml.Node) {
+	d.Fields(n, at, []string{"metrics"}, func(_, value *yaml.Node) {
+		d.Fields(value, yamlsource.Child(at, "metrics"), nil, func(key, list *yaml.Node) {
 			var labels []perfLabel
 			if list.ShortTag() != "!!null" {
-				d.decode(list, reflect.ValueOf(&labels).Elem(), child(at, "metrics."+key.Value))
+				d.decode(list, reflect.ValueOf(&labels).Elem(), yamlsource.Child(at, "metrics."+key.Value))
 			}
 			m.metrics[key.Value] = labels
 		})
@@ -160,22 +162,22 @@ var perfRefused = map[string]string{
 func (o *perfOp) decode(d *decoder, n *yaml.Node, at string) {
 	o.place = n
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, at, "want an operation with an opcode, not %s", describe(n))
+		d.Add(n, at, "want an operation with an opcode, not %s", yamlsource.Describe(n))
 		return
 	}
 	code := locate(n, "opcode")
 	if code == n {
-		d.fail(n, at, "the opcode is missing")
+		d.Add(n, at, "the opcode is missing")
 		return
 	}
 	o.code = valueNode(n, "opcode").Value
 	make, known := perfCodes[o.code]
 	if why, refused := perfRefused[o.code]; refused {
-		d.fail(code, child(at, "opcode"), "%s is not supported: %s", o.code, why)
+		d.Add(code, yamlsource.Child(at, "opcode"), "%s is not supported: %s", o.code, why)
 		return
 	}
 	if !known {
-		d.fail(code, child(at, "opcode"), "there is no op code %s; there are %s", o.code, strings.Join(slices.Sorted(maps.Keys(perfCodes)), ", "))
+		d.Add(code, yamlsource.Child(at, "opcode"), "there is no op code %s; there are %s", o.code, strings.Join(slices.Sorted(maps.Keys(perfCodes)), ", "))
 		return
 	}
 	o.op = make()
@@ -198,24 +200,24 @@ type perfLoad struct {
 }
 
 func (w *perfLoad) wrong(field, format string, args ...any) {
-	w.decoder.fail(locate(w.op.place, field), field, "%s (workload %s)", fmt.Sprintf(format, args...), w.name)
+	w.Add(locate(w.op.place, field), field, "%s (workload %s)", fmt.Sprintf(format, args...), w.name)
 }
 
 // LoadPerf reads a configuration of scheduler_perf. Each chosen workload is a scenario, which a run must have to itself: it measures. The
 // error is an *Error if the file, or one that it names, is wrong.
-func LoadPerf(text []byte, o Options, s PerfSelection) ([]*Scenario, error) {
-	l := &loader{Options: o, decoder: decoder{file: o.File}}
+func LoadPerf(ctx context.Context, text []byte, o Options, s PerfSelection) ([]*Scenario, error) {
+	l := newLoader(ctx, o)
 	documents := l.documents(text)
-	if len(l.mistakes) == 0 && len(documents) != 1 {
-		l.mistakes = append(l.mistakes, Mistake{File: o.File, Line: 1, Message: fmt.Sprintf("want one document, and there are %d", len(documents))})
+	if len(l.List) == 0 && len(documents) != 1 {
+		l.List = append(l.List, Mistake{File: o.File, Line: 1, Message: fmt.Sprintf("want one document, and there are %d", len(documents))})
 	}
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	var cases []perfCase
 	l.decode(documents[0], reflect.ValueOf(&cases).Elem(), "")
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	var err error
 	if l.cluster, err = clusterLanguage(); err != nil {
@@ -228,7 +230,7 @@ func LoadPerf(text []byte, o Options, s PerfSelection) ([]*Scenario, error) {
 			c, w := &cases[i], &cases[i].Workloads[j]
 			name := c.Name + "/" + w.Name
 			if seen[name] {
-				l.decoder.fail(documents[0].Content[i], "name", "there are two workloads %s", name)
+				l.Add(documents[0].Content[i], "name", "there are two workloads %s", name)
 			}
 			seen[name] = true
 			if s.has(name, slices.Concat(c.Labels, w.Labels)) {
@@ -236,8 +238,8 @@ func LoadPerf(text []byte, o Options, s PerfSelection) ([]*Scenario, error) {
 			}
 		}
 	}
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	if len(out) == 0 {
 		return nil, newError([]Mistake{{File: o.File, Message: fmt.Sprintf("no workload is chosen; there are %s", strings.Join(slices.Sorted(maps.Keys(seen)), ", "))}})
@@ -282,7 +284,7 @@ func (l *loader) perfScenario(c *perfCase, w *perfWorkload, name string) *Scenar
 	}
 	for _, param := range slices.Sorted(maps.Keys(load.params)) {
 		if !load.used[param] {
-			l.decoder.fail(locate(w.Params.Node, param), "params."+param, "no operation uses the parameter (workload %s)", name)
+			l.Add(locate(w.Params.Node, param), "params."+param, "no operation uses the parameter (workload %s)", name)
 		}
 	}
 	return s
@@ -290,7 +292,7 @@ func (l *loader) perfScenario(c *perfCase, w *perfWorkload, name string) *Scenar
 
 // configurationUnder is configuration, for a file whose plugins may need the gates of its workload.
 func (l *loader) configurationUnder(c configurationSource, gates map[string]bool) *Configuration {
-	before := len(l.mistakes)
+	before := len(l.List)
 	parsed := l.configuration(c)
 	if parsed != nil || len(gates) == 0 {
 		return parsed
@@ -304,7 +306,7 @@ func (l *loader) configurationUnder(c configurationSource, gates map[string]bool
 	if err != nil {
 		return nil
 	}
-	l.mistakes = l.mistakes[:before]
+	l.List = l.List[:before]
 	return &Configuration{c.name, standard.Parsed, func() (*config.Configuration, error) { return l.Parse(text) }}
 }
 
@@ -363,8 +365,11 @@ func (w *perfLoad) templateParams(given rawValue) map[string]any {
 			continue
 		}
 		var parsed any
-		if err := sigsyaml.Unmarshal([]byte(standard), &parsed); err != nil {
-			w.wrong("templateParams", "the default of $%s is not YAML: %s", name, err)
+		data, wrong := yamlsource.ToJSON(w.ctx, []byte(standard), yamlsource.Settings)
+		if wrong != nil {
+			w.wrong("templateParams", "the default of $%s: %s", name, wrong)
+		} else if err := json.Unmarshal(data, &parsed); err != nil {
+			w.wrong("templateParams", "the default of $%s: %s", name, err)
 		}
 		out[key] = parsed
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"os"
 	"regexp"
 	"strings"
@@ -24,7 +25,7 @@ const perfTail = `
 `
 
 func loadPerf(text string, s PerfSelection) ([]*Scenario, error) {
-	return LoadPerf([]byte(text), Options{File: "perf.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) {
+	return LoadPerf(context.Background(), []byte(text), Options{File: "perf.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) {
 		if name == "pod.yaml" {
 			return []byte("{apiVersion: v1, kind: Pod, metadata: {generateName: 'p-{{.Index}}-'}, spec: {containers: [{name: c, image: '{{.Image}}'}]}}"), nil
 		}

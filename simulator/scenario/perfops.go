@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/objects"
 )
 
@@ -42,7 +43,7 @@ type perfLabels map[string]string
 
 func (p *perfLabels) decode(d *decoder, n *yaml.Node, at string) {
 	*p = perfLabels{}
-	d.fields(n, at, nil, func(key, value *yaml.Node) { (*p)[key.Value] = value.Value })
+	d.Fields(n, at, nil, func(key, value *yaml.Node) { (*p)[key.Value] = value.Value })
 }
 
 func (p perfLabels) match(labels map[string]string) bool {
@@ -60,7 +61,7 @@ type perfDuration struct{ time.Duration }
 func (p *perfDuration) decode(d *decoder, n *yaml.Node, at string) {
 	var err error
 	if p.Duration, err = time.ParseDuration(n.Value); err != nil || p.Duration < 0 {
-		d.fail(n, at, "want a duration such as 90s or 5m, not %s", describe(n))
+		d.Add(n, at, "want a duration such as 90s or 5m, not %s", yamlsource.Describe(n))
 	}
 }
 
@@ -121,7 +122,10 @@ func (p *perfNodes) resolve(w *perfLoad) []action {
 			}}
 			if t != nil {
 				var err error
-				if node, err = t.make(i, count); err != nil {
+				if node, err = t.make(r.ctx, i, count); err != nil {
+					return "", err
+				}
+				if err := r.holds(node.Object); err != nil {
 					return "", err
 				}
 			}
@@ -211,7 +215,7 @@ func (p *perfNamespaces) resolve(w *perfLoad) []action {
 			var base *unstructured.Unstructured
 			if t != nil {
 				var err error
-				if base, err = t.make(i, count); err != nil {
+				if base, err = t.make(r.ctx, i, count); err != nil {
 					return "", err
 				}
 			}
@@ -338,7 +342,10 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 		}}
 		if p.pods != nil {
 			var err error
-			if pod, err = p.pods.make(i, count); err != nil {
+			if pod, err = p.pods.make(r.ctx, i, count); err != nil {
+				return nil, err
+			}
+			if err := r.holds(pod.Object); err != nil {
 				return nil, err
 			}
 		}
@@ -351,7 +358,7 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 		pod.SetNamespace(p.namespace)
 		r.perf.name(pod)
 		if p.claims != nil {
-			volume, claim, err := p.bound(i)
+			volume, claim, err := p.bound(r, i)
 			if err != nil {
 				return nil, err
 			}
@@ -367,11 +374,11 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 }
 
 // bound returns a volume and a claim that are bound to each other.
-func (p *perfPodsToMake) bound(i int) (volume, claim *unstructured.Unstructured, err error) {
-	if claim, err = p.claims.make(i, p.count); err != nil {
+func (p *perfPodsToMake) bound(r *run, i int) (volume, claim *unstructured.Unstructured, err error) {
+	if claim, err = p.claims.make(r.ctx, i, p.count); err != nil {
 		return nil, nil, err
 	}
-	if volume, err = p.volumes.make(i, p.count); err != nil {
+	if volume, err = p.volumes.make(r.ctx, i, p.count); err != nil {
 		return nil, nil, err
 	}
 	claim.SetName(fmt.Sprintf("pvc-%d", i))
@@ -569,7 +576,7 @@ func (p *perfChurn) resolve(w *perfLoad) []action {
 			var made []*unstructured.Unstructured
 			var list []runtime.Object
 			for _, t := range templates {
-				o, err := t.make(0, 1)
+				o, err := t.make(r.ctx, 0, 1)
 				if err != nil {
 					return false, err
 				}
@@ -700,7 +707,7 @@ type perfAny struct {
 func (p *perfAny) decode(d *decoder, n *yaml.Node, at string) {
 	d.mapping(n, reflect.ValueOf(p).Elem(), at)
 	if !p.update && (p.UpdatePerSecond != 0 || p.Subresources != nil) {
-		d.fail(n, at, "updatePerSecond and subresources belong to updateAny")
+		d.Add(n, at, "updatePerSecond and subresources belong to updateAny")
 	}
 }
 
@@ -728,7 +735,7 @@ func (p *perfAny) resolve(w *perfLoad) []action {
 		}
 		var made []runtime.Object
 		for i := range count {
-			o, err := t.make(i, count)
+			o, err := t.make(r.ctx, i, count)
 			if err != nil {
 				return "", err
 			}

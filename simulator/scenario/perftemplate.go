@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,13 +11,15 @@ import (
 	gotemplate "text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	sigsyaml "sigs.k8s.io/yaml"
+
+	"kube-scheduler-simulator/scheduler/templatecost"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // perfTemplate is a file with a Go template of an object. The zero value is none.
 type perfTemplate struct {
 	path   string
-	parsed *gotemplate.Template
+	parsed *templatecost.Template
 	params map[string]any
 	// text is the file itself, for operations without templating.
 	text []byte
@@ -35,12 +37,12 @@ func (w *perfLoad) template(field, path string, params map[string]any, plain boo
 	t := &perfTemplate{path: path, params: params, text: text}
 	if !plain {
 		var err error
-		if t.parsed, err = gotemplate.New(path).Funcs(perfFunctions).Parse(string(text)); err != nil {
+		if t.parsed, err = templatecost.Parse(path, string(text), perfFunctions); err != nil {
 			w.wrong(field, "%s", err)
 			return nil
 		}
 	}
-	if _, err := t.make(0, 1); err != nil {
+	if _, err := t.make(w.ctx, 0, 1); err != nil {
 		w.wrong(field, "%s", err)
 		return nil
 	}
@@ -48,21 +50,20 @@ func (w *perfLoad) template(field, path string, params map[string]any, plain boo
 }
 
 // make returns the object of an index.
-func (t *perfTemplate) make(index, count int) (*unstructured.Unstructured, error) {
+func (t *perfTemplate) make(ctx context.Context, index, count int) (*unstructured.Unstructured, error) {
 	text := t.text
 	if t.parsed != nil {
 		values := map[string]any{}
 		maps.Copy(values, t.params)
 		values["Index"], values["Count"] = index, count
-		var b bytes.Buffer
-		if err := t.parsed.Execute(&b, values); err != nil {
+		var err error
+		if text, err = t.parsed.Execute(ctx, values); err != nil {
 			return nil, err
 		}
-		text = b.Bytes()
 	}
-	data, err := sigsyaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.path, err)
+	data, wrong := yamlsource.ToJSON(ctx, text, yamlsource.Object)
+	if wrong != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, wrong)
 	}
 	o := &unstructured.Unstructured{}
 	if err := o.UnmarshalJSON(data); err != nil {

@@ -121,6 +121,8 @@ type run struct {
 	// planned are arrivals and ends of pods to come, sorted by time.
 	planned []planned
 	order   int
+	// size is that of the objects that the steps have made.
+	size int
 	// names counts the numbered objects by kind, namespace and name.
 	names map[string]int
 
@@ -277,11 +279,14 @@ func (r *run) number(o *unstructured.Unstructured) {
 
 // plan makes the objects of one arrival when its time has come.
 func (r *run) plan(a *arrive, i, count int, row traceRow) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	v := madeVariables{i: i, count: count, seed: r.combination.Seed, stream: streamOf(r.scenario.File, a.place.Line), row: row.row}
 	lifetime := row.lifetime
 	if lifetime == 0 {
 		var err error
-		if lifetime, err = a.Lifetime.of(v); err != nil {
+		if lifetime, err = a.Lifetime.of(r.ctx, v); err != nil {
 			return err
 		}
 	}
@@ -291,8 +296,11 @@ func (r *run) plan(a *arrive, i, count int, row traceRow) error {
 			made = append(made, &unstructured.Unstructured{Object: row.object()})
 		} else {
 			for t := range a.templates {
-				o, err := a.templates[t].make(v)
+				o, err := a.templates[t].make(r.ctx, v)
 				if err != nil {
+					return err
+				}
+				if err := r.holds(o.Object); err != nil {
 					return err
 				}
 				a.complete(o)

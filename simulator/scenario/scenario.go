@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // APIVersion is that of all kinds of files.
@@ -173,19 +175,19 @@ func Verbs() []string { return slices.Sorted(maps.Keys(verbs)) }
 
 func (s *Step) decode(d *decoder, n *yaml.Node, at string) {
 	s.Line = n.Line
-	d.fields(n, at, append([]string{"name"}, Verbs()...), func(key, value *yaml.Node) {
+	d.Fields(n, at, append([]string{"name"}, Verbs()...), func(key, value *yaml.Node) {
 		switch {
 		case key.Value == "name":
-			d.decode(value, reflect.ValueOf(&s.Name).Elem(), child(at, "name"))
+			d.decode(value, reflect.ValueOf(&s.Name).Elem(), yamlsource.Child(at, "name"))
 		case s.Verb != "":
-			d.fail(key, at, "a step has one verb, and this one has %s and %s; make two steps of it", s.Verb, key.Value)
+			d.Add(key, at, "a step has one verb, and this one has %s and %s; make two steps of it", s.Verb, key.Value)
 		default:
 			s.Verb, s.Line, s.action = key.Value, key.Line, verbs[key.Value]()
-			d.decode(value, reflect.ValueOf(s.action).Elem(), child(at, key.Value))
+			d.decode(value, reflect.ValueOf(s.action).Elem(), yamlsource.Child(at, key.Value))
 		}
 	})
 	if s.Verb == "" && n.Kind == yaml.MappingNode {
-		d.fail(n, at, "a step has one verb: %s", strings.Join(Verbs(), ", "))
+		d.Add(n, at, "a step has one verb: %s", strings.Join(Verbs(), ", "))
 	}
 }
 
@@ -220,11 +222,11 @@ type namedExpression struct {
 }
 
 func (l *letList) decode(d *decoder, n *yaml.Node, at string) {
-	d.fields(n, at, nil, func(key, value *yaml.Node) {
+	d.Fields(n, at, nil, func(key, value *yaml.Node) {
 		e := namedExpression{name: key.Value}
-		e.Expression.decode(d, value, child(at, key.Value))
+		e.Expression.decode(d, value, yamlsource.Child(at, key.Value))
 		if !isIdentifier(key.Value) {
-			d.fail(key, child(at, key.Value), "a name has letters, digits and _, and does not begin with a digit")
+			d.Add(key, yamlsource.Child(at, key.Value), "a name has letters, digits and _, and does not begin with a digit")
 			return
 		}
 		*l = append(*l, e)
@@ -245,9 +247,9 @@ type gates map[string]bool
 
 func (g *gates) decode(d *decoder, n *yaml.Node, at string) {
 	*g = gates{}
-	d.fields(n, at, nil, func(key, value *yaml.Node) {
+	d.Fields(n, at, nil, func(key, value *yaml.Node) {
 		var on bool
-		d.decode(value, reflect.ValueOf(&on).Elem(), child(at, key.Value))
+		d.decode(value, reflect.ValueOf(&on).Elem(), yamlsource.Child(at, key.Value))
 		(*g)[key.Value] = on
 	})
 }
@@ -262,14 +264,17 @@ func (s *seeds) decode(d *decoder, n *yaml.Node, at string) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {
 			var one seeds
-			one.decode(d, target(item), fmt.Sprintf("%s[%d]", at, i))
-			*s = append(*s, one...)
+			one.decode(d, yamlsource.Target(item), fmt.Sprintf("%s[%d]", at, i))
+			if *s = append(*s, one...); len(*s) > MaxSeeds {
+				d.Add(n, at, "more than %d seeds, the limit", MaxSeeds)
+				return
+			}
 		}
 		return
 	}
 	parsed, err := ParseSeeds(n.Value)
 	if err != nil {
-		d.fail(n, at, "%s", err)
+		d.Add(n, at, "%s", err)
 	}
 	*s = append(*s, parsed...)
 }
@@ -305,28 +310,17 @@ type Options struct {
 	Read func(name string) ([]byte, error)
 	// Parse reads a scheduler configuration. It is required. Its error may be a *config.Error.
 	Parse func(document []byte) (*config.Configuration, error)
+	// Bounds are those of the file and of all that it names, together. Default: Files.
+	Bounds yamlsource.Bounds
 }
 
 // Load reads a scenario file. The error is an *Error if the file, or one that it names, is wrong.
-func Load(text []byte, o Options) (*Scenario, error) {
-	l, root, err := open(text, o, KindScenario)
+func Load(ctx context.Context, text []byte, o Options) (*Scenario, error) {
+	l, root, err := open(ctx, text, o, KindScenario)
 	if err != nil {
 		return nil, err
 	}
 	return l.scenario(root)
-}
-
-// KindOf returns the kind of a file, and an *Error if it is none of ours.
-func KindOf(text []byte, file string) (string, error) {
-	d := &decoder{file: file}
-	documents := d.documents(text)
-	if len(d.mistakes) == 0 && len(documents) != 1 {
-		d.mistakes = []Mistake{{File: file, Line: 1, Message: fmt.Sprintf("want one document that begins with \"apiVersion: %s\", and there are %d", APIVersion, len(documents))}}
-	}
-	if len(d.mistakes) > 0 {
-		return "", newError(d.mistakes)
-	}
-	return d.header(documents[0]), nil
 }
 
 // header returns the kind in a document, and "" if it is not a mapping.
@@ -353,20 +347,27 @@ type loader struct {
 	readsDecisions bool
 }
 
-// open parses a file and checks its header.
-func open(text []byte, o Options, kind string) (*loader, *yaml.Node, error) {
-	l := &loader{Options: o, decoder: decoder{file: o.File}}
-	documents := l.documents(text)
-	if len(l.mistakes) == 0 && len(documents) != 1 {
-		l.mistakes = append(l.mistakes, Mistake{File: o.File, Line: 1, Message: fmt.Sprintf("want one document, and there are %d", len(documents))})
+func newLoader(ctx context.Context, o Options) *loader {
+	if o.Bounds == (yamlsource.Bounds{}) {
+		o.Bounds = Files
 	}
-	if len(l.mistakes) > 0 {
-		return nil, nil, newError(l.mistakes)
+	return &loader{Options: o, decoder: decoder{Mistakes: yamlsource.Mistakes{File: o.File}, ctx: ctx, left: &yamlsource.Budget{Left: o.Bounds}}}
+}
+
+// open parses a file and checks its header.
+func open(ctx context.Context, text []byte, o Options, kind string) (*loader, *yaml.Node, error) {
+	l := newLoader(ctx, o)
+	documents := l.documents(text)
+	if len(l.List) == 0 && len(documents) != 1 {
+		l.List = append(l.List, Mistake{File: o.File, Line: 1, Message: fmt.Sprintf("want one document, and there are %d", len(documents))})
+	}
+	if len(l.List) > 0 {
+		return nil, nil, newError(l.List)
 	}
 	root := documents[0]
 	if root.Kind != yaml.MappingNode {
-		l.decoder.fail(root, "", "want a mapping that begins with \"apiVersion: %s\" and \"kind: %s\"", APIVersion, kind)
-		return nil, nil, newError(l.mistakes)
+		l.Add(root, "", "want a mapping that begins with \"apiVersion: %s\" and \"kind: %s\"", APIVersion, kind)
+		return nil, nil, newError(l.List)
 	}
 	return l, root, nil
 }
@@ -374,13 +375,13 @@ func open(text []byte, o Options, kind string) (*loader, *yaml.Node, error) {
 // checkHeader reports a wrong apiVersion, kind or name.
 func (l *loader) checkHeader(root *yaml.Node, apiVersion, kind, want, name string) {
 	if apiVersion != APIVersion {
-		l.decoder.fail(locate(root, "apiVersion"), "apiVersion", "want %s", APIVersion)
+		l.Add(locate(root, "apiVersion"), "apiVersion", "want %s", APIVersion)
 	}
 	if kind != want {
-		l.decoder.fail(locate(root, "kind"), "kind", "want %s", want)
+		l.Add(locate(root, "kind"), "kind", "want %s", want)
 	}
 	if name == "" {
-		l.decoder.fail(locate(root, "metadata"), "metadata.name", "a name is required")
+		l.Add(locate(root, "metadata"), "metadata.name", "a name is required")
 	}
 }
 
@@ -389,11 +390,11 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	l.decode(root, reflect.ValueOf(&d).Elem(), "")
 	l.checkHeader(root, d.APIVersion, d.Kind, KindScenario, d.Metadata.Name)
 	if len(d.Steps) == 0 {
-		l.decoder.fail(locate(root, "steps"), "steps", "a scenario has at least one step")
+		l.Add(locate(root, "steps"), "steps", "a scenario has at least one step")
 	}
 	// What follows would repeat the mistakes of wrong values.
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	s := &Scenario{File: l.File, Name: d.Metadata.Name, Steps: d.Steps, cluster: d.Cluster}
 	var err error
@@ -411,8 +412,11 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	for _, step := range s.Steps {
 		step.action.check(l)
 	}
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) == 0 {
+		l.checkTotal(s)
+	}
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	s.readsDecisions = l.readsDecisions
 	return s, nil
@@ -423,7 +427,7 @@ func (l *loader) lets(list letList) []*let {
 	byName := map[string]namedExpression{}
 	for _, e := range list {
 		if slices.Contains(l.cluster.names, e.name) {
-			l.mistakes = append(l.mistakes, e.mistake(0, 0, "%s is a name of the language; choose another one", e.name))
+			l.List = append(l.List, e.mistake(0, 0, "%s is a name of the language; choose another one", e.name))
 			return nil
 		}
 		byName[e.name] = e
@@ -434,7 +438,7 @@ func (l *loader) lets(list letList) []*let {
 	compile = func(e namedExpression, path []string) bool {
 		switch state[e.name] {
 		case 1:
-			l.mistakes = append(l.mistakes, e.mistake(0, 0, "it needs itself: %s", strings.Join(append(path, e.name), " needs ")))
+			l.List = append(l.List, e.mistake(0, 0, "it needs itself: %s", strings.Join(append(path, e.name), " needs ")))
 			return false
 		case 2:
 			return true
@@ -458,7 +462,7 @@ func (l *loader) lets(list letList) []*let {
 		}
 		next, err := l.cluster.with(e.name, p.ast.OutputType())
 		if err != nil {
-			l.mistakes = append(l.mistakes, e.mistake(0, 0, "%s", err))
+			l.List = append(l.List, e.mistake(0, 0, "%s", err))
 			return false
 		}
 		l.cluster = next
@@ -476,7 +480,7 @@ func (l *loader) lets(list letList) []*let {
 // expression compiles an expression about the cluster.
 func (l *loader) expression(e Expression, want *cel.Type) *program {
 	p, mistakes := l.cluster.compile(e, want)
-	l.mistakes = append(l.mistakes, mistakes...)
+	l.List = append(l.List, mistakes...)
 	l.readsDecisions = l.readsDecisions || p != nil && p.readsDecisions
 	return p
 }
@@ -527,12 +531,12 @@ func (c *configurationSource) decode(d *decoder, n *yaml.Node, at string) {
 	case n.Kind == yaml.MappingNode:
 		var b bytes.Buffer
 		if err := yaml.NewEncoder(&b).Encode(n); err != nil {
-			d.fail(n, at, "%s", err)
+			d.Add(n, at, "%s", err)
 			return
 		}
 		c.name, c.inline = fmt.Sprintf("line %d", n.Line), b.Bytes()
 	default:
-		d.fail(n, at, "want default, the name of a file, or a KubeSchedulerConfiguration, not %s", describe(n))
+		d.Add(n, at, "want default, the name of a file, or a KubeSchedulerConfiguration, not %s", yamlsource.Describe(n))
 	}
 }
 
@@ -541,7 +545,7 @@ func (l *loader) configuration(c configurationSource) *Configuration {
 	if c.inline == nil && c.name == DefaultConfiguration {
 		parsed, err := Default()
 		if err != nil {
-			l.decoder.fail(c.place, "", "%s", err)
+			l.Add(c.place, "", "%s", err)
 			return nil
 		}
 		return &parsed
@@ -560,12 +564,12 @@ func (l *loader) configuration(c configurationSource) *Configuration {
 			if c.inline != nil && line > 0 {
 				line += c.place.Line - 1
 			}
-			l.mistakes = append(l.mistakes, Mistake{File: file, Line: line, Field: m.Field, Message: m.Message})
+			l.List = append(l.List, Mistake{File: file, Line: line, Field: m.Field, Message: m.Message})
 		}
 		return nil
 	}
 	if err != nil {
-		l.decoder.fail(c.place, "", "%s: %s", c.name, err)
+		l.Add(c.place, "", "%s: %s", c.name, err)
 		return nil
 	}
 	return &Configuration{c.name, parsed, func() (*config.Configuration, error) { return l.Parse(text) }}
@@ -575,7 +579,7 @@ func (l *loader) configuration(c configurationSource) *Configuration {
 func (l *loader) read(at *yaml.Node, name string) []byte {
 	text, err := l.Read(name)
 	if err != nil {
-		l.decoder.fail(at, "", "reading %s: %s", name, err)
+		l.Add(at, "", "reading %s: %s", name, err)
 		return nil
 	}
 	if text == nil {

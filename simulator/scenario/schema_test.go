@@ -52,7 +52,8 @@ func TestSchemaAndDecoderAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind := (&decoder{}).header((&decoder{}).documents(text)[0])
+		l := newLoader(t.Context(), Options{})
+		kind := l.header(l.documents(text)[0])
 		if kind != KindScenario && kind != KindSweep {
 			continue
 		}

@@ -26,7 +26,7 @@ type Parts struct{ *loader }
 // NewParts returns a reader of the parts of one file. Expressions have the variables of own, beside those of a scenario: values of
 // any type, which Stage.Judge and Stage.Evaluate get.
 func NewParts(o Options, own ...string) (*Parts, error) {
-	l := &loader{Options: o, decoder: decoder{file: o.File}}
+	l := newLoader(context.Background(), o)
 	var err error
 	if l.cluster, err = clusterLanguage(); err != nil {
 		return nil, err
@@ -52,15 +52,15 @@ func (p *Parts) Decode(n *yaml.Node, into any) { p.decode(n, reflect.ValueOf(int
 
 // Fail notes a mistake. line counts from 1.
 func (p *Parts) Fail(line int, field, format string, args ...any) {
-	p.mistakes = append(p.mistakes, Mistake{File: p.file, Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
+	p.List = append(p.List, Mistake{File: p.decoder.File, Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // Err returns an *Error with all mistakes, or nil.
 func (p *Parts) Err() error {
-	if len(p.mistakes) == 0 {
+	if len(p.List) == 0 {
 		return nil
 	}
-	return newError(p.mistakes)
+	return newError(p.List)
 }
 
 // Value is a value of a file that is decoded later, or never. The zero value is none.
@@ -149,7 +149,7 @@ func (s *Stage) Observe(c *result.Cycle) { s.run.observe(c) }
 
 // Make returns the objects, with numbers at the ends of the names of copies.
 func (o *Objects) Make() ([]runtime.Object, error) {
-	return o.make(&run{combination: Combination{Seed: DefaultSeed}, names: map[string]int{}})
+	return o.make(&run{ctx: context.Background(), combination: Combination{Seed: DefaultSeed}, names: map[string]int{}})
 }
 
 func (o *Objects) make(r *run) ([]runtime.Object, error) {
@@ -166,11 +166,11 @@ func (o *Objects) make(r *run) ([]runtime.Object, error) {
 
 // Create creates objects.
 func (s *Stage) Create(ctx context.Context, o *Objects) error {
+	s.run.ctx, s.run.view = ctx, nil
 	made, err := o.make(&s.run)
 	if err != nil {
 		return err
 	}
-	s.run.ctx, s.run.view = ctx, nil
 	return s.run.cluster.Create(ctx, made...)
 }
 

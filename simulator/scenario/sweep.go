@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Sweep is a file that runs one scenario under many values of parameters.
@@ -149,8 +151,8 @@ func (g *goalSource) decode(d *decoder, n *yaml.Node, at string) {
 }
 
 // LoadSweep reads a sweep file and its scenario. The error is an *Error if one of them is wrong.
-func LoadSweep(text []byte, o Options) (*Sweep, error) {
-	l, root, err := open(text, o, KindSweep)
+func LoadSweep(ctx context.Context, text []byte, o Options) (*Sweep, error) {
+	l, root, err := open(ctx, text, o, KindSweep)
 	if err != nil {
 		return nil, err
 	}
@@ -158,19 +160,19 @@ func LoadSweep(text []byte, o Options) (*Sweep, error) {
 	l.decode(root, reflect.ValueOf(&d).Elem(), "")
 	l.checkHeader(root, d.APIVersion, d.Kind, KindSweep, d.Metadata.Name)
 	if d.Scenario.File == "" {
-		l.decoder.fail(locate(root, "scenario"), "scenario", "want the name of a scenario file")
+		l.Add(locate(root, "scenario"), "scenario", "want the name of a scenario file")
 	}
 	if len(d.Parameters) == 0 {
-		l.decoder.fail(locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
+		l.Add(locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
 	}
 	if d.Keep != "" && d.Keep != keepValues && d.Keep != keepFailures {
-		l.decoder.fail(locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
+		l.Add(locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
 	}
 	if d.Workers < 0 {
-		l.decoder.fail(locate(root, "workers"), "workers", "want at least 1")
+		l.Add(locate(root, "workers"), "workers", "want at least 1")
 	}
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	s := &Sweep{File: o.File, Name: d.Metadata.Name, ScenarioFile: d.Scenario.File, Workers: d.Workers, KeepFailures: d.Keep == keepFailures, parse: o.Parse}
 	if err := l.sweptScenario(s, d); err != nil {
@@ -191,13 +193,13 @@ func LoadSweep(text []byte, o Options) (*Sweep, error) {
 		parameter := l.parameter(p)
 		s.Parameters = append(s.Parameters, parameter)
 		if points *= max(1, len(parameter.Values)); points > MaxPoints {
-			l.decoder.fail(p.place, p.at, "the parameters have more than %d combinations, the limit", MaxPoints)
+			l.Add(p.place, p.at, "the parameters have more than %d combinations, the limit", MaxPoints)
 			break
 		}
 	}
 	l.goals(s, d)
-	if len(l.mistakes) > 0 {
-		return nil, newError(l.mistakes)
+	if len(l.List) > 0 {
+		return nil, newError(l.List)
 	}
 	if err := s.check(l, d); err != nil {
 		return nil, err
@@ -210,9 +212,9 @@ func LoadSweep(text []byte, o Options) (*Sweep, error) {
 func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 	text := l.read(d.Scenario.place, d.Scenario.File)
 	if text == nil {
-		return newError(l.mistakes)
+		return newError(l.List)
 	}
-	inner, root, err := open(text, Options{File: d.Scenario.File, Read: l.Read, Parse: l.Parse}, KindScenario)
+	inner, root, err := open(l.ctx, text, Options{File: d.Scenario.File, Read: l.Read, Parse: l.Parse, Bounds: l.left.Left}, KindScenario)
 	if err != nil {
 		return err
 	}
@@ -227,16 +229,16 @@ func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 		}
 		switch {
 		case m.Name == "" || m.Value.Text == "":
-			l.decoder.fail(m.place, m.at, "a metric has a name and a value")
+			l.Add(m.place, m.at, "a metric has a name and a value")
 			continue
 		case m.Name == MetricPassed || m.Name == MetricExpectations:
-			l.decoder.fail(m.place, child(m.at, "name"), "every sweep has a metric %s; choose another name", m.Name)
+			l.Add(m.place, yamlsource.Child(m.at, "name"), "every sweep has a metric %s; choose another name", m.Name)
 		case after != "" && !slices.ContainsFunc(s.Scenario.Steps, func(step *Step) bool { return step.Name == after }):
-			l.decoder.fail(locate(m.place, "after"), child(m.at, "after"), "the scenario has no step named %q", after)
+			l.Add(locate(m.place, "after"), yamlsource.Child(m.at, "after"), "the scenario has no step named %q", after)
 		}
 		p := l.expression(m.Value, nil)
 		if p != nil && !isNumber(typeName(p.ast.OutputType())) {
-			l.mistakes = append(l.mistakes, m.Value.mistake(0, 0, "want a number, and the expression is %s", typeName(p.ast.OutputType())))
+			l.List = append(l.List, m.Value.mistake(0, 0, "want a number, and the expression is %s", typeName(p.ast.OutputType())))
 		}
 		s.Metrics = append(s.Metrics, &Metric{Name: m.Name, After: after, program: p})
 	}
@@ -255,7 +257,7 @@ func (l *loader) goals(s *Sweep, d sweepDocument) {
 	for _, g := range d.Best {
 		goal := Goal{Metric: g.Most + g.Least, Most: g.Most != ""}
 		if (g.Most == "") == (g.Least == "") || !slices.Contains(known, goal.Metric) {
-			l.decoder.fail(g.place, g.at, "want most or least with one of %s", strings.Join(known, ", "))
+			l.Add(g.place, g.at, "want most or least with one of %s", strings.Join(known, ", "))
 		}
 		s.Best = append(s.Best, goal)
 	}
@@ -283,16 +285,16 @@ func (l *loader) parameter(p parameterSource) Parameter {
 		out.set = func(c map[string]any, value any) error { return setPath(c, steps(p.Path), value) }
 		out.Name = orElse(out.Name, p.Path)
 	default:
-		l.decoder.fail(p.place, p.at, "want plugin with weight, plugin with args and values, or path with values")
+		l.Add(p.place, p.at, "want plugin with weight, plugin with args and values, or path with values")
 		return out
 	}
 	if len(raw) == 0 {
-		l.decoder.fail(p.place, p.at, "want at least one value")
+		l.Add(p.place, p.at, "want at least one value")
 	}
 	for i, v := range raw {
 		value := l.valueOf(v.Node, fmt.Sprintf("%s[%d]", p.at, i))
 		if weight, isInt := value.(int64); byWeight && value != off && (!isInt || weight < 1 || weight > 100) {
-			l.decoder.fail(v.Node, p.at, "want a weight from 1 to 100 or off, not %s", describe(v.Node))
+			l.Add(v.Node, p.at, "want a weight from 1 to 100 or off, not %s", yamlsource.Describe(v.Node))
 		}
 		out.Values = append(out.Values, value)
 	}
@@ -315,8 +317,8 @@ func (s *Sweep) check(l *loader, d sweepDocument) error {
 			at := slices.Clone(first)
 			at[i] = j
 			if _, err := s.point(at); err != nil {
-				l.decoder.fail(d.Parameters[i].place, d.Parameters[i].at, "%s = %v: %s", p.Name, p.Values[j], err)
-				return newError(l.mistakes)
+				l.Add(d.Parameters[i].place, d.Parameters[i].at, "%s = %v: %s", p.Name, p.Values[j], err)
+				return newError(l.List)
 			}
 		}
 	}

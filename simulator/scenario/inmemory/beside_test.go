@@ -14,7 +14,7 @@ import (
 // play runs the steps of a scenario on two nodes of 4 CPUs, and fails the test for each expectation that does not hold.
 func play(t *testing.T, head, steps string) *scenario.Result {
 	t.Helper()
-	s, err := scenario.Load([]byte(`apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+	s, err := scenario.Load(t.Context(), []byte(`apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
 kind: Scenario
 metadata: {name: test}
 `+head+`steps:

@@ -85,7 +85,7 @@ steps:` + test.steps
 			for name := range registry {
 				names = append(names, name)
 			}
-			s, err := scenario.Load([]byte(text), scenario.Options{File: "test.yaml", Parse: func(document []byte) (*config.Configuration, error) {
+			s, err := scenario.Load(t.Context(), []byte(text), scenario.Options{File: "test.yaml", Parse: func(document []byte) (*config.Configuration, error) {
 				return config.ParseWith(document, config.Options{OutOfTree: names})
 			}})
 			if err != nil {
@@ -123,7 +123,7 @@ steps:
   - that: last("p-4").feasible > 0 && last("p-29").outcome == "unschedulable"
 READS`
 	parse := func(reads string) *scenario.Scenario {
-		s, err := scenario.Load([]byte(strings.Replace(text, "READS", reads, 1)), scenario.Options{File: "test.yaml", Parse: config.Parse})
+		s, err := scenario.Load(t.Context(), []byte(strings.Replace(text, "READS", reads, 1)), scenario.Options{File: "test.yaml", Parse: config.Parse})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,10 +36,12 @@ func (s *simulator) annotate() (write func(), err error) {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), s.options.Logger))
 	var running sync.WaitGroup
 	unsubscribe := s.store.Subscribe(w.Note)
-	s.onStopOf("writing annotations", 0, func(context.Context) error {
+	s.onStopOf("writing annotations", 0, func(ctx context.Context) error {
 		unsubscribe()
 		cancel()
-		running.Wait()
+		if err := within(ctx, running.Wait); err != nil {
+			return err
+		}
 		return s.leaveAnnotations(w)
 	})
 	return func() { running.Go(func() { w.Run(ctx) }) }, nil

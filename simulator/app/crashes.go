@@ -26,7 +26,7 @@ func (s *simulator) watchCrashes() (paused string, err error) {
 	if err != nil {
 		return "", err
 	}
-	s.onStop(func(context.Context) error { return log.Close() })
+	s.onStopOf("the list of crashes", 0, func(ctx context.Context) error { return ends(ctx, log.Close) })
 	paused = pausedAfter(log.Crashes(), time.Now(), log.Details())
 	if paused != "" {
 		s.options.Logger.Error(nil, "The scheduler is paused", "why", paused)

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -71,7 +72,12 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 		defer release()
 		unsubscribe()
 		stop()
-		return <-ended
+		// Nothing of the cluster stays, so it does not matter that a part did not end.
+		if err := <-ended; errors.As(err, new(*NotOrderlyError)) {
+			return nil
+		} else {
+			return err
+		}
 	}
 	cluster, err := s.scenarioCluster()
 	if err != nil {

@@ -38,9 +38,8 @@ func (s *simulator) startExampleExtender() {
 			s.failed <- fmt.Errorf("serving the example extender: %w", err)
 		}
 	}()
-	s.onStopOf("the example extender", 0, func(context.Context) error {
+	s.onStopOf("the example extender", 0, func(ctx context.Context) error {
 		err := web.Close()
-		<-done
-		return err
+		return errors.Join(err, within(ctx, func() { <-done }))
 	})
 }

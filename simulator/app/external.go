@@ -93,7 +93,7 @@ func (s *simulator) connect(ctx context.Context) error {
 	if err := s.external.Start(ctx); err != nil {
 		return err
 	}
-	s.onStop(s.external.Stop)
+	s.onStopOf("the connection to the control plane", 0, s.external.Stop)
 	return nil
 }
 

@@ -57,10 +57,11 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	}
 	s.hypotheses = h
 	// Before the scheduler stops, which they follow.
-	s.onStopOf("the answers to hypotheses", 0, func(context.Context) error {
-		h.judge.Clear()
-		h.engine.Stop()
-		return nil
+	s.onStopOf("the answers to hypotheses", 0, func(ctx context.Context) error {
+		return within(ctx, func() {
+			h.judge.Clear()
+			h.engine.Stop()
+		})
 	})
 	h.resume(ctx)
 	return nil

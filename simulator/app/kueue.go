@@ -111,7 +111,7 @@ func (s *simulator) startQueues(ctx context.Context) error {
 	if err := s.queueing.ledger.Start(); err != nil {
 		return fmt.Errorf("opening the admissions: %w", err)
 	}
-	s.onStop(func(context.Context) error { return s.queueing.ledger.Stop() })
+	s.onStopOf("writing the admissions", 0, func(ctx context.Context) error { return ends(ctx, s.queueing.ledger.Stop) })
 	if err := s.runQueues(ctx); err != nil {
 		return err
 	}

@@ -21,10 +21,7 @@ func (s *simulator) startLessons() error {
 	if err != nil {
 		return err
 	}
-	s.onStopOf("the exercises", 0, func(context.Context) error {
-		s.classroom.Stop()
-		return nil
-	})
+	s.onStopOf("the exercises", 0, func(ctx context.Context) error { return within(ctx, s.classroom.Stop) })
 	return nil
 }
 

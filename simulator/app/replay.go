@@ -96,10 +96,9 @@ func (s *simulator) reportReplay(ctx context.Context) <-chan error {
 			played <- err
 		}
 	})
-	s.onStop(func(context.Context) error {
+	s.onStopOf("following the replay", 0, func(ctx context.Context) error {
 		cancel()
-		running.Wait()
-		return nil
+		return within(ctx, running.Wait)
 	})
 	return played
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,8 @@ const (
 	keptForTimeline     = 200 * time.Millisecond
 	keptForWeb          = 200 * time.Millisecond
 	keptForFiles        = 200 * time.Millisecond
+	// keptForScheduler is for unfinished cycles; the scheduler may take more if there is time.
+	keptForScheduler = 500 * time.Millisecond
 	// quiesceTimeout is how long requests may delay the stop.
 	quiesceTimeout = time.Second
 	// lastWords is how long a step whose time is over may take to say why.
@@ -41,48 +44,81 @@ const schedulerShare = 0.45
 
 // step is a step of a stop.
 type step struct {
-	// what is named in the log if the step takes too long; empty for steps that say so themselves.
+	// what is named if the step takes too long.
 	what string
 	// kept is the time that is kept for the step.
 	kept time.Duration
 	do   func(context.Context) error
 }
 
-// onStop adds a step to stop, which runs the steps in reverse order. f gets a context that ends when
-// f must have returned.
-func (s *simulator) onStop(f func(context.Context) error) { s.undo = append(s.undo, step{do: f}) }
-
-// onStopOf is onStop for a step for which time is kept.
+// onStopOf adds a step to stop, which runs the steps in reverse order. kept is time that is kept for it. f gets a context that ends
+// when f must have returned.
 func (s *simulator) onStopOf(what string, kept time.Duration, f func(context.Context) error) {
 	s.undo = append(s.undo, step{what, kept, f})
+}
+
+// within calls do, which takes no context, and returns when do has ended, or ctx.
+func within(ctx context.Context, do func()) error {
+	return ends(ctx, func() error {
+		do()
+		return nil
+	})
+}
+
+// ends is within for a function that may fail.
+func ends(ctx context.Context, do func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- do() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// NotOrderlyError means that a part did not end in time, so that the program ends without it.
+type NotOrderlyError struct {
+	// Parts say what did not end.
+	Parts []string
+}
+
+func (e *NotOrderlyError) Error() string {
+	return "the stop was not orderly: " + strings.ReplaceAll(strings.Join(e.Parts, "; "), "\n", " ")
 }
 
 // stopTimeout is the time that a stop may take.
 func (s *simulator) stopTimeout() time.Duration { return cmp.Or(s.options.stopTimeout, stopTimeout) }
 
-// stop runs all steps by the deadline. It logs a step that has not ended in time, and goes on with the
-// next: neither a slow client nor a plugin that hangs keeps the results from being written and etcd
-// from being closed. It returns all other errors.
+// stop runs all steps by the deadline. It goes on with the next if one has not ended in time: neither a slow client nor a plugin that
+// hangs keeps the results from being written and etcd from being closed. A step for which no time is kept gets half of what is left.
+// The error is a *NotOrderlyError if all else went well.
 func (s *simulator) stop(deadline time.Time) error {
 	var kept time.Duration
 	for _, step := range s.undo {
 		kept += step.kept
 	}
 	var errs []error
-	inTime := true
+	late := &NotOrderlyError{}
 	for i := len(s.undo) - 1; i >= 0; i-- {
 		step := s.undo[i]
 		kept -= step.kept
-		err := step.run(deadline.Add(-kept))
+		by := deadline.Add(-kept)
+		if step.kept == 0 {
+			by = by.Add(-time.Until(by) / 2)
+		}
+		err := step.run(by)
 		if errors.Is(err, context.DeadlineExceeded) {
-			s.options.Logger.Error(err, "Stopping")
-			inTime = false
+			late.Parts = append(late.Parts, err.Error())
 			continue
 		}
 		errs = append(errs, err)
 	}
 	err := errors.Join(errs...)
-	if err == nil && inTime {
+	if err == nil && len(late.Parts) > 0 {
+		return late
+	}
+	if err == nil {
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()
 		s.closeInventory(ctx)
@@ -98,15 +134,23 @@ func (s step) run(deadline time.Time) error {
 	go func() { ended <- s.do(ctx) }()
 	select {
 	case err := <-ended:
-		return err
+		return s.named(err)
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-ended:
-		return err
+		return s.named(err)
 	case <-time.After(lastWords):
-		return fmt.Errorf("%s did not stop in time: %w", cmp.Or(s.what, "a part of the simulator"), context.Cause(ctx))
+		return fmt.Errorf("%s did not stop in time: %w", s.what, context.Cause(ctx))
 	}
+}
+
+// named adds the name of the step to the error of a deadline alone.
+func (s step) named(err error) error {
+	if err == context.DeadlineExceeded { //nolint:errorlint // others say what they are about
+		return fmt.Errorf("%s did not stop in time: %w", s.what, err)
+	}
+	return err
 }
 
 // startStopped ends a start that was interrupted. started receives the result of start.
@@ -117,10 +161,7 @@ func (s *simulator) startStopped(started <-chan error) error {
 		return s.stop(deadline)
 	case <-time.After(time.Until(deadline) - keptForFiles):
 		// No client has been answered yet, so the process may end as it is.
-		s.options.Logger.Error(context.DeadlineExceeded, "Stopping: the start did not end in time")
-		if err := s.prepared.close(); err != nil {
-			s.options.Logger.Error(err, "Stopping")
-		}
-		return nil
+		late := &NotOrderlyError{[]string{"the start did not end in time"}}
+		return errors.Join(late, s.prepared.close())
 	}
 }

@@ -132,6 +132,31 @@ func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock,
 	return s.use(all), nil
 }
 
+// Check returns the *UnreadableError with which Start would refuse a directory. It changes nothing.
+func Check(ctx context.Context, dir string) error {
+	s := &segments{dir: dir, files: diskFiles{}}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return &UnreadableError{Path: dir, Err: withoutPath(err)}
+	}
+	numbers := numbersOf(dir, entries)
+	for i, number := range numbers {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("reading results: %w", err)
+		}
+		l := &loadedSegment{segment: &segment{number: number, path: segmentPath(dir, number)}}
+		err := s.read(l, i == len(numbers)-1)
+		s.close(l.segment)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // use takes over the segments that have blocks, and returns those.
 func (s *segments) use(all []*loadedSegment) []loadedBlock {
 	var out []loadedBlock
@@ -155,19 +180,26 @@ func (s *segments) numbers() ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []uint64
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), segmentSuffix+salvageSuffix) {
 			_ = os.Remove(filepath.Join(s.dir, e.Name()))
 		}
+	}
+	return numbersOf(s.dir, entries), nil
+}
+
+// numbersOf returns the numbers of the segments among the entries of a directory, in order.
+func numbersOf(dir string, entries []fs.DirEntry) []uint64 {
+	var out []uint64
+	for _, e := range entries {
 		digits, ours := strings.CutSuffix(e.Name(), segmentSuffix)
 		number, err := strconv.ParseUint(digits, 10, 32)
-		if ours && err == nil && segmentPath(s.dir, number) == filepath.Join(s.dir, e.Name()) {
+		if ours && err == nil && segmentPath(dir, number) == filepath.Join(dir, e.Name()) {
 			out = append(out, number)
 		}
 	}
 	slices.Sort(out)
-	return out, nil
+	return out
 }
 
 // loadedBlock is a block with the keys of its cycles.

@@ -82,6 +82,14 @@ func (r *revisions) load() error {
 	return nil
 }
 
+// Check returns the *UnreadableError with which Start would refuse a directory of revisions. It changes nothing.
+func Check(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return newRevisions(dir).load()
+}
+
 // withoutPath leaves out the path and the name of the system call.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {

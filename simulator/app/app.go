@@ -8,6 +8,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -81,7 +82,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	s.replays = s.newReplays()
 	s.following = s.newFollowing()
 	s.timeline = s.newTimeline()
-	s.onStopOf("removing files", keptForFiles, func(context.Context) error { return p.close() })
+	s.onStopOf("removing files", keptForFiles, func(ctx context.Context) error { return ends(ctx, p.close) })
 	return s, nil
 }
 
@@ -193,6 +194,9 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.checkInventory(ctx); err != nil {
 		return err
 	}
+	if err := s.checkKept(ctx); err != nil {
+		return err
+	}
 	if err := s.openBranches(); err != nil {
 		return err
 	}
@@ -253,7 +257,7 @@ func (s *simulator) start(ctx context.Context) error {
 	if err := s.scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", advised(err))
 	}
-	s.onStopOf("the scheduler", 0, s.within(schedulerShare, s.scheduler.Stop))
+	s.onStopOf("the scheduler", keptForScheduler, s.within(schedulerShare, s.scheduler.Stop))
 	s.keepInventory()
 	s.startRuns()
 	if err := s.startSessions(ctx); err != nil {
@@ -409,10 +413,7 @@ func (s *simulator) newNodeReady(node metav1.Object) *corev1.NodeCondition {
 // idle simulator would otherwise keep it for a long time.
 func (s *simulator) returnMemory() {
 	timer := time.AfterFunc(settleTime, debug.FreeOSMemory)
-	s.onStop(func(context.Context) error {
-		timer.Stop()
-		return nil
-	})
+	s.onStopOf("returning memory", 0, func(ctx context.Context) error { return within(ctx, func() { timer.Stop() }) })
 }
 
 // settleTime is how long background work continues after the start.
@@ -437,8 +438,7 @@ func (s *simulator) serve() {
 	}()
 	s.onStopOf("the web server", keptForWeb, func(ctx context.Context) error {
 		err := s.web.Shutdown(ctx)
-		<-done
-		return err
+		return errors.Join(err, within(ctx, func() { <-done }))
 	})
 }
 
@@ -532,10 +532,9 @@ func (s *simulator) watchHealth() {
 			s.publish()
 		}, healthInterval)
 	})
-	s.onStopOf("watching the health", 0, func(context.Context) error {
+	s.onStopOf("watching the health", 0, func(ctx context.Context) error {
 		cancel()
-		running.Wait()
-		return nil
+		return within(ctx, running.Wait)
 	})
 }
 

@@ -63,6 +63,28 @@ func (s *simulator) checkInventory(ctx context.Context) error {
 	return nil
 }
 
+// checkKept refuses what later steps of the start would refuse, before anything has been changed.
+func (s *simulator) checkKept(ctx context.Context) error {
+	dir := s.prepared.keptDir()
+	if dir == "" {
+		return nil
+	}
+	if err := resultstore.Check(ctx, s.resultsDir()); err != nil {
+		return fmt.Errorf("opening the results: %w", advised(err))
+	}
+	if err := supervisor.Check(s.configurationDir()); err != nil {
+		return fmt.Errorf("starting the scheduler: %w", advised(err))
+	}
+	kubeconfig := filepath.Join(dir, kubeconfigFile)
+	if info, err := os.Lstat(kubeconfig); err == nil && info.IsDir() {
+		return &datadir.Damage{Path: kubeconfig, Err: errors.New("is a directory, and a start writes a file of this name; move it away")}
+	}
+	return nil
+}
+
+// kubeconfigFile is the file with the access to our own control plane.
+const kubeconfigFile = "kubeconfig"
+
 // etcdHasGone recognizes a data directory of a version without inventories whose cluster has
 // gone.
 func (s *simulator) etcdHasGone() bool {

@@ -51,6 +51,8 @@ type Options struct {
 	// By default the cluster is in a temporary directory that is removed at the
 	// end.
 	DataDir string
+	// SharedDataDir takes a DataDir that belongs to another user, or that others may write. By default it is refused.
+	SharedDataDir bool
 	// Kubeconfig is the kubeconfig file of an existing cluster to use instead of
 	// starting one. KubeContext is one of its contexts, the current one by default.
 	Kubeconfig, KubeContext string
@@ -232,7 +234,7 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 		p.temporary = true
 		p.dataDir, p.owner, err = makeTemporaryDir()
 	} else {
-		p.dataDir, err = makeDataDir(o.DataDir)
+		p.dataDir, err = makeDataDir(o.DataDir, o.SharedDataDir)
 	}
 	if err != nil {
 		return p, err
@@ -387,12 +389,15 @@ func parseConfiguration(document []byte, registry frameworkruntime.Registry, pol
 }
 
 // makeDataDir returns the absolute data directory, which exists and is writable.
-func makeDataDir(dir string) (path string, err error) {
+func makeDataDir(dir string, shared bool) (path string, err error) {
 	if path, err = filepath.Abs(dir); err != nil {
 		return "", fmt.Errorf("data directory: %w", err)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return "", fmt.Errorf("creating the data directory: %w", err)
+	}
+	if err := datadir.CheckOwner(path); err != nil && !shared {
+		return "", fmt.Errorf("%w, or insist with --allow-shared-data-dir", err)
 	}
 	probe, err := os.CreateTemp(path, ".writable-")
 	if err != nil {

@@ -181,6 +181,7 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Listen, "listen", options.Listen, "`address` of the web server; an address that is not loopback requires --token-file")
 	flags.StringVar(&options.DataDir, "data-dir", "", "`directory` that keeps the cluster (default: a temporary one, removed at exit)")
+	flags.BoolVar(&options.SharedDataDir, "allow-shared-data-dir", false, "take a data directory that belongs to another user, or that other users may write")
 	flags.controlPlane(options)
 	flags.StringVar(&options.SchedulerConfig, "scheduler-config", "", "`file` with a KubeSchedulerConfiguration (default: Kubernetes' own default)")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")

@@ -126,3 +126,26 @@ func SyncDir(path string) error {
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
+
+// CheckOwner returns why a data directory is not safe: another user owns it, or others may write to it. They could replace its files,
+// also while the program runs. The error names the command that mends it.
+func CheckOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return WithoutPath(err)
+	}
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	me := os.Geteuid()
+	// Many systems give each user a group of the same number, in which nobody else is.
+	privateGroup := of.Gid == of.Uid
+	switch mode := info.Mode().Perm(); {
+	case int(of.Uid) != me:
+		return fmt.Errorf("the data directory %s belongs to the user %d, and the simulator runs as %d: run chown -R %d %s, chmod 700 %s", dir, of.Uid, me, me, dir, dir)
+	case mode&0o002 != 0, mode&0o020 != 0 && !privateGroup:
+		return fmt.Errorf("other users may write to the data directory %s (mode %04o): run chmod 700 %s", dir, mode, dir)
+	}
+	return nil
+}

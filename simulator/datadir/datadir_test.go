@@ -140,6 +140,29 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestCheckOwner: a directory into which others may write is not safe, nor is one of another user.
+func TestCheckOwner(t *testing.T) {
+	dir := t.TempDir()
+	for mode, safe := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o777: false, 0o703: false, 0o1777: false} {
+		if err := os.Chmod(dir, mode.Perm()); err != nil {
+			t.Fatal(err)
+		}
+		err := CheckOwner(dir)
+		if (err == nil) != safe || err != nil && !strings.Contains(err.Error(), "chmod 700 "+dir) {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, 65532, 65532)); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckOwner(dir); err == nil || !strings.Contains(err.Error(), "chown") {
+		t.Errorf("of another user: %v", err)
+	}
+}
+
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

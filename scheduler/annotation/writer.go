@@ -230,6 +230,9 @@ func (w *Writer) finish(ctx context.Context, j *job, err error) {
 	case err == nil, apierrors.IsNotFound(err): // written, or the pod is gone
 		return
 	case ctx.Err() != nil:
+	case j.tries+1 == maxTries && apierrors.IsConflict(err): // a reset keeps writes out, and removes the pod
+		klog.FromContext(ctx).V(1).Info("Cannot write the annotations of a pod", "err", err, "uid", j.UID, "attempt", j.Attempt.Attempt)
+		return
 	case j.tries+1 == maxTries || apierrors.IsInvalid(err):
 		klog.FromContext(ctx).Error(err, "Cannot write the annotations of a pod", "uid", j.UID, "attempt", j.Attempt.Attempt)
 		return

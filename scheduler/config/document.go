@@ -32,7 +32,7 @@ func read(text []byte) (*document, []Mistake) {
 	}
 	if root.Kind != yaml.MappingNode {
 		return nil, []Mistake{{Line: root.Line, Column: root.Column, Message: fmt.Sprintf("want a mapping that begins with %q and %q, got %s",
-			"apiVersion: "+apiVersion, "kind: "+kind, yamlsource.Describe(root))}}
+			"apiVersion: "+apiVersion, "kind: "+kind, yamlsource.Kind(root))}}
 	}
 
 	d := &document{}

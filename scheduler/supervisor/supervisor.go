@@ -375,7 +375,11 @@ func catchUp(ctx context.Context, next, before *scheduler.Scheduler) error {
 func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	if err := before.Stop(ctx); err != nil {
+	err := before.Stop(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded): // a plugin is slow, or the machine is; it binds nothing any more
+		s.options.Logger.V(1).Info("The replaced scheduler has not ended yet", "err", err)
+	case err != nil:
 		s.options.Logger.Error(err, "Cannot stop the replaced scheduler")
 	}
 }

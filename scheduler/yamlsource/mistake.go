@@ -191,8 +191,17 @@ func (m *Mistakes) duplicates(n *yaml.Node, at Path) {
 	}
 }
 
-// Describe says what a node is, for messages.
+// Describe says what a node is, for messages. It quotes a text.
 func Describe(n *yaml.Node) string {
+	if what := Kind(n); what != "a text" {
+		return what
+	}
+	return fmt.Sprintf("%q", Cut(n.Value, maxQuoted))
+}
+
+// Kind says what a node is without quoting anything: a whole file that is but a text may be a file that is none of the reader's
+// business.
+func Kind(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"
@@ -201,7 +210,7 @@ func Describe(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	}
-	return fmt.Sprintf("%q", Cut(n.Value, maxQuoted))
+	return "a text"
 }
 
 // Cut shortens a text that a message quotes to so many bytes.

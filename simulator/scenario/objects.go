@@ -184,7 +184,7 @@ func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, compu
 		return
 	}
 	if !isObject {
-		d.Add(n, at, "want a Kubernetes object, not %s", yamlsource.Describe(n))
+		d.Add(n, at, "want a Kubernetes object, not %s", yamlsource.Kind(n))
 		return
 	}
 	if items, isList := value["items"].([]any); isList && strings.HasSuffix(fmt.Sprint(value["kind"]), "List") {

@@ -167,8 +167,8 @@ func TestBounds(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	for _, tc := range []struct{ name, document, want string }{
 		{"large", head + "# " + strings.Repeat("x", MaxSize), "1048654 bytes"},
-		{"lists in lists", head + "profiles: " + strings.Repeat("[", 50_000), "exceeded max depth"},
-		{"mappings in mappings", head + "profiles: " + strings.Repeat("{a: ", 40_000), "exceeded max depth"},
+		{"lists in lists", head + "profiles: " + strings.Repeat("[", 50_000), "nested deeper than 100"},
+		{"mappings in mappings", head + "profiles: " + strings.Repeat("{a: ", 40_000), "nested deeper than 100"},
 		{"many values", head + "profiles: [" + strings.Repeat("[],", 50_000) + "[]]", "more than 100000 values"},
 		{"many values in JSON", `{"a":[` + strings.Repeat("[],", 50_000) + "[]]}", "more than 100000 values"},
 		{"rather deep", head + "profiles: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), "nested deeper than 100"},

@@ -56,15 +56,20 @@ var maxValues = yamlsource.Object.Values
 // readStrictly decodes the body of a request in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
 // because a misspelt one would silently change the question.
 func (s *Server) readStrictly(c echo.Context, into any) error {
-	read, err := s.readOptional(c, into)
+	return s.readAs(c, into, "the body is not a question that this route answers")
+}
+
+// readAs is readStrictly with words of its own for what the body must be.
+func (s *Server) readAs(c echo.Context, into any, want string) error {
+	read, err := s.readOptional(c, into, want)
 	if err == nil && !read {
 		return refuse(http.StatusBadRequest, "the body is empty")
 	}
 	return err
 }
 
-// readOptional is readStrictly for a request that may have no body. It reports whether there was one.
-func (s *Server) readOptional(c echo.Context, into any) (read bool, err error) {
+// readOptional is readAs for a request that may have no body. It reports whether there was one.
+func (s *Server) readOptional(c echo.Context, into any, want string) (read bool, err error) {
 	data, release, err := s.readBody(c.Request().Body)
 	if err != nil {
 		return false, err
@@ -83,7 +88,7 @@ func (s *Server) readOptional(c echo.Context, into any) (read bool, err error) {
 		d := json.NewDecoder(bytes.NewReader(document))
 		d.DisallowUnknownFields()
 		if err := d.Decode(into); err != nil {
-			return badBody(err, "the body is not a question that this route answers")
+			return badBody(err, want)
 		}
 		return nil
 	})

@@ -279,7 +279,7 @@ func TestValuesAreBounded(t *testing.T) {
 		a := h.do(http.MethodPost, "/kubernetes/api/v1/pods", bomb, "Content-Type: "+contentType)
 		want(t, contentType, a.StatusCode, http.StatusRequestEntityTooLarge)
 	}
-	if a := h.do(http.MethodPost, "/kubernetes/api/v1/pods", bomb, "Content-Type: application/octet-stream"); a.StatusCode != http.StatusOK {
+	if a := h.do(http.MethodPost, "/kubernetes/api/v1/pods", bomb, "Content-Type: application/vnd.kubernetes.protobuf"); a.StatusCode != http.StatusOK {
 		t.Errorf("binary data: %d", a.StatusCode)
 	}
 }

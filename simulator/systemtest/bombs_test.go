@@ -244,6 +244,11 @@ func TestStopsDuringAttacks(t *testing.T) {
 				}()
 			}
 		}
+		// The API server ends only once its start is complete.
+		clustertest.EventuallyTrue(t, "the API server has started", func() bool {
+			a, err := p.request(http.MethodGet, "/kubernetes/readyz", nil, nil)
+			return err == nil && a.status == http.StatusOK
+		})
 		time.Sleep(time.Second) // the attack is under way
 		took := p.stopsInTime(t, syscall.SIGTERM)
 		t.Logf("%s: stopped after %s", name, took)

@@ -106,7 +106,8 @@ test-cluster: build ## every Go test that needs a control plane or kube-controll
 
 # These tests measure time: how long a question or a run takes, and how long a client waits beside hostile ones.
 MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestSessionThroughput|$\
-  TestTenExpectationsTakeTwoSeconds|TestHalfRequestsAreBounded|TestSlowlorisWithFewFiles|TestStalledExportsAreBounded|TestBombsAreBounded)$$
+  TestTenExpectationsTakeTwoSeconds|TestHalfRequestsAreBounded|TestSlowlorisWithFewFiles|TestStalledExportsAreBounded|TestBombsAreBounded|$\
+  TestBombsOnEveryRoute|TestBombsWithin|TestRunsEndWhenTold|TestStopsDuringAttacks)$$
 
 # The tests with random clusters, in the number that each test names, without the race
 # detector. test-race runs fewer with it, and test-go the fewest.

@@ -3030,10 +3030,6 @@ export interface components {
             maxSkew: number;
             /** @description Matching pods in the domain with the most. */
             maximum: number;
-            /** @description Counts the domains of the nodes that count: those with the labels of all constraints that the two policies do not leave out. */
-            domains?: number;
-            /** @description Absent when the constraint names none. */
-            minDomains?: number;
         };
         /** @description A port of a host. */
         Port: {

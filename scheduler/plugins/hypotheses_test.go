@@ -143,7 +143,7 @@ func TestHypotheses(t *testing.T) {
 				"a pod gone":         {[]whatif.Change{remove(podKind, "default", "first")}, "a"},
 				"a pod on its way":   {[]whatif.Change{remove(podKind, "default", "first"), apply(placed("third", "2", "a"))}, "more than Max"},
 			},
-			fits: 0, cure: "CapacityScheduling",
+			fits: 0, cure: "Evict default/first", // which gives its part of the quota back
 		},
 		{
 			name: "room in a quota", plugins: "{multiPoint: {enabled: [{name: CapacityScheduling}]}}",

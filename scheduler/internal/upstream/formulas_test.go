@@ -244,7 +244,8 @@ func TestSpreadConstraintsAreThePlugins(t *testing.T) {
 			t.Fatal(status)
 		}
 		want := []SpreadConstraint{{
-			TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, Minimum: minimum,
+			TopologyKey: v1.LabelTopologyZone, MaxSkew: 2, Minimum: minimum, MinDomains: minDomains,
+			NodeAffinityPolicy: v1.NodeInclusionPolicyHonor, NodeTaintsPolicy: v1.NodeInclusionPolicyIgnore,
 			Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), Matching: map[string]int{"z0": 2, "z1": 1},
 		}}
 		byText := cmp.Transformer("selector", func(s labels.Selector) string { return s.String() })

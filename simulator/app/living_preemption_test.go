@@ -53,7 +53,7 @@ value: 100
 	k.apply(t, strings.ReplaceAll(pod, "NAME", "patient"))
 	patient := k.cycle(t, "patient", result.Unschedulable)
 	never := postFilterOf(patient, "DefaultPreemption")
-	if patient.Preemption != nil || patient.NominatedNode != "" || never == nil || !strings.Contains(strings.Join(never.Reasons, " "), "preemptionPolicy=Never") {
+	if p := patient.Preemption; p == nil || p.Ineligible != result.NeverPreempts || len(p.Candidates) > 0 || patient.NominatedNode != "" || never == nil || !strings.Contains(strings.Join(never.Reasons, " "), "preemptionPolicy=Never") {
 		t.Errorf("preemption %+v, nominated %q, PostFilter %+v", patient.Preemption, patient.NominatedNode, never)
 	}
 	k.do(t, "delete", "pod", "patient")

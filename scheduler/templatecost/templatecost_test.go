@@ -50,7 +50,7 @@ func TestAttacks(t *testing.T) {
 		if !errors.As(err, new(*LimitError)) && (err == nil || !strings.Contains(err.Error(), "exceeded maximum template depth")) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("%s took %s", name, took)
 		}
 	}

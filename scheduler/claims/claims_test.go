@@ -38,7 +38,7 @@ var (
 )
 
 // enough is from how many clusters on every kind of statement must have been tried.
-const enough = 300
+const enough = 2000
 
 func TestMain(m *testing.M) {
 	schedulertest.Prepare()

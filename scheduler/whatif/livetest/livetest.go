@@ -144,6 +144,9 @@ func (c *Cluster) apply(ctx context.Context, change whatif.Change) error {
 	case change.Apply != nil:
 		return schedulertest.Create(ctx, c.Client, change.Apply)
 	case change.Delete != nil:
+		if change.Delete.GVK.Kind == "PersistentVolumeClaim" {
+			return c.Client.CoreV1().PersistentVolumeClaims(change.Delete.Namespace).Delete(ctx, change.Delete.Name, metav1.DeleteOptions{})
+		}
 		err := c.Client.CoreV1().Pods(change.Delete.Namespace).Delete(ctx, change.Delete.Name, metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil // the scheduler has preempted it after an earlier change

@@ -81,7 +81,7 @@ const (
 	// Report is the node agent's: it writes the node's topology with the policy, and with the
 	// fingerprint of the pods Prints if they are not nil.
 	Report = "report"
-	// Wait lets the seconds pass.
+	// Wait lets the seconds pass, and begins a cycle.
 	Wait = "wait"
 )
 
@@ -277,6 +277,10 @@ func (w *world) step(ctx context.Context, s Step) (*Answer, error) {
 		return nil, nil
 	case Wait:
 		time.Sleep(time.Duration(s.Seconds) * time.Second)
+		// The original compares its cache when it is time to, and ours does at the start of the next cycle.
+		if p, ok := w.plugin.(fwk.PreFilterPlugin); ok {
+			p.PreFilter(ctx, framework.NewCycleState(), &v1.Pod{}, nil)
+		}
 		return nil, nil
 	}
 	defer time.Sleep(settle)

@@ -36,6 +36,8 @@
 //   - A change of the topology manager's policy, scope or most zones that is taken back before the next
 //     comparison. The original forgets the pods on their way all the same; this plugin compares what
 //     counts with what is, so it does not.
+//   - The original compares at every end of a period, this plugin at the start of the next cycle. It can tell
+//     only if pods or reports come in between.
 //   - LeastNUMANodes for a pod that needs more zones than topologyManagerMaxNUMANodes. The original's
 //     score is negative, which ends the pod's cycle with an error; this plugin's is 0.
 //   - Malformed topologies. Where the zones' numbers are not 0 to n-1 the original panics, and where they

@@ -75,9 +75,14 @@ func decoding(factory frameworkruntime.PluginFactory, empty func() runtime.Objec
 		if err != nil {
 			return nil, err
 		}
-		return factory(ctx, internal, h)
+		made, err := factory(ctx, internal, h)
+		kept = append(kept, made)
+		return made, err
 	}
 }
+
+// kept are plugins whose finalizers must not run: they would use channels of a bubble from outside.
+var kept []fwk.Plugin
 
 // discovered is an API server that says which custom resources it has. The originals' clients ask.
 type discovered struct{ *schedulertest.APIServer }

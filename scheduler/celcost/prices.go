@@ -15,7 +15,8 @@ type price func(b *budget, args []ref.Val)
 
 // logical are operators that CEL evaluates itself: they make nothing.
 var logical = map[string]bool{
-	operators.LogicalAnd: true, operators.LogicalOr: true, operators.Conditional: true, operators.NotStrictlyFalse: true, operators.OldNotStrictlyFalse: true,
+	operators.LogicalAnd: true, operators.LogicalOr: true, operators.Conditional: true, operators.NotStrictlyFalse: true,
+	"__not_strictly_false__": true, // of expressions that an older CEL compiled
 }
 
 // prices are those of all functions of the languages here.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -269,10 +270,17 @@ func (l *lab) incurable(name types.NamespacedName, o fit.Incurable) error {
 
 // kindsOf returns the constants of a type in a package's source.
 func kindsOf(dir, typeName string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
 	var out []string
-	packages, err := parser.ParseDir(token.NewFileSet(), dir, nil, 0)
-	for _, p := range packages {
-		ast.Inspect(p, func(n ast.Node) bool {
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {
 				return true
@@ -287,5 +295,5 @@ func kindsOf(dir, typeName string) ([]string, error) {
 			return true
 		})
 	}
-	return out, err
+	return out, nil
 }

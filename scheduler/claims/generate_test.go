@@ -34,7 +34,7 @@ type theme struct {
 	gates         map[string]bool
 	configuration string
 	// each is the share of the pods with a trait.
-	shapes, spread, affinity, taints, selectors, ports, volumes, devices, priorities, groups, score int
+	shapes, spread, affinity, taints, selectors, ports, volumes, devices, priorities, score int
 	// special adds what only this theme has.
 	special func(*generator)
 }

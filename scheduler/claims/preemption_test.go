@@ -12,9 +12,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// preemption lists the fields of result.Preemption whose claims the experiments below try.
-const preemptionFields = "Candidates.Node Candidates.Victims Candidates.Reprieved Candidates.PDBViolations Unhelpful.Why Unhelpful.Nodes Chosen Rule"
-
 func (l *lab) examinePreemption() {
 	p := l.cycle.Preemption
 	if p == nil {

@@ -180,7 +180,7 @@ var ofGroup = map[explain.Kind]bool{
 // errUntried is returned by an experiment that cannot be made.
 var errUntried = errors.New("not tried")
 
-// claim makes an experiment, on the state of before, and notes whether the statement held.
+// claim makes an experiment, which starts from the unchanged state, and records whether the statement held.
 func (l *lab) claim(kind string, statement any, experiment func() error) {
 	l.Helper()
 	mark := l.trial.Mark()

@@ -29,7 +29,7 @@ func (l *lab) examinePreemption() {
 			kind := "preemption unhelpful " + string(u.Why)
 			l.claim(kind, u, func() error {
 				// A dry run takes the pods from the node, and not the devices that their claims hold. The sentence is about the dry run.
-				if err := l.nobody(u.Why, node); err != nil || u.Plugin == names.DynamicResources {
+				if err := l.noVictims(u.Why, node); err != nil || u.Plugin == names.DynamicResources {
 					return err
 				}
 				return l.unhelpful(node)
@@ -108,8 +108,8 @@ func (l *lab) budgets(c result.Candidate) error {
 	return nil
 }
 
-// nobody: "none runs on the node", "none has a lower priority", or some have.
-func (l *lab) nobody(why result.NoVictims, node string) error {
+// noVictims: no pod runs on the node, none has a lower priority, or some have.
+func (l *lab) noVictims(why result.NoVictims, node string) error {
 	pods, lower := 0, 0
 	for _, p := range l.on(node) {
 		if p.Spec.NodeName != node {

@@ -12,7 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 )
 
-// known are kinds of which statements are refuted and that somebody mends. It must be empty in the end.
+// known are the kinds of statement that experiments still refute, with the reason. The goal is an empty map.
 var known = map[string]string{
 	"statement quotaAboveMin":                       "of some pods it is said although the min of the namespace covers them",
 	"statement groupVictims":                        "room is said to be made by removing no pod",

@@ -19,7 +19,7 @@ type document struct {
 
 // read returns the document, or the mistakes that prevent the text from being one.
 func read(text []byte) (*document, []Mistake) {
-	// A megabyte is read so soon that nobody needs to stop it.
+	// Reading a megabyte is fast, so it cannot be interrupted.
 	root, wrong := yamlsource.Parse(context.Background(), text, Bounds)
 	if wrong != nil {
 		return nil, []Mistake{*wrong}

@@ -243,7 +243,7 @@ func (v *validator) reportWithin(at path, m *argument.Error) {
 	}
 }
 
-// elsewhere are the plugins of kubernetes-sigs/scheduler-plugins that no simulator has unless somebody adds them. Users come with
+// elsewhere are the plugins of kubernetes-sigs/scheduler-plugins that the simulator does not ship. Users come with
 // configurations that enable them.
 var elsewhere = []string{
 	"CrossNodePreemption", "LoadVariationRiskBalancing", "LowRiskOverCommitment", "NetworkOverhead", "NodeResourcesAllocatable", "Peaks",

@@ -66,7 +66,7 @@ type Wait struct {
 	// Queue is set if the pod fits already: the part of the scheduling queue, backoff or unschedulable, in which it
 	// waits to be tried again.
 	Queue result.QueueName `json:"queue,omitempty"`
-	// Until is when it has happened at the latest; nil when nobody can tell.
+	// Until is when it has happened at the latest; nil if it is not known.
 	Until *time.Time `json:"until,omitempty"`
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
+
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 )
 
 var language = sync.OnceValues(func() (*cel.Env, error) {
@@ -106,7 +108,7 @@ func TestAttacks(t *testing.T) {
 				}
 			})
 			t.Logf("%s: %s of processor time, %d MB", name, took, grown>>20)
-			if took > slowdown*time.Second || grown > slowdown*(64<<20) {
+			if took > bombs.Slowdown*time.Second || grown > bombs.Slowdown*(64<<20) {
 				t.Errorf("%s of processor time, %d MB", took, grown>>20)
 			}
 		})
@@ -166,7 +168,7 @@ func FuzzCost(f *testing.F) {
 			return
 		}
 		took, grown := measured(func() { _, _ = Eval(context.Background(), p, map[string]any{"x": "x"}) })
-		if took > slowdown*time.Second || grown > slowdown*(64<<20) {
+		if took > bombs.Slowdown*time.Second || grown > bombs.Slowdown*(64<<20) {
 			t.Errorf("%s takes %s of processor time and %d MB", text, took, grown>>20)
 		}
 	})

@@ -23,7 +23,7 @@ func TestBombs(t *testing.T) {
 				}
 			})
 			t.Logf("%d MB in %s of processor time", allocated>>20, took)
-			if allocated > 100<<20 || took > time.Second {
+			if allocated > bombs.Slowdown*100<<20 || took > bombs.Slowdown*time.Second {
 				t.Errorf("it took %d MB and %s", allocated>>20, took)
 			}
 		})
@@ -36,7 +36,7 @@ func TestWithinBounds(t *testing.T) {
 		for name, text := range bombs.Texts(size) {
 			allocated, took := measured(func() { yamlsource.ToJSON(context.Background(), []byte(text), yamlsource.Object) })
 			t.Logf("%s of %d kB: %d MB in %s", name, size>>10, allocated>>20, took)
-			if allocated > 200<<20 || took > 2*time.Second {
+			if allocated > bombs.Slowdown*200<<20 || took > bombs.Slowdown*2*time.Second {
 				t.Errorf("%s of %d kB took %d MB and %s", name, size>>10, allocated>>20, took)
 			}
 		}

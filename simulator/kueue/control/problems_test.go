@@ -1,6 +1,7 @@
 package control
 
 import (
+	"sync/atomic"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,9 +26,10 @@ func (s *stage) problems() (out []admission.Problem) {
 // TestAnErrorReachesThePerson: in an event about the job, in the view with a count, and in the ledger once, until it is over.
 func TestAnErrorReachesThePerson(t *testing.T) {
 	play(t, admission.Settings{}, ground(), func(s *stage) {
-		refused := true
+		var refused atomic.Bool
+		refused.Store(true)
 		s.client.PrependReactor("patch", "jobs", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return refused, nil, apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "train", nil)
+			return refused.Load(), nil, apierrors.NewInvalid(batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), "train", nil)
 		})
 		s.create(aJob("train", "q", 2))
 		s.settle()
@@ -42,7 +44,7 @@ func TestAnErrorReachesThePerson(t *testing.T) {
 		if err != nil || len(v.Problems) != 1 || v.Problems[0].Count < 3 {
 			t.Errorf("the view has %+v %v", v.Problems, err)
 		}
-		refused = false
+		refused.Store(false)
 		s.settle()
 		if *s.job("train").Spec.Suspend {
 			t.Error("the job does not run")

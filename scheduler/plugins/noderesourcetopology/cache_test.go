@@ -187,6 +187,12 @@ func TestCaches(t *testing.T) {
 			}, append(resynced, asks(large, 43))...),
 		},
 		{
+			name: "a device makes a pod one of them, listed by zones or not", args: with("resyncMethod: OnlyExclusiveResources"),
+			steps: append([]step{
+				p1, pod("nic", "example.com/nic=0", false), reserve("p1"), seen("p1", ours, v1.PodRunning), seen("nic", ours, v1.PodRunning), reports(half(), "p1"),
+			}, append(resynced, asks(large, noContainer))...),
+		},
+		{
 			name: "finished pods count", args: "{" + overReserve + "}",
 			steps: append([]step{p1, pod("done", small, true), reserve("p1"), seen("p1", ours, v1.PodRunning), seen("done", ours, v1.PodSucceeded), reports(half(), "p1", "done")},
 				append(resynced, asks(large, 43))...),

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
@@ -138,7 +139,7 @@ func (o *overReserving) podChanged(pod *v1.Pod, gone bool) {
 	if !gone && o.counts(pod) {
 		o.pods[node][pod.UID] = pod
 	}
-	if o.foreign(pod.Spec.SchedulerName) && o.detects(node, pod) {
+	if o.foreign(pod.Spec.SchedulerName) && o.detects(pod) {
 		o.node(node).foreign = true
 	}
 }
@@ -151,12 +152,12 @@ func (o *overReserving) counts(pod *v1.Pod) bool {
 	return pod.Status.Phase != v1.PodPending && pod.Status.Phase != ""
 }
 
-func (o *overReserving) detects(node string, pod *v1.Pod) bool {
+func (o *overReserving) detects(pod *v1.Pod) bool {
 	switch o.args.ForeignPodsDetect {
 	case None:
 		return false
 	case OnlyExclusiveResources:
-		return isExclusive(pod, o.node(node).copied)
+		return isExclusive(pod)
 	}
 	return true
 }
@@ -199,21 +200,26 @@ func (o *overReserving) agrees(node string, current *known) bool {
 	var counted []*v1.Pod
 	for _, uid := range slices.Sorted(maps.Keys(o.pods[node])) {
 		pod := o.pods[node][uid]
-		if method == v1alpha2.MethodAll || isExclusive(pod, current) {
+		if method == v1alpha2.MethodAll || isExclusive(pod) {
 			counted = append(counted, pod)
 		}
 	}
 	return reported == v1alpha2.FingerprintOf(counted)
 }
 
-// isExclusive reports whether a pod holds anything alone on a node. k is nil for one without a
-// topology.
-func isExclusive(pod *v1.Pod, k *known) bool {
-	var t *v1alpha2.NodeResourceTopology
-	if k != nil {
-		t = k.object
+// isExclusive reports whether a pod counts as one with exclusive resources. As in the original, that is coarser
+// than what its containers hold alone: any device counts, whether zones list it, in an init container, or zero.
+func isExclusive(pod *v1.Pod) bool {
+	guaranteed := v1qos.GetPodQOS(pod) == v1.PodQOSGuaranteed
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for name, quantity := range c.Resources.Requests {
+			whole := name != v1.ResourceCPU || quantity.MilliValue()%1000 == 0
+			if v1alpha2.IsDevice(name) || guaranteed && v1alpha2.IsShared(name) && quantity.Sign() > 0 && whole {
+				return true
+			}
+		}
 	}
-	return len(t.ExclusiveContainers(pod)) > 0
+	return false
 }
 
 // placed returns the copied topology, and the zone of each container on the node that holds

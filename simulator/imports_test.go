@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 	"simulator/admission":                      {"simulator/definitions", "simulator/objects"},
 	"simulator/ask":                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/session", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit", "simulator/hypothesis", "simulator/objects", "simulator/transfer/manifest"},
 	"simulator/standalone":                     {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/admission", "simulator/ask", "simulator/hypothesis", "simulator/mirror", "simulator/objects", "simulator/replay", "simulator/transfer/manifest", "simulator/virtualnode", "scheduler/standin"},
-	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects", "scheduler/standin", "scheduler/yamlsource"},
+	"simulator/virtualnode":                    {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/objects", "scheduler/standin", "scheduler/templatecost", "scheduler/yamlsource"},
 	"simulator/openb":                          nil,
 	"simulator/fanout":                         {"scheduler/annotation", "simulator/runner", "simulator/scenario"},
 	"simulator/runner":                         {"scheduler/config", "scheduler/result", "scheduler/shadow", "simulator/datadir", "simulator/replay", "simulator/report", "simulator/scenario", "simulator/scenario/*"},

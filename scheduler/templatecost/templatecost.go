@@ -1,5 +1,5 @@
-// Package templatecost bounds what a Go template takes: the text that it makes, the steps of its loops, and the texts that its functions
-// make on the way. It ends with a context.
+// Package templatecost bounds what a Go template takes: the text that it makes, the steps of its loops, and the values that its
+// functions take and return. It ends with a context.
 //
 // It may import nothing of the simulator.
 package templatecost
@@ -8,16 +8,21 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
 )
 
 const (
-	// MaxText bounds the text that a template makes, and each text that a function makes, in bytes.
+	// MaxText bounds the text that a template makes, and each value that a function takes or returns, in bytes.
 	MaxText = 1 << 20
 	// MaxSteps bounds the rounds of loops, and the calls of templates.
 	MaxSteps = 20_000
+	// maxMoved bounds what all calls of functions take and return together, in bytes.
+	maxMoved = 64 << 20
 	// maxWidth bounds the width and the precision of a number.
 	maxWidth = 99
 )
@@ -27,67 +32,121 @@ type LimitError struct{ Message string }
 
 func (e *LimitError) Error() string { return e.Message }
 
+func tooLong() error {
+	return &LimitError{fmt.Sprintf("it makes a text of more than %d kB, the limit", MaxText>>10)}
+}
+
 // stepName is the function that counts steps. Templates cannot shadow it, because Parse refuses its name.
 const stepName = "templatecost_step"
 
-// Template is a parsed template. It is safe for concurrent use.
-type Template struct{ parsed *template.Template }
+// Prices say of functions what a call makes, or compares, besides what it takes and returns: a number of bytes that is never
+// too low. It is charged before the call.
+type Prices map[string]func(args []any) int
 
-// Parse parses a template.
-func Parse(name, text string, functions template.FuncMap) (*Template, error) {
+// builtin replace the functions of text/template that make texts.
+var builtin = template.FuncMap{
+	"print": fmt.Sprint, "println": fmt.Sprintln, "html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+	"printf": func(format string, args ...any) (string, error) {
+		if wide(format) {
+			return "", &LimitError{fmt.Sprintf("it prints something with more than %d characters of width or precision, the limit", maxWidth)}
+		}
+		return fmt.Sprintf(format, args...), nil
+	},
+}
+
+// printfPrice is for a format that prints one argument often.
+func printfPrice(args []any) int {
+	longest := 0
+	for _, arg := range args[1:] {
+		longest = max(longest, Size(arg))
+	}
+	return longest * strings.Count(args[0].(string), "%[")
+}
+
+// Template is a parsed template. It is safe for concurrent use.
+type Template struct {
+	parsed *template.Template
+	// called are the functions that it calls, but for those of text/template that make nothing.
+	called template.FuncMap
+	prices Prices
+}
+
+// Parse parses a template. A function makes at most a few times what it takes, or has a price. None may change what it takes.
+func Parse(name, text string, functions template.FuncMap, prices Prices) (*Template, error) {
 	if strings.Contains(text, stepName) {
 		return nil, fmt.Errorf("there is no function %s", stepName)
 	}
-	t, err := template.New(name).Funcs(template.FuncMap{
-		stepName: func() (string, error) { return "", nil },
-		"print":  func(args ...any) (string, error) { return printed("", false, args, fmt.Sprint) },
-		"println": func(args ...any) (string, error) {
-			return printed("", false, args, fmt.Sprintln)
-		},
-		"printf": func(format string, args ...any) (string, error) {
-			return printed(format, true, args, func(args ...any) string { return fmt.Sprintf(format, args...) })
-		},
-	}).Funcs(functions).Parse(text)
+	all := maps.Clone(builtin)
+	maps.Copy(all, functions)
+	stepping := template.FuncMap{stepName: func() (string, error) { return "", nil }}
+	t, err := template.New(name).Funcs(stepping).Funcs(all).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	step, err := template.New("").Funcs(template.FuncMap{stepName: func() (string, error) { return "", nil }}).Parse("{{" + stepName + "}}")
+	step, err := template.New("").Funcs(stepping).Parse("{{" + stepName + "}}")
 	if err != nil {
 		return nil, err
 	}
+	parsed := &Template{parsed: t, called: template.FuncMap{}, prices: Prices{"printf": printfPrice}}
+	maps.Copy(parsed.prices, prices)
 	for _, one := range t.Templates() {
-		if one.Tree != nil && one.Tree.Root != nil {
-			count(one.Tree.Root, step.Root.Nodes[0])
-			one.Tree.Root.Nodes = append([]parse.Node{step.Root.Nodes[0].Copy()}, one.Tree.Root.Nodes...)
+		if one.Tree == nil || one.Tree.Root == nil {
+			continue
 		}
+		visit(one.Tree.Root, func(n parse.Node) {
+			switch n := n.(type) {
+			case *parse.IdentifierNode:
+				if f, ok := all[n.Ident]; ok {
+					parsed.called[n.Ident] = f
+				}
+			case *parse.RangeNode:
+				n.List.Nodes = append([]parse.Node{step.Root.Nodes[0].Copy()}, n.List.Nodes...)
+			}
+		})
+		one.Tree.Root.Nodes = append([]parse.Node{step.Root.Nodes[0].Copy()}, one.Tree.Root.Nodes...)
 	}
-	return &Template{t}, nil
+	return parsed, nil
 }
 
-// count adds a step to the begin of every loop in n.
-func count(n parse.Node, step parse.Node) {
-	branch := func(b *parse.BranchNode, loop bool) {
-		for _, list := range []*parse.ListNode{b.List, b.ElseList} {
-			if list != nil {
-				count(list, step)
-			}
-		}
-		if loop && b.List != nil {
-			b.List.Nodes = append([]parse.Node{step.Copy()}, b.List.Nodes...)
+// Calls returns the names of the functions that the template calls, sorted.
+func (t *Template) Calls() []string { return slices.Sorted(maps.Keys(t.called)) }
+
+// visit calls do for a node and each node in it.
+func visit(node parse.Node, do func(parse.Node)) {
+	if v := reflect.ValueOf(node); !v.IsValid() || v.IsNil() {
+		return
+	}
+	branch := func(b *parse.BranchNode) {
+		visit(b.Pipe, do)
+		visit(b.List, do)
+		visit(b.ElseList, do)
+	}
+	all := func(nodes []parse.Node) {
+		for _, n := range nodes {
+			visit(n, do)
 		}
 	}
-	switch n := n.(type) {
+	switch n := node.(type) {
 	case *parse.ListNode:
-		for _, inner := range n.Nodes {
-			count(inner, step)
+		all(n.Nodes)
+	case *parse.ActionNode:
+		visit(n.Pipe, do)
+	case *parse.TemplateNode:
+		visit(n.Pipe, do)
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			all(command.Args)
 		}
+	case *parse.ChainNode:
+		visit(n.Node, do)
 	case *parse.RangeNode:
-		branch(&n.BranchNode, true)
+		branch(&n.BranchNode)
 	case *parse.IfNode:
-		branch(&n.BranchNode, false)
+		branch(&n.BranchNode)
 	case *parse.WithNode:
-		branch(&n.BranchNode, false)
+		branch(&n.BranchNode)
 	}
+	do(node)
 }
 
 // Execute returns what the template makes of the data. The error is a *LimitError, or one of the template, within another error.
@@ -96,18 +155,124 @@ func (t *Template) Execute(ctx context.Context, data any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := 0
-	run.Funcs(template.FuncMap{stepName: func() (string, error) {
+	steps, left := 0, maxMoved
+	functions := template.FuncMap{stepName: func() (string, error) {
 		if steps++; steps > MaxSteps {
 			return "", &LimitError{fmt.Sprintf("it takes more than %d steps, the limit", MaxSteps)}
 		}
 		return "", context.Cause(ctx)
-	}})
+	}}
+	charge := func(n int) error {
+		if left -= n; n > MaxText {
+			return tooLong()
+		} else if left < 0 {
+			return &LimitError{fmt.Sprintf("its functions take and return more than %d MB, the limit", maxMoved>>20)}
+		}
+		return context.Cause(ctx)
+	}
+	for name, f := range t.called {
+		functions[name] = charged(reflect.ValueOf(f), t.prices[name], charge)
+	}
 	out := &bounded{ctx: ctx}
-	if err := run.Execute(out, data); err != nil {
+	if err := run.Funcs(functions).Execute(out, data); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
+}
+
+// charged returns a function that calls f, and charges what it takes, its price, if it has one, and what it returns. Its second
+// result is an error.
+func charged(f reflect.Value, price func([]any) int, charge func(int) error) any {
+	of := f.Type()
+	in := make([]reflect.Type, of.NumIn())
+	for i := range in {
+		in[i] = of.In(i)
+	}
+	out := []reflect.Type{of.Out(0), reflect.TypeFor[error]()}
+	failed := func(err error) []reflect.Value {
+		return []reflect.Value{reflect.Zero(out[0]), reflect.ValueOf(&err).Elem()}
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, out, of.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+		for _, arg := range args {
+			if err := charge(sizeWithin(arg, 0, MaxText)); err != nil {
+				return failed(err)
+			}
+		}
+		if price != nil {
+			if err := charge(price(flat(args, of.IsVariadic()))); err != nil {
+				return failed(err)
+			}
+		}
+		call := f.Call
+		if of.IsVariadic() {
+			call = f.CallSlice
+		}
+		results := call(args)
+		if len(results) == 2 && !results[1].IsNil() {
+			return results
+		}
+		if err := charge(sizeWithin(results[0], 0, MaxText)); err != nil {
+			return failed(err)
+		}
+		return []reflect.Value{results[0], reflect.Zero(out[1])}
+	}).Interface()
+}
+
+// flat returns the arguments of a call, the variadic ones each.
+func flat(args []reflect.Value, variadic bool) (out []any) {
+	for i, arg := range args {
+		if variadic && i == len(args)-1 {
+			for j := range arg.Len() {
+				out = append(out, arg.Index(j).Interface())
+			}
+			break
+		}
+		out = append(out, arg.Interface())
+	}
+	return out
+}
+
+// Size returns about how many bytes a value takes when it is printed as indented JSON, and a number above MaxText as soon
+// as it is more. A value in two places counts twice, and one within itself ends at the limit.
+func Size(value any) int { return sizeWithin(reflect.ValueOf(value), 0, MaxText) }
+
+// sizeWithin returns the size of a value at a depth, and more than left if it is more.
+func sizeWithin(v reflect.Value, depth, left int) int {
+	n := 8 + 2*depth // punctuation, and how far the line is indented
+	add := func(inner reflect.Value) bool {
+		n += sizeWithin(inner, depth+1, left-n)
+		return n <= left
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return n + v.Len()
+	case reflect.Interface, reflect.Pointer:
+		if !v.IsNil() && n <= left {
+			return n + sizeWithin(v.Elem(), depth+1, left-n)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return n + v.Len()
+		}
+		for i := range v.Len() {
+			if !add(v.Index(i)) {
+				break
+			}
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			if !add(entries.Key()) || !add(entries.Value()) {
+				break
+			}
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if !add(field) {
+				break
+			}
+		}
+	}
+	return n
 }
 
 // bounded is the text of a template.
@@ -118,7 +283,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > MaxText {
-		return 0, &LimitError{fmt.Sprintf("it makes a text of more than %d kB, the limit", MaxText>>10)}
+		return 0, tooLong()
 	}
 	if err := b.ctx.Err(); err != nil {
 		return 0, context.Cause(b.ctx)
@@ -126,29 +291,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// printed checks what a print function is given before it prints it.
-func printed(format string, formatted bool, args []any, with func(...any) string) (string, error) {
-	if formatted && wide(format, args) {
-		return "", &LimitError{fmt.Sprintf("it prints something with more than %d characters of width or precision, the limit", maxWidth)}
-	}
-	size := len(format)
-	for _, arg := range args {
-		if s, ok := arg.(string); ok {
-			size += len(s) * max(1, strings.Count(format, "%["))
-		}
-	}
-	if size > MaxText {
-		return "", &LimitError{fmt.Sprintf("it makes a text of more than %d kB, the limit", MaxText>>10)}
-	}
-	out := with(args...)
-	if len(out) > MaxText {
-		return "", &LimitError{fmt.Sprintf("it makes a text of more than %d kB, the limit", MaxText>>10)}
-	}
-	return out, nil
-}
-
 // wide reports whether a format has a width or a precision that is too large, or that an argument says.
-func wide(format string, _ []any) bool {
+func wide(format string) bool {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
 			continue

@@ -15,7 +15,7 @@ func TestExecute(t *testing.T) {
 		"a{{.N}}": "a3", "{{double .N}}": "6", "{{range $i, $x := .L}}{{$i}}{{$x}} {{else}}none{{end}}": "0a 1b ", `{{printf "%03d" .N}}`: "003",
 		`{{define "t"}}<{{.}}>{{end}}{{template "t" .N}}{{template "t" 1}}`: "<3><1>", "{{if .N}}{{range .L}}{{.}}{{end}}{{end}}": "ab", "{{range 3}}{{.}}{{end}}": "012",
 	} {
-		p, err := Parse("file", text, functions)
+		p, err := Parse("file", text, functions, nil)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -40,7 +40,7 @@ func TestAttacks(t *testing.T) {
 		"templates that double": `{{define "a"}}{{template "b"}}{{template "b"}}{{end}}{{define "b"}}{{range 1000}}{{template "c"}}{{end}}{{end}}{{define "c"}}{{range 1000}}{{end}}{{end}}{{template "a"}}`,
 		"printing one often":    `{{$x := printf "%s" "` + strings.Repeat("a", 1000) + `"}}{{printf "` + strings.Repeat("%[1]s", 2000) + `" $x}}`,
 	} {
-		p, err := Parse("file", text, nil)
+		p, err := Parse("file", text, nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -57,7 +57,7 @@ func TestAttacks(t *testing.T) {
 }
 
 func TestEnd(t *testing.T) {
-	p, err := Parse("file", "{{range 1000}}{{end}}", nil)
+	p, err := Parse("file", "{{range 1000}}{{end}}", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (w *perfLoad) template(field, path string, params map[string]any, plain boo
 	t := &perfTemplate{path: path, params: params, text: text}
 	if !plain {
 		var err error
-		if t.parsed, err = templatecost.Parse(path, string(text), perfFunctions); err != nil {
+		if t.parsed, err = templatecost.Parse(path, string(text), perfFunctions, nil); err != nil {
 			w.wrong(field, "%s", err)
 			return nil
 		}

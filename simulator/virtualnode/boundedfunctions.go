@@ -1,92 +1,79 @@
 package virtualnode
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"text/template/parse"
+	"math"
 
-	"github.com/Masterminds/sprig/v3"
-	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+	"kube-scheduler-simulator/scheduler/templatecost"
 )
 
-// Templates of stages can call every function of sprig, as in kwok. A file of stages often comes
-// from elsewhere, so some of them are refused or bounded here.
+// Templates of stages can call the functions of sprig, as in kwok. A file of stages often comes from elsewhere, so some of
+// them are refused, and those that make more than they take have a price.
 
-// outsideFunctions read from outside of the template: the environment of this process, and the
-// network. A file that calls one is refused.
-var outsideFunctions = []string{"env", "expandenv", "getHostByName"}
-
-// maxCount bounds what one call makes: elements, repetitions or characters.
-const maxCount = 10_000
-
-// boundedFunctions replace those functions of sprig that make as much as a number says, which a
-// template may take from an object.
-func boundedFunctions() gotpl.FuncMap {
-	functions := gotpl.FuncMap{}
-	bound := func(name string, wrap func(original any) any) {
-		functions[name] = wrap(sprig.TxtFuncMap()[name])
-	}
-	bound("until", func(original any) any {
-		return func(count int) ([]int, error) {
-			return checked(count, func() []int { return original.(func(int) []int)(count) })
-		}
-	})
-	bound("untilStep", func(original any) any {
-		return func(start, stop, step int) ([]int, error) {
-			return checked(steps(start, stop, step), func() []int { return original.(func(int, int, int) []int)(start, stop, step) })
-		}
-	})
-	bound("seq", func(original any) any {
-		return func(params ...int) (string, error) {
-			return checked(sequence(params), func() string { return original.(func(...int) string)(params...) })
-		}
-	})
-	for _, name := range []string{"repeat", "indent", "nindent"} {
-		bound(name, func(original any) any {
-			return func(count int, text string) (string, error) {
-				return checked(count, func() string { return original.(func(int, string) string)(count, text) })
-			}
-		})
-	}
-	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric"} {
-		bound(name, func(original any) any {
-			return func(count int) (string, error) {
-				return checked(count, func() string { return original.(func(int) string)(count) })
-			}
-		})
-	}
-	bound("randBytes", func(original any) any {
-		return func(count int) (string, error) {
-			if err := checkCount(count); err != nil {
-				return "", err
-			}
-			return original.(func(int) (string, error))(count)
-		}
-	})
-	return functions
+// refusedFunctions are those of sprig that a stage may not call.
+var refusedFunctions = []struct {
+	reason string
+	names  []string
+}{
+	{"reads from outside of the simulated cluster", []string{"env", "expandenv", "getHostByName"}},
+	{"changes what other variables hold, so that nobody can bound what a text becomes", []string{
+		"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite",
+	}},
+	{"computes for long", []string{
+		"bcrypt", "htpasswd", "derivePassword", "buildCustomCert", "genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert",
+		"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+	}},
 }
 
-func checked[T any](count int, do func() T) (T, error) {
-	if err := checkCount(count); err != nil {
-		var none T
-		return none, err
+// prices are those of functions that make more than they take, or compare everything with everything.
+var prices = func() templatecost.Prices {
+	prices := templatecost.Prices{}
+	for _, of := range []struct {
+		price func(args []any) int
+		names []string
+	}{
+		// A count, and perhaps a text.
+		{func(args []any) int { return times(args[0].(int), 8+sizes(args[1:])) }, []string{
+			"repeat", "until", "indent", "nindent", "wrap", "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes",
+		}},
+		{func(args []any) int { return times(8, steps(args[0].(int), args[1].(int), args[2].(int))) }, []string{"untilStep"}},
+		{func(args []any) int { return times(8, sequence(args)) }, []string{"seq"}},
+		{func(args []any) int {
+			if len(args) < 2 {
+				return 0
+			}
+			return times(args[1].(int), 2*sizes(args[:1]))
+		}, []string{"YAML"}},
+		// One text as often as another is long.
+		{func(args []any) int { return times(sizes(args[:len(args)-1]), sizes(args[len(args)-1:])) }, []string{
+			"replace", "wrapWith", "join", "split", "splitList", "splitn", "without", "mustWithout", "has", "mustHas",
+			"regexReplaceAll", "mustRegexReplaceAll", "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral",
+		}},
+		{func(args []any) int { return times(sizes(args[:1]), sizes(args[1:])) }, []string{
+			"regexMatch", "mustRegexMatch", "regexFind", "mustRegexFind", "regexFindAll", "mustRegexFindAll", "regexSplit", "mustRegexSplit",
+		}},
+		{func(args []any) int { return times(sizes(args), sizes(args)) }, []string{"uniq", "mustUniq"}},
+	} {
+		for _, name := range of.names {
+			prices[name] = of.price
+		}
 	}
-	return do(), nil
+	return prices
+}()
+
+func sizes(values []any) (sum int) {
+	for _, v := range values {
+		sum += templatecost.Size(v)
+	}
+	return sum
 }
 
-func checkCount(count int) error {
-	if count > maxCount || count < -maxCount {
-		return &tooMuchError{count}
+// times returns the product of the amounts, or the largest number.
+func times(a, b int) int {
+	product := math.Abs(float64(a)) * math.Abs(float64(b))
+	if product > math.MaxInt32 {
+		return math.MaxInt32
 	}
-	return nil
-}
-
-// tooMuchError is returned by a function that would make more than maxCount.
-type tooMuchError struct{ count int }
-
-func (e *tooMuchError) Error() string {
-	return fmt.Sprintf("%d is more than the %d that a template may make at once", e.count, maxCount)
+	return int(product)
 }
 
 // steps returns how many elements untilStep makes, at least about.
@@ -98,81 +85,15 @@ func steps(start, stop, step int) int {
 }
 
 // sequence returns how many numbers seq prints.
-func sequence(params []int) int {
+func sequence(params []any) int {
+	n := func(i int) int { return params[i].(int) }
 	switch len(params) {
 	case 1:
-		return params[0]
+		return n(0)
 	case 2:
-		return params[1] - params[0]
+		return n(1) - n(0)
 	case 3:
-		return steps(params[0], params[2], params[1])
+		return steps(n(0), n(2), n(1))
 	}
 	return 0
-}
-
-// checkCalls refuses a template that calls one of outsideFunctions. It says nothing of a malformed
-// template.
-func checkCalls(text string) error {
-	tree := parse.New("template")
-	tree.Mode = parse.SkipFuncCheck
-	trees := map[string]*parse.Tree{}
-	if _, err := tree.Parse(text, "", "", trees); err != nil {
-		return nil
-	}
-	var errs []error
-	for _, t := range trees {
-		if t.Root != nil {
-			errs = append(errs, checkNode(t.Root))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func checkNode(node parse.Node) error {
-	switch n := node.(type) {
-	case *parse.ListNode:
-		if n == nil {
-			return nil
-		}
-		return checkNodes(n.Nodes)
-	case *parse.ActionNode:
-		return checkNode(n.Pipe)
-	case *parse.IfNode:
-		return checkBranch(&n.BranchNode)
-	case *parse.RangeNode:
-		return checkBranch(&n.BranchNode)
-	case *parse.WithNode:
-		return checkBranch(&n.BranchNode)
-	case *parse.TemplateNode:
-		return checkNode(n.Pipe)
-	case *parse.PipeNode:
-		if n == nil {
-			return nil
-		}
-		for _, command := range n.Cmds {
-			if err := checkNodes(command.Args); err != nil {
-				return err
-			}
-		}
-	case *parse.ChainNode:
-		return checkNode(n.Node)
-	case *parse.IdentifierNode:
-		if slices.Contains(outsideFunctions, n.Ident) {
-			return fmt.Errorf("it calls %s, which reads from outside of the simulated cluster", n.Ident)
-		}
-	}
-	return nil
-}
-
-func checkBranch(n *parse.BranchNode) error {
-	return errors.Join(checkNode(n.Pipe), checkNode(n.List), checkNode(n.ElseList))
-}
-
-func checkNodes(nodes []parse.Node) error {
-	for _, n := range nodes {
-		if err := checkNode(n); err != nil {
-			return err
-		}
-	}
-	return nil
 }

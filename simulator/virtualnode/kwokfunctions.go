@@ -1,15 +1,17 @@
 package virtualnode
 
 import (
-	"errors"
-	"fmt"
+	"bytes"
+	"encoding/json"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/consts"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/scheduler/standin"
 )
@@ -20,31 +22,17 @@ import (
 
 // nodeTemplateFunctions are the functions for nodes, besides the engine's own.
 func nodeTemplateFunctions() gotpl.FuncMap {
-	functions := boundedFunctions()
-	maps.Copy(functions, nodeFunctions(time.Now))
+	functions := nodeFunctions(time.Now)
 	maps.Copy(functions, kwokNodeFunctions())
-	maps.Copy(functions, closedFunctions())
 	return functions
 }
 
 // podTemplateFunctions are the functions for pods. node looks up a node by name, and
 // returns nil if it does not exist.
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
-	functions := boundedFunctions()
-	maps.Copy(functions, podFunctions(time.Now))
+	functions := podFunctions(time.Now)
 	maps.Copy(functions, kwokPodFunctions(node))
-	maps.Copy(functions, closedFunctions())
 	return functions
-}
-
-// errClosed is the error of functions that would reach beyond the simulated cluster.
-var errClosed = errors.New("a stage reads neither the environment nor name servers")
-
-// closedFunctions replace those of the engine that ask a name server or read this program's
-// environment.
-func closedFunctions() gotpl.FuncMap {
-	closed := func(string) (string, error) { return "", errClosed }
-	return gotpl.FuncMap{"env": closed, "expandenv": closed, "getHostByName": closed}
 }
 
 // kwokNodeFunctions do not know the node of the template: like kwok, they return the
@@ -87,31 +75,40 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	}
 }
 
-// checkTemplates finds templates that are malformed, or call unknown functions or those that are
-// not allowed.
-func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
-	renderer := gotpl.NewRenderer(functions)
-	for i, step := range stage.Spec.Steps {
-		if step.Patch == nil {
-			continue
-		}
-		if err := checkCalls(step.Patch.Template); err != nil {
-			return fmt.Errorf("the template of steps[%d]: %w", i, err)
-		}
-		// Its result without an object does not matter.
-		_, err := renderer.ToText(step.Patch.Template, struct{}{})
-		if err != nil && strings.Contains(err.Error(), "build template") {
-			return fmt.Errorf("the template of steps[%d]: %s", i, withoutBuffer(err))
-		}
-		if tooMuch, ok := errors.AsType[*tooMuchError](err); ok {
-			return fmt.Errorf("the template of steps[%d]: %w", i, tooMuch)
-		}
-	}
-	return nil
-}
+// started is when this program did.
+var started = time.Now()
 
-// withoutBuffer returns a renderer's error without the empty buffer that it appends.
-func withoutBuffer(err error) string {
-	said, _, _ := strings.Cut(err.Error(), "\x00")
-	return strings.TrimRight(said, ": ")
+// genericFunctions are those of kwok's engine, for nodes and pods.
+func genericFunctions() gotpl.FuncMap {
+	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
+	return gotpl.FuncMap{
+		"Now":       func() string { return stamp(time.Now()) },
+		"StartTime": func() string { return stamp(started) },
+		"Version":   func() string { return consts.Version },
+		// Quote makes a text of a value, as JSON writes it.
+		"Quote": func(value any) (string, error) {
+			data, err := json.Marshal(value)
+			if err != nil || bytes.HasPrefix(data, []byte{'"'}) {
+				return string(data), err
+			}
+			return strconv.Quote(string(data)), nil
+		},
+		// YAML writes a value, indented by twice as many spaces as the number says.
+		"YAML": func(value any, indent ...int) (string, error) {
+			data, err := yaml.Marshal(value)
+			if err != nil || len(indent) != 1 || indent[0] <= 0 {
+				return string(data), err
+			}
+			line := "\n" + strings.Repeat(" ", 2*indent[0])
+			return line + strings.ReplaceAll(string(data), "\n", line), nil
+		},
+		// NodeConditions are those of a node that is well, as a template ranges over them.
+		"NodeConditions": func() []any {
+			var out []any
+			for _, c := range standin.ConditionsOf("") {
+				out = append(out, map[string]any{"type": string(c.Type), "status": string(c.Status), "reason": c.Reason, "message": c.Message})
+			}
+			return out
+		},
+	}
 }

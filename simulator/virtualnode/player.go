@@ -19,8 +19,6 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
-
-	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 const (
@@ -81,25 +79,11 @@ type turn struct {
 func newPlayer(name string, workers int, t target, stages lifecycle.Lifecycle, functions gotpl.FuncMap, recorder record.EventRecorder) *player {
 	return &player{
 		name: name, workers: workers, target: t, lifecycle: stages, recorder: recorder, now: time.Now,
-		renderer: jsonRenderer{gotpl.NewRenderer(functions)},
+		renderer: newRenderer(functions),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)),
 		turns: map[string]turn{},
 	}
-}
-
-// jsonRenderer leaves JSON as it is, which kwok's renderer would read as YAML and write again. Our own
-// stages render JSON, for every pod.
-type jsonRenderer struct{ gotpl.Renderer }
-
-// ToJSON implements gotpl.Renderer.
-func (r jsonRenderer) ToJSON(text string, original any) ([]byte, error) {
-	rendered, err := r.ToText(text, original)
-	if err != nil || json.Valid(rendered) {
-		return rendered, err
-	}
-	converted, wrong := yamlsource.ToJSON(context.Background(), rendered, yamlsource.Settings)
-	return converted, wrong.Err()
 }
 
 // run returns when ctx has ended and so has everything that it started.
@@ -171,7 +155,7 @@ func (p *player) play(ctx context.Context, key string) error {
 		var status apierrors.APIStatus
 		if !errors.As(err, &status) && ctx.Err() == nil {
 			// Its author can correct it: an annotation, or the stage.
-			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %s", stage.Name(), withoutBuffer(err))
+			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %s", stage.Name(), err)
 		}
 		return fmt.Errorf("stage %s: %w", stage.Name(), err)
 	}

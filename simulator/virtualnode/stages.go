@@ -159,6 +159,9 @@ func checkStage(stage *v1alpha1.Stage) (*internalversion.Stage, error) {
 			return nil, fmt.Errorf("steps[%d].patch.impersonation is not supported", i)
 		}
 	}
+	if err := checkExpressions(internal); err != nil {
+		return nil, err
+	}
 	functions := podTemplateFunctions(func(string) *corev1.Node { return nil })
 	if ref.Kind == "Node" {
 		functions = nodeTemplateFunctions()

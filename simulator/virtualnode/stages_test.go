@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 
 	"kube-scheduler-simulator/scheduler/standin"
+	"kube-scheduler-simulator/scheduler/templatecost"
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 )
 
 const goodStage = `apiVersion: kwok.x-k8s.io/v1alpha1
@@ -43,14 +45,16 @@ func TestLoadStages(t *testing.T) {
 		{"a field that is not one", strings.Replace(goodStage, "selector:", "selektor:", 1), `unknown field "selektor"`},
 		{"no selector", "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: mine}\nspec:\n  resourceRef: {kind: Pod}\n", `stage "mine": it has no selector`},
 		{"another resource", strings.Replace(goodStage, "kind: Pod", "kind: Job", 1), `stage "mine": it is for Job`},
-		{"a function that there is not", strings.Replace(goodStage, "phase: Running", "phase: {{ Phase }}", 1), `stage "mine": the template of steps[0]: build template: template: _:1: function "Phase" not defined`},
-		{"a template that does not end", strings.Replace(goodStage, "phase: Running", "phase: {{ if .spec }}", 1), `stage "mine": the template of steps[0]: build template`},
+		{"a function that there is not", strings.Replace(goodStage, "phase: Running", "phase: {{ Phase }}", 1), `stage "mine": the template of steps[0]: template: _:1: function "Phase" not defined`},
+		{"a template that does not end", strings.Replace(goodStage, "phase: Running", "phase: {{ if .spec }}", 1), `stage "mine": the template of steps[0]: template: _:1: unexpected EOF`},
 		{"the environment", strings.Replace(goodStage, "phase: Running", "phase: {{ env `HOME` }}", 1), `stage "mine": the template of steps[0]: it calls env, which reads from outside`},
 		{"the environment in a branch", strings.Replace(goodStage, "phase: Running", "{{ if .x }}{{ range .y }}phase: {{ . | printf `%s` (expandenv `$HOME`) }}{{ end }}{{ end }}", 1), `it calls expandenv`},
 		{"the environment in another template", strings.Replace(goodStage, "phase: Running", "{{ define `t` }}{{ with .z }}{{ else }}{{ env `HOME` }}{{ end }}{{ end }}phase: Running", 1), `it calls env`},
 		{"the network", strings.Replace(goodStage, "phase: Running", "phase: {{ $a := getHostByName `example.com` }}{{ $a }}", 1), `it calls getHostByName`},
-		{"a long list", strings.Replace(goodStage, "phase: Running", "phase: {{ until 1000000000 | len }}", 1), `steps[0]: 1000000000 is more than the 10000`},
-		{"a long text", strings.Replace(goodStage, "phase: Running", "phase: {{ repeat 1000000000 `x` }}", 1), `is more than the 10000`},
+		{"a value changed in place", strings.Replace(goodStage, "phase: Running", "phase: {{ $d := dict }}{{ set $d `a` 1 }}", 1), `it calls set, which changes`},
+		{"a key pair", strings.Replace(goodStage, "phase: Running", "phase: {{ genPrivateKey `rsa` }}", 1), `it calls genPrivateKey, which computes for long`},
+		{"a long list", strings.Replace(goodStage, "phase: Running", "phase: {{ until 1000000000 | len }}", 1), `steps[0]: it makes a text of more than 1024 kB, the limit`},
+		{"a long text", strings.Replace(goodStage, "phase: Running", "phase: {{ repeat 1000000000 `x` }}", 1), `it makes a text of more than 1024 kB`},
 		{"a short list", strings.Replace(goodStage, "phase: Running", "phase: {{ until 3 | len }}{{ seq 1 2 9 }}{{ untilStep 1 9 2 }}{{ repeat 3 `x` }}{{ randAlpha 3 }}{{ randBytes 3 }}{{ indent 3 `x` }}", 1), ""},
 		{"a wrong expression", strings.Replace(goodStage, ".status.phase", "'.status['", 1), `stage "mine": `},
 	}
@@ -68,18 +72,55 @@ func TestLoadStages(t *testing.T) {
 	}
 }
 
-// TestStagesReachNothing: templates neither ask name servers nor read the program's environment.
-func TestStagesReachNothing(t *testing.T) {
-	t.Setenv("SIMULATOR_SECRET", "secret")
-	for name, functions := range map[string]gotpl.FuncMap{
-		"nodes": nodeTemplateFunctions(), "pods": podTemplateFunctions(func(string) *corev1.Node { return nil }),
+// TestStagesCostLittle: what a stage evaluates is bounded, or refused before it is evaluated.
+func TestStagesCostLittle(t *testing.T) {
+	for name, text := range map[string]string{
+		"a loop":             "{{range 1000000000}}{{end}}",
+		"long lists":         "{{ until 1000000000 }}",
+		"a long text":        "{{ repeat 1000000000 `x` }}",
+		"a text that grows":  "{{ $x := `aaaaaaaaaa` }}{{ range 60 }}{{ $x = replace `a` $x $x }}{{ end }}",
+		"one that is joined": "{{ $x := `a` }}{{ range 60 }}{{ $x = join $x (list $x $x $x) }}{{ end }}",
+		"lists within lists": "{{ $x := list 1 }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ $x }}",
+		"maps within maps":   "{{ $x := dict }}{{ range 60 }}{{ $x = dict `a` $x `b` $x }}{{ end }}{{ toPrettyJson $x }}",
+		"many comparisons":   "{{ $x := untilStep 0 9000 1 }}{{ range 1000 }}{{ $y := uniq $x }}{{ end }}",
+		"many copies":        "{{ $x := repeat 9000 `aaaaaaaaaa` }}{{ range 20000 }}{{ $y := upper $x }}{{ end }}",
+		"patterns that grow": "{{ $x := repeat 9000 `a` }}{{ regexReplaceAll `(a*)` $x (repeat 1000 `$1`) }}",
+		"a text wrapped":     "{{ wrapWith 1 (repeat 9000 `ab`) (repeat 9000 `ab `) }}",
+		"an indented object": "{{ YAML (until 1000) 1000000 }}",
 	} {
-		renderer := gotpl.NewRenderer(functions)
-		for _, template := range []string{`{{ env "SIMULATOR_SECRET" }}`, `{{ expandenv "$SIMULATOR_SECRET" }}`, `{{ getHostByName "localhost" }}`} {
-			text, err := renderer.ToText(template, struct{}{})
-			if err == nil || !strings.Contains(err.Error(), errClosed.Error()) {
-				t.Errorf("%s for %s: %q, %v", template, name, text, err)
-			}
+		begin := time.Now()
+		_, err := newRenderer(nodeTemplateFunctions()).ToText(text, struct{}{})
+		if _, ok := errors.AsType[*templatecost.LimitError](err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(begin); took > bombs.Slowdown*2*time.Second {
+			t.Errorf("%s took %s", name, took)
+		}
+	}
+	for key, want := range map[string]string{
+		"[range(1000000000)]":             "range",
+		"[.. | ..]":                       "recurse",
+		"reduce .spec[] as $x (0; . + 1)": "reduce",
+		"def f: f; f":                     "def",
+		"[., .] | [., .]":                 ",",
+		`"a" * 1000000000`:                "*",
+		`"\(.)\(.)"`:                      "an expression within a text",
+		"[.a + .a | . + . | . + . | . + . | . + .]": "at most 4 additions",
+		".a[] == .b[]":                       "a pair of iterators around ==",
+		"{a: ., b: .}":                       "object",
+		".a as $x | $x":                      "as",
+		".a" + strings.Repeat(" | .a", 1000): "at most 1024 characters",
+	} {
+		if err := checkJQ(key); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+	for text, fine := range map[string]bool{
+		`self.status.conditions.exists(c, c.type == "Ready")`: true, "[1, 2].map(x, x + 1).filter(x, x > 2)": true,
+		"[1, 2].map(x, [1, 2].map(y, x + y))": false, "[1].map(x, x).map(x, x).map(x, x)": false,
+	} {
+		if err := checkCEL(text); (err == nil) != fine {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

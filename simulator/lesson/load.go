@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -138,11 +139,11 @@ func read(fsys fs.FS, t translation, o Options) (*Lesson, error) {
 		if !has {
 			continue
 		}
-		text, err := fs.ReadFile(fsys, name)
+		text, err := readFile(fsys, name)
 		if err != nil {
 			return nil, fmt.Errorf("reading a lesson: %w", err)
 		}
-		r, err := newReader(path.Join(o.Dir, name), string(text), o)
+		r, err := newReader(path.Join(o.Dir, name), text, o)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +163,25 @@ func read(fsys fs.FS, t translation, o Options) (*Lesson, error) {
 		return nil, &scenario.Error{Mistakes: wrong}
 	}
 	return l, nil
+}
+
+// readFile reads a file, or as much of it as is more than maxFile. Only a regular file: to open a pipe would wait for
+// whoever writes it.
+func readFile(fsys fs.FS, name string) (string, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file", name)
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return string(text), err
 }
 
 // reader reads one file.
@@ -187,7 +207,7 @@ func newReader(file, text string, o Options) (*reader, error) {
 	}
 	r := &reader{Parts: parts, file: file}
 	if len(text) > maxFile {
-		r.Fail(1, "", "it has %d bytes; the limit is %d", len(text), maxFile)
+		r.Fail(1, "", "it has more than %d bytes, the limit", maxFile)
 		return r, nil
 	}
 	r.source = takeApart(text, parts)

@@ -2,13 +2,18 @@ package lesson
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 	"kube-scheduler-simulator/simulator/scenario"
 	"kube-scheduler-simulator/simulator/scenario/inmemory"
 )
@@ -175,7 +180,7 @@ func TestFilesThatAreNoLessons(t *testing.T) {
 		{map[string]string{"01-small.fr.md": small}, `dir/01-small.fr.md:1: there is no language "fr"`},
 		{map[string]string{"01-small.ja.md": smallJa}, "dir/01-small.ja.md:1: the lesson has no 01-small.en.md"},
 		{map[string]string{"01-small.en.md": small, "challenges/01-big.en.md": small}, "dir/challenges/01-big.en.md:2: id: dir/01-small.en.md has the id small, too"},
-		{map[string]string{"01-small.en.md": small + strings.Repeat("x", maxFile)}, "the limit is"},
+		{map[string]string{"01-small.en.md": small + strings.Repeat("x", maxFile)}, "the limit"},
 	} {
 		_, err := loadFiles(c.files)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -185,6 +190,41 @@ func TestFilesThatAreNoLessons(t *testing.T) {
 }
 
 // A file whose examples are not as it says would teach something wrong.
+// TestAHostileDirectory: reading it ends, whatever its files are.
+func TestAHostileDirectory(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"a pipe":                      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to a file outside":    func(path string) error { return os.Symlink("/etc/hostname", path) },
+		"a link to an endless device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a link to itself":            func(path string) error { return os.Symlink(path, path) },
+		"a large file": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, "01-small.en.md")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadDir(dir, func(document []byte) (*config.Configuration, error) { return config.Parse(document) }); err == nil {
+			t.Errorf("%s is a lesson", what)
+		}
+	}
+	for name, text := range bombs.Texts(maxFile / 2) {
+		for place, file := range map[string]string{
+			"the head":  "---\nid: small\ntitle: a\nmore:\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n---\n",
+			"a cluster": strings.Replace(small, "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", text+"\n", 1),
+		} {
+			begin := time.Now()
+			if _, err := loadFiles(map[string]string{"01-small.en.md": file}); err == nil {
+				t.Errorf("%s in %s is a lesson", name, place)
+			}
+			if took := time.Since(begin); took > bombs.Slowdown*10*time.Second {
+				t.Errorf("%s in %s took %s", name, place, took)
+			}
+		}
+	}
+}
+
 func TestRehearsalFindsWrongExamples(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"right: [a]", "right: [c]", "dir/01-small.en.md:32: the check where does not pass, and the answer is among the right ones"},

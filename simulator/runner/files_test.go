@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -42,6 +43,13 @@ func TestFilesBelow(t *testing.T) {
 	}
 	if _, err := own.Read("missing.yaml"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
+	}
+	pipe := filepath.Join(dir, "sub", "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := own.Read("pipe"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a pipe: %v", err)
 	}
 	wide := Options{FilesBelow: dir}.files(filepath.Join(dir, "sub", "s.yaml"))
 	if text, err := wide.Read("../private.txt"); err != nil || string(text) != "private.txt" {

@@ -295,7 +295,14 @@ func readBelow(root, beside, name string) ([]byte, error) {
 	if !filepath.IsLocal(path) {
 		return nil, &OutsideError{root}
 	}
-	f, err := below.Open(path)
+	info, err := below.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file") // to open a pipe would wait for whoever writes it
+	}
+	var f *os.File
+	if err == nil {
+		f, err = below.Open(path)
+	}
 	if err != nil {
 		if _, found := os.Lstat(name); found == nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, &OutsideError{root}

@@ -65,7 +65,9 @@ func (s *Server) handleError(err error, c echo.Context) {
 		return
 	}
 	answer := apiErrorOf(err, c)
-	if answer.Code == http.StatusInternalServerError {
+	if c.Request().Context().Err() != nil { // the client, or the program is to stop
+		s.log.V(2).Info("answer not wanted any more", "path", c.Request().URL.Path, "err", err)
+	} else if answer.Code == http.StatusInternalServerError {
 		s.log.Error(err, "answering", "method", c.Request().Method, "path", c.Request().URL.Path)
 	}
 	answer.writeTo(c.Response())

@@ -35,6 +35,37 @@ var readsFiles = []string{"POST /api/v1/import", "POST /api/v1/replay"}
 func TestBombsOnEveryRoute(t *testing.T) {
 	clustertest.Slow(t)
 	p := start(t, passing(t).measured())
+	sent := 0
+	for _, o := range p.operations(t) {
+		if !o.hasBody {
+			continue
+		}
+		for name, text := range bombs.Texts(1<<20 - 100) {
+			sent++
+			what := o.method + " " + o.template
+			answered := p.bomb(t, what+", "+name, o.route, "application/yaml", []byte(text))
+			refused := slices.ContainsFunc(excesses, func(s string) bool { return strings.Contains(string(answered.body), s) })
+			if !slices.Contains(readsFiles, what) && !refused && answered.status != http.StatusConflict && answered.status != http.StatusNotFound {
+				t.Errorf("%s, %s: %d, not in the words of the reader: %.300s", what, name, answered.status, answered.body)
+			}
+		}
+	}
+	if sent < 150 {
+		t.Errorf("only %d bombs were sent", sent)
+	}
+	p.schedulesAfterwards(t)
+}
+
+// operation is one of the OpenAPI document, with plausible values in its path.
+type operation struct {
+	route
+	template string
+	hasBody  bool
+}
+
+// operations returns those of the OpenAPI document, in the order of their paths.
+func (p *program) operations(t *testing.T) (out []operation) {
+	t.Helper()
 	a, err := p.request(http.MethodGet, "/api/v1/openapi.json", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -45,29 +76,14 @@ func TestBombsOnEveryRoute(t *testing.T) {
 	if err := json.Unmarshal(a.body, &document); err != nil {
 		t.Fatal(err)
 	}
-	sent := 0
 	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
-		for method, operation := range document.Paths[path] {
-			if !bytes.Contains(operation, []byte(`"requestBody"`)) {
-				continue
-			}
-			method = strings.ToUpper(method)
-			to := strings.NewReplacer("{rules}", "volcano", "{path}", "api/v1/namespaces/default/configmaps").Replace(path)
-			to = parameter.ReplaceAllString(to, "1")
-			for name, text := range bombs.Texts(1<<20 - 100) {
-				sent++
-				answered := p.bomb(t, method+" "+path+", "+name, route{method, to}, "application/yaml", []byte(text))
-				refused := slices.ContainsFunc(excesses, func(s string) bool { return strings.Contains(string(answered.body), s) })
-				if !slices.Contains(readsFiles, method+" "+path) && !refused && answered.status != http.StatusConflict && answered.status != http.StatusNotFound {
-					t.Errorf("%s %s, %s: %d, not in the words of the reader: %.300s", method, path, name, answered.status, answered.body)
-				}
-			}
+		to := strings.NewReplacer("{rules}", "volcano", "{path}", "api/v1/namespaces/default/configmaps").Replace(path)
+		to = parameter.ReplaceAllString(to, "1")
+		for method, o := range document.Paths[path] {
+			out = append(out, operation{route{strings.ToUpper(method), to}, path, bytes.Contains(o, []byte(`"requestBody"`))})
 		}
 	}
-	if sent < 150 {
-		t.Errorf("only %d bombs were sent", sent)
-	}
-	p.schedulesAfterwards(t)
+	return out
 }
 
 // TestBombsWithin: what is below /kubernetes, in archives, CustomResourceDefinitions, recordings, texts within texts and annotations is
@@ -117,7 +133,7 @@ func (p *program) bomb(t *testing.T, what string, to route, contentType string, 
 		}
 	})
 	took, growth := time.Since(begin), grown()
-	t.Logf("%s: %d in %s, %d MB", what, a.status, took.Round(time.Millisecond), growth>>20)
+	t.Logf("%s: %d in %s, %d MB: %.200s", what, a.status, took.Round(time.Millisecond), growth>>20, a.body)
 	if err != nil || a.status == http.StatusInternalServerError || a.status < 400 && !strings.Contains(string(body), `{"metadata":{"annotations"`) {
 		t.Errorf("%s: %d (%v): %.300s", what, a.status, err, a.body)
 	}

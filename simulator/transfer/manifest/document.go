@@ -96,34 +96,27 @@ func (r *reader) document(at place, file *documents) error {
 	return r.report(at.String(), err)
 }
 
-// skipBlank returns the first byte that is not white space, without consuming it.
+// skipBlank returns the first byte that is not white space, without consuming it. It consumes the white space before
+// JSON. Before YAML that may be an indentation, so it returns the first blank then.
 func skipBlank(content *bufio.Reader) (byte, error) {
-	for skipped := 0; ; skipped++ {
-		head, err := content.Peek(1)
-		if err != nil {
+	const window = 1024
+	for {
+		next, err := content.Peek(window)
+		rest := bytes.TrimLeft(next, " \t\r\n")
+		blank := len(next) - len(rest)
+		switch {
+		case len(rest) > 0 && rest[0] != '{' && rest[0] != '[':
+			return next[0], nil
+		case len(rest) > 0:
+			_, err = content.Discard(blank)
+			return rest[0], err
+		case err != nil:
 			return 0, err
 		}
-		switch head[0] {
-		case '{', '[':
-			return head[0], nil
-		case ' ', '\t', '\r', '\n':
-			if more, _ := content.Peek(64); !blankBeforeJSON(more) {
-				return head[0], nil
-			}
-			if _, err := content.Discard(1); err != nil {
-				return 0, err
-			}
-		default:
-			return head[0], nil
+		if _, err := content.Discard(window / 2); err != nil {
+			return 0, err
 		}
 	}
-}
-
-// blankBeforeJSON reports whether only white space precedes JSON. In YAML it may be
-// an indentation, which must stay.
-func blankBeforeJSON(text []byte) bool {
-	rest := bytes.TrimLeft(text, " \t\r\n")
-	return len(rest) == 0 || rest[0] == '{' || rest[0] == '['
 }
 
 // documents splits a file at lines that start with "---" or "...". That is right for

@@ -47,6 +47,8 @@ func TestReading(t *testing.T) {
 			[]string{"f, document 1: Pod /a"}},
 		{"documents, some of them empty", "# nothing\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ns}\n---\n\n---\n# nothing\n--- # here\nkind: Node\napiVersion: v1\nmetadata: {name: b}\n...\n",
 			[]string{"f, document 2: Pod ns/a", "f, document 5: Node /b"}},
+		{"many blanks before JSON", strings.Repeat(" \n", 2000) + `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}`, []string{"f, document 1: Pod /a"}},
+		{"many blank lines before YAML", strings.Repeat("\n", 2000) + "  kind: Pod\n  apiVersion: v1\n  metadata: {name: a}\n", []string{"f, document 1: Pod /a"}},
 		{"windows line ends and a byte order mark", "\xef\xbb\xbfapiVersion: v1\r\nkind: List\r\nitems:\r\n- apiVersion: v1\r\n  kind: Pod\r\n  metadata:\r\n    name: a\r\n---\r\napiVersion: v1\r\nkind: Node\r\nmetadata:\r\n  name: b\r\n",
 			[]string{"f, document 1, items[0]: Pod /a", "f, document 2: Node /b"}},
 		{"kubectl's YAML list", "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n    annotations:\n      text: |\n        - no item\n\n        kind: none\n- apiVersion: v1\n  kind: Node\n  metadata:\n    name: b\nkind: List\nmetadata:\n  resourceVersion: \"\"\n",

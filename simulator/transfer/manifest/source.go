@@ -102,16 +102,16 @@ func manifestsIn(dir string) ([]string, error) {
 }
 
 func openPart(base, path string) (Part, *os.File, error) {
-	f, err := os.Open(path)
+	at, err := os.Stat(path)
+	if err == nil && !at.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path) // to open a pipe would wait for whoever writes it
+	}
 	if err != nil {
 		return Part{}, nil, err
 	}
-	at, err := f.Stat()
-	if err == nil && !at.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
+	f, err := os.Open(path)
 	if err != nil {
-		return Part{}, nil, errors.Join(err, f.Close())
+		return Part{}, nil, err
 	}
 	name, err := filepath.Rel(base, path)
 	if err != nil {

@@ -65,10 +65,16 @@ func decoding(factory frameworkruntime.PluginFactory, empty func() runtime.Objec
 			return factory(ctx, nil, h)
 		}
 		external := empty()
+		var given any = args // ours, as a configuration decodes them
 		if raw, ok := args.(*runtime.Unknown); ok {
-			if err := json.Unmarshal(raw.Raw, external); err != nil {
-				return nil, fmt.Errorf("decode %s: %w", raw.Raw, err)
-			}
+			given = json.RawMessage(raw.Raw)
+		}
+		encoded, err := json.Marshal(given)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(encoded, external); err != nil {
+			return nil, fmt.Errorf("decode %s: %w", encoded, err)
 		}
 		arguments.Default(external)
 		internal, err := arguments.ConvertToVersion(external, runtime.InternalGroupVersioner)

@@ -78,7 +78,7 @@ func TestCaches(t *testing.T) {
 		} else {
 			args["cacheResyncPeriodSeconds"] = 3
 			args["cache"] = map[string]any{
-				"foreignPodsDetect": pick(d, "All", "All", "None"), "resyncMethod": pick(d, "All", "Autodetect", "OnlyExclusiveResources"),
+				"foreignPodsDetect": pick(d, "All", "All", "None", "OnlyExclusiveResources"), "resyncMethod": pick(d, "All", "Autodetect", "OnlyExclusiveResources"),
 				"informerMode": pick(d, "Dedicated", "Shared"), "resyncScope": pick(d, "All", "OnlyResources"),
 			}
 		}

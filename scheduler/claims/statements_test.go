@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -190,8 +191,8 @@ func (l *lab) noNodeFits(s explain.NoNodeFits) error {
 	return nil
 }
 
-// nearest: "of the 3 nodes that lack resources, n1 is the closest fit: it lacks 0.5 cpu". No other lacks fewer, or as many and of each
-// less; with so much more it lacks nothing.
+// nearest: "of the 3 nodes that lack resources, n1 is the closest fit: it lacks 0.5 cpu". On no other node the
+// pod would have to give up less; with so much more it lacks nothing.
 func (l *lab) nearest(s explain.Nearest) error {
 	// Experiments of their own try these.
 	lacking := map[string][]result.ResourceComparison{}
@@ -209,20 +210,24 @@ func (l *lab) nearest(s explain.Nearest) error {
 	if rejected != s.Nodes {
 		return fmt.Errorf("%d nodes lack resources", rejected)
 	}
-	for node, short := range lacking {
-		if len(short) < len(s.Lacks) {
-			return fmt.Errorf("%s lacks %d only", node, len(short))
-		}
-		if len(short) > len(s.Lacks) {
-			continue
-		}
-		less := true
+	// What the pod would have to give up: all of a resource, more than half of a request, and parts of requests.
+	givesUp := func(short []result.ResourceComparison) (all, half int, parts float64) {
 		for _, r := range short {
-			i := slices.IndexFunc(s.Lacks, func(o explain.Lack) bool { return o.Resource == r.Name })
-			less = less && i >= 0 && r.Requested+r.InUse-r.Allocatable < s.Lacks[max(i, 0)].Amount
+			part := float64(r.Requested+r.InUse-r.Allocatable) / float64(r.Requested)
+			if parts += part; part > 0.5 {
+				half = 1
+			}
+			if r.Allocatable <= 0 {
+				all++
+			}
 		}
-		if less {
-			return fmt.Errorf("%s lacks less", node)
+		return all, half, parts
+	}
+	all, half, parts := givesUp(lacking[s.Node])
+	for node, short := range lacking {
+		otherAll, otherHalf, otherParts := givesUp(short)
+		if cmp.Or(cmp.Compare(otherAll, all), cmp.Compare(otherHalf, half), cmp.Compare(otherParts, parts-1e-9)) < 0 {
+			return fmt.Errorf("on %s the pod would give up less", node)
 		}
 	}
 	for i, less := range []int64{0, 1} {

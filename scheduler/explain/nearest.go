@@ -40,7 +40,7 @@ func (s Nearest) english() string {
 	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
 }
 
-// nearest names the node that lacks the smallest part of the pod's requests, unless
+// nearest names the node on which the pod would have to give up the least, unless
 // preemption makes room, or the pod's group decides. A plugin's comparisons begin with
 // the nearest node.
 func nearest(c *result.Cycle) []Operands {

@@ -1,6 +1,8 @@
 package comparison
 
 import (
+	"math"
+
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -10,27 +12,26 @@ import (
 )
 
 // compareAlignment is NodeResourceTopologyMatch's. Nearest are the nodes that have a NUMA node
-// with the fewest short resources, and among those the ones that lack the smallest part of the
-// requests.
+// for which the pod would have to give up the least.
 func compareAlignment(fwk.CycleState, *v1.Pod) recorder.Comparing { return alignment{} }
 
 type alignment struct{}
 
 // unknownDistance is that of a node whose topology has changed since the plugin rejected it.
-const unknownDistance = 1 << 20
+var unknownDistance = math.Inf(1)
 
 func (alignment) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
 	misfit := noderesourcetopology.MisfitOn(state, node)
 	if misfit == nil {
 		return unknownDistance
 	}
-	nearest := float64(unknownDistance)
+	nearest := unknownDistance
 	for _, z := range misfit.Zones {
-		size := 0.0
+		var lacks lack
 		for _, s := range z.Short {
-			size += float64(s.Requested-s.Available) / float64(s.Requested)
+			lacks.add(s.Requested, s.Requested-s.Available, s.Absent)
 		}
-		nearest = min(nearest, fewestAndSmallest(len(z.Short), size))
+		nearest = min(nearest, lacks.distance())
 	}
 	return nearest
 }

@@ -130,6 +130,36 @@ func fewestAndSmallest(shortages int, size float64) float64 {
 	return float64(shortages) + size/(1+size)
 }
 
+// farAway is the distance that a thing adds of which the node has none at all. It is more than shortages add up to.
+const farAway = 1 << 20
+
+// lack adds up what a node lacks of a pod's requests. Its distance orders nodes by what the pod would have to give up there, as
+// scheduler/whatif/fit orders suggestions: all of a resource that the node does not have, then more than half of a request, and
+// then by the parts of the requests that are missing.
+type lack struct {
+	absent int
+	half   bool
+	parts  float64
+}
+
+// add counts an amount that is missing of a request. absent: the node has nothing of the resource.
+func (l *lack) add(requested, missing int64, absent bool) {
+	part := float64(missing) / float64(max(requested, 1))
+	l.parts += part
+	l.half = l.half || part > 0.5
+	if absent {
+		l.absent++
+	}
+}
+
+func (l *lack) distance() float64 {
+	out := float64(l.absent)*farAway + l.parts/(1+l.parts)
+	if l.half {
+		out++
+	}
+	return out
+}
+
 // fill copies what was found, and reports whether anything was.
 func fill(out, found *result.Comparison) bool {
 	if found != nil {

@@ -68,7 +68,7 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 
 // compareDevices is DynamicResources'. Nearest are the nodes for which the fewest
 // devices are missing, whatever their class: devices that name their node count, and
-// those for many nodes do not.
+// those for many nodes do not. Nodes without devices of their own come last.
 func compareDevices(h fwk.Handle, gates feature.Features) begin {
 	c := &deviceComparer{
 		handle: h,
@@ -145,7 +145,11 @@ func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.S
 			missing += int(r.count)
 		}
 	}
-	return float64(max(missing, 0))
+	out := float64(max(missing, 0))
+	if len(c.published.byNode[node.Node().Name]) == 0 {
+		out += farAway
+	}
+	return out
 }
 
 // has reports whether a node has an extended resource itself.

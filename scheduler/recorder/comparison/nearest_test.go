@@ -153,6 +153,37 @@ func TestTheNodesNearestToFittingAreCompared(t *testing.T) {
 	}
 }
 
+func TestANodeWithNoneOfAResourceIsFarthest(t *testing.T) {
+	node := func(name, cpu, gpus string) *v1.Node {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Allocatable: v1.ResourceList{
+			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourcePods: resource.MustParse("10"),
+		}}}
+		if gpus != "" {
+			n.Status.Allocatable["example.com/gpu"] = resource.MustParse(gpus)
+		}
+		return n
+	}
+	trainer := func(name, node, cpu, gpus string) *v1.Pod {
+		p := pod(name, node)
+		p.Spec.SchedulerName = v1.DefaultSchedulerName
+		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), "example.com/gpu": resource.MustParse(gpus)}}}}
+		return p
+	}
+	f := newFiltering(t, compared, names.NodeResourcesFit, []*v1.Node{
+		node("a-none", "8", ""), node("b-zero", "8", "0"), node("c-full", "8", "8"), node("d-full-and-busy", "2", "8"), node("e-few", "8", "2"),
+		// It lacks two resources, but less of them.
+		node("f-two", "1900m", "3"),
+	}, []*v1.Pod{trainer("c", "c-full", "1", "8"), trainer("d", "d-full-and-busy", "2", "8")})
+	f.attempt(t, trainer("p", "", "2", "4"))
+	var got []string
+	for _, c := range f.recorded(t).Filter.Comparisons {
+		got = append(got, c.Node)
+	}
+	if diff := cmp.Diff([]string{"f-two", "e-few", "c-full", "d-full-and-busy", "a-none", "b-zero"}, got); diff != "" {
+		t.Errorf("nodes, the nearest first (-want +got):\n%s", diff)
+	}
+}
+
 func TestNodesAsNearAreComparedByName(t *testing.T) {
 	var nodes []*v1.Node
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(5000) {

@@ -20,8 +20,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareResources is NodeResourcesFit's. Nearest are the nodes with the fewest short
-// resources, and among those the nodes that lack the smallest part of the requests.
+// compareResources is NodeResourcesFit's. Nearest are the nodes on which the pod would have to
+// give up the least.
 func compareResources(args runtime.Object, h fwk.Handle, gates feature.Features) begin {
 	fit, _ := args.(*config.NodeResourcesFitArgs)
 	if fit == nil {
@@ -81,15 +81,13 @@ type scalarRequest struct {
 }
 
 func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
-	short, size := 0, 0.0
+	var lacks lack
 	for r := range c.on(node) {
-		if !isShort(r) {
-			continue
+		if isShort(r) {
+			lacks.add(r.Requested, r.Requested+r.InUse-r.Allocatable, r.Allocatable <= 0)
 		}
-		short++
-		size += float64(r.Requested+r.InUse-r.Allocatable) / float64(max(r.Requested, 1))
 	}
-	return fewestAndSmallest(short, size)
+	return lacks.distance()
 }
 
 func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {

@@ -116,7 +116,7 @@ export const cluster = {
     byTotalHint: 'About as many nodes have each shade',
     nearest: 'nearest',
     nearestLacks: 'It lacks {lacks}.',
-    nearestPassed: '{n} of {total} plugins passed it, more than any other node; {plugin} rejected it.',
+    nearestPassed: '{n} of {total} plugins passed it, and no node passed more; {plugin} rejected it.',
     rejected: 'Rejected',
     feasibleHead: 'Feasible',
     notEvaluatedHead: 'Not evaluated',

@@ -117,7 +117,7 @@ export const cluster: typeof english = {
     byTotalHint: '各濃さのノード数はほぼ同じです',
     nearest: '最も近いノード',
     nearestLacks: '{lacks} が不足しています。',
-    nearestPassed: '{total} 個中 {n} 個のプラグインを通過し、ほかのノードより先まで進みましたが、{plugin} に拒否されました。',
+    nearestPassed: '{total} 個中 {n} 個のプラグインを通過し（これより多く通過したノードはありません）、{plugin} に拒否されました。',
     rejected: '拒否',
     feasibleHead: '割り当て可能',
     notEvaluatedHead: '未評価',

@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import { sampleCycle } from '@/features/decision/model/testing'
 import { nearestNode } from './nearest'
 
-const nowhere = (states: string[], remarks: object[] = []) => {
+const nowhere = (states: string[], remarks: object[] = [], compared: [node: string, plugin: string][] = []) => {
   const nodes = states.map((_, i) => `n${i + 1}`)
   return sampleCycle({
     outcome: 'unschedulable',
     nodes: { total: nodes.length, evaluated: nodes.length, feasible: 0 },
-    filter: { plugins: ['A', 'B', 'C'], nodes, states, reasons: [] },
+    filter: { plugins: ['A', 'B', 'C'], nodes, states, reasons: [], comparisons: compared.map(([node, plugin]) => ({ node, plugin })) },
     explanation: { headline: { kind: 'noNode' }, remarks } as never,
   })
 }
@@ -19,6 +19,11 @@ it('is the node that lacks the least, as the server says', () => {
 
 it('is otherwise the node that most plugins passed', () => {
   expect(nearestNode(nowhere(['RNN', 'PSR', 'PRN']))).toEqual({ node: 'n2', why: { kind: 'passed', plugins: 2, of: 3, by: 'C' } })
+})
+
+it('is the first that the server compared, of those that as many plugins passed', () => {
+  const compared: [string, string][] = [['n1', 'B'], ['n4', 'C'], ['n2', 'C']]
+  expect(nearestNode(nowhere(['PRN', 'PPR', 'RNN', 'PPR'], [], compared))?.node).toBe('n4')
 })
 
 it('is none when all nodes are alike, or one is feasible', () => {

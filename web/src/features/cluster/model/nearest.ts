@@ -9,8 +9,9 @@ export interface NearestNode {
 }
 
 /**
- * The server names the node that lacks the least. Without such a shortage it is the node
+ * The server names the node that lacks the least. Without such a shortage it is a node
  * that most plugins passed, unless all nodes are alike: Filter plugins run in a fixed order.
+ * Of several, the server compared the nearest first.
  */
 export function nearestNode(cycle: Cycle): NearestNode | undefined {
   if (cycle.outcome !== 'unschedulable' || cycle.nodes.feasible > 0) return undefined
@@ -20,8 +21,9 @@ export function nearestNode(cycle: Cycle): NearestNode | undefined {
   if (!filter) return undefined
   const passed = filter.states.map((states) => states.search(/[RE]/))
   const most = Math.max(...passed)
-  const at = passed.indexOf(most)
   if (most < 1 || passed.every((n) => n === most)) return undefined
-  const node = filter.nodes[at]
-  return node === undefined ? undefined : { node, why: { kind: 'passed', plugins: most, of: filter.plugins.length, by: filter.plugins[most] ?? '' } }
+  const by = filter.plugins[most] ?? ''
+  const candidates = new Set(filter.nodes.filter((_, i) => passed[i] === most))
+  const node = filter.comparisons?.find((c) => c.plugin === by && candidates.has(c.node))?.node ?? [...candidates][0]
+  return node === undefined ? undefined : { node, why: { kind: 'passed', plugins: most, of: filter.plugins.length, by } }
 }

@@ -118,7 +118,7 @@ func cells() []cellCase {
 	tainted := on{"n3", "TaintToleration", "node(s) had untolerated taint(s)", Unresolvable}
 
 	cases := []cellCase{
-		{Name: "resources, and nobody may be evicted", Plugin: "NodeResourcesFit", Cycle: full().tries(unhelpful(result.NobodyLower, "", "No preemption victims found for incoming pod"))},
+		{Name: "resources, and no pod has a lower priority", Plugin: "NodeResourcesFit", Cycle: full().tries(unhelpful(result.NobodyLower, "", "No preemption victims found for incoming pod"))},
 		{Name: "resources, and no pod runs there", Plugin: "NodeResourcesFit", Cycle: compares("NodeResourcesFit", unschedulableStatus, result.Comparison{
 			Resources: []result.ResourceComparison{{Name: "memory", Requested: 3 << 30, Allocatable: 2 << 30}, {Name: "pods", Requested: 1, InUse: 0, Allocatable: 0}}, WithoutPods: result.RejectsWithoutPods,
 		}).tries(unhelpful(result.NoPods, ""))},

@@ -67,15 +67,19 @@ func (t *Trial) releaseClaims(pod *v1.Pod) error {
 }
 
 // New returns a new pod as Decide expects it: a copy of pod with a name, a UID, the defaults of the API, and the priority of its priority
-// class. It creates the claims that controllers would create for the pod. What admission plugins of the API server would change is the caller's
+// class. It has another name if it needs claims and a pod of its name exists. New creates the claims that controllers would create for the pod. What admission plugins of the API server would change is the caller's
 // affair. The error is an *InvalidError, or several that are joined.
 func (t *Trial) New(pod *v1.Pod) (*v1.Pod, error) {
 	pod = pod.DeepCopy()
 	if pod.Namespace == "" {
 		pod.Namespace = metav1.NamespaceDefault
 	}
-	if pod.Name == "" {
+	switch {
+	case pod.Name == "":
 		pod.Name = t.unusedName(pod.Namespace, pod.GenerateName)
+	case makesClaims(pod) && t.replica.world.Get(podKind, pod.Namespace, pod.Name) != nil:
+		// Claims have their pod's name. Those of the pod that has it already stay its own.
+		pod.Name = t.unusedName(pod.Namespace, pod.Name+"-")
 	}
 	pod.UID, pod.ResourceVersion = t.replica.nextUID(), t.replica.nextVersion()
 	pod.CreationTimestamp, pod.DeletionTimestamp = metav1.NewTime(t.replica.now()), nil

@@ -236,6 +236,12 @@ func TestAttachLimitsComeWithANewNode(t *testing.T) {
 		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, st.MakeNode().Name("s1").Label(v1.LabelHostname, "s1").Capacity(has).Obj(),
 		st.MakeStorageClass().Name("limited").Provisioner("disks.example.com").VolumeBindingMode(storagev1.VolumeBindingWaitForFirstConsumer).Obj(),
 	}
+	running := pod.DeepCopy()
+	running.UID, running.Spec.NodeName = "running", "s1"
+	claim := &v1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "disky-v", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(running, v1.SchemeGroupVersion.WithKind("Pod"))}},
+		Spec:       pod.Spec.Volumes[0].Ephemeral.VolumeClaimTemplate.Spec,
+	}
 	for _, test := range []struct {
 		name  string
 		more  []runtime.Object
@@ -243,6 +249,7 @@ func TestAttachLimitsComeWithANewNode(t *testing.T) {
 		said  int
 	}{
 		{"a limit", []runtime.Object{csiNode}, 2, 0}, // s1 takes the first of them
+		{"a limit that a pod of the same name uses up", []runtime.Object{csiNode, running, claim}, 3, 0},
 		{"no CSINode", []runtime.Object{other}, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (p past) WriteState(ctx context.Context, moment string, w io.Writer) (int64
 	}
 	found, err := p.line.Moment(ctx, at)
 	if err == nil {
-		err = p.line.Export(ctx, w, timeline.At{Moment: found.Moment})
+		err = p.line.Export(ctx, w, timeline.At{Moment: found.Moment, Time: at.Time})
 	}
 	if missing, ok := errors.AsType[*timeline.NotKeptError](err); ok {
 		return 0, time.Time{}, fmt.Errorf("%w: %w", missing, fs.ErrNotExist)
@@ -81,7 +81,10 @@ func (p past) WriteState(ctx context.Context, moment string, w io.Writer) (int64
 	if err != nil {
 		return 0, time.Time{}, err
 	}
-	return int64(found.Moment), found.Time, nil
+	if at.Time.IsZero() {
+		at.Time = found.Time
+	}
+	return int64(found.Moment), at.Time, nil
 }
 
 // comparedBranches lets the server compare branches with each other and with the trunk.

@@ -34,7 +34,8 @@ const (
 
 // Past rebuilds the states of past moments. Its method is safe for concurrent use.
 type Past interface {
-	// WriteState writes the state at a moment, in the format of an export, and returns which moment that is. The error
+	// WriteState writes the state at a moment, in the format of an export, and returns which moment that is, at which
+	// time, or at the time that was asked for. The error
 	// wraps fs.ErrNotExist when there is no such moment any more.
 	WriteState(ctx context.Context, moment string, w io.Writer) (number int64, at time.Time, err error)
 }
@@ -505,7 +506,10 @@ func (b *Branches) ofBranch(name, at string) (source, error) {
 			if err := b.fetch(ctx, to, path.String(), func(body io.Reader) error { return json.NewDecoder(body).Decode(moment) }); err != nil {
 				return nil, err
 			}
-			path = to.URL.JoinPath("/api/v1/timeline/moments", fmt.Sprint(moment.Moment), "objects")
+			if asked, err := time.Parse(time.RFC3339Nano, at); err == nil {
+				moment.Time = asked
+			}
+			path = path.JoinPath("objects")
 		}
 		return moment, b.fetch(ctx, to, path.String(), func(body io.Reader) error {
 			_, err := io.Copy(w, body)

@@ -122,7 +122,8 @@ const (
 	MaxSteps       = 5000
 )
 
-// At names a moment, or the latest one at or before a time if Moment is 0.
+// At names a moment, or the latest one at or before a time if Moment is 0. Objects change at moments; the scheduler's
+// configuration may change between two of them, and is that of the time if there is one.
 type At struct {
 	Moment uint64
 	Time   time.Time

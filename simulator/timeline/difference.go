@@ -35,7 +35,7 @@ func (t *Timeline) Difference(ctx context.Context, from, to At) (*Difference, er
 	if err := d.objects(a, b); err != nil {
 		return nil, err
 	}
-	if d.Configuration, err = configurationChange(p.configuration(a.Moment), p.configuration(b.Moment)); err != nil {
+	if d.Configuration, err = configurationChange(p.configuration(a), p.configuration(b)); err != nil {
 		return nil, err
 	}
 	earlier, later := a.Time, b.Time

@@ -26,8 +26,8 @@ type past interface {
 	at(ctx context.Context, at At) (Point, error)
 	// state returns all objects at a moment.
 	state(ctx context.Context, moment uint64) (*snapshot, error)
-	// configuration returns the scheduler's at a moment; nil if it is unknown.
-	configuration(moment uint64) *MomentConfiguration
+	// configuration returns the scheduler's; nil if it is unknown.
+	configuration(*snapshot) *MomentConfiguration
 	// decisions counts attempts between two times.
 	decisions(from, to time.Time) Decisions
 }
@@ -35,6 +35,8 @@ type past interface {
 // snapshot is the cluster at a moment.
 type snapshot struct {
 	Point
+	// asked is the time that was asked for; zero if it was the moment, with all until the next one.
+	asked time.Time
 	// objects are encoded: the bytes of an object that did not change are equal.
 	objects map[string][]byte
 	decode  func(key string, data []byte) (*unstructured.Unstructured, error)
@@ -134,7 +136,7 @@ func (t *Timeline) Moment(ctx context.Context, at At) (*Moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Moment{Point: s.Point, Configuration: p.configuration(s.Moment), Source: p.line().Source}
+	m := &Moment{Point: s.Point, Configuration: p.configuration(s), Source: p.line().Source}
 	if err := t.draw(m, s); err != nil {
 		return nil, err
 	}
@@ -151,7 +153,11 @@ func (t *Timeline) snapshot(ctx context.Context, at At) (past, *snapshot, error)
 		return nil, nil, err
 	}
 	s, err := p.state(ctx, point.Moment)
-	return p, s, err
+	if err != nil {
+		return nil, nil, err
+	}
+	s.asked = at.Time
+	return p, s, nil
 }
 
 // Export implements server.Timeline.
@@ -165,7 +171,7 @@ func (t *Timeline) Export(ctx context.Context, w io.Writer, at At) error {
 		return err
 	}
 	var document []byte
-	if c := p.configuration(s.Moment); c != nil {
+	if c := p.configuration(s); c != nil {
 		document = []byte(c.Document)
 	}
 	return transfer.WriteObjects(w, all, document)
@@ -295,7 +301,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 	t.mu.Lock()
 	oldest, newest, _ := t.journal.ends()
 	if moment == newest.Moment {
-		s := &snapshot{newest, maps.Clone(t.journal.state), decodeStored}
+		s := &snapshot{Point: newest, objects: maps.Clone(t.journal.state), decode: decodeStored}
 		t.mu.Unlock()
 		return s, nil
 	}
@@ -325,7 +331,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 			t.latest = nil
 		}
 	})
-	return &snapshot{Point{moment, at}, state, decodeStored}, nil
+	return &snapshot{Point: Point{moment, at}, objects: state, decode: decodeStored}, nil
 }
 
 // latestTime is how long the state that was asked for last stays in memory.
@@ -333,11 +339,12 @@ const latestTime = time.Minute
 
 func decodeStored(_ string, data []byte) (*unstructured.Unstructured, error) { return decode(data) }
 
-func (p *recordedSelf) configuration(moment uint64) *MomentConfiguration {
+func (p *recordedSelf) configuration(s *snapshot) *MomentConfiguration {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	for _, c := range slices.Backward(p.t.configurations) {
-		if c.Moment <= moment {
+	for i, c := range slices.Backward(p.t.configurations) {
+		// The oldest has been in force since before the first moment that is kept.
+		if c.Moment <= s.Moment && (s.asked.IsZero() || i == 0 || !c.Time.After(s.asked)) {
 			return &MomentConfiguration{Revision: c.Revision, Document: c.Document}
 		}
 	}

@@ -242,6 +242,6 @@ func (p *recordedOther) state(ctx context.Context, moment uint64) (*snapshot, er
 	return s, nil
 }
 
-func (p *recordedOther) configuration(uint64) *MomentConfiguration { return nil }
+func (p *recordedOther) configuration(*snapshot) *MomentConfiguration { return nil }
 
 func (p *recordedOther) decisions(from, to time.Time) Decisions { return sum(p.x.attempts, from, to) }

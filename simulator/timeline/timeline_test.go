@@ -372,6 +372,41 @@ func TestAtTime(t *testing.T) {
 	}
 }
 
+func TestAPastTimeHasTheConfigurationOfThatTime(t *testing.T) {
+	h := newHarness(t, 1<<20)
+	h.Configured(Configuration{Revision: 1, Document: `{"a":"first"}`})
+	h.putPod("web", "")
+	changed := h.clock.Now()
+	// No object changes when the second one is applied.
+	h.clock.Step(time.Minute)
+	h.Configured(Configuration{Revision: 2, Document: `{"a":"second"}`, By: ByWeb})
+	h.clock.Step(time.Minute)
+	look := func(when string) {
+		t.Helper()
+		for after, want := range map[time.Duration]int{time.Millisecond: 1, 30 * time.Second: 1, 90 * time.Second: 2} {
+			at := At{Time: changed.Add(after)}
+			m, err := h.Moment(t.Context(), at)
+			if err != nil || m.Configuration == nil || m.Configuration.Revision != want {
+				t.Errorf("%s, %v after the change: %+v, %v; want revision %d", when, after, m, err, want)
+				continue
+			}
+			var state bytes.Buffer
+			if err := h.Export(t.Context(), &state, at); err != nil || !strings.Contains(state.String(), m.Configuration.Document) {
+				t.Errorf("%s, %v after the change, the state has another configuration: %v\n%s", when, after, err, &state)
+			}
+		}
+		d, err := h.Difference(t.Context(), At{Time: changed.Add(time.Second)}, At{Time: changed.Add(90 * time.Second)})
+		if err != nil || d.Configuration == nil || d.Configuration.From != 1 || d.Configuration.To != 2 {
+			t.Errorf("%s, the difference is %+v, %v", when, d, err)
+		}
+	}
+	look("at once")
+	h.clock.Step(flushInterval)
+	h.kill()
+	h.open(1 << 20)
+	look("after a restart")
+}
+
 func TestDifference(t *testing.T) {
 	h := newHarness(t, 1<<20)
 	h.Configured(Configuration{Revision: 1, Document: "percentageOfNodesToScore: 50"})

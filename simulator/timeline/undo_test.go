@@ -207,7 +207,7 @@ func TestUndoConfiguration(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := (&recordedSelf{h.Timeline}).configuration(h.latestMoment()); got.Document != "first" {
+	if got := (&recordedSelf{h.Timeline}).configuration(&snapshot{Point: Point{Moment: h.latestMoment()}}); got.Document != "first" {
 		t.Errorf("the configuration is %q", got.Document)
 	}
 	if line, err := h.Line(t.Context(), Query{}); err != nil || line.Steps[len(line.Steps)-1].Revision != 1 {

@@ -1157,7 +1157,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. The scheduler configuration may change between two moments: it is that of the time. */
                 moment: string;
             };
             cookie?: never;
@@ -1177,7 +1177,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. The scheduler configuration may change between two moments: it is that of the time. */
                 moment: string;
             };
             cookie?: never;
@@ -10272,7 +10272,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. The scheduler configuration may change between two moments: it is that of the time. */
                 moment: string;
             };
             cookie?: never;
@@ -10315,7 +10315,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. */
+                /** @description The number of a moment, or a time in RFC 3339, which names the latest moment at or before it. The scheduler configuration may change between two moments: it is that of the time. */
                 moment: string;
             };
             cookie?: never;

@@ -5,8 +5,9 @@ import { ApiError } from '@/api/http'
 import type { ImportReport } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
+import { status } from '@/live/status'
 import { mockFunctions } from '@/ui/testing'
-import { cancelImport, forgetImport, importRun, openImport } from './store/transfer'
+import { cancelImport, forgetImport, importRun, openImport, transferDialog } from './store/transfer'
 import ImportDialog from './ImportDialog.vue'
 
 mockFunctions(api)
@@ -84,6 +85,21 @@ describe('ImportDialog', () => {
     const [body, options] = vi.mocked(api.sendImport).mock.calls[0] ?? []
     expect(body).toBeInstanceOf(File)
     expect(options).toEqual({ mode: 'merge', reschedule: true })
+  })
+
+  it('says which configuration will place the pods, and offers an export before everything is deleted', async () => {
+    status.value = { scheduler: { revision: 3 } } as typeof status.value
+    serve()
+    await show()
+    expect(wrapper.get('[data-testid="placed-by"]').text()).toContain('Revision 3 of the scheduler configuration will place the pods')
+    expect(wrapper.find('[data-testid="export-first"]').exists()).toBe(false)
+    await wrapper.get('input[value="replace"]').setValue()
+    await wrapper.get('[data-testid="export-first"]').trigger('click')
+    expect(transferDialog.value).toBe('export')
+    wrapper.unmount()
+    await show('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n')
+    expect(wrapper.get('[data-testid="placed-by"]').text()).toContain('The scheduler configuration of the file')
+    status.value = undefined
   })
 
   it('shows sending, phases and the summary', async () => {

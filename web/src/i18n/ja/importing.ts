@@ -32,6 +32,8 @@ export const importing: typeof english = {
     replaceBody: '先にシミュレーターを空にします。{nodes}、{pods}、すべての決定が削除され、元に戻せません。',
     reschedule: 'Pod をスケジュールし直す',
     rescheduleBody: 'オン: すべての Pod をノードの割り当てなしでインポートし、このスケジューラーがスケジュールします。オフ: ファイルでノードに割り当て済みの Pod はそのまま、残りの Pod だけをスケジュールします。',
+    placedBy: 'Pod を割り当てるのは、スケジューラー設定のリビジョン {n} です。インポートしても設定は変わりません。Kubernetes のデフォルトを使うには、先に「スケジューラー」ページで適用してください。',
+    placedByFile: 'Pod を割り当てるのは、ファイルのスケジューラー設定です。',
     start: 'インポート',
     startReplace: '空にしてインポート',
     recording: '記録ファイル',

@@ -2,7 +2,8 @@
 
 import type { Page } from '@playwright/test'
 import { createYaml, nodeYaml, podYaml, replaceText, writeYaml } from './actions'
-import { expect, node, pod, test, type Simulator } from './simulator'
+import { faults } from './boxes'
+import { expect, node, pod, refused, test, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -87,6 +88,19 @@ test('room for more: how many fit, where, and how many nodes more would need', {
   await expect(page.getByTestId('nodes-needed')).toContainText('there is room for')
 })
 
+test('a question that fails is told in whole', async ({ page, simulator, allowed }) => {
+  allowed.push(refused(500))
+  await fill(simulator)
+  await page.route('**/api/v1/whatif/capacity', (route) => route.fulfill({ status: 500, json: { message: 'running a plugin: the claim is not there. '.repeat(12), details: [] } }))
+  await page.goto(`${simulator.url}/capacity?pod=default/web`)
+  await expect(page.getByTestId('question-failed')).toContainText('the claim is not there')
+  await expect(page.getByTestId('room-answer')).toHaveCount(0)
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await faults(page)).toEqual([])
+  }
+})
+
 test('a shadow judges each decision, and a draft the last ones', { tag: '@main' }, async ({ page, simulator }) => {
   await fill(simulator)
   await page.goto(`${simulator.url}/scheduler`)
@@ -96,7 +110,7 @@ test('a shadow judges each decision, and a draft the last ones', { tag: '@main' 
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
   await page.getByRole('tab', { name: 'Shadow' }).click()
   await page.getByTestId('judge-draft').click()
-  await expect(page.getByTestId('draft-judged')).toContainText(/Of the last \d+ decisions, \d+ would differ now\./)
+  await expect(page.getByTestId('draft-judged')).toContainText(/For \d+ of the last \d+ decisions, the draft would now choose otherwise/)
   await page.getByTestId('shadow-set').click()
   await expect(page.getByTestId('shadow-panel')).toContainText('A shadow configuration has judged every decision')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('judged', '100m'))

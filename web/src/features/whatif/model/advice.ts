@@ -169,14 +169,19 @@ function unknownKind(statement: never): Phrase[] {
   return [{ key: 'explain.unknown', values: { kind: String((statement as { kind: unknown }).kind) } }]
 }
 
-/** What a suggestion disturbs, in the order in which the groups are shown. */
-export const suggestionKinds = ['wait', 'pod', 'node', 'addNode', 'evict'] as const
+export interface SuggestionGroup {
+  kind: Suggestion['kind']
+  items: { rank: number; suggestion: Suggestion }[]
+}
 
-/** The suggestions with their ranks, in groups, each in the server's order: least disturbing first. */
-export function groupSuggestions(suggestions: readonly Suggestion[]): { kind: Suggestion['kind']; items: { rank: number; suggestion: Suggestion }[] }[] {
-  const ranked = suggestions.map((suggestion, i) => ({ rank: i + 1, suggestion }))
-  return suggestionKinds.flatMap((kind) => {
-    const items = ranked.filter(({ suggestion }) => suggestion.kind === kind)
-    return items.length ? [{ kind, items }] : []
-  })
+/** The suggestions with their ranks, in the server's order: least disturbing first. Neighbours of one kind are a group. */
+export function groupSuggestions(suggestions: readonly Suggestion[]): SuggestionGroup[] {
+  const groups: SuggestionGroup[] = []
+  for (const [i, suggestion] of suggestions.entries()) {
+    const item = { rank: i + 1, suggestion }
+    const last = groups.at(-1)
+    if (last?.kind === suggestion.kind) last.items.push(item)
+    else groups.push({ kind: suggestion.kind, items: [item] })
+  }
+  return groups
 }

@@ -195,3 +195,29 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
     expect(found).toEqual([])
   })
 }
+
+test('a past time has the configuration of that time, also when no object has changed since, and so has a branch', async ({ page, simulator }) => {
+  test.setTimeout(120_000)
+  const revisionAt = async (at: string) => {
+    await page.goto(`${simulator.url}/timeline?at=${at}`)
+    const band = page.getByTestId('past-band')
+    await expect(band).toContainText(/revision \d+/)
+    return Number(/revision (\d+)/.exec((await band.textContent()) ?? '')?.[1])
+  }
+  await apart(simulator)
+  const before = new Date().toISOString()
+  const revision = await revisionAt(before)
+  await simulator.configure('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 70\n')
+  await expect.poll(() => revisionAt(new Date().toISOString())).toBe(revision + 1)
+  expect(await revisionAt(before)).toBe(revision)
+  await page.getByTestId('branch-here').click()
+  const asked: string[] = []
+  page.on('request', (request) => request.url().endsWith('/api/v1/branches') && request.method() === 'POST' && asked.push(request.postData() ?? ''))
+  await page.getByTestId('branch-start').click()
+  await expect.poll(() => asked.map((body) => (JSON.parse(body) as { at: string }).at)).toEqual([before])
+  await expect(page.getByTestId('branch-open')).toBeEnabled({ timeout: 60_000 })
+  const { items } = await simulator.call<{ items: { path: string; from: { time: string } }[] }>('GET', '/api/v1/branches')
+  const branch = items.find(({ from }) => Date.parse(from.time) === Date.parse(before))
+  expect(branch).toBeDefined()
+  expect(await (await simulator.send('GET', `${branch?.path}api/v1/schedulerconfiguration`)).text()).not.toContain('percentageOfNodesToScore: 70')
+})

@@ -190,8 +190,9 @@ env: ## print the settings with which go uses what make has compiled
 
 # The directory with nodes.csv and pods.csv of the trace openb (cluster-trace-gpu-v2023).
 OPENB ?=
-bench: build ## compare bare with recorded scheduling under every load, and run the trace in OPENB
+bench: build ## compare bare with recorded scheduling under every load, measure a large import, and run the trace in OPENB
 	$(BINARY) bench --table
+	$(BINARY) bench --import --nodes 5000 --pods 20000
 	@if [ -n "$(OPENB)" ]; then $(BINARY) bench --openb "$(OPENB)"; \
 	  else echo "skipped the production cluster: set OPENB to the directory with nodes.csv and pods.csv of the trace openb"; fi
 

@@ -15,15 +15,39 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
+func sample(value int64, innermostFirst ...string) *profile.Sample {
+	s := &profile.Sample{Value: []int64{1, value}}
+	for _, name := range innermostFirst {
+		s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
+	}
+	return s
+}
+
+// TestImportParts: the part is that of whoever wants the work, not of what does it.
+func TestImportParts(t *testing.T) {
+	const module, handlers = "kube-scheduler-simulator/", "k8s.io/apiserver/pkg/endpoints/handlers"
+	p := &profile.Profile{Sample: []*profile.Sample{
+		sample(3e6, "runtime.scanobject", "runtime.gcBgMarkWorker"),
+		sample(1e6, "runtime.gcAssistAlloc", "runtime.mallocgc", handlers+".(*patcher).patchResource"),
+		sample(4e6, "encoding/json.Marshal", handlers+".(*patcher).patchResource.func2", handlers+"/finisher.finishRequest.func1"),
+		sample(5e6, "k8s.io/api/core/v1.(*Pod).Unmarshal", handlers+".CreateResource.createHandler.func1.2", handlers+"/finisher.finishRequest.func1"),
+		sample(6e6, "k8s.io/kubernetes/pkg/registry/core/pod/storage.(*BindingREST).Create", handlers+".CreateNamedResource.createHandler.func1.2"),
+		sample(7e6, "encoding/json.Marshal", module+"simulator/virtualnode.onVersion", module+"simulator/virtualnode.(*player).play"),
+		sample(8e6, "os.Getpid"),
+	}}
+	want := map[string]float64{
+		"garbage": 2, "API server: patching": 2, "API server: creating": 2.5, "API server: binding": 3, "virtual nodes": 3.5, otherPart: 4,
+	}
+	if diff := cmp.Diff(want, importParts(p, "pods", 2)); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Sample[0].Label; got[partLabel][0] != "garbage" || got[phaseLabel][0] != "pods" {
+		t.Errorf("the labels of a sample are %v", got)
+	}
+}
+
 func TestSharesOf(t *testing.T) {
 	const module = "kube-scheduler-simulator/scheduler"
-	sample := func(value int64, innermostFirst ...string) *profile.Sample {
-		s := &profile.Sample{Value: []int64{1, value}}
-		for _, name := range innermostFirst {
-			s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
-		}
-		return s
-	}
 	p := &profile.Profile{Sample: []*profile.Sample{
 		sample(10, "k8s.io/kubernetes/pkg/plugins.Filter", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),
 		sample(20, "time.Now", module+"/recorder.(*filtering).Filter", "k8s.io/kubernetes/pkg/scheduler.schedulePod"),

@@ -39,6 +39,8 @@ type OpenbReport struct {
 	PeakBytes int64 `json:"peakBytes"`
 	// InMemory is the same load without a control plane, before all others.
 	InMemory *InMemoryReport `json:"inMemory"`
+	// Ratio is how many times as long both imports take as InMemory.
+	Ratio float64 `json:"ratio"`
 }
 
 const (
@@ -86,44 +88,49 @@ func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	report.InMemory = inMemory
+	report.InMemory, report.Ratio = inMemory, (report.NodesSeconds+report.PodsSeconds)/inMemory.Seconds
 	return json.NewEncoder(out).Encode(report)
 }
 
 // product is this program, serving.
 type product struct {
-	command *exec.Cmd
-	url     string
-	ready   time.Duration
-	peak    int64
+	url   string
+	ready time.Duration
+	peak  int64
+	// process is where it serves, and stop ends it.
+	process int
+	stop    func() error
 }
 
+// startProduct runs this program as a process of its own.
 func startProduct(ctx context.Context, dataDir string) (*product, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &product{command: exec.CommandContext(ctx, program, "--listen", "127.0.0.1:0", "--data-dir", dataDir)}
-	p.command.Stderr = os.Stderr
-	stdout, err := p.command.StdoutPipe()
+	command := exec.CommandContext(ctx, program, "--listen", "127.0.0.1:0", "--data-dir", dataDir)
+	command.Stderr = os.Stderr
+	stdout, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	if err := p.command.Start(); err != nil {
+	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting the simulator: %w", err)
 	}
+	return newProduct(command.Process.Pid, start, stdout, func() error {
+		return errors.Join(command.Process.Signal(syscall.SIGTERM), command.Wait())
+	})
+}
+
+// newProduct returns when the program that was started has printed the line that begins with ready.
+func newProduct(process int, start time.Time, stdout io.Reader, stop func() error) (*product, error) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	fields := strings.Fields(line)
 	if err != nil || len(fields) < 2 || fields[0] != "ready:" {
-		return nil, errors.Join(fmt.Errorf("the simulator printed %q: %w", line, err), p.stop())
+		return nil, errors.Join(fmt.Errorf("the simulator printed %q: %w", line, err), stop())
 	}
-	p.url, p.ready = fields[1], time.Since(start)
-	return p, nil
-}
-
-func (p *product) stop() error {
-	return errors.Join(p.command.Process.Signal(syscall.SIGTERM), p.command.Wait())
+	return &product{url: fields[1], ready: time.Since(start), process: process, stop: stop}, nil
 }
 
 func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, error) {
@@ -144,20 +151,10 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 	start = time.Now()
 	imported := make(chan error, 1)
 	go func() { imported <- p.importList(ctx, pods) }()
-	last, next := start, start
-	for decided := -1; decided < len(pods); {
-		if err := p.watchMemory(ctx); err != nil {
-			return nil, err
-		}
-		if time.Now().Before(next) {
-			continue
-		}
-		if decided, r.Scheduled, err = p.decided(ctx); err != nil {
-			return nil, err
-		}
-		last = time.Now()
-		next = last.Add(untilNextLook(last.Sub(start), decided, len(pods)))
+	if r.Scheduled, err = p.awaitDecided(ctx, len(pods)); err != nil {
+		return nil, err
 	}
+	last := time.Now()
 	r.PodsSeconds = last.Sub(start).Seconds()
 	if err := <-imported; err != nil {
 		return nil, err
@@ -169,6 +166,25 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 	}
 	r.PeakBytes = p.peak
 	return r, nil
+}
+
+// awaitDecided returns when that many pods are bound or were found to fit nowhere, and how many are bound.
+func (p *product) awaitDecided(ctx context.Context, pods int) (bound int, err error) {
+	start := time.Now()
+	next := start
+	for decided := -1; decided < pods; {
+		if err := p.watchMemory(ctx); err != nil {
+			return 0, err
+		}
+		if time.Now().Before(next) {
+			continue
+		}
+		if decided, bound, err = p.decided(ctx); err != nil {
+			return 0, err
+		}
+		next = time.Now().Add(untilNextLook(time.Since(start), decided, pods))
+	}
+	return bound, nil
 }
 
 // untilNextLook returns half of the time that the rest takes at the rate so far, within bounds: many looks
@@ -199,7 +215,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // resident reads the resident memory from /proc.
 func (p *product) resident() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.process))
 	if err != nil {
 		return 0, fmt.Errorf("reading the resident memory: %w", err)
 	}
@@ -240,30 +256,44 @@ func (p *product) importList(ctx context.Context, items []any) error {
 // decided counts the pods that are bound, and those that are bound or were found to fit
 // nowhere.
 func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/metrics", nil)
+	err = p.get(ctx, "/metrics", func(body io.Reader) error {
+		lines := bufio.NewScanner(body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			line := lines.Text()
+			value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
+			switch {
+			case strings.HasPrefix(line, "scheduler_schedule_attempts_total{") && strings.Contains(line, `result="scheduled"`):
+				bound, decided = bound+int(value), decided+int(value)
+			case strings.HasPrefix(line, `scheduler_pending_pods{`) && strings.Contains(line, `queue="unschedulable"`):
+				decided += int(value)
+			}
+		}
+		return lines.Err()
+	})
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("reading the metrics: %w", err)
+	}
+	return decided, bound, nil
+}
+
+// get reads what a path has.
+func (p *product) get(ctx context.Context, path string, read func(io.Reader) error) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
+	if err != nil {
+		return err
 	}
 	// The transport would ask for compression, which takes the program longer than loopback.
 	request.Header.Set("Accept-Encoding", "identity")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the metrics: %w", err)
+		return err
 	}
 	defer response.Body.Close()
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		switch {
-		case strings.HasPrefix(line, "scheduler_schedule_attempts_total{") && strings.Contains(line, `result="scheduled"`):
-			bound, decided = bound+int(value), decided+int(value)
-		case strings.HasPrefix(line, `scheduler_pending_pods{`) && strings.Contains(line, `queue="unschedulable"`):
-			decided += int(value)
-		}
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
 	}
-	return decided, bound, lines.Err()
+	return read(response.Body)
 }
 
 // readOpenb returns the objects of a file of nodes or of pods.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -258,6 +259,7 @@ func runBench(ctx context.Context, args []string) error {
 	flags.BoolVar(&options.Timeline, "timeline", false, "measures the cost of the time line, too")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
 	openb := flags.String("openb", "", "`directory` with nodes.csv and pods.csv of the production cluster openb: instead run it in memory, import it into a whole simulator, and print the times and the memory of both")
+	imported := flags.Bool("import", false, "instead import --nodes nodes, and then --pods pods that all fit, into a whole simulator with a data directory, and print the times, the memory, and the processor time of each part")
 	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of the recorded runs")
 	flags.StringVar(&options.BareCPUProfile, "bare-cpuprofile", "", "`file` for a CPU profile of the bare runs")
 	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of the last recorded run")
@@ -265,10 +267,24 @@ func runBench(ctx context.Context, args []string) error {
 		return err
 	}
 	if *openb != "" {
-		if err := flags.alone("openb", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
+		if err := flags.alone("openb", "import", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
 			return err
 		}
 		return bench.Openb(ctx, *openb, os.Stdout)
+	}
+	if *imported {
+		if err := flags.alone("import", "table", "load", "pairs", "timeline", "annotation-bytes", "bare-cpuprofile"); err != nil {
+			return err
+		}
+		return bench.Import(ctx, bench.ImportOptions{
+			Nodes: options.Nodes, Pods: options.Pods, CPUProfile: options.CPUProfile, MemoryProfile: options.MemoryProfile,
+			Serve: func(ctx context.Context, dataDir string, out io.Writer) error {
+				served := app.DefaultOptions()
+				served.Listen, served.DataDir = "127.0.0.1:0", dataDir
+				served.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
+				return app.Run(ctx, served, out)
+			},
+		}, os.Stdout)
 	}
 	if *table {
 		loads, sizes := bench.Loads, bench.Sizes

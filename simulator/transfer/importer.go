@@ -197,6 +197,9 @@ func (i *importer) apply(ctx context.Context) error {
 	i.objects = slices.DeleteFunc(i.objects, func(o *manifest.Object) bool { return o.JSON == nil })
 	i.pods = i.planPods()
 	i.meter.begin(Applying, len(i.objects))
+	if i.pods.gated {
+		i.meter.expect(len(i.pods.waiting))
+	}
 	err = errors.Join(i.applyRanks(ctx), i.finish(ctx))
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -230,8 +230,7 @@ func (i *importer) putLastPods(ctx context.Context) {
 		return
 	}
 	i.makeReady(ctx)
-	i.meter.begin(Applying, len(i.objects))
-	i.meter.step(len(i.objects) - len(i.pods.waiting))
+	i.meter.turn(Applying)
 	i.each(ctx, 1, i.pods.waiting, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 

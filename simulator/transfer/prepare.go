@@ -187,6 +187,7 @@ type link struct {
 }
 
 func (i *importer) addLink(l link) {
+	i.meter.expect(1)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.links = append(i.links, l)
@@ -203,12 +204,17 @@ func (i *importer) link(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if uid, there := i.uids[keyOf(l.object)]; !there || uid == "" {
-			continue // it was refused
-		}
-		if err := i.linkOne(ctx, l); err != nil && ctx.Err() == nil {
-			i.rec.warn(itemOf(l.object, fmt.Sprintf("its reference to its owner, or to its pods, could not be set: %v", err)))
-		}
+		i.linkIfThere(ctx, l)
+		i.meter.step(1)
+	}
+}
+
+func (i *importer) linkIfThere(ctx context.Context, l link) {
+	if i.uids[keyOf(l.object)] == "" {
+		return // it was refused
+	}
+	if err := i.linkOne(ctx, l); err != nil && ctx.Err() == nil {
+		i.rec.warn(itemOf(l.object, fmt.Sprintf("its reference to its owner, or to its pods, could not be set: %v", err)))
 	}
 }
 

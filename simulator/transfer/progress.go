@@ -26,6 +26,21 @@ func (m *meter) begin(phase Phase, total int) {
 	m.say()
 }
 
+// turn goes on with another phase of the same count: what is left is left in all of them.
+func (m *meter) turn(phase Phase) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current.Phase, m.current.Kind = phase, ""
+	m.say()
+}
+
+// expect adds n writes that have become necessary.
+func (m *meter) expect(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current.Total += n
+}
+
 // at sets the kind that is being applied.
 func (m *meter) at(kind string) {
 	m.mu.Lock()
@@ -36,7 +51,7 @@ func (m *meter) at(kind string) {
 	}
 }
 
-// step adds n objects that are done.
+// step adds n objects that were read, or n writes that are done.
 func (m *meter) step(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,7 +39,8 @@ const (
 // Progress is what an import is doing.
 type Progress struct {
 	Phase Phase `json:"phase"`
-	// Done of Total objects; Total is 0 while it is not known.
+	// Done of Total: while Reading objects that were read, without a Total; while Clearing none. Applying and Settling share one count, of
+	// all that is to be written: each object, and once more each that waits for its owner or behind the scheduling gate of imports.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 	// Kind is the kind that is being applied.

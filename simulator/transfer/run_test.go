@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -86,5 +88,65 @@ func TestExportsHoldNoKeys(t *testing.T) {
 		if got, err := withoutKeys([]byte(other)); err != nil || strings.ReplaceAll(string(got), " ", "") != strings.ReplaceAll(other, " ", "") {
 			t.Errorf("%s: %s, %v", other, got, err)
 		}
+	}
+}
+
+// TestProgressIsWhatIsLeft: while objects are written, what is left never grows, whatever the order of the phases is, and at the end nothing is.
+func TestProgressIsWhatIsLeft(t *testing.T) {
+	const pods = `
+apiVersion: v1
+kind: Node
+metadata: {name: node}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bound}
+spec: {nodeName: node}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits-too}
+---
+`
+	const owned = `
+apiVersion: v1
+kind: Pod
+metadata: {name: owned, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: set, controller: true, uid: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: orphan, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, controller: true, uid: y}]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: set}
+`
+	for name, input := range map[string]string{"without a gate": pods, "behind a gate": pods + owned} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{Config: &rest.Config{Host: "http://willing", Transport: newWilling()}})
+			var clock atomic.Int64
+			s.opts.now = func() time.Time { return time.Unix(clock.Add(1), 0) } // so that each step is told
+			var told []Progress
+			report, err := s.Import(t.Context(), manifest.NewSource(manifesttest.Part("f", input)), ImportOptions{Progress: func(p Progress) {
+				if p.Phase == Applying || p.Phase == Settling {
+					told = append(told, p)
+				}
+			}})
+			if err != nil || report.FailedTotal > 0 || report.Created != strings.Count(input, "kind: ")-strings.Count(input, "uid: ") {
+				t.Fatalf("%+v, %v", report, err)
+			}
+			for i, p := range told[1:] {
+				if before := told[i]; p.Done < before.Done || p.Total < before.Total || float64(p.Done)/float64(p.Total) < float64(before.Done)/float64(before.Total)-0.1 {
+					t.Errorf("%+v follows %+v", p, before)
+				}
+			}
+			if last := told[len(told)-1]; last.Done != last.Total || last.Phase != Settling {
+				t.Errorf("the last is %+v", last)
+			}
+		})
 	}
 }

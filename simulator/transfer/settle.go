@@ -35,7 +35,11 @@ func (i *importer) finish(ctx context.Context) error {
 		return nil
 	}
 	i.makeReady(ctx)
-	i.meter.begin(Settling, len(i.pods.held))
+	i.meter.turn(Settling)
+	i.meter.step(len(i.links)) // whose owners are not there
+	if i.pods.gated {
+		i.meter.step(len(i.pods.waiting) - len(i.pods.held)) // which have no gate to remove
+	}
 	// One by one, so that the scheduling queue has them in this order.
 	i.release(ctx, 1)
 	if ctx.Err() != nil {
@@ -52,7 +56,7 @@ func (i *importer) makeReady(ctx context.Context) {
 		return
 	}
 	i.ready = true
-	i.meter.begin(Settling, 0)
+	i.meter.turn(Settling)
 	i.configure(ctx)
 	config := rest.CopyConfig(i.cluster.opts.Config)
 	config.UserAgent, config.QPS, config.RateLimiter = userAgent, -1, nil

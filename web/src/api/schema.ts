@@ -1850,9 +1850,9 @@ export interface components {
         ImportProgress: {
             /** @enum {string} */
             phase: "reading" | "clearing" | "applying" | "settling";
-            /** @description The number of objects processed, out of total. */
+            /** @description The number of objects read, or of writes that are done, out of total. */
             done: number;
-            /** @description 0 while unknown. */
+            /** @description 0 while unknown. Applying and settling share one count of all writes: one for each object, and one more for each that waits for its owner or behind a scheduling gate. */
             total: number;
             /** @description The kind that is being applied. */
             kind?: string;

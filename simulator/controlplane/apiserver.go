@@ -148,7 +148,7 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	extensions := &config.ApiExtensions.ExtraConfig
 	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}}
 	builtIn := config.KubeAPIs.ControlPlane.Generic
-	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, isPod}
+	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, changesOften}
 	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, utilfeature.DefaultMutableFeatureGate))
 	setVersion(config, opts.version)
 	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)

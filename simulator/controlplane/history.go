@@ -146,6 +146,10 @@ func (h hurried) RecordTime() time.Time {
 	return h.since.Add(historySpeed * h.WatchEventWithRecordTime.RecordTime().Sub(h.since))
 }
 
-func isPod(resource schema.GroupResource) bool { return resource == v1.Resource("pods") }
+// changesOften reports whether the objects of a kind change several times soon after their creation: pods, and nodes, which become
+// ready. Of thousands of nodes that are imported, each version would stay in memory, and every garbage collection would look at it.
+func changesOften(resource schema.GroupResource) bool {
+	return resource == v1.Resource("pods") || resource == v1.Resource("nodes")
+}
 
 func isCustom(schema.GroupResource) bool { return true }

@@ -15,51 +15,65 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	apistorage "k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/cacher"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/simulator/clustertest"
 )
 
-// TestPodsHaveAShortHistory changes a pod until the API server refuses a watch from its first version. Upstream's
-// watch cache keeps each change for 75 seconds.
-func TestPodsHaveAShortHistory(t *testing.T) {
+// TestPodsAndNodesHaveAShortHistory changes a pod and a node until the API server refuses watches from their first versions. Upstream's
+// watch caches keep each change for 75 seconds.
+func TestPodsAndNodesHaveAShortHistory(t *testing.T) {
 	clustertest.Slow(t)
-	client := clustertest.Client(t, sharedControlPlane(t).ClientConfig())
-	pods := client.CoreV1().Pods("default")
-	pod := &corev1.Pod{
+	core := clustertest.Client(t, sharedControlPlane(t).ClientConfig()).CoreV1()
+	pods, nodes := core.Pods("default"), core.Nodes()
+	pod, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "changing"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c"}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	created, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	t.Cleanup(func() {
+		if err := pods.Delete(context.Background(), pod.Name, now); err != nil {
+			t.Error(err)
+		}
+	})
+	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "changing"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		now := int64(0)
-		if err := pods.Delete(context.Background(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		if err := nodes.Delete(context.Background(), node.Name, now); err != nil {
 			t.Error(err)
 		}
 	})
 
 	start, changes := time.Now(), 0
-	clustertest.EventuallyWithin(t, 5*history, "the first version being forgotten", func(ctx context.Context) (bool, error) {
+	clustertest.EventuallyWithin(t, 5*history, "the first versions being forgotten", func(ctx context.Context) (bool, error) {
 		for range 50 {
 			changes++
-			patch := fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, changes)
-			if _, err := pods.Patch(ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			patch := fmt.Appendf(nil, `{"metadata":{"labels":{"change":"%d"}}}`, changes)
+			if _, err := pods.Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				return false, err
+			}
+			if _, err := nodes.Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 				return false, err
 			}
 		}
-		return isForgotten(ctx, client, created.ResourceVersion)
+		if forgotten, err := isForgotten(ctx, pods.Watch, pod.ResourceVersion); err != nil || !forgotten {
+			return false, err
+		}
+		return isForgotten(ctx, nodes.Watch, node.ResourceVersion)
 	})
 	if took := time.Since(start); took < history {
 		t.Errorf("a change was forgotten after %v and %d changes, want at least %v", took, changes, history)
 	}
 }
 
-// isForgotten reports whether a watch of pods from a version has to list again.
-func isForgotten(ctx context.Context, client kubernetes.Interface, version string) (bool, error) {
-	w, err := client.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+// isForgotten reports whether a watch from a version has to list again.
+func isForgotten(ctx context.Context, start func(context.Context, metav1.ListOptions) (watch.Interface, error), version string) (bool, error) {
+	w, err := start(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
 		if apierrors.IsResourceExpired(err) {
 			return true, nil

@@ -12,7 +12,7 @@ func TestGrowthOf(t *testing.T) {
 		rest time.Duration
 		want int
 	}{
-		{0, 0, 100}, {10, 0, 300}, {256, 0, 270}, {500, 0, 90}, {853, 0, 40}, {10, busyFor, 100}, {256, busyFor, 100}, {256, restAfter, 100}, {300, busyFor, 70}, {400, restAfter, 100},
+		{0, 0, 100}, {10, 0, 300}, {256, 0, 300}, {500, 0, 120}, {853, 0, 40}, {10, busyFor, 100}, {256, busyFor, 100}, {256, restAfter, 100}, {300, busyFor, 70}, {400, restAfter, 100},
 		{512, busyFor, 40}, {600, restAfter - 1, 40}, {600, restAfter, 100}, {8192, 0, 40},
 	} {
 		if got := Server.growthOf(tc.live<<20, tc.rest); got != tc.want {

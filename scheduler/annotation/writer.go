@@ -3,6 +3,7 @@ package annotation
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ type Writer struct {
 	results Results
 	budget  int
 	clock   clock.Clock
-	// pods returns a pod from a cache, or nil.
+	// pods returns a pod from a cache, or nil. See NewWriter.
 	pods func(namespace, name string) *v1.Pod
 
 	mu sync.Mutex
@@ -92,8 +93,8 @@ const (
 
 // NewWriter returns a writer that is not running. budget is in bytes per pod; with many pods
 // it is less. pods returns
-// a pod from a cache, or nil when the cache does not have it; callers do not change the pod.
-// A nil pods means that there is no cache.
+// a pod from a cache, or nil when the cache does not have it; callers do not change the pod. It is whole, as the API server has
+// it, but may lack managed fields and results. A nil pods means that there is no cache.
 func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock, pods func(namespace, name string) *v1.Pod) *Writer {
 	if pods == nil {
 		pods = func(string, string) *v1.Pod { return nil }
@@ -260,11 +261,15 @@ func (w *Writer) write(ctx context.Context, j *job) error {
 		e, _ := w.results.Get(j.UID, attempt-1-back)
 		return e
 	}
-	pod, err := w.pod(ctx, c, j.tries == 0)
+	pod, cached, err := w.pod(ctx, c, j.tries == 0)
 	if err != nil || pod == nil {
 		return err
 	}
-	return w.patch(ctx, pod, Render(c, earlier, w.share(w.results.Pods())))
+	annotations := Render(c, earlier, w.share(w.results.Pods()))
+	if cached {
+		return w.update(ctx, pod, annotations)
+	}
+	return w.patch(ctx, pod, annotations)
 }
 
 // share returns the budget of a pod, in bytes, if there are this many pods.
@@ -273,22 +278,40 @@ func (w *Writer) share(pods int) int {
 }
 
 // pod returns the pod of c, or nil if it is being deleted or another pod has taken its
-// name. The cache may be late.
-func (w *Writer) pod(ctx context.Context, c *result.Cycle, cached bool) (*v1.Pod, error) {
-	var pod *v1.Pod
-	if cached {
+// name. It asks the cache only if it may. The cache may be late.
+func (w *Writer) pod(ctx context.Context, c *result.Cycle, mayCache bool) (pod *v1.Pod, cached bool, err error) {
+	if mayCache {
 		pod = w.pods(c.Pod.Namespace, c.Pod.Name)
+		cached = pod != nil && pod.UID == c.Pod.UID
 	}
-	if pod == nil || pod.UID != c.Pod.UID {
-		var err error
+	if !cached {
 		if pod, err = w.client.CoreV1().Pods(c.Pod.Namespace).Get(ctx, c.Pod.Name, metav1.GetOptions{}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if pod.UID != c.Pod.UID || pod.DeletionTimestamp != nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	return pod, nil
+	return pod, cached, nil
+}
+
+// fieldManager is who writes the annotations.
+const fieldManager = "kube-scheduler-simulator"
+
+// update writes to this version of a pod of the cache. An update costs an API server less than a patch, for which it encodes the pod as
+// JSON and decodes it again. All results of the pod are replaced, so it does no harm that the cache has none.
+func (w *Writer) update(ctx context.Context, pod *v1.Pod, annotations map[string]string) error {
+	whole := *pod
+	whole.Annotations = maps.Clone(pod.Annotations)
+	if whole.Annotations == nil {
+		whole.Annotations = make(map[string]string, len(annotations))
+	}
+	for _, name := range optional {
+		delete(whole.Annotations, Prefix+name)
+	}
+	maps.Copy(whole.Annotations, annotations)
+	_, err := w.client.CoreV1().Pods(pod.Namespace).Update(ctx, &whole, metav1.UpdateOptions{FieldManager: fieldManager})
+	return err
 }
 
 // patch writes to this version of a pod. The patch names the version: patching a pod that
@@ -299,7 +322,7 @@ func (w *Writer) patch(ctx context.Context, pod *v1.Pod, annotations map[string]
 	if err != nil {
 		return err
 	}
-	_, err = w.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kube-scheduler-simulator"})
+	_, err = w.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	return err
 }
 

@@ -323,21 +323,28 @@ func TestAnInterruptedWriteIsLeft(t *testing.T) {
 	}
 }
 
-// The first try uses the cache; after a failure the writer asks the API server.
+// The first try updates what the cache has; after a failure the writer asks the API server, and patches.
 func TestWriterUsesTheCache(t *testing.T) {
 	client := fake.NewClientset(pod())
 	clock := testclock.NewFakeClock(time.Unix(0, 0))
 	late := pod()
 	late.ResourceVersion = "5"
+	late.Annotations = map[string]string{"mine": "1", Prefix + truncated: "of an earlier attempt"}
+	late.Spec.NodeName = "node"
+	before := late.DeepCopy()
 	var versions []string
-	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		for _, version := range []string{"5", "7"} {
-			if bytes.Contains(a.(clienttesting.PatchAction).GetPatch(), []byte(`"resourceVersion":"`+version+`"`)) {
-				versions = append(versions, version)
-			}
+	client.PrependReactor("update", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		written := a.(clienttesting.UpdateAction).GetObject().(*v1.Pod)
+		versions = append(versions, written.ResourceVersion)
+		_, cut := written.Annotations[Prefix+truncated]
+		if written.Annotations["mine"] != "1" || written.Annotations[Prefix+"selected-node"] == "" || cut || written.Spec.NodeName != "node" {
+			t.Errorf("the pod becomes %+v", written)
 		}
-		if len(versions) == 1 {
-			return true, nil, apierrors.NewConflict(v1.Resource("pods"), "web", errors.New("the object has been modified"))
+		return true, nil, apierrors.NewConflict(v1.Resource("pods"), "web", errors.New("the object has been modified"))
+	})
+	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if bytes.Contains(a.(clienttesting.PatchAction).GetPatch(), []byte(`"resourceVersion":"7"`)) {
+			versions = append(versions, "7")
 		}
 		return true, nil, nil
 	})
@@ -352,6 +359,9 @@ func TestWriterUsesTheCache(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"5", "7"}, versions); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff(before, late); diff != "" {
+		t.Errorf("the pod in the cache has changed:\n%s", diff)
 	}
 	gets := 0
 	for _, a := range client.Actions() {

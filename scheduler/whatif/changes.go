@@ -195,6 +195,11 @@ func (t *Trial) put(o runtime.Object) error {
 	if err := t.complete(o); err != nil {
 		return err
 	}
+	if pod, ok := o.(*v1.Pod); ok && before == nil && pod.Spec.NodeName == "" {
+		if err := t.createClaims(pod); err != nil {
+			return err
+		}
+	}
 	if err := t.set(o); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
+	"k8s.io/utils/ptr"
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/feed"
@@ -104,6 +106,9 @@ func TestAnswers(t *testing.T) {
 	urgent.Spec.PriorityClassName = "urgent"
 	beside := waiting("beside", "1")
 	beside.Spec.Affinity = st.MakePod().PodAffinityIn("app", v1.LabelHostname, []string{"db"}, st.PodAffinityWithRequiredReq).Obj().Spec.Affinity
+	claiming := waiting("claiming", "1")
+	claiming.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "own", ResourceClaimTemplateName: ptr.To("none")}}
+	claimTemplate := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "none"}}
 	noTaint := patch(nodeKind, "tainted", `{"spec": {"taints": null}}`)
 	for name, test := range map[string]struct {
 		question whatif.Question
@@ -118,6 +123,8 @@ func TestAnswers(t *testing.T) {
 		"a placed pod is asked anew":        {whatif.Question{PodRef: &types.NamespacedName{Namespace: "default", Name: "placed"}}, []string{"small"}},
 		"copies of a placed pod":            {whatif.Question{PodRef: &types.NamespacedName{Namespace: "default", Name: "placed"}, Copies: 3, Changes: []whatif.Change{noTaint}}, []string{"tainted", "tainted", "small"}},
 		"a pod that exists in the question": {whatif.Question{PodRef: &types.NamespacedName{Namespace: "default", Name: "beside"}, Changes: []whatif.Change{noTaint, apply(beside)}}, []string{"unschedulable"}},
+		"a pod of the question with a claim of its own": {whatif.Question{
+			PodRef: &types.NamespacedName{Namespace: "default", Name: "claiming"}, Changes: []whatif.Change{noTaint, apply(claimTemplate), apply(claiming)}}, []string{"tainted"}},
 		"beside a pod of the question": {whatif.Question{Pod: beside, Changes: []whatif.Change{noTaint, apply(
 			st.MakePod().Name("db").Namespace("default").Label("app", "db").Container("i").SchedulerName(v1.DefaultSchedulerName).Node("tainted").Obj())}}, []string{"tainted"}},
 		"a class of the question": {whatif.Question{Pod: urgent, Changes: []whatif.Change{apply(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 10})}}, []string{"unschedulable"}},

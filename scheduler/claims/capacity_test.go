@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,14 +176,25 @@ func (l *lab) another(like, name string) {
 			l.set(u)
 		}
 	}
-	for _, p := range l.on(like) {
-		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" && p.Spec.NodeName == like {
+	made := map[types.UID]bool{}
+	daemons := l.on(like)
+	slices.SortStableFunc(daemons, func(a, b *v1.Pod) int { return cmp.Compare(leaving(a), leaving(b)) })
+	for _, p := range daemons {
+		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" && p.Spec.NodeName == like && (leaving(p) == 0 || !made[types.UID(p.Namespace)+owner.UID]) {
+			made[types.UID(p.Namespace)+owner.UID] = true
 			p = p.DeepCopy()
 			p.Name, p.UID, p.ResourceVersion, p.Spec.NodeName = p.Name+"-on-"+name, "", "", name
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, nil
 			l.set(p)
 		}
 	}
+}
+
+func leaving(p *v1.Pod) int {
+	if p.DeletionTimestamp != nil {
+		return 1
+	}
+	return 0
 }
 
 func init() {

@@ -18,12 +18,12 @@ func OfDaemonSet(pod *v1.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// daemons returns copies of the pods that DaemonSets made for the node, bound to a new node like it, each after its claims. Pods that
-// leave the node are not among them: DaemonSets replace them.
+// daemons returns copies of the pods that DaemonSets made for the node, bound to a new node like it, each after its claims. A pod that
+// leaves the node is among them unless its DaemonSet has replaced it: the new node gets a pod like it.
 func (s *Sample) daemons(name string) []runtime.Object {
 	var made []*v1.Pod
 	for _, p := range list[*v1.Pod](s.survey, podKind) {
-		if OfDaemonSet(p) && p.DeletionTimestamp == nil && cmp.Or(p.Spec.NodeName, madeFor(p)) == s.like.Name {
+		if OfDaemonSet(p) && cmp.Or(p.Spec.NodeName, madeFor(p)) == s.like.Name {
 			made = append(made, p)
 		}
 	}
@@ -32,7 +32,11 @@ func (s *Sample) daemons(name string) []runtime.Object {
 	})
 	var out []runtime.Object
 	for _, p := range made {
+		if p.DeletionTimestamp != nil && slices.ContainsFunc(made, func(o *v1.Pod) bool { return o != p && succeeds(o, p) }) {
+			continue
+		}
 		p = p.DeepCopy()
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, nil
 		p.Name = p.Name + "-on-" + name
 		p.UID = types.UID(p.Namespace + "/" + p.Name)
 		p.Spec.NodeName = name
@@ -49,6 +53,14 @@ func (s *Sample) daemons(name string) []runtime.Object {
 		out = append(out, p)
 	}
 	return out
+}
+
+// succeeds reports whether a DaemonSet has made one pod of a node to follow the other one, which leaves. Of two that leave, it is one of them.
+func succeeds(next, leaving *v1.Pod) bool {
+	if next.Namespace != leaving.Namespace || metav1.GetControllerOfNoCopy(next).UID != metav1.GetControllerOfNoCopy(leaving).UID {
+		return false
+	}
+	return next.DeletionTimestamp == nil || next.Name > leaving.Name
 }
 
 // madeFor returns the node for which a DaemonSet made a pod that has no node yet; empty if the pod does not say.

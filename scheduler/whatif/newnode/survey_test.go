@@ -101,6 +101,9 @@ func TestEverythingThatANodeBrings(t *testing.T) {
 	}}}
 	leaving := daemon("leaves", "g1")
 	leaving.DeletionTimestamp = &metav1.Time{}
+	// Its DaemonSet makes another pod when it is gone.
+	restarting := daemon("restarts", "g1")
+	restarting.OwnerReferences[0].UID, restarting.DeletionTimestamp = "logs", &metav1.Time{}
 	monitor := daemon("monitor", "g1")
 	monitor.Status.ResourceClaimStatuses = []v1.PodResourceClaimStatus{{Name: "all", ResourceClaimName: ptr.To("monitor-all")}}
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "monitor-all", UID: "old"}, Status: resourcev1.ResourceClaimStatus{
@@ -131,7 +134,7 @@ func TestEverythingThatANodeBrings(t *testing.T) {
 			"apiVersion": "topology.node.k8s.io/v1alpha2", "kind": "NodeResourceTopology", "metadata": map[string]any{"name": "g1", "uid": "1"},
 			"zones": []any{map[string]any{"name": "node-0", "resources": []any{map[string]any{"name": "cpu", "allocatable": "4", "available": "1"}}}},
 		}},
-		waiting, leaving, monitor, claim, daemon("elsewhere", "g2"),
+		waiting, leaving, restarting, monitor, claim, daemon("elsewhere", "g2"),
 	}
 	sample := NewSurvey(state).Of(node)
 	got := []string{}
@@ -148,7 +151,7 @@ func TestEverythingThatANodeBrings(t *testing.T) {
 		"Node new: new",
 		"CSINode new: disks 2 new",
 		"ResourceClaim monitor-all-on-new: new/gpu-0 fabric/gpu-0 for monitor-on-new",
-		"Pod monitor-on-new on new with monitor-all-on-new", "Pod waits-on-new on new",
+		"Pod monitor-on-new on new with monitor-all-on-new", "Pod restarts-on-new on new", "Pod waits-on-new on new",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

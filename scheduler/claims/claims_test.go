@@ -17,9 +17,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/component-base/featuregate"
-	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -57,7 +54,7 @@ func TestEveryStatementHolds(t *testing.T) {
 		c := generate(*seed + uint64(n))
 		t.Run(c.name, func(t *testing.T) {
 			log.in(t, c.name)
-			setGates(t, c.gates)
+			livetest.SetGates(t, c.gates)
 			refute(t, c, log)
 		})
 	}
@@ -413,13 +410,3 @@ func (t thumb) Score(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.No
 }
 
 func (thumb) ScoreExtensions() fwk.ScoreExtensions { return nil }
-
-func setGates(t *testing.T, gates map[string]bool) {
-	overrides := featuregatetesting.FeatureOverrides{}
-	for name, on := range gates {
-		overrides[featuregate.Feature(name)] = on
-	}
-	if len(gates) > 0 {
-		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, overrides)
-	}
-}

@@ -14,15 +14,8 @@ import (
 
 // known are the kinds of statement that experiments still refute, with the reason. The goal is an empty map.
 var known = map[string]string{
-	"statement quotaAboveMin":                       "of some pods it is said although the min of the namespace covers them",
-	"statement groupVictims":                        "room is said to be made by removing no pod",
-	"capacity: nodes":                               "a few counts differ from what placing the pods one by one gives",
-	"capacity: no number of nodes":                  "as above, where a device or a volume is missing",
-	"capacity: nodes, with NUMA nodes":              "for one more pod there is room on the nodes that are counted than when they are made",
-	"capacity: no number of nodes, with NUMA nodes": "as above",
-	"fit: incurable":                                "evictions that are not allowed are told as what would not help",
-	"fit: does not fit":                             "nothing is said of some pods",
-	"smaller dropPodTerms":                          "terms that are not violated go too",
+	"statement quotaAboveMin": "of some pods it is said although the min of the namespace covers them",
+	"statement groupVictims":  "room is said to be made by removing no pod",
 }
 
 // unreachable are kinds that the generator does not reach, with the reason.

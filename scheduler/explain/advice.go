@@ -45,7 +45,7 @@ func Steps() []Operands {
 
 // Manners returns a zero value of each kind that the manner of an advice can be.
 func Manners() []Operands {
-	return []Operands{Recreated{}, RolledOut{}, RestartedWorkload{}}
+	return []Operands{Recreated{}, RolledOut{}, RestartedWorkload{}, Leaves{}}
 }
 
 // Omissions returns a zero value of each kind of what a search for advice left out, or could not know.
@@ -281,11 +281,19 @@ type Replacement struct {
 }
 
 // AddNode: a node joins the cluster. It has the size, the labels and the taints of Like,
-// which has further ones, Others, of its kind.
+// which has further ones, Others, of its kind. More are the names of further nodes that join.
 type AddNode struct {
 	Name   string   `json:"name"`
+	More   []string `json:"more,omitempty"`
 	Like   string   `json:"like"`
 	Others []string `json:"others"`
+}
+
+// Leaves: so many other pods of the workload still find no node.
+type Leaves struct {
+	Pods         int    `json:"pods"`
+	WorkloadKind string `json:"workloadKind"`
+	Name         string `json:"name"`
 }
 
 // Recreated: the pod is deleted and created again, because its spec cannot change.
@@ -358,6 +366,7 @@ func (RemoveTaints) Kind() Kind       { return "removeTaints" }
 func (LabelNode) Kind() Kind          { return "labelNode" }
 func (Evict) Kind() Kind              { return "evict" }
 func (AddNode) Kind() Kind            { return "addNode" }
+func (Leaves) Kind() Kind             { return "leaves" }
 func (Recreated) Kind() Kind          { return "recreated" }
 func (RolledOut) Kind() Kind          { return "rolledOut" }
 func (RestartedWorkload) Kind() Kind  { return "restartedWorkload" }
@@ -625,7 +634,14 @@ func counted(n int, one, several string) string {
 }
 
 func (s AddNode) english() string {
+	if len(s.More) > 0 {
+		return fmt.Sprintf("Add %d nodes like %s%s: %s.", 1+len(s.More), s.Like, orOthers(s.Others), strings.Join(append([]string{s.Name}, s.More...), ", "))
+	}
 	return fmt.Sprintf("Add a node like %s%s: %s.", s.Like, orOthers(s.Others), s.Name)
+}
+
+func (s Leaves) english() string {
+	return fmt.Sprintf("%s of %s %s still %s no node.", plural(s.Pods, "other pod"), s.WorkloadKind, s.Name, counted(s.Pods, "finds", "find"))
 }
 
 func (s Recreated) english() string {

@@ -25,7 +25,7 @@ func TestPrintFit(t *testing.T) {
 		suggestion(fit.KindPod, "Lower the request for cpu from 4 to 1.5.", "b", "a", "b"),
 		suggestion(fit.KindEvict, "Evict etl from a.", "a", "a"),
 	}
-	incurable := []fit.Incurable{{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: []string{"c", "d"}}, {Plugin: "ZoneQuota", Nodes: []string{"d"}}}
+	incurable := []fit.Incurable{{Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Nodes: []string{"c", "d"}}, {Plugin: "ZoneQuota", Nodes: []string{"d"}}, {Plugin: "NodeResourcesFit", Reason: "Too many pods", Guarded: true, Nodes: []string{"a"}}}
 	var b strings.Builder
 	for _, tc := range []struct {
 		name        string

@@ -38,11 +38,16 @@ func PrintFit(w io.Writer, target Target, pod string, a *hypothesis.FitAnswer, f
 			}
 		})
 	}
-	var reasons []rejection
+	var reasons, guarded []rejection
 	for _, i := range a.Incurable {
-		reasons = append(reasons, rejection{i.Plugin, i.Reason, i.Nodes})
+		to := &reasons
+		if i.Guarded {
+			to = &guarded
+		}
+		*to = append(*to, rejection{i.Plugin, i.Reason, i.Nodes})
 	}
 	p.rejections("No change was found against:", reasons, format)
+	p.rejections("Pods that may not be evicted are in the way:", guarded, format)
 	if len(a.LeftOut) > 0 {
 		p.line("")
 		for _, s := range a.LeftOut {

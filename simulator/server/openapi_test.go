@@ -323,7 +323,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WhatIfAnswer":         &whatifAnswer{},
 		"FitAnswer":            &hypothesis.FitAnswer{Answer: &fit.Answer{}},
 		"Suggestion":           &hypothesis.Suggestion{},
-		"PluginNodes":          &fit.Incurable{},
+		"Incurable":            &fit.Incurable{},
 		"CapacityAnswer":       &capacity.Answer{},
 		"NodeCount":            &capacity.Node{},
 		"RemainingResource":    &capacity.Resource{},

@@ -199,7 +199,7 @@ func TestChangesOfWorkloads(t *testing.T) {
 				"pod: Raise maxSkew over kubernetes.io/hostname from 1 to 3." + rollsOut("web-2") + "n1, n2",
 				"pod: Only prefer the spread over kubernetes.io/hostname (ScheduleAnyway)." + rollsOut("web-2") + "n1, n2",
 				"node: Remove the taint special:NoSchedule from n3. → n3",
-				"addNode: Add a node like n1 (or n2): n4. → n4",
+				"addNode: Add 4 nodes like n1 (or n2): n4, n5, n6, n7. → n4, n5, n6, n7",
 				"pod: Scale Deployment web from 6 to 2 replicas. → ",
 			},
 		},
@@ -227,7 +227,7 @@ func TestChangesOfWorkloads(t *testing.T) {
 		{
 			name: "requests that are small enough for all", spec: spec("3"), replicas: 3, on: []string{"n1"}, nodes: []runtime.Object{node("n1").Obj()},
 			want: []string{
-				"addNode: Add a node like n1: n2. → n2",
+				"addNode: Add 2 nodes like n1: n2, n3. → n2, n3",
 				"pod: Lower the request for cpu of the container con0 from 3 to 0.333." + rollsOut("web-1") + "n1",
 				"pod: Scale Deployment web from 3 to 1 replica. → ",
 			},
@@ -392,7 +392,7 @@ func TestWaitsForTheNextAttempt(t *testing.T) {
 
 // A gang that is too small waits for its members.
 func TestWaitsForMembers(t *testing.T) {
-	setGates(t, map[string]bool{"GenericWorkload": true})
+	livetest.SetGates(t, map[string]bool{"GenericWorkload": true})
 	pod := pending("1").Priority(0).Obj()
 	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ptr.To("train")}
 	group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "train", UID: "train"}}

@@ -36,6 +36,8 @@ type written struct {
 	others int
 	// template: the template of the workload changes.
 	template bool
+	// siblings are the changes of other pods of the workload, which are real only.
+	siblings []whatif.Change
 }
 
 // writer writes remedies as changes.
@@ -59,17 +61,17 @@ func (w *writer) write(remedies []remedy, target *v1.Node) (written, error) {
 	}
 	node := target
 	for _, r := range remedies {
-		switch {
-		case r.node != nil:
+		if r.node != nil {
 			if node == target {
 				node = target.DeepCopy()
 			}
 			r.node(node)
-		case r.added != nil:
-			for _, o := range r.added.ToCreate() {
+		}
+		for _, added := range r.added {
+			for _, o := range added.ToCreate() {
 				out.real = append(out.real, whatif.Change{Apply: o})
 			}
-			for _, o := range r.added.Objects() {
+			for _, o := range added.Objects() {
 				out.hypothetical = append(out.hypothetical, whatif.Change{Apply: o})
 			}
 		}
@@ -150,8 +152,9 @@ func (w *writer) writeSiblings(remedies []remedy, out *written) error {
 		if err != nil {
 			return err
 		}
-		out.real = append(out.real, whatif.Change{Patch: &whatif.Patch{ObjectRef: *podRef(p), Patch: patch}})
+		out.siblings = append(out.siblings, whatif.Change{Patch: &whatif.Patch{ObjectRef: *podRef(p), Patch: patch}})
 	}
+	out.real = append(out.real, out.siblings...)
 	return nil
 }
 

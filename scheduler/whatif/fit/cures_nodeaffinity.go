@@ -97,9 +97,7 @@ func cheapest(always []result.TermComparison, alternatives [][]result.TermCompar
 // value where one of several is asked for, and drops the others.
 func relaxation(pod *v1.Pod, terms []result.TermComparison) cure {
 	var out cure
-	var labels []string
 	var drop []result.TermComparison
-	says := explain.DropRequirements{}
 	for _, t := range terms {
 		switch {
 		case t.Source != fromSelector && t.Source != fromPod:
@@ -111,36 +109,48 @@ func relaxation(pod *v1.Pod, terms []result.TermComparison) cure {
 				says: explain.AcceptValues{Key: t.Key, Value: *t.Actual}, shape: "acceptValue " + t.Key, detail: *t.Actual,
 				disturbance: ofPod, cost: costOfAcceptance, pod: func(s *v1.PodSpec) { acceptValue(s, t) },
 			})
-			continue
-		case t.Source == fromSelector:
-			labels = append(labels, t.Key)
 		default:
+			drop = append(drop, t)
+		}
+	}
+	if len(drop) > 0 {
+		out = append(out, dropping(drop))
+	}
+	return out
+}
+
+// dropping drops requirements.
+func dropping(terms []result.TermComparison) remedy {
+	var labels []string
+	var drop []result.TermComparison
+	says := explain.DropRequirements{}
+	for _, t := range terms {
+		if t.Source == fromSelector {
+			labels = append(labels, t.Key)
+		} else {
 			drop = append(drop, t)
 		}
 		says.Requirements = append(says.Requirements, explain.LabelRequirement{Key: t.Key, Operator: t.Operator, Values: append([]string{}, t.Values...)})
 	}
-	if len(says.Requirements) > 0 {
-		out = append(out, remedy{
-			says: says, shape: fmt.Sprint("dropRequirements ", says.Requirements), disturbance: ofPod, cost: costOfRequirement * float64(len(says.Requirements)),
-			pod: func(s *v1.PodSpec) {
-				dropSelector(s, labels)
-				for _, t := range drop {
-					if t.Key == "" { // No node meets an empty term.
-						dropNodeAffinity(s)
-					}
+	return remedy{
+		says: says, shape: fmt.Sprint("dropRequirements ", says.Requirements), disturbance: ofPod, cost: costOfRequirement * float64(len(terms)), parts: partsOf(terms, dropping),
+		pod: func(s *v1.PodSpec) {
+			dropSelector(s, labels)
+			for _, t := range drop {
+				if t.Key == "" { // No node meets an empty term.
+					dropNodeAffinity(s)
 				}
-				dropRequirements(s, drop)
-			},
-		})
+			}
+			dropRequirements(s, drop)
+		},
 	}
-	return out
 }
 
 // labelling gives the node the labels that it lacks, and takes those that it must not
 // have. It returns nil when a requirement is about what the node is.
 func labelling(node *v1.Node, terms []result.TermComparison) cure {
 	says := explain.LabelNode{Node: node.Name, Others: []string{}}
-	out := remedy{detail: node.Name, disturbance: ofNode}
+	out := remedy{detail: node.Name, disturbance: ofNode, parts: partsOf(terms, func(fewer []result.TermComparison) remedy { return labelling(node, fewer)[0] })}
 	for _, t := range terms {
 		to, possible := wanted(t)
 		if !possible || describes(t.Key) {

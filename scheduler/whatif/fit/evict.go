@@ -66,14 +66,19 @@ func (e *evictor) may(p *v1.Pod) bool {
 
 // within reports whether every budget allows that these pods go together.
 func (e *evictor) within(victims []*v1.Pod) bool {
-	for _, b := range e.budgets {
-		left := b.allowed
-		for _, p := range slices.Concat(e.gone, victims) {
-			if p.Namespace == b.namespace && b.selector.Matches(labels.Set(p.Labels)) {
-				if left--; left < 0 {
-					return false
-				}
-			}
+	left := slices.Clone(e.budgets)
+	return !slices.ContainsFunc(slices.Concat(e.gone, victims), func(p *v1.Pod) bool { return !take(left, p) })
+}
+
+// take takes a pod out of the budgets. It reports false, and takes nothing, if one of them does not allow that.
+func take(left []budget, p *v1.Pod) bool {
+	protects := func(b budget) bool { return p.Namespace == b.namespace && b.selector.Matches(labels.Set(p.Labels)) }
+	if slices.ContainsFunc(left, func(b budget) bool { return b.allowed <= 0 && protects(b) }) {
+		return false
+	}
+	for i, b := range left {
+		if protects(b) {
+			left[i].allowed--
 		}
 	}
 	return true
@@ -130,7 +135,7 @@ func (e *evictor) victims(node fwk.NodeInfo, obstacles []whatif.Obstacle) (victi
 // blames reports whether a plugin may reject a node for the pods that run.
 func blames(o whatif.Obstacle) bool {
 	k, isKnown := known[o.Plugin]
-	return k.pods && !o.PreFilter || !isKnown
+	return k.pods || !isKnown
 }
 
 func union(a, b []*v1.Pod) []*v1.Pod {
@@ -149,16 +154,25 @@ func byPriority(a, b *v1.Pod) int {
 
 // movable returns the pods of a node that may be evicted, as many as the budgets allow.
 func (e *evictor) movable(node fwk.NodeInfo) []*v1.Pod {
-	var all, out []*v1.Pod
-	for _, on := range node.GetPods() {
-		if e.may(on.GetPod()) {
-			all = append(all, on.GetPod())
-		}
+	return e.among(podsOn([]fwk.NodeInfo{node}))
+}
+
+// among returns those of the pods that may be evicted, as many as the budgets allow, the least important first.
+func (e *evictor) among(pods []*v1.Pod) []*v1.Pod {
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p *v1.Pod) bool { return !e.may(p) })
+	slices.SortFunc(pods, byPriority)
+	left := slices.Clone(e.budgets)
+	for _, p := range e.gone {
+		take(left, p)
 	}
-	slices.SortFunc(all, byPriority)
-	for _, p := range all {
-		if e.within(append(slices.Clip(out), p)) {
-			out = append(out, p)
+	return slices.DeleteFunc(pods, func(p *v1.Pod) bool { return !take(left, p) })
+}
+
+func podsOn(nodes []fwk.NodeInfo) []*v1.Pod {
+	var out []*v1.Pod
+	for _, n := range nodes {
+		for _, on := range n.GetPods() {
+			out = append(out, on.GetPod())
 		}
 	}
 	return out
@@ -448,17 +462,14 @@ func (e *evictor) holdingDevices(node fwk.NodeInfo) []*v1.Pod {
 	return out
 }
 
-// inNamespace returns the pods of the pod's namespace that may go.
+// inNamespace returns the pods of the pod's namespace that may go; if there are none, those of all namespaces: quotas may share.
 func (e *evictor) inNamespace() []*v1.Pod {
-	var out []*v1.Pod
-	for _, n := range e.nodes {
-		for _, p := range e.movable(n) {
-			if p.Namespace == e.pod.Namespace && e.within(append(slices.Clip(out), p)) {
-				out = append(out, p)
-			}
-		}
+	all := podsOn(e.nodes)
+	own := slices.DeleteFunc(slices.Clone(all), func(p *v1.Pod) bool { return p.Namespace != e.pod.Namespace })
+	if out := e.among(own); len(out) > 0 {
+		return out
 	}
-	return out
+	return e.among(all)
 }
 
 // holder is a pod with what it holds of each resource that is short.

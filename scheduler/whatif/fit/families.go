@@ -108,11 +108,19 @@ func kindOfNode(node *v1.Node, keys []string, blocked int) string {
 	return string(out)
 }
 
-// addNode returns the remedy that adds a node of a family.
-func addNode(f *family, added *newnode.Node) remedy {
-	says := explain.AddNode{Name: added.Node.Name, Like: f.like().Name, Others: []string{}}
+// addNodes returns the remedy that adds nodes of a family, at least one. more makes a further one.
+func addNodes(f *family, more func() *newnode.Node, added ...*newnode.Node) remedy {
+	says := explain.AddNode{Name: added[0].Node.Name, Like: f.like().Name, Others: []string{}}
+	for _, n := range added[1:] {
+		says.More = append(says.More, n.Node.Name)
+	}
 	for _, m := range f.members[1:min(len(f.members), 1+mostOthers)] {
 		says.Others = append(says.Others, m.Node().Name)
 	}
-	return remedy{says: says, shape: "addNode", detail: says.Name, disturbance: ofCluster, added: added}
+	return remedy{says: says, shape: "addNode", detail: says.Name, cost: float64(len(added)), disturbance: ofCluster, added: added, scale: &scale{step: 1, most: mostPods, to: func(count int64) remedy {
+		for int64(len(added)) < count {
+			added = append(added, more())
+		}
+		return addNodes(f, more, added[:count:count]...)
+	}}}
 }

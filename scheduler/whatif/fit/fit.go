@@ -75,7 +75,7 @@ type Answer struct {
 	Fits bool `json:"fits"`
 	// Suggestions are sorted by how much they disturb, the gentlest first.
 	Suggestions []Suggestion `json:"suggestions"`
-	// Incurable are the rejections that no change of the pod, of the node, and no eviction
+	// Incurable are the rejections that no change of the pod, of the node, and no eviction that may be made
 	// takes out of the way, those of the most nodes first.
 	Incurable []Incurable `json:"incurable"`
 	// Complete is false when the question was too large to look at everything. LeftOut then
@@ -136,6 +136,9 @@ type Suggestion struct {
 type Incurable struct {
 	Plugin string `json:"plugin"`
 	Reason string `json:"reason"`
+	// Guarded: the plugin would let the pod through without other pods, of which some may not be evicted. They are more important than the
+	// pod, of its own workload or of a DaemonSet, protected by a PodDisruptionBudget, or leave already.
+	Guarded bool `json:"guarded,omitempty"`
 	// Nodes are sorted by name.
 	Nodes []string `json:"nodes"`
 }
@@ -187,9 +190,16 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 			return nil, err
 		}
 		answer.Suggestions = append(answer.Suggestions, s.suggestions()...)
-		answer.Incurable = append(answer.Incurable, s.incurable()...)
+		lasting, err := s.incurable(ctx)
+		if err != nil {
+			return nil, err
+		}
+		answer.Incurable = append(answer.Incurable, lasting...)
 		if group != nil && len(answer.Suggestions) == 0 {
 			answer.Incurable = append(answer.Incurable, *group)
+		}
+		if len(answer.Suggestions)+len(answer.Incurable)+len(s.leftOut) == 0 && len(s.nodes) > 0 {
+			s.omit(explain.CombinationsNotTried{Steps: maxSteps}) // Each obstacle has a cure, and no few of them are enough.
 		}
 		answer.LeftOut = s.leftOut
 	}

@@ -48,7 +48,11 @@ func summary(a *fit.Answer) []string {
 		out = append(out, string(s.Kind)+": "+s.Text+" → "+strings.Join(s.Nodes, ", "))
 	}
 	for _, i := range a.Incurable {
-		out = append(out, "incurable: "+i.Plugin+": "+i.Reason+" on "+strings.Join(i.Nodes, ", "))
+		title := "incurable: "
+		if i.Guarded {
+			title = "guarded: "
+		}
+		out = append(out, title+i.Plugin+": "+i.Reason+" on "+strings.Join(i.Nodes, ", "))
 	}
 	for _, l := range a.LeftOut {
 		out = append(out, l.String())
@@ -69,6 +73,14 @@ func TestAnswers(t *testing.T) {
 	owned := func(p *st.PodWrapper, kind string) *v1.Pod {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: "owner", UID: "owner", Controller: ptr.To(true)}}
 		return p.Obj()
+	}
+	apart := func(p *v1.Pod, apps ...string) *v1.Pod {
+		terms := []v1.PodAffinityTerm{}
+		for _, app := range apps {
+			terms = append(terms, v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}})
+		}
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
+		return p
 	}
 	inZone := func(name, zone string) []runtime.Object {
 		pv := st.MakePersistentVolume().Name(name).StorageClassName("local").Capacity(nil).NodeAffinityIn(v1.LabelTopologyZone, []string{zone}).Obj()
@@ -157,7 +169,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "another pod's anti-affinity, of a higher priority", pod: pending("1").Obj(), target: "n1",
 			state: []runtime.Object{node("n1").Obj(), on("n1", "loner", "1", 50).PodAntiAffinityIn("app", v1.LabelHostname, []string{"web"}, st.PodAntiAffinityWithRequiredReq).Obj()},
-			want:  []string{"incurable: InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules on n1"},
+			want:  []string{"guarded: InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules on n1"},
 		},
 		{
 			name: "one after the other comes to light", pod: pending("1").PreemptionPolicy(v1.PreemptNever).Obj(), target: "n1",
@@ -242,7 +254,24 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "too many pods of others", pod: pending("1").Obj(), target: "n1",
 			state: []runtime.Object{st.MakeNode().Name("n1").Capacity(map[v1.ResourceName]string{"cpu": "4", "pods": "1"}).Obj(), on("n1", "a", "4", 50).Obj()},
-			want:  []string{"incurable: NodeResourcesFit: Too many pods on n1"},
+			want:  []string{"guarded: NodeResourcesFit: Too many pods on n1"},
+		},
+		{
+			name: "a change that is not enough without an eviction", pod: apart(pending("1").Obj(), "calm"), target: "n1",
+			state: []runtime.Object{
+				node("n1").Obj(), on("n1", "calm", "1", 50).Obj(),
+				on("n1", "hostile", "1", 0).PodAntiAffinityIn("app", v1.LabelHostname, []string{"web"}, st.PodAntiAffinityWithRequiredReq).Obj(),
+			},
+			want: []string{"evict: Only prefer the pod anti-affinity to app=calm over kubernetes.io/hostname. Evict default/hostile to make room on n1. web is deleted and created again. → n1"},
+		},
+		{
+			name: "more of the same than another node needs", pod: apart(pending("1").Obj(), "a", "b"),
+			state: []runtime.Object{node("n1").Obj(), node("n2").Obj(), on("n1", "a", "1", 50).Obj(), on("n2", "a2", "1", 50).Label("app", "a").Obj(), on("n2", "b", "1", 50).Obj()},
+			want: []string{
+				"pod: Only prefer the pod anti-affinity to app=a over kubernetes.io/hostname. web is deleted and created again. → n1",
+				"pod: Drop the pod anti-affinity to app=a over kubernetes.io/hostname. web is deleted and created again. → n1",
+				"addNode: Add a node like n1 (or n2): n3. → n3",
+			},
 		},
 		{
 			name: "the pods of DaemonSets count on a new node", pod: pending("4").PreemptionPolicy(v1.PreemptNever).Obj(),

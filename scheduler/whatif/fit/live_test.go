@@ -12,12 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/component-base/featuregate"
-	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -50,7 +48,7 @@ func TestSuggestionsHoldForReal(t *testing.T) {
 	for n := range rounds {
 		generated := schedulertest.Generate(*seed + uint64(n))
 		t.Run(generated.Name, func(t *testing.T) {
-			setGates(t, generated.Gates)
+			livetest.SetGates(t, generated.Gates)
 			configuration := livetest.Configuration(t, generated.Configuration)
 			for _, q := range pendingPods(t, configuration, generated) {
 				pods++
@@ -67,6 +65,9 @@ func TestSuggestionsHoldForReal(t *testing.T) {
 					t.Errorf("nothing is said about %s", q.pod.Name)
 				}
 				checkEvictions(t, q, answer)
+				if waits(t, configuration, q) {
+					kinds[string(fit.KindWait)]++
+				}
 				for _, s := range answer.Suggestions {
 					suggested++
 					kinds[string(s.Kind)]++
@@ -76,7 +77,7 @@ func TestSuggestionsHoldForReal(t *testing.T) {
 		})
 	}
 	t.Logf("%d pods, %d suggestions: %v", pods, suggested, kinds)
-	for _, kind := range []fit.Kind{fit.KindPod, fit.KindNode, fit.KindAddNode, fit.KindEvict} {
+	for _, kind := range []fit.Kind{fit.KindWait, fit.KindPod, fit.KindNode, fit.KindAddNode, fit.KindEvict} {
 		if kinds[string(kind)] == 0 {
 			t.Errorf("no suggestion was of the kind %q", kind)
 		}
@@ -183,6 +184,40 @@ func holds(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 	})
 }
 
+// waits asks about the pod while half of the pods are terminating. If it is told to wait, it fits when those that it waits for are gone.
+func waits(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration, q pendingPod) bool {
+	t.Helper()
+	state := copies(q.state)
+	for i, o := range state {
+		if p, ok := o.(*v1.Pod); ok && p.Spec.NodeName != "" && i%2 == 0 {
+			p.DeletionTimestamp = &metav1.Time{Time: soon}
+		}
+	}
+	answer, err := fit.Ask(t.Context(), livetest.Engine(t, configuration, state), fit.Question{PodRef: &q.pod})
+	if err != nil {
+		t.Errorf("%s: %v", q.pod.Name, err)
+		return false
+	}
+	if len(answer.Suggestions) == 0 || answer.Suggestions[0].Kind != fit.KindWait {
+		return false
+	}
+	wait := answer.Suggestions[0]
+	livetest.Run(t, configuration, copies(q.state), func(ctx context.Context, c *livetest.Cluster) {
+		for _, o := range wait.For {
+			if err := c.Client.CoreV1().Pods(o.Namespace).Delete(ctx, o.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				t.Errorf("%s: %s: %v", q.pod.Name, wait.Text, err)
+				return
+			}
+			c.Settle()
+		}
+		pod, err := c.Client.CoreV1().Pods(q.pod.Namespace).Get(ctx, q.pod.Name, metav1.GetOptions{})
+		if err != nil || !slices.Contains(wait.Nodes, pod.Spec.NodeName) {
+			t.Errorf("%s: %s It is on %q, not on one of %s: %v", q.pod.Name, wait.Text, pod.Spec.NodeName, strings.Join(wait.Nodes, ", "), err)
+		}
+	})
+	return true
+}
+
 // checkEvictions checks that pods are evicted only when no change of the pod or of a node helps, except one that is worse, and
 // within the budgets.
 func checkEvictions(t *testing.T, q pendingPod, answer *fit.Answer) {
@@ -238,14 +273,4 @@ func conditions(pod *v1.Pod) string {
 		out = append(out, c.Message)
 	}
 	return strings.Join(out, "; ")
-}
-
-func setGates(t *testing.T, gates map[string]bool) {
-	overrides := featuregatetesting.FeatureOverrides{}
-	for name, on := range gates {
-		overrides[featuregate.Feature(name)] = on
-	}
-	if len(gates) > 0 {
-		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, overrides)
-	}
 }

@@ -178,7 +178,7 @@ func (s *search) prioritized(ctx context.Context, class *schedulingv1.PriorityCl
 	if w.manner != nil {
 		advice.Manner = &explain.Statement{Operands: w.manner}
 	}
-	return &offer{c, Suggestion{Kind: KindEvict, Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: at.nodes, SelectedNode: at.chosen}}, nil
+	return &offer{candidate: c, Suggestion: Suggestion{Kind: KindEvict, Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: at.nodes, SelectedNode: at.chosen}}, nil
 }
 
 // preempted returns the victims of a decision, or nil if not all of them are known.

@@ -73,7 +73,7 @@ func reclassing(claim *v1.PersistentVolumeClaim, from, to string) remedy {
 	gvk := v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
 	return remedy{
 		says:  explain.ChangeStorageClass{Claim: claim.Name, From: cmp.Or(from, "none"), To: to},
-		shape: "storageClass " + claim.Name, detail: to, disturbance: ofPod, cost: costOfClass,
+		shape: "storageClass " + claim.Name + " " + to, disturbance: ofPod, cost: costOfClass,
 		claims: []whatif.Change{{Delete: &whatif.ObjectRef{GVK: gvk, Namespace: claim.Namespace, Name: claim.Name}}, {Apply: again}},
 	}
 }

@@ -47,7 +47,7 @@ type remedy struct {
 	pod     func(*v1.PodSpec)
 	node    func(*v1.Node)
 	victims []*v1.Pod
-	added   *newnode.Node
+	added   []*newnode.Node
 	// size is how much of their node the victims ask for: 1 for all of one resource.
 	size float64
 	// inPlace: the API server lets an existing pod change like that.
@@ -68,6 +68,28 @@ type parts struct {
 	count int
 	// only returns the remedy that does only the parts whose indexes are kept, at least one.
 	only func(kept []int) remedy
+}
+
+// mostParts bounds the parts of which all sets are looked at.
+const mostParts = 6
+
+// exceeds reports whether a remedy does what the other one does, and more of the same sort.
+func (r remedy) exceeds(o remedy) bool {
+	if r.parts == nil || r.parts.count > mostParts {
+		return false
+	}
+	for set := 1; set < 1<<r.parts.count-1; set++ {
+		var kept []int
+		for i := range r.parts.count {
+			if set&(1<<i) != 0 {
+				kept = append(kept, i)
+			}
+		}
+		if part := r.parts.only(kept); part.shape == o.shape && o.cost <= part.cost {
+			return true
+		}
+	}
+	return false
 }
 
 // scale is the amount of a remedy. A larger change may be needed for several pods than for one.

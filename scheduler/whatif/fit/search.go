@@ -26,6 +26,8 @@ const (
 	mostTries = 3
 	// mostReductions is how often a suggestion is tried with less.
 	mostReductions = 16
+	// mostHalves is how many changes of a pod or a node are tried together with evictions.
+	mostHalves = 8
 	// mostOthers is how many further nodes a suggestion names.
 	mostOthers = 3
 	// mostFamilies and mostEvictions are how many kinds of new nodes, and how many nodes
@@ -55,7 +57,8 @@ type search struct {
 	// siblings are the other pods of the pod's workload.
 	siblings []*v1.Pod
 
-	pool *pool
+	pool   *pool
+	halves []half
 	// checks is how many are left, and placements how many pods may still be placed to try rollouts.
 	checks     int
 	placements int
@@ -69,10 +72,18 @@ type search struct {
 	helped map[string]bool
 }
 
+// half is a candidate that leaves obstacles which no further change cures. Evictions may.
+type half struct {
+	candidate
+	left []whatif.Obstacle
+}
+
 // offer is a suggestion with the candidate that it came from. Its text comes last.
 type offer struct {
 	candidate
 	Suggestion
+	// left is how many other pods of the workload find no node then.
+	left int
 }
 
 func (s *search) fits() bool {
@@ -276,11 +287,16 @@ func (s *search) extend(c candidate, left []whatif.Obstacle) {
 	if node == nil {
 		return
 	}
-	if alternatives := s.alternatives(node, left); alternatives != nil {
-		for _, next := range combinations(c, alternatives, maxSteps) {
-			if len(next.remedies) > len(c.remedies) {
-				s.pool.add(next)
-			}
+	alternatives := s.alternatives(node, left)
+	if alternatives == nil {
+		if len(s.halves) < mostHalves {
+			s.halves = append(s.halves, half{c, left})
+		}
+		return
+	}
+	for _, next := range combinations(c, alternatives, maxSteps) {
+		if len(next.remedies) > len(c.remedies) {
+			s.pool.add(next)
 		}
 	}
 }
@@ -349,9 +365,15 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 		if c.remedies[i].added != nil {
 			continue // The node of the candidate.
 		}
-		if ok, err := enough(fewer); err != nil {
+		ok, err := enough(fewer)
+		if err == nil && !ok && c.remedies[i].victims != nil {
+			fewer.node, err = s.anywhere(ctx, fewer)
+			ok = fewer.node != ""
+		}
+		if err != nil {
 			return c, err
-		} else if ok {
+		}
+		if ok {
 			c = fewer
 		}
 	}
@@ -378,6 +400,21 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 		}
 	}
 	return c, nil
+}
+
+// anywhere returns the node that the scheduler would choose if a candidate changed the pod alone; empty if there is none.
+func (s *search) anywhere(ctx context.Context, c candidate) (string, error) {
+	if slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil || r.added != nil }) {
+		return "", nil
+	}
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	_, pod, err := s.apply(c)
+	if err != nil {
+		return "", err
+	}
+	at, err := s.where(ctx, pod)
+	return at.chosen, err
 }
 
 func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.Obstacle, *offer, error) {
@@ -410,13 +447,20 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 	if ordered, err := s.order(ctx, c, mark, &w); err != nil || !ordered {
 		return nil, nil, err
 	}
+	waiting, err := s.leaves(ctx, pod, mark, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	if waiting > 0 && w.manner == nil {
+		w.manner = explain.Leaves{Pods: waiting, WorkloadKind: s.writer.workload.gvk.Kind, Name: s.writer.workload.name}
+	}
 	advice := explain.Advice{Steps: c.steps()}
 	if w.manner != nil {
 		advice.Manner = &explain.Statement{Operands: w.manner}
 	}
 	return nil, &offer{c, Suggestion{
 		Kind: kindOf(c.disturbs()), Advice: advice, Changes: w.real, Hypothesis: w.hypothetical, Nodes: at.nodes, SelectedNode: at.chosen,
-	}}, nil
+	}, waiting}, nil
 }
 
 // obstaclesOf adds to what the engine finds that a pod with gates is not even tried.
@@ -434,8 +478,14 @@ func (s *search) obstaclesOf(ctx context.Context, pod *v1.Pod, nodes ...string) 
 	return out, nil
 }
 
-// offer adds a suggestion. others are candidates of the same shape; those that change another node alike are named too.
+// offer adds a suggestion, unless a smaller one of the same sort does. others are candidates of the same shape; those that change another node
+// alike are named too.
 func (s *search) offer(ctx context.Context, o offer, others []candidate) error {
+	if slices.ContainsFunc(s.found, func(f offer) bool {
+		return len(f.remedies) == 1 && len(o.remedies) == 1 && o.remedies[0].exceeds(f.remedies[0])
+	}) {
+		return nil
+	}
 	if err := s.nameOthers(ctx, o, others); err != nil {
 		return err
 	}
@@ -517,10 +567,14 @@ func (s *search) suggestions() []Suggestion {
 	return out
 }
 
-// incurable returns the obstacles that nothing takes out of the way.
-func (s *search) incurable() []Incurable {
+// mostRemoved is how many pods are removed at once to find out whether pods are in the way.
+const mostRemoved = 10_000
+
+// incurable returns the obstacles that nothing takes out of the way, and those that only pods which may not be evicted are to blame for.
+func (s *search) incurable(ctx context.Context) ([]Incurable, error) {
 	evictor := s.evictor(s.all)
-	byReason := map[[2]string]*Incurable{}
+	left := make([][]whatif.Obstacle, len(s.nodes))
+	blamed := 0
 	for i, n := range s.nodes {
 		for _, o := range s.obstacles[i] {
 			if s.helped[o.Plugin] || len(cures(s.pod, n.Node(), o)) > 0 {
@@ -529,12 +583,42 @@ func (s *search) incurable() []Incurable {
 			if victims, guessed := evictor.victims(n, []whatif.Obstacle{o}); len(victims) > 0 && !guessed {
 				continue
 			}
+			left[i] = append(left[i], o)
+			if blames(o) {
+				blamed++
+			}
+		}
+	}
+	empty, evicted := s.obstacles, s.obstacles
+	switch pods := podsOn(s.all); {
+	case blamed == 0:
+	case len(pods) > mostRemoved:
+		s.omit(explain.EvictionsNotTried{Nodes: blamed})
+	default:
+		var err error
+		if empty, err = s.without(ctx, pods); err != nil {
+			return nil, err
+		}
+		if evicted, err = s.without(ctx, evictor.among(pods)); err != nil {
+			return nil, err
+		}
+	}
+	type key struct {
+		plugin, reason string
+		guarded        bool
+	}
+	byReason := map[key]*Incurable{}
+	for i, n := range s.nodes {
+		for _, o := range left[i] {
 			for _, reason := range lasting(o) {
-				key := [2]string{o.Plugin, reason}
-				if byReason[key] == nil {
-					byReason[key] = &Incurable{Plugin: o.Plugin, Reason: reason}
+				k := key{o.Plugin, reason, !remains(o, reason, empty[i])}
+				if k.guarded && !remains(o, reason, evicted[i]) {
+					continue // Evictions cure it, though not what else keeps the pod off.
 				}
-				byReason[key].Nodes = append(byReason[key].Nodes, n.Node().Name)
+				if byReason[k] == nil {
+					byReason[k] = &Incurable{Plugin: o.Plugin, Reason: reason, Guarded: k.guarded}
+				}
+				byReason[k].Nodes = append(byReason[k].Nodes, n.Node().Name)
 			}
 		}
 	}
@@ -544,7 +628,31 @@ func (s *search) incurable() []Incurable {
 		out = append(out, *i)
 	}
 	slices.SortFunc(out, func(a, b Incurable) int { return cmp.Or(cmp.Compare(len(b.Nodes), len(a.Nodes)), byName(a, b)) })
-	return out
+	return out, nil
+}
+
+// without returns the obstacles when pods are gone.
+func (s *search) without(ctx context.Context, pods []*v1.Pod) ([][]whatif.Obstacle, error) {
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	for _, p := range pods {
+		if err := s.trial.Apply(whatif.Change{Delete: podRef(p)}); err != nil {
+			return nil, err
+		}
+	}
+	on := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		on[i] = n.Node().Name
+	}
+	return s.obstaclesOf(ctx, s.pod, on...)
+}
+
+// remains reports whether a reason for which an obstacle keeps the pod off is among later ones. Resources are short one by one; what other plugins say
+// may differ in details.
+func remains(o whatif.Obstacle, reason string, later []whatif.Obstacle) bool {
+	return slices.ContainsFunc(later, func(l whatif.Obstacle) bool {
+		return l.Plugin == o.Plugin && (l.Plugin != names.NodeResourcesFit || slices.Contains(l.Reasons, reason))
+	})
 }
 
 // lasting returns the reasons of an obstacle without cure, at least one. A pod cannot ask for less than to be one

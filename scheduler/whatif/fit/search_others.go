@@ -43,11 +43,16 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 		return err
 	}
 	for i, f := range all {
-		name := newnode.Name(f.like().Name, func(n string) bool { _, taken := index[n]; return taken || survey.Leftover(n) })
-		c := candidate{name, []remedy{addNode(f, survey.Of(f.like()).New(name))}}
+		last, sample := f.like().Name, survey.Of(f.like())
+		more := func() *newnode.Node {
+			last = newnode.Name(last, func(n string) bool { _, taken := index[n]; return taken || survey.Leftover(n) })
+			return sample.New(last)
+		}
+		added := more()
+		c := candidate{added.Node.Name, []remedy{addNodes(f, more, added)}}
 		if len(left[i]) == 0 {
 			single = append(single, c)
-		} else if alternatives := s.alternatives(c.remedies[0].added.Node, left[i]); alternatives != nil && !gentle {
+		} else if alternatives := s.alternatives(added.Node, left[i]); alternatives != nil && !gentle {
 			further = append(further, slices.DeleteFunc(combinations(c, alternatives, maxSteps), func(c candidate) bool {
 				return c.disturbs() == drastic || slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil })
 			})...)
@@ -59,6 +64,17 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 		_, o, err := s.try(ctx, c)
 		if err != nil {
 			return err
+		}
+		if o != nil && o.left > 0 {
+			at := slices.IndexFunc(c.remedies, func(r remedy) bool { return r.added != nil })
+			c.remedies[at].scale.most = int64(1 + o.left) // One pod needs no more than one of them.
+			enough, err := s.larger(ctx, c)
+			if err != nil {
+				return err
+			}
+			if enough != nil {
+				o = enough
+			}
 		}
 		if o != nil {
 			says := c.remedies[slices.IndexFunc(c.remedies, func(r remedy) bool { return r.added != nil })].says.(explain.AddNode)
@@ -161,14 +177,22 @@ func (s *search) evictor(nodes []fwk.NodeInfo) *evictor {
 func (s *search) evictions(ctx context.Context) error {
 	evictor := s.evictor(s.all)
 	var certain, guessed []candidate
-	for i, n := range s.nodes {
-		c, guess := s.eviction(evictor, n, s.obstacles[i], candidate{node: n.Node().Name})
+	consider := func(i int, obstacles []whatif.Obstacle, c candidate) {
+		c, guess := s.eviction(evictor, s.nodes[i], obstacles, c)
 		switch {
 		case len(c.remedies) == 0 || len(c.remedies) > maxSteps:
 		case guess:
 			guessed = append(guessed, c)
 		default:
 			certain = append(certain, c)
+		}
+	}
+	for i, n := range s.nodes {
+		consider(i, s.obstacles[i], candidate{node: n.Node().Name})
+		for _, h := range s.halves {
+			if h.node == n.Node().Name {
+				consider(i, h.left, h.candidate)
+			}
 		}
 	}
 	slices.SortFunc(certain, candidate.compare)

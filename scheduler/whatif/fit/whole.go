@@ -17,6 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
 const (
@@ -109,6 +110,47 @@ func (s *search) whole(ctx context.Context, c candidate, before whatif.Mark, w *
 		return p
 	}}
 	return r.play(ctx)
+}
+
+// leaves counts the other pods of the workload that wait, or are still to be made, and find no node when a change does not reach its template.
+// before is the state without the changes.
+func (s *search) leaves(ctx context.Context, pod *v1.Pod, before whatif.Mark, w written) (int, error) {
+	if w.template || s.writer.workload == nil || whatif.GroupName(s.pod) != "" || newnode.OfDaemonSet(s.pod) {
+		return 0, nil
+	}
+	if len(s.siblings) >= mostPods || s.writer.workload.replicas() > mostPods || s.placements <= 0 {
+		s.omitOnce(explain.RolloutNotTried{Pods: mostPods})
+		return 0, nil
+	}
+	s.trial.Rollback(before)
+	defer s.trial.Rollback(before)
+	if err := s.trial.Apply(append(slices.Clone(w.hypothetical), w.siblings...)...); err != nil {
+		return 0, err
+	}
+	r := &rollout{search: s, relaxed: fresh, waiting: []*v1.Pod{pod}}
+	missing := s.writer.workload.replicas() - 1
+	for _, p := range s.siblings {
+		if p.DeletionTimestamp != nil || r.gone(p) {
+			continue
+		}
+		if missing--; p.Spec.NodeName == "" {
+			p, err := s.trial.Pod(p.Namespace, p.Name)
+			if err != nil {
+				return 0, err
+			}
+			r.waiting = append(r.waiting, p)
+		}
+	}
+	if !slices.ContainsFunc(s.pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil }) {
+		if err := r.make(ctx, max(missing, 0)); err != nil {
+			return 0, err
+		}
+	}
+	if len(r.waiting) == 1 {
+		return 0, nil
+	}
+	_, err := r.place(ctx)
+	return len(r.waiting), err
 }
 
 func (r *rollout) play(ctx context.Context) (bool, error) {
@@ -334,6 +376,9 @@ func (s *search) larger(ctx context.Context, c candidate) (*offer, error) {
 		next := candidate{c.node, slices.Clone(c.remedies)}
 		next.remedies[at] = c.remedies[at].scale.to(step)
 		_, o, err := s.ask(ctx, next, true)
+		if o != nil && o.left > 0 {
+			return nil, err
+		}
 		return o, err
 	}
 	few, enough := c.remedies[at].scale.step, c.remedies[at].scale.most
@@ -381,7 +426,7 @@ func (s *search) scaleDown() error {
 	change := whatif.Change{Patch: &whatif.Patch{ObjectRef: whatif.ObjectRef{GVK: w.gvk, Namespace: s.pod.Namespace, Name: w.name}, Patch: patch}}
 	says := explain.ScaleDown{WorkloadKind: w.gvk.Kind, Name: w.name, From: from, To: running}
 	r := remedy{says: says, shape: "scaleDown", disturbance: ofReplicas}
-	s.found = append(s.found, offer{candidate{remedies: []remedy{r}}, Suggestion{
+	s.found = append(s.found, offer{candidate: candidate{remedies: []remedy{r}}, Suggestion: Suggestion{
 		Kind: KindPod, Text: explain.Statement{Operands: says}.String(), Advice: explain.Advice{Steps: []explain.Statement{{Operands: says}}},
 		Changes: []whatif.Change{change}, Hypothesis: []whatif.Change{{Delete: podRef(s.pod)}}, Nodes: []string{},
 	}})

@@ -21,7 +21,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/featuregate"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/pod"
@@ -221,6 +224,17 @@ func Configuration(t testing.TB, document string) *schedulerconfig.KubeScheduler
 		t.Fatal(err)
 	}
 	return c.Internal
+}
+
+// SetGates sets feature gates until the test ends.
+func SetGates(t testing.TB, gates map[string]bool) {
+	overrides := featuregatetesting.FeatureOverrides{}
+	for name, on := range gates {
+		overrides[featuregate.Feature(name)] = on
+	}
+	if len(gates) > 0 {
+		featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, overrides)
+	}
 }
 
 // Engine returns an engine on a state. It stops when the test ends.

@@ -4592,6 +4592,15 @@ export interface components {
             /** @description The node that the scheduler would choose. */
             selectedNode: string;
         };
+        /** @description A plugin's reason on some nodes that no change takes away. */
+        Incurable: {
+            plugin: string;
+            reason: string;
+            /** @description True: the plugin would let the pod through without other pods, of which some may not be evicted. They are more important than the pod, of its own workload or of a DaemonSet, protected by a PodDisruptionBudget, or leave already. Absent otherwise. */
+            guarded?: boolean;
+            /** @description By name. */
+            nodes: string[];
+        };
         /** @description A plugin's reason on some nodes. */
         PluginNodes: {
             plugin: string;
@@ -4606,8 +4615,8 @@ export interface components {
             fits: boolean;
             /** @description The least disturbing first. */
             suggestions: components["schemas"]["Suggestion"][];
-            /** @description The rejections that no change of the pod or of a node, and no eviction takes away, those of the most nodes first. */
-            incurable: components["schemas"]["PluginNodes"][];
+            /** @description The rejections that no change of the pod or of a node, and no eviction that may be made takes away, those of the most nodes first. */
+            incurable: components["schemas"]["Incurable"][];
             /** @description False: the question was too large to look at everything. leftOut says what was not looked at. */
             complete: boolean;
             /** @description Absent if complete. */
@@ -5030,13 +5039,23 @@ export interface components {
             /** @description Absent if no controller makes another pod. */
             replacement?: components["schemas"]["Replacement"];
         };
-        /** @description A node joins the cluster. It has the size, the labels and the taints of Like, which has further ones, Others, of its kind. */
+        /** @description A node joins the cluster. It has the size, the labels and the taints of Like, which has further ones, Others, of its kind. More are the names of further nodes that join. */
         StatementAddNode: {
             /** @constant */
             kind: "addNode";
             name: string;
+            /** @description The names of further nodes that join. Absent for one node. */
+            more?: string[];
             like: string;
             others: string[];
+        };
+        /** @description So many other pods of the workload still find no node. */
+        StatementLeaves: {
+            /** @constant */
+            kind: "leaves";
+            pods: number;
+            workloadKind: string;
+            name: string;
         };
         /** @description The pod is deleted and created again, because its spec cannot change. */
         StatementRecreated: {
@@ -5123,7 +5142,7 @@ export interface components {
         /** @description A change that a suggestion consists of: a kind and its operands, to be rendered in any language. */
         AdviceStep: components["schemas"]["StatementWait"] | components["schemas"]["StatementLowerRequests"] | components["schemas"]["StatementTolerate"] | components["schemas"]["StatementDropRequirements"] | components["schemas"]["StatementAcceptValues"] | components["schemas"]["StatementHonorPolicy"] | components["schemas"]["StatementLowerMinDomains"] | components["schemas"]["StatementRaiseMaxSkew"] | components["schemas"]["StatementPreferSpread"] | components["schemas"]["StatementPreferPodTerms"] | components["schemas"]["StatementDropPodTerms"] | components["schemas"]["StatementDropHostPorts"] | components["schemas"]["StatementOpenGates"] | components["schemas"]["StatementChangeStorageClass"] | components["schemas"]["StatementRaisePriority"] | components["schemas"]["StatementTakeBackResize"] | components["schemas"]["StatementScaleDown"] | components["schemas"]["StatementUncordon"] | components["schemas"]["StatementRemoveTaints"] | components["schemas"]["StatementLabelNode"] | components["schemas"]["StatementEvict"] | components["schemas"]["StatementAddNode"];
         /** @description What becomes of the pod when a suggestion is applied. */
-        AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"];
+        AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"] | components["schemas"]["StatementLeaves"];
         /** @description What the search for suggestions did not look at, or what new nodes may bring and the state of the cluster does not tell. */
         AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementRolloutNotTried"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
         /** @description The answer to NodesNeeded. */

@@ -62,7 +62,7 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'evict':
       return [{ key: 'advice.evict', values: { node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
     case 'addNode':
-      return [{ key: 'advice.addNode', values: { like: s.like } }]
+      return [s.more?.length ? { key: 'advice.addNodes', values: { n: 1 + s.more.length, like: s.like } } : { key: 'advice.addNode', values: { like: s.like } }]
     default:
       return unknownKind(s)
   }
@@ -126,6 +126,8 @@ export function prioritiesOf(steps: readonly AdviceStep[]): number[] {
 export function mannerPhrase(manner: AdviceManner): Phrase {
   const m = manner
   switch (m.kind) {
+    case 'leaves':
+      return { key: 'advice.leaves', values: { n: m.pods, workload: `${m.workloadKind} ${m.name}` }, count: m.pods }
     case 'recreated':
       return { key: 'advice.recreated', values: { pod: m.pod } }
     case 'rolledOut':

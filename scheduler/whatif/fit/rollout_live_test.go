@@ -1,0 +1,202 @@
+package fit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/scheduler/whatif/livetest"
+)
+
+// Each suggestion that changes the template of a Deployment ends, with the real scheduler, in a rollout in which all of its pods run. Others
+// leave as many of its pods without a node as they say.
+func TestRolloutsHoldForReal(t *testing.T) {
+	rounds := *clusters / 2
+	if testing.Short() {
+		rounds = min(rounds, 6)
+	}
+	configuration := livetest.Configuration(t, plainConfiguration)
+	tried, others := 0, 0
+	for n := range rounds {
+		t.Run(fmt.Sprint("seed ", *seed+uint64(n)), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(*seed+uint64(n), 43))
+			nodes, d, known, pods := randomDeployment(random)
+			state := append(slices.Clone(nodes), pods...)
+			pod := types.NamespacedName{Namespace: "default", Name: pods[len(pods)-1].(*v1.Pod).Name}
+			answer, err := fit.Ask(t.Context(), livetest.Engine(t, configuration, state), fit.Question{PodRef: &pod, Workloads: known})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range answer.Suggestions {
+				switch patch := s.Changes[len(s.Changes)-1].Patch; {
+				case s.Kind == fit.KindNode || s.Kind == fit.KindAddNode || s.Kind == fit.KindEvict:
+					others++
+					expected := 0
+					if s.Manner != nil {
+						expected = s.Manner.Operands.(explain.Leaves).Pods
+					}
+					if left := waitingAfter(t, state, s); left != expected {
+						t.Errorf("%s %d pods have no node in the end", s.Text, left)
+					}
+				case s.Manner != nil && len(s.Changes) == 1 && patch != nil && patch.GVK.Kind == "Deployment":
+					tried++
+					if left := rollOut(t, state, d, patch.Patch); left > 0 {
+						t.Errorf("%s %d of %d pods have no node in the end", s.Text, left, *d.Spec.Replicas)
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d rollouts, %d changes of nodes", tried, others)
+	if tried == 0 || others == 0 {
+		t.Error("not every kind was tried")
+	}
+}
+
+// randomDeployment returns a few nodes, and a Deployment of which some pods run and the last one does not.
+func randomDeployment(random *rand.Rand) ([]runtime.Object, *appsv1.Deployment, workloads, []runtime.Object) {
+	var nodes []runtime.Object
+	count := 2 + random.IntN(3)
+	for i := range count {
+		n := node(fmt.Sprint("n", i+1)).Label("zone", string(rune('a'+i%3)))
+		if i == count-1 && random.IntN(2) == 0 {
+			n.Taints([]v1.Taint{{Key: "special", Effect: v1.TaintEffectNoSchedule}})
+		}
+		nodes = append(nodes, n.Obj())
+	}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	spec := st.MakePod().SchedulerName(v1.DefaultSchedulerName).Priority(0).Req(map[v1.ResourceName]string{"cpu": []string{"100m", "900m", "2", "3"}[random.IntN(4)]}).Obj().Spec
+	switch random.IntN(3) {
+	case 0:
+		spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: []string{"zone", v1.LabelHostname}[random.IntN(2)], WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: selector}}
+		if random.IntN(2) == 0 {
+			spec.TopologySpreadConstraints[0].MinDomains = ptr.To(int32(2 + random.IntN(3)))
+		}
+	case 1:
+		spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname, LabelSelector: selector}}}}
+	}
+	replicas := 3 + random.IntN(5)
+	running := min(replicas-1, 1+random.IntN(2))
+	var on []string
+	for i := range running {
+		on = append(on, nodes[i%max(count-1, 1)].(*v1.Node).Name)
+	}
+	known, pods := deployed(replicas, spec, on...)
+	d := known[0].(*appsv1.Deployment)
+	if random.IntN(2) == 0 {
+		d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxSurge: ptr.To(intstr.FromInt32(int32(random.IntN(2)))), MaxUnavailable: ptr.To(intstr.FromInt32(int32(1 + random.IntN(2))))}
+	}
+	return nodes, d, known, pods
+}
+
+// waitingAfter carries a suggestion out that leaves the Deployment as it is, and returns how many of its pods have no node then.
+func waitingAfter(t *testing.T, state []runtime.Object, s fit.Suggestion) (left int) {
+	t.Helper()
+	livetest.Run(t, livetest.Configuration(t, plainConfiguration), copies(state), func(ctx context.Context, c *livetest.Cluster) {
+		if err := c.Apply(ctx, s.Changes); err != nil {
+			t.Fatal(err)
+		}
+		c.Settle()
+		list, err := c.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list.Items {
+			if p.Spec.NodeName == "" {
+				left++
+			}
+		}
+	})
+	return left
+}
+
+// rollOut plays the controllers of a Deployment and its ReplicaSets while the real scheduler runs, and returns how many of the new pods have no node in
+// the end.
+func rollOut(t *testing.T, state []runtime.Object, d *appsv1.Deployment, patch []byte) (left int) {
+	t.Helper()
+	before, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := strategicpatch.StrategicMergePatch(before, patch, appsv1.Deployment{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := &appsv1.Deployment{}
+	if err := json.Unmarshal(merged, after); err != nil {
+		t.Fatal(err)
+	}
+	replicas := int(*d.Spec.Replicas)
+	surge, unavailable := (replicas+3)/4, replicas/4
+	if u := d.Spec.Strategy.RollingUpdate; u != nil {
+		surge, unavailable = u.MaxSurge.IntValue(), u.MaxUnavailable.IntValue()
+	}
+	livetest.Run(t, livetest.Configuration(t, plainConfiguration), copies(state), func(ctx context.Context, c *livetest.Cluster) {
+		pods := c.Client.CoreV1().Pods("default")
+		for round := range 60 {
+			list, err := pods.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var old, fresh []v1.Pod
+			available, unready := 0, 0
+			for _, p := range list.Items {
+				if p.Spec.NodeName != "" {
+					available++
+				}
+				if p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "1" {
+					old = append(old, p)
+				} else if fresh = append(fresh, p); p.Spec.NodeName == "" {
+					unready++
+				}
+			}
+			// Those that wait go first.
+			slices.SortStableFunc(old, func(a, b v1.Pod) int { return min(len(a.Spec.NodeName), 1) - min(len(b.Spec.NodeName), 1) })
+			waiting := 0
+			for _, p := range old {
+				if p.Spec.NodeName == "" {
+					waiting++
+				}
+			}
+			spare := len(old) + len(fresh) - (replicas - unavailable) - unready
+			gone := min(max(spare, 0), waiting)
+			if spare > 0 {
+				gone += min(max(available-(replicas-unavailable), 0), len(old)-waiting)
+			}
+			for _, p := range old[:gone] {
+				if err := pods.Delete(ctx, p.Name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range max(min(replicas+surge-len(old)-len(fresh), replicas-len(fresh)), 0) {
+				p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("new-%d-%d", round, i), Labels: map[string]string{"app": "web", appsv1.DefaultDeploymentUniqueLabelKey: "2"}}, Spec: *after.Spec.Template.Spec.DeepCopy()}
+				if _, err := pods.Create(ctx, p, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left = replicas - len(fresh) + unready
+			if left == 0 && len(old) == 0 {
+				return
+			}
+			time.Sleep(15 * time.Second)
+		}
+		left = max(left, 1)
+	})
+	return left
+}

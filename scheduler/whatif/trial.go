@@ -118,6 +118,7 @@ func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
 		out.PermitNotAsked = append(out.PermitNotAsked, plugin.Name)
 	}
 	out.ExtendersNotAsked = t.replica.observer.notAsked(pod)
+	out.AutoscalersNotAsked = autoscalersOf(t.Nodes())
 	return out, nil
 }
 

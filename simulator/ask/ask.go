@@ -27,19 +27,16 @@ type WhatIfAnswer struct {
 	State whatif.State `json:"state"`
 	// Decisions has one for each copy of the pod, in order.
 	Decisions []explain.Explained `json:"decisions"`
-	// PermitNotAsked is as in whatif.Answer.
-	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	whatif.NotAsked
 	// NotCounted is as in whatif.Answer.
 	NotCounted []explain.Statement `json:"notCounted,omitempty"`
-	// ExtendersNotAsked is as in whatif.NotAsked.
-	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
 	// Turn is as in hypothesis.WhatIfAnswer.
 	Turn *session.Turn `json:"turn,omitempty"`
 }
 
 // Explained returns the answer of an engine.
 func Explained(a *hypothesis.WhatIfAnswer) *WhatIfAnswer {
-	out := &WhatIfAnswer{State: a.State, PermitNotAsked: a.PermitNotAsked, ExtendersNotAsked: a.ExtendersNotAsked, NotCounted: a.NotCounted, Turn: a.Turn}
+	out := &WhatIfAnswer{State: a.State, NotAsked: a.NotAsked, NotCounted: a.NotCounted, Turn: a.Turn}
 	for _, c := range a.Decisions {
 		out.Decisions = append(out.Decisions, explain.With(c))
 	}

@@ -38,7 +38,7 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 			p.line("%s", unknown)
 		}
 	}
-	p.notAsked(whatif.NotAsked{PermitNotAsked: a.PermitNotAsked, ExtendersNotAsked: a.ExtendersNotAsked})
+	p.notAsked(a.NotAsked)
 	if len(a.ExtendersNotAsked) > 0 {
 		p.line("--extenders asks them.")
 	}
@@ -47,7 +47,7 @@ func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) err
 
 // notAsked says who was not asked and may decide otherwise.
 func (p *printer) notAsked(n whatif.NotAsked) {
-	if len(n.PermitNotAsked)+len(n.ExtendersNotAsked) > 0 {
+	if len(n.PermitNotAsked)+len(n.ExtendersNotAsked)+len(n.AutoscalersNotAsked) > 0 {
 		p.line("")
 	}
 	if len(n.PermitNotAsked) > 0 {
@@ -55,6 +55,9 @@ func (p *printer) notAsked(n whatif.NotAsked) {
 	}
 	if len(n.ExtendersNotAsked) > 0 {
 		p.line("Extenders were not asked: %s. They may reject nodes, or prefer others.", strings.Join(n.ExtendersNotAsked, ", "))
+	}
+	if len(n.AutoscalersNotAsked) > 0 {
+		p.line("Autoscalers are not simulated: %s. They may add nodes, or remove some.", strings.Join(n.AutoscalersNotAsked, ", "))
 	}
 }
 

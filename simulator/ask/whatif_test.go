@@ -149,7 +149,7 @@ func TestPrintWhatIf(t *testing.T) {
 		{"Permit plugins", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, []string{"Coscheduling"}},
 	} {
 		var out bytes.Buffer
-		answer := &WhatIfAnswer{State: state, Decisions: tc.decisions, PermitNotAsked: tc.permit}
+		answer := &WhatIfAnswer{State: state, Decisions: tc.decisions, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}
 		if tc.name == "Extenders" {
 			answer.ExtendersNotAsked = []string{"http://127.0.0.1:8888"}
 		}

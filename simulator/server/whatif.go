@@ -44,12 +44,9 @@ var errSlow = errors.New("the question takes too long; ask for less")
 type whatifAnswer struct {
 	State     whatif.State        `json:"state"`
 	Decisions []explain.Explained `json:"decisions"`
-	// PermitNotAsked is as in whatif.Answer.
-	PermitNotAsked []string `json:"permitNotAsked,omitempty"`
+	whatif.NotAsked
 	// NotCounted is as in whatif.Answer.
 	NotCounted []explain.Statement `json:"notCounted,omitempty"`
-	// ExtendersNotAsked is as in whatif.NotAsked.
-	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
 	// Turn is as in hypothesis.WhatIfAnswer.
 	Turn *session.Turn `json:"turn,omitempty"`
 }
@@ -61,7 +58,7 @@ func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
 		whatif.NotAsked
 		NotCounted []explain.Statement `json:"notCounted,omitempty"`
 		Turn       *session.Turn       `json:"turn,omitempty"`
-	}{a.State, whatif.NotAsked{PermitNotAsked: a.PermitNotAsked, ExtendersNotAsked: a.ExtendersNotAsked}, a.NotCounted, a.Turn})
+	}{a.State, a.NotAsked, a.NotCounted, a.Turn})
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +80,8 @@ func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.What
 		return nil, err
 	}
 	out := whatifAnswer{
-		State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), PermitNotAsked: answer.PermitNotAsked,
-		ExtendersNotAsked: answer.ExtendersNotAsked, NotCounted: answer.NotCounted, Turn: answer.Turn,
+		State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), NotAsked: answer.NotAsked,
+		NotCounted: answer.NotCounted, Turn: answer.Turn,
 	}
 	for i, c := range answer.Decisions {
 		if i > 0 && c == answer.Decisions[i-1] {

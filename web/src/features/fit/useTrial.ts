@@ -14,11 +14,13 @@ export interface Tried {
   without: HypotheticalCycle
   state: HypotheticalState
   /** The Permit plugins, which a question does not ask. */
-  permitNotAsked: readonly string[]
+  permitNotAsked?: readonly string[]
   /** What new nodes may bring and nobody can say, where it may be why the pod finds no node. */
   notCounted?: readonly AdviceOmission[]
   /** The extenders, which the page does not ask. */
-  extendersNotAsked: readonly string[]
+  extendersNotAsked?: readonly string[]
+  /** Nobody simulates autoscalers. */
+  autoscalersNotAsked?: readonly string[]
   /** What a scheduler that decides about all of its pods at once did; undefined for kube-scheduler. */
   turn: SchedulerTurn | undefined
   /** When it was asked (ms since the epoch). */
@@ -39,10 +41,9 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
 
   async function ask(signal: AbortSignal, supposed: Hypothesis) {
-    const { state, decisions, turn, permitNotAsked = [], extendersNotAsked = [], notCounted = [] } = await askWhatIf(questionOf(supposed, pod.value), signal)
-    const [cycle] = decisions
+    const { decisions: [cycle], turn, ...rest } = await askWhatIf(questionOf(supposed, pod.value), signal)
     if (!cycle) throw new Error('the answer has no decision')
-    return { cycle, state, permitNotAsked, extendersNotAsked, notCounted, turn }
+    return { ...rest, cycle, turn }
   }
   const { value: tried, loading, busy, failure, ask: question, again, clear } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
     const key = keyOf()

@@ -5,6 +5,7 @@ export const whatif = {
     hypothetical: 'Hypothetical',
     nothingChanged: 'Nothing in the cluster has changed.',
     extendersNotAsked: 'Extenders were not asked: {extenders}. They may reject nodes, or prefer others.',
+    autoscalersNotAsked: 'Autoscalers are not simulated: {autoscalers}. They may add nodes, or remove some.',
     permitNotAsked: 'Permit plugins were not asked: {plugins}. They may make the pod wait, or reject it.',
     turn: {
       session: 'Judged: one session of {scheduler} over all of its jobs, with the actions {actions}.',

@@ -7,6 +7,7 @@ export const whatif: typeof english = {
     hypothetical: '仮定',
     nothingChanged: 'クラスターは何も変わっていません。',
     extendersNotAsked: 'エクステンダー（{extenders}）には問い合わせていません。ノードを拒否するか、別のノードを優先する場合があります。',
+    autoscalersNotAsked: 'オートスケーラー（{autoscalers}）はシミュレートしません。ノードを追加または削除する場合があります。',
     permitNotAsked: 'Permit プラグイン（{plugins}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
     turn: {
       session: '判定したもの: {scheduler} の全ジョブを対象とする 1 回のセッション（アクション: {actions}）。',

@@ -50,7 +50,7 @@ func openbInMemory(ctx context.Context, dir, scratch string) (*InMemoryReport, e
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, program, "run", file, "-o", "json="+results)
+	command := exec.CommandContext(ctx, program, "run", file, "--files-below", dir, "-o", "json="+results)
 	command.Env = append(os.Environ(), "GOMAXPROCS=1")
 	command.Stderr = os.Stderr
 	start := time.Now()

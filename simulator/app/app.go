@@ -510,6 +510,7 @@ func (s *simulator) publish() {
 	if why := s.interrupted.Load(); why != nil {
 		status.Warnings = append(status.Warnings, *why)
 	}
+	status.Warnings = append(status.Warnings, processTroubles.warnings()...)
 	status.Warnings = append(status.Warnings, s.timeline.Warnings()...)
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)

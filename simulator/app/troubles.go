@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+const (
+	// An error of a controller is a warning once it has come troubleTimes, over at least troubleLasts, and until it has not
+	// come for troubleOver: a controller tries again at least once in that time.
+	troubleTimes = 5
+	troubleLasts = 10 * time.Second
+	troubleOver  = time.Minute
+	// maxTroubles bounds the causes that are remembered.
+	maxTroubles = 100
+)
+
+// troubles are the errors with which controllers in this process cannot go on, by cause. All of them report to Kubernetes' own
+// utilruntime.HandleError: those of Kubernetes, ours, and virtual nodes. It is safe for concurrent use.
+type troubles struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	causes map[string]*trouble
+}
+
+type trouble struct {
+	text        string
+	count       int
+	first, last time.Time
+}
+
+// processTroubles are those of this process. They listen from the beginning, because the list of handlers has no lock.
+var processTroubles = func() *troubles {
+	t := &troubles{now: time.Now, causes: map[string]*trouble{}}
+	utilruntime.ErrorHandlers = append(utilruntime.ErrorHandlers, t.heard)
+	return t
+}()
+
+// heard is a utilruntime.ErrorHandler. Errors that say that somebody else was faster, or that an object has gone, are no trouble.
+func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValues ...any) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) ||
+		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		return
+	}
+	var about []string
+	for pair := range slices.Chunk(keysAndValues, 2) {
+		if len(pair) == 2 {
+			about = append(about, fmt.Sprintf("%v %v", pair[0], pair[1]))
+		}
+	}
+	// Errors of the API server with one reason are of one cause, whatever objects they name.
+	cause := msg + ": " + string(apierrors.ReasonForError(err))
+	if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+		cause = msg + ": " + err.Error()
+	}
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.causes, func(_ string, known *trouble) bool { return now.Sub(known.last) > troubleOver })
+	known := t.causes[cause]
+	if known == nil {
+		if len(t.causes) >= maxTroubles {
+			return
+		}
+		known = &trouble{first: now, text: fmt.Sprintf("%s: %v", msg, err)}
+		if len(about) > 0 {
+			known.text = fmt.Sprintf("%s (%s): %v", msg, strings.Join(about, ", "), err)
+		}
+		t.causes[cause] = known
+	}
+	known.count++
+	known.last = now
+}
+
+// warnings returns a text for each cause that lasts, in order.
+func (t *troubles) warnings() (out []string) {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, known := range t.causes {
+		if known.count >= troubleTimes && known.last.Sub(known.first) >= troubleLasts && now.Sub(known.last) <= troubleOver {
+			out = append(out, fmt.Sprintf("A controller cannot go on, and tries again (%d times so far): %s", known.count, known.text))
+		}
+	}
+	slices.Sort(out)
+	return out
+}

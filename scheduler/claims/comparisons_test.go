@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/utils/ptr"
@@ -431,7 +432,7 @@ func (l *lab) metTerms(c *result.Comparison) {
 
 // withoutPods: "removing the pods here would make room", or would not. The pods are removed.
 func (l *lab) withoutPods(c *result.Comparison) {
-	l.claim("comparison WithoutPods "+string(c.WithoutPods)+" "+c.Plugin, c, func() error {
+	l.claim("comparison WithoutPods rejected: "+string(c.WithoutPods)+" "+c.Plugin, c, func() error {
 		for _, p := range l.on(c.Node) {
 			if p.Spec.NodeName == c.Node {
 				l.remove(p.Namespace, p.Name)
@@ -1172,7 +1173,7 @@ func (l *lab) unusedVolumes(c *result.Comparison) {
 func (l *lab) shortDevices(c *result.Comparison) {
 	for _, d := range c.Devices {
 		l.claim("comparison Devices rejected", d, func() error {
-			if d.Resource != "" || d.Blocked || strings.Contains(d.Request, "/") {
+			if d.Resource != "" || d.Blocked || strings.Contains(d.Request, "/") || !l.poolsAreComplete() {
 				return errUntried // an alternative need not be met
 			}
 			missing := d.Count - int64(d.Matching-d.MatchingInUse)
@@ -1260,6 +1261,13 @@ func deviceMatches(s *resourcev1.ResourceSlice, device, class string) bool {
 	return s.Spec.Driver == gpuDriver && *s.Spec.Devices[i].Attributes["size"].StringValue == "large"
 }
 
+// poolsAreComplete: devices of pools that are not complete match, and nobody gets them.
+func (l *lab) poolsAreComplete() bool {
+	all, err := l.trial.List(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"))
+	l.must(err)
+	return !slices.ContainsFunc(all, func(o runtime.Object) bool { return o.(*resourcev1.ResourceSlice).Spec.Pool.ResourceSliceCount > 1 })
+}
+
 // giveDevices gives the node so many more devices that match every class but fabric.
 func (l *lab) giveDevices(node string, n int) {
 	s := newSlice("more-"+node, gpuDriver, node)
@@ -1293,7 +1301,7 @@ func (l *lab) gotDevices(c *result.Comparison) {
 				l.set(s)
 			}
 			rejected := l.rejects(l.pod, c.Plugin, c.Node) != nil
-			if free := int64(d.Matching-d.MatchingInUse) - d.Count; rejected != (free < d.Count) && len(c.Devices) == 1 {
+			if free := int64(d.Matching-d.MatchingInUse) - d.Count; rejected != (free < d.Count) && len(c.Devices) == 1 && l.poolsAreComplete() {
 				return fmt.Errorf("without them, of %d that are free: rejected is %t", free, rejected)
 			}
 			return nil

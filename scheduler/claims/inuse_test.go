@@ -17,7 +17,7 @@ const useFields = " Use.Pods.Pod Use.Pods.Amount Use.Pods.Terminating Use.Pods.U
 	" Use.Pods.Resize.Asked Use.Pods.Resize.Granted Use.Pods.Resize.State" +
 	" Use.Pods.Request.Resource Use.Pods.Request.Amount Use.Pods.Request.PodLevel Use.Pods.Request.Init" +
 	" Use.Pods.Request.Parts.Container Use.Pods.Request.Parts.Role Use.Pods.Request.Parts.Amount Use.Pods.Request.Parts.Default Use.Pods.Request.Overhead" +
-	" Use.Others Use.OthersAmount Use.Terminating Use.TerminatingPods Use.Nominated Use.NominatedPods Use.Described"
+	" Use.Others Use.OthersAmount Use.Terminating Use.TerminatingPods Use.Nominated Use.NominatedPods Use.Permit Use.PermitPods Use.Described"
 
 // heldNow returns what is in use on a node for the pod, once the node has nothing of the resource.
 func (l *lab) heldNow(node, name string) (int64, error) {
@@ -167,11 +167,6 @@ func (l *lab) leaving(s explain.Leaving) error {
 		return fmt.Errorf("%d are in use", got)
 	}
 	return l.without(s.Node, s.Resource, s.InUse-s.Leaving, "without terminating pods", l.removeWhere(s.Node, terminating))
-}
-
-func (l *lab) nominatedHold(s explain.NominatedHold) error {
-	inUse := l.used(s.Node, s.Resource).InUse
-	return l.without(s.Node, s.Resource, inUse-s.Amount, "without nominated pods", l.removeWhere(s.Node, onlyNominated))
 }
 
 func (l *lab) resizing(s explain.Resizing) error {

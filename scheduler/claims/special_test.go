@@ -3,10 +3,12 @@ package claims
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,6 +34,9 @@ func init() {
 		explain.GroupPlaced{}.Kind():         func(l *lab, s explain.Operands) error { return l.placedGroup(s.(explain.GroupPlaced)) },
 		explain.GroupHasEnough{}.Kind():      func(l *lab, s explain.Operands) error { return l.enoughOfGroup(s.(explain.GroupHasEnough)) },
 		explain.GroupVictims{}.Kind():        func(l *lab, s explain.Operands) error { return l.groupVictims(s.(explain.GroupVictims)) },
+		explain.GroupFits{}.Kind():           func(l *lab, s explain.Operands) error { return l.groupFits() },
+		explain.GroupRejected{}.Kind():       func(l *lab, s explain.Operands) error { return l.groupRejected() },
+		explain.DevicesIncomplete{}.Kind():   func(l *lab, s explain.Operands) error { return l.devicesIncomplete(s.(explain.DevicesIncomplete)) },
 		explain.GroupRoomImpossible{}.Kind(): func(l *lab, s explain.Operands) error { return l.groupRoomImpossible(s.(explain.GroupRoomImpossible)) },
 		explain.MembersMissing{}.Kind():      func(l *lab, s explain.Operands) error { return l.membersMissing(s.(explain.MembersMissing)) },
 		explain.MembersGated{}.Kind():        func(l *lab, s explain.Operands) error { return l.membersGated(s.(explain.MembersGated)) },
@@ -126,7 +131,7 @@ func (l *lab) enoughOfGroup(g explain.GroupHasEnough) error {
 // groupVictims: without the victims the group is placed.
 func (l *lab) groupVictims(g explain.GroupVictims) error {
 	p := l.cycle.PodGroup.Preemption
-	if p.VictimCount != g.Victims {
+	if p.VictimCount != g.Victims || g.Victims == 0 {
 		return fmt.Errorf("there are %d", p.VictimCount)
 	}
 	for _, v := range p.Victims {
@@ -137,6 +142,62 @@ func (l *lab) groupVictims(g explain.GroupVictims) error {
 	}
 	if !l.decideGroup(0) {
 		return fmt.Errorf("without them the group is not placed")
+	}
+	return nil
+}
+
+// groupFits: "in its dry run, DefaultPreemption found nodes for the group without removing a pod". With the members nominated to these nodes,
+// the group is placed.
+func (l *lab) groupFits() error {
+	cycles, err := l.trial.DecideGroup(l.ctx, l.pod, "")
+	l.must(err)
+	defer func(pod *v1.Pod) { l.pod = pod }(l.pod)
+	for _, c := range cycles {
+		o, err := l.trial.Get(v1.SchemeGroupVersion.WithKind("Pod"), c.Pod.Namespace, c.Pod.Name)
+		l.must(err)
+		p := o.(*v1.Pod).DeepCopy()
+		if p.Status.NominatedNodeName = c.NominatedNode; c.NominatedNode == "" {
+			return fmt.Errorf("%s is nominated nowhere", c.Pod.Name)
+		}
+		l.set(p)
+		if p.UID == l.pod.UID {
+			l.pod = p
+		}
+	}
+	if !l.decideGroup(0) {
+		return fmt.Errorf("nominated to these nodes, the group is not placed")
+	}
+	return nil
+}
+
+// groupRejected: "rejected before any member was tried: no feasible placements found". When the group does not ask for a topology, its members
+// are tried.
+func (l *lab) groupRejected() error {
+	o, err := l.trial.Get(schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup"), l.pod.Namespace, whatif.GroupName(l.pod))
+	l.must(err)
+	group := o.(*schedulingv1beta1.PodGroup).DeepCopy()
+	group.Spec.SchedulingConstraints = nil
+	l.set(group)
+	cycles, err := l.trial.DecideGroup(l.ctx, l.pod, "")
+	l.must(err)
+	if _, again := explain.Cycle(cycles[0]).Headline.Operands.(explain.GroupRejected); again {
+		return fmt.Errorf("without a topology it is rejected, too")
+	}
+	return nil
+}
+
+// devicesIncomplete: the pool says that it has more slices than there are.
+func (l *lab) devicesIncomplete(s explain.DevicesIncomplete) error {
+	all, err := l.trial.List(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"))
+	l.must(err)
+	published, announced := int64(0), int64(0)
+	for _, o := range all {
+		if slice := o.(*resourcev1.ResourceSlice); slice.Spec.Driver == s.Driver && slice.Spec.Pool.Name == s.Pool {
+			published, announced = published+1, slice.Spec.Pool.ResourceSliceCount
+		}
+	}
+	if published >= announced {
+		return fmt.Errorf("%d of %d slices are published", published, announced)
 	}
 	return nil
 }
@@ -343,9 +404,12 @@ func (l *lab) borrows(s explain.QuotaBorrows) error {
 // covered: whether the min of the namespace covers the pod is the sum of what its pods use and what this one asks for.
 func (l *lab) covered(is bool) error {
 	covers := true
+	asked := podresources.PodRequests(l.pod, podresources.PodResourcesOptions{})
+	// The namespace can be above its min of what the pod does not ask for.
+	compared := append(slices.Collect(maps.Keys(asked)), v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage)
 	l.quota(l.pod.Namespace, func(q *capacityv1alpha1.ElasticQuota) {
-		for name, asked := range podresources.PodRequests(l.pod, podresources.PodResourcesOptions{}) {
-			amount := amountOf(v1.ResourceList{name: asked}, string(name))
+		for _, name := range compared {
+			amount := amountOf(asked, string(name))
 			nominated := int64(0)
 			for _, p := range l.trial.Pods() {
 				if p.Namespace == l.pod.Namespace && p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" && p.UID != l.pod.UID && priority(p) >= priority(l.pod) {

@@ -2,16 +2,19 @@ package claims
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
 )
 
 // statements are the experiments for the headlines and remarks of an explanation, by kind.
@@ -31,7 +34,6 @@ var statements = map[explain.Kind]func(*lab, explain.Operands) error{
 	explain.NoNodeFits{}.Kind():          func(l *lab, s explain.Operands) error { return l.noNodeFits(s.(explain.NoNodeFits)) },
 	explain.Nearest{}.Kind():             func(l *lab, s explain.Operands) error { return l.nearest(s.(explain.Nearest)) },
 	explain.Leaving{}.Kind():             func(l *lab, s explain.Operands) error { return l.leaving(s.(explain.Leaving)) },
-	explain.NominatedHold{}.Kind():       func(l *lab, s explain.Operands) error { return l.nominatedHold(s.(explain.NominatedHold)) },
 	explain.Resizing{}.Kind():            func(l *lab, s explain.Operands) error { return l.resizing(s.(explain.Resizing)) },
 	explain.Described{}.Kind():           func(l *lab, s explain.Operands) error { return l.describedBy(s.(explain.Described)) },
 	explain.Derived{}.Kind():             func(l *lab, s explain.Operands) error { return l.derived(s.(explain.Derived)) },
@@ -247,12 +249,19 @@ func (l *lab) nearest(s explain.Nearest) error {
 	return nil
 }
 
-// nominatedCounted: without the pods that are named, the nodes are rejected by no nomination.
+// nominatedCounted: without the pods that are named, the nodes are rejected by no nomination. Without those nominated to the nearest node, so
+// much less is in use there.
 func (l *lab) nominatedCounted(s explain.NominatedCounted) error {
+	for _, hold := range s.Holds {
+		inUse := l.used(s.Node, hold.Resource).InUse
+		if err := l.without(s.Node, hold.Resource, inUse-hold.Amount, "without nominated pods", l.removeWhere(s.Node, onlyNominated)); err != nil {
+			return err
+		}
+	}
 	for _, name := range s.Pods {
 		found := false
 		for _, p := range l.trial.Pods() {
-			if p.Name == name && p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" {
+			if p.Namespace+"/"+p.Name == name && p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" {
 				found = l.remove(p.Namespace, p.Name)
 			}
 		}
@@ -375,7 +384,7 @@ func (l *lab) devicesTogether(s explain.DevicesTogether) error {
 	return nil
 }
 
-// margin: the selected node is ahead by the total, of which each plugin makes its part: its weighted scores differ by that.
+// margin: the selected node is ahead by the total, of which each plugin makes its part.
 func (l *lab) margin(m *explain.Margin) error {
 	sum := int64(0)
 	for _, p := range m.Parts {
@@ -385,6 +394,31 @@ func (l *lab) margin(m *explain.Margin) error {
 		return fmt.Errorf("the parts add up to %d", sum)
 	}
 	return l.ahead(l.cycle.SelectedNode, m.Over, m.Total)
+}
+
+// examineParts: "NodeAffinity makes 40 of the margin". When that plugin does not score, the margin is so much less.
+func (l *lab) examineParts(configuration *schedulerconfig.KubeSchedulerConfiguration) {
+	m := l.said.Margin
+	for _, p := range m.Parts {
+		without := configuration.DeepCopy()
+		score := &without.Profiles[0].Plugins.Score
+		score.Disabled = append(score.Disabled, schedulerconfig.Plugin{Name: p.Plugin})
+		l.judge(l.T, l.pod.Name, "margin part", p, l.engine.Try(l.Context(), without, func(ctx context.Context, trial *whatif.Trial) error {
+			pod, err := trial.Pod(l.pod.Namespace, l.pod.Name)
+			if err != nil {
+				return err
+			}
+			c, err := trial.Decide(ctx, pod, "")
+			if err != nil {
+				return err
+			}
+			total := func(node string) int64 { return c.Score.Totals.At(c.Score.Nodes.Index(node)) }
+			if left := total(l.cycle.SelectedNode) - total(m.Over); left != m.Total-p.Difference {
+				return fmt.Errorf("without it the margin of %d is %d", m.Total, left)
+			}
+			return nil
+		}))
+	}
 }
 
 func (l *lab) notEvaluated(n *explain.NotEvaluated) error {

@@ -122,11 +122,7 @@ func (s QuotaNobody) english() string {
 }
 
 func (s QuotaBorrows) english() string {
-	var parts []string
-	for _, l := range s.Loans {
-		parts = append(parts, fmt.Sprintf("%s %s", amount(l), l.Resource))
-	}
-	return fmt.Sprintf("With it, %s is above its min and borrows %s.", s.Namespace, strings.Join(parts, ", "))
+	return fmt.Sprintf("With it, %s is above its min and borrows %s.", s.Namespace, amounts(s.Loans))
 }
 
 // quotas are the facts of the plugin CapacityScheduling.

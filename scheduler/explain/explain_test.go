@@ -131,7 +131,7 @@ func sentences() []spoken {
 		{
 			"several feasible nodes, not scored",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Scheduled, SelectedNode: "a", Nodes: result.NodeCounts{Total: 3, Evaluated: 3, Feasible: 3, Wanted: 3}}},
-			"web runs on a: one of 3 feasible nodes, which were not scored.",
+			"web runs on a: one of 3 feasible nodes. The record holds no scores.",
 		},
 		{
 			"a hint",
@@ -274,12 +274,12 @@ func sentences() []spoken {
 		{
 			"nominated pods count",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: nominated(none, "a")},
-			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 1 node was rejected with the pods nominated to it counted as running there (db); the scheduler did not try it without them.",
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 1 node was rejected with the pods nominated to it counted as running there (default/db); the scheduler did not try it without them.",
 		},
 		{
 			"nominated pods count on several nodes",
 			result.Cycle{Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: nominated(none, "a", "b")},
-			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 2 nodes were rejected with the pods nominated to them counted as running there (db); the scheduler did not try them without those pods.",
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. 2 nodes were rejected with the pods nominated to them counted as running there (default/db); the scheduler did not try them without those pods.",
 		},
 		{
 			"a victim could not be evicted",
@@ -291,6 +291,17 @@ func sentences() []spoken {
 				},
 			},
 			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Preemption makes room on a by removing 3 pods. 2 of them were not evicted: the API server is gone",
+		},
+		{
+			"one of the victims could not be evicted",
+			result.Cycle{
+				Summary: result.Summary{Pod: pod, Outcome: result.Unschedulable, NominatedNode: "a", Nodes: result.NodeCounts{Total: 2, Evaluated: 2}}, Filter: none,
+				Preemption: &result.Preemption{
+					Chosen: "a", Candidates: []result.Candidate{{Node: "a", Victims: []result.Victim{{}, {}}}},
+					Evictions: &result.Evictions{Victims: 2, Deleted: 1, Failed: 1, Done: true, Failures: []result.EvictionFailure{{Error: "the API server is gone"}}},
+				},
+			},
+			"web fits no node: 2 nodes rejected, 2 by NodeResourcesFit. Preemption makes room on a by removing 2 pods. 1 of them was not evicted: the API server is gone",
 		},
 		{
 			"preemption without its victims",
@@ -332,9 +343,9 @@ func seconds(s float64) *float64 { return &s }
 func nominated(f *result.Filter, nodes ...string) *result.Filter {
 	out := *f
 	for _, node := range nodes {
-		out.Nominated = append(out.Nominated, result.NominatedPass{Node: node, Pods: []result.Pod{{Name: "db"}}, PodCount: 1, Rejected: true})
+		out.Nominated = append(out.Nominated, result.NominatedPass{Node: node, Pods: []result.Pod{{Namespace: "default", Name: "db"}}, PodCount: 1, Rejected: true})
 	}
-	out.Nominated = append(out.Nominated, result.NominatedPass{Node: "c", Pods: []result.Pod{{Name: "other"}}, PodCount: 1})
+	out.Nominated = append(out.Nominated, result.NominatedPass{Node: "c", Pods: []result.Pod{{Namespace: "default", Name: "other"}}, PodCount: 1})
 	return &out
 }
 

@@ -51,7 +51,7 @@ type FirstFeasible struct {
 	Node string `json:"node"`
 }
 
-// Unscored: several nodes were feasible, but the cycle holds no scores.
+// Unscored: several nodes were feasible, but the cycle was recorded without their scores.
 type Unscored struct {
 	Pod      string `json:"pod"`
 	Node     string `json:"node"`
@@ -192,7 +192,7 @@ func (s FirstFeasible) english() string {
 }
 
 func (s Unscored) english() string {
-	return fmt.Sprintf("%s runs on %s: one of %d feasible nodes, which were not scored.", s.Pod, s.Node, s.Feasible)
+	return fmt.Sprintf("%s runs on %s: one of %d feasible nodes. The record holds no scores.", s.Pod, s.Node, s.Feasible)
 }
 
 func (s Hinted) english() string {

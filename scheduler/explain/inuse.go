@@ -20,23 +20,14 @@ type Leaving struct {
 	Count int      `json:"count"`
 }
 
-// NominatedHold: Amount of the resource counts as in use on Node for pods that are only nominated
-// to it.
-type NominatedHold struct {
+// PermitHold: Amount of the resource counts as in use on Node for pods that wait for a permit.
+type PermitHold struct {
 	Node     string `json:"node"`
 	Resource string `json:"resource"`
 	Amount   int64  `json:"amount"`
 	// Pods are some of Count, as namespace/name.
 	Pods  []string `json:"pods"`
 	Count int      `json:"count"`
-}
-
-// PermitHold: Amount of the resource counts as in use on Node for a pod that waits for a permit.
-type PermitHold struct {
-	Pod      string `json:"pod"`
-	Node     string `json:"node"`
-	Resource string `json:"resource"`
-	Amount   int64  `json:"amount"`
 }
 
 // Resizing: a pod counts Amount, because its resize from Granted to Asked is not complete.
@@ -69,12 +60,11 @@ type Derived struct {
 	Request result.PodRequest `json:"request"`
 }
 
-func (Leaving) Kind() Kind       { return "leaving" }
-func (NominatedHold) Kind() Kind { return "nominatedHold" }
-func (PermitHold) Kind() Kind    { return "permitHold" }
-func (Resizing) Kind() Kind      { return "resizing" }
-func (Described) Kind() Kind     { return "described" }
-func (Derived) Kind() Kind       { return "derived" }
+func (Leaving) Kind() Kind    { return "leaving" }
+func (PermitHold) Kind() Kind { return "permitHold" }
+func (Resizing) Kind() Kind   { return "resizing" }
+func (Described) Kind() Kind  { return "described" }
+func (Derived) Kind() Kind    { return "derived" }
 
 func (s Leaving) english() string {
 	verb := "are"
@@ -85,16 +75,12 @@ func (s Leaving) english() string {
 	return fmt.Sprintf("%s of the %s %s in use on %s will be free: %s %s terminating.", of(s.Leaving), of(s.InUse), s.Resource, s.Node, some(s.Pods, s.Count), verb)
 }
 
-func (s NominatedHold) english() string {
-	verb, counts := "are", "count"
-	if s.Count == 1 {
-		verb, counts = "is", "counts"
-	}
-	return fmt.Sprintf("%s %s nominated to %s and %s %s %s there.", some(s.Pods, s.Count), verb, s.Node, counts, amount(Lack{s.Resource, s.Amount}), s.Resource)
-}
-
 func (s PermitHold) english() string {
-	return fmt.Sprintf("%s was assigned to %s and counts %s %s there while it waits for a permit.", s.Pod, s.Node, amount(Lack{s.Resource, s.Amount}), s.Resource)
+	said := "%s were assigned to %s and count %s there while they wait for a permit."
+	if s.Count == 1 {
+		said = "%s was assigned to %s and counts %s there while it waits for a permit."
+	}
+	return fmt.Sprintf(said, some(s.Pods, s.Count), s.Node, amounts([]Lack{{s.Resource, s.Amount}}))
 }
 
 func (s Resizing) english() string {
@@ -178,43 +164,44 @@ func inUse(c *result.Cycle, nearest []Operands) []Operands {
 	return out
 }
 
+// resourcesShortOn returns the resources that a node lacks.
+func resourcesShortOn(c *result.Cycle, node string) []result.ResourceComparison {
+	var out []result.ResourceComparison
+	for i := range c.Filter.Comparisons {
+		if of := &c.Filter.Comparisons[i]; of.Node == node {
+			out = append(out, of.Resources...)
+		}
+	}
+	return out
+}
+
 func inUseOn(c *result.Cycle, node string) []Operands {
 	var out []Operands
-	for i := range c.Filter.Comparisons {
-		of := &c.Filter.Comparisons[i]
-		if of.Node != node {
-			continue
+	for _, r := range resourcesShortOn(c, node) {
+		for _, request := range c.Filter.Requests {
+			if request.Resource == r.Name {
+				out = append(out, Derived{Pod: c.Pod.Name, Request: request})
+			}
 		}
-		for _, r := range of.Resources {
-			for _, request := range c.Filter.Requests {
-				if request.Resource == r.Name {
-					out = append(out, Derived{Pod: c.Pod.Name, Request: request})
-				}
-			}
-			if r.Use != nil {
-				out = append(out, holds(node, r)...)
-			}
+		if r.Use != nil {
+			out = append(out, holds(node, r)...)
 		}
 	}
 	return out
 }
 
 func holds(node string, r result.ResourceComparison) []Operands {
-	var out, resizes, permits []Operands
+	var out, resizes []Operands
 	leaving := Leaving{Node: node, Resource: r.Name, InUse: r.InUse, Leaving: r.Use.Terminating, Pods: []string{}, Count: r.Use.TerminatingPods}
-	nominated := NominatedHold{Node: node, Resource: r.Name, Amount: r.Use.Nominated, Pods: []string{}, Count: r.Use.NominatedPods}
-	described := Described{Node: node, Resource: r.Name, InUse: r.InUse, Described: r.Use.Described, Nominated: r.Use.Nominated > 0}
+	permits := PermitHold{Node: node, Resource: r.Name, Amount: r.Use.Permit, Pods: []string{}, Count: r.Use.PermitPods}
+	described := Described{Node: node, Resource: r.Name, InUse: r.InUse, Described: r.Use.Described, Nominated: r.Use.Nominated > 0, Permit: r.Use.Permit > 0}
 	for _, h := range r.Use.Pods {
 		name := h.Pod.Namespace + "/" + h.Pod.Name
 		if h.Terminating {
 			leaving.Pods = append(leaving.Pods, name)
 		}
-		if h.Nominated {
-			nominated.Pods = append(nominated.Pods, name)
-		}
 		if h.Permit {
-			described.Permit = true
-			permits = append(permits, PermitHold{Pod: name, Node: node, Resource: r.Name, Amount: h.Amount})
+			permits.Pods = append(permits.Pods, name)
 		}
 		if resize := h.Resize; resize != nil {
 			described.Resize = described.Resize || resize.Asked != h.Amount
@@ -224,10 +211,10 @@ func holds(node string, r result.ResourceComparison) []Operands {
 	if leaving.Count > 0 && len(leaving.Pods) > 0 {
 		out = append(out, leaving)
 	}
-	if nominated.Count > 0 && len(nominated.Pods) > 0 {
-		out = append(out, nominated)
+	if permits.Count > 0 && len(permits.Pods) > 0 {
+		out = append(out, permits)
 	}
-	out = append(append(out, permits...), resizes...)
+	out = append(out, resizes...)
 	if described.Described != r.InUse && described.why() != "" {
 		out = append(out, described)
 	}

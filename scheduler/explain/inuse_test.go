@@ -33,15 +33,21 @@ func sentencesAboutUse() []spoken {
 				{Pod: pod("d"), Amount: 500, Terminating: true}, {Pod: pod("e"), Amount: 500, Terminating: true}, {Pod: pod("f"), Amount: 500, Terminating: true},
 			}, Others: 2, OthersAmount: 1000, Terminating: 3500, TerminatingPods: 7, Described: 4000,
 		})), "next" + head + "3 cpu. 3.5 of the 4 cpu in use on only will be free: default/a, default/b, default/c, 4 more are terminating."},
-		{"a nominated pod", short("small", cpu(1000, 6000, 4000, &result.ResourceUse{
+		{"a nominated pod", nominating(short("small", cpu(1000, 6000, 4000, &result.ResourceUse{
 			Pods:        []result.ResourceHolder{{Pod: pod("high"), Amount: 3000, Nominated: true}, {Pod: pod("old"), Amount: 3000, Terminating: true}},
 			Terminating: 3000, TerminatingPods: 1, Nominated: 3000, NominatedPods: 1, Described: 3000,
-		})), "small" + head + "3 cpu. 3 of the 6 cpu in use on only will be free: default/old is terminating. default/high is nominated to only and counts 3 cpu there. " +
+		})), pod("high")), "small fits no node: 1 node rejected, 1 by NodeResourcesFit. " +
+			"1 node was rejected with the pods nominated to it counted as running there (default/high); the scheduler did not try it without them. The pods nominated to only count 3 cpu there. " +
+			"only lacks 3 cpu. 3 of the 6 cpu in use on only will be free: default/old is terminating. " +
 			"On only, kubectl describe shows 3 cpu and not 6: it leaves out pods that are only nominated."},
 		{"a pod that waits for a permit", short("small", cpu(1000, 4000, 4000, &result.ResourceUse{
-			Pods: []result.ResourceHolder{{Pod: pod("gang-0"), Amount: 3000, Permit: true}, {Pod: pod("web"), Amount: 1000}}, Described: 1000,
+			Pods: []result.ResourceHolder{{Pod: pod("gang-0"), Amount: 3000, Permit: true}, {Pod: pod("web"), Amount: 1000}}, Permit: 3000, PermitPods: 1, Described: 1000,
 		})), "small" + head + "1 cpu. default/gang-0 was assigned to only and counts 3 cpu there while it waits for a permit. " +
 			"On only, kubectl describe shows 1 cpu and not 4: it leaves out pods that wait for a permit."},
+		{"pods that wait for a permit", short("small", cpu(1000, 4000, 4000, &result.ResourceUse{
+			Pods: []result.ResourceHolder{{Pod: pod("gang-0"), Amount: 2000, Permit: true}, {Pod: pod("gang-1"), Amount: 2000, Permit: true}}, Permit: 4000, PermitPods: 2,
+		})), "small" + head + "1 cpu. default/gang-0, default/gang-1 were assigned to only and count 4 cpu there while they wait for a permit. " +
+			"On only, kubectl describe shows 0 cpu and not 4: it leaves out pods that wait for a permit."},
 		{"a deferred resize", short("job", cpu(500, 4500, 4000, &result.ResourceUse{
 			Pods: []result.ResourceHolder{{Pod: pod("db"), Amount: 3500, Resize: &result.Resize{Asked: 3500, Granted: 2000, State: result.ResizeDeferred}}, {Pod: pod("web"), Amount: 1000}}, Described: 4500,
 		})), "job" + head + "1 cpu. default/db counts 3.5 cpu: it asked for a resize from 2 to 3.5 that is deferred."},
@@ -70,6 +76,12 @@ func sentencesAboutUse() []spoken {
 		{"nodes from an extender", fromExtender(), "web runs on node-b2: best total 823 of 6 feasible, 41 ahead of node-a3. " +
 			"The extender http://x has no node cache, so the plugins that score were given nodes without their pods and images."},
 	}
+}
+
+// nominating returns a cycle that counted a pod as running on its only node.
+func nominating(c result.Cycle, pod result.Pod) result.Cycle {
+	c.Filter.Nominated = []result.NominatedPass{{Node: "only", Pods: []result.Pod{pod}, PodCount: 1, Rejected: true}}
+	return c
 }
 
 func fromExtender() result.Cycle {

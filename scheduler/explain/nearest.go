@@ -30,7 +30,7 @@ func (s Nearest) english() string {
 		if l.Resource == "pods" {
 			lacks = append(lacks, "room for one more pod")
 		} else {
-			lacks = append(lacks, fmt.Sprintf("%s %s", amount(l), l.Resource))
+			lacks = append(lacks, amounts([]Lack{l}))
 		}
 	}
 	said := strings.Join(lacks, ", ")
@@ -38,6 +38,15 @@ func (s Nearest) english() string {
 		return fmt.Sprintf("%s lacks %s.", s.Node, said)
 	}
 	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
+}
+
+// amounts lists amounts with their resources.
+func amounts(all []Lack) string {
+	var out []string
+	for _, l := range all {
+		out = append(out, fmt.Sprintf("%s %s", amount(l), l.Resource))
+	}
+	return strings.Join(out, ", ")
 }
 
 // nearest names the node on which the pod would have to give up the least, unless

@@ -127,6 +127,12 @@ type GroupVictims struct {
 	Victims int    `json:"victims"`
 }
 
+// GroupFits: in the dry run of a plugin that preempts, all members found nodes, and no pod had to
+// give way.
+type GroupFits struct {
+	Plugin string `json:"plugin"`
+}
+
 // GroupRoomImpossible: the group would not fit even without the Pods pods of lower
 // priority.
 type GroupRoomImpossible struct {
@@ -141,6 +147,7 @@ func (GroupShort) Kind() Kind          { return "groupShort" }
 func (GroupPlaced) Kind() Kind         { return "groupPlaced" }
 func (GroupRoom) Kind() Kind           { return "groupRoom" }
 func (GroupVictims) Kind() Kind        { return "groupVictims" }
+func (GroupFits) Kind() Kind           { return "groupFits" }
 func (GroupRoomImpossible) Kind() Kind { return "groupRoomImpossible" }
 
 func (s HeldByGroup) english() string {
@@ -202,6 +209,10 @@ func (s GroupRoom) english() string { return s.Plugin + " makes room for the gro
 
 func (s GroupVictims) english() string {
 	return fmt.Sprintf("%s makes room for the group by removing %s.", s.Plugin, plural(s.Victims, "pod"))
+}
+
+func (s GroupFits) english() string {
+	return fmt.Sprintf("In its dry run, %s found nodes for the group without removing a pod.", s.Plugin)
 }
 
 func (s GroupRoomImpossible) english() string {
@@ -299,6 +310,10 @@ func groupPreemption(g *result.PodGroup) []Operands {
 	for _, p := range g.PostFilter {
 		switch {
 		case p.Status != "Success":
+		case found != nil && found.VictimCount == 0:
+			// The members keep the nodes that they found without the possible victims, and then all of
+			// these may stay. In the group's own cycle, the members before chose other nodes.
+			return []Operands{GroupFits{Plugin: p.Plugin}}
 		case found != nil:
 			return []Operands{GroupVictims{Plugin: p.Plugin, Victims: found.VictimCount}}
 		default:

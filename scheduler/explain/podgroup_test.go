@@ -33,6 +33,9 @@ func sentencesAboutPodGroups() []spoken {
 	removing := gang(result.Unschedulable, full)
 	removing.PostFilter = preempting.PostFilter
 	removing.Preemption = &result.GroupPreemption{Helpful: true, VictimCount: 2, ReprievedCount: 1}
+	sparing := gang(result.Unschedulable, full)
+	sparing.PostFilter = preempting.PostFilter
+	sparing.Preemption = &result.GroupPreemption{Helpful: true, ReprievedCount: 1}
 	hopeless := gang(result.Unschedulable, full)
 	hopeless.PostFilter = []result.PluginResult{{Plugin: "DefaultPreemption", Status: "Unschedulable"}}
 	hopeless.Preemption = &result.GroupPreemption{ReprievedCount: 3}
@@ -92,6 +95,10 @@ func sentencesAboutPodGroups() []spoken {
 			"room is made by removing pods",
 			removing, "n1", result.Unschedulable, nil,
 			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). DefaultPreemption makes room for the group by removing 2 pods.",
+		},
+		{
+			"no pod has to go", sparing, "n1", result.Unschedulable, nil,
+			"web was assigned to n1, but its pod group train needs 4 members, and nodes were found for only 3; nodes were rejected by NodeResourcesFit for 3 members (Insufficient cpu). In its dry run, DefaultPreemption found nodes for the group without removing a pod.",
 		},
 		{
 			"no room could be made",

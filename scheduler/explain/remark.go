@@ -19,8 +19,12 @@ type Waited struct {
 // there already. The scheduler does not say whether they fit without.
 type NominatedCounted struct {
 	Nodes int `json:"nodes"`
-	// Pods are distinct names, in order.
+	// Pods are distinct, in order, as namespace/name.
 	Pods []string `json:"pods"`
+	// Node is the nearest node, and Holds is what the pods nominated to it count of the
+	// resources that it lacks; both are empty if they count nothing.
+	Node  string `json:"node,omitempty"`
+	Holds []Lack `json:"holds,omitempty"`
 }
 
 // SearchEnded: Nodes were not evaluated, because the search stopped when it had
@@ -58,14 +62,22 @@ func (s Waited) english() string {
 }
 
 func (s NominatedCounted) english() string {
+	said := fmt.Sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
 	if s.Nodes == 1 {
-		return fmt.Sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
+		said = fmt.Sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
 	}
-	return fmt.Sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
+	if len(s.Holds) > 0 {
+		said += fmt.Sprintf(" The pods nominated to %s count %s there.", s.Node, amounts(s.Holds))
+	}
+	return said
 }
 
 func (s NotEvicted) english() string {
-	return fmt.Sprintf("%d of them were not evicted: %s", s.Victims, strings.Join(s.Errors, ", "))
+	verb := "were"
+	if s.Victims == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("%d of them %s not evicted: %s", s.Victims, verb, strings.Join(s.Errors, ", "))
 }
 
 func (s SearchEnded) english() string {
@@ -96,8 +108,9 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 		add(Waited{Waited: duration(w.DurationSeconds), Plugins: w.Plugins})
 	}
 	if _, none := e.Headline.Operands.(NoNodeFits); none {
-		add(roomRemarks(c, e)...)
 		near := nearest(c)
+		add(nominatedRemarks(c, near)...)
+		add(roomRemarks(c, e)...)
 		add(near...)
 		add(inUse(c, near)...)
 		add(unaligned(c)...)
@@ -122,7 +135,7 @@ func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 
 // roomRemarks is for a pod that fits no node.
 func roomRemarks(c *result.Cycle, e Explanation) []Operands {
-	out := nominatedRemarks(c)
+	var out []Operands
 	if n := e.NotEvaluated; n != nil && n.Why == EnoughFound && len(c.Extenders) > 0 {
 		out = append(out, SearchEnded{Nodes: n.Nodes})
 	}
@@ -142,7 +155,7 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 }
 
 // nominatedRemarks is for a pod that fits no node.
-func nominatedRemarks(c *result.Cycle) []Operands {
+func nominatedRemarks(c *result.Cycle, nearest []Operands) []Operands {
 	if c.Filter == nil {
 		return nil
 	}
@@ -153,7 +166,7 @@ func nominatedRemarks(c *result.Cycle) []Operands {
 		}
 		counted.Nodes++
 		for _, pod := range pass.Pods {
-			counted.Pods = append(counted.Pods, pod.Name)
+			counted.Pods = append(counted.Pods, pod.Namespace+"/"+pod.Name)
 		}
 	}
 	if counted.Nodes == 0 {
@@ -161,7 +174,21 @@ func nominatedRemarks(c *result.Cycle) []Operands {
 	}
 	slices.Sort(counted.Pods)
 	counted.Pods = slices.Compact(counted.Pods)
+	for _, s := range nearest {
+		if s, ok := s.(Nearest); ok {
+			counted.hold(c, s.Node)
+		}
+	}
 	return []Operands{counted}
+}
+
+// hold notes what the pods nominated to a node count of the resources that it lacks.
+func (s *NominatedCounted) hold(c *result.Cycle, node string) {
+	for _, r := range resourcesShortOn(c, node) {
+		if r.Use != nil && r.Use.Nominated > 0 {
+			s.Node, s.Holds = node, append(s.Holds, Lack{Resource: r.Name, Amount: r.Use.Nominated})
+		}
+	}
 }
 
 func evictionRemarks(e *result.Evictions) []Operands {

@@ -38,8 +38,8 @@ func Headlines() []Operands {
 // Remarks returns a zero value of each kind that the remarks of an explanation can be.
 func Remarks() []Operands {
 	return []Operands{
-		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, Derived{}, Leaving{}, NominatedHold{}, PermitHold{}, Resizing{}, Described{}, NodesFromExtender{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
-		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupRoomImpossible{}, MembersSentBack{}, MembersKept{}, MembersComplete{}, MembersShort{}, ExtenderFailure{}, PluginPanicked{},
+		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, Derived{}, Leaving{}, PermitHold{}, Resizing{}, Described{}, NodesFromExtender{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupFits{}, GroupRoomImpossible{}, MembersSentBack{}, MembersKept{}, MembersComplete{}, MembersShort{}, ExtenderFailure{}, PluginPanicked{},
 		QuotaBorrowers{}, QuotaReclaims{}, QuotaAboveMin{}, QuotaNobody{}, QuotaBorrows{}, Unaligned{},
 	}
 }

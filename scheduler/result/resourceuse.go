@@ -25,6 +25,10 @@ type ResourceUse struct {
 	// Nominated is the part of InUse that pods hold which are only nominated to the node.
 	Nominated     int64 `json:"nominated,omitempty"`
 	NominatedPods int   `json:"nominatedPods,omitempty"`
+	// Permit is the part of InUse that pods hold which wait for a permit. Records of earlier
+	// versions have none.
+	Permit     int64 `json:"permit,omitempty"`
+	PermitPods int   `json:"permitPods,omitempty"`
 	// Described is what kubectl describe node shows as requested: it adds up what the specs of
 	// the node's pods ask for. It can differ from InUse because of pods that are nominated or
 	// wait for a permit, which it leaves out, and because of resizes.

@@ -55,6 +55,10 @@ func (c *resources) useOf(node fwk.NodeInfo, of *result.ResourceComparison, own 
 			out.Nominated += amount
 			out.NominatedPods++
 		}
+		if h.permit {
+			out.Permit += amount
+			out.PermitPods++
+		}
 		if len(kept) < result.MaxHolders {
 			kept = append(kept, h)
 			continue

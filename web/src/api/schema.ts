@@ -2859,6 +2859,10 @@ export interface components {
             nominated?: number;
             /** @description Absent: 0. */
             nominatedPods?: number;
+            /** @description The part that pods hold which wait for a permit. Absent: 0, or the record is of an earlier version. */
+            permit?: number;
+            /** @description Absent: 0. */
+            permitPods?: number;
             /** @description What kubectl describe node shows as requested. It adds up what the specs of the node's pods ask for, without pods that are nominated or wait for a permit. */
             described: number;
         };
@@ -3099,7 +3103,7 @@ export interface components {
         /** @description How the cycle ended, and why: a kind and its operands, to be rendered in any language. */
         Headline: components["schemas"]["StatementBest"] | components["schemas"]["StatementTied"] | components["schemas"]["StatementTiedBySeed"] | components["schemas"]["StatementOnly"] | components["schemas"]["StatementFirstFeasible"] | components["schemas"]["StatementUnscored"] | components["schemas"]["StatementHinted"] | components["schemas"]["StatementWasNominated"] | components["schemas"]["StatementWaiting"] | components["schemas"]["StatementCycleError"] | components["schemas"]["StatementExtenderError"] | components["schemas"]["StatementNoNodes"] | components["schemas"]["StatementRejectedInPreFilter"] | components["schemas"]["StatementRejectedLater"] | components["schemas"]["StatementPermitTimeout"] | components["schemas"]["StatementLostPlace"] | components["schemas"]["StatementNoNodeFits"] | components["schemas"]["StatementNotScheduled"] | components["schemas"]["StatementHeldByGroup"] | components["schemas"]["StatementNotTried"] | components["schemas"]["StatementGroupRejected"] | components["schemas"]["StatementMembersMissing"] | components["schemas"]["StatementMembersGated"] | components["schemas"]["StatementGroupBackedOff"] | components["schemas"]["StatementGroupLacksResources"] | components["schemas"]["StatementGroupMissing"] | components["schemas"]["StatementMembersAwaited"] | components["schemas"]["StatementMemberFitsNowhere"] | components["schemas"]["StatementMemberLostPlace"] | components["schemas"]["StatementQuotaAtMax"] | components["schemas"]["StatementQuotasUsedUp"];
         /** @description A further statement: a kind and its operands, to be rendered in any language. */
-        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementDerived"] | components["schemas"]["StatementLeaving"] | components["schemas"]["StatementNominatedHold"] | components["schemas"]["StatementPermitHold"] | components["schemas"]["StatementResizing"] | components["schemas"]["StatementDescribed"] | components["schemas"]["StatementNodesFromExtender"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"] | components["schemas"]["StatementQuotaBorrowers"] | components["schemas"]["StatementQuotaReclaims"] | components["schemas"]["StatementQuotaAboveMin"] | components["schemas"]["StatementQuotaNobody"] | components["schemas"]["StatementQuotaBorrows"] | components["schemas"]["StatementUnaligned"];
+        Remark: components["schemas"]["StatementWaited"] | components["schemas"]["StatementNominatedCounted"] | components["schemas"]["StatementSearchEnded"] | components["schemas"]["StatementRoomMade"] | components["schemas"]["StatementRoomNominated"] | components["schemas"]["StatementNearest"] | components["schemas"]["StatementDerived"] | components["schemas"]["StatementLeaving"] | components["schemas"]["StatementPermitHold"] | components["schemas"]["StatementResizing"] | components["schemas"]["StatementDescribed"] | components["schemas"]["StatementNodesFromExtender"] | components["schemas"]["StatementNotEvicted"] | components["schemas"]["StatementDevicesAllocated"] | components["schemas"]["StatementDeviceShortage"] | components["schemas"]["StatementDevicesTogether"] | components["schemas"]["StatementGroupHasEnough"] | components["schemas"]["StatementGroupShort"] | components["schemas"]["StatementGroupPlaced"] | components["schemas"]["StatementGroupRoom"] | components["schemas"]["StatementGroupVictims"] | components["schemas"]["StatementGroupFits"] | components["schemas"]["StatementGroupRoomImpossible"] | components["schemas"]["StatementMembersSentBack"] | components["schemas"]["StatementMembersKept"] | components["schemas"]["StatementMembersComplete"] | components["schemas"]["StatementMembersShort"] | components["schemas"]["StatementExtenderFailure"] | components["schemas"]["StatementPluginPanicked"] | components["schemas"]["StatementQuotaBorrowers"] | components["schemas"]["StatementQuotaReclaims"] | components["schemas"]["StatementQuotaAboveMin"] | components["schemas"]["StatementQuotaNobody"] | components["schemas"]["StatementQuotaBorrows"] | components["schemas"]["StatementUnaligned"];
         /** @description The node has the best total of several. */
         StatementBest: {
             /** @constant */
@@ -3153,7 +3157,7 @@ export interface components {
             pod: string;
             node: string;
         };
-        /** @description Several nodes were feasible, but the cycle holds no scores. */
+        /** @description Several nodes were feasible, but the cycle was recorded without their scores. */
         StatementUnscored: {
             /** @constant */
             kind: "unscored";
@@ -3375,8 +3379,12 @@ export interface components {
             /** @constant */
             kind: "nominatedCounted";
             nodes: number;
-            /** @description Distinct names, in order. */
+            /** @description Distinct, in order, as namespace/name. */
             pods: string[];
+            /** @description The nearest node. Absent without holds. */
+            node?: string;
+            /** @description What the pods nominated to node count there of the resources that it lacks. Absent: nothing. */
+            holds?: components["schemas"]["Lack"][];
         };
         /** @description Nodes were not evaluated, because the search stopped when it had found enough nodes, and extenders then rejected those. */
         StatementSearchEnded: {
@@ -3414,10 +3422,10 @@ export interface components {
             pods: string[];
             count: number;
         };
-        /** @description This counts as in use on the nearest node for pods that are only nominated to it. */
-        StatementNominatedHold: {
+        /** @description This counts as in use on the nearest node for pods that wait for a permit. */
+        StatementPermitHold: {
             /** @constant */
-            kind: "nominatedHold";
+            kind: "permitHold";
             node: string;
             resource: string;
             /** Format: int64 */
@@ -3425,17 +3433,6 @@ export interface components {
             /** @description Some of count, as namespace/name. */
             pods: string[];
             count: number;
-        };
-        /** @description This counts as in use on the nearest node for a pod that waits for a permit. */
-        StatementPermitHold: {
-            /** @constant */
-            kind: "permitHold";
-            /** @description namespace/name */
-            pod: string;
-            node: string;
-            resource: string;
-            /** Format: int64 */
-            amount: number;
         };
         /** @description A pod of the nearest node counts this amount, because its resize is not complete. */
         StatementResizing: {
@@ -3555,6 +3552,12 @@ export interface components {
             kind: "groupVictims";
             plugin: string;
             victims: number;
+        };
+        /** @description In the dry run of a plugin that preempts, all members found nodes, and no pod had to give way. */
+        StatementGroupFits: {
+            /** @constant */
+            kind: "groupFits";
+            plugin: string;
         };
         /** @description The group would not fit even without these pods of lower priority. */
         StatementGroupRoomImpossible: {

@@ -232,7 +232,7 @@ export const decision = {
     groupWorkload: 'Created for Workload {workload}, template {template}',
     groupMoreMembers: 'and {n} more that the record does not list',
     groupMorePlacements: 'The scheduler tried {n} more placements, in which too few members fit. The record does not list them.',
-    groupVictims: 'To make room for the group, preemption removes no pods. | To make room for the group, preemption removes {n} pod: | To make room for the group, preemption removes {n} pods:',
+    groupVictims: 'In its dry run, preemption found nodes for the group without removing a pod. | To make room for the group, preemption removes {n} pod: | To make room for the group, preemption removes {n} pods:',
     groupReprieved: 'No lower-priority pods are reprieved. | {n} lower-priority pod is reprieved. | {n} lower-priority pods are reprieved.',
     groupNoHelp: 'The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pods.',
     placementHead: 'Placement',

@@ -8,7 +8,7 @@ export const explanation = {
     tiedBySeed: '{pod} runs on {node}: best total {total} of {feasible} feasible, tied with {others} and picked by the seed.',
     only: '{pod} runs on {node}: the only feasible node of {evaluated} evaluated.',
     firstFeasible: '{pod} runs on {node}: the first feasible node that the search found. It stopped there, because nothing scores nodes.',
-    unscored: '{pod} runs on {node}: one of {feasible} feasible nodes, which were not scored.',
+    unscored: '{pod} runs on {node}: one of {feasible} feasible nodes. The record holds no scores.',
     hinted: '{pod} runs on {node}: opportunistic batching proposed the node, and it fits.',
     wasNominated: '{pod} runs on {node}: it was nominated there, and the node fits.',
     waiting: '{pod} was assigned to {node} and waits for {plugins}.',
@@ -26,7 +26,8 @@ export const explanation = {
     waited: 'It waited {waited} until {plugins} allowed it.',
     nominatedCounted:
       '{nodes} node was rejected with the pods nominated to it counted as running there ({pods}); the scheduler did not try it without them. | {nodes} nodes were rejected with the pods nominated to them counted as running there ({pods}); the scheduler did not try them without those pods.',
-    notEvicted: '{victims} of them were not evicted: {errors}',
+    nominatedHolds: '{counted} The pods nominated to {node} count {amounts} there.',
+    notEvicted: '{victims} of them was not evicted: {errors} | {victims} of them were not evicted: {errors}',
     searchEnded: '{nodes} node was not evaluated: enough nodes had been found before extenders rejected them. | {nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
     room: 'Preemption makes room on {node} by removing {victims} pod. | Preemption makes room on {node} by removing {victims} pods.',
     nominated: 'Preemption makes room on {node}.',
@@ -40,8 +41,8 @@ export const explanation = {
     requestInit: 'the init container {init}',
     requestOverhead: '{said} + {overhead} overhead',
     leaving: '{leaving} of the {inUse} {resource} in use on {node} will be free: {pods} is terminating. | {leaving} of the {inUse} {resource} in use on {node} will be free: {pods} are terminating.',
-    nominatedHold: '{pods} is nominated to {node} and counts {amount} {resource} there. | {pods} are nominated to {node} and count {amount} {resource} there.',
-    permitHold: '{pod} was assigned to {node} and counts {amount} {resource} there while it waits for a permit.',
+    permitHold:
+      '{pods} was assigned to {node} and counts {amount} {resource} there while it waits for a permit. | {pods} were assigned to {node} and count {amount} {resource} there while they wait for a permit.',
     resizing: '{pod} counts {amount} {resource}: {resize}.',
     resizeDeferred: 'it asked for a resize from {granted} to {asked} that is deferred',
     resizeInfeasible: 'it asked for a resize from {granted} to {asked} that is infeasible',
@@ -87,6 +88,7 @@ export const explanation = {
       '{placed}, in {topologyKey}={name}, the only one of {placements} placement that fits. | {placed}, in {topologyKey}={name}, the only one of {placements} placements that fits.',
     groupRoom: '{plugin} makes room for the group.',
     groupVictims: '{plugin} makes room for the group by removing {victims} pod. | {plugin} makes room for the group by removing {victims} pods.',
+    groupFits: 'In its dry run, {plugin} found nodes for the group without removing a pod.',
     groupRoomImpossible: 'It would not fit even without {pods} pod of lower priority. | It would not fit even without {pods} pods of lower priority.',
     membersMissing:
       '{pod} was rejected before any node was checked: its pod group {group} needs {needs} pod and has only {members}. | {pod} was rejected before any node was checked: its pod group {group} needs {needs} pods and has only {members}.',

@@ -234,7 +234,7 @@ export const decision: typeof english = {
     groupWorkload: 'Workload {workload}（テンプレート {template}）のグループ',
     groupMoreMembers: 'ほか {n} メンバー（記録には含まれません）',
     groupMorePlacements: 'スケジューラーはほかに {n} 個の配置案を試しましたが、割り当て可能なメンバーが足りませんでした。これらは記録に含まれません。',
-    groupVictims: 'グループのために追い出される Pod はありません。 | グループのために、プリエンプションで {n} 個の Pod を追い出します: | グループのために、プリエンプションで {n} 個の Pod を追い出します:',
+    groupVictims: 'プリエンプションはドライランで、Pod を追い出さずにグループを割り当てられるノードを見つけました。 | グループのために、プリエンプションで {n} 個の Pod を追い出します: | グループのために、プリエンプションで {n} 個の Pod を追い出します:',
     groupReprieved: '優先度の低い Pod のうち、退避不要のものはありません。 | 優先度の低い {n} 個の Pod は退避不要です。 | 優先度の低い {n} 個の Pod は退避不要です。',
     groupNoHelp: '優先度の低い {n} 個の Pod を追い出しても、グループは割り当てられません。',
     placementHead: '配置案',

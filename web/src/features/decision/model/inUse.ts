@@ -42,12 +42,15 @@ export function leavingOf(s: Of<'leaving'>, words: Words): Phrase {
   return { key: 'explain.leaving', values: { node: s.node, resource: s.resource, inUse: of(s.inUse), leaving: of(s.leaving), pods: some(s.pods, s.count, words) }, count: s.count }
 }
 
-export function nominatedHoldOf(s: Of<'nominatedHold'>, words: Words): Phrase {
-  return { key: 'explain.nominatedHold', values: { node: s.node, resource: s.resource, amount: amountOf(s.resource, s.amount), pods: some(s.pods, s.count, words) }, count: s.count }
+export function nominatedCountedOf({ nodes, pods, node = '', holds = [] }: Of<'nominatedCounted'>, { t, names }: Words): Phrase {
+  const counted: Phrase = { key: 'explain.nominatedCounted', values: { nodes: String(nodes), pods: names(pods) }, count: nodes }
+  if (holds.length === 0) return counted
+  const amounts = holds.map(({ resource, amount }) => t('explain.lack', { resource, amount: amountOf(resource, amount) })).join(t('common.separator', {}))
+  return { key: 'explain.nominatedHolds', values: { counted: t(counted.key, counted.values, nodes), node, amounts } }
 }
 
-export function permitHoldOf(s: Of<'permitHold'>): Phrase {
-  return { key: 'explain.permitHold', values: { pod: s.pod, node: s.node, resource: s.resource, amount: amountOf(s.resource, s.amount) } }
+export function permitHoldOf(s: Of<'permitHold'>, words: Words): Phrase {
+  return { key: 'explain.permitHold', values: { pods: some(s.pods, s.count, words), node: s.node, resource: s.resource, amount: amountOf(s.resource, s.amount) }, count: s.count }
 }
 
 export function resizingOf(s: Of<'resizing'>, words: Words): Phrase {

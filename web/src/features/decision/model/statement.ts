@@ -3,7 +3,7 @@
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
 import { amountOf } from '@/kubernetes/quantity'
-import { derivedOf, describedOf, leavingOf, nominatedHoldOf, permitHoldOf, resizingOf } from './inUse'
+import { derivedOf, describedOf, leavingOf, nominatedCountedOf, permitHoldOf, resizingOf } from './inUse'
 
 /** A message and the values for its placeholders; `count` selects its plural form. */
 export interface Phrase {
@@ -73,9 +73,9 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'waited':
       return { key: 'explain.waited', values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})) } }
     case 'nominatedCounted':
-      return { key: 'explain.nominatedCounted', values: { ...texts(s), pods: names(s.pods) }, count: s.nodes }
+      return nominatedCountedOf(s, words)
     case 'notEvicted':
-      return { key: 'explain.notEvicted', values: { ...texts(s), errors: s.errors.join(', ') } }
+      return { key: 'explain.notEvicted', values: { ...texts(s), errors: s.errors.join(', ') }, count: s.victims }
     case 'searchEnded':
       return { key: 'explain.searchEnded', values: texts(s), count: s.nodes }
     case 'room':
@@ -88,10 +88,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return derivedOf(s, words)
     case 'leaving':
       return leavingOf(s, words)
-    case 'nominatedHold':
-      return nominatedHoldOf(s, words)
     case 'permitHold':
-      return permitHoldOf(s)
+      return permitHoldOf(s, words)
     case 'resizing':
       return resizingOf(s, words)
     case 'described':
@@ -114,6 +112,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.groupRoom', values: texts(s) }
     case 'groupVictims':
       return { key: 'explain.groupVictims', values: texts(s), count: s.victims }
+    case 'groupFits':
+      return { key: 'explain.groupFits', values: texts(s) }
     case 'groupRoomImpossible':
       return { key: 'explain.groupRoomImpossible', values: texts(s), count: s.pods }
     case 'membersMissing':

@@ -129,7 +129,7 @@ random-counts: web/dist/.gitkeep
 	$(GO_TEST) -run '^TestCountsHoldForReal$$' ./scheduler/whatif/capacity -clusters 500
 
 random-claims: web/dist/.gitkeep
-	$(GO_TEST) -run '^TestEveryStatementHolds$$' ./scheduler/claims -clusters 2000
+	$(GO_TEST) ./scheduler/claims -clusters 2000 -scenes 700
 
 # The originals of our scheduler plugins are in no program of ours, so the comparison with them is a module of its own. It compiles
 # a copy that adapt makes for our version of Kubernetes. JUDGE has flags, such as -seed 1000 -quotas 200, or -run '^TestGangs$$'.

@@ -35,6 +35,9 @@ type Extenders struct {
 // Failures are the ways in which an extender fails.
 var Failures = []string{"status", "garbage", "error", "slow", "hang up"}
 
+// RejectsAll is a failure of filter that is none to the scheduler: the extender rejects every node.
+const RejectsAll = "rejects all"
+
 // NewExtenders starts a server. The caller must close it.
 func NewExtenders(failures map[string]string) *Extenders {
 	e := &Extenders{failures: failures, closing: make(chan struct{}), requests: map[string][]string{}}
@@ -152,6 +155,8 @@ func (e *Extenders) fail(w http.ResponseWriter, r *http.Request, failure string)
 		_, _ = fmt.Fprint(w, "{no")
 	case "error":
 		_, _ = fmt.Fprint(w, `{"Error":"the extender is tired"}`)
+	case RejectsAll:
+		_, _ = fmt.Fprint(w, `{"Nodes":{"items":[]},"NodeNames":[]}`)
 	case "slow":
 		select {
 		case <-r.Context().Done():

@@ -57,6 +57,12 @@ func (drop) Put(*result.Cycle)         {}
 // does so in a bubble of testing/synctest, so waiting takes no time. Pods that were running stay where they are.
 func Run(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration, objects []runtime.Object, do func(context.Context, *Cluster)) {
 	t.Helper()
+	Watch(t, scheduler.Options{Configuration: configuration, Sink: drop{}, OutOfTree: outOfTree(), TieSeed: new(int64)}, objects, do)
+}
+
+// Watch is Run with options of the caller, who has to set all but the client.
+func Watch(t *testing.T, options scheduler.Options, objects []runtime.Object, do func(context.Context, *Cluster)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := klog.NewContext(t.Context(), logr.Discard())
 		c := &Cluster{server: schedulertest.NewAPIServer()}
@@ -67,9 +73,8 @@ func Run(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration
 		if err := schedulertest.Fill(ctx, c.server, objects); err != nil {
 			t.Fatal(err)
 		}
-		s := scheduler.New(scheduler.Options{
-			Client: c.server.Config("scheduler"), Configuration: configuration, Sink: drop{}, OutOfTree: outOfTree(), TieSeed: new(int64),
-		})
+		options.Client = c.server.Config("scheduler")
+		s := scheduler.New(options)
 		if err := s.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -86,9 +91,14 @@ func Run(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration
 // Settle waits until the scheduler has tried every pod that an event moved.
 func (c *Cluster) Settle() { time.Sleep(30 * time.Second) }
 
+// Simulation acts on the cluster as users and failures do.
+func (c *Cluster) Simulation() *schedulertest.Simulation {
+	return &schedulertest.Simulation{Server: c.server, Client: c.Client}
+}
+
 // Operate runs the operations of a generated cluster, and lets the scheduler settle after each.
 func (c *Cluster) Operate(ctx context.Context, operations []schedulertest.Operation) error {
-	sim := &schedulertest.Simulation{Server: c.server, Client: c.Client}
+	sim := c.Simulation()
 	for _, o := range operations {
 		if err := o.Do(ctx, sim); err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)

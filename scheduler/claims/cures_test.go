@@ -63,8 +63,12 @@ func (l *lab) examineCures(name types.NamespacedName) {
 		})
 		return
 	}
-	l.claim("fit: does not fit", answer, func() error {
-		if on := l.feasible(l.asked(name)); len(on) > 0 {
+	kind := "fit: does not fit"
+	if len(l.nodes()) == 0 {
+		kind += ", without nodes"
+	}
+	l.claim(kind, answer, func() error {
+		if on := l.feasible(l.asked(name)); len(on) > 0 && len(l.pod.Spec.SchedulingGates) == 0 {
 			return fmt.Errorf("%v are feasible", on)
 		}
 		if len(answer.Suggestions)+len(answer.Incurable)+len(answer.LeftOut) == 0 {

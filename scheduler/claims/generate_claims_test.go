@@ -110,21 +110,15 @@ func (g *generator) volume(p *v1.Pod) {
 		return
 	}
 	name := "claim-" + p.Name
-	if g.chance(20) {
+	if g.chance(max(20, g.exclusive)) {
 		name = "alone" // which pods share although only one may use it at a time
 	}
 	p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
 	if g.claimNamed(p.Namespace, name) != nil || g.chance(4) {
 		return
 	}
-	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name}}
-	claim.UID = types.UID("uid-claim-" + p.Namespace + "-" + name)
-	claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
-	claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(one(g, "1Gi", "3Gi", "5Gi"))}
-	claim.Spec.StorageClassName = ptr.To(one(g, "local", "local", "disk", "disk", "sized", "zonal"))
-	claim.Spec.VolumeMode = ptr.To(v1.PersistentVolumeFilesystem)
-	claim.Status.Phase = v1.ClaimPending
-	g.add(claim)
+	size := one(g, "1Gi", "3Gi", "5Gi")
+	claim := g.addClaim(p.Namespace, name, size, one(g, "local", "local", "disk", "disk", "sized", "zonal"))
 	switch {
 	case name == "alone":
 		claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
@@ -138,6 +132,19 @@ func (g *generator) volume(p *v1.Pod) {
 	case g.chance(4) && *claim.Spec.StorageClassName != "local":
 		claim.Annotations = map[string]string{"volume.kubernetes.io/selected-node": one(g, g.nodes...).Name}
 	}
+}
+
+// addClaim adds a claim that is not bound.
+func (g *generator) addClaim(namespace, name, size, class string) *v1.PersistentVolumeClaim {
+	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	claim.UID = types.UID("uid-claim-" + namespace + "-" + name)
+	claim.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}
+	claim.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: resource.MustParse(size)}
+	claim.Spec.StorageClassName = &class
+	claim.Spec.VolumeMode = ptr.To(v1.PersistentVolumeFilesystem)
+	claim.Status.Phase = v1.ClaimPending
+	g.add(claim)
+	return claim
 }
 
 func (g *generator) claimNamed(namespace, name string) *v1.PersistentVolumeClaim {

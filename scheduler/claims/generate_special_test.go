@@ -102,7 +102,7 @@ func groups(g *generator) {
 		group.CreationTimestamp = metav1.Unix(1_700_000_000, 0)
 		group.Spec.MinMember = int32(2 + g.IntN(4))
 		if g.chance(50) {
-			group.Spec.MinResources = v1.ResourceList{v1.ResourceCPU: resource.MustParse(one(g, "1", "4", "12")), v1.ResourceMemory: resource.MustParse("1Gi")}
+			group.Spec.MinResources = v1.ResourceList{v1.ResourceCPU: resource.MustParse(one(g, "1", "4", "64", "64")), v1.ResourceMemory: resource.MustParse("1Gi")}
 		}
 		g.add(custom(group))
 		for range 1 + g.IntN(5) {
@@ -128,7 +128,7 @@ func quotas(g *generator) {
 		cpus := func(n string) v1.ResourceList {
 			return v1.ResourceList{v1.ResourceCPU: resource.MustParse(n), v1.ResourceMemory: resource.MustParse("16Gi")}
 		}
-		q.Spec.Min = cpus(one(g, "500m", "1", "3"))
+		q.Spec.Min = cpus(one(g, "500m", "1", "3", "8"))
 		if g.chance(60) {
 			q.Spec.Max = cpus(one(g, "1", "3", "6"))
 			q.Spec.Max[v1.ResourceEphemeralStorage] = resource.MustParse("100Gi")

@@ -35,6 +35,8 @@ type theme struct {
 	configuration string
 	// each is the share of the pods with a trait.
 	shapes, spread, affinity, taints, selectors, ports, volumes, devices, priorities, score int
+	// exclusive is the share of the volumes that one pod may use at a time.
+	exclusive int
 	// special adds what only this theme has.
 	special func(*generator)
 }
@@ -45,7 +47,7 @@ var themes = []theme{
 	{name: "spread", spread: 90, taints: 40, selectors: 20, shapes: 10, priorities: 10},
 	{name: "pod affinity", affinity: 90, priorities: 10, shapes: 10},
 	{name: "taints and labels", taints: 80, selectors: 70, shapes: 10, ports: 10},
-	{name: "storage", volumes: 90, selectors: 10, priorities: 10},
+	{name: "storage", volumes: 90, selectors: 10, priorities: 40},
 	{name: "devices", devices: 90, priorities: 20},
 	{name: "preemption", priorities: 90, shapes: 20, ports: 20, affinity: 15, spread: 10},
 	{name: "scores", score: 90, selectors: 10, shapes: 30, spread: 20, affinity: 20, volumes: 20},
@@ -96,12 +98,14 @@ type generator struct {
 	bound   []*v1.Pod
 	pending []*v1.Pod
 	count   int
+	// turn counts the clusters of the theme, for themes that aim at several kinds of statements.
+	turn int
 }
 
 // generate returns the cluster of a seed.
 func generate(seed uint64) *cluster {
 	th := themes[seed%uint64(len(themes))]
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 43)), theme: th, cluster: &cluster{
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 43)), theme: th, turn: int(seed / uint64(len(themes))), cluster: &cluster{
 		name: fmt.Sprintf("seed %d: %s", seed, th.name), gates: th.gates, configuration: header,
 	}}
 	if th.configuration == "" {
@@ -320,7 +324,7 @@ func (g *generator) pod() *v1.Pod {
 	g.count++
 	name := fmt.Sprint("p", g.count)
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: one(g, "default", "default", "blue", "green"), Labels: map[string]string{"app": one(g, "x", "y", "z")},
+		Name: name, Namespace: g.namespace(), Labels: map[string]string{"app": one(g, "x", "y", "z")},
 		CreationTimestamp: metav1.Unix(1_700_000_000+int64(g.count), 0), Generation: 1,
 	}}
 	p.UID = types.UID("uid-" + name)
@@ -350,6 +354,13 @@ func (g *generator) pod() *v1.Pod {
 		g.claim(p)
 	}
 	return p
+}
+
+func (g *generator) namespace() string {
+	if g.exclusive > 0 {
+		return "default"
+	}
+	return one(g, "default", "default", "blue", "green")
 }
 
 func (g *generator) container(name string) v1.Container {

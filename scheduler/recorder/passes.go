@@ -118,7 +118,7 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 // compared returns a node as a plugin saw it that let it through. Filter saw a node with nominated
 // pods twice: with them, and without. What is in use counts with them, because that is more.
 func (c *cycle) compared(comparing Comparing, node int32) fwk.NodeInfo {
-	if _, amounts := comparing.(Tracer); amounts {
+	if _, counts := comparing.(Counter); counts {
 		if with := c.nominated.with(c.nodes.names[node]); with != nil {
 			return with
 		}

@@ -56,11 +56,20 @@ type Comparing interface {
 	// for each node that is kept. out is empty. The recorder sets its Node and Plugin.
 	Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
 	// Passed fills in the values that the plugin compared on a node that it let through,
-	// without nominated pods unless the Comparing is a Tracer; none when there was nothing to compare. It reports false when
+	// without nominated pods unless the Comparing is a Counter; none when there was nothing to compare. It reports false when
 	// it cannot determine them. It is called on the scheduling goroutine at the end of
 	// SchedulePod, for at most result.MaxPasses nodes, so it must be cheap. out is empty, and its
 	// Resources may have space: append to them. The recorder sets Node and Plugin.
 	Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) (known bool)
+}
+
+// Counter is a Comparing that adds up what the pods on a node hold. On a node that the plugin let
+// through, nominated pods count too: Filter saw the node with them and without, and more is held with
+// them.
+type Counter interface {
+	Comparing
+	// CountsNominated does nothing.
+	CountsNominated()
 }
 
 // Tracer is a Comparing that knows what the amounts of its comparisons are made of.

@@ -14,7 +14,13 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-var _ recorder.Tracer = (*resources)(nil)
+var (
+	_ recorder.Tracer  = (*resources)(nil)
+	_ recorder.Counter = (*resources)(nil)
+)
+
+// CountsNominated implements recorder.Counter.
+func (*resources) CountsNominated() {}
 
 // Trace says what the amounts in use are made of.
 func (c *resources) Trace(node fwk.NodeInfo, found *result.Comparison) {

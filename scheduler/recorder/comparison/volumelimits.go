@@ -52,6 +52,11 @@ type volumeLimits struct {
 	pod *v1.Pod
 }
 
+var _ recorder.Counter = (*volumeLimits)(nil)
+
+// CountsNominated implements recorder.Counter.
+func (*volumeLimits) CountsNominated() {}
+
 func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
 
 // Compare fills in the drivers of which the node lacks the driver itself or room for the

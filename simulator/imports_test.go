@@ -144,7 +144,7 @@ var arrows = map[string][]string{
 	"simulator":                                nil,
 	"web":                                      nil,
 	"scheduler/whatif/capacity":                {"scheduler/explain", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/whatif", "scheduler/whatif/newnode"},
-	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
+	"scheduler/whatif/fit":                     {"scheduler/annotation", "scheduler/explain", "scheduler/podrequest", "scheduler/result", "scheduler/whatif", "scheduler/whatif/newnode"},
 	"scheduler/whatif/livetest":                {"scheduler", "scheduler/config", "scheduler/result", "scheduler/schedulertest", "scheduler/whatif"},
 	"scheduler/whatif/newnode":                 {"scheduler/explain", "scheduler/standin"},
 	"scheduler/claims":                         nil,

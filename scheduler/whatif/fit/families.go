@@ -11,6 +11,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/podrequest"
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
@@ -93,7 +94,7 @@ func kindOfNode(node *v1.Node, keys []string, blocked int) string {
 		out = append(append(append(append(out, ' '), name...), '='), value...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(node.Status.Allocatable)) {
-		part(string(name), strconv.FormatInt(amountOf(node.Status.Allocatable, name), 10))
+		part(string(name), strconv.FormatInt(podrequest.Amount(node.Status.Allocatable, name), 10))
 	}
 	for _, key := range keys {
 		if value, ok := node.Labels[key]; ok && value != node.Name {

@@ -18,8 +18,8 @@
 // changes the pod's workload changes, or the pod is deleted and created again if it has
 // none; see Suggestion.
 //
-// It may import scheduler/whatif, scheduler/result, scheduler/explain, scheduler/annotation and
-// Kubernetes' scheduling framework.
+// It may import scheduler/whatif, scheduler/result, scheduler/explain, scheduler/podrequest,
+// scheduler/annotation and Kubernetes' scheduling framework.
 package fit
 
 import (

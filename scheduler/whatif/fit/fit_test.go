@@ -82,6 +82,14 @@ func TestAnswers(t *testing.T) {
 		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
 		return p
 	}
+	beside := func(p *v1.Pod, keysAndApps ...string) *v1.Pod {
+		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{}}
+		terms := &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		for i := 0; i < len(keysAndApps); i += 2 {
+			*terms = append(*terms, v1.PodAffinityTerm{TopologyKey: keysAndApps[i], LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": keysAndApps[i+1]}}})
+		}
+		return p
+	}
 	inZone := func(name, zone string) []runtime.Object {
 		pv := st.MakePersistentVolume().Name(name).StorageClassName("local").Capacity(nil).NodeAffinityIn(v1.LabelTopologyZone, []string{zone}).Obj()
 		pvc := st.MakePersistentVolumeClaim().Namespace("default").Name(name).VolumeName(name).StorageClassName(ptr.To("local")).
@@ -263,6 +271,14 @@ func TestAnswers(t *testing.T) {
 				on("n1", "hostile", "1", 0).PodAntiAffinityIn("app", v1.LabelHostname, []string{"web"}, st.PodAntiAffinityWithRequiredReq).Obj(),
 			},
 			want: []string{"evict: Only prefer the pod anti-affinity to app=calm over kubernetes.io/hostname. Evict default/hostile to make room on n1. web is deleted and created again. → n1"},
+		},
+		{
+			name: "one of two terms is enough on another node than where both are", pod: beside(pending("1").Obj(), v1.LabelHostname, "db", "zone", "web"),
+			state: []runtime.Object{node("n1").Obj(), node("n2").Label("zone", "a").Obj()},
+			want: []string{
+				"pod: Only prefer the pod affinity to app=db over kubernetes.io/hostname. web is deleted and created again. → n2",
+				"pod: Drop the pod affinity to app=db over kubernetes.io/hostname. web is deleted and created again. → n2",
+			},
 		},
 		{
 			name: "more of the same than another node needs", pod: apart(pending("1").Obj(), "a", "b"),

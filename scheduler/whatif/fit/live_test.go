@@ -184,7 +184,8 @@ func holds(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 	})
 }
 
-// waits asks about the pod while half of the pods are terminating. If it is told to wait, it fits when those that it waits for are gone.
+// waits asks about the pod while half of the pods are terminating. If it is told to wait, it fits when those that it waits for are
+// gone, unless a plugin has a say that was not asked.
 func waits(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfiguration, q pendingPod) bool {
 	t.Helper()
 	state := copies(q.state)
@@ -198,7 +199,7 @@ func waits(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 		t.Errorf("%s: %v", q.pod.Name, err)
 		return false
 	}
-	if len(answer.Suggestions) == 0 || answer.Suggestions[0].Kind != fit.KindWait {
+	if len(answer.Suggestions) == 0 || answer.Suggestions[0].Kind != fit.KindWait || len(answer.PermitNotAsked) > 0 {
 		return false
 	}
 	wait := answer.Suggestions[0]

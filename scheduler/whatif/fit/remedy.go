@@ -73,8 +73,11 @@ type parts struct {
 // mostParts bounds the parts of which all sets are looked at.
 const mostParts = 6
 
-// exceeds reports whether a remedy does what the other one does, and more of the same sort.
+// exceeds reports whether a remedy does what the other one does, or more of the same sort.
 func (r remedy) exceeds(o remedy) bool {
+	if r.shape == o.shape {
+		return o.cost <= r.cost
+	}
 	if r.parts == nil || r.parts.count > mostParts {
 		return false
 	}

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/podrequest"
 )
 
 // lowerRequest makes a pod ask for no more than to of a resource, in the units of
 // result.ResourceComparison. Containers that run side by side lose the same share each.
 func lowerRequest(spec *v1.PodSpec, name v1.ResourceName, to int64) {
-	to = max(to-amountOf(spec.Overhead, name), 0)
-	if spec.Resources != nil && amountOf(spec.Resources.Requests, name) > to {
+	to = max(to-podrequest.Amount(spec.Overhead, name), 0)
+	if spec.Resources != nil && podrequest.Amount(spec.Resources.Requests, name) > to {
 		setRequest(spec.Resources, name, to)
 	}
 	var together []*v1.ResourceRequirements
@@ -31,7 +32,7 @@ func lowerRequest(spec *v1.PodSpec, name v1.ResourceName, to int64) {
 	left := to
 	for i := range spec.InitContainers {
 		c := &spec.InitContainers[i]
-		switch request := amountOf(c.Resources.Requests, name); {
+		switch request := podrequest.Amount(c.Resources.Requests, name); {
 		case restarts(c):
 			left -= request
 		case request > left:
@@ -49,8 +50,8 @@ func share(all []*v1.ResourceRequirements, name v1.ResourceName, to int64) {
 	var sum, given int64
 	var largest *v1.ResourceRequirements
 	for _, r := range all {
-		request := amountOf(r.Requests, name)
-		if sum += request; largest == nil || request > amountOf(largest.Requests, name) {
+		request := podrequest.Amount(r.Requests, name)
+		if sum += request; largest == nil || request > podrequest.Amount(largest.Requests, name) {
 			largest = r
 		}
 	}
@@ -58,7 +59,7 @@ func share(all []*v1.ResourceRequirements, name v1.ResourceName, to int64) {
 		return
 	}
 	for _, r := range all {
-		request := amountOf(r.Requests, name)
+		request := podrequest.Amount(r.Requests, name)
 		if r == largest || request == 0 {
 			continue
 		}
@@ -67,15 +68,6 @@ func share(all []*v1.ResourceRequirements, name v1.ResourceName, to int64) {
 		setRequest(r, name, part)
 	}
 	setRequest(largest, name, to-given)
-}
-
-// amountOf returns an amount in thousandths of a core, or in the resource's own unit.
-func amountOf(list v1.ResourceList, name v1.ResourceName) int64 {
-	quantity := list[name]
-	if name == v1.ResourceCPU {
-		return quantity.MilliValue()
-	}
-	return quantity.Value()
 }
 
 // setRequest sets a request. Extended resources and huge pages have a limit that equals
@@ -111,7 +103,7 @@ func requestCuts(before, after *v1.PodSpec) []explain.RequestCut {
 	var out []explain.RequestCut
 	compare := func(from, to v1.ResourceList, c explain.RequestCut) {
 		for _, name := range slices.Sorted(maps.Keys(from)) {
-			c.Resource, c.From, c.To = string(name), amountOf(from, name), amountOf(to, name)
+			c.Resource, c.From, c.To = string(name), podrequest.Amount(from, name), podrequest.Amount(to, name)
 			if c.From > c.To {
 				out = append(out, c)
 			}

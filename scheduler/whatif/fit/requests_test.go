@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/scheduler/podrequest"
 )
 
 // asks returns a container with requests, given in pairs of a name and a quantity. A name after
@@ -100,7 +102,7 @@ func TestLowerRequest(t *testing.T) {
 				t.Error(diff)
 			}
 			requests := resourcehelper.PodRequests(&v1.Pod{Spec: test.spec}, resourcehelper.PodResourcesOptions{})
-			if got := amountOf(requests, test.resource); got > test.to {
+			if got := podrequest.Amount(requests, test.resource); got > test.to {
 				t.Errorf("the pod still asks for %d", got)
 			}
 		})

@@ -36,7 +36,7 @@ const (
 	mostEvictions = 8
 	// mostGuesses is how many of the latter are for plugins that do not say which pods are
 	// in the way.
-	mostGuesses = 2
+	mostGuesses = 4
 )
 
 // search looks for suggestions in the state of a trial.
@@ -350,30 +350,32 @@ func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offe
 	return left, o, nil
 }
 
-// reduced leaves out of a candidate each part without which it also lets the pod in on its node.
+// reduced leaves out of a candidate each part without which it also lets the pod in: on its node or, if no node changes, on another one.
 func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 	tries := mostReductions
-	enough := func(fewer candidate) (bool, error) {
+	enough := func(fewer *candidate) (bool, error) {
 		if tries--; tries < 0 || s.checks <= 0 {
 			return false, nil
 		}
-		left, err := s.check(ctx, fewer)
-		return err == nil && len(left) == 0, err
+		left, err := s.check(ctx, *fewer)
+		if err != nil || len(left) == 0 {
+			return err == nil, err
+		}
+		on, err := s.anywhere(ctx, *fewer)
+		if err != nil || on == "" {
+			return false, err
+		}
+		fewer.node = on
+		return true, nil
 	}
 	for i := len(c.remedies) - 1; i >= 0 && len(c.remedies) > 1; i-- {
 		fewer := candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)}
 		if c.remedies[i].added != nil {
 			continue // The node of the candidate.
 		}
-		ok, err := enough(fewer)
-		if err == nil && !ok && c.remedies[i].victims != nil {
-			fewer.node, err = s.anywhere(ctx, fewer)
-			ok = fewer.node != ""
-		}
-		if err != nil {
+		if ok, err := enough(&fewer); err != nil {
 			return c, err
-		}
-		if ok {
+		} else if ok {
 			c = fewer
 		}
 	}
@@ -392,7 +394,7 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 			}
 			fewer := candidate{c.node, slices.Clone(c.remedies)}
 			fewer.remedies[i] = r.parts.only(less)
-			if ok, err := enough(fewer); err != nil {
+			if ok, err := enough(&fewer); err != nil {
 				return c, err
 			} else if ok {
 				kept, c = less, fewer

@@ -216,7 +216,12 @@ func (s *search) evictions(ctx context.Context) error {
 		if best == nil || confirmed.compare(best.candidate) < 0 {
 			best = confirmed
 		}
-		if pods, _, _ := best.victims(); best.pushed() == 0 && (i+1 >= len(certain) || pods <= count(tries[i+1])) {
+		// Of a guess only a part may have to go.
+		fewest := 1
+		if i+1 < min(len(certain), mostEvictions) {
+			fewest = count(tries[i+1])
+		}
+		if count(best.candidate) <= fewest && best.pushed() == 0 {
 			break
 		}
 	}
@@ -342,6 +347,12 @@ func (s *search) reprieve(ctx context.Context, c candidate) (candidate, error) {
 		without := candidate{c.node, slices.Clone(c.remedies)}
 		without.remedies[i] = s.evicting(c.node, fewer)
 		left, err := s.check(ctx, without)
+		if err == nil && len(left) > 0 {
+			// Devices, and the pods of other domains, may make room elsewhere.
+			if without.node, err = s.anywhere(ctx, without); without.node != "" {
+				without.remedies[i], left = s.evicting(without.node, fewer), nil
+			}
+		}
 		if err != nil {
 			return c, err
 		}

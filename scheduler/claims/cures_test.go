@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -377,9 +378,11 @@ func (l *lab) fewerEvictions(s fit.Suggestion, o explain.Operands) error {
 		}
 	}
 	l.trial.Rollback(mark)
+	// A plugin that rejects the pod before it looks at nodes does not say for which pods. Those of its namespace are tried first.
+	quotas := strings.Contains(l.cluster.configuration, "CapacityScheduling")
 	var able []*v1.Pod
 	for _, p := range l.trial.Pods() {
-		if p.UID != l.pod.UID && p.Spec.NodeName != "" && l.mayGo(p, l.pod) && (len(all) > 1 || priority(p) < all[0].Priority) {
+		if p.UID != l.pod.UID && p.Spec.NodeName != "" && l.mayGo(p, l.pod) && (len(all) > 1 || priority(p) < all[0].Priority) && (p.Namespace == l.pod.Namespace || !quotas) {
 			able = append(able, p)
 		}
 	}
@@ -436,12 +439,21 @@ func (l *lab) fewerTerms(s fit.Suggestion, o explain.Operands) error {
 		}
 		return &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	}
-	total := len(*listOf(l.pod))
+	// One that is listed twice is one.
+	unique := func(p *v1.Pod) (out []v1.PodAffinityTerm) {
+		for _, t := range *listOf(p) {
+			if !slices.ContainsFunc(out, func(o v1.PodAffinityTerm) bool { return equality.Semantic.DeepEqual(o, t) }) {
+				out = append(out, t)
+			}
+		}
+		return out
+	}
+	total := len(unique(l.pod))
 	// The smallest number of terms without which the pod fits.
 	fewest := total + 1
 	for set := range 1 << total {
 		kept := []v1.PodAffinityTerm{}
-		for i, term := range *listOf(l.pod) {
+		for i, term := range unique(l.pod) {
 			if set&(1<<i) == 0 {
 				kept = append(kept, term)
 			}
@@ -460,7 +472,7 @@ func (l *lab) fewerTerms(s fit.Suggestion, o explain.Operands) error {
 		}
 		left := 0
 		if drop.Anti && p.Spec.Affinity.PodAntiAffinity != nil || !drop.Anti && p.Spec.Affinity.PodAffinity != nil {
-			left = len(*listOf(p))
+			left = len(unique(p))
 		}
 		if left != total-fewest {
 			return fmt.Errorf("%d terms stay", left)

@@ -296,8 +296,11 @@ func (s *search) confirmEviction(ctx context.Context, c candidate) (*offer, erro
 		}
 		c = *more
 	}
-	c, err := s.reprieve(ctx, c)
+	spared, err := s.reprieve(ctx, c)
 	if err != nil {
+		return nil, err
+	}
+	if c, err = s.fewer(ctx, c, spared); err != nil {
 		return nil, err
 	}
 	_, o, err := s.try(ctx, c)
@@ -361,6 +364,44 @@ func (s *search) reprieve(ctx context.Context, c candidate) (candidate, error) {
 		}
 	}
 	return c, nil
+}
+
+// mostChosen is of how many victims single ones and pairs are tried.
+const mostChosen = 8
+
+// fewer returns a candidate with one victim, or two, of those of all, if that does; otherwise the one whose victims were spared one by one, which
+// may leave several small ones where a large one would do.
+func (s *search) fewer(ctx context.Context, all, spared candidate) (candidate, error) {
+	i := slices.IndexFunc(all.remedies, func(r remedy) bool { return r.victims != nil })
+	victims := all.remedies[i].victims
+	if len(victims) > mostChosen {
+		return spared, nil
+	}
+	var sets [][]*v1.Pod
+	for _, p := range victims {
+		sets = append(sets, []*v1.Pod{p})
+	}
+	for j, p := range victims {
+		for _, q := range victims[j+1:] {
+			sets = append(sets, []*v1.Pod{p, q})
+		}
+	}
+	for _, set := range sets {
+		if len(set) >= count(spared) || s.checks <= 0 {
+			break
+		}
+		c := candidate{all.node, slices.Clone(all.remedies)}
+		c.remedies[i] = s.evicting(c.node, set)
+		on, err := s.anywhere(ctx, c)
+		if err != nil {
+			return spared, err
+		}
+		if on != "" {
+			c.node, c.remedies[i] = on, s.evicting(on, set)
+			return c, nil
+		}
+	}
+	return spared, nil
 }
 
 // tooLarge reports whether the pod asks for more than an empty node like this one has.

@@ -30,7 +30,7 @@ export const importing = {
     replaceBody: 'Empties the simulator first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
     reschedule: 'Reschedule pods',
     rescheduleBody: 'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: pods that have a node in the file keep it, and only the others are scheduled.',
-    placedBy: 'Revision {n} of the scheduler configuration will place the pods; an import does not change it. Kubernetes’ default can be applied on the page Scheduler before.',
+    placedBy: 'Revision {n} of the scheduler configuration will place the pods; an import does not change it. To use Kubernetes’ default, apply it on the page Scheduler first.',
     placedByFile: 'The scheduler configuration of the file will place the pods.',
     start: 'Import',
     startReplace: 'Empty and import',

@@ -208,6 +208,9 @@ func (l *lab) smallerCut(s fit.Suggestion, o explain.Operands) error {
 	if len(cuts) != 1 || cuts[0].Container == "" {
 		return errUntried // the others share what is left
 	}
+	if s.Manner != nil && s.Manner.Operands.Kind() != (explain.Recreated{}).Kind() {
+		return errUntried // it is enough for all pods of the workload
+	}
 	if qos.GetPodQOS(l.pod) == v1.PodQOSGuaranteed {
 		return errUntried // any cut ends that, and with it the alignment to NUMA nodes
 	}

@@ -45,6 +45,7 @@ var manners = map[explain.Kind]string{
 	"changesNotTried":   "it says what was not tried", "combinationsNotTried": "it says what was not tried", "newNodesNotTried": "it says what was not tried",
 	"leaves":            "a live scheduler tries it in scheduler/whatif/fit",
 	"evictionsNotTried": "it says what was not tried", "rolloutNotTried": "it says what was not tried",
+	"noNodesToTry": "it says what was not tried",
 }
 
 // examineCures asks what makes a pending pod fit.
@@ -64,11 +65,7 @@ func (l *lab) examineCures(name types.NamespacedName) {
 		})
 		return
 	}
-	kind := "fit: does not fit"
-	if len(l.nodes()) == 0 {
-		kind += ", without nodes"
-	}
-	l.claim(kind, answer, func() error {
+	l.claim("fit: does not fit", answer, func() error {
 		if on := l.feasible(l.asked(name)); len(on) > 0 && len(l.pod.Spec.SchedulingGates) == 0 {
 			return fmt.Errorf("%v are feasible", on)
 		}

@@ -572,22 +572,27 @@ func (x *stage) memberLostPlace(s explain.MemberLostPlace) error {
 	return nil
 }
 
-// sentBackBy counts the members that were sent back because of the pod of the attempt.
-func (x *stage) sentBackBy() int {
-	n := 0
+// sentBackBy counts the members that were sent back because of the pod of the attempt. The members do not say because of which
+// attempt, so others says how many were sent back in attempts of the pod that are as close.
+func (x *stage) sentBackBy() (n, others int) {
 	for i := range x.base.heard {
 		h := &x.base.heard[i]
 		s, sent := headlineOf(h).(explain.MemberFitsNowhere)
 		if sent && s.Member == x.heard.Pod.Namespace+"/"+x.heard.Pod.Name && h.at >= x.base.began(x.heard.Cycle) && h.at-x.heard.at < soon {
 			n++
 		}
+		if near := h.Pod.Name == x.heard.Pod.Name && h.Cycle != x.heard.Cycle && (h.at-x.heard.at).Abs() < soon; near {
+			if s, sent := remarkOf[explain.MembersSentBack](h); sent {
+				others += s.Sent
+			}
+		}
 	}
-	return n
+	return n, others
 }
 
 // membersSentBack: so many members say that they were sent back because of this pod.
 func (x *stage) membersSentBack(s explain.MembersSentBack) error {
-	if n := x.sentBackBy(); n != s.Sent {
+	if n, others := x.sentBackBy(); n < s.Sent || n > s.Sent+others {
 		return fmt.Errorf("%d members say that they were sent back because of it", n)
 	}
 	return nil
@@ -595,7 +600,7 @@ func (x *stage) membersSentBack(s explain.MembersSentBack) error {
 
 // membersKept: no member says that it was sent back because of this pod, and as many members have places.
 func (x *stage) membersKept(s explain.MembersKept) error {
-	if n := x.sentBackBy(); n != 0 {
+	if n, others := x.sentBackBy(); n > others {
 		return fmt.Errorf("%d members say that they were sent back because of it", n)
 	}
 	if s.Has >= s.Needs {

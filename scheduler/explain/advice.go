@@ -50,7 +50,7 @@ func Manners() []Operands {
 
 // Omissions returns a zero value of each kind of what a search for advice left out, or could not know.
 func Omissions() []Operands {
-	return append([]Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}, RolloutNotTried{}}, Unknowns()...)
+	return append([]Operands{ChangesNotTried{}, CombinationsNotTried{}, NewNodesNotTried{}, EvictionsNotTried{}, RolloutNotTried{}, NoNodesToTry{}}, Unknowns()...)
 }
 
 // Wait: nothing needs to change. The pod fits when all of this has happened. At least one
@@ -344,6 +344,9 @@ type RolloutNotTried struct {
 	Pods int `json:"pods"`
 }
 
+// NoNodesToTry: there is no node that could change, and none that a new one could be like.
+type NoNodesToTry struct{}
+
 func (Wait) Kind() Kind               { return "wait" }
 func (HonorPolicy) Kind() Kind        { return "honorPolicy" }
 func (LowerMinDomains) Kind() Kind    { return "lowerMinDomains" }
@@ -376,6 +379,7 @@ func (CombinationsNotTried) Kind() Kind { return "combinationsNotTried" }
 func (NewNodesNotTried) Kind() Kind     { return "newNodesNotTried" }
 func (EvictionsNotTried) Kind() Kind    { return "evictionsNotTried" }
 func (RolloutNotTried) Kind() Kind      { return "rolloutNotTried" }
+func (NoNodesToTry) Kind() Kind         { return "noNodesToTry" }
 
 func (s Wait) english() string {
 	until := ""
@@ -674,6 +678,10 @@ func (s EvictionsNotTried) english() string {
 
 func (s RolloutNotTried) english() string {
 	return fmt.Sprintf("Not tried: a change for all pods of a workload with more than %d.", s.Pods)
+}
+
+func (NoNodesToTry) english() string {
+	return "The cluster has no nodes: none can change, and there is none that a new one could be like."
 }
 
 // nouns names one thing, or lists several.

@@ -112,6 +112,7 @@ func adviceCases() []advised {
 		omission("volumes that nobody provisions", LocalVolumes{Like: "g1", Class: "local"}),
 		omission("no CSINode", AttachLimits{Like: "g1"}),
 		omission("a rollout not tried", RolloutNotTried{Pods: 64}),
+		omission("no nodes", NoNodesToTry{}),
 	}
 	for i := range out {
 		if out[i].Advice != nil {

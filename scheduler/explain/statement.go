@@ -67,8 +67,11 @@ func (s Statement) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Every kind has operands, so a comma follows.
-	return append(fmt.Appendf(nil, `{"kind":%q,`, s.Operands.Kind()), operands[1:]...), nil
+	out := fmt.Appendf(nil, `{"kind":%q`, s.Operands.Kind())
+	if len(operands) > len("{}") {
+		out = append(out, ',')
+	}
+	return append(out, operands[1:]...), nil
 }
 
 // UnmarshalJSON reads a statement of a known kind.

@@ -198,7 +198,9 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 		if group != nil && len(answer.Suggestions) == 0 {
 			answer.Incurable = append(answer.Incurable, *group)
 		}
-		if len(answer.Suggestions)+len(answer.Incurable)+len(s.leftOut) == 0 && len(s.nodes) > 0 {
+		if len(s.nodes) == 0 {
+			s.omit(explain.NoNodesToTry{})
+		} else if len(answer.Suggestions)+len(answer.Incurable)+len(s.leftOut) == 0 {
 			s.omit(explain.CombinationsNotTried{Steps: maxSteps}) // Each obstacle has a cure, and no few of them are enough.
 		}
 		answer.LeftOut = s.leftOut

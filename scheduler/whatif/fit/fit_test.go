@@ -107,7 +107,10 @@ func TestAnswers(t *testing.T) {
 		want          []string
 	}{
 		{name: "a pod that fits", pod: pending("1").Obj(), state: []runtime.Object{node("n1").Obj()}, want: []string{"fits"}},
-		{name: "no nodes", pod: pending("1").Obj(), want: []string{}},
+		{
+			name: "no nodes", pod: pending("1").Obj(),
+			want: []string{"The cluster has no nodes: none can change, and there is none that a new one could be like."},
+		},
 		{
 			name: "a pod that no node is large enough for", pod: pending("100").Obj(), state: []runtime.Object{node("n1").Obj()},
 			want: []string{"pod: Lower the request for cpu of the container con0 from 100 to 4. web is deleted and created again. → n1"},

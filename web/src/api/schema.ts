@@ -4910,6 +4910,11 @@ export interface components {
             /** @description Where the scheduler would place it once the pod that waits has its place. Empty if it would find no node, and then waits itself. */
             node: string;
         };
+        /** @description There is no node that could change, and none that a new one could be like. */
+        StatementNoNodesToTry: {
+            /** @constant */
+            kind: "noNodesToTry";
+        };
         /** @description The change was tried for one pod of the workload, and not for all that it has, because those are more than pods. */
         StatementRolloutNotTried: {
             /** @constant */
@@ -5153,7 +5158,7 @@ export interface components {
         /** @description What becomes of the pod when a suggestion is applied. */
         AdviceManner: components["schemas"]["StatementRecreated"] | components["schemas"]["StatementRolledOut"] | components["schemas"]["StatementRestartedWorkload"] | components["schemas"]["StatementLeaves"];
         /** @description What the search for suggestions did not look at, or what new nodes may bring and the state of the cluster does not tell. */
-        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementRolloutNotTried"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
+        AdviceOmission: components["schemas"]["StatementChangesNotTried"] | components["schemas"]["StatementCombinationsNotTried"] | components["schemas"]["StatementNewNodesNotTried"] | components["schemas"]["StatementEvictionsNotTried"] | components["schemas"]["StatementRolloutNotTried"] | components["schemas"]["StatementNoNodesToTry"] | components["schemas"]["StatementDevicesShared"] | components["schemas"]["StatementDevicesIncomplete"] | components["schemas"]["StatementStorageNotReported"] | components["schemas"]["StatementLocalVolumes"] | components["schemas"]["StatementAttachLimits"];
         /** @description The answer to NodesNeeded. */
         NodesNeededAnswer: components["schemas"]["NodesNeeded"] & {
             /** @description How many more nodes are enough, while one less is not. 0: the pods fit as it is. */

@@ -82,6 +82,7 @@ export const whatif = {
     replacementsGo: 'Their replacements go to {nodes}. | Its replacement goes to {nodes}. | Their replacements go to {nodes}.',
     replacementsWait: 'Their replacements then wait. | Its replacement then waits. | Their replacements then wait.',
     replacementsPart: 'Of their {made} replacements, {n} then wait. | Of their {made} replacements, {n} then waits. | Of their {made} replacements, {n} then wait.',
+    noNodesToTry: 'The cluster has no nodes: none can change, and there is none that a new one could be like.',
     rolloutNotTried: 'A change for all pods of a workload with more than {n} was not tried.',
     tolerate: 'Tolerate {taints}',
     dropRequirement: 'No longer require {requirement}',

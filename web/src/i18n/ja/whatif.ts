@@ -84,6 +84,7 @@ export const whatif: typeof english = {
     replacementsGo: '代わりの Pod は {nodes} に移ります。',
     replacementsWait: '代わりの Pod は待つことになります。',
     replacementsPart: '代わりの {made} 個の Pod のうち {n} 個は待つことになります。',
+    noNodesToTry: 'クラスターにノードがありません。変更できるノードも、追加するノードの手本もありません。',
     rolloutNotTried: 'Pod が {n} 個を超えるワークロードでは、すべての Pod についての変更は試していません。',
     tolerate: '{taints} を許容する',
     dropRequirement: '{requirement} を必須にしない',

@@ -151,6 +151,8 @@ export function omissionPhrase(omission: AdviceOmission): Phrase {
       return { key: 'advice.newNodesNotTried', values: { n: o.kinds }, count: o.kinds }
     case 'rolloutNotTried':
       return { key: 'advice.rolloutNotTried', values: { n: o.pods } }
+    case 'noNodesToTry':
+      return { key: 'advice.noNodesToTry', values: {} }
     case 'evictionsNotTried':
       return { key: 'advice.evictionsNotTried', values: { n: o.nodes }, count: o.nodes }
     case 'devicesShared':

@@ -173,6 +173,9 @@ func (x *stage) rejectedLater(s explain.RejectedLater) error {
 func (x *stage) failed(s explain.CycleError) error {
 	h := x.open(func(_ string, r rule) rule {
 		r.fail = ""
+		if r.refuse == "PreBindPreFlight" { // where to reject a pod is an error
+			r.refuse = ""
+		}
 		return r
 	})
 	if h == nil {

@@ -181,7 +181,7 @@ var testArrows = map[string][]string{
 	"simulator/systemtest":        {"simulator/branch", "simulator/branch/comparison", "simulator/objects"},
 	"scheduler/whatif/capacity":   {"scheduler/config", "scheduler/whatif/livetest", "scheduler/whatif/newnode"},
 	"scheduler/whatif/fit":        {"scheduler/config", "scheduler/whatif/livetest"},
-	"scheduler/claims":            {"scheduler/*"},
+	"scheduler/claims":            {"scheduler", "scheduler/*"},
 }
 
 func TestImportsFlowOneWay(t *testing.T) {

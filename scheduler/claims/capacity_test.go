@@ -152,12 +152,14 @@ func (l *lab) another(like, name string) {
 	n.Spec = v1.NodeSpec{Taints: slices.DeleteFunc(slices.Clone(from.Spec.Taints), func(t v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })}
 	n.Status.Images = nil
 	l.set(n)
+	pools := map[string]string{} // the new ones by those of like
 	all, err := l.trial.List(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"))
 	l.must(err)
 	for _, o := range all {
 		if s := o.(*resourcev1.ResourceSlice); s.Spec.NodeName != nil && *s.Spec.NodeName == like {
 			s = s.DeepCopy()
 			s.ObjectMeta = metav1.ObjectMeta{Name: name + "-" + s.Name}
+			pools[s.Spec.Pool.Name] = s.Name
 			s.Spec.NodeName, s.Spec.Pool.Name = &name, s.Name
 			l.set(s)
 		}
@@ -176,18 +178,58 @@ func (l *lab) another(like, name string) {
 			l.set(u)
 		}
 	}
-	made := map[types.UID]bool{}
-	daemons := l.on(like)
-	slices.SortStableFunc(daemons, func(a, b *v1.Pod) int { return cmp.Compare(leaving(a), leaving(b)) })
-	for _, p := range daemons {
-		if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" && p.Spec.NodeName == like && (leaving(p) == 0 || !made[types.UID(p.Namespace)+owner.UID]) {
-			made[types.UID(p.Namespace)+owner.UID] = true
-			p = p.DeepCopy()
-			p.Name, p.UID, p.ResourceVersion, p.Spec.NodeName = p.Name+"-on-"+name, "", "", name
-			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, nil
-			l.set(p)
+	// Of several pods of a DaemonSet, the new node gets one like the latest that stays.
+	latest := map[string]*v1.Pod{}
+	for _, p := range l.trial.Pods() {
+		owner := metav1.GetControllerOf(p)
+		if owner == nil || owner.Kind != "DaemonSet" || p.Spec.NodeName != like && !forNode(p, like) {
+			continue
+		}
+		key := p.Namespace + "/" + string(owner.UID)
+		if other := latest[key]; other == nil || cmp.Or(
+			cmp.Compare(leaving(other), leaving(p)), p.CreationTimestamp.Compare(other.CreationTimestamp.Time), strings.Compare(p.Name, other.Name)) > 0 {
+			latest[key] = p
 		}
 	}
+	for _, p := range latest {
+		p = p.DeepCopy()
+		p.Name, p.UID, p.ResourceVersion, p.Spec.NodeName = p.Name+"-on-"+name, "", "", name
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = nil, nil
+		for i, of := range p.Status.ResourceClaimStatuses {
+			if of.ResourceClaimName != nil {
+				p.Status.ResourceClaimStatuses[i].ResourceClaimName = l.claimOn(p, *of.ResourceClaimName, pools)
+			}
+		}
+		l.set(p)
+	}
+}
+
+// claimOn gives a pod on a new node a claim like one of the pod that it is like, with the same devices of the node's own pools, and returns
+// its name.
+func (l *lab) claimOn(p *v1.Pod, like string, pools map[string]string) *string {
+	o, err := l.trial.Get(resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"), p.Namespace, like)
+	l.must(err)
+	claim := o.(*resourcev1.ResourceClaim).DeepCopy()
+	claim.ObjectMeta = metav1.ObjectMeta{Namespace: p.Namespace, Name: like + "-of-" + p.Name, UID: types.UID(like + "-of-" + p.Name), OwnerReferences: claim.OwnerReferences}
+	claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
+	if a := claim.Status.Allocation; a != nil {
+		for i := range a.Devices.Results {
+			if pool, own := pools[a.Devices.Results[i].Pool]; own {
+				a.Devices.Results[i].Pool = pool
+			}
+		}
+	}
+	l.set(claim)
+	return &claim.Name
+}
+
+// forNode reports whether a DaemonSet has made a pod for a node that it has not reached.
+func forNode(p *v1.Pod, node string) bool {
+	required := p.Spec.Affinity
+	return p.Spec.NodeName == "" && required != nil && required.NodeAffinity != nil && required.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil &&
+		slices.ContainsFunc(required.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(term v1.NodeSelectorTerm) bool {
+			return slices.ContainsFunc(term.MatchFields, func(r v1.NodeSelectorRequirement) bool { return slices.Equal(r.Values, []string{node}) })
+		})
 }
 
 func leaving(p *v1.Pod) int {

@@ -71,7 +71,9 @@ func (l *lab) decideGroup(minCount int) bool {
 	}
 	cycles, err := l.trial.DecideGroup(l.ctx, l.pod, "")
 	l.must(err)
-	return cycles[0].PodGroup != nil && cycles[0].PodGroup.Outcome == result.Scheduled
+	group := cycles[0].PodGroup
+	// Of a group whose minimum is placed already, the scheduler only says whether it places further members.
+	return group != nil && (group.Outcome == result.Scheduled || minCount > 0 && group.AlreadyScheduled >= minCount)
 }
 
 // shortGroup: "its pod group needs 3 members, and nodes were found for only 2". If it needs no more than that, it is placed.

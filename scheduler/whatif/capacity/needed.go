@@ -11,8 +11,11 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
 )
 
-// mostNodes bounds how many nodes are tried at once to find out whether further ones help.
-const mostNodes = 1_000
+// So many nodes, between these bounds, are tried at once to find out whether further ones help.
+const (
+	fewNodes  = 8
+	mostNodes = 1_000
+)
 
 // need finds how many nodes are enough.
 type need struct {
@@ -72,12 +75,12 @@ func (n *need) search(ctx context.Context) (nodes, places int, err error) {
 	}
 	// Pods that were placed before the last nodes came might have gone elsewhere. And several nodes may help where one does not, as
 	// those of a group that needs a zone to itself, or where an empty node keeps a spread from growing on the others. As many nodes as
-	// pods are enough if a pod fits on an empty node.
+	// pods are enough if a pod fits on an empty node, but a pod may also need devices of several.
 	if places, err = n.with(ctx, nodes); err != nil {
 		return 0, 0, err
 	}
 	if places < n.wanted {
-		many := nodes + min(n.wanted, mostNodes)
+		many := nodes + min(max(n.wanted, fewNodes), mostNodes)
 		most, err := n.with(ctx, many)
 		if err != nil {
 			return 0, 0, err

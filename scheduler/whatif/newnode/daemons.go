@@ -18,8 +18,8 @@ func OfDaemonSet(pod *v1.Pod) bool {
 	return owner != nil && owner.Kind == "DaemonSet"
 }
 
-// daemons returns copies of the pods that DaemonSets made for the node, bound to a new node like it, each after its claims. A pod that
-// leaves the node is among them unless its DaemonSet has replaced it: the new node gets a pod like it.
+// daemons returns copies of the pods that DaemonSets made for the node, bound to a new node like it, each after its claims. Of two pods
+// of one DaemonSet, one follows the other, and the new node gets a pod like the one that follows.
 func (s *Sample) daemons(name string) []runtime.Object {
 	var made []*v1.Pod
 	for _, p := range list[*v1.Pod](s.survey, podKind) {
@@ -32,7 +32,7 @@ func (s *Sample) daemons(name string) []runtime.Object {
 	})
 	var out []runtime.Object
 	for _, p := range made {
-		if p.DeletionTimestamp != nil && slices.ContainsFunc(made, func(o *v1.Pod) bool { return o != p && succeeds(o, p) }) {
+		if slices.ContainsFunc(made, func(o *v1.Pod) bool { return o != p && follows(o, p) }) {
 			continue
 		}
 		p = p.DeepCopy()
@@ -55,12 +55,16 @@ func (s *Sample) daemons(name string) []runtime.Object {
 	return out
 }
 
-// succeeds reports whether a DaemonSet has made one pod of a node to follow the other one, which leaves. Of two that leave, it is one of them.
-func succeeds(next, leaving *v1.Pod) bool {
-	if next.Namespace != leaving.Namespace || metav1.GetControllerOfNoCopy(next).UID != metav1.GetControllerOfNoCopy(leaving).UID {
+// follows reports whether a DaemonSet made one pod of a node in place of another one, which leaves or is to leave, as in a rolling update
+// with a surge. Of two that nothing tells apart, it is the last by name.
+func follows(next, before *v1.Pod) bool {
+	if next.Namespace != before.Namespace || metav1.GetControllerOfNoCopy(next).UID != metav1.GetControllerOfNoCopy(before).UID {
 		return false
 	}
-	return next.DeletionTimestamp == nil || next.Name > leaving.Name
+	if leaves := before.DeletionTimestamp != nil; leaves != (next.DeletionTimestamp != nil) {
+		return leaves
+	}
+	return cmp.Or(next.CreationTimestamp.Compare(before.CreationTimestamp.Time), cmp.Compare(next.Name, before.Name)) > 0
 }
 
 // madeFor returns the node for which a DaemonSet made a pod that has no node yet; empty if the pod does not say.

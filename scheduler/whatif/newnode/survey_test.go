@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
@@ -87,7 +88,7 @@ func class(name, provisioner string) *storagev1.StorageClass {
 
 func daemon(name, node string) *v1.Pod {
 	p := st.MakePod().Namespace("kube-system").Name(name).UID(name).Node(node).Req(map[v1.ResourceName]string{"cpu": "1"}).Obj()
-	p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent", Controller: ptr.To(true)}}
+	p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: name, UID: types.UID(name), Controller: ptr.To(true)}}
 	return p
 }
 
@@ -99,8 +100,9 @@ func TestEverythingThatANodeBrings(t *testing.T) {
 	waiting.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 		NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"g1"}}}}},
 	}}}
+	// One that leaves, and the one that follows it.
 	leaving := daemon("leaves", "g1")
-	leaving.DeletionTimestamp = &metav1.Time{}
+	leaving.OwnerReferences[0].UID, leaving.DeletionTimestamp = "waits", &metav1.Time{}
 	// Its DaemonSet makes another pod when it is gone.
 	restarting := daemon("restarts", "g1")
 	restarting.OwnerReferences[0].UID, restarting.DeletionTimestamp = "logs", &metav1.Time{}

@@ -378,6 +378,10 @@ func (l *lab) fewerEvictions(s fit.Suggestion, o explain.Operands) error {
 		}
 	}
 	l.trial.Rollback(mark)
+	// Several that all land again disturb less than one whose replacement waits.
+	if len(all) > 1 && !slices.ContainsFunc(all, func(v explain.EvictedPod) bool { return v.Replacement == nil || v.Replacement.Node == "" }) {
+		return nil
+	}
 	// A plugin that rejects the pod before it looks at nodes does not say for which pods. Those of its namespace are tried first.
 	quotas := strings.Contains(l.cluster.configuration, "CapacityScheduling")
 	var able []*v1.Pod

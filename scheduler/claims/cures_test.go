@@ -435,7 +435,7 @@ func (l *lab) smallerSkew(s fit.Suggestion, o explain.Operands) error {
 func (l *lab) fewerTerms(s fit.Suggestion, o explain.Operands) error {
 	drop, ok := o.(explain.DropPodTerms)
 	if prefer, preferred := o.(explain.PreferPodTerms); preferred && !ok {
-		drop = explain.DropPodTerms{Anti: prefer.Anti, Terms: prefer.Terms}
+		drop = explain.DropPodTerms(prefer)
 	}
 	listOf := func(p *v1.Pod) *[]v1.PodAffinityTerm {
 		if drop.Anti {

@@ -100,7 +100,7 @@ export const whatif = {
     unlabelNode: 'Remove the label {label} from {node}',
     evict: 'Evict {pods} from {node}',
     addNode: 'Add a node like {like}',
-    addNodes: 'Add {n} nodes like {like}',
+    addNodes: 'Add {n} nodes ({nodes}) like {like}',
     leaves: '{n} other pods of {workload} still find no node. | {n} other pod of {workload} still finds no node. | {n} other pods of {workload} still find no node.',
     recreated: '{pod} will be deleted and created again.',
     rolledOut: '{workload} replaces {pod} with a new pod.',

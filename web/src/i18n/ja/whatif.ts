@@ -102,7 +102,7 @@ export const whatif: typeof english = {
     unlabelNode: '{node} からラベル {label} を削除する',
     evict: '{node} から {pods} を退避する',
     addNode: '{like} と同じノードを追加する',
-    addNodes: '{like} と同じノードを {n} 台追加する',
+    addNodes: '{like} と同じノードを {n} 台（{nodes}）追加する',
     leaves: '{workload} のほかの Pod {n} 個は、それでも割り当て先のノードがありません。',
     recreated: '{pod} を削除し、作成し直します。',
     rolledOut: '{workload} が {pod} を新しい Pod に置き換えます。',

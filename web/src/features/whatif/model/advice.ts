@@ -62,7 +62,7 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'evict':
       return [{ key: 'advice.evict', values: { node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
     case 'addNode':
-      return [s.more?.length ? { key: 'advice.addNodes', values: { n: 1 + s.more.length, like: s.like } } : { key: 'advice.addNode', values: { like: s.like } }]
+      return [s.more?.length ? { key: 'advice.addNodes', values: { n: 1 + s.more.length, like: s.like, nodes: names([s.name, ...s.more]) } } : { key: 'advice.addNode', values: { like: s.like } }]
     default:
       return unknownKind(s)
   }

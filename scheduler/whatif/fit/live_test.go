@@ -203,7 +203,7 @@ func waits(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 		return false
 	}
 	wait := answer.Suggestions[0]
-	livetest.Run(t, configuration, copies(q.state), func(ctx context.Context, c *livetest.Cluster) {
+	livetest.Run(t, configuration, copies(state), func(ctx context.Context, c *livetest.Cluster) {
 		for _, o := range wait.For {
 			if err := c.Client.CoreV1().Pods(o.Namespace).Delete(ctx, o.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				t.Errorf("%s: %s: %v", q.pod.Name, wait.Text, err)
@@ -213,7 +213,7 @@ func waits(t *testing.T, configuration *schedulerconfig.KubeSchedulerConfigurati
 		}
 		pod, err := c.Client.CoreV1().Pods(q.pod.Namespace).Get(ctx, q.pod.Name, metav1.GetOptions{})
 		if err != nil || !slices.Contains(wait.Nodes, pod.Spec.NodeName) {
-			t.Errorf("%s: %s It is on %q, not on one of %s: %v", q.pod.Name, wait.Text, pod.Spec.NodeName, strings.Join(wait.Nodes, ", "), err)
+			t.Errorf("%s: %s It is on %q, not on one of %s: %v", q.pod.Name, wait.Text, pod.Spec.NodeName, strings.Join(wait.Nodes, ", "), conditions(pod))
 		}
 	})
 	return true

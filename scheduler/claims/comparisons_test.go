@@ -1261,7 +1261,8 @@ func deviceMatches(s *resourcev1.ResourceSlice, device, class string) bool {
 	return s.Spec.Driver == gpuDriver && *s.Spec.Devices[i].Attributes["size"].StringValue == "large"
 }
 
-// poolsAreComplete: devices of pools that are not complete match, and nobody gets them.
+// poolsAreComplete reports whether all drivers have published all slices. The scheduler does not allocate devices of an incomplete pool,
+// though they match.
 func (l *lab) poolsAreComplete() bool {
 	all, err := l.trial.List(resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"))
 	l.must(err)

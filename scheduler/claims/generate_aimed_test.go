@@ -143,8 +143,8 @@ func noNodes(g *generator) {
 	g.cluster.objects = slices.DeleteFunc(g.cluster.objects, func(o runtime.Object) bool { _, node := o.(*v1.Node); return node })
 }
 
-// otherGangs makes a pod group of which enough members run, one that does not fit whoever gives way, one of which some members find nodes, or
-// one that no placement is for.
+// otherGangs makes one of four pod groups: enough of its members run already; it does not fit, even without all other pods; some of its
+// members find nodes; or no placement suits it.
 func otherGangs(g *generator) {
 	var pods []*v1.Pod
 	members := func(name string, n int, cpu string, priority int32) {
@@ -166,7 +166,7 @@ func otherGangs(g *generator) {
 		pods[0].Spec.NodeName, pods[1].Spec.NodeName = g.nodes[0].Name, g.nodes[0].Name
 		pods[2].Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("8")
 		g.add(group.MinCount(2).Obj())
-	case 1: // nobody can make room
+	case 1: // preemption cannot make room
 		members("gang", 2, "3", 100)
 		g.add(group.MinCount(2).Obj())
 	case 2: // some find a node

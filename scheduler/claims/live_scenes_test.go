@@ -245,7 +245,7 @@ func (d *director) victims() {
 	for i := range 1 + d.IntN(2) {
 		p := prioritized(replica(fmt.Sprint("p", i+1), one(d.generator, "500m", "1")), 100)
 		d.happens(event{at: d.later(3 * time.Second), create: p})
-		if i == 0 && d.chance(30) { // A plugin makes room whose dry runs nobody sees.
+		if i == 0 && d.chance(30) { // The plugin that makes room does not report its dry runs.
 			d.scene.configuration, d.scene.undeletable = makesRoom, nil
 			d.scene.doors["Door-A"][p.Name] = rule{clear: one(d.generator, d.nodes...).Name}
 		}

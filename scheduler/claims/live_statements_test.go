@@ -64,7 +64,8 @@ func remarkOf[T explain.Operands](h *heard) (found T, ok bool) {
 	return found, false
 }
 
-// waits: "was assigned to n1 and waits for A, B". If these do not hold it, it waits for nobody; if one of them does, it waits for that one.
+// waits: "was assigned to n1 and waits for A, B". If these plugins do not hold the pod, it does not
+// wait; if one of them does, the pod waits for that one.
 func (x *stage) waits(s explain.Waiting) error {
 	for _, still := range append(slices.Clone(s.Plugins), "") {
 		h := x.open(func(plugin string, r rule) rule {

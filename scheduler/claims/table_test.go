@@ -24,7 +24,7 @@ var unreachable = map[string]string{
 
 // noClaim are kinds of statements that state nothing which an experiment could refute, with the reason.
 var noClaim = map[explain.Kind]string{
-	"groupRoom": "it repeats what a plugin of somebody else answers, which says neither how it makes room nor where",
+	"groupRoom": "it repeats the answer of a third-party plugin, which says neither how it makes room nor where",
 	"unscored":  "it says what a record lacks that keeps little; live schedulers keep all scores",
 }
 

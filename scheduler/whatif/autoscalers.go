@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,13 +23,24 @@ func autoscalersOf(nodes []fwk.NodeInfo) (names []string) {
 		wrote := func(key string) bool {
 			return slices.ContainsFunc(a.prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 		}
-		if slices.ContainsFunc(nodes, func(info fwk.NodeInfo) bool {
-			n := info.Node()
-			return slices.ContainsFunc(slices.Collect(maps.Keys(n.Labels)), wrote) || slices.ContainsFunc(slices.Collect(maps.Keys(n.Annotations)), wrote) ||
-				slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return wrote(t.Key) })
-		}) {
+		if slices.ContainsFunc(nodes, func(info fwk.NodeInfo) bool { return anyKey(info.Node(), wrote) }) {
 			names = append(names, a.name)
 		}
 	}
 	return names
+}
+
+// anyKey reports whether a label, an annotation or a taint of the node has such a key.
+func anyKey(n *v1.Node, such func(key string) bool) bool {
+	for key := range n.Labels {
+		if such(key) {
+			return true
+		}
+	}
+	for key := range n.Annotations {
+		if such(key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return such(t.Key) })
 }

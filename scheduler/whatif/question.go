@@ -88,8 +88,8 @@ type NotAsked struct {
 	// ExtendersNotAsked are the URL prefixes of the extenders that are interested in the pod. They may reject nodes, and their scores may
 	// choose another one. It is empty if the question asks extenders.
 	ExtendersNotAsked []string `json:"extendersNotAsked,omitempty"`
-	// AutoscalersNotAsked are the autoscalers that manage nodes of the state, as labels, annotations and taints show. Nobody
-	// simulates them: they may add nodes, or remove some.
+	// AutoscalersNotAsked are the autoscalers that manage nodes of the state, as labels, annotations and taints show. The
+	// simulator does not run them: they may add nodes, or remove some.
 	AutoscalersNotAsked []string `json:"autoscalersNotAsked,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
@@ -47,7 +47,8 @@ var processTroubles = func() *troubles {
 	return t
 }()
 
-// heard is a utilruntime.ErrorHandler. Errors that say that somebody else was faster, or that an object has gone, are no trouble.
+// heard is a utilruntime.ErrorHandler. It leaves out conflicts and objects that are
+// missing or exist already: another writer was faster, and the controller looks again.
 func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValues ...any) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) ||
 		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
@@ -60,10 +61,7 @@ func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValu
 		}
 	}
 	// Errors of the API server with one reason are of one cause, whatever objects they name.
-	cause := msg + ": " + string(apierrors.ReasonForError(err))
-	if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-		cause = msg + ": " + err.Error()
-	}
+	cause := msg + ": " + cmp.Or(string(apierrors.ReasonForError(err)), err.Error())
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()

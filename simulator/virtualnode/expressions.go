@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -39,34 +40,38 @@ var jqTerms = []gojq.TermType{
 // checkExpressions refuses expressions that may take more than they look at.
 func checkExpressions(stage *internalversion.Stage) error {
 	spec := &stage.Spec
-	for i, e := range spec.Selector.MatchExpressions {
-		switch place := fmt.Sprintf("selector.matchExpressions[%d]", i); {
-		case e.JQ != nil:
-			if err := checkJQ(e.JQ.Key); err != nil {
-				return fmt.Errorf("%s: %w", place, err)
-			}
-		case e.CEL != nil:
-			if err := checkCEL(e.CEL.Expression); err != nil {
-				return fmt.Errorf("%s: %w", place, err)
-			}
-		}
-	}
-	from := map[string]*internalversion.ExpressionFrom{"weightFrom": spec.WeightFrom}
-	if spec.Delay != nil {
-		from["delay.durationFrom"], from["delay.jitterDurationFrom"] = spec.Delay.DurationFrom, spec.Delay.JitterDurationFrom
-	}
-	for place, e := range from {
-		var err error
+	from := func(place string, e *internalversion.ExpressionFrom) error {
 		switch {
 		case e == nil:
+			return nil
 		case e.JQ != nil:
-			err = checkJQ(e.JQ.Expression)
+			return at(place, checkJQ(e.JQ.Expression))
 		case e.CEL != nil:
-			err = checkCEL(e.CEL.Expression)
+			return at(place, checkCEL(e.CEL.Expression))
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", place, err)
+		return nil
+	}
+	var errs []error
+	for i, e := range spec.Selector.MatchExpressions {
+		place := fmt.Sprintf("selector.matchExpressions[%d]", i)
+		switch {
+		case e.JQ != nil:
+			errs = append(errs, at(place, checkJQ(e.JQ.Key)))
+		case e.CEL != nil:
+			errs = append(errs, at(place, checkCEL(e.CEL.Expression)))
 		}
+	}
+	errs = append(errs, from("weightFrom", spec.WeightFrom))
+	if spec.Delay != nil {
+		errs = append(errs, from("delay.durationFrom", spec.Delay.DurationFrom), from("delay.jitterDurationFrom", spec.Delay.JitterDurationFrom))
+	}
+	return errors.Join(errs...)
+}
+
+// at says where an error is, if it is one.
+func at(place string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
 	}
 	return nil
 }
@@ -130,7 +135,7 @@ func checkJQ(text string) error {
 	return wrong
 }
 
-// many reports whether a query can have more than one result. It may, where any, all or an array makes one of them.
+// many reports whether a query can have more than one result. What any, all, map or an array goes through makes one result.
 func many(q *gojq.Query) (found bool) {
 	parts(reflect.ValueOf(q), func(part any) {
 		switch p := part.(type) {

@@ -4523,7 +4523,7 @@ export interface components {
             state: components["schemas"]["HypotheticalState"];
             /** @description One for each copy, in order; every one is hypothetical. When kube-scheduler finds no node for a copy, neither does it for those after it, for the same reasons: their decisions repeat that one. A pod of a session scheduler or of the flow scheduler gets the decision of that scheduler's next turn, about all copies at once. */
             decisions: components["schemas"]["ExplainedCycle"][];
-            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. Nobody simulates them: they may add nodes, or remove some. Absent if there are none. */
+            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they remember of other pods: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
@@ -4626,7 +4626,7 @@ export interface components {
             complete: boolean;
             /** @description Absent if complete. */
             leftOut?: components["schemas"]["AdviceOmission"][];
-            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. Nobody simulates them: they may add nodes, or remove some. Absent if there are none. */
+            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
@@ -4680,7 +4680,7 @@ export interface components {
             resources: components["schemas"]["RemainingResource"][];
             /** @description Absent unless the question asks for it. */
             nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
-            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. Nobody simulates them: they may add nodes, or remove some. Absent if there are none. */
+            /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];

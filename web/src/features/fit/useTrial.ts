@@ -19,7 +19,7 @@ export interface Tried {
   notCounted?: readonly AdviceOmission[]
   /** The extenders, which the page does not ask. */
   extendersNotAsked?: readonly string[]
-  /** Nobody simulates autoscalers. */
+  /** The simulator runs no autoscaler. */
   autoscalersNotAsked?: readonly string[]
   /** What a scheduler that decides about all of its pods at once did; undefined for kube-scheduler. */
   turn: SchedulerTurn | undefined

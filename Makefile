@@ -73,7 +73,7 @@ check-go: compile web/dist/index.html
 
 # Compiling Kubernetes does not need the web application. No package here may embed it, because it is built meanwhile.
 compile:
-	$(GO) build ./scheduler/... ./simulator/controlplane/...
+	$(GO) build ./scheduler/... ./simulator/cluster/controlplane/...
 
 # The tests from the outside use the program that users run. Control planes wait half
 # of the time, so three packages at a time keep two processors busy. Without symbols and
@@ -83,11 +83,11 @@ GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 60m -
 
 # Each of these packages links the API server, or all of kube-controller-manager, for a few
 # tests of what few changes touch. test-cluster tests them.
-RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench command controlplane/controllers/kubecontrollers/upstreamtest \
-  controlplane/external examples/plugin mirror transfer/roundtrip)
+RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench command cluster/controlplane/controllers/kubecontrollers/upstreamtest \
+  cluster/controlplane/external examples/plugin elsewhere/mirror elsewhere/transfer/roundtrip)
 
 # The tests from the outside take longest and wait most of that time, so they begin first.
-LONGEST_PACKAGE := kube-scheduler-simulator/simulator/systemtest
+LONGEST_PACKAGE := kube-scheduler-simulator/simulator/testing/systemtest
 longest-first = $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(1))
 
 test-go: build ## Go tests except the slow and the rare, without the race detector
@@ -98,7 +98,7 @@ test-go: build ## Go tests except the slow and the rare, without the race detect
 # hour, so only the application's tests of concurrency run with it.
 CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
   sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
-  $(shell $(GO) list ./simulator/systemtest ./simulator/docs ./simulator/examples/...))
+  $(shell $(GO) list ./simulator/testing/systemtest ./simulator/docs ./simulator/examples/...))
 
 # They wait most of the time, so three packages run at a time.
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager

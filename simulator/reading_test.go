@@ -24,7 +24,7 @@ var readers = map[string][]string{
 }
 
 // ownTexts are packages that read with such a function only what is compiled into the program.
-var ownTexts = []string{"scheduler/yamlsource", "simulator/definitions"}
+var ownTexts = []string{"scheduler/yamlsource", "simulator/cluster/definitions"}
 
 // TestYAMLHasOneReader: nothing reads YAML beside scheduler/yamlsource, which bounds what a text becomes.
 func TestYAMLHasOneReader(t *testing.T) {

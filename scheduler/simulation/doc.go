@@ -24,6 +24,6 @@
 // conditions of devices, the feature gates SchedulerAsyncAPICalls and CompositePodGroup. Plugins that read custom resources through a client of their own
 // find none, and the objects are refused. Options.Devices and Options.Admit bring what the packages around a real control plane do.
 //
-// It knows nothing of scenario files, which package simulator/scenario reads. It may import Kubernetes' scheduler, and
+// It knows nothing of scenario files, which package simulator/scenarios/scenario reads. It may import Kubernetes' scheduler, and
 // the packages of scheduler/ that record; it may not import package scheduler itself.
 package simulation

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kube-scheduler-simulator/scheduler/annotation"
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
 // annotate collects the results to write to the pods' annotations, after those that waited

@@ -30,23 +30,23 @@ import (
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/scheduler/supervisor"
-	"kube-scheduler-simulator/simulator/branch"
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/controlplane/external"
-	"kube-scheduler-simulator/simulator/datadir"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
+	"kube-scheduler-simulator/simulator/batch/sessions"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/controlplane/external"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/cluster/virtualnode"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
+	"kube-scheduler-simulator/simulator/elsewhere/redact"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/mirror/following"
-	"kube-scheduler-simulator/simulator/redact"
-	"kube-scheduler-simulator/simulator/replay/session"
-	"kube-scheduler-simulator/simulator/runs"
+	"kube-scheduler-simulator/simulator/past/branch"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/past/timeline"
+	"kube-scheduler-simulator/simulator/scenarios/runs"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/sessions"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
-	"kube-scheduler-simulator/simulator/version"
-	"kube-scheduler-simulator/simulator/virtualnode"
 	"kube-scheduler-simulator/web"
 )
 
@@ -157,7 +157,7 @@ type simulator struct {
 	operations operations
 	// annotations is nil when no annotations are written.
 	annotations *annotation.Writer
-	replays     *session.Session
+	replays     *playback.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
 	// redactor replaces names alike in all that this program hands on.

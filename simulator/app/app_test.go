@@ -31,8 +31,8 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/quiet"
+	"kube-scheduler-simulator/simulator/host/quiet"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // asProgram makes this test binary run as the simulator, with its arguments, so

@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/simulator/branch"
-	"kube-scheduler-simulator/simulator/branch/comparison"
-	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/past/branch"
+	"kube-scheduler-simulator/simulator/past/clusterdiff"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // keptForBranches is for children that do not stop in order and must be killed. They have had the whole stop for
@@ -96,24 +96,24 @@ type comparedBranches struct {
 var _ server.Branches = comparedBranches{}
 
 // Compare compares two simulators by name; an empty one is the trunk.
-func (b comparedBranches) Compare(ctx context.Context, nameA, nameB string) (*comparison.Comparison, error) {
+func (b comparedBranches) Compare(ctx context.Context, nameA, nameB string) (*clusterdiff.Comparison, error) {
 	if nameA == nameB {
 		return nil, &branch.Refusal{Reason: branch.Invalid, Message: "compare two different simulators; an empty name is the trunk"}
 	}
-	var states [2]comparison.State
+	var states [2]clusterdiff.State
 	for i, name := range []string{nameA, nameB} {
 		var err error
 		if states[i], err = b.state(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	c := comparison.Compare(states[0], states[1])
+	c := clusterdiff.Compare(states[0], states[1])
 	return &c, nil
 }
 
 // state reads the state of a simulator that runs.
-func (b comparedBranches) state(ctx context.Context, name string) (comparison.State, error) {
-	state := comparison.State{Name: name}
+func (b comparedBranches) state(ctx context.Context, name string) (clusterdiff.State, error) {
+	state := clusterdiff.State{Name: name}
 	address, document, err := b.access(ctx, name)
 	if err != nil {
 		return state, err

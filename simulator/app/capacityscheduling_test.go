@@ -11,7 +11,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 const capacityScheduling = header + `

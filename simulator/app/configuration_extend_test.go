@@ -12,8 +12,8 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // TestAnExtenderIsCalledAndRecorded: the example extender rejects one node over HTTP,

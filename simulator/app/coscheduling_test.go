@@ -19,10 +19,10 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/kubectltest"
-	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
+	"kube-scheduler-simulator/simulator/testing/kubectltest"
 )
 
 const definitionsPath = "/api/v1/definitions"

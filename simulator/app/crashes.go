@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"kube-scheduler-simulator/simulator/crash"
+	"kube-scheduler-simulator/simulator/host/crash"
 )
 
 // After so many crashes within so short a time, the scheduler starts paused.

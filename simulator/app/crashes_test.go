@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kube-scheduler-simulator/simulator/crash"
+	"kube-scheduler-simulator/simulator/host/crash"
 )
 
 func TestTheSchedulerIsPausedAfterRepeatedCrashes(t *testing.T) {

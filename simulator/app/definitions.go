@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
 // neededBy returns the definitions that the options ask for, and those of the objects that the

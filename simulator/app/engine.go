@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"kube-scheduler-simulator/scheduler/flow"
+	"kube-scheduler-simulator/scheduler/others/flow"
+	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/scheduler/session"
-	replaysession "kube-scheduler-simulator/simulator/replay/session"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
-	"kube-scheduler-simulator/simulator/scenario/oncluster"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // FullEngine runs scenarios on control planes of their own in this process. Each run has a new one, with virtual nodes and with all
@@ -46,7 +46,7 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 	// What is kept for people to look at later has no reader here.
 	o.AnnotationBytes, o.TimelineBytes, o.SessionScheduler, o.TieSeed = 0, 0, true, &c.Seed
 	if c.Played {
-		o.Controllers, o.NoVirtualNodes = replaysession.Controllers(), true
+		o.Controllers, o.NoVirtualNodes = playback.Controllers(), true
 	}
 	s, err := newSimulator(ctx, o)
 	if err != nil {

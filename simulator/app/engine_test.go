@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
-	"kube-scheduler-simulator/simulator/scenario/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // everyVerb uses each verb, with times that a test can wait for.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/controlplane/external"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/controlplane/external"
 )
 
 // checkControlPlane validates the options that choose the control plane.

@@ -19,10 +19,10 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // elsewhere is a control plane without a scheduler, behind a connection that tests

@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
 	"kube-scheduler-simulator/simulator/server"
 )
 

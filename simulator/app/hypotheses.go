@@ -17,10 +17,10 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
-	"kube-scheduler-simulator/simulator/datadir"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/cluster/virtualnode"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // hypotheses answers questions about what did not happen, and keeps the shadow. Both follow the running scheduler.

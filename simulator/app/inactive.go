@@ -16,11 +16,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/config/adopt"
-	"kube-scheduler-simulator/simulator/datadir"
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 // extenderKind is the kind of extenders among the inactive objects.

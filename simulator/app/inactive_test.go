@@ -17,9 +17,9 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // callers are objects that call other programs. %s is the URL of one on loopback.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
 // importMark is a file in the data directory that exists from when an import empties the cluster until

@@ -10,7 +10,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
 // etcdNote is a file that each start of our own etcd rewrites, with other content.

@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 
-	"kube-scheduler-simulator/simulator/datadir"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/kueue/api"
-	kueueconfiguration "kube-scheduler-simulator/simulator/kueue/configuration"
-	"kube-scheduler-simulator/simulator/kueue/control"
-	"kube-scheduler-simulator/simulator/kueue/ledger"
-	"kube-scheduler-simulator/simulator/kueue/suggest"
-	"kube-scheduler-simulator/simulator/kueue/visibility"
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueueconfiguration "kube-scheduler-simulator/simulator/batch/kueue/configuration"
+	"kube-scheduler-simulator/simulator/batch/kueue/control"
+	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
 )
 
 // queueing is Kueue's admission in the simulator. The ledger outlives the controllers, which a reset

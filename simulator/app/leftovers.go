@@ -11,7 +11,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
-	"kube-scheduler-simulator/simulator/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 
 	"kube-scheduler-simulator/scheduler"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/lesson/live"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // liveSandbox is a simulator of its own for one rehearsal.

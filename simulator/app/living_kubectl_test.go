@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"kube-scheduler-simulator/simulator/kubectltest"
+	"kube-scheduler-simulator/simulator/testing/kubectltest"
 )
 
 // kubectl is kubectl in a namespace of a simulator.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"kube-scheduler-simulator/simulator/mirror/following"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
 	"kube-scheduler-simulator/simulator/server"
 )
 

@@ -24,19 +24,19 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 	"kube-scheduler-simulator/scheduler/resultstore"
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/controlplane/controllers"
-	"kube-scheduler-simulator/simulator/datadir"
-	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/controlplane/controllers"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/cluster/outbound"
+	"kube-scheduler-simulator/simulator/cluster/virtualnode"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/mirror"
-	"kube-scheduler-simulator/simulator/mirror/following"
-	"kube-scheduler-simulator/simulator/outbound"
-	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer/manifest"
-	"kube-scheduler-simulator/simulator/virtualnode"
 )
 
 // DefaultListen is the default address of the web server.
@@ -102,7 +102,7 @@ type Options struct {
 	// Reschedule applies to its pods, too.
 	Source following.Options
 	// Replay plays a recording after the start; none by default.
-	Replay *session.Playback
+	Replay *playback.Playback
 	// Outbound says which webhooks, API servers of APIServices and extenders may be called;
 	// those on loopback addresses by default.
 	Outbound outbound.Policy
@@ -169,7 +169,7 @@ type prepared struct {
 	definitions   []definitions.Definition
 	lessons       []*lesson.Lesson // a teacher's
 	// recording is nil when there is none, and after the player has taken it.
-	recording *session.File
+	recording *playback.File
 	// imported is closed by the import.
 	imported manifest.Source
 	source   *mirror.Source // or nil
@@ -221,7 +221,7 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 		}
 	}
 	if o.Replay != nil {
-		if p.recording, err = session.Open(ctx, o.Replay.File); err != nil {
+		if p.recording, err = playback.Open(ctx, o.Replay.File); err != nil {
 			return p, err
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/simulator/replay"
-	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/server"
 )
 
 // newReplays returns the replay session, without a recording.
-func (s *simulator) newReplays() *session.Session {
-	return session.New(session.Options{
+func (s *simulator) newReplays() *playback.Session {
+	return playback.New(playback.Options{
 		ClientConfig: s.clientConfig,
 		Results:      s.store,
 		Define: func(ctx context.Context, kind schema.GroupKind) (bool, error) {
@@ -37,7 +37,7 @@ func (s *simulator) clientConfig() *rest.Config { return s.controlPlane.ClientCo
 // nodes run.
 func (s *simulator) controllers() (list []string, virtualNodes bool) {
 	if s.replays.Exclusive() {
-		return session.Controllers(), false
+		return playback.Controllers(), false
 	}
 	return s.options.Controllers, !s.options.NoVirtualNodes
 }

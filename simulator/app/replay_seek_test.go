@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // seekInto loads a recording into a simulator and seeks back and forth in it.

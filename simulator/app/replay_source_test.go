@@ -17,8 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // startReplaySource starts a simulator with half of the nodes, a pod with a volume and a pod with a
@@ -26,7 +26,7 @@ import (
 func startReplaySource(t *testing.T) *running {
 	t.Helper()
 	options := DefaultOptions()
-	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, session.Controllers(), ptr.To(int64(1))
+	options.NoVirtualNodes, options.Controllers, options.TieSeed = true, playback.Controllers(), ptr.To(int64(1))
 	source, err := startInProcess(options)
 	if err != nil {
 		t.Fatal(err)

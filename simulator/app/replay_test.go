@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/replay"
-	"kube-scheduler-simulator/simulator/replay/capture"
-	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/past/capture"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/past/replay"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 const (
@@ -51,7 +51,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	t.Run("a refused recording does not change the cluster", func(t *testing.T) { refuseWhileBusy(t, source, recording) })
 	t.Run("the same configuration and seed decide the same", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, recording, 1, session.Playback{})
+		got := replayed(t, recording, 1, playback.Playback{})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Matching < alike {
 			t.Errorf("%+v: %s", c, differences(got))
 		}
@@ -70,7 +70,7 @@ func TestARecordingIsReplayed(t *testing.T) {
 	}
 	t.Run("another seed decides differently, but the same each time", func(t *testing.T) {
 		t.Parallel()
-		first, second := replayed(t, recording, 2, session.Playback{}), replayed(t, recording, 2, session.Playback{})
+		first, second := replayed(t, recording, 2, playback.Playback{}), replayed(t, recording, 2, playback.Playback{})
 		if diff := cmp.Diff(simulatedNodes(first), simulatedNodes(second)); diff != "" {
 			t.Errorf("the second run (+) differs from the first (-):\n%s", diff)
 		}
@@ -81,15 +81,15 @@ func TestARecordingIsReplayed(t *testing.T) {
 	// Each decision is made in the recorded state, so only the seed differs.
 	t.Run("following the redacted recording only ties differ", func(t *testing.T) {
 		t.Parallel()
-		got := replayed(t, redacted, 2, session.Playback{FollowRecording: true})
+		got := replayed(t, redacted, 2, playback.Playback{FollowRecording: true})
 		if c := got.Comparison.Counts; c.Compared != comparedPods || c.Pending > 0 || c.Matching+c.Tied < alike {
 			t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 		}
 	})
 	t.Run("another configuration's differences are explained, and can be a failure", func(t *testing.T) {
 		t.Parallel()
-		got, err := tryReplay(t, recording, 1, mostAllocated, session.Playback{FollowRecording: true, FailOnDifference: true})
-		if !errors.Is(err, session.ErrDifferent) {
+		got, err := tryReplay(t, recording, 1, mostAllocated, playback.Playback{FollowRecording: true, FailOnDifference: true})
+		if !errors.Is(err, playback.ErrDifferent) {
 			t.Errorf("the error is %v", err)
 		}
 		if c := got.Comparison.Counts; c.Different < replayPods/2 {
@@ -125,7 +125,7 @@ func TestAReplayCreatesMissingNamespaces(t *testing.T) {
 		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
 		`{"kind":"Pod","metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","containers":[{"name":"web","image":"registry.example/web:1"}]}}`,
 		`{"kind":"Pod","metadata":{"namespace":"shop","name":"web"},"spec":{"schedulerName":"default-scheduler","nodeName":"n1","containers":[{"name":"web","image":"registry.example/web:1"}]}}`)
-	got := replayed(t, path, 1, session.Playback{})
+	got := replayed(t, path, 1, playback.Playback{})
 	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
 		t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 	}
@@ -140,7 +140,7 @@ func TestAReplayBringsDefinitions(t *testing.T) {
 		`{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`,
 		`{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{"namespace":"default","name":"g"},"spec":{"minMember":1}}`,
 		bare+bound, bare+`"nodeName":"n1",`+bound)
-	got := replayed(t, path, 1, session.Playback{})
+	got := replayed(t, path, 1, playback.Playback{})
 	if c := got.Comparison.Counts; got.Replay.Failed != 0 || c.Compared != 1 || c.Matching != 1 {
 		t.Errorf("%+v, %+v: %s", c, got.Replay, differences(got))
 	}
@@ -200,9 +200,9 @@ func written(t *testing.T, content string) string {
 	return path
 }
 
-func replayOptions(recording string, seed int64, o session.Playback) Options {
+func replayOptions(recording string, seed int64, o playback.Playback) Options {
 	options := DefaultOptions()
-	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, session.Controllers()
+	options.Listen, options.NoVirtualNodes, options.Controllers = "127.0.0.1:0", true, playback.Controllers()
 	options.TieSeed = &seed
 	o.File, o.WaitForScheduler = recording, true
 	options.Replay = &o
@@ -210,7 +210,7 @@ func replayOptions(recording string, seed int64, o session.Playback) Options {
 }
 
 // replayed plays a recording to its end, with $SIMULATOR_BIN or in this process, and returns the report.
-func replayed(t *testing.T, recording string, seed int64, o session.Playback) (report replay.Report) {
+func replayed(t *testing.T, recording string, seed int64, o playback.Playback) (report replay.Report) {
 	t.Helper()
 	program := os.Getenv("SIMULATOR_BIN")
 	if program == "" {
@@ -242,7 +242,7 @@ func readReport(t *testing.T, path string) (report replay.Report) {
 }
 
 // tryReplay plays a recording in this process and returns its error.
-func tryReplay(t *testing.T, recording string, seed int64, configuration string, o session.Playback) (replay.Report, error) {
+func tryReplay(t *testing.T, recording string, seed int64, configuration string, o playback.Playback) (replay.Report, error) {
 	t.Helper()
 	o.Exit, o.Report = true, filepath.Join(t.TempDir(), "report.json")
 	options := replayOptions(recording, seed, o)
@@ -250,7 +250,7 @@ func tryReplay(t *testing.T, recording string, seed int64, configuration string,
 		options.SchedulerConfig = written(t, configuration)
 	}
 	failure := Run(t.Context(), options, io.Discard)
-	if failure != nil && !errors.Is(failure, session.ErrDifferent) {
+	if failure != nil && !errors.Is(failure, playback.ErrDifferent) {
 		t.Fatal(failure)
 	}
 	return readReport(t, o.Report), failure

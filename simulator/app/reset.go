@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/server"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // startApart starts a simulator that belongs to the test.

@@ -3,8 +3,8 @@ package app
 import (
 	"runtime"
 
-	"kube-scheduler-simulator/simulator/runs"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/runs"
 )
 
 // startRuns lets the web server run scenarios. They leave a core to the scheduler beside.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/sessions"
+	"kube-scheduler-simulator/simulator/batch/sessions"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
 // startSessions starts the session schedulers and the flow scheduler, which are off unless an option or a user has turned them

@@ -9,13 +9,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
-	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 var _ server.Timeline = (*timeline.Timeline)(nil)

@@ -15,9 +15,9 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 const topologyMatch = header + `

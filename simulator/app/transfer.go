@@ -12,11 +12,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
-	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/elsewhere/redact"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
-	"kube-scheduler-simulator/simulator/transfer/manifest"
 )
 
 // newTransfers returns the importer and exporter of the cluster.

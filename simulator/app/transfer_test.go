@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // TestAnExportHoldsResultsOrNoNames: an export with results holds those of its pods, and a redacted one

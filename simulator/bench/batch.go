@@ -16,7 +16,7 @@ import (
 	quotas "kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 	groups "kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
 	topologies "kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
-	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
 const batchProfile = `profiles:

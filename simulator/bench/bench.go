@@ -38,8 +38,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/resultstore"
-	"kube-scheduler-simulator/simulator/controlplane"
-	"kube-scheduler-simulator/simulator/timeline"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
+	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // Options configure a measurement.

@@ -32,7 +32,7 @@ func TestImportParts(t *testing.T) {
 		sample(4e6, "encoding/json.Marshal", handlers+".(*patcher).patchResource.func2", handlers+"/finisher.finishRequest.func1"),
 		sample(5e6, "k8s.io/api/core/v1.(*Pod).Unmarshal", handlers+".CreateResource.createHandler.func1.2", handlers+"/finisher.finishRequest.func1"),
 		sample(6e6, "k8s.io/kubernetes/pkg/registry/core/pod/storage.(*BindingREST).Create", handlers+".CreateNamedResource.createHandler.func1.2"),
-		sample(7e6, "encoding/json.Marshal", module+"simulator/virtualnode.onVersion", module+"simulator/virtualnode.(*player).play"),
+		sample(7e6, "encoding/json.Marshal", module+"simulator/cluster/virtualnode.onVersion", module+"simulator/cluster/virtualnode.(*player).play"),
 		sample(8e6, "os.Getpid"),
 	}}
 	want := map[string]float64{
@@ -56,7 +56,7 @@ func TestSharesOf(t *testing.T) {
 		sample(4, "runtime.mapassign", module+"/resultstore.(*Store).Put", module+"/recorder.(*Recorder).Start.func1"),
 		sample(6, "compress/flate.deflate", module+"/resultstore.(*writer).run"),
 		sample(15, "k8s.io/client-go/rest.Do", module+"/annotation.(*Writer).write"),
-		sample(5, "runtime.memmove", "kube-scheduler-simulator/simulator/timeline.(*Timeline).changed", "kube-scheduler-simulator/simulator/controlplane.(*registry).watchStored"),
+		sample(5, "runtime.memmove", "kube-scheduler-simulator/simulator/past/timeline.(*Timeline).changed", "kube-scheduler-simulator/simulator/cluster/controlplane.(*registry).watchStored"),
 		sample(30, "k8s.io/apiserver/handlers.Patch"),
 	}}
 	got := sharesOf(p)

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"kube-scheduler-simulator/simulator/openb"
+	"kube-scheduler-simulator/simulator/scenarios/openb"
 )
 
 // OpenbReport is a run of the whole product, by import, with a data directory and all

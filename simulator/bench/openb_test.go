@@ -10,9 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
-	"kube-scheduler-simulator/simulator/scenario/report"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/report"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 func TestOpenbManifests(t *testing.T) {

@@ -95,7 +95,7 @@ const (
 
 const (
 	ours            = "kube-scheduler-simulator/scheduler"
-	timelinePackage = "kube-scheduler-simulator/simulator/timeline"
+	timelinePackage = "kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // partOf returns the part that a sample belongs to, or "". The recorder stands between the

@@ -12,10 +12,10 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/app"
-	"kube-scheduler-simulator/simulator/ask"
-	"kube-scheduler-simulator/simulator/hypothesis"
-	"kube-scheduler-simulator/simulator/mirror"
-	"kube-scheduler-simulator/simulator/standalone"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/questions/ask"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/standalone"
 )
 
 // asking holds the flags that the commands which ask have in common.

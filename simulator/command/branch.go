@@ -13,7 +13,7 @@ import (
 
 const branchFlag = "branch"
 
-// branch adds the flag that only simulator/branch uses.
+// branch adds the flag that only simulator/past/branch uses.
 func (flags flagSet) branch(options *app.Options) {
 	flags.StringVar(&options.Branch, branchFlag, "", "`name` of the branch that this program is; it stops when its standard input ends")
 	_ = flags.MarkHidden(branchFlag) // it exists

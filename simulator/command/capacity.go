@@ -5,8 +5,8 @@ import (
 	"os"
 
 	engine "kube-scheduler-simulator/scheduler/whatif/capacity"
-	"kube-scheduler-simulator/simulator/ask"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/ask"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 func capacity(ctx context.Context, args []string, with []Option) error {

@@ -28,10 +28,10 @@ import (
 
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/bench"
-	"kube-scheduler-simulator/simulator/heap"
-	"kube-scheduler-simulator/simulator/mirror"
-	"kube-scheduler-simulator/simulator/mirror/following"
-	"kube-scheduler-simulator/simulator/quiet"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
+	"kube-scheduler-simulator/simulator/host/heap"
+	"kube-scheduler-simulator/simulator/host/quiet"
 )
 
 // Option changes what Main runs.

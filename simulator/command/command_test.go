@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/heap"
+	"kube-scheduler-simulator/simulator/host/heap"
 )
 
 // TestHeapOf checks that runs in memory have the heap for runs, and other commands that of a server.

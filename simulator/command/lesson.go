@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // checkLessons reads lessons, and tries every check with the answers that its file calls right and wrong.

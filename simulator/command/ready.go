@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kube-scheduler-simulator/simulator/app"
-	"kube-scheduler-simulator/simulator/ask"
+	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
 // ready asks a simulator how it is. Probes of a container use it, because they cannot send the token.

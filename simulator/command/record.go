@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 
-	"kube-scheduler-simulator/simulator/replay/capture"
+	"kube-scheduler-simulator/simulator/past/capture"
 )
 
 func record(ctx context.Context, args []string) error {

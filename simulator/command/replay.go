@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"kube-scheduler-simulator/simulator/app"
-	"kube-scheduler-simulator/simulator/replay"
-	"kube-scheduler-simulator/simulator/replay/session"
+	"kube-scheduler-simulator/simulator/past/playback"
+	"kube-scheduler-simulator/simulator/past/replay"
 )
 
 func replayFile(ctx context.Context, args []string, with []Option) error {
@@ -17,8 +17,8 @@ func replayFile(ctx context.Context, args []string, with []Option) error {
 		o(&options)
 	}
 	// The recording holds what the source's kubelets and controllers did.
-	options.NoVirtualNodes, options.Controllers = true, session.Controllers()
-	playback := &session.Playback{}
+	options.NoVirtualNodes, options.Controllers = true, playback.Controllers()
+	playback := &playback.Playback{}
 	options.Replay = playback
 	flags := newFlags("simulator replay FILE [flags]",
 		"Plays a recording into a simulator, and compares the placements with those in the recording.")

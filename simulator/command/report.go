@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"kube-scheduler-simulator/simulator/app"
-	"kube-scheduler-simulator/simulator/ask"
-	"kube-scheduler-simulator/simulator/datadir"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
 // reporting is what a command line asks to save.

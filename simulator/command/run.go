@@ -14,9 +14,9 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"kube-scheduler-simulator/simulator/app"
-	"kube-scheduler-simulator/simulator/runner"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 	"kube-scheduler-simulator/web"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"kube-scheduler-simulator/simulator/version"
+	"kube-scheduler-simulator/simulator/host/version"
 )
 
 func showVersion(args []string, out io.Writer) error {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kube-scheduler-simulator/simulator/version"
+	"kube-scheduler-simulator/simulator/host/version"
 )
 
 func TestWriteVersion(t *testing.T) {

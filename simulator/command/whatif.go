@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 
-	"kube-scheduler-simulator/simulator/ask"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/ask"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // errNo is the answer no of a command with --exit-code. It has no message, because the answer was printed.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
 
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // TestMain lets this test binary stand in for kubectl, when its executable has that name.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Classroom is what Learn offers: lessons and exercises. In a sandbox it also grades the checks of a lesson. Its methods are

@@ -6,6 +6,6 @@
 //
 // The package also generates exercises: small clusters from a seed, about which a learner predicts a decision.
 //
-// It may import the scheduler's results, scheduler/config, scheduler/whatif and simulator/scenario. It knows neither
+// It may import the scheduler's results, scheduler/config, scheduler/whatif and simulator/scenarios/scenario. It knows neither
 // HTTP nor the command line, and no control plane: a World stands for the cluster.
 package lesson

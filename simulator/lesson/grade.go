@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // World is the cluster in which a learner works. Its methods are called from one goroutine at a time.

@@ -3,7 +3,7 @@ package lesson
 import (
 	"slices"
 
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Languages are those of the built-in lessons. A lesson always has the first one.

@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // builtIn returns the built-in lessons, and reports their mistakes.

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Options say how to load files.

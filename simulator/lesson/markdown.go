@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // The kinds of blocks, which follow yaml in the info string of a fence.

@@ -14,8 +14,8 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/inmemory"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // small is a lesson without mistakes. Its lines are counted from 1.

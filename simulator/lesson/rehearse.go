@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
-	"kube-scheduler-simulator/simulator/objects"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Rehearse tries every check of a lesson with the answers that its file calls right and wrong. Each is graded where a learner stands

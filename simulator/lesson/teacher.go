@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // LoadDir reads a teacher's lessons. Its directory challenges holds challenges. The error is a *scenario.Error for mistakes in files, an id that a built-in lesson

@@ -11,7 +11,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/redact"
+	"kube-scheduler-simulator/simulator/elsewhere/redact"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"kube-scheduler-simulator/simulator/branch"
-	"kube-scheduler-simulator/simulator/branch/comparison"
-	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/host/connections"
+	"kube-scheduler-simulator/simulator/past/branch"
+	"kube-scheduler-simulator/simulator/past/clusterdiff"
 )
 
 // Branches are simulators beside this one, below branchesPrefix. Methods are safe for concurrent use. Their errors are
@@ -28,7 +28,7 @@ type Branches interface {
 	Rename(name, to string) (branch.Branch, error)
 	Delete(name string) error
 	// Compare compares two simulators that run; an empty name is this one.
-	Compare(ctx context.Context, a, b string) (*comparison.Comparison, error)
+	Compare(ctx context.Context, a, b string) (*clusterdiff.Comparison, error)
 	// Target returns where a branch answers.
 	Target(name string) (branch.Target, error)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
-	"kube-scheduler-simulator/simulator/branch"
-	"kube-scheduler-simulator/simulator/branch/comparison"
+	"kube-scheduler-simulator/simulator/past/branch"
+	"kube-scheduler-simulator/simulator/past/clusterdiff"
 )
 
 // fakeBranches has the branch a, which runs at target, and the branch stopped.
@@ -57,9 +57,9 @@ func (f *fakeBranches) Delete(name string) error {
 	return err
 }
 
-func (f *fakeBranches) Compare(_ context.Context, a, b string) (*comparison.Comparison, error) {
+func (f *fakeBranches) Compare(_ context.Context, a, b string) (*clusterdiff.Comparison, error) {
 	_, err := f.do("compare " + a + " with " + b)
-	return &comparison.Comparison{B: comparison.Side{Name: b}}, err
+	return &clusterdiff.Comparison{B: clusterdiff.Side{Name: b}}, err
 }
 
 func (f *fakeBranches) Target(name string) (branch.Target, error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"kube-scheduler-simulator/simulator/definitions"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
 // Definitions are the CustomResourceDefinitions of the objects that the simulator's own plugins

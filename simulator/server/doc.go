@@ -13,6 +13,6 @@
 // client can make it use.
 //
 // The package may import client-go; scheduler/result, scheduler/explain,
-// scheduler/config and scheduler/yamlsource; and simulator/connections, simulator/definitions, simulator/objects, simulator/replay, simulator/transfer with
+// scheduler/config and scheduler/yamlsource; and simulator/host/connections, simulator/cluster/definitions, simulator/cluster/objects, simulator/past/replay, simulator/elsewhere/transfer with
 // its package manifest, and server/watch. Echo's types stay inside it.
 package server

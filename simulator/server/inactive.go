@@ -6,7 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 )
 
 // Inactive are the imported parts that would call other programs: webhooks, APIServices,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 )
 
 // someInactive are inactive parts, of which those with "far" in the name stay so.

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/kueue/admission"
-	"kube-scheduler-simulator/simulator/kueue/api"
-	"kube-scheduler-simulator/simulator/kueue/configuration"
-	"kube-scheduler-simulator/simulator/kueue/control"
-	"kube-scheduler-simulator/simulator/kueue/ledger"
-	"kube-scheduler-simulator/simulator/kueue/suggest"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/configuration"
+	"kube-scheduler-simulator/simulator/batch/kueue/control"
+	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 )
 
 // Kueue admits the workloads of queues. Methods are safe for concurrent use.

@@ -12,8 +12,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/htmlreport"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/report"
 )
 
 // Lessons are what Learn offers. Methods are safe for concurrent use. Their errors are those of package lesson, and
@@ -111,7 +111,7 @@ func (s *Server) getLessonResult(c echo.Context, l Lessons) error {
 		return refusedLesson(err)
 	}
 	if asFile {
-		return s.answerReport(c, report.Report{Lesson: r}, "lesson-"+r.ID)
+		return s.answerReport(c, htmlreport.Report{Lesson: r}, "lesson-"+r.ID)
 	}
 	return c.JSON(http.StatusOK, r)
 }
@@ -182,7 +182,7 @@ func (s *Server) getExerciseResult(c echo.Context, l Lessons) error {
 	}
 	r := k.Result(p, g)
 	if asFile {
-		return s.answerReport(c, report.Report{Lesson: r}, fmt.Sprintf("exercise-%s-%d-%d", k.Plugin, k.Level, k.Seed))
+		return s.answerReport(c, htmlreport.Report{Lesson: r}, fmt.Sprintf("exercise-%s-%d-%d", k.Plugin, k.Level, k.Seed))
 	}
 	return c.JSON(http.StatusOK, r)
 }

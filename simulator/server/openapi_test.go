@@ -17,22 +17,22 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
-	"kube-scheduler-simulator/simulator/branch"
-	"kube-scheduler-simulator/simulator/branch/comparison"
-	"kube-scheduler-simulator/simulator/definitions"
-	"kube-scheduler-simulator/simulator/hypothesis"
-	"kube-scheduler-simulator/simulator/kueue/admission"
-	"kube-scheduler-simulator/simulator/kueue/configuration"
-	"kube-scheduler-simulator/simulator/kueue/control"
-	"kube-scheduler-simulator/simulator/kueue/ledger"
-	"kube-scheduler-simulator/simulator/kueue/suggest"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/configuration"
+	"kube-scheduler-simulator/simulator/batch/kueue/control"
+	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/replay"
-	"kube-scheduler-simulator/simulator/runs"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/past/branch"
+	"kube-scheduler-simulator/simulator/past/clusterdiff"
+	"kube-scheduler-simulator/simulator/past/replay"
+	"kube-scheduler-simulator/simulator/past/timeline"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/scenarios/runs"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 	"kube-scheduler-simulator/simulator/server/watch"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
 )
 
 type openAPIDocument struct {
@@ -129,15 +129,15 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
 		"Branch":               &branch.Branch{},
-		"BranchComparison":     &comparison.Comparison{},
-		"BranchField":          &comparison.Field{},
+		"BranchComparison":     &clusterdiff.Comparison{},
+		"BranchField":          &clusterdiff.Field{},
 		"BranchList":           &branchList{},
 		"BranchMoment":         &branch.Moment{},
-		"BranchNode":           &comparison.Node{},
-		"BranchPod":            &comparison.Pod{},
+		"BranchNode":           &clusterdiff.Node{},
+		"BranchPod":            &clusterdiff.Pod{},
 		"BranchRequest":        &branch.Request{},
-		"BranchSide":           &comparison.Side{},
-		"BranchUse":            &comparison.Use{},
+		"BranchSide":           &clusterdiff.Side{},
+		"BranchUse":            &clusterdiff.Use{},
 		"OwnBranch":            &ownBranch{},
 		"Error":                &apiError{},
 		"ExerciseKey":          &lesson.ExerciseKey{},

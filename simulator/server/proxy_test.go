@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 )
 
 // asFakeAPI serves handler as the API server.

@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/past/replay"
 )
 
 // Replay plays one recording at a time. Methods are safe for concurrent use.

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/simulator/replay"
+	"kube-scheduler-simulator/simulator/past/replay"
 )
 
 // fakeReplay accepts bodies that start with "recording".

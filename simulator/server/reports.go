@@ -8,8 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/redact"
-	"kube-scheduler-simulator/simulator/report"
+	"kube-scheduler-simulator/simulator/elsewhere/redact"
+	"kube-scheduler-simulator/simulator/htmlreport"
 )
 
 // redactor returns the backend's redactor, or a new one.
@@ -21,10 +21,10 @@ func (b *Backend) redactor() *redact.Redactor {
 }
 
 // answerReport answers with a file that opens without a server.
-func (s *Server) answerReport(c echo.Context, r report.Report, name string) error {
+func (s *Server) answerReport(c echo.Context, r htmlreport.Report, name string) error {
 	r.Exported = s.opts.clock.Now()
-	file, policy, err := report.HTML(s.opts.Assets, r)
-	if errors.Is(err, report.ErrNotBuilt) {
+	file, policy, err := htmlreport.HTML(s.opts.Assets, r)
+	if errors.Is(err, htmlreport.ErrNotBuilt) {
 		return refuse(http.StatusNotImplemented, "%s", err)
 	}
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/host/connections"
 )
 
 // pace says how long clients may take. Only tests change it.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // quick is a pace at which tests need not wait.

@@ -14,7 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/report"
+	"kube-scheduler-simulator/simulator/htmlreport"
 )
 
 // maxLimit is the largest page that a client may ask for.
@@ -257,7 +257,7 @@ func (s *Server) getReport(c echo.Context, b *attached, cycle *result.Cycle) err
 	if err != nil {
 		return err
 	}
-	d := &report.Decision{Cycle: cycle}
+	d := &htmlreport.Decision{Cycle: cycle}
 	if other := c.QueryParam("other"); other != "" {
 		uid, attempt, _ := strings.Cut(other, "/")
 		if d.Other, err = cycleOf(b.Results, uid, attempt); err != nil {
@@ -273,5 +273,5 @@ func (s *Server) getReport(c echo.Context, b *attached, cycle *result.Cycle) err
 		}
 	}
 	of := d.Cycle.Pod
-	return s.answerReport(c, report.Report{Decision: d}, fmt.Sprintf("%s-%s-%d", of.Namespace, of.Name, d.Cycle.Attempt))
+	return s.answerReport(c, htmlreport.Report{Decision: d}, fmt.Sprintf("%s-%s-%d", of.Namespace, of.Name, d.Cycle.Attempt))
 }

@@ -11,9 +11,9 @@ import (
 
 	schedulerresult "kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/yamlsource"
-	"kube-scheduler-simulator/simulator/report"
-	"kube-scheduler-simulator/simulator/runs"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/htmlreport"
+	"kube-scheduler-simulator/simulator/scenarios/runs"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Runs keeps runs of scenarios. Methods are safe for concurrent use.
@@ -152,14 +152,14 @@ func (s *Server) getRunDecision(c echo.Context, r Runs) error {
 		return err
 	}
 	for d := range result.Decisions() {
-		if d.Cycle == nil || report.DecisionKey(index, d) != c.Param("index")+"/"+c.Param("uid")+"/"+c.Param("attempt") {
+		if d.Cycle == nil || htmlreport.DecisionKey(index, d) != c.Param("index")+"/"+c.Param("uid")+"/"+c.Param("attempt") {
 			continue
 		}
-		one := report.Report{Decision: &report.Decision{Cycle: d.Cycle, Attempts: []schedulerresult.Summary{d.Summary}}, Exported: s.opts.clock.Now()}
+		one := htmlreport.Report{Decision: &htmlreport.Decision{Cycle: d.Cycle, Attempts: []schedulerresult.Summary{d.Summary}}, Exported: s.opts.clock.Now()}
 		if asFile {
 			return s.answerReport(c, one, "decision")
 		}
-		return c.JSON(http.StatusOK, report.Content(one))
+		return c.JSON(http.StatusOK, htmlreport.Content(one))
 	}
 	return refuse(http.StatusNotFound, "run %q does not keep this decision", c.Param("id"))
 }
@@ -180,14 +180,14 @@ func (s *Server) getRun(c echo.Context, r Runs) error {
 		return err
 	}
 	if asFile {
-		run := report.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison, Sweep: e.Sweep}
+		run := htmlreport.Run{Name: e.Name, Results: e.Results, Comparison: e.Comparison, Sweep: e.Sweep}
 		if e.Sweep != nil {
 			run.Results = make([]*scenario.Result, e.Total)
 			for i := range run.Results {
 				run.Results[i] = r.Result(e.ID, i)
 			}
 		}
-		return s.answerReport(c, report.Report{Runs: []report.Run{run}}, "run-"+e.ID)
+		return s.answerReport(c, htmlreport.Report{Runs: []htmlreport.Run{run}}, "run-"+e.ID)
 	}
 	return c.JSON(http.StatusOK, e)
 }

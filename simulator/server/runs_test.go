@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/runs"
-	"kube-scheduler-simulator/simulator/scenario"
+	"kube-scheduler-simulator/simulator/scenarios/runs"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // fakeRuns keeps one entry.

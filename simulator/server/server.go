@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"kube-scheduler-simulator/simulator/connections"
+	"kube-scheduler-simulator/simulator/host/connections"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/flow"
-	"kube-scheduler-simulator/scheduler/session"
-	"kube-scheduler-simulator/simulator/sessions"
+	"kube-scheduler-simulator/scheduler/others/flow"
+	"kube-scheduler-simulator/scheduler/others/session"
+	"kube-scheduler-simulator/simulator/batch/sessions"
 )
 
 // Sessions are the session schedulers and the flow scheduler. Methods are safe for concurrent use. They return a *config.Error for

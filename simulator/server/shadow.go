@@ -11,7 +11,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/shadow"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // Shadow is a second configuration that judges live decisions. Methods are safe for concurrent use. Their

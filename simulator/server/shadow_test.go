@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
 	"kube-scheduler-simulator/scheduler/whatif"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // fakeShadow keeps a document that it can parse.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/timeline"
+	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // Timeline is what the simulator recorded of itself, or the recording that is loaded. Methods are safe for concurrent use. For

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kube-scheduler-simulator/simulator/timeline"
+	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // fakeTimeline remembers which moment it was asked for.

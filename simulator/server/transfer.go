@@ -14,9 +14,9 @@ import (
 	"github.com/munnerz/goautoneg"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/timeline"
-	"kube-scheduler-simulator/simulator/transfer"
-	"kube-scheduler-simulator/simulator/transfer/manifest"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.

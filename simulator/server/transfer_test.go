@@ -20,7 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/simulator/transfer"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 )
 
 // willing is an API server that serves only ConfigMaps and namespaces and accepts all

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 func (h *harness) dial() *watchtest.Client {

@@ -12,10 +12,10 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
-	"kube-scheduler-simulator/scheduler/session"
+	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // Hypotheses answers questions about what did not happen, on a copy of the state. Methods are safe

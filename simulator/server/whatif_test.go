@@ -15,7 +15,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
-	"kube-scheduler-simulator/simulator/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // fakeHypotheses notes the question as JSON, and answers with err or with the same thing always.

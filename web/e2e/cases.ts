@@ -1,4 +1,4 @@
-// The public reports that simulator/systemtest/testdata/cases replays. Go runs these scripts for the command line and for HTTP.
+// The public reports that simulator/testing/systemtest/testdata/cases replays. Go runs these scripts for the command line and for HTTP.
 // Here they build the same clusters, and name the questions whose answers the pages must give, too.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { expect, Simulator } from './simulator'
 
-const directory = resolve('../simulator/systemtest/testdata/cases')
+const directory = resolve('../simulator/testing/systemtest/testdata/cases')
 
 export interface Case {
   name: string

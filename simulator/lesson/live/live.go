@@ -1,7 +1,7 @@
 // Package live is a lesson's cluster as it runs: it plays steps on a control plane, and reads the decisions of its
 // scheduler.
 //
-// Package simulator/scenario/oncluster reaches the cluster. It may import simulator/lesson, simulator/scenario, that package and what they
+// Package simulator/scenarios/oncluster reaches the cluster. It may import simulator/lesson, simulator/scenarios/scenario, that package and what they
 // share.
 package live
 
@@ -17,8 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/lesson"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Options say which cluster. All are required.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/scenario"
-	"kube-scheduler-simulator/simulator/scenario/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/oncluster"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // decisions are the attempts of pods, oldest first.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // TestCrowd: many clients follow a kind, and some of them never read. Those that read

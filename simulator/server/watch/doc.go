@@ -10,6 +10,6 @@
 // The package is not a server. A Hub is an http.Handler; its caller routes requests
 // to it and has checked their Host, Origin and token.
 //
-// The package may import client-go, scheduler/result and simulator/objects, and no
+// The package may import client-go, scheduler/result and simulator/cluster/objects, and no
 // HTTP framework.
 package watch

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // fakeAPI serves config maps to a reflector as an API server does.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 // object is a Kubernetes object as readers get it: JSON without managed fields and

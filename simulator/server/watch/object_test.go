@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kube-scheduler-simulator/simulator/objects"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 func TestParseObject(t *testing.T) {

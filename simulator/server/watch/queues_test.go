@@ -13,7 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // fakeQueues is a scheduling queue that counts how often it is read.

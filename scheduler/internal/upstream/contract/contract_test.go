@@ -248,7 +248,7 @@ func TestAlarms(t *testing.T) {
 			name:   "a changed text of an error",
 			module: "k8s.io/kubernetes", file: "plugin/pkg/admission/priority/admission.go",
 			old: "no PriorityClass with name", new: "unknown PriorityClass",
-			want: []string{"k8s.io/kubernetes/plugin/pkg/admission/priority/admission.go", `no longer says "no PriorityClass"`, "simulator/transfer"},
+			want: []string{"k8s.io/kubernetes/plugin/pkg/admission/priority/admission.go", `no longer says "no PriorityClass"`, "simulator/elsewhere/transfer"},
 		},
 		{
 			name:   "a comment and a line break, which change nothing",

@@ -2,7 +2,7 @@ package contract
 
 // Our files that repeat how kube-controller-manager builds its controllers.
 const (
-	controllersPackage = "simulator/controlplane/controllers/kubecontrollers/"
+	controllersPackage = "simulator/cluster/controlplane/controllers/kubecontrollers/"
 	workloadsFile      = controllersPackage + "workloads.go"
 	claimsFile         = controllersPackage + "volumes.go"
 	nodesFile          = controllersPackage + "nodes.go"
@@ -48,10 +48,10 @@ func controllerWatches() []Watch {
 			out = append(out, code(managerPackage, name, "it builds the controller with the same arguments", group.ours))
 		}
 	}
-	const controllersFile = "simulator/controlplane/controllers/controllers.go"
+	const controllersFile = "simulator/cluster/controlplane/controllers/controllers.go"
 	return append(out,
 		code(managerPackage, "newPersistentVolumeBinderController", "buildBinding builds it without plugins", controllersFile),
-		code(managerPackage, "newModifiedNamespaceController", "our controller uses the same deleter", "simulator/controlplane/controllers/namespacedeletion.go"),
+		code(managerPackage, "newModifiedNamespaceController", "our controller uses the same deleter", "simulator/cluster/controlplane/controllers/namespacedeletion.go"),
 		code(managerPackage, "CreateControllerContext", "New and graph build the same clients, informers and REST mapper", builderFile),
 		code(managerPackage, "ControllerDescriptor.BuildController", "Build checks feature gates and names the logger as it does", builderFile),
 		code(managerPackage, "Run", "all controllers are built before the informers start, and run afterwards", builderFile, controllersFile),

@@ -241,22 +241,22 @@ func schedulerWatches() []Watch {
 		code(pluginsPackage+"dynamicresources", "DynamicResources.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
 
 		// How an API server creates objects.
-		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "DefaultOffAdmissionPlugins", "newChain has those of the others that matter to scheduling", "simulator/admission"),
-		code("k8s.io/apiserver/pkg/registry/rest", "BeforeCreate", "Admission.create prepares what it wants", "simulator/admission"),
+		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "DefaultOffAdmissionPlugins", "newChain has those of the others that matter to scheduling", "simulator/cluster/storedform"),
+		code("k8s.io/apiserver/pkg/registry/rest", "BeforeCreate", "Admission.create prepares what it wants", "simulator/cluster/storedform"),
 
 		// What our API server builds in place of upstream's.
-		code("k8s.io/apiserver/pkg/registry/generic/registry", "StorageWithCacher", "cachedBriefly builds the same with another storage", "simulator/controlplane"),
-		code("k8s.io/apiserver/pkg/storage/cacher", "watchCacheHistory.resizeCacheLocked", "it compares the times that hurrying changes", "simulator/controlplane"),
-		code("k8s.io/apiserver/pkg/server", "GenericAPIServer.PrepareRun", "lateOpenAPI installs the documents that it would", "simulator/controlplane"),
-		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.buildDiscoveryCacheLocked", "lateOpenAPI serves the same index with another hash", "simulator/controlplane"),
-		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.HandleGroupVersion", "lateOpenAPI allows caching as it does", "simulator/controlplane"),
+		code("k8s.io/apiserver/pkg/registry/generic/registry", "StorageWithCacher", "cachedBriefly builds the same with another storage", "simulator/cluster/controlplane"),
+		code("k8s.io/apiserver/pkg/storage/cacher", "watchCacheHistory.resizeCacheLocked", "it compares the times that hurrying changes", "simulator/cluster/controlplane"),
+		code("k8s.io/apiserver/pkg/server", "GenericAPIServer.PrepareRun", "lateOpenAPI installs the documents that it would", "simulator/cluster/controlplane"),
+		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.buildDiscoveryCacheLocked", "lateOpenAPI serves the same index with another hash", "simulator/cluster/controlplane"),
+		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.HandleGroupVersion", "lateOpenAPI allows caching as it does", "simulator/cluster/controlplane"),
 
 		// Texts of errors, in places where only the text tells one case from
 		// another.
-		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/transfer"}, Why: "an import tries again while admission does not know the class yet"},
-		{Kind: Text, Package: "google.golang.org/grpc", Name: "pickerWrapper.pick", Of: "latest balancer error: ", Ours: []string{"simulator/controlplane"}, Why: "the reason why etcd cannot be reached follows it"},
-		{Kind: Text, Package: "encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
-		{Kind: Text, Package: "sigs.k8s.io/json/internal/golang/encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/transfer"}, Why: "JSON that is nested too deeply"},
-		{Kind: Text, Package: "sigs.k8s.io/kwok/pkg/utils/gotpl", Name: "renderer.render", Of: "build template", Ours: []string{"simulator/virtualnode"}, Why: "a stage whose template cannot be parsed"},
+		{Kind: Text, Package: "k8s.io/kubernetes/plugin/pkg/admission/priority", Name: "Plugin.resolvePriorityClass", Of: "no PriorityClass", Ours: []string{"simulator/elsewhere/transfer"}, Why: "an import tries again while admission does not know the class yet"},
+		{Kind: Text, Package: "google.golang.org/grpc", Name: "pickerWrapper.pick", Of: "latest balancer error: ", Ours: []string{"simulator/cluster/controlplane"}, Why: "the reason why etcd cannot be reached follows it"},
+		{Kind: Text, Package: "encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/elsewhere/transfer"}, Why: "JSON that is nested too deeply"},
+		{Kind: Text, Package: "sigs.k8s.io/json/internal/golang/encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/elsewhere/transfer"}, Why: "JSON that is nested too deeply"},
+		{Kind: Text, Package: "sigs.k8s.io/kwok/pkg/utils/gotpl", Name: "renderer.render", Of: "build template", Ours: []string{"simulator/cluster/virtualnode"}, Why: "a stage whose template cannot be parsed"},
 	}
 }

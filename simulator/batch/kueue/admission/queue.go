@@ -1,0 +1,253 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+)
+
+// queue has the workloads of one ClusterQueue.
+type queue struct {
+	// active are in the order in which they are tried, apart from sticky.
+	active []*workload
+	// parked are not tried until an event flushes them.
+	parked map[types.NamespacedName]*workload
+	// reserved hold quota.
+	reserved map[types.NamespacedName]*workload
+	// refused are the parked workloads that were refused for what they ask, by their shape.
+	refused map[string]*workload
+	// sticky is the workload that evicts others and goes first, whatever its priority.
+	sticky types.NamespacedName
+	// flush means that the parked workloads become active before the next cycle.
+	flush bool
+}
+
+func newQueue() *queue {
+	return &queue{
+		parked:   make(map[types.NamespacedName]*workload),
+		reserved: make(map[types.NamespacedName]*workload),
+		refused:  make(map[string]*workload),
+	}
+}
+
+func (q *queue) push(w *workload) {
+	w.place, w.waits = active, Reason{}
+	i, _ := slices.BinarySearchFunc(q.active, w, compareQueued)
+	q.active = slices.Insert(q.active, i, w)
+}
+
+func (q *queue) park(w *workload, why Reason) {
+	w.place, w.waits = parked, why
+	q.parked[w.key] = w
+	if _, untried := why.Operands.(EqualRefused); !untried && refusedForShape(why) {
+		q.refused[w.shapeOf()] = w
+	}
+}
+
+func (q *queue) unpark(w *workload) {
+	q.remove(w)
+	q.push(w)
+}
+
+// remove takes a workload out of the queue.
+func (q *queue) remove(w *workload) {
+	if q.refused[w.shape] == w {
+		delete(q.refused, w.shape)
+	}
+	delete(q.parked, w.key)
+	delete(q.reserved, w.key)
+	if w.place == active {
+		if i, found := slices.BinarySearchFunc(q.active, w, compareQueued); found {
+			q.active = slices.Delete(q.active, i, i+1)
+		}
+	}
+}
+
+// head returns the workload that a cycle tries; nil if none is active.
+func (q *queue) head() *workload {
+	if len(q.active) == 0 {
+		return nil
+	}
+	if q.sticky != (types.NamespacedName{}) {
+		if i := slices.IndexFunc(q.active, func(w *workload) bool { return w.key == q.sticky }); i >= 0 {
+			return q.active[i]
+		}
+	}
+	return q.active[0]
+}
+
+// refusedEqual returns a parked workload of the same shape as w that was refused for what it
+// asks; nil if there is none, or if the parked ones are about to be tried again.
+func (q *queue) refusedEqual(w *workload) *workload {
+	if q.flush || len(q.refused) == 0 {
+		return nil
+	}
+	return q.refused[w.shapeOf()]
+}
+
+// refusedForShape reports whether a reason holds for every workload of the same shape.
+func refusedForShape(why Reason) bool {
+	_, noFlavors := why.Operands.(NoFlavors)
+	return noFlavors
+}
+
+// each visits the workloads that wait, in no order.
+func (q *queue) each(visit func(*workload)) {
+	for _, w := range q.active {
+		visit(w)
+	}
+	for _, w := range q.parked {
+		visit(w)
+	}
+}
+
+// all returns the workloads that wait, in order.
+func (q *queue) all() []*workload {
+	all := make([]*workload, 0, len(q.active)+len(q.parked))
+	q.each(func(w *workload) { all = append(all, w) })
+	slices.SortFunc(all, func(a, b *workload) int {
+		if sticky := q.sticky; a.key == sticky || b.key == sticky {
+			return cmp.Compare(btoi(b.key == sticky), btoi(a.key == sticky))
+		}
+		return compareQueued(a, b)
+	})
+	return all
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (q *queue) parkedInOrder() []*workload {
+	list := make([]*workload, 0, len(q.parked))
+	for _, w := range q.parked {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, compareQueued)
+	return list
+}
+
+// reservedInOrder returns the workloads that hold quota, by key.
+func (q *queue) reservedInOrder() []*workload {
+	list := make([]*workload, 0, len(q.reserved))
+	for _, w := range q.reserved {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *workload) int { return compareKeys(a.key, b.key) })
+	return list
+}
+
+// flushTree lets the parked workloads of a ClusterQueue, and of all that share its tree, be tried
+// in the next cycle.
+func (s *State) flushTree(name string) {
+	n := s.tree().queues[name]
+	if n == nil {
+		return
+	}
+	root := n.root()
+	for other, m := range s.tree().queues {
+		if m.root() == root {
+			s.flushQueue(other)
+		}
+	}
+}
+
+func (s *State) flushQueue(name string) {
+	if q := s.queues[name]; q != nil {
+		q.flush = true
+	}
+}
+
+// flushed carries the flushes out: parked workloads become active, except those in a backoff and
+// those whose namespace is not selected. Doing so once before a cycle keeps a burst of releases
+// cheap, as Kueue's batches do.
+func (s *State) flushed() {
+	for name, q := range s.queues {
+		if !q.flush {
+			continue
+		}
+		q.flush = false
+		for _, w := range q.parked {
+			switch w.waits.Operands.(type) {
+			case BackedOff, NotRequeued:
+				continue
+			case NamespaceMismatch:
+				if !s.selects(s.clusterQueues[name], w.key.Namespace) {
+					continue
+				}
+			}
+			delete(q.parked, w.key)
+			w.place, w.waits = active, Reason{}
+			q.active = append(q.active, w)
+		}
+		clear(q.refused)
+		slices.SortFunc(q.active, compareQueued)
+	}
+}
+
+func (s *State) flushQueues(names []string) {
+	for _, name := range names {
+		s.flushTree(name)
+	}
+}
+
+// flushTopologies tries the parked workloads of every ClusterQueue that places by topology.
+func (s *State) flushTopologies() {
+	for name, queue := range s.clusterQueues {
+		if slices.ContainsFunc(flavorNames(queue), func(flavor string) bool { return s.topologyOf(flavor) != nil }) {
+			s.flushQueue(name)
+		}
+	}
+}
+
+// topologyOf returns the topology of a flavor; nil for one without.
+func (s *State) topologyOf(flavor string) *api.Topology {
+	f := s.flavors[flavor]
+	if f == nil || f.Spec.TopologyName == nil {
+		return nil
+	}
+	return s.topologies[*f.Spec.TopologyName]
+}
+
+// queuesWith are the ClusterQueues that name a flavor.
+func (s *State) queuesWith(flavor string) []string {
+	var names []string
+	for _, name := range s.queueNames() {
+		if slices.Contains(flavorNames(s.clusterQueues[name]), flavor) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (s *State) queueNames() []string { return sortedKeys(s.clusterQueues, cmp.Compare[string]) }
+
+// flavorNames are the flavors that a ClusterQueue names, in its order.
+func flavorNames(queue *api.ClusterQueue) []string {
+	var names []string
+	for _, group := range queue.Spec.ResourceGroups {
+		for _, flavor := range group.Flavors {
+			names = append(names, flavor.Name)
+		}
+	}
+	return names
+}
+
+func compareKeys(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, compare)
+	return keys
+}

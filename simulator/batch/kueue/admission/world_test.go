@@ -1,0 +1,799 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+)
+
+// world plays the API server and the job controllers: it keeps the objects, writes decisions and
+// stops jobs. Its commands are lines of text, described at each method.
+type world struct {
+	t        *testing.T
+	state    *State
+	settings Settings
+	now      time.Time
+	objects  map[string]*api.Workload
+	out      strings.Builder
+	flavors  map[string]bool
+	records  []*Record
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), objects: make(map[string]*api.Workload), flavors: make(map[string]bool)}
+	w.reset(Settings{})
+	return w
+}
+
+func (w *world) reset(settings Settings) {
+	w.settings = settings
+	w.state = New(settings)
+	w.state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: map[string]string{"team": "ml"}}})
+	w.state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+}
+
+// do carries out one command.
+func (w *world) do(line string) {
+	w.t.Helper()
+	words := splitQuoted(line)
+	rest := words[1:]
+	switch words[0] {
+	case "settings":
+		w.reset(settingsOf(w.t, rest))
+	case "flavor":
+		w.flavor(rest)
+	case "topology":
+		w.topology(rest)
+	case "node":
+		w.node(rest)
+	case "cohort":
+		w.cohort(rest)
+	case "cq":
+		w.clusterQueue(rest)
+	case "wl":
+		w.add(w.workload(rest))
+	case "held":
+		w.held(rest)
+	case "cycle":
+		w.cycle()
+	case "settle":
+		w.settle()
+	case "finish":
+		w.finish(rest[0])
+	case "delete":
+		w.state.DeleteWorkload(w.key(rest[0]), w.now)
+		delete(w.objects, rest[0])
+	case "reclaim":
+		w.update(rest[0], func(o *api.Workload) {
+			o.Status.ReclaimablePods = []api.ReclaimablePod{{Name: "main", Count: int32(atoi(w.t, rest[1]))}}
+		})
+	case "priority":
+		w.update(rest[0], func(o *api.Workload) { o.Spec.Priority = ptr.To(int32(atoi(w.t, rest[1]))) })
+	case "ready":
+		w.update(rest[0], func(o *api.Workload) { w.condition(o, api.WorkloadPodsReady, metav1.ConditionTrue, "Started") })
+	case "unready":
+		w.update(rest[0], func(o *api.Workload) {
+			w.condition(o, api.WorkloadPodsReady, metav1.ConditionFalse, reasonWaitForRecovery)
+		})
+	case "check":
+		w.check(rest)
+	case "admissioncheck":
+		check := &api.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: rest[0]}}
+		meta.SetStatusCondition(&check.Status.Conditions, metav1.Condition{Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active"})
+		w.state.SetAdmissionCheck(check)
+	case "activate", "deactivate":
+		w.update(rest[0], func(o *api.Workload) { o.Spec.Active = ptr.To(words[0] == "activate") })
+	case "localqueue":
+		w.localQueue(rest)
+	case "namespace":
+		w.state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rest[0], Labels: pairs(rest[1:])}})
+	case "unhealthy":
+		w.update(rest[0], func(o *api.Workload) { o.Status.UnhealthyNodes = []api.UnhealthyNode{{Name: rest[1]}} })
+	case "wait":
+		d, err := time.ParseDuration(rest[0])
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.now = w.now.Add(d)
+	case "review":
+		w.review()
+	case "expect":
+		w.expect(rest)
+	case "quota":
+		w.quota(rest)
+	default:
+		w.t.Fatalf("unknown command %q", line)
+	}
+}
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// splitQuoted splits at spaces outside of double quotes.
+func splitQuoted(line string) []string {
+	var words []string
+	quoted := false
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == ' ' && !quoted
+	}) {
+		words = append(words, strings.Trim(word, `"`))
+	}
+	return words
+}
+
+func pairs(words []string) map[string]string {
+	set := make(map[string]string)
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		set[key] = value
+	}
+	return set
+}
+
+// settingsOf reads: fair[=STRATEGY,…] ready=TIMEOUT limit=N block ignore-undeclared exclude=PREFIX.
+func settingsOf(t *testing.T, words []string) Settings {
+	var settings Settings
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "fair":
+			settings.FairSharing = &FairSharing{}
+			for strategy := range strings.SplitSeq(value, ",") {
+				switch strategy {
+				case "Final":
+					settings.FairSharing.PreemptionStrategies = append(settings.FairSharing.PreemptionStrategies, LessThanOrEqualToFinalShare)
+				case "Initial":
+					settings.FairSharing.PreemptionStrategies = append(settings.FairSharing.PreemptionStrategies, LessThanInitialShare)
+				}
+			}
+		case "ready":
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings.WaitForPodsReady = &WaitForPodsReady{Timeout: d}
+		case "limit":
+			settings.WaitForPodsReady.BackoffLimit = ptr.To(int32(atoi(t, value)))
+		case "block":
+			settings.WaitForPodsReady.BlockAdmission = true
+		case "ignore-undeclared":
+			settings.IgnoreUndeclared = true
+		case "exclude":
+			settings.ExcludeResourcePrefixes = []string{value}
+		case "transform":
+			settings.Transformations = []Transformation{{Input: "example.com/mig", Replace: true, Outputs: map[v1.ResourceName]resource.Quantity{"gpu": resource.MustParse("500m"), v1.ResourceName(value): resource.MustParse("2")}}}
+		default:
+			t.Fatalf("unknown setting %q", word)
+		}
+	}
+	return settings
+}
+
+// flavor reads: NAME [label KEY=VALUE] [taint KEY=VALUE] [toleration KEY=VALUE] [topology NAME].
+func (w *world) flavor(words []string) {
+	f := &api.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	for i := 1; i+1 < len(words); i += 2 {
+		key, value, _ := strings.Cut(words[i+1], "=")
+		switch words[i] {
+		case "label":
+			if f.Spec.NodeLabels == nil {
+				f.Spec.NodeLabels = make(map[string]string)
+			}
+			f.Spec.NodeLabels[key] = value
+		case "taint":
+			f.Spec.NodeTaints = append(f.Spec.NodeTaints, v1.Taint{Key: key, Value: value, Effect: v1.TaintEffectNoSchedule})
+		case "toleration":
+			f.Spec.Tolerations = append(f.Spec.Tolerations, v1.Toleration{Key: key, Value: value, Operator: v1.TolerationOpEqual})
+		case "topology":
+			f.Spec.TopologyName = &words[i+1]
+		default:
+			w.t.Fatalf("unknown word %q", words[i])
+		}
+	}
+	w.flavors[f.Name] = true
+	w.state.SetFlavor(f)
+}
+
+// topology reads: NAME LEVEL….
+func (w *world) topology(words []string) {
+	topology := &api.Topology{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	for _, level := range words[1:] {
+		topology.Spec.Levels = append(topology.Spec.Levels, api.TopologyLevel{NodeLabel: levelLabel(level)})
+	}
+	w.state.SetTopology(topology)
+}
+
+func levelLabel(level string) string {
+	if level == "hostname" {
+		return v1.LabelHostname
+	}
+	return level
+}
+
+// node reads: NAME CPU [LABEL=VALUE]….
+func (w *world) node(words []string) {
+	labels := pairs(words[2:])
+	labels[v1.LabelHostname] = words[0]
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: words[0], Labels: labels}}
+	if taint := labels["taint"]; taint != "" {
+		node.Spec.Taints = []v1.Taint{{Key: taint, Effect: v1.TaintEffectNoSchedule}}
+	}
+	node.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse(words[1]), v1.ResourcePods: resource.MustParse("110")}
+	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	w.state.SetNode(node)
+}
+
+// groups reads resource groups: FLAVOR:RESOURCE=NOMINAL[/+BORROWING][/-LENDING],… with | between
+// groups. A number alone is cpu.
+func (w *world) groups(words []string) []api.ResourceGroup {
+	var groups []api.ResourceGroup
+	next := true
+	for _, word := range words {
+		if word == "|" {
+			next = true
+			continue
+		}
+		if next {
+			groups = append(groups, api.ResourceGroup{})
+			next = false
+		}
+		group := &groups[len(groups)-1]
+		name, list, _ := strings.Cut(word, ":")
+		flavor := api.FlavorQuotas{Name: name}
+		var covered []v1.ResourceName
+		for item := range strings.SplitSeq(list, ",") {
+			resourceName, amount, named := strings.Cut(item, "=")
+			if !named {
+				resourceName, amount = "cpu", item
+			}
+			parts := strings.Split(amount, "/")
+			q := api.ResourceQuota{Name: v1.ResourceName(resourceName), NominalQuota: resource.MustParse(parts[0])}
+			for _, part := range parts[1:] {
+				limit := resource.MustParse(part[1:])
+				if part[0] == '+' {
+					q.BorrowingLimit = &limit
+				} else {
+					q.LendingLimit = &limit
+				}
+			}
+			flavor.Resources = append(flavor.Resources, q)
+			covered = append(covered, q.Name)
+		}
+		group.CoveredResources = covered
+		group.Flavors = append(group.Flavors, flavor)
+		if !w.flavors[name] && name != "missing" {
+			w.flavor([]string{name})
+		}
+	}
+	return groups
+}
+
+// cohort reads: NAME [parent=NAME] [weight=N] [GROUPS].
+func (w *world) cohort(words []string) {
+	c := &api.Cohort{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	var groups []string
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		switch {
+		case strings.Contains(word, ":") || word == "|":
+			groups = append(groups, word)
+		case key == "parent":
+			c.Spec.ParentName = value
+		case key == "weight":
+			c.Spec.FairSharing = &api.FairSharing{Weight: ptr.To(resource.MustParse(value))}
+		default:
+			w.t.Fatalf("unknown word %q", word)
+		}
+	}
+	c.Spec.ResourceGroups = w.groups(groups)
+	w.state.SetCohort(c)
+}
+
+// clusterQueue reads: NAME [OPTION=VALUE]… GROUPS, and makes a LocalQueue of the same name.
+func (w *world) clusterQueue(words []string) {
+	q := &api.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	q.Spec.NamespaceSelector = &metav1.LabelSelector{}
+	q.Spec.Preemption = &api.ClusterQueuePreemption{}
+	q.Spec.FlavorFungibility = &api.FlavorFungibility{}
+	var groups []string
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		switch {
+		case strings.Contains(word, ":") && key != "bwc" && key != "selector" && key != "check":
+			groups = append(groups, word)
+		case word == "|":
+			groups = append(groups, word)
+		case key == "co":
+			q.Spec.CohortName = value
+		case word == "StrictFIFO":
+			q.Spec.QueueingStrategy = api.StrictFIFO
+		case key == "within":
+			q.Spec.Preemption.WithinClusterQueue = api.PreemptionPolicy(value)
+		case key == "reclaim":
+			q.Spec.Preemption.ReclaimWithinCohort = api.PreemptionPolicy(value)
+		case key == "bwc":
+			q.Spec.Preemption.BorrowWithinCohort = &api.BorrowWithinCohort{Policy: api.PreemptionLowerPriority}
+			if _, threshold, ok := strings.Cut(value, ":"); ok {
+				q.Spec.Preemption.BorrowWithinCohort.MaxPriorityThreshold = ptr.To(int32(atoi(w.t, threshold)))
+			}
+		case key == "whenCanBorrow":
+			q.Spec.FlavorFungibility.WhenCanBorrow = api.FlavorFungibilityPolicy(value)
+		case key == "whenCanPreempt":
+			q.Spec.FlavorFungibility.WhenCanPreempt = api.FlavorFungibilityPolicy(value)
+		case key == "preference":
+			q.Spec.FlavorFungibility.Preference = ptr.To(api.FlavorFungibilityPreference(value))
+		case key == "weight":
+			q.Spec.FairSharing = &api.FairSharing{Weight: ptr.To(resource.MustParse(value))}
+		case key == "stop":
+			q.Spec.StopPolicy = ptr.To(api.StopPolicy(value))
+		case key == "selector":
+			q.Spec.NamespaceSelector = nil
+			if value != "nil" {
+				q.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: pairs([]string{strings.Replace(value, ":", "=", 1)})}
+			}
+		case key == "check":
+			name, flavor, _ := strings.Cut(value, ":")
+			rule := api.AdmissionCheckStrategyRule{Name: name}
+			if flavor != "" {
+				rule.OnFlavors = []string{flavor}
+			}
+			if q.Spec.AdmissionChecksStrategy == nil {
+				q.Spec.AdmissionChecksStrategy = &api.AdmissionChecksStrategy{}
+			}
+			q.Spec.AdmissionChecksStrategy.AdmissionChecks = append(q.Spec.AdmissionChecksStrategy.AdmissionChecks, rule)
+		default:
+			w.t.Fatalf("unknown word %q", word)
+		}
+	}
+	q.Spec.ResourceGroups = w.groups(groups)
+	w.state.SetClusterQueue(q)
+	w.localQueue([]string{words[0], words[0]})
+	if w.state.localQueues[types.NamespacedName{Namespace: "other", Name: words[0]}] == nil {
+		w.state.SetLocalQueue(&api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: words[0]}, Spec: api.LocalQueueSpec{ClusterQueue: words[0]}})
+	}
+}
+
+// localQueue reads: NAME CLUSTERQUEUE [STOPPOLICY].
+func (w *world) localQueue(words []string) {
+	l := &api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}, Spec: api.LocalQueueSpec{ClusterQueue: words[1]}}
+	if len(words) > 2 {
+		l.Spec.StopPolicy = ptr.To(api.StopPolicy(words[2]))
+	}
+	w.state.SetLocalQueue(l)
+}
+
+// workload reads: NAME QUEUE PODSET… [OPTION]…. A pod set is [NAME:][COUNTx]REQUESTS[>=MINCOUNT].
+// REQUESTS are RESOURCE=QUANTITY,… or a quantity of cpu. Options: @PRIORITY, selector=KEY=VALUE,
+// tolerate=KEY=VALUE, affinity=KEY=VALUE, not=KEY=VALUE, required=LEVEL, preferred=LEVEL, unconstrained, slice=LEVEL:SIZE,
+// together, namespace=NAME, max=SECONDS. Options of pods apply to all pod sets.
+func (w *world) workload(words []string) *api.Workload {
+	w.now = w.now.Add(time.Second)
+	o := &api.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0], UID: types.UID(words[0]), CreationTimestamp: metav1.NewTime(w.now)}}
+	o.Spec.QueueName = words[1]
+	for _, word := range words[2:] {
+		key, value, _ := strings.Cut(word, "=")
+		if o.Spec.PodSets == nil || isPodSet(word) {
+			o.Spec.PodSets = append(o.Spec.PodSets, podSetFrom(w.t, word))
+			continue
+		}
+		for i := range o.Spec.PodSets {
+			p := &o.Spec.PodSets[i]
+			spec := &p.Template.Spec
+			if p.TopologyRequest == nil {
+				p.TopologyRequest = &api.PodSetTopologyRequest{}
+			}
+			k, v, _ := strings.Cut(value, "=")
+			switch key {
+			case "selector":
+				spec.NodeSelector = map[string]string{k: v}
+			case "tolerate":
+				spec.Tolerations = append(spec.Tolerations, v1.Toleration{Key: k, Value: v, Operator: v1.TolerationOpEqual})
+			case "affinity":
+				spec.Affinity = affinityTo(k, v1.NodeSelectorOpIn, v)
+			case "not":
+				spec.Affinity = affinityTo(k, v1.NodeSelectorOpNotIn, v)
+			case "required":
+				p.TopologyRequest.Required = ptr.To(levelLabel(value))
+			case "preferred":
+				p.TopologyRequest.Preferred = ptr.To(levelLabel(value))
+			case "unconstrained":
+				p.TopologyRequest.Unconstrained = ptr.To(true)
+			case "together":
+				p.TopologyRequest.PodSetGroupName = ptr.To("together")
+			case "slice":
+				level, size, _ := strings.Cut(value, ":")
+				p.TopologyRequest.PodSetSliceRequiredTopology = ptr.To(levelLabel(level))
+				p.TopologyRequest.PodSetSliceSize = ptr.To(int32(atoi(w.t, size)))
+			case "limit":
+				spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceCPU: resource.MustParse(value)}
+			case "namespace":
+				o.Namespace = value
+			case "gated":
+				o.Annotations = map[string]string{api.AdmissionGatedAnnotation: value}
+			case "max":
+				o.Spec.MaximumExecutionTimeSeconds = ptr.To(int32(atoi(w.t, value)))
+			default:
+				if !strings.HasPrefix(word, "@") {
+					w.t.Fatalf("unknown word %q", word)
+				}
+				o.Spec.Priority = ptr.To(int32(atoi(w.t, word[1:])))
+			}
+			if *p.TopologyRequest == (api.PodSetTopologyRequest{}) {
+				p.TopologyRequest = nil
+			}
+		}
+	}
+	return o
+}
+
+func affinityTo(key string, operator v1.NodeSelectorOperator, value string) *v1.Affinity {
+	term := v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: operator, Values: []string{value}}}}
+	return &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}}}
+}
+
+func isPodSet(word string) bool {
+	name, _, named := strings.Cut(word, ":")
+	return named && !strings.Contains(name, "=") || strings.HasPrefix(word, "+")
+}
+
+func podSetFrom(t *testing.T, word string) api.PodSet {
+	p := api.PodSet{Name: api.DefaultPodSetName, Count: 1}
+	if name, rest, named := strings.Cut(word, ":"); named {
+		p.Name, word = name, rest
+	}
+	if rest, least, ok := strings.Cut(word, ">="); ok {
+		word, p.MinCount = rest, ptr.To(int32(atoi(t, least)))
+	}
+	if count, rest, ok := strings.Cut(word, "x"); ok && !strings.Contains(count, "=") {
+		word, p.Count = rest, int32(atoi(t, count))
+	}
+	requests := make(v1.ResourceList)
+	for item := range strings.SplitSeq(word, ",") {
+		name, amount, named := strings.Cut(item, "=")
+		if !named {
+			name, amount = "cpu", item
+		}
+		requests[v1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	p.Template.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: requests}}}
+	return p
+}
+
+func (w *world) add(o *api.Workload) {
+	w.objects[o.Name] = o
+	w.state.SetWorkload(o, w.now)
+}
+
+// held reads a workload whose pod sets have quota already, all of it on the flavor after "on".
+func (w *world) held(words []string) {
+	i := slices.Index(words, "on")
+	flavor := "f"
+	if i >= 0 {
+		flavor = words[i+1]
+		words = slices.Delete(words, i, i+2)
+	}
+	o := w.workload(words)
+	admission := &api.Admission{ClusterQueue: o.Spec.QueueName}
+	for _, p := range o.Spec.PodSets {
+		assigned := api.PodSetAssignment{Name: p.Name, Count: ptr.To(p.Count), Flavors: make(map[v1.ResourceName]string)}
+		for name := range p.Template.Spec.Containers[0].Resources.Requests {
+			assigned.Flavors[name] = flavor
+		}
+		admission.PodSetAssignments = append(admission.PodSetAssignments, assigned)
+	}
+	d := Decision{Verb: Reserve, Reason: reasonQuotaReserved, Message: "Quota reserved in ClusterQueue " + o.Spec.QueueName, Admission: admission}
+	d.Apply(o, w.now)
+	w.add(o)
+}
+
+func (w *world) key(name string) types.NamespacedName {
+	o := w.objects[name]
+	if o == nil {
+		w.t.Fatalf("no workload %q", name)
+	}
+	return types.NamespacedName{Namespace: o.Namespace, Name: name}
+}
+
+func (w *world) update(name string, change func(*api.Workload)) {
+	w.key(name)
+	o := w.objects[name].DeepCopy()
+	change(o)
+	w.add(o)
+}
+
+func (w *world) condition(o *api.Workload, kind string, status metav1.ConditionStatus, reason string) {
+	meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(w.now)})
+}
+
+func (w *world) finish(name string) {
+	w.update(name, func(o *api.Workload) { w.condition(o, api.WorkloadFinished, metav1.ConditionTrue, "Succeeded") })
+}
+
+// check reads: WORKLOAD CHECK STATE [SECONDS].
+func (w *world) check(words []string) {
+	w.update(words[0], func(o *api.Workload) {
+		for i := range o.Status.AdmissionChecks {
+			c := &o.Status.AdmissionChecks[i]
+			if c.Name != words[1] {
+				continue
+			}
+			c.State, c.Message = api.CheckState(words[2]), "said so"
+			if len(words) > 3 {
+				c.RequeueAfterSeconds = ptr.To(int32(atoi(w.t, words[3])))
+			}
+		}
+	})
+}
+
+func (w *world) write(decisions []Decision) {
+	for _, d := range decisions {
+		w.update(d.Workload.Name, func(o *api.Workload) { d.Apply(o, w.now) })
+	}
+}
+
+// settle stops the jobs of evicted workloads.
+func (w *world) settle() {
+	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
+		for _, d := range w.state.Released(w.key(name), w.now) {
+			fmt.Fprintf(&w.out, "%s releases its quota\n", name)
+			w.write([]Decision{d})
+		}
+	}
+}
+
+// review asks for decisions outside of cycles until there are none.
+func (w *world) review() {
+	for range 10 {
+		quiet := true
+		for _, name := range slices.Sorted(maps.Keys(w.objects)) {
+			decisions, next := w.state.Review(w.key(name), w.now)
+			for _, d := range decisions {
+				quiet = false
+				fmt.Fprintf(&w.out, "review: %s %s %s: %s\n", name, d.Verb, d.Reason, d.Message)
+			}
+			if next > 0 && len(decisions) == 0 {
+				fmt.Fprintf(&w.out, "review: %s again in %s\n", name, next)
+			}
+			w.write(decisions)
+		}
+		if quiet {
+			return
+		}
+	}
+	w.t.Fatal("reviewing does not end")
+}
+
+// cycle runs one and prints it.
+func (w *world) cycle() {
+	w.now = w.now.Add(time.Second)
+	record := w.state.Cycle(w.now)
+	if record == nil {
+		fmt.Fprintln(&w.out, "no heads")
+		return
+	}
+	w.records = append(w.records, record)
+	fmt.Fprintf(&w.out, "cycle %d\n", record.Cycle)
+	for _, h := range record.Heads {
+		w.printHead(h)
+	}
+	w.write(record.Decisions)
+}
+
+func (w *world) printHead(h Head) {
+	order := "-"
+	if h.Order > 0 {
+		order = strconv.Itoa(h.Order)
+	}
+	fmt.Fprintf(&w.out, " %s %s in %s @%d, level %d", order, h.Workload.Name, h.ClusterQueue, h.Priority, h.Borrowing)
+	for _, s := range h.Shares {
+		fmt.Fprintf(&w.out, ", %s %.0f", s.Node, s.Share)
+		if s.Infinite {
+			fmt.Fprint(&w.out, " infinite")
+		}
+		if s.WithinNominal {
+			fmt.Fprint(&w.out, " within")
+		}
+	}
+	fmt.Fprintf(&w.out, ": %s", h.Outcome)
+	if h.Outcome != Reserved {
+		fmt.Fprintf(&w.out, " %s", h.Condition)
+		if h.Parked {
+			fmt.Fprint(&w.out, " parked")
+		}
+	}
+	fmt.Fprintln(&w.out)
+	for _, p := range h.PodSets {
+		for _, g := range p.Groups {
+			for _, f := range g.Flavors {
+				fmt.Fprintf(&w.out, "     %s ×%d %s: %s level %d", p.Name, p.Count, f.Flavor, f.Mode, f.Borrowing)
+				for _, r := range f.Resources {
+					fmt.Fprintf(&w.out, " [%s %d+%d of %d, %d used, %d available, %d at most]", r.Resource, r.Earlier, r.Requested, r.Nominal, r.Used, r.Available, r.Potential)
+				}
+				if f.Flavor == g.Chosen {
+					fmt.Fprint(&w.out, " chosen")
+				}
+				fmt.Fprintln(&w.out)
+			}
+		}
+		for _, d := range p.Topology {
+			fmt.Fprintf(&w.out, "     %s: %d in %s\n", p.Name, d.Pods, strings.Join(d.Values, "/"))
+		}
+	}
+	for _, v := range h.Victims {
+		already := ""
+		if v.AlreadyEvicted {
+			already = " already"
+		}
+		fmt.Fprintf(&w.out, "     evicts%s %s of %s @%d: %s\n", already, v.Workload.Name, v.ClusterQueue, v.Priority, v.Reason)
+	}
+	for _, r := range h.Reserves {
+		fmt.Fprintf(&w.out, "     keeps %d %s of %s\n", r.Value, r.Resource, r.Flavor)
+	}
+	for _, other := range h.ParkedEquals {
+		fmt.Fprintf(&w.out, "     parks %s along\n", other.Name)
+	}
+	if !h.Reason.IsZero() {
+		fmt.Fprintf(&w.out, "     %q\n", h.Reason.String())
+	}
+}
+
+// quota reads: NODE [FLAVOR:]RESOURCE FIELD=VALUE…, with fields of ResourceQuota in cores, or share=.
+func (w *world) quota(words []string) {
+	w.t.Helper()
+	flavor, name, named := strings.Cut(words[1], ":")
+	if !named {
+		flavor, name = "f", words[1]
+	}
+	for _, n := range w.state.Quotas() {
+		if n.ClusterQueue != words[0] && n.Cohort != words[0] {
+			continue
+		}
+		for _, r := range n.Resources {
+			if r.Flavor != flavor || string(r.Resource) != name {
+				continue
+			}
+			got := map[string]int64{"used": r.Used, "borrowed": r.Borrowed, "lent": r.Lent, "available": r.Available, "potential": r.Potential, "subtree": r.Subtree}
+			for field, want := range pairs(words[2:]) {
+				if field == "share" {
+					if text := fmt.Sprintf("%.0f", n.Share.Share); text != want {
+						w.t.Errorf("%s: share is %s, want %s", words[0], text, want)
+					}
+					continue
+				}
+				q := resource.MustParse(want)
+				if got[field] != valueOf(r.Resource, q) {
+					w.t.Errorf("%s: %s of %s is %d, want %s", words[0], field, words[1], got[field], want)
+				}
+			}
+			return
+		}
+	}
+	w.t.Errorf("no quota %v", words)
+}
+
+// expect checks one workload: NAME in [FLAVOR | PODSET:FLAVOR…] [×COUNT] [DOMAIN:PODS…], NAME untried [parked], NAME
+// evicted [REASON], NAME CONDITION [parked | active] ["TEXT"]…, NAME outside CONDITION.
+func (w *world) expect(words []string) {
+	w.t.Helper()
+	o := w.objects[words[0]]
+	if o == nil {
+		w.t.Fatalf("no workload %q", words[0])
+	}
+	name, what, rest := words[0], words[1], words[2:]
+	c := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadQuotaReserved)
+	pending, queued := w.pending(name)
+	switch what {
+	case "in", "admitted":
+		if c == nil || c.Status != metav1.ConditionTrue || w.state.workloads[w.key(name)].place != reserved {
+			w.t.Errorf("%s has no quota: %+v", name, c)
+			return
+		}
+		if what == "admitted" && !meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadAdmitted) {
+			w.t.Errorf("%s is not admitted", name)
+		}
+		w.expectAdmission(o, rest)
+	case "untried":
+		if c != nil || !queued || pending.Cycle != 0 {
+			w.t.Errorf("%s was tried: %+v", name, c)
+		}
+		if slices.Contains(rest, "parked") != pending.Parked {
+			w.t.Errorf("%s is parked: %t", name, pending.Parked)
+		}
+	case "evicted":
+		e := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadEvicted)
+		p := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadPreempted)
+		if e == nil || e.Status != metav1.ConditionTrue {
+			w.t.Errorf("%s is not evicted", name)
+			return
+		}
+		if len(rest) > 0 && e.Reason != rest[0] && (p == nil || p.Reason != rest[0]) {
+			w.t.Errorf("%s is evicted for %s: %+v, want %s", name, e.Reason, p, rest[0])
+		}
+	case "kept":
+		if meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadEvicted) {
+			w.t.Errorf("%s is evicted", name)
+		}
+	case "inactive":
+		if isActive(o) {
+			w.t.Errorf("%s is active", name)
+		}
+	default:
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != what {
+			w.t.Errorf("%s has the condition %+v, want %s", name, c, what)
+			return
+		}
+		for _, word := range rest {
+			switch word {
+			case "parked", "active":
+				if !queued || pending.Parked != (word == "parked") {
+					w.t.Errorf("%s is queued %t and parked %t, want %s", name, queued, pending.Parked, word)
+				}
+			default:
+				if !strings.Contains(c.Message, word) {
+					w.t.Errorf("%s: the message %q does not contain %q", name, c.Message, word)
+				}
+			}
+		}
+	}
+}
+
+func (w *world) expectAdmission(o *api.Workload, words []string) {
+	w.t.Helper()
+	var flavors, domains []string
+	pods := int32(0)
+	for _, assigned := range o.Status.Admission.PodSetAssignments {
+		for _, name := range slices.Sorted(maps.Keys(assigned.Flavors)) {
+			flavors = append(flavors, assigned.Name+":"+assigned.Flavors[name], assigned.Flavors[name], string(name)+":"+assigned.Flavors[name])
+		}
+		pods += *assigned.Count
+		if assigned.TopologyAssignment != nil {
+			for _, d := range Domains(assigned.TopologyAssignment) {
+				domains = append(domains, fmt.Sprintf("%s:%d", d.Values[len(d.Values)-1], d.Pods), fmt.Sprintf("%s/%s:%d", assigned.Name, d.Values[len(d.Values)-1], d.Pods))
+			}
+		}
+	}
+	for _, word := range words {
+		count, isCount := strings.CutPrefix(word, "x")
+		switch {
+		case isCount && len(count) > 0 && count[0] >= '0' && count[0] <= '9':
+			if pods != int32(atoi(w.t, count)) {
+				w.t.Errorf("%s has %d pods, want %s", o.Name, pods, count)
+			}
+		case !slices.Contains(flavors, word) && !slices.Contains(domains, word):
+			w.t.Errorf("%s has the flavors %v and domains %v, want %s", o.Name, flavors, domains, word)
+		}
+	}
+}
+
+func (w *world) pending(name string) (Pending, bool) {
+	for queue := range w.state.queues {
+		for _, p := range w.state.Pending(queue, w.now) {
+			if p.Workload.Name == name {
+				return p, true
+			}
+		}
+	}
+	return Pending{}, false
+}

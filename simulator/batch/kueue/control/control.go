@@ -1,0 +1,191 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+)
+
+// Ledger keeps what the cycles did.
+type Ledger interface {
+	// Append keeps a record. It is called by one goroutine at a time.
+	Append(*admission.Record)
+}
+
+// Options of Queues.
+type Options struct {
+	// ClientConfig reaches the cluster with the rights of an administrator. Required.
+	ClientConfig *rest.Config
+	// Informers are shared with others in the process. Required.
+	Informers informers.SharedInformerFactory
+	// Settings are those of admission, until Configure changes them.
+	Settings admission.Settings
+	// Ledger is told of each cycle. Required.
+	Ledger Ledger
+	// Changed is called after each change of what State returns, by any goroutine, soon after it. Optional.
+	Changed func()
+	// Logger receives what cannot be written.
+	Logger klog.Logger
+}
+
+// Queues are the controllers. They start once and stop once; the other methods are safe for concurrent use
+// between the two.
+type Queues struct {
+	opts    Options
+	clock   clock.Clock
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	// engaged is nil while the cluster does not have the definitions.
+	engaged atomic.Pointer[engaged]
+	// settings are those in force, and again asks for a new beginning with them.
+	settings atomic.Pointer[admission.Settings]
+	again    chan struct{}
+}
+
+// New returns controllers that have not started. It does no I/O.
+func New(options Options) *Queues {
+	q := &Queues{opts: options, clock: clock.RealClock{}, again: make(chan struct{}, 1)}
+	q.settings.Store(&options.Settings)
+	return q
+}
+
+// Configure changes the settings and returns. The controllers then restart with them and read the objects again: workloads
+// keep the quota that they have reserved.
+func (q *Queues) Configure(settings admission.Settings) {
+	q.settings.Store(&settings)
+	signal(q.again)
+}
+
+// definition is that of the kind without which nothing runs. The others are installed with it.
+var (
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	definition  = api.Workloads.Resource + "." + api.GroupName
+)
+
+// Start begins to watch for the definitions. It does not wait for them.
+func (q *Queues) Start(ctx context.Context) error {
+	if q.cancel != nil {
+		return errors.New("the queues start once")
+	}
+	config := rest.CopyConfig(q.opts.ClientConfig)
+	config.UserAgent = agent
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for definitions: %w", err)
+	}
+	ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	informer := metadatainformer.NewFilteredMetadataInformer(client, definitions, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", definition).String()
+	}).Informer()
+	changed := make(chan struct{}, 1)
+	note := func(any) { signal(changed) }
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, DeleteFunc: note}); err != nil {
+		return err
+	}
+	q.running.Go(func() { informer.RunWithContext(ctx) })
+	q.running.Go(func() { q.run(ctx, informer.GetStore(), changed) })
+	return nil
+}
+
+// Stop returns when nothing is written any more, or with an error when ctx ends.
+func (q *Queues) Stop(ctx context.Context) error {
+	if q.cancel == nil {
+		return nil
+	}
+	q.cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		q.running.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stopping the queues: %w", context.Cause(ctx))
+	}
+}
+
+// run engages the controllers while the definition exists.
+func (q *Queues) run(ctx context.Context, store cache.Store, changed <-chan struct{}) {
+	disengage := func() {}
+	defer func() { disengage() }()
+	for here := false; ; {
+		_, exists, _ := store.GetByKey(definition)
+		switch {
+		case exists && !here:
+			disengage = q.engage(ctx)
+		case !exists && here:
+			disengage()
+			disengage = func() {}
+		}
+		here = exists
+		select {
+		case <-changed:
+		case <-q.again:
+			if here {
+				disengage()
+				disengage = q.engage(ctx)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// retryEngaging is how long the controllers wait after a failure that only a stop of the API server causes.
+const retryEngaging = time.Second
+
+// engage runs the controllers until the function that it returns is called.
+func (q *Queues) engage(ctx context.Context) (disengage func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			e, err := newEngaged(q)
+			if err == nil {
+				q.engaged.Store(e)
+				err = e.run(ctx)
+				q.engaged.Store(nil)
+			}
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			q.opts.Logger.Error(err, "Kueue's controllers ended, and start again")
+			select {
+			case <-ctx.Done():
+			case <-q.clock.After(retryEngaging):
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// signal wakes the reader of a channel with room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

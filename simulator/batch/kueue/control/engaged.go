@@ -1,0 +1,368 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+
+	"kube-scheduler-simulator/scheduler/customresource"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
+)
+
+// agent names the controllers in events and in the API server's log.
+const agent = "kueue-admission"
+
+// engaged are the controllers while the cluster has Kueue's kinds.
+type engaged struct {
+	*Queues
+	client kubernetes.Interface
+	custom dynamic.Interface
+
+	mu    sync.Mutex // guards state
+	state *admission.State
+	// stamps say in which version queues and checks were reviewed last. mu guards them.
+	stamps map[types.UID]string
+	// wake asks for another cycle.
+	wake chan struct{}
+	// stale asks for the statuses of the queues to be written.
+	stale chan struct{}
+
+	workloads, clusterQueues, localQueues, cohorts cache.SharedIndexInformer
+	flavors, topologies, classes, checks           cache.SharedIndexInformer
+	pods, batch                                    cache.SharedIndexInformer
+
+	workloadKeys, jobKeys, podKeys queue
+	recorder                       record.EventRecorder
+
+	// told is what the ledger last heard of each head that has no quota. Only cycles reads it.
+	told map[admission.Ref]string
+
+	// problems are what the controllers cannot go on with. problemsMu guards them.
+	problemsMu sync.Mutex
+	problems   map[trouble]*admission.Problem
+	ledgerMu   sync.Mutex // held while the ledger is appended to
+
+	// undo removes the handlers of shared informers.
+	undo   []func()
+	synced []cache.InformerSynced
+}
+
+type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
+
+func newQueue() queue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](10*time.Millisecond, 5*time.Second))
+}
+
+// byWorkload indexes the pods of queues by the key of their workload.
+const byWorkload = "kueue-workload"
+
+func newEngaged(q *Queues) (*engaged, error) {
+	config := rest.CopyConfig(q.opts.ClientConfig)
+	config.UserAgent = agent
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	custom, err := customresource.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return engagedWith(q, client, custom)
+}
+
+// engagedWith are controllers that reach the cluster by these clients.
+func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface) (*engaged, error) {
+	e := &engaged{
+		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
+		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
+		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
+		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),
+		workloads:     customresource.NewInformer[api.Workload](custom.Resource(api.Workloads)),
+		clusterQueues: customresource.NewInformer[api.ClusterQueue](custom.Resource(api.ClusterQueues)),
+		localQueues:   customresource.NewInformer[api.LocalQueue](custom.Resource(api.LocalQueues)),
+		cohorts:       customresource.NewInformer[api.Cohort](custom.Resource(api.Cohorts)),
+		flavors:       customresource.NewInformer[api.ResourceFlavor](custom.Resource(api.ResourceFlavors)),
+		topologies:    customresource.NewInformer[api.Topology](custom.Resource(api.Topologies)),
+		classes:       customresource.NewInformer[api.WorkloadPriorityClass](custom.Resource(api.WorkloadPriorityClasses)),
+		checks:        customresource.NewInformer[api.AdmissionCheck](custom.Resource(api.AdmissionChecks)),
+		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
+		batch:         q.opts.Informers.Batch().V1().Jobs().Informer(),
+	}
+	if _, indexed := e.pods.GetIndexer().GetIndexers()[byWorkload]; !indexed {
+		if err := e.pods.AddIndexers(cache.Indexers{byWorkload: workloadOfPod}); err != nil {
+			return nil, fmt.Errorf("indexing pods: %w", err)
+		}
+	}
+	return e, e.watch()
+}
+
+func workloadOfPod(obj any) ([]string, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok || pod.Labels[api.ManagedLabel] == "" || pod.Labels[api.QueueNameLabel] == "" {
+		return nil, nil
+	}
+	return []string{pod.Namespace + "/" + jobs.PodWorkloadName(pod)}, nil
+}
+
+// follow calls set, with the state locked, for each version of an object, and gone when it is deleted. after
+// is called without the lock.
+func follow[T any](e *engaged, informer cache.SharedIndexInformer, set, gone, after func(T)) {
+	call := func(do func(T), obj any) {
+		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		typed, ok := obj.(T)
+		if !ok {
+			return
+		}
+		e.mu.Lock()
+		do(typed)
+		e.mu.Unlock()
+		if after != nil {
+			after(typed)
+		}
+	}
+	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) { call(set, obj) }, UpdateFunc: func(_, obj any) { call(set, obj) }, DeleteFunc: func(obj any) { call(gone, obj) },
+	})
+	if err != nil {
+		return // it has stopped
+	}
+	e.synced = append(e.synced, handler.HasSynced)
+	e.undo = append(e.undo, func() { _ = informer.RemoveEventHandler(handler) })
+}
+
+// touched says that something may have changed on which admission depends.
+func touched[T any](e *engaged) func(T) {
+	return func(T) {
+		signal(e.wake)
+		signal(e.stale)
+	}
+}
+
+// watch registers what is followed.
+func (e *engaged) watch() error {
+	s := e.state
+	now := e.clock.Now
+	key := func(o interface {
+		GetNamespace() string
+		GetName() string
+	}) types.NamespacedName {
+		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	}
+	shared := e.opts.Informers
+	follow(e, e.clusterQueues, s.SetClusterQueue, func(o *api.ClusterQueue) { s.DeleteClusterQueue(o.Name); delete(e.stamps, o.UID) }, func(o *api.ClusterQueue) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.cohorts, s.SetCohort, func(o *api.Cohort) { s.DeleteCohort(o.Name) }, touched[*api.Cohort](e))
+	follow(e, e.localQueues, s.SetLocalQueue, func(o *api.LocalQueue) { s.DeleteLocalQueue(key(o)); delete(e.stamps, o.UID) }, func(o *api.LocalQueue) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.flavors, s.SetFlavor, func(o *api.ResourceFlavor) { s.DeleteFlavor(o.Name) }, touched[*api.ResourceFlavor](e))
+	follow(e, e.topologies, s.SetTopology, func(o *api.Topology) { s.DeleteTopology(o.Name) }, touched[*api.Topology](e))
+	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *api.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll(); e.retry() })
+	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, e.namespaceChanged)
+	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
+	follow(e, shared.Core().V1().Nodes().Informer(), s.SetNode, func(o *corev1.Node) { s.DeleteNode(o.Name) }, touched[*corev1.Node](e))
+	// Before the workloads, whose jobs and pods they are.
+	follow(e, e.batch, func(*batchv1.Job) {}, func(*batchv1.Job) {}, func(o *batchv1.Job) { e.jobKeys.Add(key(o)) })
+	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
+	follow(e, e.workloads, func(o *api.Workload) { s.SetWorkload(o, now()) }, func(o *api.Workload) { s.DeleteWorkload(key(o), now()) }, e.workloadChanged)
+	// Read when workloads are made.
+	for _, informer := range []cache.SharedIndexInformer{shared.Scheduling().V1().PriorityClasses().Informer(), shared.Node().V1().RuntimeClasses().Informer()} {
+		e.synced = append(e.synced, informer.HasSynced)
+	}
+	return nil
+}
+
+// namespaceChanged lets the groups of a namespace go that is deleted.
+func (e *engaged) namespaceChanged(o *corev1.Namespace) {
+	touched[any](e)(nil)
+	if o.DeletionTimestamp == nil {
+		return
+	}
+	for _, w := range list[api.Workload](e.workloads) {
+		if w.Namespace == o.Name {
+			e.podKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		}
+	}
+}
+
+// podChanged brings pods of queues, and those that wait for a place in a topology, to their reconciler.
+func (e *engaged) podChanged(pod *corev1.Pod) {
+	if keys, _ := workloadOfPod(pod); len(keys) > 0 {
+		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: jobs.PodWorkloadName(pod)})
+	} else if name := pod.Annotations[api.WorkloadAnnotation]; name != "" && jobs.AwaitsPlace(pod) {
+		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: name})
+	}
+}
+
+func (e *engaged) workloadChanged(w *api.Workload) {
+	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	e.workloadKeys.Add(key)
+	e.podKeys.Add(key)
+	for _, owner := range w.OwnerReferences {
+		if owner.Kind == "Job" {
+			e.jobKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
+		}
+	}
+	touched[any](e)(nil)
+}
+
+// renewed reviews all workloads if a queue or a check is new, or differs from before in more than its counts,
+// which are written often.
+func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
+	stamp := fmt.Sprint(o.GetGeneration(), o.GetDeletionTimestamp() != nil)
+	for _, c := range conditions {
+		stamp += fmt.Sprint(" ", c.Type, c.Status, c.Reason)
+	}
+	e.mu.Lock()
+	same := e.stamps[o.GetUID()] == stamp
+	e.stamps[o.GetUID()] = stamp
+	e.mu.Unlock()
+	if !same {
+		e.reviewAll()
+		touched[any](e)(nil)
+	}
+}
+
+// reviewAll reviews every workload, after a change that may concern any.
+func (e *engaged) reviewAll() {
+	for _, obj := range e.workloads.GetStore().List() {
+		w := obj.(*api.Workload)
+		e.workloadKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+	}
+}
+
+// retry tries at once again what the controllers could not go on with.
+func (e *engaged) retry() {
+	e.problemsMu.Lock()
+	defer e.problemsMu.Unlock()
+	for t := range e.problems {
+		switch t.by {
+		case jobController:
+			e.jobKeys.Add(t.NamespacedName)
+		case podController:
+			e.podKeys.Add(t.NamespacedName)
+		}
+	}
+}
+
+// workers is the number of goroutines of each reconciler. Each request takes the API server about a millisecond.
+const workers = 4
+
+// run returns when ctx has ended and nothing is written any more.
+func (e *engaged) run(ctx context.Context) error {
+	defer func() {
+		for _, undo := range e.undo {
+			undo()
+		}
+	}()
+	eventScheme := runtime.NewScheme()
+	if err := scheme.AddToScheme(eventScheme); err != nil {
+		return err
+	}
+	if err := api.AddToScheme(eventScheme); err != nil {
+		return err
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: e.client.CoreV1().Events("")})
+	e.recorder = broadcaster.NewRecorder(eventScheme, corev1.EventSource{Component: agent})
+
+	e.opts.Informers.StartWithContext(ctx)
+	var running sync.WaitGroup
+	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks} {
+		running.Go(func() { own.RunWithContext(ctx) })
+	}
+	defer running.Wait()
+	if !cache.WaitForCacheSync(ctx.Done(), e.synced...) {
+		return nil
+	}
+	for _, r := range []struct {
+		by        controller
+		keys      queue
+		reconcile func(context.Context, types.NamespacedName) error
+	}{{workloadController, e.workloadKeys, e.reconcileWorkload}, {jobController, e.jobKeys, e.reconcileJob}, {podController, e.podKeys, e.reconcilePods}} {
+		for range workers {
+			running.Go(func() { e.work(ctx, r.by, r.keys, r.reconcile) })
+		}
+	}
+	allGauges.engaged.Store(e)
+	defer allGauges.engaged.CompareAndSwap(e, nil)
+	running.Go(func() { e.cycles(ctx) })
+	running.Go(func() { e.writeStatuses(ctx) })
+	<-ctx.Done()
+	for _, keys := range []queue{e.workloadKeys, e.jobKeys, e.podKeys} {
+		keys.ShutDown()
+	}
+	return nil
+}
+
+func (e *engaged) work(ctx context.Context, by controller, keys queue, reconcile func(context.Context, types.NamespacedName) error) {
+	for {
+		key, shutdown := keys.Get()
+		if shutdown {
+			return
+		}
+		if ctx.Err() == nil {
+			if err := reconcile(ctx, key); err != nil {
+				e.tell(ctx, trouble{by, key}, err)
+				keys.AddRateLimited(key)
+			} else {
+				e.untell(trouble{by, key})
+				keys.Forget(key)
+			}
+		}
+		keys.Done(key)
+	}
+}
+
+// cached returns the object of a key, nil if there is none.
+func cached[T any](informer cache.SharedIndexInformer, key types.NamespacedName) *T {
+	name := key.Name
+	if key.Namespace != "" {
+		name = key.String()
+	}
+	obj, exists, err := informer.GetIndexer().GetByKey(name)
+	if err != nil || !exists {
+		return nil
+	}
+	typed, _ := obj.(*T)
+	return typed
+}
+
+func (e *engaged) flavor(name string) *api.ResourceFlavor {
+	return cached[api.ResourceFlavor](e.flavors, types.NamespacedName{Name: name})
+}
+
+// podsOf returns the pods of a queue that belong to a workload, by name.
+func (e *engaged) podsOf(key types.NamespacedName) []*corev1.Pod {
+	list, _ := e.pods.GetIndexer().ByIndex(byWorkload, key.String())
+	pods := make([]*corev1.Pod, 0, len(list))
+	for _, obj := range list {
+		pods = append(pods, obj.(*corev1.Pod))
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+			return compareNames(a, b)
+		}
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return pods
+}

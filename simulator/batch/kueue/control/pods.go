@@ -1,0 +1,434 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
+)
+
+// reconcilePods brings the pods of a queue and their workload together, and gives pods their place in a
+// topology. The key is that of the workload.
+func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) error {
+	w := cached[api.Workload](e.workloads, key)
+	pods := e.podsOf(key)
+	if len(pods) == 0 {
+		if w == nil {
+			return nil
+		}
+		if e.jobOf(w) != nil {
+			return e.place(ctx, w)
+		}
+		return e.abandon(ctx, w)
+	}
+	if jobs.GroupOf(pods[0]) != "" && !jobs.Serves(pods[0]) {
+		return e.reconcileGroup(ctx, key, w, pods)
+	}
+	for _, pod := range pods {
+		if err := e.letGo(ctx, pod, w); err != nil {
+			return err
+		}
+	}
+	group := jobs.GroupOf(pods[0]) != ""
+	switch {
+	case w == nil:
+		return e.createForPods(ctx, key.Name, pods, group)
+	case w.DeletionTimestamp != nil || is(w, api.WorkloadFinished):
+		return nil
+	}
+	if group {
+		if err := e.own(ctx, w, slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed || jobs.Terminating(p) })); err != nil {
+			return err
+		}
+	}
+	return e.attend(ctx, key, w, pods, group)
+}
+
+// attend takes a workload through the life of its pods.
+func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *api.Workload, pods []*corev1.Pod, group bool) error {
+	if err := e.followLabel(ctx, w, pods[0]); err != nil {
+		return err
+	}
+	if message, success, finished := podsFinished(pods, w, group); finished {
+		return e.finish(ctx, w, pods[0], success, message)
+	}
+	if evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, api.WorkloadQuotaReserved) {
+		return e.stopPods(ctx, key, pods, evicted)
+	}
+	if err := e.reclaim(ctx, w, reclaimable(pods, w, group)); err != nil {
+		return err
+	}
+	if err := e.ready(ctx, w, podsReady(pods, w)); err != nil {
+		return err
+	}
+	if is(w, api.WorkloadAdmitted) {
+		return e.startPods(ctx, w, pods)
+	}
+	return nil
+}
+
+// abandon deletes a workload all of whose pods have gone. The garbage collector would, too, but waits for
+// the finalizer.
+func (e *engaged) abandon(ctx context.Context, w *api.Workload) error {
+	if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }) {
+		return nil
+	}
+	return e.remove(ctx, w)
+}
+
+// remove deletes a workload whose pods may live on.
+func (e *engaged) remove(ctx context.Context, w *api.Workload) error {
+	if err := e.dropFinalizer(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}); err != nil {
+		return err
+	}
+	if w.DeletionTimestamp != nil {
+		return nil
+	}
+	return e.custom.Resource(api.Workloads).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}})
+}
+
+// letGo removes the finalizer of a pod that holds no quota any more, and whose place in a group, if it has one, its
+// controller fills.
+func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *api.Workload) error {
+	gone := jobs.Terminating(pod) && (jobs.Ended(pod) || pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0)
+	over := jobs.Ended(pod) && w != nil && is(w, api.WorkloadFinished)
+	if !gone && !over {
+		return nil
+	}
+	return e.finalize(ctx, pod)
+}
+
+// finalize removes the finalizer of a pod.
+func (e *engaged) finalize(ctx context.Context, pod *corev1.Pod) error {
+	if !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
+		return nil
+	}
+	after := pod.DeepCopy()
+	after.Finalizers = slices.DeleteFunc(after.Finalizers, func(f string) bool { return f == api.ManagedFinalizer })
+	return e.patchPod(ctx, pod, after)
+}
+
+func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1.Pod, group bool) error {
+	active := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return jobs.Ended(p) || jobs.Terminating(p) })
+	if group {
+		active = slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return !jobs.Runnable(p) })
+	}
+	if len(active) == 0 {
+		return nil
+	}
+	if group {
+		var err error
+		if active, err = e.dismiss(ctx, active); err != nil {
+			return err
+		}
+	}
+	sets := jobs.PodPodSets(active[0])
+	if group {
+		var err error
+		if sets, err = jobs.GroupPodSets(name, active); err != nil {
+			var unfit *jobs.GroupError
+			if errors.As(err, &unfit) {
+				e.recorder.Event(active[0], corev1.EventTypeWarning, "ErrWorkloadCompose", unfit.Message)
+				return nil
+			}
+			return err
+		}
+	}
+	w, err := e.newWorkload(name, active[0].ObjectMeta, sets)
+	if err != nil {
+		return err
+	}
+	for _, pod := range active {
+		w.OwnerReferences = append(w.OwnerReferences, ownerReference(pod))
+	}
+	if !group {
+		w.OwnerReferences[0].Controller, w.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true), ptr.To(true)
+	} else {
+		w.Annotations = map[string]string{api.GroupName + "/is-group-workload": "true"}
+	}
+	if err := e.create(ctx, api.Workloads, w); err != nil {
+		return fmt.Errorf("creating the workload of pod %s/%s: %w", active[0].Namespace, active[0].Name, err)
+	}
+	e.recorder.Eventf(active[0], corev1.EventTypeNormal, "CreatedWorkload", "Created Workload: %s/%s", w.Namespace, w.Name)
+	return nil
+}
+
+func ownerReference(pod *corev1.Pod) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+}
+
+// own makes pods owners of their workload.
+func (e *engaged) own(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
+	owns := func(w *api.Workload, pod *corev1.Pod) bool {
+		return slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID })
+	}
+	late := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return owns(w, p) })
+	if len(late) == 0 {
+		return nil
+	}
+	_, after, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+		for _, pod := range late {
+			if !owns(w, pod) {
+				w.OwnerReferences = append(w.OwnerReferences, ownerReference(pod))
+			}
+		}
+	})
+	if err == nil {
+		e.recorder.Eventf(after, corev1.EventTypeNormal, "OwnerReferencesAdded", "Added %d owner reference(s)", len(late))
+	}
+	return err
+}
+
+// podsFinished is jobs.GroupFinished for a pod of its own, too.
+func podsFinished(pods []*corev1.Pod, w *api.Workload, group bool) (message string, success, finished bool) {
+	if !group {
+		return pods[0].Status.Message, pods[0].Status.Phase == corev1.PodSucceeded, jobs.Ended(pods[0])
+	}
+	total := int32(0)
+	for _, set := range w.Spec.PodSets {
+		total += set.Count
+	}
+	return jobs.GroupFinished(pods, total)
+}
+
+func podsReady(pods []*corev1.Pod, w *api.Workload) bool {
+	wanted := int32(0)
+	for _, set := range w.Spec.PodSets {
+		wanted += set.Count
+	}
+	for _, pod := range pods {
+		if jobs.Ready(pod) && !jobs.Terminating(pod) {
+			wanted--
+		}
+	}
+	return wanted <= 0
+}
+
+// reclaimable are the pods of a group that have succeeded.
+func reclaimable(pods []*corev1.Pod, w *api.Workload, group bool) []api.ReclaimablePod {
+	if !group {
+		return nil
+	}
+	done := map[string]int32{}
+	for _, pod := range pods {
+		if pod.Status.Phase == corev1.PodSucceeded {
+			done[roleIn(w, pod)]++
+		}
+	}
+	var out []api.ReclaimablePod
+	for _, set := range w.Spec.PodSets {
+		if n := done[set.Name]; n > 0 {
+			out = append(out, api.ReclaimablePod{Name: set.Name, Count: n})
+		}
+	}
+	return out
+}
+
+// roleIn returns the pod set that a pod belongs to. Admission changes the shape of pods, so those that have
+// been admitted are told by their label, and all by the role that they had when they came.
+func roleIn(w *api.Workload, pod *corev1.Pod) string {
+	if name := pod.Labels[api.PodSetLabel]; name != "" {
+		return name
+	}
+	if sets := w.Spec.PodSets; len(sets) == 1 && (sets[0].Name == api.DefaultPodSetName || pod.Annotations[jobs.RoleHash] == "") {
+		return sets[0].Name
+	}
+	return jobs.RoleOf(pod)
+}
+
+// stopPods deletes the pods of an evicted workload, and releases its quota when none runs any more. What has not passed the gate
+// may wait on.
+func (e *engaged) stopPods(ctx context.Context, key types.NamespacedName, pods []*corev1.Pod, evicted *metav1.Condition) error {
+	left, check := false, time.Duration(0)
+	for _, pod := range pods {
+		if jobs.Ended(pod) || !jobs.Admitted(pod) {
+			continue
+		}
+		if !jobs.Terminating(pod) {
+			if err := e.stopPod(ctx, pod, "WorkloadEvictedDueTo"+evicted.Reason, evicted.Message); err != nil {
+				return err
+			}
+			left = true // its deletion calls again
+			continue
+		}
+		// A pod that has no node never runs, and one that is stuck holds no quota.
+		if pod.Spec.NodeName == "" {
+			continue
+		}
+		if over := pod.DeletionTimestamp.Sub(e.clock.Now()); over >= 0 {
+			left, check = true, max(check, over+time.Second)
+		}
+	}
+	if left {
+		if check > 0 {
+			e.podKeys.AddAfter(key, check)
+		}
+		return nil
+	}
+	return e.release(ctx, key)
+}
+
+// stopPod deletes a pod, and says in its status why.
+func (e *engaged) stopPod(ctx context.Context, pod *corev1.Pod, reason, message string) error {
+	marked := pod.DeepCopy()
+	setPodCondition(marked, corev1.PodCondition{
+		Type: "TerminationTarget", Status: corev1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(e.clock.Now()),
+	})
+	if err := e.patchPod(ctx, pod, marked, "status"); err != nil {
+		return err
+	}
+	return e.deletePod(ctx, pod, "Stopped", message)
+}
+
+func setPodCondition(pod *corev1.Pod, c corev1.PodCondition) {
+	pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(here corev1.PodCondition) bool { return here.Type == c.Type }), c)
+}
+
+func (e *engaged) deletePod(ctx context.Context, pod *corev1.Pod, reason, message string) error {
+	if err := e.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}); err != nil {
+		return err
+	}
+	e.recorder.Event(pod, corev1.EventTypeNormal, reason, message)
+	return nil
+}
+
+// startPods lets the pods of an admitted workload through the gate.
+func (e *engaged) startPods(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
+	infos, err := jobs.Infos(w, e.flavor)
+	if err != nil {
+		return err
+	}
+	for i, info := range infos {
+		members := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return roleIn(w, p) != info.Name || jobs.Ended(p) })
+		places := placesFor(w.Status.Admission.PodSetAssignments[i].TopologyAssignment, members, api.PodGroupPodIndexLabel)
+		for n, pod := range members {
+			if jobs.Admitted(pod) || jobs.Terminating(pod) {
+				continue
+			}
+			started := pod.DeepCopy()
+			info.Gates = nil // pods get no gates once they exist
+			if err := info.Inject(&started.ObjectMeta, &started.Spec); err != nil {
+				return err
+			}
+			jobs.Ungate(started, api.AdmissionGate)
+			jobs.Ungate(started, api.TopologyGate)
+			selectNodes(started, places[n])
+			if err := e.patchPod(ctx, pod, started); err != nil {
+				return err
+			}
+			e.recorder.Eventf(pod, corev1.EventTypeNormal, "Started", "Admitted by clusterQueue %s", w.Status.Admission.ClusterQueue)
+		}
+	}
+	return nil
+}
+
+// place gives the pods of an admitted job their places in a topology.
+func (e *engaged) place(ctx context.Context, w *api.Workload) error {
+	if w.Status.Admission == nil || len(w.Status.Admission.PodSetAssignments) == 0 || w.Status.Admission.PodSetAssignments[0].TopologyAssignment == nil {
+		return nil
+	}
+	list, err := e.opts.Informers.Core().V1().Pods().Lister().Pods(w.Namespace).List(labels.SelectorFromSet(labels.Set{batchv1.ControllerUidLabel: string(e.jobOf(w).UID)}))
+	if err != nil {
+		return err
+	}
+	members := slices.DeleteFunc(slices.Clone(list), jobs.Ended)
+	slices.SortFunc(members, func(a, b *corev1.Pod) int { return compareNames(a, b) })
+	places := placesFor(w.Status.Admission.PodSetAssignments[0].TopologyAssignment, members, batchv1.JobCompletionIndexAnnotation)
+	for n, pod := range members {
+		if !jobs.AwaitsPlace(pod) || places[n] == nil {
+			continue
+		}
+		placed := pod.DeepCopy()
+		jobs.Ungate(placed, api.TopologyGate)
+		selectNodes(placed, places[n])
+		if err := e.patchPod(ctx, pod, placed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectNodes restricts a pod to the nodes with those labels.
+func selectNodes(pod *corev1.Pod, labels map[string]string) {
+	if pod.Spec.NodeSelector == nil {
+		pod.Spec.NodeSelector = map[string]string{}
+	}
+	maps.Copy(pod.Spec.NodeSelector, labels)
+}
+
+// placesFor returns the node selector of each pod's domain; nil without a topology, and where there is no
+// room. Pods that have a rank go to the domain of their rank, the others to the first with room.
+func placesFor(assignment *api.TopologyAssignment, pods []*corev1.Pod, rankLabel string) []map[string]string {
+	places := make([]map[string]string, len(pods))
+	if assignment == nil {
+		return places
+	}
+	domains := jobs.Domains(assignment)
+	free := make([]int32, len(domains))
+	for i, d := range domains {
+		free[i] = d.Pods
+	}
+	matches := func(pod *corev1.Pod, d jobs.Domain) bool {
+		for label, value := range d.Selector {
+			if pod.Spec.NodeSelector[label] != value {
+				return false
+			}
+		}
+		return true
+	}
+	for _, pod := range pods {
+		if jobs.AwaitsPlace(pod) || !jobs.Admitted(pod) {
+			continue
+		}
+		if i := slices.IndexFunc(domains, func(d jobs.Domain) bool { return matches(pod, d) }); i >= 0 {
+			free[i]--
+		}
+	}
+	for n, pod := range pods {
+		if !jobs.AwaitsPlace(pod) && jobs.Admitted(pod) {
+			continue
+		}
+		at := slices.IndexFunc(free, func(n int32) bool { return n > 0 })
+		if rank, err := strconv.ParseInt(pod.Labels[rankLabel], 10, 32); err == nil {
+			for i, d := range domains {
+				if rank -= int64(d.Pods); rank < 0 {
+					if free[i] > 0 {
+						at = i
+					}
+					break
+				}
+			}
+		}
+		if at >= 0 {
+			free[at]--
+			places[n] = domains[at].Selector
+		}
+	}
+	return places
+}
+
+func (e *engaged) patchPod(ctx context.Context, from, to *corev1.Pod, subresources ...string) error {
+	data, err := difference(from, to)
+	if err != nil || data == nil {
+		return err
+	}
+	_, err = e.client.CoreV1().Pods(from.Namespace).Patch(ctx, from.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
+	if err != nil {
+		return fmt.Errorf("writing pod %s/%s: %w", from.Namespace, from.Name, err)
+	}
+	return nil
+}

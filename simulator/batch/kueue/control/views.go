@@ -1,0 +1,275 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+)
+
+// ErrOff means that the cluster does not have Kueue's kinds.
+var ErrOff = errors.New("this cluster does not have Kueue's kinds")
+
+// View is what the page shows of the queues.
+type View struct {
+	// Quotas are the trees of cohorts, each from its root down.
+	Quotas []admission.NodeQuota `json:"quotas"`
+	// Pending are the workloads that wait, queue by queue, in the order of each, and then those in no queue.
+	Pending []admission.Pending `json:"pending"`
+	// Running are those that hold quota, the latest first.
+	Running []Holder `json:"running"`
+	// LocalQueues lead to the ClusterQueues.
+	LocalQueues []LocalQueue `json:"localQueues"`
+	// Checks are the admission checks.
+	Checks []string `json:"checks"`
+	// Problems are what keeps the controllers from doing what admission decided, the oldest first.
+	Problems []admission.Problem `json:"problems"`
+}
+
+// LocalQueue is a door to a ClusterQueue.
+type LocalQueue struct {
+	Namespace    string `json:"namespace"`
+	Name         string `json:"name"`
+	ClusterQueue string `json:"clusterQueue"`
+}
+
+// Holder is a workload that holds quota.
+type Holder struct {
+	Workload     admission.Ref `json:"workload"`
+	LocalQueue   string        `json:"localQueue"`
+	ClusterQueue string        `json:"clusterQueue"`
+	Priority     int32         `json:"priority"`
+	Created      time.Time     `json:"created"`
+	// Since is when the quota was reserved, AdmittedAt when the workload was admitted; nil before.
+	Since      time.Time  `json:"since"`
+	AdmittedAt *time.Time `json:"admittedAt,omitempty"`
+	// Evicted is the reason of an eviction that has not ended yet.
+	Evicted string        `json:"evicted,omitempty"`
+	Flavors []PodSetQuota `json:"flavors"`
+	Checks  []CheckState  `json:"checks,omitempty"`
+}
+
+// PodSetQuota is what one pod set holds.
+type PodSetQuota struct {
+	PodSet  string            `json:"podSet"`
+	Count   int32             `json:"count"`
+	Flavors map[string]string `json:"flavors"`
+	Usage   map[string]string `json:"usage"`
+}
+
+// CheckState is the state of an admission check of a workload.
+type CheckState struct {
+	Name    string         `json:"name"`
+	State   api.CheckState `json:"state"`
+	Message string         `json:"message,omitempty"`
+}
+
+// On reports whether the controllers run.
+func (q *Queues) On() bool { return q.engaged.Load() != nil }
+
+// View returns the queues as they are. The error is ErrOff while there are none.
+func (q *Queues) View() (*View, error) {
+	e := q.engaged.Load()
+	if e == nil {
+		return nil, ErrOff
+	}
+	v := &View{Quotas: []admission.NodeQuota{}, Pending: []admission.Pending{}, Running: []Holder{}, LocalQueues: []LocalQueue{}, Checks: []string{}, Problems: e.problemsNow()}
+	now := e.clock.Now()
+	e.mu.Lock()
+	if quotas := e.state.Quotas(); quotas != nil {
+		v.Quotas = quotas
+	}
+	for _, n := range v.Quotas {
+		if n.ClusterQueue != "" {
+			v.Pending = append(v.Pending, e.state.Pending(n.ClusterQueue, now)...)
+		}
+	}
+	v.Pending = append(v.Pending, e.state.Held()...)
+	e.mu.Unlock()
+	for _, queue := range list[api.LocalQueue](e.localQueues) {
+		v.LocalQueues = append(v.LocalQueues, LocalQueue{queue.Namespace, queue.Name, queue.Spec.ClusterQueue})
+	}
+	slices.SortFunc(v.LocalQueues, func(a, b LocalQueue) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, check := range list[api.AdmissionCheck](e.checks) {
+		v.Checks = append(v.Checks, check.Name)
+	}
+	slices.Sort(v.Checks)
+	for _, w := range list[api.Workload](e.workloads) {
+		if is(w, api.WorkloadQuotaReserved) && !is(w, api.WorkloadFinished) && w.Status.Admission != nil {
+			v.Running = append(v.Running, holderOf(w))
+		}
+	}
+	slices.SortFunc(v.Running, func(a, b Holder) int {
+		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Workload.Namespace, b.Workload.Namespace), cmp.Compare(a.Workload.Name, b.Workload.Name))
+	})
+	return v, nil
+}
+
+func holderOf(w *api.Workload) Holder {
+	h := Holder{
+		Workload: admission.Ref{Namespace: w.Namespace, Name: w.Name, UID: w.UID}, LocalQueue: w.Spec.QueueName, ClusterQueue: w.Status.Admission.ClusterQueue,
+		Created: w.CreationTimestamp.Time, Flavors: []PodSetQuota{},
+	}
+	if w.Spec.Priority != nil {
+		h.Priority = *w.Spec.Priority
+	}
+	for _, c := range w.Status.Conditions {
+		switch {
+		case c.Type == api.WorkloadQuotaReserved:
+			h.Since = c.LastTransitionTime.Time
+		case c.Type == api.WorkloadAdmitted && c.Status == metav1.ConditionTrue:
+			h.AdmittedAt = &c.LastTransitionTime.Time
+		case c.Type == api.WorkloadEvicted && c.Status == metav1.ConditionTrue:
+			h.Evicted = c.Reason
+		}
+	}
+	for _, a := range w.Status.Admission.PodSetAssignments {
+		set := PodSetQuota{PodSet: a.Name, Flavors: map[string]string{}, Usage: map[string]string{}}
+		if a.Count != nil {
+			set.Count = *a.Count
+		}
+		for resource, flavor := range a.Flavors {
+			set.Flavors[string(resource)] = flavor
+		}
+		for resource, amount := range a.ResourceUsage {
+			set.Usage[string(resource)] = amount.String()
+		}
+		h.Flavors = append(h.Flavors, set)
+	}
+	for _, c := range w.Status.AdmissionChecks {
+		h.Checks = append(h.Checks, CheckState{c.Name, c.State, c.Message})
+	}
+	return h
+}
+
+// Pending returns the workloads that wait in a ClusterQueue, in order; false if there is no such queue.
+func (q *Queues) Pending(clusterQueue string) ([]admission.Pending, bool) {
+	e := q.engaged.Load()
+	if e == nil || cached[api.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: clusterQueue}) == nil {
+		return nil, false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state.Pending(clusterQueue, e.clock.Now()), true
+}
+
+// LocalQueue returns the ClusterQueue of a local queue; false if there is no such queue.
+func (q *Queues) LocalQueue(key types.NamespacedName) (clusterQueue string, known bool) {
+	e := q.engaged.Load()
+	if e == nil {
+		return "", false
+	}
+	queue := cached[api.LocalQueue](e.localQueues, key)
+	if queue == nil {
+		return "", false
+	}
+	return queue.Spec.ClusterQueue, true
+}
+
+// Suggest finds what would let a workload in that waits. The error is NotFound for any other.
+func (q *Queues) Suggest(ctx context.Context, key types.NamespacedName) (suggest.Answer, error) {
+	e := q.engaged.Load()
+	if e == nil {
+		return suggest.Answer{}, ErrOff
+	}
+	missing := apierrors.NewNotFound(schema.GroupResource{Group: api.GroupName, Resource: api.Workloads.Resource}, key.Name)
+	w := cached[api.Workload](e.workloads, key)
+	if w == nil || is(w, api.WorkloadQuotaReserved) || is(w, api.WorkloadFinished) {
+		return suggest.Answer{}, missing
+	}
+	name, _ := q.LocalQueue(types.NamespacedName{Namespace: w.Namespace, Name: w.Spec.QueueName})
+	queue := cached[api.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: name})
+	if queue == nil {
+		return suggest.Answer{}, missing
+	}
+	question := suggest.Question{Workload: key, Queue: queue, Requests: requestsOf(w), Now: e.clock.Now()}
+	for _, holder := range list[api.Workload](e.workloads) {
+		if is(holder, api.WorkloadQuotaReserved) && !is(holder, api.WorkloadFinished) {
+			question.Holders = append(question.Holders, holder)
+		}
+	}
+	e.mu.Lock()
+	question.State = e.state.Clone()
+	e.mu.Unlock()
+	return suggest.Ask(ctx, question), nil
+}
+
+// requestsOf returns what all pods of a workload ask for, in the units of admission.
+func requestsOf(w *api.Workload) map[corev1.ResourceName]int64 {
+	total := map[corev1.ResourceName]int64{corev1.ResourcePods: 0}
+	for _, set := range w.Spec.PodSets {
+		pod := &corev1.Pod{Spec: set.Template.Spec}
+		total[corev1.ResourcePods] += int64(set.Count)
+		for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+			n := amount.Value()
+			if name == corev1.ResourceCPU {
+				n = amount.MilliValue()
+			}
+			total[name] += n * int64(set.Count)
+		}
+	}
+	return total
+}
+
+// Owners returns the owners of a workload; nil if there is no such workload.
+func (q *Queues) Owners(key types.NamespacedName) []metav1.OwnerReference {
+	e := q.engaged.Load()
+	if e == nil {
+		return nil
+	}
+	if w := cached[api.Workload](e.workloads, key); w != nil {
+		return w.OwnerReferences
+	}
+	return nil
+}
+
+// Flip gives an admission check a state, for one workload, as the check's controller would.
+func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check string, state api.CheckState, message string) error {
+	e := q.engaged.Load()
+	if e == nil {
+		return ErrOff
+	}
+	found := false
+	_, _, err := e.change(ctx, key, func(w *api.Workload) {
+		for i := range w.Status.AdmissionChecks {
+			c := &w.Status.AdmissionChecks[i]
+			if c.Name != check {
+				continue
+			}
+			found = true
+			if c.State != state {
+				c.LastTransitionTime = metav1.NewTime(e.clock.Now().Truncate(time.Second))
+			}
+			c.State, c.Message = state, message
+		}
+	}, "status")
+	if err == nil && !found {
+		return &NoCheckError{Workload: key, Check: check}
+	}
+	return err
+}
+
+// NoCheckError means that a workload does not wait for a check of that name.
+type NoCheckError struct {
+	Workload types.NamespacedName
+	Check    string
+}
+
+func (e *NoCheckError) Error() string {
+	return fmt.Sprintf("workload %s has no admission check %q", e.Workload, e.Check)
+}

@@ -1,0 +1,265 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
+)
+
+// reconcileWorkload writes what a workload is owed outside of cycles.
+func (e *engaged) reconcileWorkload(ctx context.Context, key types.NamespacedName) error {
+	w := cached[api.Workload](e.workloads, key)
+	if w == nil {
+		return nil
+	}
+	if w.DeletionTimestamp != nil {
+		return e.releaseDeleted(ctx, w)
+	}
+	if err := e.followClass(ctx, w); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	decisions, next := e.state.Review(key, e.clock.Now())
+	e.mu.Unlock()
+	if err := e.carry(ctx, decisions); err != nil {
+		return err
+	}
+	if next > 0 {
+		e.workloadKeys.AddAfter(key, next)
+	}
+	return nil
+}
+
+// followClass gives a workload the priority of its WorkloadPriorityClass, which can change.
+func (e *engaged) followClass(ctx context.Context, w *api.Workload) error {
+	ref := w.Spec.PriorityClassRef
+	if ref == nil || ref.Kind != api.WorkloadPriorityClassKind.Kind {
+		return nil
+	}
+	class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: ref.Name})
+	if class == nil || ptr.Equal(w.Spec.Priority, &class.Value) {
+		return nil
+	}
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) { w.Spec.Priority = ptr.To(class.Value) })
+	return err
+}
+
+// followLabel gives a workload the class that the label of its owner names, which can change, or be added.
+func (e *engaged) followLabel(ctx context.Context, w *api.Workload, owner object) error {
+	name, ref := owner.GetLabels()[api.PriorityClassLabel], w.Spec.PriorityClassRef
+	if ref != nil && ref.Kind != api.WorkloadPriorityClassKind.Kind || ref == nil && name == "" || ref != nil && ref.Name == name {
+		return nil
+	}
+	changed, priority, err := e.priorityOf(owner.GetLabels(), w.Spec.PodSets)
+	if err != nil {
+		return err
+	}
+	if _, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+		w.Spec.PriorityClassRef, w.Spec.Priority = changed, priority
+	}); err != nil {
+		return err
+	}
+	e.recorder.Eventf(owner, corev1.EventTypeNormal, "UpdatedWorkload", "Updated workload priority class: %s/%s", w.Namespace, w.Name)
+	return nil
+}
+
+// releaseDeleted lets a deleted workload go once nothing runs on its quota.
+func (e *engaged) releaseDeleted(ctx context.Context, w *api.Workload) error {
+	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	if job := e.jobOf(w); job != nil && job.DeletionTimestamp == nil && !inactive(job) {
+		return e.stopJob(ctx, job, w, "The workload is deleted")
+	}
+	if !is(w, api.WorkloadFinished) {
+		if err := e.endPods(ctx, e.podsOf(key)); err != nil {
+			return err
+		}
+	}
+	return e.dropFinalizer(ctx, key)
+}
+
+// endPods deletes the pods of a workload that is deleted: nothing would let them through the gate, or fill their places.
+func (e *engaged) endPods(ctx context.Context, pods []*corev1.Pod) error {
+	for _, pod := range pods {
+		if !jobs.Terminating(pod) {
+			if err := e.stopPod(ctx, pod, "WorkloadDeleted", "Workload is deleted"); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		if jobs.GroupOf(pod) == "" {
+			continue // its own end takes the finalizer
+		}
+		// The pod as it is now: the deletion has changed it.
+		live, err := e.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err == nil && live.UID == pod.UID {
+			err = e.finalize(ctx, live)
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engaged) dropFinalizer(ctx context.Context, key types.NamespacedName) error {
+	_, _, err := e.change(ctx, key, func(w *api.Workload) {
+		w.Finalizers = slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == api.ResourceInUseFinalizer })
+	})
+	return err
+}
+
+// newWorkload returns the workload of an owner. meta is that of the owner, or of one of them.
+func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []api.PodSet) (*api.Workload, error) {
+	ref, priority, err := e.priorityOf(owner.Labels, sets)
+	if err != nil {
+		return nil, err
+	}
+	w := &api.Workload{
+		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: api.WorkloadKind.Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: owner.Namespace, Name: name, Finalizers: []string{api.ResourceInUseFinalizer},
+			Labels: map[string]string{api.JobUIDLabel: string(owner.UID)},
+		},
+		Spec: api.WorkloadSpec{QueueName: owner.Labels[api.QueueNameLabel], PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
+	}
+	if seconds := numberOf(owner.Labels[api.MaxExecTimeSecondsLabel]); seconds > 0 {
+		w.Spec.MaximumExecutionTimeSeconds = &seconds
+	}
+	return w, nil
+}
+
+// adjusted returns the pod sets with what their templates leave out.
+func (e *engaged) adjusted(namespace string, sets []api.PodSet) []api.PodSet {
+	ranges, _ := e.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(everything)
+	for i := range sets {
+		spec := &sets[i].Template.Spec
+		var overhead corev1.ResourceList
+		if spec.RuntimeClassName != nil {
+			if class, err := e.opts.Informers.Node().V1().RuntimeClasses().Lister().Get(*spec.RuntimeClassName); err == nil && class.Overhead != nil {
+				overhead = class.Overhead.PodFixed
+			}
+		}
+		jobs.Adjust(spec, overhead, ranges)
+	}
+	return sets
+}
+
+var everything = labels.Everything()
+
+// priorityOf returns the priority of a workload and the class that it comes from, if any. labels are those of its owner. A
+// WorkloadPriorityClass that is missing is an error, as in Kueue.
+func (e *engaged) priorityOf(labels map[string]string, sets []api.PodSet) (*api.PriorityClassRef, *int32, error) {
+	if name := labels[api.PriorityClassLabel]; name != "" {
+		class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name})
+		if class == nil {
+			return nil, nil, fmt.Errorf("the label %s names the WorkloadPriorityClass %s, which does not exist", api.PriorityClassLabel, name)
+		}
+		return &api.PriorityClassRef{Group: api.GroupName, Kind: api.WorkloadPriorityClassKind.Kind, Name: name}, ptr.To(class.Value), nil
+	}
+	classes := e.opts.Informers.Scheduling().V1().PriorityClasses().Lister()
+	ref := func(class *schedulingv1.PriorityClass) (*api.PriorityClassRef, *int32, error) {
+		return &api.PriorityClassRef{Group: schedulingv1.GroupName, Kind: "PriorityClass", Name: class.Name}, ptr.To(class.Value), nil
+	}
+	for _, set := range sets {
+		if name := set.Template.Spec.PriorityClassName; name != "" {
+			if class, err := classes.Get(name); err == nil {
+				return ref(class)
+			}
+		}
+	}
+	all, _ := classes.List(everything)
+	at := slices.IndexFunc(all, func(class *schedulingv1.PriorityClass) bool { return class.GlobalDefault })
+	if at >= 0 {
+		return ref(all[at])
+	}
+	return nil, ptr.To(int32(0)), nil
+}
+
+// set sets a condition, and reports whether its status changed.
+func (e *engaged) set(w *api.Workload, kind string, status metav1.ConditionStatus, reason, message string) bool {
+	return meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: w.Generation, LastTransitionTime: metav1.NewTime(e.clock.Now().Truncate(time.Second)),
+	})
+}
+
+func is(w *api.Workload, condition string) bool {
+	return meta.IsStatusConditionTrue(w.Status.Conditions, condition)
+}
+
+// finish writes that the owner of a workload has ended.
+func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, success bool, message string) error {
+	if is(w, api.WorkloadFinished) {
+		return nil
+	}
+	reason := "Failed"
+	if success {
+		reason = "Succeeded"
+	}
+	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	if _, _, err := e.change(ctx, key, func(w *api.Workload) {
+		e.set(w, api.WorkloadFinished, metav1.ConditionTrue, reason, cmp.Or(message, "Job finished"))
+	}, "status"); err != nil {
+		return err
+	}
+	countFinished(w, e.clock.Now())
+	e.recorder.Eventf(owner, corev1.EventTypeNormal, "FinishedWorkload", "Workload '%s' is declared finished", key)
+	return nil
+}
+
+// ready keeps the condition PodsReady of an admitted workload, if the settings ask for it.
+func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error {
+	if e.settings.Load().WaitForPodsReady == nil {
+		return nil
+	}
+	if !is(w, api.WorkloadAdmitted) || is(w, api.WorkloadEvicted) || is(w, api.WorkloadFinished) || ready && is(w, api.WorkloadPodsReady) {
+		return nil
+	}
+	was := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadPodsReady)
+	status, reason, message := metav1.ConditionFalse, "WaitForStart", "Not all pods are ready or succeeded"
+	before := was != nil && (was.Status == metav1.ConditionTrue || was.Reason == "WaitForRecovery" || was.Reason == "Recovered")
+	switch {
+	case ready && before:
+		status, reason, message = metav1.ConditionTrue, "Recovered", "All pods were ready or succeeded since the workload admission"
+	case ready:
+		status, reason, message = metav1.ConditionTrue, "Started", "All pods were ready or succeeded since the workload admission"
+	case before:
+		reason, message = "WaitForRecovery", "At least one pod has failed, waiting for recovery"
+	}
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+		e.set(w, api.WorkloadPodsReady, status, reason, message)
+	}, "status")
+	if err == nil && reason == "Started" {
+		countReady(w, e.clock.Now())
+	}
+	return err
+}
+
+// reclaim writes how many pods have given their quota back.
+func (e *engaged) reclaim(ctx context.Context, w *api.Workload, pods []api.ReclaimablePod) error {
+	if len(pods) == 0 || slices.Equal(pods, w.Status.ReclaimablePods) {
+		return nil
+	}
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) { w.Status.ReclaimablePods = pods }, "status")
+	return err
+}
+
+// release takes the quota of an evicted workload, whose job has stopped.
+func (e *engaged) release(ctx context.Context, key types.NamespacedName) error {
+	e.mu.Lock()
+	decisions := e.state.Released(key, e.clock.Now())
+	e.mu.Unlock()
+	return e.carry(ctx, decisions)
+}

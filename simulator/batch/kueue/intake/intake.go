@@ -1,0 +1,227 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	"k8s.io/kubernetes/pkg/apis/batch"
+	"k8s.io/kubernetes/pkg/apis/core"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/utils/ptr"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
+)
+
+// PluginName is the name of the admission plugin.
+const PluginName = "KueueIntake"
+
+// Register adds the plugin to those that an API server can run.
+func Register(plugins *admission.Plugins) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return &intake{}, nil })
+}
+
+type intake struct{ client kubernetes.Interface }
+
+var (
+	_           admission.MutationInterface            = (*intake)(nil)
+	_           admission.ValidationInterface          = (*intake)(nil)
+	_           initializer.WantsExternalKubeClientSet = (*intake)(nil)
+	_           admission.InitializationValidator      = (*intake)(nil)
+	_           func(*admission.Plugins)               = Register
+	errNoClient error                                  = errors.New("the plugin needs a client")
+)
+
+// SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
+func (i *intake) SetExternalKubeClientSet(client kubernetes.Interface) { i.client = client }
+
+// ValidateInitialization implements admission.InitializationValidator.
+func (i *intake) ValidateInitialization() error {
+	if i.client == nil {
+		return errNoClient
+	}
+	return nil
+}
+
+// Handles implements admission.Interface.
+func (i *intake) Handles(operation admission.Operation) bool {
+	return operation == admission.Create || operation == admission.Update
+}
+
+// Admit implements admission.MutationInterface.
+func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if a.GetSubresource() != "" {
+		return nil
+	}
+	create := a.GetOperation() == admission.Create
+	switch o := a.GetObject().(type) {
+	case *batch.Job:
+		if create {
+			return i.admitJob(ctx, o)
+		}
+	case *core.Pod:
+		if create {
+			return i.admitPod(ctx, o)
+		}
+	case *apps.Deployment:
+		if queue := o.Labels[api.QueueNameLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
+		}
+	case *apps.StatefulSet:
+		if queue := o.Labels[api.QueueNameLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
+			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, api.PodGroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupTotalCount, strconv.Itoa(int(o.Spec.Replicas)))
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupFastAdmission, "true")
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupServing, "true")
+		}
+	}
+	return nil
+}
+
+// passOn copies the labels that choose a queue to a template.
+func passOn(labels map[string]string, template *metav1.ObjectMeta) {
+	for _, label := range []string{api.QueueNameLabel, api.PriorityClassLabel} {
+		if value := labels[label]; value != "" && template.Labels[label] == "" {
+			metav1.SetMetaDataLabel(template, label, value)
+		}
+	}
+}
+
+// admitJob suspends a job of a queue. A job without one goes to the local queue named default, if its
+// namespace has that.
+func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
+	if job.Labels[api.QueueNameLabel] == "" {
+		if !i.exists(ctx, job.Namespace, jobs.DefaultQueue) {
+			return nil
+		}
+		metav1.SetMetaDataLabel(&job.ObjectMeta, api.QueueNameLabel, jobs.DefaultQueue)
+	}
+	if i.serves(ctx, job.Namespace) {
+		job.Spec.Suspend = ptr.To(true)
+	}
+	return nil
+}
+
+// admitPod gates a pod of a queue, unless it belongs to a job that a queue has admitted as a whole, or
+// has been through the gate in the cluster from which it was copied.
+func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
+	if pod.Labels[api.QueueNameLabel] == "" || pod.Labels[api.ManagedLabel] != "" || pod.Spec.NodeName != "" || !i.serves(ctx, pod.Namespace) {
+		return nil
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" {
+		job, err := i.client.BatchV1().Jobs(pod.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+		if err == nil && job.Labels[api.QueueNameLabel] != "" {
+			return nil
+		}
+	}
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, api.ManagedLabel, "true")
+	// A label can be selected by, so the group's name is one in any case.
+	if group := pod.Annotations[api.PodGroupNameLabel]; group != "" {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, api.PodGroupNameLabel, group)
+	}
+	if !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
+		pod.Finalizers = append(pod.Finalizers, api.ManagedFinalizer)
+	}
+	gate := func(name string) {
+		if !slices.ContainsFunc(pod.Spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == name }) {
+			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, core.PodSchedulingGate{Name: name})
+		}
+	}
+	gate(api.AdmissionGate)
+	// Kueue gates every pod for its place in a topology: which flavor it gets, and so whether it needs a place, is known later.
+	gate(api.TopologyGate)
+	spec, err := specOf(&pod.Spec)
+	if err != nil {
+		return fmt.Errorf("reading the shape of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	role := jobs.RoleOfSpec(*spec)
+	if pod.Annotations[jobs.GroupServing] == "true" {
+		role = api.DefaultPodSetName // whatever its shape: all have that of the StatefulSet
+	}
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, jobs.RoleHash, role)
+	return nil
+}
+
+// specOf returns the spec of a pod as clients read it.
+func specOf(pod *core.PodSpec) (*v1.PodSpec, error) {
+	out := &v1.PodSpec{}
+	if err := corev1.Convert_core_PodSpec_To_v1_PodSpec(pod, out, nil); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	read := &v1.PodSpec{} // without empty lists, which nobody reads
+	return read, json.Unmarshal(text, read)
+}
+
+// queues is the path of the local queues of a namespace.
+const queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/%s/localqueues"
+
+// serves reports whether the cluster has Kueue's kinds.
+func (i *intake) serves(ctx context.Context, namespace string) bool {
+	return i.get(ctx, fmt.Sprintf(queues, namespace)+"?limit=1") == nil
+}
+
+func (i *intake) exists(ctx context.Context, namespace, queue string) bool {
+	return i.get(ctx, fmt.Sprintf(queues, namespace)+"/"+queue) == nil
+}
+
+func (i *intake) get(ctx context.Context, uri string) error {
+	return i.client.CoreV1().RESTClient().Get().RequestURI(uri).SetHeader("Accept", "application/json").Do(ctx).Error()
+}
+
+// Validate implements admission.ValidationInterface.
+func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	var mistakes field.ErrorList
+	switch o := a.GetObject().(type) {
+	case *unstructured.Unstructured:
+		if o.GroupVersionKind().Group != api.GroupName {
+			return nil
+		}
+		before, _ := a.GetOldObject().(*unstructured.Unstructured)
+		mistakes = checkCustom(o, before)
+	case metav1.Object:
+		// What controllers report about a job or a pod is theirs.
+		if a.GetSubresource() != "" {
+			return nil
+		}
+		before, _ := a.GetOldObject().(metav1.Object)
+		mistakes = checkOwner(o, before)
+		if i.leavesDefaultQueue(ctx, o, before) {
+			mistakes = append(mistakes, field.Invalid(labels.Key(api.QueueNameLabel), "", "queue-name must not be empty in namespace with default queue"))
+		}
+		if len(mistakes) > 0 && !i.serves(ctx, a.GetNamespace()) {
+			return nil
+		}
+	}
+	if len(mistakes) > 0 {
+		return apierrors.NewInvalid(a.GetKind().GroupKind(), a.GetName(), mistakes)
+	}
+	return nil
+}
+
+// leavesDefaultQueue reports whether a job or a pod gives its queue up where the default one would take it.
+func (i *intake) leavesDefaultQueue(ctx context.Context, o, before metav1.Object) bool {
+	switch before.(type) {
+	case *batch.Job, *core.Pod:
+		return o.GetLabels()[api.QueueNameLabel] == "" && before.GetLabels()[api.QueueNameLabel] != "" && i.exists(ctx, o.GetNamespace(), jobs.DefaultQueue)
+	}
+	return false
+}

@@ -1,0 +1,400 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/admission"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	aggregator "k8s.io/kube-aggregator/pkg/apiserver"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	"k8s.io/kubernetes/pkg/controlplane/reconcilers"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/kubeapiserver/authorizer/modes"
+	rbacrest "k8s.io/kubernetes/pkg/registry/rbac/rest"
+	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
+	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/intake"
+	"kube-scheduler-simulator/simulator/cluster/outbound"
+	"kube-scheduler-simulator/simulator/host/connections"
+)
+
+const (
+	// readyInterval is the pause between checks whether the API server is ready.
+	readyInterval = 10 * time.Millisecond
+	// The start does not wait for roleHook, which sleeps for a second before it writes the
+	// default RBAC roles. The administrators' group, which the kubeconfig and the clients in
+	// this process belong to, needs no roles.
+	roleHook = "poststarthook/" + rbacrest.PostStartHookName
+	// closeInterval is the pause between attempts to close this process's idle connections
+	// to an API server that is stopping.
+	closeInterval = 5 * time.Millisecond
+	// watchTimeout is how long watches may take to end when the API server stops.
+	watchTimeout = time.Second
+	// connectionTimeout is how long connections may take to end after that. Go's HTTP/2
+	// server gives clients one second to close their connections.
+	connectionTimeout = 1500 * time.Millisecond
+	// greetingBytes is more than a TLS handshake without a certificate: a connection that has
+	// carried less may be closed for a newer one.
+	greetingBytes = 2 << 10
+	// Clients in this process are trusted not to overload the API server.
+	clientQPS   = 10_000
+	clientBurst = 20_000
+	// serviceIPs starts like kubeadm's default range; larger ranges are not supported by the
+	// API server.
+	serviceIPs = "10.96.0.0/16"
+	// ownServiceIP is the first address: the API server's own.
+	ownServiceIP = "10.96.0.1"
+)
+
+// apiServer is a kube-apiserver with its whole delegation chain (aggregator,
+// built-in kinds, custom resources) on a loopback port.
+type apiServer struct {
+	listener *connections.Listener
+	server   *aggregator.APIAggregator
+	cancel   context.CancelFunc
+	ended    chan struct{}
+	err      error // why it ended; valid once ended is closed
+}
+
+// serverOptions are the options in which the API servers of this package differ.
+type serverOptions struct {
+	certs certificates
+	etcd  Etcd
+	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
+	// lifecycle controller removes the taint when the node is Ready.
+	taintNewNodes bool
+	// newNodeReady is that of Options.
+	newNodeReady func(node metav1.Object) *corev1.NodeCondition
+	// guard handles every request first.
+	guard func(http.Handler) http.Handler
+	// outbound limits which webhooks and API servers are called.
+	outbound outbound.Policy
+	// version is the version that clients see.
+	version string
+	// handlers are those of Options.
+	handlers map[string]http.Handler
+}
+
+// startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
+// called when it ends before stop.
+func startAPIServer(ctx context.Context, opts serverOptions, fail func(error)) (_ *apiServer, err error) {
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	listener := connections.Bound(port, connections.Limit(), greetingBytes)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
+
+	server, err := newServerChain(ctx, serverRunOptions(listener, opts), opts)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := server.PrepareRun()
+	if err != nil {
+		server.GenericAPIServer.Destroy()
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+
+	runCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a := &apiServer{listener: listener, server: server, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(a.ended)
+		a.err = prepared.Run(runCtx)
+		if runCtx.Err() == nil {
+			fail(fmt.Errorf("kube-apiserver ended: %w", a.err))
+		}
+	}()
+	return a, nil
+}
+
+func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts serverOptions) (*aggregator.APIAggregator, error) {
+	completedOptions, err := run.Complete(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("complete options: %w", err)
+	}
+	if errs := completedOptions.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("validate options: %w", utilerrors.NewAggregate(errs))
+	}
+	config, err := app.NewConfig(completedOptions)
+	if err != nil {
+		return nil, fmt.Errorf("build configuration: %w", err)
+	}
+	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
+	// does the same work without the wait.
+	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	confine(opts.outbound).apply(config)
+	extensions := &config.ApiExtensions.ExtraConfig
+	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}}
+	builtIn := config.KubeAPIs.ControlPlane.Generic
+	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, changesOften}
+	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, utilfeature.DefaultMutableFeatureGate))
+	setVersion(config, opts.version)
+	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
+	if err != nil {
+		return nil, err
+	}
+	// The aggregator receives all requests.
+	front := config.Aggregator.GenericConfig
+	build := front.BuildHandlerChainFunc
+	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
+		return opts.guard(build(connects.before(withHandlers(opts.handlers, handler)), c))
+	}
+	completed, err := config.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("complete configuration: %w", err)
+	}
+	server, err := app.CreateServerChain(completed)
+	if err != nil {
+		return nil, fmt.Errorf("build server chain: %w", err)
+	}
+	kinds, ok := server.GenericAPIServer.NextDelegate().(*genericapiserver.GenericAPIServer)
+	if !ok {
+		return nil, fmt.Errorf("the server of the built-in kinds is a %T", server.GenericAPIServer.NextDelegate())
+	}
+	installOpenAPI(kinds)
+	server.GenericAPIServer.ShutdownTimeout = connectionTimeout
+	return server, nil
+}
+
+// withHandlers gives the requests to the paths of handlers to these, and all others to next.
+func withHandlers(handlers map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for prefix, handler := range handlers {
+			if r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
+				handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serverRunOptions are the options of a kube-apiserver in an ordinary cluster, without features
+// that need nodes, other machines, or controllers that do not run here.
+func serverRunOptions(listener net.Listener, opts serverOptions) *options.ServerRunOptions {
+	certs := opts.certs
+	address := listener.Addr().(*net.TCPAddr)
+	o := options.NewServerRunOptions()
+
+	o.SecureServing.Listener = listener
+	o.SecureServing.BindAddress = address.IP
+	o.SecureServing.BindPort = address.Port
+	o.SecureServing.ServerCert.CertKey.CertFile = certs.servingCertFile
+	o.SecureServing.ServerCert.CertKey.KeyFile = certs.servingKeyFile
+	// Without these two, the API server would ask the system for its default route and its
+	// name.
+	o.GenericServerRunOptions.AdvertiseAddress = address.IP
+	o.GenericServerRunOptions.ExternalHost = address.IP.String()
+	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = watchTimeout
+	o.EndpointReconcilerType = string(reconcilers.NoneEndpointReconcilerType)
+	o.ServiceClusterIPRanges = serviceIPs
+
+	o.Etcd.StorageConfig.Prefix = opts.etcd.prefix()
+	o.Etcd.StorageConfig.Transport.ServerList = opts.etcd.Servers
+	o.Etcd.StorageConfig.Transport.TrustedCAFile = opts.etcd.CAFile
+	o.Etcd.StorageConfig.Transport.CertFile = opts.etcd.CertFile
+	o.Etcd.StorageConfig.Transport.KeyFile = opts.etcd.KeyFile
+	// The metric is not used, and a count during a stop retries for seconds on a closed
+	// connection, with a line on stderr for each attempt.
+	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
+
+	o.Authentication.ClientCert.ClientCA = certs.caFile
+	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
+	o.Authentication.ServiceAccounts.KeyFiles = []string{certs.serviceAccountKeyFile}
+	o.ServiceAccountSigningKeyFile = certs.serviceAccountKeyFile
+	// No Node authorizer: there is no kubelet to authorize.
+	o.Authorization.Modes = []string{modes.ModeRBAC}
+
+	o.AllowPrivileged = true
+	// Metrics options change the process-wide registry, and log an error when there is nothing
+	// to change.
+	o.Metrics = nil
+	o.Features.EnableProfiling = false
+	enableAPIs(o)
+	disableAdmission(o, opts.taintNewNodes)
+	decorateAdmission(o, opts)
+	addIntake(o)
+	addUserWrites(o)
+	return o
+}
+
+// enableAPIs turns on every GA and beta API, which is more than a real cluster serves by default,
+// so that users can apply all kinds of manifests.
+func enableAPIs(o *options.ServerRunOptions) {
+	o.APIEnablement.RuntimeConfig["api/ga"] = "true"
+	o.APIEnablement.RuntimeConfig["api/beta"] = "true"
+	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
+		// All kinds of this group version depend on the gate. Without the gate, the API server
+		// would warn about each kind at every start and leave it out.
+		o.APIEnablement.RuntimeConfig["scheduling.k8s.io/v1beta1"] = "false"
+	}
+}
+
+// disableAdmission turns off those default plugins that depend on components that do not run
+// here. All others stay, including Priority and DefaultTolerationSeconds.
+// StorageObjectInUseProtection stays because the controllers that remove its finalizers run.
+func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
+	o.Admission.GenericAdmission.DisablePlugins = []string{
+		// Requires a service account for every pod, which a controller would have created,
+		// and mounts its token.
+		serviceaccount.PluginName,
+	}
+	if !taintNewNodes {
+		// No component makes nodes Ready, so no pod would fit on a node that a user creates
+		// from YAML.
+		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
+	}
+}
+
+// addIntake adds the plugin that stands in for Kueue's webhooks, where an API server calls those that
+// change objects.
+func addIntake(o *options.ServerRunOptions) {
+	generic := o.Admission.GenericAdmission
+	intake.Register(generic.Plugins)
+	order := generic.RecommendedPluginOrder
+	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), intake.PluginName)
+}
+
+// decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
+// ours.
+func decorateAdmission(o *options.ServerRunOptions, opts serverOptions) {
+	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.newNodeReady))),
+		admission.Decorator(admission.DecoratorFunc(confine(opts.outbound).decorate)))
+}
+
+func (a *apiServer) url() string {
+	return "https://" + a.listener.Addr().String()
+}
+
+// clientConfig returns the API server's own loopback configuration.
+func (a *apiServer) clientConfig() *rest.Config {
+	config := rest.CopyConfig(a.server.GenericAPIServer.LoopbackClientConfig)
+	config.QPS = clientQPS
+	config.Burst = clientBurst
+	return config
+}
+
+// readyTimeout bounds the start of the API server, which takes about a second, and much longer on a
+// very busy machine.
+const readyTimeout = 90 * time.Second
+
+// waitReady returns nil when the API server is ready, apart from the role hook.
+func (a *apiServer) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it was not ready within %v", readyTimeout))
+	defer cancel()
+	return a.pollReadyz(ctx, roleHook)
+}
+
+// waitStarted returns nil when every post-start hook is done, whether or not etcd still answers.
+func (a *apiServer) waitStarted(ctx context.Context) error {
+	return a.pollReadyz(ctx, "etcd", "etcd-readiness")
+}
+
+// pollReadyz polls /readyz without the excluded checks until it succeeds, the API server ends, or
+// ctx does.
+func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
+	client, err := kubernetes.NewForConfig(a.clientConfig())
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(readyInterval)
+	defer ticker.Stop()
+	for {
+		request := client.RESTClient().Get().AbsPath("/readyz")
+		for _, check := range exclude {
+			request.Param("exclude", check)
+		}
+		err := request.Do(ctx).Error()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-a.ended:
+			return fmt.Errorf("it ended: %w", a.err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w; it last said: %s", context.Cause(ctx), strings.ReplaceAll(err.Error(), "\n", " "))
+		case <-ticker.C:
+		}
+	}
+}
+
+// stop first waits for the post-start hooks, which takes about a second after the start: a hook
+// that fails, as it would without a server, exits the process.
+func (a *apiServer) stop(ctx context.Context) error {
+	if err := a.waitStarted(ctx); err != nil && !a.hasEnded() {
+		return fmt.Errorf("stop kube-apiserver: wait until it has started: %w", err)
+	}
+	a.cancel()
+	if err := a.waitEnded(ctx); err != nil {
+		return err
+	}
+	if a.err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", a.err)
+	}
+	return nil
+}
+
+// patience returns how long the API server may wait for its clients, before it loses their connections:
+// as long as it waits for watches, or a third of the time that there is.
+func patience(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return watchTimeout + connectionTimeout
+	}
+	return min(watchTimeout, time.Until(deadline)/3)
+}
+
+// waitEnded waits for the API server, which waits for its connections: for a client that has sent half
+// a request, as long as it may. All clients with a copy of clientConfig share one connection. client-go
+// would keep it open for a while after the last client has gone.
+func (a *apiServer) waitEnded(ctx context.Context) error {
+	transport, err := rest.TransportFor(a.clientConfig())
+	if err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", err)
+	}
+	ticker := time.NewTicker(closeInterval)
+	defer ticker.Stop()
+	defer time.AfterFunc(patience(ctx), a.listener.CloseAll).Stop()
+	for {
+		utilnet.CloseIdleConnectionsFor(transport)
+		select {
+		case <-a.ended:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("stop kube-apiserver: %w", context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}
+
+func (a *apiServer) hasEnded() bool {
+	select {
+	case <-a.ended:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,22 @@
+package controlplane
+
+import (
+	"context"
+
+	"kube-scheduler-simulator/simulator/cluster/controlplane/controllers"
+)
+
+// UseControllers changes Options.Controllers and Options.VirtualNodes. The change takes
+// effect at the next Reset, which restarts the controllers. Whether new nodes are tainted
+// does not change.
+func (c *ControlPlane) UseControllers(ctx context.Context, list []string, virtualNodes bool) error {
+	if err := controllers.Check(list); err != nil {
+		return err
+	}
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.release()
+	c.opts.Controllers, c.opts.VirtualNodes = list, virtualNodes
+	return nil
+}

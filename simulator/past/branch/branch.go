@@ -1,0 +1,124 @@
+// Package branch keeps branches: simulators of their own, each a child process of the same executable with its own
+// control plane and data directory, beside the trunk, which is the simulator that a user has started. A branch starts
+// from given objects, from the trunk as it is, or from a past moment, and the trunk does not change.
+//
+// It starts and stops the processes, keeps what they need across restarts, and bounds how many there are and what room
+// they need. It knows neither HTTP routes of its own nor the content of states. It may import simulator/host/datadir.
+package branch
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Purpose says what a branch is for.
+type Purpose string
+
+const (
+	// Ordinary branches are kept until a user deletes them.
+	Ordinary Purpose = "branch"
+	// Lesson branches are sandboxes: the next start of the trunk removes them.
+	Lesson Purpose = "lesson"
+)
+
+// State is the state of a branch's process.
+type State string
+
+const (
+	// Starting lasts until the objects have been loaded.
+	Starting State = "starting"
+	Running  State = "running"
+	Stopped  State = "stopped"
+	// Failed: the process ended by itself, or the branch cannot be read. Message says why.
+	Failed State = "failed"
+)
+
+// Branch is a copy of what is known about a branch.
+type Branch struct {
+	Name    string  `json:"name"`
+	Purpose Purpose `json:"purpose"`
+	// Lesson is the lesson's ID.
+	Lesson string `json:"lesson,omitempty"`
+	// Of is the branch that this one continues; empty for the trunk.
+	Of string `json:"of,omitempty"`
+	// From is the past moment that it continues; nil for a branch of the present, or of given objects.
+	From      *Moment   `json:"from,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	State     State     `json:"state"`
+	// Message says what a start is doing, why a branch failed, or what could not be loaded.
+	Message string `json:"message,omitempty"`
+	// Path is where the trunk's server shows it.
+	Path string `json:"path"`
+	// Kubeconfig is the path of a file for kubectl, which exists once the branch has started.
+	Kubeconfig string `json:"kubeconfig"`
+	// Bytes are those on disk, as of at most ten seconds ago.
+	Bytes int64 `json:"bytes"`
+	// MemoryBytes are those that the process holds; 0 when it does not run or the system does not tell.
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
+
+	// pid is the process, or 0.
+	pid int
+}
+
+// Moment is a moment of a time line.
+type Moment struct {
+	Time   time.Time `json:"time"`
+	Moment int64     `json:"moment"`
+}
+
+// Request asks for a branch.
+type Request struct {
+	// Name is a DNS label; one is chosen by default.
+	Name string `json:"name,omitempty"`
+	// Purpose is Ordinary by default, and Lesson if Lesson is set.
+	Purpose Purpose `json:"purpose,omitempty"`
+	Lesson  string  `json:"lesson,omitempty"`
+	// Of is a running branch to continue; the trunk by default.
+	Of string `json:"of,omitempty"`
+	// At is the moment to continue, as the time line names it; the present by default.
+	At string `json:"at,omitempty"`
+	// Objects, if they are not nil, are the state to start from, instead of At.
+	Objects []json.RawMessage `json:"objects,omitempty"`
+	// Configuration is a KubeSchedulerConfiguration to start with, YAML or JSON, for Objects.
+	Configuration string `json:"configuration,omitempty"`
+}
+
+// Start is the state that a branch starts from.
+type Start struct {
+	Objects []json.RawMessage
+	// Configuration is a KubeSchedulerConfiguration in JSON; Kubernetes' default when it is empty.
+	Configuration json.RawMessage
+	// Flags are further ones of the command line of the child.
+	Flags []string
+}
+
+// Reason says which kind of refusal a Refusal is.
+type Reason int
+
+const (
+	// Invalid: the request is wrong.
+	Invalid Reason = iota + 1
+	// Unknown: there is no such branch, moment or lesson.
+	Unknown
+	// Taken: another branch has the name.
+	Taken
+	// TooMany branches exist or run.
+	TooMany
+	// NoRoom is left, on disk or in memory.
+	NoRoom
+	// NotNow: the branch is in a state in which that is not possible.
+	NotNow
+)
+
+// Refusal says why something was not done. Nothing has changed.
+type Refusal struct {
+	Reason  Reason
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refuse(reason Reason, format string, args ...any) error {
+	return &Refusal{reason, fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,152 @@
+package branch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kube-scheduler-simulator/simulator/host/datadir"
+)
+
+// Files of a branch, in a directory of its name.
+const (
+	noteFile = "branch.json"
+	// startFile holds the state to start from until it has been loaded.
+	startFile = "start.json"
+	// tokenFile holds what requests to the child must carry. Every start makes a new one.
+	tokenFile = "token"
+	// dataName is the child's data directory.
+	dataName = "data"
+)
+
+// Directories with these prefixes are half made or half removed. No branch has such a name.
+const (
+	newPrefix  = ".new-"
+	gonePrefix = ".gone-"
+)
+
+// noteFormat is the version of note.
+const noteFormat = 1
+
+// note is what the disk keeps about a branch.
+type note struct {
+	Format    int       `json:"format"`
+	Purpose   Purpose   `json:"purpose"`
+	Lesson    string    `json:"lesson,omitempty"`
+	Of        string    `json:"of,omitempty"`
+	From      *Moment   `json:"from,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	// Flags are the child's further ones.
+	Flags []string `json:"flags,omitempty"`
+	// Remark says what could not be loaded.
+	Remark string `json:"remark,omitempty"`
+}
+
+func (n note) write(dir string) error {
+	n.Format = noteFormat
+	content, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return datadir.WriteFile(filepath.Join(dir, noteFile), content)
+}
+
+// readNote returns what the disk keeps about a branch. The error is one line.
+func readNote(dir string) (note, error) {
+	path := filepath.Join(dir, noteFile)
+	const do = "restore it from a backup, or delete the branch"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return note{}, &datadir.Damage{Path: path, Err: err, Do: do}
+	}
+	var n note
+	if err := json.Unmarshal(content, &n); err != nil {
+		return note{}, &datadir.Damage{Path: path, Err: fmt.Errorf("cannot be read: %w", err), Do: do}
+	}
+	if n.Format != noteFormat {
+		return note{}, &datadir.Damage{Path: path, Err: fmt.Errorf("is in format %d; this version reads format %d", n.Format, noteFormat), Do: "use that version, or delete the branch"}
+	}
+	return n, nil
+}
+
+// readAll finds the branches in the directory. It removes lessons and what was half made or half removed.
+func (b *Branches) readAll() error {
+	entries, err := os.ReadDir(b.opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the branches: %w", err)
+	}
+	for _, entry := range entries {
+		name, dir := entry.Name(), filepath.Join(b.opts.Dir, entry.Name())
+		if strings.HasPrefix(name, newPrefix) || strings.HasPrefix(name, gonePrefix) {
+			b.discard(dir)
+			continue
+		}
+		if !entry.IsDir() || checkName(name) != nil {
+			continue // not ours
+		}
+		n, err := readNote(dir)
+		if err != nil {
+			b.opts.Logger.Info("Warning: a branch cannot be used", "branch", name, "err", err)
+			b.all[name] = &kept{name: name, note: note{Purpose: Ordinary}, state: Failed, message: err.Error(), damaged: true}
+			continue
+		}
+		if n.Purpose == Lesson {
+			if err := b.remove(dir); err != nil {
+				b.opts.Logger.Error(err, "Removing the branch of a lesson")
+			}
+			continue
+		}
+		b.all[name] = &kept{name: name, note: n, state: Stopped, message: n.Remark}
+	}
+	return nil
+}
+
+// remove makes a branch's directory disappear at once, and deletes it after that in the background.
+func (b *Branches) remove(dir string) error {
+	gone, err := os.MkdirTemp(b.opts.Dir, gonePrefix)
+	if err == nil {
+		err = os.Rename(dir, filepath.Join(gone, filepath.Base(dir)))
+	}
+	if err != nil {
+		return fmt.Errorf("removing the branch: %w", err)
+	}
+	b.discard(gone)
+	return nil
+}
+
+// discard deletes a directory that is no branch, in the background. What cannot be deleted stays until the next start.
+func (b *Branches) discard(dir string) {
+	b.work.Go(func() {
+		data, _ := filepath.Glob(filepath.Join(dir, "*", dataName))
+		for _, d := range append(data, filepath.Join(dir, dataName)) {
+			// An earlier program that was killed may have left a child that is still stopping.
+			if err := b.awaitUnlocked(b.closing, d); err != nil {
+				return
+			}
+			if err := b.opts.Leftovers(d); err != nil {
+				b.opts.Logger.V(1).Info("Cannot remove what a branch has left", "err", err)
+			}
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			b.opts.Logger.Error(err, "Removing a branch")
+		}
+	})
+}
+
+// checkName: names are path segments of the web, of files and of lessons.
+func checkName(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return refuse(Invalid, "%q cannot name a branch: %s", name, problems[0])
+	}
+	return nil
+}

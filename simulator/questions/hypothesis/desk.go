@@ -1,0 +1,343 @@
+package hypothesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/others/session"
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+)
+
+// Options say what a Desk works with. All are required, except where their comments say
+// otherwise.
+type Options struct {
+	// ClientConfig reaches the API server that judges pods and changes in dry runs. It is not needed with Admission.
+	ClientConfig *rest.Config
+	// Admission, if set, starts the admission of a question without an API server.
+	Admission func() Admission
+	// Engine answers the questions.
+	Engine *whatif.Engine
+	// Parse reads a scheduler configuration. Its error is a *config.Error for one that is not valid.
+	Parse func(document []byte) (*config.Configuration, error)
+	// Beside answers for the schedulers beside kube-scheduler; nil where none run.
+	Beside Beside
+	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
+	CompleteNode func(*v1.Node)
+	// Waiting says where a pod waits for its next attempt; nil where no scheduler runs.
+	Waiting func(result.Pod) *result.QueueWait
+}
+
+// Admission admits the objects of one question, in order: it returns them as an API server would store them. field is
+// their path in the question. Errors about the question are a *Refused.
+type Admission interface {
+	Change(ctx context.Context, field string, c Change) (whatif.Change, error)
+	Pod(ctx context.Context, field string, d Document) (*v1.Pod, error)
+}
+
+// Desk takes questions as clients write them and has them answered. Methods are safe for concurrent
+// use. Beside the errors that their comments name, they return those of the engine's that
+// say nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
+type Desk struct {
+	options Options
+	// workloads is nil without an API server.
+	workloads      fit.Workloads
+	configurations *configurations
+}
+
+// New returns a desk. It makes no request.
+func New(options Options) (*Desk, error) {
+	if options.CompleteNode == nil {
+		options.CompleteNode = func(*v1.Node) {}
+	}
+	d := &Desk{options: options, configurations: newConfigurations(options.Parse)}
+	if options.Admission == nil {
+		runs, err := newDryRuns(options.ClientConfig)
+		if err != nil {
+			return nil, err
+		}
+		d.workloads = runs
+		d.options.Admission = func() Admission {
+			return &admission{dryRuns: runs, settle: d.settle, made: map[place]made{}}
+		}
+	}
+	return d, nil
+}
+
+// WhatIf asks where a pod would go.
+type WhatIf struct {
+	Question
+	// Copies of the pod are placed one after the other; 0 means 1.
+	Copies int `json:"copies,omitempty"`
+	// Extenders: the extenders of the configuration are asked, too.
+	Extenders bool `json:"extenders,omitempty"`
+}
+
+// MaxCopies bounds WhatIf.Copies.
+const MaxCopies = 1000
+
+// WhatIfAnswer is the answer to a WhatIf.
+type WhatIfAnswer struct {
+	*whatif.Answer
+	// Turn is nil if kube-scheduler decided.
+	Turn *session.Turn
+}
+
+// WhatIf answers with one decision for each copy. Pods of a scheduler that decides about all of its pods at once get those of its next turn. The
+// error is a *Refused, or a *whatif.NotFoundError for the pod of PodRef.
+func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
+	if w.Copies < 0 || w.Copies > MaxCopies {
+		return nil, refuse("copies", "want a number from 1 to %d", MaxCopies)
+	}
+	q, err := d.admit(ctx, w.Question)
+	if err != nil {
+		return nil, err
+	}
+	asked := whatif.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
+		Copies: w.Copies, AskExtenders: w.Extenders,
+	}
+	answer, err := d.options.Engine.Ask(ctx, asked)
+	if scheduler := besides(err); scheduler != "" {
+		return d.askBeside(ctx, q, scheduler, asked)
+	}
+	if err != nil {
+		return nil, q.refused(err)
+	}
+	return &WhatIfAnswer{Answer: answer}, nil
+}
+
+// Fit asks what makes a pod fit.
+type Fit struct {
+	Question
+	// Node is empty for any node.
+	Node string `json:"node,omitempty"`
+	// Limit is how many suggestions are wanted; 0 means fit.DefaultLimit.
+	Limit int `json:"limit,omitempty"`
+}
+
+// FitAnswer is the answer to a Fit.
+type FitAnswer struct {
+	*fit.Answer
+	Suggestions []Suggestion `json:"suggestions"`
+}
+
+// Suggestion is a suggestion with its changes as clients write them.
+type Suggestion struct {
+	fit.Suggestion
+	Changes    []Change `json:"changes"`
+	Hypothesis []Change `json:"hypothesis"`
+}
+
+// Fit answers with suggestions. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
+// Node.
+func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
+	if f.Limit < 0 || f.Limit > fit.MaxLimit {
+		return nil, refuse("limit", "want a number from 1 to %d", fit.MaxLimit)
+	}
+	q, err := d.admit(ctx, f.Question)
+	if err != nil {
+		return nil, err
+	}
+	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
+		Node: f.Node, Limit: f.Limit, Workloads: d.workloads, Waiting: d.options.Waiting,
+	})
+	if err != nil {
+		return nil, q.refused(err)
+	}
+	answer := &FitAnswer{Answer: found, Suggestions: make([]Suggestion, len(found.Suggestions))}
+	for i, s := range found.Suggestions {
+		out := Suggestion{Suggestion: s}
+		if out.Changes, err = written(s.Changes); err != nil {
+			return nil, err
+		}
+		if out.Hypothesis, err = written(s.Hypothesis); err != nil {
+			return nil, err
+		}
+		answer.Suggestions[i] = out
+	}
+	return answer, nil
+}
+
+// Capacity asks how many more of a pod fit.
+type Capacity struct {
+	Question
+	// Limit ends the count; 0 means capacity.DefaultLimit.
+	Limit int `json:"limit,omitempty"`
+	// NodesNeeded is nil if the client does not ask for them.
+	NodesNeeded *capacity.NodesNeeded `json:"nodesNeeded,omitempty"`
+}
+
+// Capacity answers with a count. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
+// the node of NodesNeeded.
+func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, error) {
+	if c.Limit < 0 || c.Limit > capacity.MaxLimit {
+		return nil, refuse("limit", "want a number from 1 to %d", capacity.MaxLimit)
+	}
+	if n := c.NodesNeeded; n != nil {
+		switch {
+		case n.Like == "":
+			return nil, refuse("nodesNeeded.like", "want the name of a node")
+		case n.For < 1 || n.For > capacity.MaxLimit:
+			return nil, refuse("nodesNeeded.for", "want a number from 1 to %d", capacity.MaxLimit)
+		}
+	}
+	q, err := d.admit(ctx, c.Question)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := capacity.Ask(ctx, d.options.Engine, capacity.Question{
+		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
+		Limit: c.Limit, NodesNeeded: c.NodesNeeded,
+	})
+	if err != nil {
+		return nil, q.refused(err)
+	}
+	return answer, nil
+}
+
+// Copies is what a change that makes copies creates, as one would create it in a cluster.
+type Copies struct {
+	Changes []Change `json:"changes"`
+}
+
+// Copies answers with the objects that a client creates in order to make real what a change with a count makes. Copies of a node come with
+// what drivers, the kubelet and agents report of the node that they are like. The error is as that of WhatIf.
+func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
+	change, err := d.options.Admission().Change(ctx, "change", c)
+	if err != nil {
+		return nil, err
+	}
+	node, isNode := change.Apply.(*v1.Node)
+	if !isNode || change.Count == 0 {
+		return nil, refuse("change", "want a node to apply, and a count")
+	}
+	var made []whatif.Change
+	err = d.options.Engine.Try(ctx, nil, func(_ context.Context, t *whatif.Trial) error {
+		nodes, err := t.NewNodes(node, change.Count)
+		for _, n := range nodes {
+			for _, o := range n.ToCreate() {
+				made = append(made, whatif.Change{Apply: o})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	changes, err := written(made)
+	return &Copies{changes}, err
+}
+
+// admitted is a question that the API server would not refuse.
+type admitted struct {
+	// pod or podRef is nil.
+	pod    *v1.Pod
+	podRef *types.NamespacedName
+	// document is nil for the configuration in force.
+	document *config.Configuration
+	changes  []whatif.Change
+	profile  string
+}
+
+func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {
+	if q.document == nil {
+		return nil
+	}
+	return q.document.Internal
+}
+
+func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
+	out := &admitted{profile: q.Profile}
+	switch {
+	case (q.Pod == nil) == (q.PodRef == nil):
+		return nil, refuse("pod", "want exactly one of pod and podRef")
+	case q.PodRef != nil && q.PodRef.Name == "":
+		return nil, refuse("podRef.name", "want the name of a pod")
+	case q.PodRef != nil:
+		at := podPlace(q.PodRef.Namespace, q.PodRef.Name)
+		out.podRef = &types.NamespacedName{Namespace: at.namespace, Name: at.name}
+	}
+	var err error
+	if q.Configuration != nil {
+		if out.document, err = d.configurations.get(q.Configuration); err != nil {
+			return nil, RefusedConfiguration(err)
+		}
+	}
+	a := d.options.Admission()
+	for i, c := range q.Changes {
+		change, err := a.Change(ctx, fmt.Sprintf("changes[%d]", i), c)
+		if err != nil {
+			return nil, err
+		}
+		out.changes = append(out.changes, change)
+	}
+	if q.Pod != nil {
+		out.pod, err = a.Pod(ctx, "pod", q.Pod)
+	}
+	return out, err
+}
+
+// settle completes a new object as controllers would soon after its creation: a node is ready,
+// and a volume without a claim is available.
+func (d *Desk) settle(object runtime.Object) {
+	switch o := object.(type) {
+	case *v1.Node:
+		d.options.CompleteNode(o)
+		o.Spec.Taints = slices.DeleteFunc(o.Spec.Taints, isUnready)
+	case *v1.PersistentVolume:
+		if o.Status.Phase == v1.VolumePending && o.Spec.ClaimRef == nil {
+			o.Status.Phase = v1.VolumeAvailable
+		}
+	}
+}
+
+// isUnready reports whether the taint is the one that the API server gives to every new node until it is
+// ready.
+func isUnready(t v1.Taint) bool {
+	return t == v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
+}
+
+// refused turns the errors of the engine that are about the question into refusals.
+func (q *admitted) refused(err error) error {
+	if bad, ok := errors.AsType[*whatif.ChangeError](err); ok {
+		return refusedAt(fmt.Sprintf("changes[%d]", bad.Index), bad.Err)
+	}
+	if scheduler := besides(err); scheduler != "" {
+		return refuse(q.profileField(), "%s decides about %s, and this question is answered for kube-scheduler only; ask a what-if for what %s would do, or name a profile of kube-scheduler",
+			scheduler, whole(scheduler), scheduler)
+	}
+	if bad, ok := errors.AsType[*whatif.ProfileError](err); ok {
+		return refuse(q.profileField(), "%v", bad)
+	}
+	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok && q.document != nil {
+		return RefusedConfiguration(q.document.Refuse(bad.Err))
+	}
+	if _, ok := errors.AsType[*whatif.InvalidError](err); ok {
+		return refusedAt("pod", err)
+	}
+	return err
+}
+
+// refusedAt refuses a field for an error of the engine.
+func refusedAt(field string, err error) error {
+	if bad, ok := errors.AsType[*whatif.InvalidError](err); ok {
+		return refuse(within(field, bad.Path), "%s", bad.Message)
+	}
+	if bad, ok := errors.AsType[*whatif.KindError](err); ok {
+		return refuse(field, "the scheduler does not read objects of the kind %s in %s", bad.GVK.Kind, bad.GVK.GroupVersion())
+	}
+	return refuse(field, "%v", err)
+}

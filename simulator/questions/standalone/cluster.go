@@ -1,0 +1,132 @@
+package standalone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	schedulerconfig "kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/cluster/virtualnode"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/questions/ask"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+)
+
+// Options say which cluster is asked. One of File, Recording and Kubeconfig is set.
+type Options struct {
+	// File is a file, a directory or an archive of objects, as for an import.
+	File string
+	// Recording is the file of a recording. At is a time in it, as RFC 3339 has it, or the duration since its start;
+	// empty means its end.
+	Recording, At string
+	// Kubeconfig reaches a cluster, which is listed once.
+	Kubeconfig mirror.SourceOptions
+	// Parse reads a scheduler configuration. It is required.
+	Parse func(document []byte) (*schedulerconfig.Configuration, error)
+	// OutOfTree are plugins in addition to those of Kubernetes.
+	OutOfTree frameworkruntime.Registry
+}
+
+// Cluster is a cluster as it was at one moment. It answers one question.
+type Cluster struct {
+	name  string
+	state *state
+	notes []string
+	desk  *hypothesis.Desk
+}
+
+var _ ask.Target = (*Cluster)(nil)
+
+// Open reads a cluster.
+func Open(ctx context.Context, o Options) (*Cluster, error) {
+	r, name, err := o.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := o.configuration(r)
+	if err != nil {
+		return nil, fmt.Errorf("the scheduler configuration in %s: %w", name, err)
+	}
+	s, err := newState(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	engine := whatif.New(whatif.Options{
+		Source: whatif.Objects(s.list()), OutOfTree: o.OutOfTree, Devices: virtualnode.Slices,
+		Configuration: func() *config.KubeSchedulerConfiguration { return configuration.Internal },
+	})
+	desk, err := hypothesis.New(hypothesis.Options{
+		Engine: engine, Parse: o.Parse,
+		Admission: func() hypothesis.Admission { return s },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{name: name, state: s, notes: r.notes, desk: desk}, nil
+}
+
+func (o Options) read(ctx context.Context) (r *reading, name string, err error) {
+	switch {
+	case o.File != "":
+		r, err = readFile(ctx, o.File)
+		return r, filepath.Base(o.File), err
+	case o.Recording != "":
+		r, at, err := readRecording(o.Recording, o.At)
+		return r, fmt.Sprintf("%s as of %s", filepath.Base(o.Recording), at.UTC().Format(time.RFC3339)), err
+	case o.Kubeconfig.Kubeconfig != "":
+		r, name, err = readCluster(ctx, o.Kubeconfig)
+		return r, fmt.Sprintf("the cluster %q", name), err
+	}
+	return nil, "", errors.New("there is no cluster to ask")
+}
+
+// configuration returns the one that was among the objects, or else Kubernetes' default.
+func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, error) {
+	if r.configuration == nil {
+		return schedulerconfig.Default()
+	}
+	return o.Parse(r.configuration)
+}
+
+// Name implements ask.Target.
+func (c *Cluster) Name() string { return c.name }
+
+// Notes say which objects were left out, and why.
+func (c *Cluster) Notes() []string { return c.notes }
+
+// Node implements ask.Target.
+func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
+	node := c.state.objects[key{objects.Node, "", name}]
+	if node == nil {
+		return nil, &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{GVK: objects.Node.WithVersion("v1"), Name: name}}
+	}
+	return json.Marshal(node)
+}
+
+// WhatIf implements ask.Target.
+func (c *Cluster) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*ask.WhatIfAnswer, error) {
+	answer, err := c.desk.WhatIf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return ask.Explained(answer), nil
+}
+
+// Fit implements ask.Target.
+func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
+	return c.desk.Fit(ctx, q)
+}
+
+// Capacity implements ask.Target.
+func (c *Cluster) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
+	return c.desk.Capacity(ctx, q)
+}

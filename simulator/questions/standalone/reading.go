@@ -1,0 +1,192 @@
+package standalone
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/cluster/storedform"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/past/replay"
+)
+
+// reading is what was read of a cluster.
+type reading struct {
+	objects []readObject
+	// configuration is the scheduler configuration that was among them, in JSON; nil if there was none.
+	configuration []byte
+	// notes say what could not be read.
+	notes []string
+}
+
+// readObject is an object in JSON.
+type readObject struct {
+	gk   schema.GroupKind
+	json []byte
+	// source is where it was read, for messages.
+	source string
+	// stored: an API server has stored it like this, so it has defaults and was admitted.
+	stored bool
+	// order breaks ties among the objects of a kind.
+	order int
+}
+
+// sort puts the objects into the order in which they are created.
+func (r *reading) sort() {
+	slices.SortStableFunc(r.objects, func(a, b readObject) int {
+		return cmp.Or(cmp.Compare(objects.RankOf(a.gk), objects.RankOf(b.gk)), cmp.Compare(a.order, b.order))
+	})
+}
+
+func (r *reading) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// readFile reads a file, directory or archive, as an import does.
+func readFile(ctx context.Context, path string) (*reading, error) {
+	source, err := manifest.OpenSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
+	r := &reading{}
+	err = manifest.Read(ctx, source, manifest.Content{
+		Object: func(o *manifest.Object) error {
+			if gk := o.GVK.GroupKind(); storedform.Reads(gk) {
+				data, err := named(o)
+				if err != nil {
+					return err
+				}
+				r.objects = append(r.objects, readObject{gk: gk, json: data, source: o.Source, stored: isStored(data), order: o.Order})
+			}
+			return nil
+		},
+		Configuration: func(_ string, document []byte) { r.configuration = document },
+		Unreadable:    func(source, message string) { r.note("%s: %s", source, message) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return r, r.completeClass()
+}
+
+// named returns the object with a name of its own if it has a generateName only.
+func named(o *manifest.Object) ([]byte, error) {
+	if !o.Generated {
+		return o.JSON, nil
+	}
+	u, err := o.Unstructured()
+	if err != nil {
+		return nil, err
+	}
+	u.SetName(fmt.Sprintf("%s%d", o.Name, o.Order))
+	u.SetGenerateName("")
+	return json.Marshal(u.Object)
+}
+
+// isStored reports whether an object has the UID that an API server gives it. Exports leave it out, and with it what
+// admission has set.
+func isStored(data []byte) bool {
+	var head struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+	}
+	return json.Unmarshal(data, &head) == nil && head.Metadata.UID != ""
+}
+
+// readRecording reads the objects that existed at a moment of a recording; see Options.At.
+func readRecording(path, moment string) (r *reading, at time.Time, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, at, err
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, at, err
+	}
+	recording, err := replay.Open(file, stat.Size())
+	if err != nil {
+		return nil, at, fmt.Errorf("%s: %w", path, err)
+	}
+	if at, err = momentOf(recording, moment); err != nil {
+		return nil, at, fmt.Errorf("%s: %w", path, err)
+	}
+	skipped, err := recording.Read().Skip(at)
+	if err != nil {
+		return nil, at, fmt.Errorf("%s: %w", path, err)
+	}
+	if !skipped.Begun {
+		return nil, at, fmt.Errorf("%s: the first list of all objects had not ended at %s; ask for a later time", path, at.Format(time.RFC3339))
+	}
+	r = &reading{}
+	for i, there := range skipped.There {
+		u := unstructured.Unstructured{Object: there.Object}
+		u.SetGroupVersionKind(there.Kind.GVK())
+		if err := r.add(&u, path, i); err != nil {
+			return nil, at, err
+		}
+	}
+	return r, at, nil
+}
+
+// momentOf returns the time that Options.At means.
+func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
+	start, end := recording.Header.Start, recording.End
+	if moment == "" {
+		return end, nil
+	}
+	at, err := time.Parse(time.RFC3339, moment)
+	if since, isDuration := time.ParseDuration(moment); isDuration == nil {
+		at, err = start.Add(since), nil
+	}
+	if err != nil {
+		return at, fmt.Errorf("%q is neither a time such as %s nor a duration such as 5m", moment, start.UTC().Format(time.RFC3339))
+	}
+	// People write seconds, and recordings hold microseconds.
+	if at.Before(start.Truncate(time.Second)) || at.After(end.Add(time.Second)) {
+		return at, fmt.Errorf("it is from %s to %s and does not hold %s", start.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339), moment)
+	}
+	return at, nil
+}
+
+// add adds an object that a server has stored.
+func (r *reading) add(u *unstructured.Unstructured, source string, order int) error {
+	data, err := json.Marshal(u.Object)
+	if err != nil {
+		return fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	r.objects = append(r.objects, readObject{gk: u.GroupVersionKind().GroupKind(), json: data, source: source, stored: true, order: order})
+	return nil
+}
+
+// readCluster lists a cluster once.
+func readCluster(ctx context.Context, options mirror.SourceOptions) (r *reading, name string, err error) {
+	source, err := mirror.NewSource(options)
+	if err != nil {
+		return nil, "", err
+	}
+	r = &reading{}
+	problems, err := source.ReadKinds(ctx, storedform.Kinds(), func(u *unstructured.Unstructured) error {
+		return r.add(u, u.GetKind()+" "+u.GetName(), 0)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if !slices.ContainsFunc(r.objects, func(o readObject) bool { return o.gk == objects.Node }) && len(problems) > 0 {
+		return nil, "", errors.New(problems[0])
+	}
+	r.notes = problems
+	return r, source.Name(), nil
+}

@@ -43,7 +43,18 @@ export default ts.config(
     // lazily preloads a part, so that it is there when the server is away.
     files: ['src/**/*.{ts,vue}'],
     ignores: ['src/**/*.test.ts', 'src/i18n/deferred.ts'],
-    rules: { 'no-restricted-syntax': ['error', { selector: ':not(CallExpression[callee.name="lazily"] > ArrowFunctionExpression) > ImportExpression', message: 'Load parts through lazily: () => import(…) is its argument.' }] },
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: ':not(CallExpression[callee.name="lazily"] > ArrowFunctionExpression) > ImportExpression',
+          message: 'Load parts through lazily: () => import(…) is its argument.',
+        },
+      ],
+    },
   },
-  { files: ['public/**/*.js'], rules: { 'no-unused-vars': 'off', 'no-empty': 'off', '@typescript-eslint/no-unused-vars': 'off' } },
+  {
+    files: ['public/**/*.js'],
+    rules: { 'no-unused-vars': 'off', 'no-empty': 'off', '@typescript-eslint/no-unused-vars': 'off' },
+  }
 )

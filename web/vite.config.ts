@@ -37,7 +37,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'index', tags: ['$initial'], priority: 2 },
-            { name: 'editor', test: /node_modules.(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname|yaml)[\\/]/, priority: 1 },
+            {
+              name: 'editor',
+              test: /node_modules.(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname|yaml)[\\/]/,
+              priority: 1,
+            },
             { name: (file: string) => /src.features.([a-z]+)/.exec(file)?.[1] ?? null, debugName: 'features' },
           ],
         },

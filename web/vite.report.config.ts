@@ -10,6 +10,9 @@ export default mergeConfig(application, {
     outDir: 'dist/report',
     emptyOutDir: true,
     cssCodeSplit: false,
-    rolldownOptions: { input: 'src/report.ts', output: { entryFileNames: 'report.js', assetFileNames: 'report[extname]', codeSplitting: false } },
+    rolldownOptions: {
+      input: 'src/report.ts',
+      output: { entryFileNames: 'report.js', assetFileNames: 'report[extname]', codeSplitting: false },
+    },
   },
 })

@@ -74,30 +74,40 @@ for (const [theme, language] of [
     test.setTimeout(240_000)
     const { items } = await simulator.kube<{ items: object[] }>('GET', '/api/v1/nodes')
     if (!items.length) {
-      for (const [i, zone] of ['a', 'b', 'c'].entries()) await simulator.kube('POST', '/api/v1/nodes', node(`node-${zone}`, { taint: i === 2, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } }))
+      for (const [i, zone] of ['a', 'b', 'c'].entries())
+        await simulator.kube(
+          'POST',
+          '/api/v1/nodes',
+          node(`node-${zone}`, { taint: i === 2, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } })
+        )
       for (const name of ['web-1', 'web-2']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
       await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
-      await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('gated'), spec: { ...pod('gated').spec, schedulingGates: [{ name: 'example.com/quota' }] } })
+      await simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+        ...pod('gated'),
+        spec: { ...pod('gated').spec, schedulingGates: [{ name: 'example.com/quota' }] },
+      })
     }
     await page.addInitScript(
       ([t, l]) => {
         localStorage.setItem('theme', t)
         localStorage.setItem('language', l)
       },
-      [theme, language] as const,
+      [theme, language] as const
     )
     const found: string[] = []
     const check = async (name: string, within?: string) => {
       // Themes differ only in colours: the light theme is checked against every rule.
       const rules = theme === 'light' ? {} : { rules: ['color-contrast'] }
-      for (const line of await objections(page, { ...rules, ...(within ? { within } : {}) })) found.push(`${name}: ${line}`)
+      for (const line of await objections(page, { ...rules, ...(within ? { within } : {}) }))
+        found.push(`${name}: ${line}`)
     }
     for (const [name, path] of Object.entries(places)) {
       await page.goto(simulator.url + path)
       if (name !== 'presentation') await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
       await expect(page.getByTestId('starting')).toHaveCount(0)
       await expect(page.getByText(/^(?:Loading|読み込み中)$/)).toHaveCount(0)
-      if (path.includes('select=')) await expect(page.getByTestId('object-detail').getByRole('textbox')).toContainText('kind: Pod')
+      if (path.includes('select='))
+        await expect(page.getByTestId('object-detail').getByRole('textbox')).toContainText('kind: Pod')
       await check(name)
     }
     await page.goto(`${simulator.url}/scenarios`)

@@ -14,35 +14,43 @@ async function openPalette(page: Page) {
 
 const blue = { key: 'team', value: 'blue', effect: 'NoSchedule' }
 
-test('a taint that rejects a pod is removed from its decision, and the pod is scheduled', { tag: '@main' }, async ({ page, simulator }) => {
-  await simulator.kube('POST', '/api/v1/nodes', { ...node('only'), spec: { taints: [blue] } })
-  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('stuck'))
-  await page.goto(`${simulator.url}/decisions/default/stuck`)
-  await expect(page.getByTestId('explanation')).toContainText('stuck fits no node')
-  await page.getByTestId('filter-matrix').locator('[data-node="only"] [data-plugin="TaintToleration"]').click()
-  const side = page.getByTestId('decision-side')
-  await expect(side.getByRole('link', { name: 'only' })).toBeVisible()
-  await side.getByRole('button', { name: 'Actions for only' }).click()
-  await choose(page, 'taint')
+test(
+  'a taint that rejects a pod is removed from its decision, and the pod is scheduled',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await simulator.kube('POST', '/api/v1/nodes', { ...node('only'), spec: { taints: [blue] } })
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('stuck'))
+    await page.goto(`${simulator.url}/decisions/default/stuck`)
+    await expect(page.getByTestId('explanation')).toContainText('stuck fits no node')
+    await page.getByTestId('filter-matrix').locator('[data-node="only"] [data-plugin="TaintToleration"]').click()
+    const side = page.getByTestId('decision-side')
+    await expect(side.getByRole('link', { name: 'only' })).toBeVisible()
+    await side.getByRole('button', { name: 'Actions for only' }).click()
+    await choose(page, 'taint')
 
-  const dialog = page.getByTestId('change-dialog')
-  await expect(dialog).toContainText('team=blue:NoSchedule')
-  await expect(dialog.getByTestId('change-apply')).toBeDisabled()
-  await dialog.getByRole('checkbox', { name: /team=blue/ }).check()
-  await expect(dialog.getByTestId('trial')).toContainText('The API server accepts this change.')
-  await expect(dialog.getByTestId('yaml-diff')).toContainText('value: blue')
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  // A dry run changes nothing.
-  expect((await simulator.kube<{ spec: { taints: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints).toContainEqual(blue)
-  await dialog.getByTestId('change-apply').click()
-  await expect(dialog).toBeHidden()
-  await expect(page.getByTestId('explanation')).toContainText('stuck runs on only', { timeout: 20_000 })
+    const dialog = page.getByTestId('change-dialog')
+    await expect(dialog).toContainText('team=blue:NoSchedule')
+    await expect(dialog.getByTestId('change-apply')).toBeDisabled()
+    await dialog.getByRole('checkbox', { name: /team=blue/ }).check()
+    await expect(dialog.getByTestId('trial')).toContainText('The API server accepts this change.')
+    await expect(dialog.getByTestId('yaml-diff')).toContainText('value: blue')
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    // A dry run changes nothing.
+    expect(
+      (await simulator.kube<{ spec: { taints: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints
+    ).toContainEqual(blue)
+    await dialog.getByTestId('change-apply').click()
+    await expect(dialog).toBeHidden()
+    await expect(page.getByTestId('explanation')).toContainText('stuck runs on only', { timeout: 20_000 })
 
-  await page.getByRole('button', { name: 'Undo', exact: true }).click()
-  await expect(page.getByText('Undone: only')).toBeVisible()
-  expect((await simulator.kube<{ spec: { taints: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints).toContainEqual(blue)
-  await simulator.kube('PATCH', '/api/v1/nodes/only', { spec: { taints: null } })
-})
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await expect(page.getByText('Undone: only')).toBeVisible()
+    expect(
+      (await simulator.kube<{ spec: { taints: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints
+    ).toContainEqual(blue)
+    await simulator.kube('PATCH', '/api/v1/nodes/only', { spec: { taints: null } })
+  }
+)
 
 test('a node in the matrix is a link, and its row has the menu of the node', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions/default/stuck`)
@@ -58,10 +66,15 @@ test('a node in the matrix is a link, and its row has the menu of the node', asy
   await expect(page.locator('[data-key="default/stuck"]')).toBeVisible()
 })
 
-test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', async ({ page, simulator, allowed }) => {
+test('a pod shows its YAML beside its decision, and is recreated to be scheduled again', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   // The page may ask for the pod once more when it is gone already.
   allowed.push(refused(404))
-  const uid = async () => (await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/stuck')).metadata.uid
+  const uid = async () =>
+    (await simulator.kube<{ metadata: { uid: string } }>('GET', '/api/v1/namespaces/default/pods/stuck')).metadata.uid
   const before = await uid()
   await page.goto(`${simulator.url}/decisions/default/stuck`)
   await page.getByRole('button', { name: 'YAML', exact: true }).click()
@@ -94,7 +107,14 @@ test('a workload is scaled with its dry run, and restarted', async ({ page, simu
   const labels = { app: 'web' }
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
     metadata: { name: 'web' },
-    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu: '100m' } } }] } } },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: 'c', image: 'x', resources: { requests: { cpu: '100m' } } }] },
+      },
+    },
   })
   await page.goto(simulator.url)
   const owner = page.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'web', exact: true }) })
@@ -110,7 +130,8 @@ test('a workload is scaled with its dry run, and restarted', async ({ page, simu
   await owner.getByRole('link', { name: '3', exact: true }).click()
   await expect(page).toHaveURL(/owner=Deployment/)
   await expect(page.locator('[data-key^="default/web-"]')).toHaveCount(3)
-  const names = () => page.locator('[data-key^="default/web-"]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-key')))
+  const names = () =>
+    page.locator('[data-key^="default/web-"]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-key')))
   const before = await names()
 
   await page.goto(`${simulator.url}/resources/deployments.apps?select=default/web`)
@@ -124,43 +145,48 @@ test('a workload is scaled with its dry run, and restarted', async ({ page, simu
   await expect.poll(async () => (await names()).some((name) => before.includes(name)), { timeout: 30_000 }).toBe(false)
 })
 
-test('the palette taints a node step by step, by keyboard alone, and the change is undone from the history', { tag: '@main' }, async ({ page, simulator, allowed }) => {
-  allowed.push(refused(422))
-  const taints = async () => (await simulator.kube<{ spec: { taints?: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints ?? []
-  await page.goto(simulator.url)
-  await expect(page.locator('[data-node="only"]')).toBeVisible()
-  await openPalette(page)
-  const palette = page.getByTestId('palette')
-  await page.keyboard.type('>')
-  await expect(palette.getByRole('option', { name: 'Taint node…' })).toBeVisible()
-  await expect(palette.getByRole('option', { name: /^Go to/ })).toHaveCount(0)
-  await page.keyboard.type('taint')
-  await page.keyboard.press('Enter')
-  await expect(palette.getByRole('combobox')).toHaveAttribute('placeholder', 'a node')
-  await page.keyboard.type('on')
-  await page.keyboard.press('Enter')
-  await page.keyboard.type('nonsense')
-  await expect(palette).toContainText('“nonsense” is not valid here')
-  await page.keyboard.press('Control+a')
-  await page.keyboard.type('team=green:NoSchedule')
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await page.keyboard.press('Enter')
-  const dialog = page.getByTestId('change-dialog')
-  await expect(dialog.getByTestId('yaml-diff')).toContainText('value: green')
-  await dialog.getByTestId('change-apply').press('Enter')
-  await expect(dialog).toBeHidden()
-  expect(await taints()).toContainEqual({ key: 'team', value: 'green', effect: 'NoSchedule' })
+test(
+  'the palette taints a node step by step, by keyboard alone, and the change is undone from the history',
+  { tag: '@main' },
+  async ({ page, simulator, allowed }) => {
+    allowed.push(refused(422))
+    const taints = async () =>
+      (await simulator.kube<{ spec: { taints?: unknown[] } }>('GET', '/api/v1/nodes/only')).spec.taints ?? []
+    await page.goto(simulator.url)
+    await expect(page.locator('[data-node="only"]')).toBeVisible()
+    await openPalette(page)
+    const palette = page.getByTestId('palette')
+    await page.keyboard.type('>')
+    await expect(palette.getByRole('option', { name: 'Taint node…' })).toBeVisible()
+    await expect(palette.getByRole('option', { name: /^Go to/ })).toHaveCount(0)
+    await page.keyboard.type('taint')
+    await page.keyboard.press('Enter')
+    await expect(palette.getByRole('combobox')).toHaveAttribute('placeholder', 'a node')
+    await page.keyboard.type('on')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('nonsense')
+    await expect(palette).toContainText('“nonsense” is not valid here')
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type('team=green:NoSchedule')
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    await page.keyboard.press('Enter')
+    const dialog = page.getByTestId('change-dialog')
+    await expect(dialog.getByTestId('yaml-diff')).toContainText('value: green')
+    await dialog.getByTestId('change-apply').press('Enter')
+    await expect(dialog).toBeHidden()
+    expect(await taints()).toContainEqual({ key: 'team', value: 'green', effect: 'NoSchedule' })
 
-  await openPalette(page)
-  await page.keyboard.type('your changes')
-  await page.keyboard.press('Enter')
-  const history = page.getByTestId('change-history')
-  await expect(history).toContainText('Taints changed: only')
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await history.getByRole('button', { name: 'Undo', exact: true }).press('Enter')
-  await expect(history).toContainText('undone')
-  expect(await taints()).toEqual([])
-})
+    await openPalette(page)
+    await page.keyboard.type('your changes')
+    await page.keyboard.press('Enter')
+    const history = page.getByTestId('change-history')
+    await expect(history).toContainText('Taints changed: only')
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    await history.getByRole('button', { name: 'Undo', exact: true }).press('Enter')
+    await expect(history).toContainText('undone')
+    expect(await taints()).toEqual([])
+  }
+)
 
 test('undoing does not overwrite what another client changed since', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/deployments.apps?select=default/web`)
@@ -173,7 +199,10 @@ test('undoing does not overwrite what another client changed since', async ({ pa
   await simulator.kube('PATCH', '/apis/apps/v1/namespaces/default/deployments/web', { spec: { replicas: 4 } })
   await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await expect(page.getByText('web has changed since')).toBeVisible()
-  const { spec } = await simulator.kube<{ spec: { replicas: number } }>('GET', '/apis/apps/v1/namespaces/default/deployments/web')
+  const { spec } = await simulator.kube<{ spec: { replicas: number } }>(
+    'GET',
+    '/apis/apps/v1/namespaces/default/deployments/web'
+  )
   expect(spec.replicas).toBe(4)
 })
 
@@ -214,7 +243,9 @@ test('the palette shows decisions by plugin, and starts a draft with another wei
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/\/scheduler/)
   await expect(page.getByTestId('verdict')).toContainText('valid', { ignoreCase: true })
-  await expect(page.getByRole('tabpanel', { name: 'Difference from running' })).toContainText('plugins.score[NodeAffinity].weight')
+  await expect(page.getByRole('tabpanel', { name: 'Difference from running' })).toContainText(
+    'plugins.score[NodeAffinity].weight'
+  )
 })
 
 for (const language of ['en', 'ja']) {

@@ -3,7 +3,8 @@
 import { expect, type Page } from '@playwright/test'
 
 /** Chooses an action from the open menu of objects. */
-export const choose = (page: Page, action: string): Promise<void> => page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
+export const choose = (page: Page, action: string): Promise<void> =>
+  page.getByTestId('object-menu').locator(`[data-action="${action}"]`).click()
 
 /** Opens the create dialog and replaces its text. */
 export async function writeYaml(page: Page, yaml: string): Promise<void> {

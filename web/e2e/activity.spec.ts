@@ -65,7 +65,10 @@ test('rates, queues and events are shown', async ({ page, simulator }) => {
   await expect(page.getByRole('grid', { name: 'Events' }).locator('[data-key]')).toHaveCount(1)
 })
 
-test('the charts and the feed show what happened before the page was opened, in a range of time', async ({ page, simulator }) => {
+test('the charts and the feed show what happened before the page was opened, in a range of time', async ({
+  page,
+  simulator,
+}) => {
   await page.goto(`${simulator.url}/activity`)
   const rows = page.getByTestId('feed').locator('[data-outcome]')
   await expect(rows.first()).toContainText('later')
@@ -75,7 +78,9 @@ test('the charts and the feed show what happened before the page was opened, in 
   await page.getByRole('combobox', { name: 'Time range' }).selectOption('Last 15 minutes')
   await expect(page).toHaveURL(/last=15m/)
   await expect(rows).toHaveCount(all)
-  await expect(page.getByRole('group', { name: 'Attempts by outcome' }).getByRole('button', { name: /^All/ })).toContainText(String(all))
+  await expect(
+    page.getByRole('group', { name: 'Attempts by outcome' }).getByRole('button', { name: /^All/ })
+  ).toContainText(String(all))
   await page.goto(`${simulator.url}/activity?until=2020-01-01T00:00:00Z`)
   await expect(page.getByText('No attempts in this time range')).toBeVisible()
   await page.getByRole('button', { name: 'Live', exact: true }).click()

@@ -14,8 +14,17 @@ export interface Look {
 export async function objections(page: Page, { within, rules }: Look = {}): Promise<string[]> {
   // Legacy mode avoids opening a second page for each check; there are no frames to merge.
   // axe leaves the rule of WCAG 2.2 about the size of targets off unless it is named.
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], ...(rules ? { runOnly: rules } : { rules: { 'target-size': { enabled: true } } }) })
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({
+    resultTypes: ['violations'],
+    ...(rules ? { runOnly: rules } : { rules: { 'target-size': { enabled: true } } }),
+  })
   if (within) axe.include(within)
   const { violations } = await axe.analyze()
-  return violations.map((v) => `${v.id} at ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(' | ')}`)
+  return violations.map(
+    (v) =>
+      `${v.id} at ${v.nodes
+        .slice(0, 3)
+        .map((n) => n.target.join(' '))
+        .join(' | ')}`
+  )
 }

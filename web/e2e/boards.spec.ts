@@ -52,12 +52,24 @@ test('a pod fits a node but no NUMA node of it', { tag: '@main' }, async ({ page
   await expect(page.getByTestId('numa-zones').locator('i.part').first()).toBeVisible()
 })
 
-test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({ page, simulator }) => {
+test('a member waits at Permit with its timeout counting down, and the group starts with the last one', async ({
+  page,
+  simulator,
+}) => {
   await simulator.configure(presets.coscheduling)
   await simulator.kube('POST', '/api/v1/nodes', node('ring', { labels: { example: 'ring' } }))
   await simulator.ready('ring')
-  await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', { apiVersion: 'scheduling.x-k8s.io/v1alpha1', kind: 'PodGroup', metadata: { name: 'ring' }, spec: { minMember: 2, scheduleTimeoutSeconds: 120 } })
-  const member = (name: string, more: object) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { 'scheduling.x-k8s.io/pod-group': 'ring' } }, spec: { ...pod(name).spec, nodeSelector: { example: 'ring' }, ...more } })
+  await simulator.kube('POST', '/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups', {
+    apiVersion: 'scheduling.x-k8s.io/v1alpha1',
+    kind: 'PodGroup',
+    metadata: { name: 'ring' },
+    spec: { minMember: 2, scheduleTimeoutSeconds: 120 },
+  })
+  const member = (name: string, more: object) => ({
+    ...pod(name),
+    metadata: { name, namespace: 'default', labels: { 'scheduling.x-k8s.io/pod-group': 'ring' } },
+    spec: { ...pod(name).spec, nodeSelector: { example: 'ring' }, ...more },
+  })
   const create = (body: object) => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)
   // No profile has this name, so the scheduler never tries it, but it is a sibling.
   await create(member('ring-elsewhere', { schedulerName: 'another-scheduler' }))
@@ -68,7 +80,9 @@ test('a member waits at Permit with its timeout counting down, and the group sta
   await expect(page.getByTestId('gang-sentence')).toContainText('waits for 1 of its 2 members')
   await expect(page.getByTestId('gang-story').locator('[data-step="timeout"]')).toContainText('ring-1')
   const before = Number(/\d+/.exec(await row.getByRole('timer').innerText())?.[0])
-  await expect(async () => expect(Number(/\d+/.exec(await row.getByRole('timer').innerText())?.[0])).toBeLessThan(before)).toPass()
+  await expect(async () =>
+    expect(Number(/\d+/.exec(await row.getByRole('timer').innerText())?.[0])).toBeLessThan(before)
+  ).toPass()
   await create(member('ring-2', {}))
   await expect(row).toContainText('Running', { timeout: 20_000 })
   await expect(row.getByRole('timer')).toHaveCount(0)
@@ -90,9 +104,21 @@ test('each board opens from the decision, from its object and from the palette',
   await expect(page.locator('main [data-node="numa-1"]')).toBeVisible({ timeout: 20_000 })
 
   for (const [path, board, shown] of [
-    ['/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits', 'gangs', '[data-gang="default/batch-1-fits"][aria-current="true"]'],
-    ['/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/quota-1-borrower', 'quotas', '[data-quota="quota-1-borrower/quota-1-borrower"][aria-current="true"]'],
-    ['/resources/noderesourcetopologies.topology.node.k8s.io?select=numa-1', 'numa', 'main [data-node="numa-1"][aria-current="true"]'],
+    [
+      '/resources/podgroups.scheduling.x-k8s.io?select=default/batch-1-fits',
+      'gangs',
+      '[data-gang="default/batch-1-fits"][aria-current="true"]',
+    ],
+    [
+      '/resources/elasticquotas.scheduling.x-k8s.io?select=quota-1-borrower/quota-1-borrower',
+      'quotas',
+      '[data-quota="quota-1-borrower/quota-1-borrower"][aria-current="true"]',
+    ],
+    [
+      '/resources/noderesourcetopologies.topology.node.k8s.io?select=numa-1',
+      'numa',
+      'main [data-node="numa-1"][aria-current="true"]',
+    ],
   ] as const) {
     await page.goto(simulator.url + path)
     await page.getByTestId('open-board').click()
@@ -122,14 +148,22 @@ test('the filled boards violate no rule of accessibility and no box is at fault'
     ['dark', 'ja'],
   ] as const) {
     await page.goto(simulator.url)
-    await page.evaluate(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
+    await page.evaluate(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [
+      theme,
+      language,
+    ] as const)
     for (const [name, [path, shown]] of Object.entries(boards)) {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.goto(simulator.url + path)
       await expect(page.locator(shown)).toBeVisible()
       for (const line of await objections(page)) found.push(`${name}, ${theme}, ${language}: ${line}`)
       // 720 is a window of 1440 at 200 %.
-      for (const [width, height] of [[390, 844], [720, 450], [1440, 900], [2560, 1440]] as const) {
+      for (const [width, height] of [
+        [390, 844],
+        [720, 450],
+        [1440, 900],
+        [2560, 1440],
+      ] as const) {
         await page.setViewportSize({ width, height })
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
         for (const line of await faults(page)) found.push(`${name}, ${width}, ${language}: ${line}`)

@@ -17,8 +17,23 @@ interface Size {
 }
 const screen = (width: number, height: number): Size => ({ name: `${width}`, width, height, scale: 1 })
 /** A zoom of 200 % halves the window in CSS pixels. */
-const zoomed = (width: number, height: number): Size => ({ name: `${width} at 200 %`, width: width / 2, height: height / 2, scale: 2 })
-const sizes: readonly Size[] = [screen(390, 844), screen(768, 1024), screen(1180, 820), screen(1440, 900), screen(1920, 1080), screen(2560, 1440), zoomed(1280, 800), zoomed(1440, 900), zoomed(1920, 1080)]
+const zoomed = (width: number, height: number): Size => ({
+  name: `${width} at 200 %`,
+  width: width / 2,
+  height: height / 2,
+  scale: 2,
+})
+const sizes: readonly Size[] = [
+  screen(390, 844),
+  screen(768, 1024),
+  screen(1180, 820),
+  screen(1440, 900),
+  screen(1920, 1080),
+  screen(2560, 1440),
+  zoomed(1280, 800),
+  zoomed(1440, 900),
+  zoomed(1920, 1080),
+]
 
 const web = 'checkout-frontend-production-7f9c6d5b4c'
 const longNode = 'ip-10-0-123-45.ap-northeast-1.compute.internal'
@@ -26,16 +41,42 @@ const longNode = 'ip-10-0-123-45.ap-northeast-1.compute.internal'
 /** Long names, three zones, and one pod of each fate. */
 async function fill(simulator: Simulator): Promise<void> {
   const zones = ['ap-northeast-1a', 'ap-northeast-1c', 'ap-northeast-1d']
-  const names = [longNode, 'ip-10-0-123-46.ap-northeast-1.compute.internal', 'node-b1', 'node-b2', 'gpu-pool-general-purpose-0001', 'gpu-pool-general-purpose-0002']
+  const names = [
+    longNode,
+    'ip-10-0-123-46.ap-northeast-1.compute.internal',
+    'node-b1',
+    'node-b2',
+    'gpu-pool-general-purpose-0001',
+    'gpu-pool-general-purpose-0002',
+  ]
   for (const [i, name] of names.entries()) {
-    await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: i === 5, labels: { 'topology.kubernetes.io/zone': zones[i % 3] ?? '', 'node.kubernetes.io/instance-type': 'm7i.16xlarge' } }))
+    await simulator.kube(
+      'POST',
+      '/api/v1/nodes',
+      node(name, {
+        taint: i === 5,
+        labels: {
+          'topology.kubernetes.io/zone': zones[i % 3] ?? '',
+          'node.kubernetes.io/instance-type': 'm7i.16xlarge',
+        },
+      })
+    )
   }
   await simulator.ready(...names.slice(0, 5))
   const create = (body: object) => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)
   for (let i = 0; i < 9; i++) await create(pod(`${web}-x2k${i}q`, '1500m'))
   for (let i = 0; i < 4; i++) await create(pod(`cache-${i}`, '750m'))
-  await create({ ...pod('waits-for-quota'), spec: { ...pod('waits-for-quota').spec, schedulingGates: [{ name: 'example.com/waits-for-the-quota-of-the-team' }] } })
-  await create({ ...pod('nobody-schedules-this-pod'), spec: { ...pod('x').spec, schedulerName: 'a-scheduler-that-does-not-exist' } })
+  await create({
+    ...pod('waits-for-quota'),
+    spec: {
+      ...pod('waits-for-quota').spec,
+      schedulingGates: [{ name: 'example.com/waits-for-the-quota-of-the-team' }],
+    },
+  })
+  await create({
+    ...pod('nobody-schedules-this-pod'),
+    spec: { ...pod('x').spec, schedulerName: 'a-scheduler-that-does-not-exist' },
+  })
   await create(pod('too-big-for-every-node-of-this-cluster', '64'))
   await createUrgent(simulator, 'urgent-billing-reconciliation-27', '7')
 }
@@ -47,9 +88,11 @@ interface Place {
   /** What to do there before measuring. */
   act?: (page: Page) => Promise<unknown>
 }
-const press = (...keys: string[]) => async (page: Page) => {
-  for (const key of keys) await page.keyboard.press(key)
-}
+const press =
+  (...keys: string[]) =>
+  async (page: Page) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
 const dialog = 'dialog[open]'
 const menu = (name: 'import' | 'export' | 'reset') => async (page: Page) => {
   await page.getByTestId('transfer').getByRole('button').click()
@@ -58,8 +101,12 @@ const menu = (name: 'import' | 'export' | 'reset') => async (page: Page) => {
 }
 /** The name of a pod that preemption has left on its node. */
 async function survivor(simulator: Simulator): Promise<string> {
-  const { items } = await simulator.kube<{ items: { metadata: { name: string; deletionTimestamp?: string }; spec: { nodeName?: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
-  const found = items.find(({ metadata, spec }) => metadata.name.startsWith(web) && spec.nodeName && !metadata.deletionTimestamp)
+  const { items } = await simulator.kube<{
+    items: { metadata: { name: string; deletionTimestamp?: string }; spec: { nodeName?: string } }[]
+  }>('GET', '/api/v1/namespaces/default/pods')
+  const found = items.find(
+    ({ metadata, spec }) => metadata.name.startsWith(web) && spec.nodeName && !metadata.deletionTimestamp
+  )
   if (!found) throw new Error('preemption has left no pod of the Deployment')
   return found.metadata.name
 }
@@ -70,20 +117,44 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   'cluster as table': { path: '/?view=table', shown: '[role="table"] [data-node]' },
   'decision on cards': { path: `/?pod=default/${name}`, shown: '[data-testid="decision-bar"]' },
   'decision on tiles': { path: `/?pod=default/${name}&view=tiles`, shown: '[data-testid="decision-bar"]' },
-  'decision in the table': { path: `/?pod=default/too-big-for-every-node-of-this-cluster&view=table`, shown: '[data-testid="decision-bar"]' },
+  'decision in the table': {
+    path: `/?pod=default/too-big-for-every-node-of-this-cluster&view=table`,
+    shown: '[data-testid="decision-bar"]',
+  },
   decisions: { path: '/decisions', shown: '[data-key]' },
   'decisions, none found': { path: '/decisions?q=no-such-pod', shown: 'main .empty' },
   decision: { path: decision, shown: '[data-testid="filter-matrix"] [data-state]' },
-  'decision, cell': { path: `${decision}?node=${longNode}&plugin=NodeResourcesFit`, shown: '[data-testid="decision-side"]' },
-  'decision, rejected cell': { path: `${decision}?node=gpu-pool-general-purpose-0002&plugin=TaintToleration`, shown: '[data-testid="decision-side"]' },
+  'decision, cell': {
+    path: `${decision}?node=${longNode}&plugin=NodeResourcesFit`,
+    shown: '[data-testid="decision-side"]',
+  },
+  'decision, rejected cell': {
+    path: `${decision}?node=gpu-pool-general-purpose-0002&plugin=TaintToleration`,
+    shown: '[data-testid="decision-side"]',
+  },
   'decision, Queue': { path: `${decision}?stage=Queue`, shown: '[data-testid="decision-side"]' },
   'decision, Filter': { path: `${decision}?stage=Filter`, shown: '[data-testid="decision-side"]' },
-  unschedulable: { path: '/decisions/default/too-big-for-every-node-of-this-cluster', shown: '[data-testid="filter-matrix"] [data-state]' },
-  preemption: { path: '/decisions/default/urgent-billing-reconciliation-27?attempt=1', shown: '[data-testid="preemption"]' },
-  'after preemption': { path: '/decisions/default/urgent-billing-reconciliation-27', shown: '[data-testid="queue-facts"]' },
-  'two attempts': { path: '/decisions/default/urgent-billing-reconciliation-27?attempt=2&compare=1', shown: '[data-testid="filter-matrix"] [data-state]' },
+  unschedulable: {
+    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
+    shown: '[data-testid="filter-matrix"] [data-state]',
+  },
+  preemption: {
+    path: '/decisions/default/urgent-billing-reconciliation-27?attempt=1',
+    shown: '[data-testid="preemption"]',
+  },
+  'after preemption': {
+    path: '/decisions/default/urgent-billing-reconciliation-27',
+    shown: '[data-testid="queue-facts"]',
+  },
+  'two attempts': {
+    path: '/decisions/default/urgent-billing-reconciliation-27?attempt=2&compare=1',
+    shown: '[data-testid="filter-matrix"] [data-state]',
+  },
   gated: { path: '/decisions/default/waits-for-quota', shown: 'main code' },
-  'make it fit': { path: '/decisions/default/too-big-for-every-node-of-this-cluster', shown: '[data-testid="fit-panel"] [data-rank="1"]' },
+  'make it fit': {
+    path: '/decisions/default/too-big-for-every-node-of-this-cluster',
+    shown: '[data-testid="fit-panel"] [data-rank="1"]',
+  },
   'a hypothesis': {
     path: '/decisions/default/too-big-for-every-node-of-this-cluster',
     shown: '[data-testid="fit-panel"] [data-rank="1"]',
@@ -100,14 +171,21 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
       await expect(page.getByTestId('apply-hypothesis-confirm')).toBeEnabled()
     },
   },
-  'room for more': { path: `/capacity?pod=default/${name}&like=${longNode}&for=100`, shown: '[data-testid="nodes-needed"]' },
+  'room for more': {
+    path: `/capacity?pod=default/${name}&like=${longNode}&for=100`,
+    shown: '[data-testid="nodes-needed"]',
+  },
   'no room yet': { path: '/capacity', shown: 'main .empty' },
   pods: { path: '/resources/pods', shown: '[data-key]' },
   pod: { path: `/resources/pods?select=default/${name}`, shown: '[data-testid="object-detail"] .cm-line' },
   nodes: { path: '/resources/nodes', shown: '[data-key]' },
   'an empty kind': { path: '/resources/jobs', shown: 'main' },
   scheduler: { path: '/scheduler', shown: '.cm-line' },
-  'scheduler, a draft': { path: '/scheduler', shown: '.cm-line', act: (page) => page.locator('[data-preset="twoProfiles"]').click() },
+  'scheduler, a draft': {
+    path: '/scheduler',
+    shown: '.cm-line',
+    act: (page) => page.locator('[data-preset="twoProfiles"]').click(),
+  },
   'scheduler, the difference': { path: '/scheduler?view=difference', shown: 'main' },
   'scheduler, no shadow': { path: '/scheduler?view=shadow', shown: '[data-testid="shadow-panel"]' },
   'scheduler, a draft judged': {
@@ -115,7 +193,10 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
     shown: '.cm-line',
     act: async (page) => {
       await page.locator('[data-preset="twoProfiles"]').click()
-      await page.locator('main').getByRole('tab', { name: /^(Shadow|シャドー)/ }).click()
+      await page
+        .locator('main')
+        .getByRole('tab', { name: /^(Shadow|シャドー)/ })
+        .click()
       await page.getByTestId('judge-draft').click()
       await expect(page.getByTestId('draft-judged')).toBeVisible()
     },
@@ -181,11 +262,16 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   import: { path: '/', shown: `[data-node="${longNode}"]`, act: menu('import') },
   export: { path: '/', shown: `[data-node="${longNode}"]`, act: menu('export') },
   reset: { path: '/', shown: `[data-node="${longNode}"]`, act: menu('reset') },
-  'the menu of a node': { path: '/', shown: `[data-node="${longNode}"]`, act: (page) => page.locator(`[data-node="${longNode}"]`).click({ button: 'right' }) },
+  'the menu of a node': {
+    path: '/',
+    shown: `[data-node="${longNode}"]`,
+    act: (page) => page.locator(`[data-node="${longNode}"]`).click({ button: 'right' }),
+  },
 })
 
 /** Two frames: styles and layout are done, and what observes sizes has drawn again. */
-const settled = (page: Page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+const settled = (page: Page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 
 async function resize(session: CDPSession, { width, height, scale }: Size): Promise<void> {
   await session.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: scale, mobile: false })
@@ -200,7 +286,10 @@ for (const language of ['en', 'ja'] as const) {
     const { items } = await simulator.kube<{ items: object[] }>('GET', '/api/v1/nodes')
     if (!items.length) await fill(simulator)
     await expect(async () => {
-      const { status } = await simulator.kube<{ status: { nominatedNodeName?: string }; spec: object }>('GET', '/api/v1/namespaces/default/pods/urgent-billing-reconciliation-27')
+      const { status } = await simulator.kube<{ status: { nominatedNodeName?: string }; spec: object }>(
+        'GET',
+        '/api/v1/namespaces/default/pods/urgent-billing-reconciliation-27'
+      )
       expect(status).toMatchObject({ phase: 'Running' })
     }).toPass()
     const places = placesOf(await survivor(simulator))
@@ -208,7 +297,12 @@ for (const language of ['en', 'ja'] as const) {
       localStorage.setItem('language', value)
       localStorage.setItem('theme', 'light')
       // Motion moves boxes while they are measured.
-      document.addEventListener('DOMContentLoaded', () => document.head.insertAdjacentHTML('beforeend', '<style>*, *::before, *::after { animation: none !important; transition: none !important }</style>'))
+      document.addEventListener('DOMContentLoaded', () =>
+        document.head.insertAdjacentHTML(
+          'beforeend',
+          '<style>*, *::before, *::after { animation: none !important; transition: none !important }</style>'
+        )
+      )
     }, language)
     const session = await page.context().newCDPSession(page)
     const usual = sizes.find((s) => s.name === '1440') ?? screen(1440, 900)
@@ -232,7 +326,10 @@ for (const language of ['en', 'ja'] as const) {
             const where = found.get(at) ?? []
             if (where[where.length - 1] !== size.name) found.set(at, [...where, size.name])
           }
-          if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${language}-${name.replace(/\W+/g, '-')}-${size.name.replace(/\W+/g, '-')}-${theme}.png` })
+          if (process.env.SHOTS)
+            await page.screenshot({
+              path: `${process.env.SHOTS}/${language}-${name.replace(/\W+/g, '-')}-${size.name.replace(/\W+/g, '-')}-${theme}.png`,
+            })
         }
       }
     }

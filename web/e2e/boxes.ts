@@ -27,12 +27,18 @@ function measure(): string[] {
 
   const nameOf = (element: Element): string => {
     const id = element.closest('[data-testid]')?.getAttribute('data-testid')
-    const classes = typeof element.className === 'string' ? element.className.trim().split(/\s+/).filter(Boolean).slice(0, 2) : []
+    const classes =
+      typeof element.className === 'string' ? element.className.trim().split(/\s+/).filter(Boolean).slice(0, 2) : []
     return `${id ? `${id} ` : ''}${element.tagName.toLowerCase()}${classes.map((c) => `.${c}`).join('')}`
   }
   const short = (text: string) => (text.length > 40 ? `${text.slice(0, 39)}…` : text)
   const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()
-  const cross = (a: Box, b: Box): Box => ({ left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) })
+  const cross = (a: Box, b: Box): Box => ({
+    left: Math.max(a.left, b.left),
+    top: Math.max(a.top, b.top),
+    right: Math.min(a.right, b.right),
+    bottom: Math.min(a.bottom, b.bottom),
+  })
   const wide = (box: Box) => box.right - box.left
   const high = (box: Box) => box.bottom - box.top
 
@@ -43,7 +49,10 @@ function measure(): string[] {
     if (clients.has(at)) return clients.get(at)
     const rect = at.getBoundingClientRect()
     const [left, top] = [rect.left + at.clientLeft, rect.top + at.clientTop]
-    const box = at.clientWidth || at.clientHeight ? { left, top, right: left + at.clientWidth, bottom: top + at.clientHeight } : undefined
+    const box =
+      at.clientWidth || at.clientHeight
+        ? { left, top, right: left + at.clientWidth, bottom: top + at.clientHeight }
+        : undefined
     clients.set(at, box)
     return box
   }
@@ -52,9 +61,11 @@ function measure(): string[] {
     if (!style) styles.set(element, (style = getComputedStyle(element)))
     return style
   }
-  const shown = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true })
+  const shown = (element: Element) =>
+    element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true })
   /** Text for screen readers only. */
-  const spoken = (element: Element) => element.closest('.vh, .skip') !== null || styleOf(element).clipPath === 'inset(50%)'
+  const spoken = (element: Element) =>
+    element.closest('.vh, .skip') !== null || styleOf(element).clipPath === 'inset(50%)'
   /** The editor positions its own lines. */
   const edited = (element: Element) => element.closest('.cm-editor') !== null
 
@@ -85,7 +96,8 @@ function measure(): string[] {
     for (let at: Element | null = element; at && at !== document.documentElement; at = at.parentElement) {
       const style = styleOf(at)
       // A box that is positioned outside of an ancestor is not clipped by it.
-      if (at !== element && position === 'absolute' && style.position === 'static' && style.transform === 'none') continue
+      if (at !== element && position === 'absolute' && style.position === 'static' && style.transform === 'none')
+        continue
       if (position === 'fixed') break
       const [x, y] = [style.overflowX, style.overflowY]
       if (x !== 'visible' || y !== 'visible') {
@@ -94,7 +106,8 @@ function measure(): string[] {
           const scrollable = (value: string) => value === 'auto' || value === 'scroll'
           if (!scrolls && !cutter) {
             const cutX = !scrollable(x) && (visible.right > inner.right + 1 || visible.left < inner.left - 1)
-            const cutY = !scrollable(y) && (visible.bottom > inner.bottom + slack + 1 || visible.top < inner.top - slack - 1)
+            const cutY =
+              !scrollable(y) && (visible.bottom > inner.bottom + slack + 1 || visible.top < inner.top - slack - 1)
             if (cutX || cutY) cutter = at
             if (scrollable(x) || scrollable(y)) scrolls = true
           }
@@ -136,7 +149,9 @@ function measure(): string[] {
       top ??= rect.top
       if (Math.abs(rect.top - top) > 3) {
         const alone = squeezed(last)
-        return alone.length === 1 || /^\d+$/.test(alone) || (/^[a-z]+$/i.test(alone) && /[a-z]/i.test(content[i] ?? '')) ? alone : ''
+        return alone.length === 1 || /^\d+$/.test(alone) || (/^[a-z]+$/i.test(alone) && /[a-z]/i.test(content[i] ?? ''))
+          ? alone
+          : ''
       }
       last = `${content[i] ?? ''}${last}`
       if (last.length > 3) return ''
@@ -157,7 +172,15 @@ function measure(): string[] {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement
     const text = squeezed(node.textContent ?? '')
-    if (!element || !text || /^(?:SCRIPT|STYLE|OPTION|NOSCRIPT)$/.test(element.tagName) || !shown(element) || spoken(element) || edited(element)) continue
+    if (
+      !element ||
+      !text ||
+      /^(?:SCRIPT|STYLE|OPTION|NOSCRIPT)$/.test(element.tagName) ||
+      !shown(element) ||
+      spoken(element) ||
+      edited(element)
+    )
+      continue
     if (element.closest('.whole-text') || rotated(element)) continue
     range.selectNodeContents(node)
     const lines: Box[] = []
@@ -168,14 +191,17 @@ function measure(): string[] {
       cutter ??= part.cutter
       if (wide(part.visible) > 1 && high(part.visible) > 1) lines.push(part.visible)
     }
-    if (cutter && !atHand(element, text) && !atHand(element, squeezed(element.textContent ?? ''))) found.add(`cut: “${short(text)}” in ${nameOf(element)}, by ${nameOf(cutter)}`)
+    if (cutter && !atHand(element, text) && !atHand(element, squeezed(element.textContent ?? '')))
+      found.add(`cut: “${short(text)}” in ${nameOf(element)}, by ${nameOf(cutter)}`)
     const orphan = orphanOf(node, element, text)
     if (orphan) found.add(`orphan: “${orphan}” of “${short(text)}” in ${nameOf(element)}`)
     if (lines.length) texts.push({ element, text, lines, surface: surfaceOf(element) })
   }
 
   // Only texts on the same surface can overlap by mistake.
-  const all = texts.flatMap((text) => text.lines.map((line) => ({ ...text, line }))).sort((a, b) => a.line.top - b.line.top)
+  const all = texts
+    .flatMap((text) => text.lines.map((line) => ({ ...text, line })))
+    .sort((a, b) => a.line.top - b.line.top)
   for (let i = 0; i < all.length; i++) {
     const a = all[i]
     if (!a) continue
@@ -184,7 +210,8 @@ function measure(): string[] {
       if (!b || b.line.top >= a.line.bottom - slack) break
       if (a.element === b.element || a.surface !== b.surface) continue
       const common = cross(a.line, b.line)
-      if (wide(common) > slack && high(common) > Math.max(slack, Math.min(high(a.line), high(b.line)) / 4)) found.add(`overlap: “${short(a.text)}” in ${nameOf(a.element)} and “${short(b.text)}” in ${nameOf(b.element)}`)
+      if (wide(common) > slack && high(common) > Math.max(slack, Math.min(high(a.line), high(b.line)) / 4))
+        found.add(`overlap: “${short(a.text)}” in ${nameOf(a.element)} and “${short(b.text)}” in ${nameOf(b.element)}`)
     }
   }
 
@@ -195,7 +222,12 @@ function measure(): string[] {
     const style = getComputedStyle(input)
     canvas.font = style.font
     const room = input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)
-    if (canvas.measureText(input.placeholder).width > room + 1 && !atHand(input.parentElement ?? input, input.placeholder) && input.title !== input.placeholder) found.add(`cut: placeholder “${short(input.placeholder)}” in ${nameOf(input)}`)
+    if (
+      canvas.measureText(input.placeholder).width > room + 1 &&
+      !atHand(input.parentElement ?? input, input.placeholder) &&
+      input.title !== input.placeholder
+    )
+      found.add(`cut: placeholder “${short(input.placeholder)}” in ${nameOf(input)}`)
   }
 
   // ── targets ────────────────────────────────────────────────────────────
@@ -204,20 +236,39 @@ function measure(): string[] {
     box: Box
     surface: Element
   }
-  const interactive = 'a[href], button, input:not([type="hidden"]), select, textarea, summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], [role="switch"], [role="radio"], [role="slider"]'
+  const interactive =
+    'a[href], button, input:not([type="hidden"]), select, textarea, summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], [role="switch"], [role="radio"], [role="slider"]'
   const targets: Target[] = []
   for (const element of scope.querySelectorAll(interactive)) {
     if (!shown(element) && !(element instanceof HTMLInputElement || element instanceof HTMLSelectElement)) continue
-    if (edited(element) || spoken(element) || element.matches(':disabled, [aria-disabled="true"], [tabindex="-1"]:not([role])') || !element.checkVisibility({ visibilityProperty: true })) continue
-    const rects = [element.getBoundingClientRect(), ...[...((element as HTMLInputElement).labels ?? [])].map((label) => label.getBoundingClientRect())]
+    if (
+      edited(element) ||
+      spoken(element) ||
+      element.matches(':disabled, [aria-disabled="true"], [tabindex="-1"]:not([role])') ||
+      !element.checkVisibility({ visibilityProperty: true })
+    )
+      continue
+    const rects = [
+      element.getBoundingClientRect(),
+      ...[...((element as HTMLInputElement).labels ?? [])].map((label) => label.getBoundingClientRect()),
+    ]
     for (const pseudo of ['::before', '::after']) {
       const style = getComputedStyle(element, pseudo)
       if (style.content === 'none' || style.position !== 'absolute') continue
       const own = element.getBoundingClientRect()
-      const [left, top] = [own.left + element.clientLeft + parseFloat(style.left), own.top + element.clientTop + parseFloat(style.top)]
-      if (Number.isFinite(left) && Number.isFinite(top)) rects.push(new DOMRect(left, top, parseFloat(style.width) || 0, parseFloat(style.height) || 0))
+      const [left, top] = [
+        own.left + element.clientLeft + parseFloat(style.left),
+        own.top + element.clientTop + parseFloat(style.top),
+      ]
+      if (Number.isFinite(left) && Number.isFinite(top))
+        rects.push(new DOMRect(left, top, parseFloat(style.width) || 0, parseFloat(style.height) || 0))
     }
-    const box = { left: Math.min(...rects.map((r) => r.left)), top: Math.min(...rects.map((r) => r.top)), right: Math.max(...rects.map((r) => r.right)), bottom: Math.max(...rects.map((r) => r.bottom)) }
+    const box = {
+      left: Math.min(...rects.map((r) => r.left)),
+      top: Math.min(...rects.map((r) => r.top)),
+      right: Math.max(...rects.map((r) => r.right)),
+      bottom: Math.max(...rects.map((r) => r.bottom)),
+    }
     const { visible } = clip(element, box)
     if (wide(visible) < 1 || high(visible) < 1) continue
     // What scrolls out of sight is as large as before.
@@ -237,13 +288,25 @@ function measure(): string[] {
     // Spacing: a circle of 24 px around it meets no other target, and no other small target's circle.
     const { x, y } = middle(target.box)
     const crowding = targets.find((other) => {
-      if (other === target || other.surface !== target.surface || other.element.contains(target.element) || target.element.contains(other.element)) return false
-      const [dx, dy] = [Math.max(other.box.left - x, 0, x - other.box.right), Math.max(other.box.top - y, 0, y - other.box.bottom)]
+      if (
+        other === target ||
+        other.surface !== target.surface ||
+        other.element.contains(target.element) ||
+        target.element.contains(other.element)
+      )
+        return false
+      const [dx, dy] = [
+        Math.max(other.box.left - x, 0, x - other.box.right),
+        Math.max(other.box.top - y, 0, y - other.box.bottom),
+      ]
       if (Math.hypot(dx, dy) < smallest / 2 - 0.5) return true
       const at = middle(other.box)
       return small(other) && !inline(other.element) && Math.hypot(at.x - x, at.y - y) < smallest - 0.5
     })
-    if (crowding) found.add(`small: ${nameOf(target.element)} “${short(squeezed(target.element.getAttribute('aria-label') ?? target.element.textContent ?? ''))}” is ${Math.round(wide(target.box))} × ${Math.round(high(target.box))}, beside ${nameOf(crowding.element)}`)
+    if (crowding)
+      found.add(
+        `small: ${nameOf(target.element)} “${short(squeezed(target.element.getAttribute('aria-label') ?? target.element.textContent ?? ''))}” is ${Math.round(wide(target.box))} × ${Math.round(high(target.box))}, beside ${nameOf(crowding.element)}`
+      )
   }
 
   // ── the page ───────────────────────────────────────────────────────────

@@ -31,7 +31,10 @@ const expected: Record<string, Expected> = {
   'attach-limit': {
     looks: [3, 30].map((n) => ({
       at: async ({ simulator }) => {
-        const { items } = await simulator.kube<{ items: { metadata: { name: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
+        const { items } = await simulator.kube<{ items: { metadata: { name: string } }[] }>(
+          'GET',
+          '/api/v1/namespaces/default/pods'
+        )
         return `/capacity?pod=default/${items[0]?.metadata.name}&like=s1&for=${n}`
       },
       says: [
@@ -60,37 +63,99 @@ const expected: Record<string, Expected> = {
     looks: [
       {
         at: '/decisions/default/peer?node=zoned&plugin=InterPodAffinity&table=filter',
-        says: [['cell-comparison', 'default/first matches, but bare has no label topology.kubernetes.io/zone, so it does not count']],
+        says: [
+          [
+            'cell-comparison',
+            'default/first matches, but bare has no label topology.kubernetes.io/zone, so it does not count',
+          ],
+        ],
       },
     ],
     never: /no pod in the cluster matches/,
   },
   'full-equal-priority': { main: true, never: /would not help|does not help|would not make room/ },
-  'kueue-flavor-affinity': { looks: [{ at: '/batch/queues?workload=default/w', says: [['running', 'w', '1 cpu plain', 'admitted']] }] },
-  'kueue-minimum-of-pods': { looks: [{ at: '/batch/queues', says: [['running', 'job-wide', '9 cpu plain'], ['ledger', '9 pods of main']] }] },
+  'kueue-flavor-affinity': {
+    looks: [{ at: '/batch/queues?workload=default/w', says: [['running', 'w', '1 cpu plain', 'admitted']] }],
+  },
+  'kueue-minimum-of-pods': {
+    looks: [
+      {
+        at: '/batch/queues',
+        says: [
+          ['running', 'job-wide', '9 cpu plain'],
+          ['ledger', '9 pods of main'],
+        ],
+      },
+    ],
+  },
   'kueue-pod-group-deactivated': {
-    looks: [{ at: '/batch/queues?workload=default/lonely-group', says: [['queues-sentence', 'lonely-group waits: It is deactivated.'], ['quotas', '0 / 2']] }],
+    looks: [
+      {
+        at: '/batch/queues?workload=default/lonely-group',
+        says: [
+          ['queues-sentence', 'lonely-group waits: It is deactivated.'],
+          ['quotas', '0 / 2'],
+        ],
+      },
+    ],
   },
   'kueue-preempted-group': {
-    looks: [{ at: '/batch/queues?workload=default/crew', says: [['queues-sentence', 'crew waits: It waits for replacement pods.'], ['running', 'job-urgent', '300']] }],
+    looks: [
+      {
+        at: '/batch/queues?workload=default/crew',
+        says: [
+          ['queues-sentence', 'crew waits: It waits for replacement pods.'],
+          ['running', 'job-urgent', '300'],
+        ],
+      },
+    ],
     never: /1 pod, on n1/,
   },
-  'kueue-priority-label': { looks: [{ at: '/batch/queues', says: [['pending', 'job-waits', '300', 'It asks for 2 cpu; f can never hold more than 1.']] }] },
-  'kueue-role-hash': { looks: [{ at: '/resources/workloads.kueue.x-k8s.io?select=default/g', says: [['object-detail', 'name: 4b0469f7']] }] },
+  'kueue-priority-label': {
+    looks: [
+      {
+        at: '/batch/queues',
+        says: [['pending', 'job-waits', '300', 'It asks for 2 cpu; f can never hold more than 1.']],
+      },
+    ],
+  },
+  'kueue-role-hash': {
+    looks: [
+      { at: '/resources/workloads.kueue.x-k8s.io?select=default/g', says: [['object-detail', 'name: 4b0469f7']] },
+    ],
+  },
   'kueue-role-without-limits': {
     looks: [
-      { at: '/batch/queues', says: [['queues-sentence', 'g2 waits: It asks for 2 cpu; f can never hold more than 1.']] },
+      {
+        at: '/batch/queues',
+        says: [['queues-sentence', 'g2 waits: It asks for 2 cpu; f can never hold more than 1.']],
+      },
       { at: '/resources/workloads.kueue.x-k8s.io?select=default/g2', says: [['object-detail', 'count: 2']] },
     ],
     never: /asks for 1 cpu/,
   },
-  'kueue-topology-gate': { looks: [{ at: '/decisions/default/p', says: [['held', 'p', 'kueue.x-k8s.io/admission', 'kueue.x-k8s.io/topology']] }] },
+  'kueue-topology-gate': {
+    looks: [
+      { at: '/decisions/default/p', says: [['held', 'p', 'kueue.x-k8s.io/admission', 'kueue.x-k8s.io/topology']] },
+    ],
+  },
   'kueue-v1beta1-defaults': { looks: [{ at: '/batch/queues', says: [['pending', 'job-next', 'pods', 'ready']] }] },
   'kueue-v1beta1-fair-sharing-off': { looks: [{ at: '/batch/queues', says: [['running', 'job-next', 'admitted']] }] },
   'minimum-domains': { main: true, never: /has the fewest/ },
   'nominated-reserves': { never: /Lower the request|Add a node/ },
   'score-without-requests': {
-    looks: [{ at: '/decisions/default/probe?node=quiet&plugin=NodeResourcesFit&table=score', says: [['cell-panel', 'cpu: containers without a request count as 100m each here, 6 of them in default/free', 'cpu: 0.6 in use']] }],
+    looks: [
+      {
+        at: '/decisions/default/probe?node=quiet&plugin=NodeResourcesFit&table=score',
+        says: [
+          [
+            'cell-panel',
+            'cpu: containers without a request count as 100m each here, 6 of them in default/free',
+            'cpu: 0.6 in use',
+          ],
+        ],
+      },
+    ],
   },
   'shared-and-own-claims': {
     looks: [
@@ -136,16 +201,21 @@ function namesIn({ files }: Case, { values }: Built): Set<string> {
   const names = new Set(values.values())
   for (const [file, text] of files) {
     if (!file.endsWith('.yaml')) continue
-    JSON.stringify(parseAllDocuments(text).map((document) => document.toJS() as unknown), (key, value: unknown) => {
-      if ((key === 'name' || key === 'namespace') && typeof value === 'string') names.add(value)
-      return value
-    })
+    JSON.stringify(
+      parseAllDocuments(text).map((document) => document.toJS() as unknown),
+      (key, value: unknown) => {
+        if ((key === 'name' || key === 'namespace') && typeof value === 'string') names.add(value)
+        return value
+      }
+    )
   }
   return names
 }
 
 const messages: unknown = { ...en, ...deferred }
-const isKey = (word: string) => typeof word.split('.').reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], messages) === 'string'
+const isKey = (word: string) =>
+  typeof word.split('.').reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], messages) ===
+  'string'
 
 /** Reads pages in one language. */
 class Reading {
@@ -157,7 +227,7 @@ class Reading {
     private readonly built: Built,
     private readonly language: Language,
     private readonly names: ReadonlySet<string>,
-    private readonly never: RegExp | undefined,
+    private readonly never: RegExp | undefined
   ) {}
 
   /** Looks at the page of the decision, or at Make it fit, for what the script asked and compared. */
@@ -171,7 +241,11 @@ class Reading {
       for (const [, rank, text = ''] of suggestions) {
         // The page says in a line of its own where a change goes, and who carries it out.
         const [first = ''] = text.split(/\. |: /)
-        await this.says(this.page.getByTestId('fit-panel').locator(`[data-rank="${rank}"]`), first.split(' ')[0] ?? '', this.factsOf(text.split('. ')[0] ?? ''))
+        await this.says(
+          this.page.getByTestId('fit-panel').locator(`[data-rank="${rank}"]`),
+          first.split(' ')[0] ?? '',
+          this.factsOf(text.split('. ')[0] ?? '')
+        )
       }
       await expect(this.page.getByTestId('fit-panel').locator('[data-rank]')).toHaveCount(suggestions.length)
       return
@@ -212,7 +286,8 @@ class Reading {
     const said = await this.page.getByRole('main').innerText()
     if (this.never) expect(said).not.toMatch(this.never)
     expect(said.match(/\b[a-z][A-Za-z]*(?:\.[a-z]\w*)+/g)?.filter(isKey) ?? [], 'keys of texts').toEqual([])
-    if (this.language === 'ja') expect((await wordsOf(part.first())).match(/(?:\b[a-z]{2,} ){4,}/i)?.[0] ?? '', 'English sentence').toBe('')
+    if (this.language === 'ja')
+      expect((await wordsOf(part.first())).match(/(?:\b[a-z]{2,} ){4,}/i)?.[0] ?? '', 'English sentence').toBe('')
   }
 
   /** Numbers, names of objects and of the API. */

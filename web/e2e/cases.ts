@@ -44,7 +44,11 @@ function readCase(name: string): Case {
   const files = new Map<string, string>()
   for (let i = 0; i < parts.length; i += 2) files.set(parts[i] ?? '', parts[i + 1] ?? '')
   const lines = script.split('\n').filter((line) => line && !line.startsWith('#'))
-  return { name, files, lines: lines.map((line) => [...line.matchAll(/'([^']*)'|\S+/g)].map(([whole, quoted]) => quoted ?? whole)) }
+  return {
+    name,
+    files,
+    lines: lines.map((line) => [...line.matchAll(/'([^']*)'|\S+/g)].map(([whole, quoted]) => quoted ?? whole)),
+  }
 }
 
 /** Simulators of cases. Cases with the same flags share one, which is reset between them; one runs at a time. */
@@ -90,13 +94,17 @@ export class Cases {
           if (value === 'PUT') await run.http(words)
           break
         case 'until':
-          await expect(async () => expect(await run.print(more), line.join(' ')).toBe(value)).toPass({ timeout: 60_000, intervals: [100, 250] })
+          await expect(async () => expect(await run.print(more), line.join(' ')).toBe(value)).toPass({
+            timeout: 60_000,
+            intervals: [100, 250],
+          })
           break
         case 'call':
           await expect(async () => expect(values.set(value, await run.print(more)).get(value)).not.toBe('')).toPass()
           break
         case 'cmp':
-          if (last[0] === 'simulator') asked.push({ words: last.slice(1), answer: said(of.files.get(words[1] ?? '') ?? '', values) })
+          if (last[0] === 'simulator')
+            asked.push({ words: last.slice(1), answer: said(of.files.get(words[1] ?? '') ?? '', values) })
           break
         // The answers to these are not the pages'.
         case 'simulator':
@@ -113,8 +121,10 @@ export class Cases {
 }
 
 /** Answers have the name in the place of the value. */
-const said = (answer: string, values: ReadonlyMap<string, string>) => [...values].reduce((text, [name, value]) => text.replaceAll(name, value), answer)
-const named = (text: string, values: ReadonlyMap<string, string>) => text.replace(/\$([A-Z]+)/g, (whole, name: string) => values.get(name) ?? whole)
+const said = (answer: string, values: ReadonlyMap<string, string>) =>
+  [...values].reduce((text, [name, value]) => text.replaceAll(name, value), answer)
+const named = (text: string, values: ReadonlyMap<string, string>) =>
+  text.replace(/\$([A-Z]+)/g, (whole, name: string) => values.get(name) ?? whole)
 
 interface Resource {
   /** Such as /apis/apps/v1. */
@@ -125,7 +135,13 @@ interface Resource {
   namespaced: boolean
 }
 interface Discovery {
-  items: { metadata: { name?: string }; versions: { version: string; resources: { resource: string; responseKind: { kind: string }; scope: string; singularResource: string }[] }[] }[]
+  items: {
+    metadata: { name?: string }
+    versions: {
+      version: string
+      resources: { resource: string; responseKind: { kind: string }; scope: string; singularResource: string }[]
+    }[]
+  }[]
 }
 
 /** The commands of a script, as requests. */
@@ -134,7 +150,7 @@ class Commands {
 
   constructor(
     private readonly simulator: Simulator,
-    private readonly file: (name: string) => string,
+    private readonly file: (name: string) => string
   ) {}
 
   /** What kubectl get or http prints. */
@@ -161,7 +177,14 @@ class Commands {
       case 'create': {
         for (const document of parseAllDocuments(this.file(flag('-f') ?? ''))) {
           const object = document.toJS() as { apiVersion: string; kind: string; metadata: { namespace?: string } }
-          await this.send('POST', await this.pathOf(({ kind, root }) => kind === object.kind && root.endsWith(`/${object.apiVersion}`), object.metadata.namespace ?? namespace), object)
+          await this.send(
+            'POST',
+            await this.pathOf(
+              ({ kind, root }) => kind === object.kind && root.endsWith(`/${object.apiVersion}`),
+              object.metadata.namespace ?? namespace
+            ),
+            object
+          )
         }
         return ''
       }
@@ -186,7 +209,9 @@ class Commands {
         await this.change(type, name, JSON.parse(flag('-p') ?? '') as object, flag('--subresource'))
         return ''
       case 'label':
-        await this.change(type, name, { metadata: { labels: Object.fromEntries([(words[2] ?? '').split('=')]) as object } })
+        await this.change(type, name, {
+          metadata: { labels: Object.fromEntries([(words[2] ?? '').split('=')]) as object },
+        })
         return ''
       case 'set': {
         // set image deployment/NAME CONTAINER=IMAGE
@@ -205,8 +230,14 @@ class Commands {
   }
 
   private async send(method: string, path: string, body?: object): Promise<Response> {
-    const headers = { 'Content-Type': method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json' }
-    const answer = await fetch(`${this.simulator.url}/kubernetes${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) })
+    const headers = {
+      'Content-Type': method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json',
+    }
+    const answer = await fetch(`${this.simulator.url}/kubernetes${path}`, {
+      method,
+      headers,
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
     return answer
   }
@@ -220,11 +251,18 @@ class Commands {
   private async discover(): Promise<Resource[]> {
     const all: Resource[] = []
     for (const root of ['/api', '/apis']) {
-      const answer = await fetch(`${this.simulator.url}/kubernetes${root}`, { headers: { Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' } })
+      const answer = await fetch(`${this.simulator.url}/kubernetes${root}`, {
+        headers: { Accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' },
+      })
       for (const { metadata, versions } of ((await answer.json()) as Discovery).items) {
         for (const { version, resources } of versions) {
           for (const { resource, responseKind, scope, singularResource } of resources) {
-            all.push({ root: [root, metadata.name, version].filter(Boolean).join('/'), kind: responseKind.kind, names: [resource, singularResource], namespaced: scope === 'Namespaced' })
+            all.push({
+              root: [root, metadata.name, version].filter(Boolean).join('/'),
+              kind: responseKind.kind,
+              names: [resource, singularResource],
+              namespaced: scope === 'Namespaced',
+            })
           }
         }
       }
@@ -241,7 +279,11 @@ function printed(of: unknown, template: string): string {
       found = found.flatMap((at) => {
         if (field) return [(at as Record<string, unknown> | undefined)?.[field]]
         const all = Array.isArray(at) ? (at as Record<string, unknown>[]) : []
-        return index === undefined ? all.filter((one) => key && one[key] === value) : index === '*' ? all : [all[Number(index)]]
+        return index === undefined
+          ? all.filter((one) => key && one[key] === value)
+          : index === '*'
+            ? all
+            : [all[Number(index)]]
       })
     }
     return found.filter((one) => one !== undefined).join(' ')

@@ -61,7 +61,10 @@ test('tiles can be reached, read and opened by keyboard, and filtered by verdict
   await expect(active).toContainText('rejected: TaintToleration')
   await page.keyboard.press('1')
   await expect(page).toHaveURL(/show=by/)
-  await page.getByTestId('legend').getByRole('button', { name: /^Feasible/ }).click()
+  await page
+    .getByTestId('legend')
+    .getByRole('button', { name: /^Feasible/ })
+    .click()
   await expect(page).toHaveURL(/show=feasible/)
   await tiles.focus()
   await page.keyboard.press('Home')
@@ -72,8 +75,17 @@ test('tiles can be reached, read and opened by keyboard, and filtered by verdict
 test('the map shows the cluster at the time of a decision, or now', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('moment', { labels: { only: 'moment' } }))
   await simulator.ready('moment')
-  const here = (name: string) => ({ ...pod(name, '2'), spec: { ...pod(name, '2').spec, nodeSelector: { only: 'moment' } } })
-  const placed = (name: string) => expect(async () => expect((await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec.nodeName).toBe('moment')).toPass()
+  const here = (name: string) => ({
+    ...pod(name, '2'),
+    spec: { ...pod(name, '2').spec, nodeSelector: { only: 'moment' } },
+  })
+  const placed = (name: string) =>
+    expect(async () =>
+      expect(
+        (await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec
+          .nodeName
+      ).toBe('moment')
+    ).toPass()
   for (const name of ['earlier', 'decided', 'later']) {
     await simulator.kube('POST', '/api/v1/namespaces/default/pods', here(name))
     await placed(name)

@@ -49,10 +49,11 @@ test('places that were never visited open while the server is away, and say so',
     await expect(page.locator('[data-node="kept"]')).toBeVisible()
     // Every part arrives while the page is idle.
     const parts = await readdir('dist/assets')
-    const missing = () => page.evaluate((names) => {
-      const loaded = performance.getEntriesByType('resource').map((entry) => entry.name)
-      return names.filter((name) => !loaded.some((url) => url.endsWith(`/${name}`)))
-    }, parts)
+    const missing = () =>
+      page.evaluate((names) => {
+        const loaded = performance.getEntriesByType('resource').map((entry) => entry.name)
+        return names.filter((name) => !loaded.some((url) => url.endsWith(`/${name}`)))
+      }, parts)
     await expect.poll(missing, { timeout: 30_000 }).toEqual([])
     await first.stop()
     await expect(page.getByTestId('connection')).toContainText('reconnecting')
@@ -67,7 +68,12 @@ test('places that were never visited open while the server is away, and say so',
     await page.keyboard.type('>')
     await expect(page.getByTestId('palette').getByRole('option', { name: 'Taint node…' })).toBeVisible()
     await page.keyboard.press('Escape')
-    for (const [key, name] of [['r', 'Resources'], ['d', 'Decisions'], ['a', 'Activity'], ['s', 'Scheduler']] as const) {
+    for (const [key, name] of [
+      ['r', 'Resources'],
+      ['d', 'Decisions'],
+      ['a', 'Activity'],
+      ['s', 'Scheduler'],
+    ] as const) {
       await page.keyboard.press('g')
       await page.keyboard.press(key)
       await expect(page.getByRole('link', { name, exact: true }).first()).toHaveAttribute('aria-current', 'page')

@@ -11,7 +11,8 @@ const dialog = (page: Page) => page.getByRole('dialog', { name: 'Create' })
 const text = (page: Page) => dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
 const submit = (page: Page) => page.getByTestId('create-submit').click()
 const created = (page: Page) => expect(dialog(page)).toBeHidden()
-const labels = async (simulator: Simulator, path: string) => (await simulator.kube<{ metadata: { labels?: Record<string, string> } }>('GET', path)).metadata.labels
+const labels = async (simulator: Simulator, path: string) =>
+  (await simulator.kube<{ metadata: { labels?: Record<string, string> } }>('GET', path)).metadata.labels
 
 /** Server-side apply, as `kubectl apply --server-side` does it. */
 async function applyAs(simulator: Simulator, manager: string, path: string, object: object): Promise<void> {
@@ -31,7 +32,7 @@ async function drop(page: Page, name: string, content: string): Promise<void> {
       transfer.items.add(new File([body], file, { type: 'application/yaml' }))
       return transfer
     },
-    [name, content] as const,
+    [name, content] as const
   )
   const target = dialog(page).locator('.edit')
   await target.dispatchEvent('dragover', { dataTransfer: data })
@@ -44,7 +45,10 @@ test.beforeEach(({ allowed }) => void allowed.push(refusedQuestion))
 test('the editor completes fields and values and documents them', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/nodes', node('node-1'))
   await page.goto(simulator.url)
-  await writeYaml(page, 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n  topologySpreadConstraints:\n  - maxSkew: 1\n    ')
+  await writeYaml(
+    page,
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n  topologySpreadConstraints:\n  - maxSkew: 1\n    '
+  )
   await page.keyboard.press('ControlOrMeta+End')
   await page.keyboard.type('when')
   const options = page.getByRole('listbox').getByRole('option')
@@ -56,7 +60,9 @@ test('the editor completes fields and values and documents them', async ({ page,
   await options.getByText('DoNotSchedule').click()
   await expect(text(page)).toContainText('whenUnsatisfiable: DoNotSchedule')
   await text(page).getByText('maxSkew').hover()
-  await expect(page.locator('.cm-tooltip-hover')).toContainText('MaxSkew describes the degree to which pods may be unevenly distributed')
+  await expect(page.locator('.cm-tooltip-hover')).toContainText(
+    'MaxSkew describes the degree to which pods may be unevenly distributed'
+  )
   await page.keyboard.press('Escape')
 })
 
@@ -118,15 +124,32 @@ test('the form adds, explains and removes fields of the schema, and checks quant
   await expect(text(page)).toContainText('# kept')
   await submit(page)
   await created(page)
-  const { spec } = await simulator.kube<{ spec: { tolerations: { operator?: string }[]; containers: { resources: { requests: { cpu: string } } }[] } }>('GET', '/api/v1/namespaces/default/pods/grown')
+  const { spec } = await simulator.kube<{
+    spec: { tolerations: { operator?: string }[]; containers: { resources: { requests: { cpu: string } } }[] }
+  }>('GET', '/api/v1/namespaces/default/pods/grown')
   expect([spec.tolerations[0]?.operator, spec.containers[0]?.resources.requests.cpu]).toEqual(['Exists', '600m'])
 })
 
-test('a value that is no quantity is marked at its line, before and after the server refuses it', async ({ page, simulator, allowed }) => {
+test('a value that is no quantity is marked at its line, before and after the server refuses it', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(400))
   await page.goto(simulator.url)
-  await writeYaml(page, podYaml('six').replace('requests: {cpu: 500m, memory: 256Mi}', 'requests:\n        memory: 256Mi\n        cpu: six'))
-  const marked = () => page.locator('.cm-problem').evaluateAll((all) => all.map((box) => `${box.closest('.cm-problem-frame')?.previousElementSibling?.textContent?.trim()} | ${box.textContent}`))
+  await writeYaml(
+    page,
+    podYaml('six').replace('requests: {cpu: 500m, memory: 256Mi}', 'requests:\n        memory: 256Mi\n        cpu: six')
+  )
+  const marked = () =>
+    page
+      .locator('.cm-problem')
+      .evaluateAll((all) =>
+        all.map(
+          (box) =>
+            `${box.closest('.cm-problem-frame')?.previousElementSibling?.textContent?.trim()} | ${box.textContent}`
+        )
+      )
   const expected = ['cpu: six | cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.']
   await expect.poll(marked).toEqual(expected)
   await submit(page)
@@ -136,7 +159,11 @@ test('a value that is no quantity is marked at its line, before and after the se
 
 test('a start for a StatefulSet is accepted as it is', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/statefulsets.apps`)
-  await page.getByRole('main').getByRole('button', { name: /^Create/ }).first().click() // an empty list has a second one
+  await page
+    .getByRole('main')
+    .getByRole('button', { name: /^Create/ })
+    .first()
+    .click() // an empty list has a second one
   await expect(text(page)).toContainText('kind: StatefulSet')
   await submit(page)
   await created(page)
@@ -152,16 +179,26 @@ test('a dry run shows what the server would store, and stores nothing', async ({
   const line = (text: string) => page.getByTestId('yaml-diff').locator('.cm-changedLine', { hasText: text })
   await expect(line('restartPolicy: Always')).toHaveAttribute('data-note', 'default')
   await expect(line('priority: 0')).toHaveAttribute('data-note', 'admission')
-  const { items } = await simulator.kube<{ items: { metadata: { name: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
+  const { items } = await simulator.kube<{ items: { metadata: { name: string } }[] }>(
+    'GET',
+    '/api/v1/namespaces/default/pods'
+  )
   expect(items.map((i) => i.metadata.name)).not.toContain('dry')
   await submit(page)
   await created(page)
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/dry')
 })
 
-test('an existing object changes only after its difference is shown, and fields of other managers only on request', async ({ page, simulator, allowed }) => {
+test('an existing object changes only after its difference is shown, and fields of other managers only on request', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(409))
-  await applyAs(simulator, 'kubectl', '/api/v1/nodes/shared', { ...node('shared'), metadata: { name: 'shared', labels: { team: 'red' } } })
+  await applyAs(simulator, 'kubectl', '/api/v1/nodes/shared', {
+    ...node('shared'),
+    metadata: { name: 'shared', labels: { team: 'red' } },
+  })
   await page.goto(simulator.url)
   await writeYaml(page, 'apiVersion: v1\nkind: Node\nmetadata:\n  name: shared\n  labels:\n    mine: "yes"\n')
   await submit(page)
@@ -181,8 +218,13 @@ test('an existing object changes only after its difference is shown, and fields 
   // The difference shows what a takeover changes, and who manages each field.
   await expect(report).toContainText('Some of these fields are managed by kubectl.')
   await report.getByRole('button', { name: 'Difference' }).click()
-  await expect(page.getByTestId('yaml-diff').locator('.cm-deletedLine[data-warn]', { hasText: 'team: red' })).toHaveAttribute('data-note', 'kubectl')
-  await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine', { hasText: 'team: blue' })).toHaveAttribute('data-note', 'you')
+  await expect(
+    page.getByTestId('yaml-diff').locator('.cm-deletedLine[data-warn]', { hasText: 'team: red' })
+  ).toHaveAttribute('data-note', 'kubectl')
+  await expect(page.getByTestId('yaml-diff').locator('.cm-changedLine', { hasText: 'team: blue' })).toHaveAttribute(
+    'data-note',
+    'you'
+  )
   await dialog(page).getByRole('button', { name: 'Take over fields' }).click()
   await expect(page.getByTestId('yaml-diff')).toContainText('blue')
   await submit(page)
@@ -215,7 +257,11 @@ test('a clone leaves out the fields that the server set', async ({ page, simulat
   await expect(page.locator('[data-key="default/first-2"]')).toBeVisible()
 })
 
-test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({ page, simulator, allowed }) => {
+test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(422))
   await page.goto(simulator.url)
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
@@ -223,7 +269,12 @@ test('small dropped files open in the editor; a large one is listed beside it, w
   await drop(page, 'small.yaml', `${nodeYaml('dropped-1')}---\n${nodeYaml('dropped-2')}`)
   await expect(text(page)).toContainText('dropped-2')
 
-  const many = Array.from({ length: 400 }, (_, i) => podYaml(i === 7 ? 'Not A Name' : `many-${i}`).replace('  name:', `  annotations:\n    padding: ${'x'.repeat(1500)}\n  name:`))
+  const many = Array.from({ length: 400 }, (_, i) =>
+    podYaml(i === 7 ? 'Not A Name' : `many-${i}`).replace(
+      '  name:',
+      `  annotations:\n    padding: ${'x'.repeat(1500)}\n  name:`
+    )
+  )
   await drop(page, 'large.yaml', many.join('---\n'))
   await expect(page.getByTestId('create-files')).toContainText('400 objects')
   await submit(page)

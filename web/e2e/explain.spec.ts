@@ -8,13 +8,31 @@ test.describe.configure({ mode: 'serial' })
 
 interface Cycle {
   selectedNode: string
-  filter: { comparisons?: { node: string; plugin: string; resources?: { name: string; requested: number; inUse: number; allocatable: number }[] }[] }
-  score: { plugins: { name: string; weight: number }[]; nodes: string[]; raw: number[][]; normalized: number[][]; weighted: number[][]; facts: { nodes: string[]; plugins: { plugin: string }[] } }
+  filter: {
+    comparisons?: {
+      node: string
+      plugin: string
+      resources?: { name: string; requested: number; inUse: number; allocatable: number }[]
+    }[]
+  }
+  score: {
+    plugins: { name: string; weight: number }[]
+    nodes: string[]
+    raw: number[][]
+    normalized: number[][]
+    weighted: number[][]
+    facts: { nodes: string[]; plugins: { plugin: string }[] }
+  }
 }
 
 /** The record of a pod's newest attempt. */
 async function record(simulator: Simulator, name: string): Promise<Cycle> {
-  const [newest] = (await simulator.call<{ items: { pod: { uid: string }; attempt: number }[] }>('GET', `/api/v1/results?namespace=default&name=${name}&limit=1`)).items
+  const [newest] = (
+    await simulator.call<{ items: { pod: { uid: string }; attempt: number }[] }>(
+      'GET',
+      `/api/v1/results?namespace=default&name=${name}&limit=1`
+    )
+  ).items
   return simulator.call('GET', `/api/v1/results/${newest?.pod.uid}/${newest?.attempt}`)
 }
 
@@ -22,26 +40,57 @@ const panel = (page: Page) => page.getByTestId('cell-panel')
 const number = (text: string) => Number(text.replace('−', '-').replaceAll(',', ''))
 
 test('a cluster in which plugins have something to score', { tag: '@main' }, async ({ simulator }) => {
-  const spread = { topologyKey: 'kubernetes.io/hostname', maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { app: 'web' } } }
+  const spread = {
+    topologyKey: 'kubernetes.io/hostname',
+    maxSkew: 1,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: { app: 'web' } },
+  }
   const term = { topologyKey: 'topology.kubernetes.io/zone', labelSelector: { matchLabels: { app: 'cache' } } }
   for (const [i, zone] of ['a', 'a', 'b'].entries()) {
-    const made = node(`node-${i}`, { cpu: String(8 + 4 * i), labels: { 'topology.kubernetes.io/zone': zone, disk: i ? 'ssd' : 'hdd' } })
-    await simulator.kube('POST', '/api/v1/nodes', { ...made, spec: i === 2 ? { taints: [{ key: 'spot', effect: 'PreferNoSchedule' }] } : {} })
+    const made = node(`node-${i}`, {
+      cpu: String(8 + 4 * i),
+      labels: { 'topology.kubernetes.io/zone': zone, disk: i ? 'ssd' : 'hdd' },
+    })
+    await simulator.kube('POST', '/api/v1/nodes', {
+      ...made,
+      spec: i === 2 ? { taints: [{ key: 'spot', effect: 'PreferNoSchedule' }] } : {},
+    })
   }
   await simulator.ready('node-0', 'node-1', 'node-2')
   const put = async (name: string, app: string, spec: object, cpu: string) => {
     const made = pod(name, cpu)
-    await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } }, spec: { ...made.spec, ...spec } })
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+      ...made,
+      metadata: { ...made.metadata, labels: { app } },
+      spec: { ...made.spec, ...spec },
+    })
   }
   await put('cache', 'cache', { nodeName: 'node-0' }, '1')
   await put('web-0', 'web', { nodeName: 'node-1' }, '1500m')
   const affinity = {
     podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, podAffinityTerm: term }] },
-    nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 30, preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] } }] },
+    nodeAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 30, preference: { matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] } },
+      ],
+    },
   }
-  await expect.poll(async () => (await simulator.kube<{ spec: { nodeName?: string } }>('GET', '/api/v1/namespaces/default/pods/web-0')).spec.nodeName).toBe('node-1')
+  await expect
+    .poll(
+      async () =>
+        (await simulator.kube<{ spec: { nodeName?: string } }>('GET', '/api/v1/namespaces/default/pods/web-0')).spec
+          .nodeName
+    )
+    .toBe('node-1')
   await put('web-1', 'web', { affinity, topologySpreadConstraints: [spread] }, '500m')
-  await expect.poll(async () => (await simulator.call<{ items: { outcome: string }[] }>('GET', '/api/v1/results?namespace=default&name=web-1')).items[0]?.outcome).toBe('scheduled')
+  await expect
+    .poll(
+      async () =>
+        (await simulator.call<{ items: { outcome: string }[] }>('GET', '/api/v1/results?namespace=default&name=web-1'))
+          .items[0]?.outcome
+    )
+    .toBe('scheduled')
   await put('big', 'big', {}, '64')
 })
 
@@ -56,7 +105,11 @@ test('the panel of every Score cell leads to the recorded numbers', { tag: '@mai
       await expect(panel(page)).toHaveAttribute('data-shown', 'score')
       await expect(panel(page)).toContainText(`${plugin}`)
       await expect(panel(page)).toContainText(`scored ${name}`)
-      const [raw, normalized, weighted] = [score.raw[row]?.[column], score.normalized[row]?.[column], score.weighted[row]?.[column]]
+      const [raw, normalized, weighted] = [
+        score.raw[row]?.[column],
+        score.normalized[row]?.[column],
+        score.weighted[row]?.[column],
+      ]
       expect(number((await page.getByTestId('cell-raw').locator('b').textContent()) ?? '')).toBe(raw)
       await expect(page.getByTestId('cell-weighted')).toHaveText(`${normalized} × ${weight} = ${weighted}`)
       expect(score.facts.plugins.map((p) => p.plugin)).toContain(plugin)
@@ -78,7 +131,10 @@ test('the arithmetic of NodeResourcesFit has the values of the node', async ({ p
   const steps = page.getByTestId('cell-arithmetic').locator('li')
   await expect(steps.first()).toHaveText('cpu: 1.5 in use + 0.5 requested = 2; 100 × (12 − 2) / 12 = 83')
   await expect(steps.last()).toContainText(`= ${raw}`)
-  await expect(panel(page).getByRole('link', { name: 'Kubernetes documentation' })).toHaveAttribute('href', /^https:\/\/kubernetes\.io\/docs\//)
+  await expect(panel(page).getByRole('link', { name: 'Kubernetes documentation' })).toHaveAttribute(
+    'href',
+    /^https:\/\/kubernetes\.io\/docs\//
+  )
   await expect(page).toHaveURL(/table=score/)
   // The same plugin's Filter cell is one click away.
   await panel(page).getByRole('button', { name: 'Filter' }).click()
@@ -95,7 +151,7 @@ test('the panel of a Filter cell computes what the node lacks', { tag: '@main' }
   if (!cpu) throw new Error('nothing was compared')
   const cores = (milli: number) => String(milli / 1000)
   await expect(page.getByTestId('cell-comparison')).toContainText(
-    `cpu: ${cores(cpu.inUse)} in use + ${cores(cpu.requested)} requested = ${cores(cpu.inUse + cpu.requested)} of ${cores(cpu.allocatable)}, ${cores(cpu.inUse + cpu.requested - cpu.allocatable)} short`,
+    `cpu: ${cores(cpu.inUse)} in use + ${cores(cpu.requested)} requested = ${cores(cpu.inUse + cpu.requested)} of ${cores(cpu.allocatable)}, ${cores(cpu.inUse + cpu.requested - cpu.allocatable)} short`
   )
   await expect(page.getByTestId('cell-about')).toContainText('Rejects nodes whose allocatable resources')
 })
@@ -105,7 +161,10 @@ test('headings explain themselves to pointer, keyboard and finger', async ({ bro
   await page.goto(url)
   const table = page.getByTestId('score-table')
   const hint = page.getByTestId('hint')
-  await table.getByRole('columnheader', { name: /^TaintToleration/ }).getByRole('button').hover()
+  await table
+    .getByRole('columnheader', { name: /^TaintToleration/ })
+    .getByRole('button')
+    .hover()
   await expect(hint).toContainText('Counts the PreferNoSchedule taints')
   // The pointer can go onto the hint.
   await hint.hover()
@@ -146,15 +205,20 @@ test('the steps of the pipeline do not overlap, and hold their values, at any wi
           const out: string[] = []
           boxes.forEach((a, i) =>
             boxes.slice(i + 1).forEach((b, j) => {
-              if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) out.push(`${said(i)} overlaps ${said(i + 1 + j)}`)
-            }),
+              if (
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1
+              )
+                out.push(`${said(i)} overlaps ${said(i + 1 + j)}`)
+            })
           )
           // The name and the value of a step are inside its box; a long node name may be cut.
           steps.forEach((step, i) => {
             for (const part of step.querySelectorAll<HTMLElement>('b, .v:not(.named)')) {
               const range = document.createRange()
               range.selectNodeContents(part)
-              if (range.getBoundingClientRect().right > (boxes[i]?.right ?? 0) + 1) out.push(`${part.textContent} exceeds its step`)
+              if (range.getBoundingClientRect().right > (boxes[i]?.right ?? 0) + 1)
+                out.push(`${part.textContent} exceeds its step`)
             }
           })
           return out

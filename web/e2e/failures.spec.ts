@@ -5,30 +5,37 @@ import { expect, node, pod, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('making a node unreachable explains the consequences, and the node recovers', { tag: '@main' }, async ({ page, simulator }) => {
-  for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
-  await simulator.ready('n1', 'n2')
-  await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('web'), spec: { ...pod('web').spec, nodeName: 'n1' } })
-  await page.goto(simulator.url)
-  const card = page.locator('[data-node="n1"]')
-  await expect(card).toContainText('web')
-  await card.getByRole('button', { name: 'Actions for n1' }).click()
-  const menu = page.getByTestId('object-menu')
-  await expect(menu.getByRole('menuitem').first()).toBeFocused()
-  expect(await objections(page, { within: '[data-testid="object-menu"]' })).toEqual([])
-  await menu.getByRole('menuitem', { name: 'Make unreachable' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Make n1 unreachable?' })
-  await expect(dialog).toContainText('1 pod is evicted after 5m, unless the node recovers first.')
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await dialog.getByTestId('change-apply').click()
-  await expect(card).toContainText('failing: unreachable')
+test(
+  'making a node unreachable explains the consequences, and the node recovers',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+    await simulator.ready('n1', 'n2')
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+      ...pod('web'),
+      spec: { ...pod('web').spec, nodeName: 'n1' },
+    })
+    await page.goto(simulator.url)
+    const card = page.locator('[data-node="n1"]')
+    await expect(card).toContainText('web')
+    await card.getByRole('button', { name: 'Actions for n1' }).click()
+    const menu = page.getByTestId('object-menu')
+    await expect(menu.getByRole('menuitem').first()).toBeFocused()
+    expect(await objections(page, { within: '[data-testid="object-menu"]' })).toEqual([])
+    await menu.getByRole('menuitem', { name: 'Make unreachable' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Make n1 unreachable?' })
+    await expect(dialog).toContainText('1 pod is evicted after 5m, unless the node recovers first.')
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    await dialog.getByTestId('change-apply').click()
+    await expect(card).toContainText('failing: unreachable')
 
-  await card.click({ button: 'right' })
-  await expect(menu.getByRole('menuitem', { name: 'Make unreachable' })).toHaveCount(0)
-  await menu.getByRole('menuitem', { name: 'Recover' }).click()
-  await page.getByTestId('change-apply').click()
-  await expect(card).not.toContainText('failing')
-})
+    await card.click({ button: 'right' })
+    await expect(menu.getByRole('menuitem', { name: 'Make unreachable' })).toHaveCount(0)
+    await menu.getByRole('menuitem', { name: 'Recover' }).click()
+    await page.getByTestId('change-apply').click()
+    await expect(card).not.toContainText('failing')
+  }
+)
 
 test('the keyboard cordons a node in the table of nodes', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/resources/nodes`)
@@ -48,13 +55,27 @@ test('the keyboard cordons a node in the table of nodes', async ({ page, simulat
   await expect(row).toContainText('SchedulingDisabled')
 })
 
-test('a drain evicts pods as budgets allow, retries the others, and can be stopped', async ({ page, simulator, allowed }) => {
+test('a drain evicts pods as budgets allow, retries the others, and can be stopped', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(429))
-  const labelled = (name: string) => ({ ...pod(name), metadata: { name, namespace: 'default', labels: { app: 'guarded' } }, spec: { ...pod(name).spec, nodeName: 'n1' } })
+  const labelled = (name: string) => ({
+    ...pod(name),
+    metadata: { name, namespace: 'default', labels: { app: 'guarded' } },
+    spec: { ...pod(name).spec, nodeName: 'n1' },
+  })
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', labelled('guarded'))
-  await simulator.kube('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { metadata: { name: 'guard' }, spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } } })
+  await simulator.kube('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', {
+    metadata: { name: 'guard' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } },
+  })
   await expect(async () => {
-    const { status } = await simulator.kube<{ status?: { expectedPods?: number } }>('GET', '/apis/policy/v1/namespaces/default/poddisruptionbudgets/guard')
+    const { status } = await simulator.kube<{ status?: { expectedPods?: number } }>(
+      'GET',
+      '/apis/policy/v1/namespaces/default/poddisruptionbudgets/guard'
+    )
     expect(status?.expectedPods).toBe(1)
   }).toPass()
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)

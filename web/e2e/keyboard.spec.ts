@@ -26,12 +26,18 @@ async function focused(page: Page): Promise<Stop | undefined> {
     let visible = element.matches('textarea, [contenteditable="true"]')
     for (let at: Element | null = element, steps = 0; at && steps < 3; at = at.parentElement, steps++) {
       const style = getComputedStyle(at)
-      if ((style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || (steps && at.matches(':focus-within') && style.boxShadow !== 'none')) visible = true
+      if (
+        (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) ||
+        (steps && at.matches(':focus-within') && style.boxShadow !== 'none')
+      )
+        visible = true
     }
     const { left, top, right, bottom } = element.getBoundingClientRect()
     const [x1, x2] = [Math.max(0, left), Math.min(innerWidth, right)]
     const [y1, y2] = [Math.max(0, top), Math.min(innerHeight, bottom)]
-    const points = [0.5, 0.1, 0.9].flatMap((x) => [0.5, 0.1, 0.9].map((y) => [x1 + (x2 - x1) * x, y1 + (y2 - y1) * y] as const))
+    const points = [0.5, 0.1, 0.9].flatMap((x) =>
+      [0.5, 0.1, 0.9].map((y) => [x1 + (x2 - x1) * x, y1 + (y2 - y1) * y] as const)
+    )
     const label = (element as HTMLInputElement).labels?.[0]
     const covered =
       x2 <= x1 ||
@@ -68,7 +74,14 @@ async function walk(page: Page, most = 260): Promise<string[]> {
 async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab', most = 120): Promise<void> {
   await expect(target).toBeVisible()
   for (let i = 0; i < most; i++) {
-    if (await target.evaluate((element) => element === document.activeElement || (element.matches('label, .sel-b') && element.contains(document.activeElement)))) return
+    if (
+      await target.evaluate(
+        (element) =>
+          element === document.activeElement ||
+          (element.matches('label, .sel-b') && element.contains(document.activeElement))
+      )
+    )
+      return
     await page.keyboard.press(key)
     const stop = await focused(page)
     if (stop) expect(stop, stop.name).toMatchObject({ visible: true, covered: false })
@@ -87,7 +100,8 @@ async function type(page: Page, text: string): Promise<void> {
 async function fill(simulator: Simulator): Promise<void> {
   const { items } = await simulator.kube<{ items: object[] }>('GET', '/api/v1/nodes')
   if (items.length) return
-  for (const name of ['n1', 'n2', 'n3']) await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'n3' }))
+  for (const name of ['n1', 'n2', 'n3'])
+    await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'n3' }))
   await simulator.ready('n1', 'n2')
   for (const name of ['web-1', 'web-2']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
 }
@@ -140,7 +154,10 @@ test('a node and a pod are created, and the focus returns to Create', { tag: '@m
   await fill(simulator)
   await page.goto(simulator.url)
   const create = page.getByRole('button', { name: 'Create', exact: true }).first()
-  for (const [name, yaml] of [['by-keyboard', nodeYaml('by-keyboard')], ['by-keyboard-pod', podYaml('by-keyboard-pod')]] as const) {
+  for (const [name, yaml] of [
+    ['by-keyboard', nodeYaml('by-keyboard')],
+    ['by-keyboard-pod', podYaml('by-keyboard-pod')],
+  ] as const) {
     await tabTo(page, create)
     await page.keyboard.press('Enter')
     const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
@@ -157,26 +174,30 @@ test('a node and a pod are created, and the focus returns to Create', { tag: '@m
   await expect(page.locator('[data-node] .pod', { hasText: 'by-keyboard-pod' }).first()).toBeVisible()
 })
 
-test('a decision opens from the list, and a cell of it opens from the matrix', { tag: '@main' }, async ({ page, simulator }) => {
-  await fill(simulator)
-  await page.goto(simulator.url)
-  await expect(page.locator('[data-node="n1"]')).toBeVisible()
-  await page.keyboard.press('g')
-  await page.keyboard.press('d')
-  await expect(page.locator('[data-key]').first()).toBeVisible()
-  const list = page.getByRole('grid').first()
-  await tabTo(page, list)
-  await page.keyboard.press('ArrowDown')
-  await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/\/decisions\/default\//)
-  const matrix = page.getByTestId('filter-matrix').getByRole('grid')
-  await tabTo(page, matrix)
-  await page.keyboard.press('ArrowDown')
-  await page.keyboard.press('ArrowRight')
-  await expect(page).toHaveURL(/[?&]plugin=/)
-  await expect(page.getByTestId('decision-side')).toBeVisible()
-  await expect(matrix).toBeFocused()
-})
+test(
+  'a decision opens from the list, and a cell of it opens from the matrix',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await fill(simulator)
+    await page.goto(simulator.url)
+    await expect(page.locator('[data-node="n1"]')).toBeVisible()
+    await page.keyboard.press('g')
+    await page.keyboard.press('d')
+    await expect(page.locator('[data-key]').first()).toBeVisible()
+    const list = page.getByRole('grid').first()
+    await tabTo(page, list)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(/\/decisions\/default\//)
+    const matrix = page.getByTestId('filter-matrix').getByRole('grid')
+    await tabTo(page, matrix)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowRight')
+    await expect(page).toHaveURL(/[?&]plugin=/)
+    await expect(page.getByTestId('decision-side')).toBeVisible()
+    await expect(matrix).toBeFocused()
+  }
+)
 
 test('a configuration is changed and applied', async ({ page, simulator }) => {
   await fill(simulator)
@@ -191,7 +212,8 @@ test('a configuration is changed and applied', async ({ page, simulator }) => {
   await expect(apply).toBeEnabled()
   // Esc, then Tab leaves the editor on the way.
   for (let i = 0; i < 60 && !(await apply.evaluate((element) => element === document.activeElement)); i++) {
-    if (await page.evaluate(() => document.activeElement?.closest('.cm-editor') !== null)) await page.keyboard.press('Escape')
+    if (await page.evaluate(() => document.activeElement?.closest('.cm-editor') !== null))
+      await page.keyboard.press('Escape')
     await page.keyboard.press('Tab')
   }
   await expect(apply).toBeFocused()
@@ -275,7 +297,9 @@ for (const [name, open] of Object.entries({
     await expect(dialog(page)).toBeVisible()
     for (let i = 0; i < 30; i++) {
       await page.keyboard.press('Tab')
-      const outside = await page.evaluate(() => document.activeElement !== document.body && !document.activeElement?.closest('dialog[open]'))
+      const outside = await page.evaluate(
+        () => document.activeElement !== document.body && !document.activeElement?.closest('dialog[open]')
+      )
       expect(outside).toBe(false)
     }
     // An editor takes the first Esc as leave to move on.

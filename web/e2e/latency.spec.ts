@@ -23,7 +23,11 @@ test(`the map shows a created pod on its node within ${limit} ms, with 10 nodes`
           let clicked = 0
           document.addEventListener('click', () => (clicked = performance.now()), { capture: true, once: true })
           const look = () => {
-            if (!clicked || ![...document.querySelectorAll('[data-node] .pod')].some((chip) => chip.textContent?.trim() === pod)) return
+            if (
+              !clicked ||
+              ![...document.querySelectorAll('[data-node] .pod')].some((chip) => chip.textContent?.trim() === pod)
+            )
+              return
             observer.disconnect()
             requestAnimationFrame(() => setTimeout(() => done(performance.now() - clicked)))
           }
@@ -31,7 +35,7 @@ test(`the map shows a created pod on its node within ${limit} ms, with 10 nodes`
           observer.observe(document.body, { childList: true, subtree: true, characterData: true })
           setTimeout(() => fail(new Error(`${pod} is not shown on a node after ${most} ms`)), most)
         }),
-      [name, 30_000] as const,
+      [name, 30_000] as const
     )
     await page.getByTestId('create-submit').click()
     measured.push(Math.round(await shown))

@@ -48,8 +48,15 @@ function filesOf(kind: 'lessons' | 'challenges'): LessonFile[] {
     .sort()
     .map((name) => {
       const text = readFileSync(join(folder, kind, name), 'utf8')
-      const blocks = [...text.matchAll(/^```yaml (check|predict)\n(.*?)^```/gms)].map(([, block, yaml]) => ({ ...(block === 'predict' ? { kind: 'predict' } : {}), ...(parse(yaml ?? '') as object) }) as Example)
-      return { id: /^id: (\S+)/m.exec(text)?.[1] ?? '', kind, checks: new Map(blocks.map((check) => [check.id, check])) }
+      const blocks = [...text.matchAll(/^```yaml (check|predict)\n(.*?)^```/gms)].map(
+        ([, block, yaml]) =>
+          ({ ...(block === 'predict' ? { kind: 'predict' } : {}), ...(parse(yaml ?? '') as object) }) as Example
+      )
+      return {
+        id: /^id: (\S+)/m.exec(text)?.[1] ?? '',
+        kind,
+        checks: new Map(blocks.map((check) => [check.id, check])),
+      }
     })
 }
 const all = [...filesOf('lessons'), ...filesOf('challenges')]
@@ -74,7 +81,8 @@ async function answer(card: Locator, check: Example, value: unknown): Promise<vo
   if (check.number || !(await card.locator('fieldset').count())) await card.locator('input.in').fill(String(value))
   else if (check.multiple) {
     const wanted = lists(value).map(String)
-    for (const box of await card.getByRole('checkbox').all()) await box.setChecked(wanted.includes(await box.inputValue()))
+    for (const box of await card.getByRole('checkbox').all())
+      await box.setChecked(wanted.includes(await box.inputValue()))
   } else await card.locator(`input[value="${String(value)}"]`).check()
   await card.locator('button.primary').click()
 }
@@ -83,32 +91,63 @@ async function answer(card: Locator, check: Example, value: unknown): Promise<vo
 async function play(simulator: Simulator, id: string, change: Change): Promise<void> {
   const at = `${simulator.url}/branches/lesson-${id}`
   const call = async (method: string, path: string, body?: unknown, type = 'application/json') => {
-    const response = await fetch(`${at}${path}`, { method, headers: { 'Content-Type': type }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-    if (!response.ok && !(method === 'DELETE' && response.status === 404)) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    const response = await fetch(`${at}${path}`, {
+      method,
+      headers: { 'Content-Type': type },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (!response.ok && !(method === 'DELETE' && response.status === 404))
+      throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   }
-  for (const object of [change.create, change.apply].flat().flatMap(fromTemplate) as { kind: string; metadata: { name: string; namespace?: string } }[]) {
+  for (const object of [change.create, change.apply].flat().flatMap(fromTemplate) as {
+    kind: string
+    metadata: { name: string; namespace?: string }
+  }[]) {
     // A pod of that name may still be on its way out.
-    await expect(() => call('POST', collectionOf(object.kind, object.metadata.namespace), object)).toPass({ timeout: 20_000 })
+    await expect(() => call('POST', collectionOf(object.kind, object.metadata.namespace), object)).toPass({
+      timeout: 20_000,
+    })
   }
   if (change.patch) {
     const { kind, name, namespace, patch } = change.patch
-    await call('PATCH', `${collectionOf(kind, namespace)}/${name}`, patch, Array.isArray(patch) ? 'application/json-patch+json' : 'application/strategic-merge-patch+json')
+    await call(
+      'PATCH',
+      `${collectionOf(kind, namespace)}/${name}`,
+      patch,
+      Array.isArray(patch) ? 'application/json-patch+json' : 'application/strategic-merge-patch+json'
+    )
   }
   const owner = /p\.owner == "(.*?)"/.exec(change.delete?.nodes ?? '')?.[1]
   if (change.delete?.pods) await call('DELETE', collectionOf('Pod'))
   else if (owner) {
-    const { items } = (await (await fetch(`${at}${collectionOf('Pod')}`)).json()) as { items: { metadata: { name: string }; spec: { nodeName?: string } }[] }
-    const node = items.find(({ metadata, spec }) => metadata.name.startsWith(`${owner}-`) && spec.nodeName)?.spec.nodeName
+    const { items } = (await (await fetch(`${at}${collectionOf('Pod')}`)).json()) as {
+      items: { metadata: { name: string }; spec: { nodeName?: string } }[]
+    }
+    const node = items.find(({ metadata, spec }) => metadata.name.startsWith(`${owner}-`) && spec.nodeName)?.spec
+      .nodeName
     await call('DELETE', `${collectionOf('Node')}/${node}`)
-  } else if (change.delete) await call('DELETE', `${collectionOf(change.delete.kind, change.delete.namespace)}/${change.delete.name}`)
+  } else if (change.delete)
+    await call('DELETE', `${collectionOf(change.delete.kind, change.delete.namespace)}/${change.delete.name}`)
   if (change.configure) await call('PUT', '/api/v1/schedulerconfiguration', change.configure)
 }
-const apis: Record<string, string> = { Node: '/api/v1/nodes', Pod: '/api/v1/namespaces/NS/pods', Deployment: '/apis/apps/v1/namespaces/NS/deployments', ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets', ResourceQuota: '/api/v1/namespaces/NS/resourcequotas', PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses', PodGroup: '/apis/scheduling.volcano.sh/v1beta1/namespaces/NS/podgroups', ClusterQueue: '/apis/kueue.x-k8s.io/v1beta2/clusterqueues' }
+const apis: Record<string, string> = {
+  Node: '/api/v1/nodes',
+  Pod: '/api/v1/namespaces/NS/pods',
+  Deployment: '/apis/apps/v1/namespaces/NS/deployments',
+  ReplicaSet: '/apis/apps/v1/namespaces/NS/replicasets',
+  ResourceQuota: '/api/v1/namespaces/NS/resourcequotas',
+  PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses',
+  PodGroup: '/apis/scheduling.volcano.sh/v1beta1/namespaces/NS/podgroups',
+  ClusterQueue: '/apis/kueue.x-k8s.io/v1beta2/clusterqueues',
+}
 /** Makes the objects of a template, whose only expression is the number of each. */
 function fromTemplate(one: unknown): unknown[] {
   const { count, template } = (one ?? {}) as { count?: number; template?: unknown }
   if (!template) return one === undefined ? [] : [one]
-  return Array.from({ length: count ?? 1 }, (_, i) => JSON.parse(JSON.stringify(template).replaceAll('${i + 1}', String(i + 1))) as unknown)
+  return Array.from(
+    { length: count ?? 1 },
+    (_, i) => JSON.parse(JSON.stringify(template).replaceAll('${i + 1}', String(i + 1))) as unknown
+  )
 }
 function collectionOf(kind: string, namespace = 'default'): string {
   const path = apis[kind]
@@ -117,19 +156,38 @@ function collectionOf(kind: string, namespace = 'default'): string {
 }
 
 /** Predicts on the page of the check, and goes back to the lesson's page. */
-async function predict(page: Page, card: Locator, { crossedOut = [], picked }: Predicted, passed: boolean): Promise<void> {
+async function predict(
+  page: Page,
+  card: Locator,
+  { crossedOut = [], picked }: Predicted,
+  passed: boolean
+): Promise<void> {
   await card.getByRole('link').click()
   const stage = page.getByTestId('predict-stage')
-  for (const node of crossedOut) await stage.locator('thead tr.feet td').nth(await columnOf(stage, node)).locator('button').first().click()
-  if (picked) await stage.locator('thead tr.feet td').nth(await columnOf(stage, picked)).locator('button.win').click()
+  for (const node of crossedOut)
+    await stage
+      .locator('thead tr.feet td')
+      .nth(await columnOf(stage, node))
+      .locator('button')
+      .first()
+      .click()
+  if (picked)
+    await stage
+      .locator('thead tr.feet td')
+      .nth(await columnOf(stage, picked))
+      .locator('button.win')
+      .click()
   await page.getByTestId('ask-scheduler').click()
   await expect(page.getByTestId('graded')).toHaveAttribute('data-passed', String(passed))
-  while (!(await page.getByTestId('reveal-next').getAttribute('aria-disabled'))?.includes('true')) await page.keyboard.press('ArrowRight')
+  while (!(await page.getByTestId('reveal-next').getAttribute('aria-disabled'))?.includes('true'))
+    await page.keyboard.press('ArrowRight')
   await page.getByTestId('show-page').click()
 }
 async function columnOf(stage: Locator, node: string): Promise<number> {
   await expect(stage.locator(`th[data-node="${node}"]`)).toBeVisible()
-  const names = await stage.locator('th[data-node]').evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-node')))
+  const names = await stage
+    .locator('th[data-node]')
+    .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('data-node')))
   // The first cell of the row is empty.
   return names.indexOf(node) + 1
 }
@@ -141,7 +199,9 @@ async function passStep(page: Page, simulator: Simulator, { id, checks }: Lesson
     await button.click()
     await expect(panel(page).locator('.do [role="status"]')).toBeVisible({ timeout: 30_000 })
   }
-  const names = await panel(page).locator('form[data-check]').evaluateAll((forms) => forms.map((form) => form.getAttribute('data-check') ?? ''))
+  const names = await panel(page)
+    .locator('form[data-check]')
+    .evaluateAll((forms) => forms.map((form) => form.getAttribute('data-check') ?? ''))
   for (const name of names) {
     const check = checks.get(name)
     const card = panel(page).locator(`form[data-check="${name}"]`)
@@ -184,26 +244,30 @@ async function walk(page: Page, simulator: Simulator, lesson: LessonFile): Promi
   await expect(panel(page).locator('.bars .o')).toHaveCount(0)
 }
 
-test('a lesson runs in a sandbox from the map to its end, and the map remembers it', { tag: '@main' }, async ({ page, simulator }) => {
-  test.setTimeout(120_000)
-  const lesson = all.find(({ id }) => id === 'filters')
-  if (!lesson) throw new Error('there is no lesson about filters')
-  await page.goto(`${simulator.url}/learn`)
-  await expect(page.locator('[data-lesson]')).toHaveCount(all.length)
-  await page.locator('[data-lesson="filters"] a').click()
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Filters cross nodes out')
-  await walk(page, simulator, lesson)
-  // A check leads back to its step, and the page that the step points at is outlined.
-  await panel(page).locator('.list button').first().click()
-  await expect(title(page)).toHaveText('The first no is enough')
-  await expect(page.locator('[data-lesson-mark]')).toHaveAttribute('data-testid', 'filter-matrix')
-  await leave(page, simulator)
-  await expect(page.locator('[data-lesson="filters"]')).toHaveClass(/done/)
-  const { items } = await simulator.call<{ items: unknown[] }>('GET', '/api/v1/branches')
-  expect(items, 'the sandbox ends with its lesson').toEqual([])
-  // The learner's own cluster was not touched.
-  expect((await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')).items).toEqual([])
-})
+test(
+  'a lesson runs in a sandbox from the map to its end, and the map remembers it',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    test.setTimeout(120_000)
+    const lesson = all.find(({ id }) => id === 'filters')
+    if (!lesson) throw new Error('there is no lesson about filters')
+    await page.goto(`${simulator.url}/learn`)
+    await expect(page.locator('[data-lesson]')).toHaveCount(all.length)
+    await page.locator('[data-lesson="filters"] a').click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Filters cross nodes out')
+    await walk(page, simulator, lesson)
+    // A check leads back to its step, and the page that the step points at is outlined.
+    await panel(page).locator('.list button').first().click()
+    await expect(title(page)).toHaveText('The first no is enough')
+    await expect(page.locator('[data-lesson-mark]')).toHaveAttribute('data-testid', 'filter-matrix')
+    await leave(page, simulator)
+    await expect(page.locator('[data-lesson="filters"]')).toHaveClass(/done/)
+    const { items } = await simulator.call<{ items: unknown[] }>('GET', '/api/v1/branches')
+    expect(items, 'the sandbox ends with its lesson').toEqual([])
+    // The learner's own cluster was not touched.
+    expect((await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')).items).toEqual([])
+  }
+)
 
 test('a prediction has room beside its lesson, and on a small screen above it', async ({ page, simulator }) => {
   await enter(page, simulator, 'filters')
@@ -265,7 +329,18 @@ test('a class counts hands and steps through by arrows', async ({ page, simulato
 test('progress moves to another browser as a file, and another file is refused', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/learn`)
   const file = page.getByTestId('progress-file')
-  await file.setInputFiles({ name: 'mine.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify({ kind: 'LearningProgress', version: 1, lessons: { scores: { at: 4, steps: 5, passed: [], done: '2026-01-01T00:00:00Z' } }, misconceptions: { 'usage-counts': { count: 2, open: ['x'] } } })) })
+  await file.setInputFiles({
+    name: 'mine.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from(
+      JSON.stringify({
+        kind: 'LearningProgress',
+        version: 1,
+        lessons: { scores: { at: 4, steps: 5, passed: [], done: '2026-01-01T00:00:00Z' } },
+        misconceptions: { 'usage-counts': { count: 2, open: ['x'] } },
+      })
+    ),
+  })
   await expect(page.locator('[data-lesson="scores"]')).toHaveClass(/done/)
   await expect(page.locator('[data-misconception="usage-counts"]')).toHaveAttribute('data-standing', 'counted')
   await file.setInputFiles({ name: 'other.json', mimeType: 'application/json', buffer: Buffer.from('{}') })
@@ -282,13 +357,25 @@ test('says that no lesson matches, and that a lesson is gone', async ({ page, si
   await expect(page.getByText('There is no lesson no-such-lesson')).toBeVisible()
 })
 
-for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
-  test(`the pages keep their boxes and axe has no objection, in the ${theme} theme, in ${language}`, async ({ page, simulator }) => {
+for (const [theme, language] of [
+  ['light', 'en'],
+  ['dark', 'ja'],
+] as const) {
+  test(`the pages keep their boxes and axe has no objection, in the ${theme} theme, in ${language}`, async ({
+    page,
+    simulator,
+  }) => {
     test.setTimeout(240_000)
-    await page.addInitScript(([t, l]) => location.protocol === 'about:' || (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
+    await page.addInitScript(
+      ([t, l]) =>
+        location.protocol === 'about:' || (localStorage.setItem('theme', t), localStorage.setItem('language', l)),
+      [theme, language] as const
+    )
     for (const path of ['/learn', '/learn/filters', '/learn/predict?plugin=PodTopologySpread&level=3&seed=11']) {
       await page.goto(simulator.url + path)
-      await expect(page.locator('[data-lesson], [data-testid="enter-lesson"], [data-testid="predict-stage"]').first()).toBeVisible()
+      await expect(
+        page.locator('[data-lesson], [data-testid="enter-lesson"], [data-testid="predict-stage"]').first()
+      ).toBeVisible()
       expect(await objections(page), path).toEqual([])
       for (const width of [390, 768, 1180, 1440, 2560]) {
         await page.setViewportSize({ width, height: 900 })
@@ -301,9 +388,15 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
 
 for (const lang of ['en', 'ja'] as const) {
   for (const lesson of all) {
-    test(`${lesson.kind} ${lesson.id} (${lang}): right and wrong answers are told apart`, async ({ page, simulator }) => {
+    test(`${lesson.kind} ${lesson.id} (${lang}): right and wrong answers are told apart`, async ({
+      page,
+      simulator,
+    }) => {
       test.setTimeout(240_000)
-      await page.addInitScript((value) => location.protocol === 'about:' || localStorage.setItem('language', value), lang)
+      await page.addInitScript(
+        (value) => location.protocol === 'about:' || localStorage.setItem('language', value),
+        lang
+      )
       await walk(page, simulator, lesson)
       await leave(page, simulator)
     })

@@ -10,11 +10,12 @@ async function inParallel(count: number, at: number, run: (i: number) => Promise
   await Promise.all(
     Array.from({ length: at }, async () => {
       for (let i = next++; i < count; i = next++) await run(i)
-    }),
+    })
   )
 }
 
-export const nodeName = (i: number) => `${'abc'[i % 3]}-${pools[Math.floor(i / 3) % pools.length]}-${String(i).padStart(4, '0')}`
+export const nodeName = (i: number) =>
+  `${'abc'[i % 3]}-${pools[Math.floor(i / 3) % pools.length]}-${String(i).padStart(4, '0')}`
 
 /** Creates nodes in three zones and four pools, and pods that are already assigned to them. */
 export async function load(simulator: Simulator, { nodes, pods }: { nodes: number; pods: number }): Promise<void> {
@@ -22,17 +23,28 @@ export async function load(simulator: Simulator, { nodes, pods }: { nodes: numbe
     const name = nodeName(i)
     const [, pool = ''] = name.split('-')
     const tainted = pool === 'gpu' || pool === 'batch'
-    return simulator.kube('POST', '/api/v1/nodes', node(name, { taint: tainted, cpu: '16', labels: { 'topology.kubernetes.io/zone': `zone-${name[0]}`, pool } }))
+    return simulator.kube(
+      'POST',
+      '/api/v1/nodes',
+      node(name, { taint: tainted, cpu: '16', labels: { 'topology.kubernetes.io/zone': `zone-${name[0]}`, pool } })
+    )
   })
   await inParallel(pods, 24, (i) => {
     const app = apps[i % apps.length] ?? 'web'
     const made = pod(`${app}-${i}`, `${(i % 7) + 1}00m`)
-    return simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } }, spec: { ...made.spec, nodeName: nodeName((i * 7) % nodes) } })
+    return simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+      ...made,
+      metadata: { ...made.metadata, labels: { app } },
+      spec: { ...made.spec, nodeName: nodeName((i * 7) % nodes) },
+    })
   })
 }
 
 /** Changes labels of nodes, `perSecond` times a second, until the returned function is called; that resolves to the number of changes. */
-export function churn(simulator: Simulator, { nodes, perSecond }: { nodes: number; perSecond: number }): () => Promise<number> {
+export function churn(
+  simulator: Simulator,
+  { nodes, perSecond }: { nodes: number; perSecond: number }
+): () => Promise<number> {
   let going = true
   let done = 0
   const began = Date.now()

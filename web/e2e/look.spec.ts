@@ -5,16 +5,25 @@ import { createUrgent, expect, node, pod, test, type Simulator } from './simulat
 async function fill(simulator: Simulator) {
   for (const zone of ['a', 'b', 'c']) {
     for (const n of [1, 2, 3]) {
-      await simulator.kube('POST', '/api/v1/nodes', node(`node-${zone}${n}`, { taint: n === 3, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } }))
+      await simulator.kube(
+        'POST',
+        '/api/v1/nodes',
+        node(`node-${zone}${n}`, { taint: n === 3, labels: { 'topology.kubernetes.io/zone': `zone-${zone}` } })
+      )
     }
   }
   await simulator.ready('node-a1', 'node-b1', 'node-c1', 'node-a2', 'node-b2', 'node-c2')
-  for (let i = 1; i <= 12; i++) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`, i % 3 ? '500m' : '2'))
+  for (let i = 1; i <= 12; i++)
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`, i % 3 ? '500m' : '2'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('too-big', '64'))
   await createUrgent(simulator, 'urgent', '8')
   // This node reports no readiness, and it is cordoned.
   const quiet = node('node-d1')
-  await simulator.kube('POST', '/api/v1/nodes', { ...quiet, spec: { unschedulable: true }, status: { ...quiet.status, conditions: [] } })
+  await simulator.kube('POST', '/api/v1/nodes', {
+    ...quiet,
+    spec: { unschedulable: true },
+    status: { ...quiet.status, conditions: [] },
+  })
 }
 
 /** The path of each page, and an element that is visible once the page is drawn. */
@@ -40,7 +49,12 @@ test.use({ trace: 'off' })
 test('pictures', async ({ browser, simulator }, info) => {
   test.setTimeout(240_000)
   await fill(simulator)
-  const [phone, small, usual, large] = [{ width: 390, height: 844 }, { width: 1280, height: 800 }, { width: 1440, height: 900 }, { width: 2560, height: 1440 }]
+  const [phone, small, usual, large] = [
+    { width: 390, height: 844 },
+    { width: 1280, height: 800 },
+    { width: 1440, height: 900 },
+    { width: 2560, height: 1440 },
+  ]
   for (const [theme, language, sizes] of [
     ['light', 'en', [usual, large]],
     ['dark', 'en', [usual, phone]],
@@ -53,7 +67,7 @@ test('pictures', async ({ browser, simulator }, info) => {
         localStorage.setItem('language', l)
         localStorage.setItem('tour', 'done')
       },
-      [theme, language] as const,
+      [theme, language] as const
     )
     const page = await context.newPage()
     const errors: string[] = []
@@ -82,9 +96,15 @@ test('text stays within its card, however narrow', async ({ page, simulator }) =
   for (const view of ['/', '/?pod=default/web-12']) {
     await page.goto(simulator.url + view)
     await expect(page.locator('[data-node="node-a1"]')).toBeVisible()
-    const outside = await page.locator('[data-node] .meter .h > span').evaluateAll((all) =>
-      all.filter((e) => e.getBoundingClientRect().right > (e.closest('.meter')?.getBoundingClientRect().right ?? 0) + 1).map((e) => e.textContent),
-    )
+    const outside = await page
+      .locator('[data-node] .meter .h > span')
+      .evaluateAll((all) =>
+        all
+          .filter(
+            (e) => e.getBoundingClientRect().right > (e.closest('.meter')?.getBoundingClientRect().right ?? 0) + 1
+          )
+          .map((e) => e.textContent)
+      )
     expect(outside).toEqual([])
   }
 })
@@ -116,7 +136,9 @@ test('the tabs of the configuration stay within their column', async ({ page, si
     const column = await page.locator('section.conf').boundingBox()
     for (const tab of await page.locator('[role="tab"][id^="conf-"]').all()) {
       const box = await tab.boundingBox()
-      expect((box?.x ?? Infinity) + (box?.width ?? 0), `${await tab.textContent()} ends`).toBeLessThanOrEqual((column?.x ?? 0) + (column?.width ?? 0))
+      expect((box?.x ?? Infinity) + (box?.width ?? 0), `${await tab.textContent()} ends`).toBeLessThanOrEqual(
+        (column?.x ?? 0) + (column?.width ?? 0)
+      )
     }
     await page.locator('#conf-shadow').click()
     const said = page.getByTestId('hypothetical-bar').getByRole('status')

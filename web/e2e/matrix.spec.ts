@@ -33,16 +33,31 @@ function largeCycle(): Cycle {
       plugins,
       nodes,
       states: nodes.map((_, i) => (fits(i) ? 'P'.repeat(20) : 'P'.repeat(i % 20) + 'R' + 'N'.repeat(19 - (i % 20)))),
-      reasons: nodes.flatMap((node, i) => (fits(i) ? [] : [{ node, plugin: plugins[i % 20] ?? '', reasons: ['Insufficient cpu'] }])),
+      reasons: nodes.flatMap((node, i) =>
+        fits(i) ? [] : [{ node, plugin: plugins[i % 20] ?? '', reasons: ['Insufficient cpu'] }]
+      ),
     },
-    score: { plugins: plugins.map((name) => ({ name, weight: 1 })), nodes: feasible, raw: weighted, normalized: weighted, weighted, totals },
-    explanation: { sentence: '', headline: { kind: 'unscored', pod: 'large', node: best, feasible: feasible.length }, rejections },
+    score: {
+      plugins: plugins.map((name) => ({ name, weight: 1 })),
+      nodes: feasible,
+      raw: weighted,
+      normalized: weighted,
+      weighted,
+      totals,
+    },
+    explanation: {
+      sentence: '',
+      headline: { kind: 'unscored', pod: 'large', node: best, feasible: feasible.length },
+      rejections,
+    },
   }
 }
 
 async function serve(page: Page) {
   const cycle = largeCycle()
-  const summary = Object.fromEntries(Object.entries(cycle).filter(([key]) => !['filter', 'score', 'explanation', 'extensionPoints'].includes(key)))
+  const summary = Object.fromEntries(
+    Object.entries(cycle).filter(([key]) => !['filter', 'score', 'explanation', 'extensionPoints'].includes(key))
+  )
   await page.route('**/api/v1/results/large-uid', (route) => route.fulfill({ json: { items: [summary] } }))
   await page.route('**/api/v1/results/large-uid/1', (route) => route.fulfill({ json: cycle }))
 }
@@ -50,10 +65,13 @@ async function serve(page: Page) {
 // A trace takes a screenshot of each frame, which would distort the measurement.
 test.use({ trace: 'off' })
 
-test('a Filter matrix of 5,000 × 20 appears within half a second of its data and responds at once', async ({ page, simulator }) => {
+test('a Filter matrix of 5,000 × 20 appears within half a second of its data and responds at once', async ({
+  page,
+  simulator,
+}) => {
   await serve(page)
   await page.addInitScript(() => {
-    const started = (window as unknown as { __matrix: { shown?: number } }).__matrix = {} as { shown?: number }
+    const started = ((window as unknown as { __matrix: { shown?: number } }).__matrix = {} as { shown?: number })
     new MutationObserver(() => {
       // Drawn, not only in the document: after the frame in which the first cell appeared.
       if (started.shown === undefined && document.querySelector('[data-testid="filter-matrix"] [data-state]')) {
@@ -67,7 +85,9 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   // Not expect, which reads the whole page while it waits.
   await page.waitForFunction(() => (window as unknown as { __matrix: { shown?: number } }).__matrix.shown)
   const waited = await page.evaluate(() => {
-    const entry = performance.getEntriesByType('resource').find((e) => e.name.endsWith('/results/large-uid/1')) as PerformanceResourceTiming
+    const entry = performance
+      .getEntriesByType('resource')
+      .find((e) => e.name.endsWith('/results/large-uid/1')) as PerformanceResourceTiming
     return (window as unknown as { __matrix: { shown: number } }).__matrix.shown - entry.responseEnd
   })
   console.log(`matrix shown ${Math.round(waited)} ms after its data`)
@@ -90,7 +110,10 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   await expect(matrix.locator('[data-node]').first()).toHaveClass(/chosen/)
 
   const table = page.getByTestId('score-table')
-  await table.getByRole('columnheader', { name: /NodeResourcesFit/ }).getByRole('button').click()
+  await table
+    .getByRole('columnheader', { name: /NodeResourcesFit/ })
+    .getByRole('button')
+    .click()
   await expect(table.locator('[data-node]').first().locator('[data-plugin="NodeResourcesFit"] .w')).toHaveText('100')
   await expect(page).toHaveURL(/by=NodeResourcesFit/)
 })
@@ -111,12 +134,35 @@ test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, 
 test('a list of 10,000 objects scrolls at 60 frames per second', async ({ page, simulator }) => {
   const rows = Array.from({ length: 10_000 }, (_, i) => ({
     cells: [`settings-${i}`, i % 7, '1m'],
-    object: { metadata: { name: `settings-${i}`, namespace: `team-${i % 9}`, uid: `u${i}`, creationTimestamp: '2026-01-01T10:00:00Z', labels: { app: 'web' } } },
+    object: {
+      metadata: {
+        name: `settings-${i}`,
+        namespace: `team-${i % 9}`,
+        uid: `u${i}`,
+        creationTimestamp: '2026-01-01T10:00:00Z',
+        labels: { app: 'web' },
+      },
+    },
   }))
-  const columnDefinitions = ['Name', 'Data', 'Age'].map((name) => ({ name, type: name === 'Data' ? 'integer' : 'string', description: '', priority: 0 }))
+  const columnDefinitions = ['Name', 'Data', 'Age'].map((name) => ({
+    name,
+    type: name === 'Data' ? 'integer' : 'string',
+    description: '',
+    priority: 0,
+  }))
   await page.route('**/kubernetes/api/v1/configmaps?*', (route) =>
     // A watch without events stays open.
-    route.request().url().includes('watch=1') ? undefined : route.fulfill({ json: { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: { resourceVersion: '1' }, columnDefinitions, rows } }),
+    route.request().url().includes('watch=1')
+      ? undefined
+      : route.fulfill({
+          json: {
+            kind: 'Table',
+            apiVersion: 'meta.k8s.io/v1',
+            metadata: { resourceVersion: '1' },
+            columnDefinitions,
+            rows,
+          },
+        })
   )
   await page.goto(`${simulator.url}/resources/configmaps`)
   await expect(page.locator('[data-key]').first()).toBeVisible()

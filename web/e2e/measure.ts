@@ -12,10 +12,12 @@ declare global {
 function watch(tiles: number): void {
   window.measured = { longTasks: [], shownAt: undefined }
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
+    for (const entry of list.getEntries())
+      window.measured.longTasks.push({ start: Math.round(entry.startTime), ms: Math.round(entry.duration) })
   }).observe({ type: 'longtask', buffered: true })
   const look = () => {
-    if (document.querySelector(`[data-testid="tiles"][data-count="${tiles}"]`)) window.measured.shownAt ??= performance.now()
+    if (document.querySelector(`[data-testid="tiles"][data-count="${tiles}"]`))
+      window.measured.shownAt ??= performance.now()
     else requestAnimationFrame(look)
   }
   requestAnimationFrame(look)
@@ -49,7 +51,7 @@ export class UnobservedPage {
   private constructor(
     private readonly browser: CDPSession,
     private readonly browserContextId: string,
-    private readonly sessionId: string,
+    private readonly sessionId: string
   ) {
     browser.on('Target.receivedMessageFromTarget', ({ sessionId: from, message }) => {
       if (from !== sessionId) return
@@ -62,7 +64,12 @@ export class UnobservedPage {
   static async open(browser: Browser, url: string, tiles: number): Promise<UnobservedPage> {
     const session = await browser.newBrowserCDPSession()
     const { browserContextId } = await session.send('Target.createBrowserContext')
-    const { targetId } = await session.send('Target.createTarget', { url: 'about:blank', width: 1440, height: 900, browserContextId })
+    const { targetId } = await session.send('Target.createTarget', {
+      url: 'about:blank',
+      width: 1440,
+      height: 900,
+      browserContextId,
+    })
     const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false })
     const page = new UnobservedPage(session, browserContextId, sessionId)
     await page.send('Page.enable')
@@ -72,7 +79,10 @@ export class UnobservedPage {
   }
 
   async evaluate<T>(run: () => T): Promise<T> {
-    const { result, exceptionDetails } = await this.send<{ result: { value: T }; exceptionDetails?: { text: string } }>('Runtime.evaluate', { expression: `(${run})()`, returnByValue: true })
+    const { result, exceptionDetails } = await this.send<{ result: { value: T }; exceptionDetails?: { text: string } }>(
+      'Runtime.evaluate',
+      { expression: `(${run})()`, returnByValue: true }
+    )
     if (exceptionDetails) throw new Error(exceptionDetails.text)
     return result.value
   }
@@ -85,7 +95,10 @@ export class UnobservedPage {
   private async send<T = unknown>(method: string, params: object = {}): Promise<T> {
     const id = ++this.sent
     const answer = new Promise<Answer>((resolve) => this.answers.set(id, resolve))
-    await this.browser.send('Target.sendMessageToTarget', { sessionId: this.sessionId, message: JSON.stringify({ id, method, params }) })
+    await this.browser.send('Target.sendMessageToTarget', {
+      sessionId: this.sessionId,
+      message: JSON.stringify({ id, method, params }),
+    })
     const { result, error } = await answer
     this.answers.delete(id)
     if (error) throw new Error(`${method}: ${error.message}`)
@@ -94,7 +107,9 @@ export class UnobservedPage {
 }
 
 export async function firstPaint(page: Evaluating): Promise<number> {
-  return page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity))
+  return page.evaluate(() =>
+    Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity)
+  )
 }
 
 /** Durations of the long tasks that start while `during` runs, in ms. */
@@ -120,7 +135,10 @@ interface TraceEvent {
 export async function framesDrawn(session: CDPSession, during: () => Promise<unknown>): Promise<number> {
   const events: TraceEvent[] = []
   session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])))
-  await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline.frame', 'devtools.timeline.frame'] } })
+  await session.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline.frame', 'devtools.timeline.frame'] },
+  })
   await during()
   const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve))
   await session.send('Tracing.end')
@@ -145,7 +163,8 @@ export async function scroll(page: Page, session: CDPSession, selector: string):
   if (!box || !view || box.y > view.height) throw new Error(`${selector} is not shown`)
   const at = { x: box.x + box.width / 2, y: (box.y + Math.min(view.height, box.y + box.height)) / 2 }
   const far = Math.min(1500, room)
-  for (const yDistance of [-far, far]) await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
+  for (const yDistance of [-far, far])
+    await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
 }
 
 /** One frame at 60 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
@@ -185,7 +204,8 @@ async function frames(box: Locator, each: EachFrame): Promise<FrameTimes> {
       moved += what.pointer
       const [clientX, clientY] = [left + (moved % width), top + ((Math.floor(moved / width) * 24 + 12) % height)]
       const under = document.elementFromPoint(clientX, clientY) ?? element
-      for (const type of ['pointermove', 'mousemove']) under.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX, clientY, pointerType: 'mouse' }))
+      for (const type of ['pointermove', 'mousemove'])
+        under.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX, clientY, pointerType: 'mouse' }))
     }
     const found: number[] = []
     // The first frames create the rows; the test measures the frames after them.
@@ -202,5 +222,8 @@ async function frames(box: Locator, each: EachFrame): Promise<FrameTimes> {
     }
     return found.sort((a, b) => a - b)
   }, each)
-  return { median: gaps[Math.floor(gaps.length / 2)] ?? Infinity, late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity }
+  return {
+    median: gaps[Math.floor(gaps.length / 2)] ?? Infinity,
+    late: gaps[Math.floor(gaps.length * 0.95)] ?? Infinity,
+  }
 }

@@ -40,22 +40,33 @@ function pod(app: string, name: string, spec: object) {
   const [cpu, memory] = sizes[app] ?? ['1', '1Gi']
   return {
     metadata: { name, namespace: 'shop', labels: { app } },
-    spec: { containers: [{ name: app, image: `registry.k8s.io/pause:3.10`, resources: { requests: { cpu, memory } } }], ...spec },
+    spec: {
+      containers: [{ name: app, image: `registry.k8s.io/pause:3.10`, resources: { requests: { cpu, memory } } }],
+      ...spec,
+    },
   }
 }
 const selects = (app: string) => ({ labelSelector: { matchLabels: { app } } })
 const asked = {
   affinity: {
     nodeAffinity: {
-      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: arch, operator: 'In', values: ['amd64'] }] }] },
-      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 80, preference: { matchExpressions: [{ key: 'disktype', operator: 'In', values: ['ssd'] }] } }],
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key: arch, operator: 'In', values: ['amd64'] }] }],
+      },
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 80, preference: { matchExpressions: [{ key: 'disktype', operator: 'In', values: ['ssd'] }] } },
+      ],
     },
     podAffinity: {
       requiredDuringSchedulingIgnoredDuringExecution: [{ ...selects('cache'), topologyKey: region }],
-      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 50, podAffinityTerm: { ...selects('api'), topologyKey: zone } }],
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        { weight: 50, podAffinityTerm: { ...selects('api'), topologyKey: zone } },
+      ],
     },
   },
-  topologySpreadConstraints: [{ ...selects('web'), maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' }],
+  topologySpreadConstraints: [
+    { ...selects('web'), maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
 }
 
 test('a picture of a decision', async ({ page, simulator }) => {
@@ -63,9 +74,16 @@ test('a picture of a decision', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } })
   let count = 0
   for (const { name, labels, taint, pods } of nodes) {
-    const made = node(name, { cpu: '16', labels: { [zone]: `zone-${name[5]}`, [region]: 'tokyo', [arch]: 'amd64', ...labels } })
+    const made = node(name, {
+      cpu: '16',
+      labels: { [zone]: `zone-${name[5]}`, [region]: 'tokyo', [arch]: 'amd64', ...labels },
+    })
     const amounts = { cpu: '16', memory: '64Gi', pods: '110' }
-    await simulator.kube('POST', '/api/v1/nodes', { ...made, spec: taint ? { taints: [taint] } : {}, status: { ...made.status, capacity: amounts, allocatable: amounts } })
+    await simulator.kube('POST', '/api/v1/nodes', {
+      ...made,
+      spec: taint ? { taints: [taint] } : {},
+      status: { ...made.status, capacity: amounts, allocatable: amounts },
+    })
     for (const app of pods.split(' ')) await create(pod(app, `${app}-${++count}`, { nodeName: name }))
   }
   await create(pod('web', 'web-7f9c-x2k4', asked))

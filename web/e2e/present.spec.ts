@@ -23,50 +23,62 @@ async function walk(page: Page, key: string): Promise<string[]> {
   return titles
 }
 
-test('a key presents a decision: nodes are crossed out, scores add up, and the winner comes last', { tag: '@main' }, async ({ page, simulator }) => {
-  for (const name of ['tainted', 'plain-1', 'plain-2']) await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'tainted' }))
-  await simulator.ready('tainted', 'plain-1', 'plain-2')
-  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('first'))
-  await page.goto(`${simulator.url}/decisions/default/first`)
-  await expect(page.getByTestId('explanation')).toContainText('first runs on')
-  const chosen = /runs on (\S+):/.exec(await page.getByTestId('explanation').innerText())?.[1] ?? ''
+test(
+  'a key presents a decision: nodes are crossed out, scores add up, and the winner comes last',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    for (const name of ['tainted', 'plain-1', 'plain-2'])
+      await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'tainted' }))
+    await simulator.ready('tainted', 'plain-1', 'plain-2')
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('first'))
+    await page.goto(`${simulator.url}/decisions/default/first`)
+    await expect(page.getByTestId('explanation')).toContainText('first runs on')
+    const chosen = /runs on (\S+):/.exec(await page.getByTestId('explanation').innerText())?.[1] ?? ''
 
-  await page.keyboard.press('p')
-  await expect(title(page)).toHaveText('Where will first run?')
-  await expect(page).toHaveURL(/\/decisions\/default\/first\/present\?.*attempt=1/)
-  // Nothing else is on the screen, and Tab stays within.
-  const covers = await page.evaluate(() => [[20, 20], [20, 450], [700, 20], [1400, 880]].every(([x = 0, y = 0]) => document.elementFromPoint(x, y)?.closest('[data-testid="present"]')))
-  expect(covers).toBe(true)
-  await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'in')
+    await page.keyboard.press('p')
+    await expect(title(page)).toHaveText('Where will first run?')
+    await expect(page).toHaveURL(/\/decisions\/default\/first\/present\?.*attempt=1/)
+    // Nothing else is on the screen, and Tab stays within.
+    const covers = await page.evaluate(() =>
+      [
+        [20, 20],
+        [20, 450],
+        [700, 20],
+        [1400, 880],
+      ].every(([x = 0, y = 0]) => document.elementFromPoint(x, y)?.closest('[data-testid="present"]'))
+    )
+    expect(covers).toBe(true)
+    await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'in')
 
-  while (!/TaintToleration rejects/.test(await title(page).innerText())) {
-    const before = await title(page).innerText()
+    while (!/TaintToleration rejects/.test(await title(page).innerText())) {
+      const before = await title(page).innerText()
+      await page.keyboard.press('ArrowRight')
+      await expect(title(page)).not.toHaveText(before)
+    }
+    await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'leaving')
+    await expect(present(page).getByTestId('present-said')).toContainText('untolerated taint')
     await page.keyboard.press('ArrowRight')
-    await expect(title(page)).not.toHaveText(before)
+    await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'out')
+    await page.keyboard.press('ArrowLeft')
+    await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'leaving')
+
+    const rest = await walk(page, 'PageDown')
+    expect(rest.filter((t) => t.includes(' × ')).length).toBeGreaterThan(3)
+    expect(rest.at(-1)).toBe('Scheduled')
+    expect(rest).toContain(`${chosen} wins`)
+    await page.keyboard.press('PageUp')
+    await page.keyboard.press('End')
+    await expect(title(page)).toHaveText('Scheduled')
+    await expect(face(page, chosen)).toHaveAttribute('data-state', 'chosen')
+
+    // The points of the winner are the total that the decision page shows.
+    const points = Number((await face(page, chosen).locator('.pts > b').innerText()).replace(',', ''))
+    await page.keyboard.press('Escape')
+    await expect(present(page)).toHaveCount(0)
+    await expect(page).toHaveURL(/\/decisions\/default\/first\?/)
+    await expect(page.getByTestId('score-table').locator(`[data-node="${chosen}"] .tot`)).toHaveText(String(points))
   }
-  await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'leaving')
-  await expect(present(page).getByTestId('present-said')).toContainText('untolerated taint')
-  await page.keyboard.press('ArrowRight')
-  await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'out')
-  await page.keyboard.press('ArrowLeft')
-  await expect(face(page, 'tainted')).toHaveAttribute('data-state', 'leaving')
-
-  const rest = await walk(page, 'PageDown')
-  expect(rest.filter((t) => t.includes(' × ')).length).toBeGreaterThan(3)
-  expect(rest.at(-1)).toBe('Scheduled')
-  expect(rest).toContain(`${chosen} wins`)
-  await page.keyboard.press('PageUp')
-  await page.keyboard.press('End')
-  await expect(title(page)).toHaveText('Scheduled')
-  await expect(face(page, chosen)).toHaveAttribute('data-state', 'chosen')
-
-  // The points of the winner are the total that the decision page shows.
-  const points = Number((await face(page, chosen).locator('.pts > b').innerText()).replace(',', ''))
-  await page.keyboard.press('Escape')
-  await expect(present(page)).toHaveCount(0)
-  await expect(page).toHaveURL(/\/decisions\/default\/first\?/)
-  await expect(page.getByTestId('score-table').locator(`[data-node="${chosen}"] .tot`)).toHaveText(String(points))
-})
+)
 
 test('a link opens a step, B blanks the screen, and Home goes to the start', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions/default/first/present?step=4`)
@@ -93,7 +105,13 @@ test('a link opens a step, B blanks the screen, and Home goes to the start', asy
 test('a button presents a preemption, rule by rule, in Japanese and in the dark', async ({ page, simulator }) => {
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('low-1', '5'))
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('low-2', '5'))
-  for (const name of ['low-1', 'low-2']) await expect(async () => expect((await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec.nodeName).toBeTruthy()).toPass()
+  for (const name of ['low-1', 'low-2'])
+    await expect(async () =>
+      expect(
+        (await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec
+          .nodeName
+      ).toBeTruthy()
+    ).toPass()
   await createUrgent(simulator, 'urgent', '6')
   await page.addInitScript(() => {
     localStorage.setItem('language', 'ja')
@@ -118,9 +136,16 @@ test('a pod that fits nowhere crosses out every node', async ({ page, simulator 
   await expect(present(page).locator('[data-state="out"]')).toHaveCount(3)
 })
 
-test('every step fits the screen from a phone to a large projector, and axe has no objection', async ({ context, simulator }, info) => {
+test('every step fits the screen from a phone to a large projector, and axe has no objection', async ({
+  context,
+  simulator,
+}, info) => {
   test.setTimeout(120_000)
-  for (const { width, height } of [{ width: 390, height: 844 }, { width: 1280, height: 720 }, { width: 2560, height: 1440 }]) {
+  for (const { width, height } of [
+    { width: 390, height: 844 },
+    { width: 1280, height: 720 },
+    { width: 2560, height: 1440 },
+  ]) {
     const page = await context.newPage() // a window that shows the full screen cannot change its size
     await page.setViewportSize({ width, height })
     await page.goto(`${simulator.url}/decisions/default/first/present`)
@@ -128,12 +153,20 @@ test('every step fits the screen from a phone to a large projector, and axe has 
     for (let step = 1; step <= steps; step++) {
       // The page keeps its box: nothing is wider or higher than the window, and no text is cut.
       const over = await present(page).evaluate((dialog) => {
-        const cut = [...dialog.querySelectorAll<HTMLElement>('h1, .said p, .face > p, footer button')].filter((e) => e.scrollWidth > e.clientWidth + 1)
-        return [dialog.scrollWidth > window.innerWidth, dialog.scrollHeight > window.innerHeight, ...cut.map((e) => e.innerText)].filter(Boolean)
+        const cut = [...dialog.querySelectorAll<HTMLElement>('h1, .said p, .face > p, footer button')].filter(
+          (e) => e.scrollWidth > e.clientWidth + 1
+        )
+        return [
+          dialog.scrollWidth > window.innerWidth,
+          dialog.scrollHeight > window.innerHeight,
+          ...cut.map((e) => e.innerText),
+        ].filter(Boolean)
       })
       expect(over, `step ${step} at ${width}`).toEqual([])
-      if (width === 1280) expect(await objections(page, { within: '[data-testid="present"]' }), `step ${step}`).toEqual([])
-      if (width !== 2560 || step % 4 === 0) await page.screenshot({ path: `${info.project.outputDir}/look/present-${width}-${step}.png` })
+      if (width === 1280)
+        expect(await objections(page, { within: '[data-testid="present"]' }), `step ${step}`).toEqual([])
+      if (width !== 2560 || step % 4 === 0)
+        await page.screenshot({ path: `${info.project.outputDir}/look/present-${width}-${step}.png` })
       await page.keyboard.press('ArrowRight')
     }
     await page.close()
@@ -144,6 +177,11 @@ test('without motion for those who do not want it', async ({ page, simulator }) 
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.goto(`${simulator.url}/decisions/default/first/present?step=99`)
   await expect(title(page)).toHaveText('Scheduled')
-  const moving = await present(page).evaluate((dialog) => [...dialog.querySelectorAll('*')].filter((e) => getComputedStyle(e).transitionDuration !== '0s' || getComputedStyle(e).animationName !== 'none').length)
+  const moving = await present(page).evaluate(
+    (dialog) =>
+      [...dialog.querySelectorAll('*')].filter(
+        (e) => getComputedStyle(e).transitionDuration !== '0s' || getComputedStyle(e).animationName !== 'none'
+      ).length
+  )
   expect(moving).toBe(0)
 })

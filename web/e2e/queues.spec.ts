@@ -14,7 +14,11 @@ test.beforeAll(async () => {
 })
 test.afterAll(() => simulator.stop())
 
-const rowOf = (page: Page, table: string, job: string) => page.getByTestId(table).locator('tbody tr').filter({ hasText: `job-${job}` })
+const rowOf = (page: Page, table: string, job: string) =>
+  page
+    .getByTestId(table)
+    .locator('tbody tr')
+    .filter({ hasText: `job-${job}` })
 
 /** Applies a preset on a page that has queues already. */
 async function more(page: Page, preset: string): Promise<void> {
@@ -69,7 +73,9 @@ test('fair sharing is turned on in the settings, and stays on', async ({ page })
   await page.getByTestId('fair-sharing').check()
   await apply.click()
   // The borrower's queue uses 2 more than its nominal quota, of the 8 that its cohort could lend: 2 ÷ 8.
-  await expect(page.getByRole('region', { name: 'Cohorts and ClusterQueues' })).toContainText('share 250', { timeout: 20_000 })
+  await expect(page.getByRole('region', { name: 'Cohorts and ClusterQueues' })).toContainText('share 250', {
+    timeout: 20_000,
+  })
   await expect(rowOf(page, 'running', 'borrower')).toBeVisible()
   await page.reload()
   await page.getByTestId('settings').click()
@@ -89,13 +95,21 @@ test('the filled page violates no rule of accessibility and no box is at fault',
   ] as const) {
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.goto(simulator.url)
-    await page.evaluate(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
+    await page.evaluate(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [
+      theme,
+      language,
+    ] as const)
     await page.goto(`${simulator.url}/batch/queues`)
     await expect(page.getByTestId('pending')).toBeVisible()
     await page.getByTestId('settings').click()
     for (const line of await objections(page)) found.push(`${theme}, ${language}: ${line}`)
     // 720 is a window of 1440 at 200 %.
-    for (const [width, height] of [[390, 844], [720, 450], [1440, 900], [2560, 1440]] as const) {
+    for (const [width, height] of [
+      [390, 844],
+      [720, 450],
+      [1440, 900],
+      [2560, 1440],
+    ] as const) {
       await page.setViewportSize({ width, height })
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
       for (const line of await faults(page)) found.push(`${width}, ${language}: ${line}`)

@@ -20,12 +20,19 @@ test('the record command writes a recording', { tag: '@main' }, async () => {
   try {
     for (const name of ['n1', 'n2']) await source.kube('POST', '/api/v1/nodes', node(name))
     await source.ready('n1', 'n2')
-    const recorder = spawn(resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator'), ['record', '--kubeconfig', join(dir, 'source', 'kubeconfig'), '--output', recording, '--qps', '50'], { stdio: 'ignore' })
+    const recorder = spawn(
+      resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator'),
+      ['record', '--kubeconfig', join(dir, 'source', 'kubeconfig'), '--output', recording, '--qps', '50'],
+      { stdio: 'ignore' }
+    )
     await expect(() => expect(statSync(recording).size).toBeGreaterThan(0)).toPass({ timeout: 30_000 })
     for (let i = 0; i < 6; i++) {
       await source.kube('POST', '/api/v1/namespaces/default/pods', pod(`web-${i}`))
       await expect(async () => {
-        const { spec } = await source.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/web-${i}`)
+        const { spec } = await source.kube<{ spec: { nodeName?: string } }>(
+          'GET',
+          `/api/v1/namespaces/default/pods/web-${i}`
+        )
         expect(spec.nodeName).toBeTruthy()
       }).toPass()
     }
@@ -36,27 +43,31 @@ test('the record command writes a recording', { tag: '@main' }, async () => {
   }
 })
 
-test('without a recording, the page says how to make one and accepts it', { tag: '@main' }, async ({ page, simulator }) => {
-  test.setTimeout(90_000)
-  await simulator.kube('POST', '/api/v1/nodes', node('was-here'))
-  await page.goto(`${simulator.url}/replay`)
-  await expect(page.getByText('simulator record')).toBeVisible()
-  await expect(page.getByTestId('replay-bar')).toHaveCount(0)
+test(
+  'without a recording, the page says how to make one and accepts it',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    test.setTimeout(90_000)
+    await simulator.kube('POST', '/api/v1/nodes', node('was-here'))
+    await page.goto(`${simulator.url}/replay`)
+    await expect(page.getByText('simulator record')).toBeVisible()
+    await expect(page.getByTestId('replay-bar')).toHaveCount(0)
 
-  // The page recognises a dropped recording by its content.
-  const bytes = [...readFileSync(recording)]
-  const dropped = await page.evaluateHandle((content) => {
-    const data = new DataTransfer()
-    data.items.add(new File([new Uint8Array(content)], 'cluster.rec'))
-    return data
-  }, bytes)
-  await page.locator('main').dispatchEvent('drop', { dataTransfer: dropped })
-  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
-  await expect(dialog).toContainText('This is a recording')
-  await dialog.getByTestId('import-start').click()
-  const bar = page.getByTestId('replay-bar')
-  await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
-})
+    // The page recognises a dropped recording by its content.
+    const bytes = [...readFileSync(recording)]
+    const dropped = await page.evaluateHandle((content) => {
+      const data = new DataTransfer()
+      data.items.add(new File([new Uint8Array(content)], 'cluster.rec'))
+      return data
+    }, bytes)
+    await page.locator('main').dispatchEvent('drop', { dataTransfer: dropped })
+    const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+    await expect(dialog).toContainText('This is a recording')
+    await dialog.getByTestId('import-start').click()
+    const bar = page.getByTestId('replay-bar')
+    await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
+  }
+)
 
 test('a replay plays to its end and compares every decision', { tag: '@main' }, async ({ page, simulator }) => {
   test.setTimeout(120_000)

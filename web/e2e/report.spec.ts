@@ -32,7 +32,8 @@ async function download(page: Page, click: () => Promise<void>, path: string): P
 }
 
 /** Tries to run code in each way that a text of a result might. It sets window.ran if one works. */
-const hostile = '</script><script>window.ran=1</script><img src=x onerror="window.ran=1"><svg onload="window.ran=1">{{constructor.constructor("window.ran=1")()}}'
+const hostile =
+  '</script><script>window.ran=1</script><img src=x onerror="window.ran=1"><svg onload="window.ran=1">{{constructor.constructor("window.ran=1")()}}'
 const ran = (page: Page) => page.evaluate(() => (window as unknown as { ran?: number }).ran)
 
 /** Runs a scenario, and returns its ID. */
@@ -45,49 +46,68 @@ async function run(simulator: Simulator, scenario: string, against?: string): Pr
   return id
 }
 
-test('a decision is saved from its page, opens without a server, and explains its cells', { tag: '@main' }, async ({ page, simulator }, info) => {
-  for (const name of ['tainted', 'plain-1', 'plain-2']) await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'tainted' }))
-  await simulator.ready('tainted', 'plain-1', 'plain-2')
-  for (const name of ['first', 'second']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
-  await page.goto(`${simulator.url}/decisions/default/first`)
-  const sentence = await page.getByTestId('explanation').innerText()
-  const saved = page.waitForEvent('download')
-  await page.getByTestId('download-report').getByRole('button').click()
-  await page.getByRole('menuitem', { name: 'With its names' }).click()
-  const path = info.outputPath('report.html')
-  await (await saved).saveAs(path)
+test(
+  'a decision is saved from its page, opens without a server, and explains its cells',
+  { tag: '@main' },
+  async ({ page, simulator }, info) => {
+    for (const name of ['tainted', 'plain-1', 'plain-2'])
+      await simulator.kube('POST', '/api/v1/nodes', node(name, { taint: name === 'tainted' }))
+    await simulator.ready('tainted', 'plain-1', 'plain-2')
+    for (const name of ['first', 'second']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
+    await page.goto(`${simulator.url}/decisions/default/first`)
+    const sentence = await page.getByTestId('explanation').innerText()
+    const saved = page.waitForEvent('download')
+    await page.getByTestId('download-report').getByRole('button').click()
+    await page.getByRole('menuitem', { name: 'With its names' }).click()
+    const path = info.outputPath('report.html')
+    await (await saved).saveAs(path)
 
-  const file = await page.context().newPage()
-  const requests = await open(file, path)
-  await expect(file.getByTestId('explanation')).toHaveText(sentence)
-  await expect(file.getByText('The record is unchanged since its export')).toBeVisible()
-  await file.locator('[data-node="tainted"]').getByRole('gridcell').nth(2).click()
-  await expect(file.getByTestId('decision-side')).toContainText('Kubernetes documentation')
-  await expect(file).toHaveURL(/#\/\?.*node=tainted/)
-  // Names lead nowhere: there may be no cluster behind them.
-  await expect(file.locator('main a[href^="/"], main a[href^="#/"]')).toHaveCount(0)
-  expect(await objections(file)).toEqual([])
-  await file.getByRole('button', { name: '日本語' }).click()
-  await expect(file.getByText('このファイルはサーバーもネットワークも必要とせず')).toBeVisible()
-  expect(requests).toEqual([])
+    const file = await page.context().newPage()
+    const requests = await open(file, path)
+    await expect(file.getByTestId('explanation')).toHaveText(sentence)
+    await expect(file.getByText('The record is unchanged since its export')).toBeVisible()
+    await file.locator('[data-node="tainted"]').getByRole('gridcell').nth(2).click()
+    await expect(file.getByTestId('decision-side')).toContainText('Kubernetes documentation')
+    await expect(file).toHaveURL(/#\/\?.*node=tainted/)
+    // Names lead nowhere: there may be no cluster behind them.
+    await expect(file.locator('main a[href^="/"], main a[href^="#/"]')).toHaveCount(0)
+    expect(await objections(file)).toEqual([])
+    await file.getByRole('button', { name: '日本語' }).click()
+    await expect(file.getByText('このファイルはサーバーもネットワークも必要とせず')).toBeVisible()
+    expect(requests).toEqual([])
 
-  // The same file in a simulator.
-  await page.goto(`${simulator.url}/report`)
-  await page.getByTestId('report-file').setInputFiles(path)
-  await expect(page.getByTestId('explanation')).toHaveText(sentence)
-  await page.getByRole('button', { name: 'Close the report' }).click()
-  await page.getByTestId('report-file').setInputFiles({ name: 'notes.html', mimeType: 'text/html', buffer: Buffer.from('<p>hello</p>') })
-  await expect(page.getByRole('alert')).toHaveText('notes.html is not a report.')
-})
+    // The same file in a simulator.
+    await page.goto(`${simulator.url}/report`)
+    await page.getByTestId('report-file').setInputFiles(path)
+    await expect(page.getByTestId('explanation')).toHaveText(sentence)
+    await page.getByRole('button', { name: 'Close the report' }).click()
+    await page
+      .getByTestId('report-file')
+      .setInputFiles({ name: 'notes.html', mimeType: 'text/html', buffer: Buffer.from('<p>hello</p>') })
+    await expect(page.getByRole('alert')).toHaveText('notes.html is not a report.')
+  }
+)
 
 test('two decisions are compared, and a changed file says so', async ({ page, simulator }, info) => {
-  const { items } = await simulator.call<{ items: { pod: { uid: string; name: string }; attempt: number }[] }>('GET', '/api/v1/results?namespace=default')
+  const { items } = await simulator.call<{ items: { pod: { uid: string; name: string }; attempt: number }[] }>(
+    'GET',
+    '/api/v1/results?namespace=default'
+  )
   const uid = (name: string) => items.find((of) => of.pod.name === name)?.pod.uid ?? ''
   const path = info.outputPath('both.html')
-  writeFileSync(path, await (await simulator.send('GET', `/api/v1/results/${uid('first')}/1?format=html&other=${uid('second')}/1`)).text())
+  writeFileSync(
+    path,
+    await (await simulator.send('GET', `/api/v1/results/${uid('first')}/1?format=html&other=${uid('second')}/1`)).text()
+  )
   await open(page, path)
-  await expect(page.getByTestId('attempt-difference')).toContainText('From A, first, attempt 1, to B, second, attempt 1')
-  await page.getByRole('radio', { name: 'B · second' }).or(page.getByRole('button', { name: 'B · second' })).first().click()
+  await expect(page.getByTestId('attempt-difference')).toContainText(
+    'From A, first, attempt 1, to B, second, attempt 1'
+  )
+  await page
+    .getByRole('radio', { name: 'B · second' })
+    .or(page.getByRole('button', { name: 'B · second' }))
+    .first()
+    .click()
   await expect(page.getByTestId('explanation')).toContainText('second')
 
   const changed = info.outputPath('changed.html')
@@ -108,7 +128,10 @@ steps:
     say: ${JSON.stringify(say)}
 `
 
-test('runs are a file that shows what their page shows, and a text in it runs nothing', async ({ page, simulator }, info) => {
+test('runs are a file that shows what their page shows, and a text in it runs nothing', async ({
+  page,
+  simulator,
+}, info) => {
   const id = await run(simulator, scenario(hostile))
   await page.goto(`${simulator.url}/scenarios`)
   const path = info.outputPath('runs.html')
@@ -151,12 +174,20 @@ test('no script but its own runs in a file', async ({ page, simulator, allowed }
   const path = info.outputPath('injected.html')
   const text = await (await simulator.send('GET', `/api/v1/runs/${id}?format=html`)).text()
   // As if the file had let the text out of its data.
-  writeFileSync(path, text.replace('<div id="app">', `${hostile}</svg><a href="javascript:window.ran=1" id="link">link</a><div id="app">`))
+  writeFileSync(
+    path,
+    text.replace('<div id="app">', `${hostile}</svg><a href="javascript:window.ran=1" id="link">link</a><div id="app">`)
+  )
   const requests = await open(page, path, 'run-headline')
   await page.locator('#link').click()
   await expect(page.getByTestId('run-headline')).toBeVisible()
   expect(await ran(page)).toBeUndefined()
-  const fetched = await page.evaluate(() => fetch('https://example.com/').then(() => 'answered', () => 'refused'))
+  const fetched = await page.evaluate(() =>
+    fetch('https://example.com/').then(
+      () => 'answered',
+      () => 'refused'
+    )
+  )
   expect(fetched).toBe('refused')
   expect(requests).toEqual([])
 })
@@ -164,10 +195,14 @@ test('no script but its own runs in a file', async ({ page, simulator, allowed }
 test('a redacted decision is a file without names', async ({ page, simulator }, info) => {
   await page.goto(`${simulator.url}/decisions/default/first`)
   const path = info.outputPath('redacted.html')
-  await download(page, async () => {
-    await page.getByTestId('download-report').getByRole('button').click()
-    await page.getByRole('menuitem', { name: 'Redacted' }).click()
-  }, path)
+  await download(
+    page,
+    async () => {
+      await page.getByTestId('download-report').getByRole('button').click()
+      await page.getByRole('menuitem', { name: 'Redacted' }).click()
+    },
+    path
+  )
   const file = await page.context().newPage()
   await open(file, path)
   await expect(file.getByTestId('provenance')).toContainText('names are redacted')
@@ -233,26 +268,53 @@ test('what became of a lesson is a file', async ({ page, simulator, allowed }, i
   await expect(file.getByTestId('lesson-outcome')).toContainText('未回答です。')
   expect(requests).toEqual([])
   await openInSimulator(page, simulator, path)
-  await expect(page.getByTestId('lesson-outcome').locator('li')).toHaveCount(await file.getByTestId('lesson-outcome').locator('li').count())
+  await expect(page.getByTestId('lesson-outcome').locator('li')).toHaveCount(
+    await file.getByTestId('lesson-outcome').locator('li').count()
+  )
   await page.goto(`${simulator.url}/branches/lesson-decides/`)
   await page.getByTestId('branch-leave').click()
   await page.waitForURL(`${simulator.url}/learn`)
 })
 
-for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
-  test(`files keep their boxes from 390 to 2560 pixels, in the ${theme} theme, in ${language}`, async ({ page, simulator }, info) => {
+for (const [theme, language] of [
+  ['light', 'en'],
+  ['dark', 'ja'],
+] as const) {
+  test(`files keep their boxes from 390 to 2560 pixels, in the ${theme} theme, in ${language}`, async ({
+    page,
+    simulator,
+  }, info) => {
     test.setTimeout(120_000)
-    const uid = (await simulator.call<{ items: { pod: { uid: string } }[] }>('GET', '/api/v1/results?namespace=default&name=first')).items[0]?.pod.uid ?? ''
+    const uid =
+      (
+        await simulator.call<{ items: { pod: { uid: string } }[] }>(
+          'GET',
+          '/api/v1/results?namespace=default&name=first'
+        )
+      ).items[0]?.pod.uid ?? ''
     const id = await run(simulator, scenario('each pod has a node'), 'default')
-    const files = { decision: `results/${uid}/1?format=html`, comparison: `runs/${id}?format=html`, exercise: 'exercises/result?plugin=PodTopologySpread&level=3&seed=11&picked=node-1&crossedOut=node-2&format=html' }
+    const files = {
+      decision: `results/${uid}/1?format=html`,
+      comparison: `runs/${id}?format=html`,
+      exercise: 'exercises/result?plugin=PodTopologySpread&level=3&seed=11&picked=node-1&crossedOut=node-2&format=html',
+    }
     const found: string[] = []
     for (const [name, address] of Object.entries(files)) {
       const path = info.outputPath(`${name}.html`)
       writeFileSync(path, await (await simulator.send('GET', `/api/v1/${address}`)).text())
       await openInSimulator(page, simulator, path)
-      await page.evaluate((kept) => Object.entries(kept).forEach(([key, value]) => localStorage.setItem(key, value)), { theme, language })
+      await page.evaluate((kept) => Object.entries(kept).forEach(([key, value]) => localStorage.setItem(key, value)), {
+        theme,
+        language,
+      })
       await openInSimulator(page, simulator, path)
-      for (const [width, height] of [[390, 844], [768, 1024], [1180, 820], [1440, 900], [2560, 1440]] as const) {
+      for (const [width, height] of [
+        [390, 844],
+        [768, 1024],
+        [1180, 820],
+        [1440, 900],
+        [2560, 1440],
+      ] as const) {
         await page.setViewportSize({ width, height })
         await expect(page.getByTestId('report')).toBeVisible()
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))

@@ -78,7 +78,10 @@ test('the draft of a configuration survives a restart of the server', async ({ p
     second = await Simulator.start(['--data-dir', dir, '--listen', `127.0.0.1:${first.port}`])
     await expect(page.getByTestId('verdict')).toContainText('Valid', { timeout: 20_000 })
     await page.getByTestId('apply').click()
-    await page.getByRole('dialog').getByRole('button', { name: /^Apply/ }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Apply/ })
+      .click()
     await expect(page.getByText(/Revision \d+ is running/).first()).toBeVisible()
     expect(await stayed(page)).toBe(true)
   } finally {
@@ -88,7 +91,11 @@ test('the draft of a configuration survives a restart of the server', async ({ p
   }
 })
 
-test('after the socket drops and reconnects, the page shows the changes in between', async ({ page, simulator, allowed }) => {
+test('after the socket drops and reconnects, the page shows the changes in between', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(serverAway)
   const sockets: { close(): Promise<void> }[] = []
   await page.routeWebSocket('**/api/v1/watch', (socket) => {
@@ -106,13 +113,21 @@ test('after the socket drops and reconnects, the page shows the changes in betwe
   await expect(dialog(page)).toContainText('kept')
 })
 
-test('a full disk is reported, and the same text is accepted once there is space', async ({ page, simulator, allowed }) => {
+test('a full disk is reported, and the same text is accepted once there is space', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(507))
   let full = true
   const message = 'etcdserver: mvcc: database space exceeded'
   await page.route('**/kubernetes/api/v1/namespaces/default/pods?*', async (route) => {
-    if (!full || route.request().method() !== 'POST' || route.request().url().includes('dryRun')) return route.fallback()
-    return route.fulfill({ status: 507, json: { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code: 507 } })
+    if (!full || route.request().method() !== 'POST' || route.request().url().includes('dryRun'))
+      return route.fallback()
+    return route.fulfill({
+      status: 507,
+      json: { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code: 507 },
+    })
   })
   await page.goto(simulator.url)
   await writeYaml(page, podYaml('much'))
@@ -125,12 +140,17 @@ test('a full disk is reported, and the same text is accepted once there is space
   await simulator.kube('GET', '/api/v1/namespaces/default/pods/much')
 
   await page.route('**/api/v1/schedulerconfiguration', (route) =>
-    route.request().method() === 'PUT' ? route.fulfill({ status: 507, json: { message: 'keep the revision: no space left on device' } }) : route.fallback(),
+    route.request().method() === 'PUT'
+      ? route.fulfill({ status: 507, json: { message: 'keep the revision: no space left on device' } })
+      : route.fallback()
   )
   await page.goto(`${simulator.url}/scheduler`)
   await page.locator('[data-preset="everyNode"]').click()
   await page.getByTestId('apply').click()
-  await page.getByRole('dialog').getByRole('button', { name: /^Apply/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Apply/ })
+    .click()
   await expect(page.getByText('no space left on device').first()).toBeVisible()
   await expect(page.locator('.cm-content')).toContainText('percentageOfNodesToScore: 100')
 })
@@ -139,13 +159,18 @@ test('the page stays responsive while it reads ten megabytes of YAML', async ({ 
   test.setTimeout(120_000)
   await page.addInitScript(() => {
     const tasks: number[] = ((window as unknown as { tasks: number[] }).tasks = [])
-    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: 'longtask', buffered: true })
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({
+      type: 'longtask',
+      buffered: true,
+    })
   })
   await page.goto(simulator.url)
   await mark(page)
   await writeYaml(page, podYaml('beside'))
   const data = await page.evaluateHandle((one) => {
-    const documents = Array.from({ length: 5000 }, (_, i) => one.replace('  name:', `  annotations: {padding: "${'x'.repeat(1900)}"}\n  name:`).replace('many', `many-${i}`))
+    const documents = Array.from({ length: 5000 }, (_, i) =>
+      one.replace('  name:', `  annotations: {padding: "${'x'.repeat(1900)}"}\n  name:`).replace('many', `many-${i}`)
+    )
     const transfer = new DataTransfer()
     transfer.items.add(new File([documents.join('---\n')], 'ten.yaml', { type: 'application/yaml' }))
     return transfer
@@ -170,7 +195,9 @@ test('unsubmitted text survives a reload', async ({ page, simulator }) => {
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
   const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
   await replaceText(page, editor, podYaml('reloaded'))
-  await expect(async () => expect(await page.evaluate(() => sessionStorage.getItem('draft'))).toContain('reloaded')).toPass()
+  await expect(async () =>
+    expect(await page.evaluate(() => sessionStorage.getItem('draft'))).toContain('reloaded')
+  ).toPass()
   await page.reload()
   await page.getByRole('button', { name: 'Create', exact: true }).first().click()
   await expect(dialog(page)).toContainText('reloaded')

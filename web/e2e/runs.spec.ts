@@ -3,28 +3,36 @@
 import { runSweep, typeAtTheEnd } from './scenarios'
 import { expect, refused, test } from './simulator'
 
-test('a scenario runs, and a failed expectation shows what was found and the decision behind it', { tag: '@main' }, async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/scenarios`)
-  await page.getByTestId('run').click()
-  await expect(page.getByTestId('run-headline')).toBeVisible()
-  await expect(page.getByTestId('held').first()).toContainText('every web pod has a node')
+test(
+  'a scenario runs, and a failed expectation shows what was found and the decision behind it',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await page.goto(`${simulator.url}/scenarios`)
+    await page.getByTestId('run').click()
+    await expect(page.getByTestId('run-headline')).toBeVisible()
+    await expect(page.getByTestId('held').first()).toContainText('every web pod has a node')
 
-  await typeAtTheEnd(page, '  - that: web.all(p, p.node == "node-0")\n    say: all on one node\n')
-  await page.getByTestId('run').click()
-  await expect(page.getByTestId('run-headline')).toContainText('Failed')
-  await expect(page.getByTestId('not-held').last()).toContainText('all on one node')
-  await expect(page.getByTestId('deciding').last()).toContainText('web-')
+    await typeAtTheEnd(page, '  - that: web.all(p, p.node == "node-0")\n    say: all on one node\n')
+    await page.getByTestId('run').click()
+    await expect(page.getByTestId('run-headline')).toContainText('Failed')
+    await expect(page.getByTestId('not-held').last()).toContainText('all on one node')
+    await expect(page.getByTestId('deciding').last()).toContainText('web-')
 
-  // The decision behind it opens whole, and leads back.
-  const pod = await page.getByTestId('deciding').last().locator('b').first().innerText()
-  await page.getByTestId('open-decision').last().click()
-  await expect(page.getByTestId('report').getByRole('heading', { name: pod })).toBeVisible()
-  await expect(page.getByTestId('filter-matrix').locator('[data-state]').first()).toBeVisible()
-  await page.getByTestId('back-to-run').click()
-  await expect(page.getByTestId('not-held').last()).toContainText('all on one node')
-})
+    // The decision behind it opens whole, and leads back.
+    const pod = await page.getByTestId('deciding').last().locator('b').first().innerText()
+    await page.getByTestId('open-decision').last().click()
+    await expect(page.getByTestId('report').getByRole('heading', { name: pod })).toBeVisible()
+    await expect(page.getByTestId('filter-matrix').locator('[data-state]').first()).toBeVisible()
+    await page.getByTestId('back-to-run').click()
+    await expect(page.getByTestId('not-held').last()).toContainText('all on one node')
+  }
+)
 
-test('a wrong scenario shows the mistake, and two configurations are compared', async ({ page, simulator, allowed }) => {
+test('a wrong scenario shows the mistake, and two configurations are compared', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(400))
   await page.goto(`${simulator.url}/scenarios?against=current`)
   await page.getByTestId('run').click()

@@ -29,7 +29,9 @@ test('the map opens, and takes a stream of changes', async ({ browser }) => {
   const paint = await firstPaint(page)
   const shown = await page.evaluate(() => Math.round(window.measured.shownAt ?? Infinity))
   const opening = await page.evaluate(() => window.measured.longTasks)
-  console.log(`first paint ${paint} ms, 5,000 tiles after ${shown} ms, long tasks meanwhile: ${opening.map((t) => `${t.ms}@${t.start}`).join(', ') || 'none'}`)
+  console.log(
+    `first paint ${paint} ms, 5,000 tiles after ${shown} ms, long tasks meanwhile: ${opening.map((t) => `${t.ms}@${t.start}`).join(', ') || 'none'}`
+  )
 
   const stop = churn(simulator, { nodes: size.nodes, perSecond: 100 })
   const tasks = await longTasks(page, () => new Promise((resolve) => setTimeout(resolve, 10_000)))
@@ -60,21 +62,31 @@ test('the map and the table scroll, and take little memory', async ({ page }) =>
   expect.soft(used).toBeLessThan(400)
 })
 
-test('the map of 5,000 nodes keeps 60 frames per second while it scrolls and the pointer moves over it', async ({ page }) => {
+test('the map of 5,000 nodes keeps 60 frames per second while it scrolls and the pointer moves over it', async ({
+  page,
+}) => {
   // So small that the map does not fit: it has something to scroll.
   await page.setViewportSize({ width: 1000, height: 500 })
   await page.goto(address())
   const tiles = page.locator(`[data-testid="tiles"][data-count="${size.nodes}"]`)
   await expect(tiles).toBeVisible({ timeout: 30_000 })
   const around = page.locator('[data-testid="tiles"], :has([data-testid="tiles"])')
-  const at = await around.evaluateAll((all) => all.findLastIndex((element) => element.scrollHeight > element.clientHeight + 100 && /auto|scroll/.test(getComputedStyle(element).overflowY)))
+  const at = await around.evaluateAll((all) =>
+    all.findLastIndex(
+      (element) =>
+        element.scrollHeight > element.clientHeight + 100 && /auto|scroll/.test(getComputedStyle(element).overflowY)
+    )
+  )
   expect(at, 'what scrolls the map').toBeGreaterThanOrEqual(0)
   const map = around.nth(at)
   const room = await map.evaluate((element) => element.scrollHeight - element.clientHeight)
   // 100 frames of it reach the end of the map.
   const scrolled = await quietest(map, { by: Math.max(1, room / 101) })
   const pointed = await quietest(map, { pointer: 16 })
-  for (const [what, { median, late }] of Object.entries({ scrolling: scrolled, pointing: pointed })) console.log(`map of ${size.nodes} nodes, ${what}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
+  for (const [what, { median, late }] of Object.entries({ scrolling: scrolled, pointing: pointed }))
+    console.log(
+      `map of ${size.nodes} nodes, ${what}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`
+    )
   expect.soft(scrolled.median).toBeLessThanOrEqual(medianFrame)
   expect.soft(pointed.median).toBeLessThanOrEqual(medianFrame)
 })

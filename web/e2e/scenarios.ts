@@ -12,7 +12,11 @@ export async function typeAtTheEnd(page: Page, text: string, editor: string | Re
 
 /** Runs the example with an expectation that fails. */
 export async function runToFail(page: Page): Promise<void> {
-  await typeAtTheEnd(page, '  - that: web.all(p, p.node == "node-0")\n    say: all on one node\n', /Scenario file|シナリオファイル/)
+  await typeAtTheEnd(
+    page,
+    '  - that: web.all(p, p.node == "node-0")\n    say: all on one node\n',
+    /Scenario file|シナリオファイル/
+  )
   await page.getByTestId('run').click()
   await expect(page.getByTestId('open-decision').last()).toBeVisible()
 }

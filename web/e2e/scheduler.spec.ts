@@ -41,7 +41,7 @@ extenders:
 - urlPrefix: http://127.0.0.1:9
   filterVerb: filter
   ignorable: true
-`,
+`
   )
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
   await expect(page.getByTestId('difference-count')).toHaveText('6 changes')
@@ -55,64 +55,86 @@ extenders:
   await page.getByRole('button', { name: 'Discard' }).click()
 })
 
-test('applying a preset shows its difference first, and the scheduler then uses it', { tag: '@main' }, async ({ page, simulator }) => {
-  for (const name of ['full', 'empty']) await simulator.kube('POST', '/api/v1/nodes', node(name))
-  await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...pod('there', '4'), spec: { ...pod('there', '4').spec, nodeName: 'full' } })
-  await open(page, simulator)
-  await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
+test(
+  'applying a preset shows its difference first, and the scheduler then uses it',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    for (const name of ['full', 'empty']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+      ...pod('there', '4'),
+      spec: { ...pod('there', '4').spec, nodeName: 'full' },
+    })
+    await open(page, simulator)
+    await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
 
-  await page.getByTestId('presets').getByRole('button', { name: /^Bin packing/ }).click()
-  await expect(page.getByRole('heading', { name: 'Draft for revision 2' })).toBeVisible()
-  await expect(page.getByTestId('verdict')).toContainText('Valid.')
-  await expect(page.getByTestId('difference-count')).toHaveText('4 changes')
-  await page.getByTestId('apply').click()
-  const dialog = page.getByRole('dialog', { name: 'Apply revision 2' })
-  await expect(dialog).toContainText('MostAllocated')
-  await page.getByTestId('apply-confirm').click()
-  await expect(dialog).toBeHidden()
-  await expect(page.getByRole('heading', { name: 'Revision 2 is running' })).toBeVisible()
+    await page
+      .getByTestId('presets')
+      .getByRole('button', { name: /^Bin packing/ })
+      .click()
+    await expect(page.getByRole('heading', { name: 'Draft for revision 2' })).toBeVisible()
+    await expect(page.getByTestId('verdict')).toContainText('Valid.')
+    await expect(page.getByTestId('difference-count')).toHaveText('4 changes')
+    await page.getByTestId('apply').click()
+    const dialog = page.getByRole('dialog', { name: 'Apply revision 2' })
+    await expect(dialog).toContainText('MostAllocated')
+    await page.getByTestId('apply-confirm').click()
+    await expect(dialog).toBeHidden()
+    await expect(page.getByRole('heading', { name: 'Revision 2 is running' })).toBeVisible()
 
-  const effective = page.getByTestId('effective-plugins')
-  await expect(effective).toContainText('Changed 3')
-  await effective.getByRole('button', { name: /^Changed/ }).click()
-  await expect(effective.locator('[data-plugin]')).toHaveCount(3)
-  await effective.getByRole('button', { name: 'Arguments of NodeResourcesFit' }).click()
-  await expect(page.getByTestId('plugin-arguments')).toContainText('type: MostAllocated')
-  await expect(page).toHaveURL(/plugins=changed.*args=NodeResourcesFit/)
+    const effective = page.getByTestId('effective-plugins')
+    await expect(effective).toContainText('Changed 3')
+    await effective.getByRole('button', { name: /^Changed/ }).click()
+    await expect(effective.locator('[data-plugin]')).toHaveCount(3)
+    await effective.getByRole('button', { name: 'Arguments of NodeResourcesFit' }).click()
+    await expect(page.getByTestId('plugin-arguments')).toContainText('type: MostAllocated')
+    await expect(page).toHaveURL(/plugins=changed.*args=NodeResourcesFit/)
 
-  await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('packed'))
-  await page.goto(`${simulator.url}/decisions/default/packed`)
-  await expect(page.getByTestId('explanation')).toContainText('packed runs on full')
-  await page.getByRole('complementary').getByRole('link', { name: 'rev 2' }).click()
-  await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
-})
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('packed'))
+    await page.goto(`${simulator.url}/decisions/default/packed`)
+    await expect(page.getByTestId('explanation')).toContainText('packed runs on full')
+    await page.getByRole('complementary').getByRole('link', { name: 'rev 2' }).click()
+    await expect(page.getByRole('dialog', { name: 'Revision 2' })).toContainText('running')
+  }
+)
 
-test('mistakes are shown at their lines, and the text is never lost', { tag: '@main' }, async ({ page, simulator, allowed }) => {
-  allowed.push(refused(422))
-  await open(page, simulator)
-  await replaceText(page, editorOf(page), `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`)
-  await expect(page.getByTestId('verdict')).toContainText('2 errors. Revision 2 keeps running.')
-  await expect(page.getByTestId('apply')).toBeDisabled()
-  await expect(page.getByRole('tabpanel')).toContainText('no plugin is named "NodeResourcesFt"')
-  await page.getByRole('button', { name: 'Change to parallelism' }).click()
-  await expect(page.getByTestId('verdict')).toContainText('1 error')
-  await expect(editorOf(page)).toContainText('parallelism: 3')
+test(
+  'mistakes are shown at their lines, and the text is never lost',
+  { tag: '@main' },
+  async ({ page, simulator, allowed }) => {
+    allowed.push(refused(422))
+    await open(page, simulator)
+    await replaceText(
+      page,
+      editorOf(page),
+      `${head}parallelsm: 3\nprofiles:\n- plugins:\n    score:\n      enabled:\n      - name: NodeResourcesFt\n`
+    )
+    await expect(page.getByTestId('verdict')).toContainText('2 errors. Revision 2 keeps running.')
+    await expect(page.getByTestId('apply')).toBeDisabled()
+    await expect(page.getByRole('tabpanel')).toContainText('no plugin is named "NodeResourcesFt"')
+    await page.getByRole('button', { name: 'Change to parallelism' }).click()
+    await expect(page.getByTestId('verdict')).toContainText('1 error')
+    await expect(editorOf(page)).toContainText('parallelism: 3')
 
-  // Leaving asks for confirmation, and cancelling keeps the text.
-  await page.getByRole('link', { name: 'Cluster' }).first().click()
-  const leave = page.getByRole('dialog', { name: 'Leave with an unapplied draft?' })
-  await leave.getByRole('button', { name: 'Cancel' }).click()
-  await expect(editorOf(page)).toContainText('NodeResourcesFt')
-  await page.getByRole('link', { name: 'Cluster' }).first().click()
-  await leave.getByRole('button', { name: 'Leave and discard' }).click()
-  await expect(page).toHaveURL(`${simulator.url}/`)
-})
+    // Leaving asks for confirmation, and cancelling keeps the text.
+    await page.getByRole('link', { name: 'Cluster' }).first().click()
+    const leave = page.getByRole('dialog', { name: 'Leave with an unapplied draft?' })
+    await leave.getByRole('button', { name: 'Cancel' }).click()
+    await expect(editorOf(page)).toContainText('NodeResourcesFt')
+    await page.getByRole('link', { name: 'Cluster' }).first().click()
+    await leave.getByRole('button', { name: 'Leave and discard' }).click()
+    await expect(page).toHaveURL(`${simulator.url}/`)
+  }
+)
 
 test('completion knows the fields, the plugins and their arguments', async ({ page, simulator, allowed }) => {
   // The page checks the draft while a value is missing.
   allowed.push(refused(422))
   await open(page, simulator)
-  await replaceText(page, editorOf(page), `${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: `)
+  await replaceText(
+    page,
+    editorOf(page),
+    `${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: `
+  )
   await page.keyboard.press('Control+Space')
   const list = page.getByRole('listbox', { name: 'Completions' })
   await expect(list).toContainText('RequestedToCapacityRatio')
@@ -122,7 +144,10 @@ test('completion knows the fields, the plugins and their arguments', async ({ pa
   await expect(page.getByTestId('verdict')).toContainText('This configuration is running')
 })
 
-test('a configuration that another client applies is shown with its difference, and the draft stays', async ({ page, simulator }) => {
+test('a configuration that another client applies is shown with its difference, and the draft stays', async ({
+  page,
+  simulator,
+}) => {
   await open(page, simulator)
   await replaceText(page, editorOf(page), `${head}parallelism: 7\n`)
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
@@ -148,7 +173,10 @@ test('a configuration that another client applies is shown with its difference, 
   await expect(page.getByRole('heading', { name: 'Revision 4 is running' })).toBeVisible()
 })
 
-test('a revision can be read, compared and applied again, and the default can be restored', async ({ page, simulator }) => {
+test('a revision can be read, compared and applied again, and the default can be restored', async ({
+  page,
+  simulator,
+}) => {
   await open(page, simulator)
   await page.getByTestId('revisions').locator('[data-revision="2"]').click()
   const dialog = page.getByRole('dialog', { name: 'Revision 2' })
@@ -167,7 +195,10 @@ test('a revision can be read, compared and applied again, and the default can be
 
 test('every preset is valid as it is', async ({ page, simulator }) => {
   await open(page, simulator)
-  const names = await page.getByTestId('presets').locator('[data-preset]').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.preset))
+  const names = await page
+    .getByTestId('presets')
+    .locator('[data-preset]')
+    .evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.preset))
   expect(names.length).toBeGreaterThanOrEqual(6)
   for (const name of names) {
     await page.getByTestId('presets').locator(`[data-preset="${name}"]`).click()
@@ -183,7 +214,10 @@ test('feature gates and the queue are shown', async ({ page, simulator }) => {
   await expect(page.getByTestId('queue-lengths')).toContainText('activeQ')
 })
 
-test('a link to a plugin highlights it, and the running plugins are distinguished from the draft', async ({ page, simulator }) => {
+test('a link to a plugin highlights it, and the running plugins are distinguished from the draft', async ({
+  page,
+  simulator,
+}) => {
   await page.goto(`${simulator.url}/scheduler?plugin=ImageLocality`)
   const row = page.getByTestId('effective-plugins').locator('[data-plugin="ImageLocality"]')
   await expect(row).toHaveAttribute('aria-current', 'true')
@@ -239,11 +273,15 @@ test('names of plugins and feature gates are whole at every width', async ({ pag
   for (const width of [390, 900, 1180, 1280, 1440, 2560]) {
     await page.setViewportSize({ width, height: 900 })
     await open(page, simulator)
-    const cut = await page.locator('[data-testid="effective-plugins"] .nm, [data-testid="feature-gates"] .nm').evaluateAll((all) => {
-      // Text that is wider than its box, or a box that reaches into the next column.
-      const over = (e: Element) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > (e.nextElementSibling?.getBoundingClientRect().left ?? Infinity) + 1
-      return { names: all.length, cut: all.filter(over).map((e) => e.textContent) }
-    })
+    const cut = await page
+      .locator('[data-testid="effective-plugins"] .nm, [data-testid="feature-gates"] .nm')
+      .evaluateAll((all) => {
+        // Text that is wider than its box, or a box that reaches into the next column.
+        const over = (e: Element) =>
+          e.scrollWidth > e.clientWidth + 1 ||
+          e.getBoundingClientRect().right > (e.nextElementSibling?.getBoundingClientRect().left ?? Infinity) + 1
+        return { names: all.length, cut: all.filter(over).map((e) => e.textContent) }
+      })
     expect(cut.names).toBeGreaterThan(20)
     expect(cut.cut, `at ${width}`).toEqual([])
   }

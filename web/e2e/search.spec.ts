@@ -12,21 +12,31 @@ const crowd = 620
 
 async function createCrowd(simulator: Simulator): Promise<void> {
   const names = Array.from({ length: crowd }, (_, i) => `crowd-${String(i).padStart(4, '0')}`)
-  while (names.length) await Promise.all(names.splice(0, 31).map((name) => simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '1m'))))
+  while (names.length)
+    await Promise.all(
+      names.splice(0, 31).map((name) => simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, '1m')))
+    )
 }
 
 const kept = async (simulator: Simulator, query = ''): Promise<number> => {
-  const { counts } = await simulator.call<{ counts: { matching: number } }>('GET', `/api/v1/results?counts=true&limit=1${query}`)
+  const { counts } = await simulator.call<{ counts: { matching: number } }>(
+    'GET',
+    `/api/v1/results?counts=true&limit=1${query}`
+  )
   return counts.matching
 }
 
 const rows = (page: Page) => page.getByRole('grid', { name: 'Decisions' })
-const facet = (page: Page, name: string, value: RegExp) => page.getByRole('region', { name, exact: true }).getByRole('button', { name: value })
+const facet = (page: Page, name: string, value: RegExp) =>
+  page.getByRole('region', { name, exact: true }).getByRole('button', { name: value })
 const find = (page: Page) => page.getByPlaceholder('Search by pod')
 
 test('a decision that is older than the newest 500 is found', { tag: '@main' }, async ({ page, simulator }) => {
   const amounts = { cpu: '64', memory: '512Gi', pods: '2000' }
-  await simulator.kube('POST', '/api/v1/nodes', { ...node('roomy'), status: { ...node('roomy').status, capacity: amounts, allocatable: amounts } })
+  await simulator.kube('POST', '/api/v1/nodes', {
+    ...node('roomy'),
+    status: { ...node('roomy').status, capacity: amounts, allocatable: amounts },
+  })
   await simulator.kube('POST', '/api/v1/nodes', node('tainted', { taint: true }))
   await simulator.ready('roomy')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('first-of-all'))
@@ -51,7 +61,9 @@ test('Activity counts every attempt, not only the newest 500 that the socket sen
   const all = await kept(simulator)
   expect(all).toBeGreaterThan(crowd)
   await page.goto(`${simulator.url}/activity`)
-  await expect(page.getByRole('group', { name: 'Attempts by outcome' }).getByRole('button', { name: `All ${all}`, exact: true })).toBeVisible()
+  await expect(
+    page.getByRole('group', { name: 'Attempts by outcome' }).getByRole('button', { name: `All ${all}`, exact: true })
+  ).toBeVisible()
 })
 
 test('older decisions load on demand, each once', async ({ page, simulator }) => {
@@ -72,7 +84,11 @@ test('the decisions that rejected a node are found, also those that placed their
   await page.getByRole('button', { name: 'Search older ones' }).click()
   await expect(rows(page)).toHaveAttribute('aria-rowcount', '401')
   await page.goto(`${simulator.url}/decisions?rejectedOn=roomy`)
-  await expect(rows(page).getByRole('row', { name: /too-big/ }).first()).toBeVisible()
+  await expect(
+    rows(page)
+      .getByRole('row', { name: /too-big/ })
+      .first()
+  ).toBeVisible()
   await expect(rows(page).getByRole('row', { name: /crowd/ })).toHaveCount(0)
   await page.goto(`${simulator.url}/decisions?rejectedOn=roomy&plugin=TaintToleration`)
   await expect(page.getByText('No decisions match.')).toBeVisible()
@@ -83,7 +99,11 @@ test('facets count all that match, and narrow the search', async ({ page, simula
   await expect(facet(page, 'Outcome', /^scheduled/)).toContainText(String(crowd + 1))
   await facet(page, 'Rejecting plugin', /^TaintToleration/).click()
   await expect(page).toHaveURL(/plugin=TaintToleration/)
-  await expect(rows(page).getByRole('row', { name: /too-big/ }).first()).toBeVisible()
+  await expect(
+    rows(page)
+      .getByRole('row', { name: /too-big/ })
+      .first()
+  ).toBeVisible()
   await expect(facet(page, 'Outcome', /^scheduled/)).toHaveCount(0)
   await page.getByRole('button', { name: 'Remove the filter Rejecting plugin: TaintToleration' }).click()
   await facet(page, 'Node selected or nominated', /^roomy/).click()
@@ -112,10 +132,17 @@ test('a range of time narrows the search', async ({ page, simulator }) => {
 test('two decisions of different pods are compared, from the list', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions?sort=pod`)
   await find(page).fill('newcomer')
-  await rows(page).getByRole('row', { name: /newcomer/ }).getByRole('checkbox').check()
+  await rows(page)
+    .getByRole('row', { name: /newcomer/ })
+    .getByRole('checkbox')
+    .check()
   await expect(page.getByTestId('compare-two')).toBeDisabled()
   await find(page).fill('too-big')
-  await rows(page).getByRole('row', { name: /too-big/ }).first().getByRole('checkbox').check()
+  await rows(page)
+    .getByRole('row', { name: /too-big/ })
+    .first()
+    .getByRole('checkbox')
+    .check()
   await page.getByTestId('compare-two').click()
 
   const facts = page.getByTestId('compare-facts')
@@ -131,20 +158,30 @@ test('two decisions of different pods are compared, from the list', { tag: '@mai
   await page.getByRole('button', { name: 'Swap' }).click()
   await expect(page.locator('[data-side="A"]')).toContainText('too-big')
   await page.reload()
-  await expect(page.getByTestId('compare-facts').locator('[data-fact="outcome"]')).toContainText(/unschedulable\s*scheduled/)
+  await expect(page.getByTestId('compare-facts').locator('[data-fact="outcome"]')).toContainText(
+    /unschedulable\s*scheduled/
+  )
 })
 
 test('a pod is compared with its replacement, from its decision', async ({ page, simulator }) => {
   const labels = { app: 'web' }
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
     metadata: { name: 'web' },
-    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod('web', '1m').spec } },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: pod('web', '1m').spec },
+    },
   })
-  interface Decided { pod: { name: string; uid: string } }
+  interface Decided {
+    pod: { name: string; uid: string }
+  }
   const decided = async (count: number) => {
     let items: Decided[] = []
     await expect(async () => {
-      items = (await simulator.call<{ items: Decided[] }>('GET', '/api/v1/results?owner=Deployment/web&outcome=scheduled')).items
+      items = (
+        await simulator.call<{ items: Decided[] }>('GET', '/api/v1/results?owner=Deployment/web&outcome=scheduled')
+      ).items
       expect(items).toHaveLength(count)
     }).toPass()
     return items
@@ -166,14 +203,19 @@ test('a pod is compared with its replacement, from its decision', async ({ page,
   await page.getByRole('menuitem', { name: 'With any decision' }).click()
   await expect(page.getByText('Choose the decision to compare with.')).toBeVisible()
   await find(page).fill('too-big')
-  await rows(page).getByRole('row', { name: /too-big/ }).first().click()
+  await rows(page)
+    .getByRole('row', { name: /too-big/ })
+    .first()
+    .click()
   await expect(page.locator('[data-side="B"]')).toContainText('too-big')
 })
 
 test('on a phone the list shows each outcome', async ({ page, simulator }) => {
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto(`${simulator.url}/decisions?q=too-big`)
-  const row = rows(page).getByRole('row', { name: /too-big/ }).first()
+  const row = rows(page)
+    .getByRole('row', { name: /too-big/ })
+    .first()
   const outcome = row.getByTitle('unschedulable')
   await expect(outcome).toBeInViewport()
   const box = await rows(page).evaluate((grid) => [grid.scrollWidth, grid.clientWidth])

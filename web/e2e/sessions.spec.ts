@@ -6,32 +6,44 @@ import { expect, refused, test } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
-test('a preset turns the schedulers on, and the session says why a job does not run', { tag: '@main' }, async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/batch/sessions`)
-  await expect(page.getByTestId('turn-on')).toBeVisible()
-  await page.locator('[data-preset="queues"]').click()
-  await expect(page).toHaveURL(/job=default\/serve-4/, { timeout: 60_000 })
+test(
+  'a preset turns the schedulers on, and the session says why a job does not run',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await page.goto(`${simulator.url}/batch/sessions`)
+    await expect(page.getByTestId('turn-on')).toBeVisible()
+    await page.locator('[data-preset="queues"]').click()
+    await expect(page).toHaveURL(/job=default\/serve-4/, { timeout: 60_000 })
 
-  // The first session after the preset: preempt undoes its evictions, and reclaim takes room back.
-  const records = async () => (await simulator.call<{ items: { number: number; evicted: number }[] }>('GET', '/api/v1/sessions?kind=session')).items
-  await expect.poll(async () => (await records()).some(({ evicted }) => evicted > 0), { timeout: 30_000 }).toBe(true)
-  const first = (await records()).findLast(({ evicted }) => evicted > 0)
-  await page.goto(`${simulator.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)
-  await expect(page.getByTestId('sessions-sentence')).toContainText('serve-4 does not run')
-  await expect(page.getByTestId('sessions-sentence')).toContainText('Preempt found 2 victims and undid the evictions.')
-  await expect(page.getByTestId('givers')).toContainText('job etl-2 of lower priority, 8 cpu')
-  await expect(page.locator('[data-queue="research"]')).toContainText('48 of 38, asks 64')
-  await expect(page.locator('[data-queue="research"]')).toContainText('32 + 4 + 2')
-  await expect(page.locator('[data-action="preempt"] [data-kind="discarded"]')).toContainText('2 evictions are undone')
-  await expect(page.locator('[data-action="reclaim"] [data-kind="pipelined"]')).toContainText('proportion')
-  await expect(page.locator('[data-action="reclaim"] [data-kind="skipped"]').first()).toContainText('one task of a job')
+    // The first session after the preset: preempt undoes its evictions, and reclaim takes room back.
+    const records = async () =>
+      (await simulator.call<{ items: { number: number; evicted: number }[] }>('GET', '/api/v1/sessions?kind=session'))
+        .items
+    await expect.poll(async () => (await records()).some(({ evicted }) => evicted > 0), { timeout: 30_000 }).toBe(true)
+    const first = (await records()).findLast(({ evicted }) => evicted > 0)
+    await page.goto(`${simulator.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)
+    await expect(page.getByTestId('sessions-sentence')).toContainText('serve-4 does not run')
+    await expect(page.getByTestId('sessions-sentence')).toContainText(
+      'Preempt found 2 victims and undid the evictions.'
+    )
+    await expect(page.getByTestId('givers')).toContainText('job etl-2 of lower priority, 8 cpu')
+    await expect(page.locator('[data-queue="research"]')).toContainText('48 of 38, asks 64')
+    await expect(page.locator('[data-queue="research"]')).toContainText('32 + 4 + 2')
+    await expect(page.locator('[data-action="preempt"] [data-kind="discarded"]')).toContainText(
+      '2 evictions are undone'
+    )
+    await expect(page.locator('[data-action="reclaim"] [data-kind="pipelined"]')).toContainText('proportion')
+    await expect(page.locator('[data-action="reclaim"] [data-kind="skipped"]').first()).toContainText(
+      'one task of a job'
+    )
 
-  // The whole session, and then the next one.
-  await page.getByTestId('all-jobs').click()
-  await expect(page.locator('[data-action="allocate"]')).toContainText('lint-3-0')
-  await page.getByTestId('newer').click()
-  await expect(page.getByTestId('record-number')).not.toHaveText(String(first?.number))
-})
+    // The whole session, and then the next one.
+    await page.getByTestId('all-jobs').click()
+    await expect(page.locator('[data-action="allocate"]')).toContainText('lint-3-0')
+    await page.getByTestId('newer').click()
+    await expect(page.getByTestId('record-number')).not.toHaveText(String(first?.number))
+  }
+)
 
 test('a job is chosen by keyboard, and the pages have no violations', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/batch/sessions`)
@@ -49,7 +61,10 @@ test('a job is chosen by keyboard, and the pages have no violations', async ({ p
   expect(await objections(page)).toEqual([])
 })
 
-test('a what-if about a pod of a job asks the next session, and says what it leaves open', async ({ page, simulator }) => {
+test('a what-if about a pod of a job asks the next session, and says what it leaves open', async ({
+  page,
+  simulator,
+}) => {
   await page.goto(`${simulator.url}/decisions/default/train-9-0?view=asked`)
   await expect(page.getByTestId('turn')).toContainText('one session of kube-batch')
   await expect(page.getByTestId('turn')).toContainText('train-9 does not run')
@@ -95,9 +110,12 @@ test('the gap of six pods that kube-scheduler placed one by one', async ({ page,
 })
 
 test('the same pods in one round', async ({ page, simulator }) => {
-  for (const name of ['map-0', 'map-1', 'map-2', 'map-3', 'index-0', 'index-1']) await simulator.kube('DELETE', `/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`)
+  for (const name of ['map-0', 'map-1', 'map-2', 'map-3', 'index-0', 'index-1'])
+    await simulator.kube('DELETE', `/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`)
   await page.goto(`${simulator.url}/batch/sessions?view=flow`)
   await page.locator('[data-preset="round"]').click()
-  await expect(page.getByTestId('flow-sentence')).toHaveText('The flow places 6 of 6 tasks for 6,748.', { timeout: 60_000 })
+  await expect(page.getByTestId('flow-sentence')).toHaveText('The flow places 6 of 6 tasks for 6,748.', {
+    timeout: 60_000,
+  })
   await expect(page.getByTestId('flow-tasks').locator('tbody tr')).toHaveCount(6)
 })

@@ -37,7 +37,13 @@ test('the palette finds actions and objects, by keyboard alone', { tag: '@main' 
 test('every page has a shortcut, and ? lists them', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="node-x"]')).toBeVisible()
-  for (const [key, path] of [['r', /\/resources/], ['d', /\/decisions$/], ['s', /\/scheduler/], ['a', /\/activity/], ['c', /\/$/]] as const) {
+  for (const [key, path] of [
+    ['r', /\/resources/],
+    ['d', /\/decisions$/],
+    ['s', /\/scheduler/],
+    ['a', /\/activity/],
+    ['c', /\/$/],
+  ] as const) {
     await page.keyboard.press('g')
     await page.keyboard.press(key)
     await expect(page).toHaveURL(path)
@@ -60,7 +66,11 @@ test('the menu offers import, export and reset if the server supports them', asy
   await page.goto(simulator.url)
   const { paths } = await simulator.call<{ paths: Record<string, object> }>('GET', '/api/v1/openapi.json')
   await page.getByRole('button', { name: 'Import / export' }).click()
-  for (const [name, path] of [['Export the cluster', '/api/v1/export'], ['Import a cluster', '/api/v1/import'], ['Reset', '/api/v1/reset']] as const) {
+  for (const [name, path] of [
+    ['Export the cluster', '/api/v1/export'],
+    ['Import a cluster', '/api/v1/import'],
+    ['Reset', '/api/v1/reset'],
+  ] as const) {
     const entry = page.getByRole('menuitem', { name })
     if (paths[path]) await expect(entry).not.toHaveAttribute('aria-disabled')
     else await expect(entry).toContainText('This server does not support it.')

@@ -12,7 +12,7 @@ export class Simulator {
     /** undefined for a simulator that this process did not start. */
     private readonly child: ChildProcess | undefined,
     /** http://127.0.0.1:PORT, without a trailing slash. */
-    readonly url: string,
+    readonly url: string
   ) {}
 
   /** Resolves when the simulator has printed its ready line. */
@@ -69,7 +69,13 @@ export class Simulator {
     const yaml = typeof body === 'string'
     const response = await fetch(this.url + path, {
       method,
-      headers: { 'Content-Type': yaml ? 'application/yaml' : method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+      headers: {
+        'Content-Type': yaml
+          ? 'application/yaml'
+          : method === 'PATCH'
+            ? 'application/merge-patch+json'
+            : 'application/json',
+      },
       ...(body === undefined ? {} : { body: yaml ? body : JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
@@ -97,7 +103,10 @@ export class Simulator {
   async ready(...nodes: string[]): Promise<void> {
     for (const name of nodes) {
       await expect(async () => {
-        const { spec, status } = await this.kube<{ spec: { taints?: { key: string }[] }; status: { conditions?: { type: string; status: string }[] } }>('GET', `/api/v1/nodes/${name}`)
+        const { spec, status } = await this.kube<{
+          spec: { taints?: { key: string }[] }
+          status: { conditions?: { type: string; status: string }[] }
+        }>('GET', `/api/v1/nodes/${name}`)
         expect(spec.taints?.map((taint) => taint.key) ?? []).not.toContain('node.kubernetes.io/not-ready')
         expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }))
       }).toPass()
@@ -136,7 +145,10 @@ export const serverAway = /net::ERR_(?:CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUN
  * The tests of a file share one simulator, which is empty at first. A test fails on every error in
  * the console of the browser and on every uncaught one, except those that it adds to allowed.
  */
-export const test = base.extend<{ simulator: Simulator; allowed: RegExp[]; tour: boolean; preloads: boolean; restarts: boolean }, { perFile: PerFile }>({
+export const test = base.extend<
+  { simulator: Simulator; allowed: RegExp[]; tour: boolean; preloads: boolean; restarts: boolean },
+  { perFile: PerFile }
+>({
   /** Whether the simulator starts again for the file, which looks at what outlasts a reset, or measures. */
   restarts: [false, { option: true }],
   /** Whether the tour offers itself as on a first visit. Its card would stand in the way of other tests. */
@@ -148,9 +160,13 @@ export const test = base.extend<{ simulator: Simulator; allowed: RegExp[]; tour:
   context: async ({ context, allowed, tour, preloads }, use) => {
     // A new page is about:blank first, which has no storage.
     if (!tour) await context.addInitScript(() => location.protocol === 'about:' || localStorage.setItem('tour', 'done'))
-    if (!preloads) await context.addInitScript(() => Object.defineProperty(navigator, 'connection', { value: { saveData: true } }))
+    if (!preloads)
+      await context.addInitScript(() => Object.defineProperty(navigator, 'connection', { value: { saveData: true } }))
     const seen: string[] = []
-    context.on('console', (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`))
+    context.on(
+      'console',
+      (message) => message.type() === 'error' && seen.push(`${message.text()} (${message.location().url})`)
+    )
     context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`))
     await use(context)
     const unexpected = seen.filter((text) => !allowed.some((one) => one.test(text)))
@@ -187,13 +203,20 @@ export function pod(name: string, cpu = '500m') {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default' },
-    spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory: '256Mi' } } }] },
+    spec: {
+      containers: [
+        { name: 'c', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu, memory: '256Mi' } } },
+      ],
+    },
   }
 }
 
 /** Creates a priority class and a pod with it. It retries, because admission sees a new class only after a moment. */
 export async function createUrgent(simulator: Simulator, name: string, cpu: string): Promise<void> {
-  await simulator.kube('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name: 'high' }, value: 1000 })
+  await simulator.kube('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', {
+    metadata: { name: 'high' },
+    value: 1000,
+  })
   const urgent = pod(name, cpu)
   const body = { ...urgent, spec: { ...urgent.spec, priorityClassName: 'high' } }
   await expect(() => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)).toPass()

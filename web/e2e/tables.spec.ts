@@ -18,7 +18,12 @@ const definition = {
         served: true,
         storage: true,
         additionalPrinterColumns: [{ name: 'Weight', type: 'integer', jsonPath: '.spec.weight' }],
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { weight: { type: 'integer' } } } } } },
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { spec: { type: 'object', properties: { weight: { type: 'integer' } } } },
+          },
+        },
       },
     ],
   },
@@ -30,16 +35,28 @@ test('a new custom kind appears in an open page, with its own columns', async ({
   await simulator.kube('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition)
   await page.getByRole('link', { name: 'Queues' }).click()
   await expect(page.getByText('No Queues yet')).toBeVisible()
-  await simulator.kube('POST', '/apis/example.com/v1/namespaces/default/queues', { apiVersion: 'example.com/v1', kind: 'Queue', metadata: { name: 'research' }, spec: { weight: 7 } })
+  await simulator.kube('POST', '/apis/example.com/v1/namespaces/default/queues', {
+    apiVersion: 'example.com/v1',
+    kind: 'Queue',
+    metadata: { name: 'research' },
+    spec: { weight: 7 },
+  })
   await expect(page.getByRole('columnheader', { name: 'Weight' })).toBeVisible()
   await expect(page.locator('[data-key="default/research"]')).toContainText('7')
 })
 
 test('the API server applies the label selector, and the URL keeps the view', async ({ page, simulator, allowed }) => {
   allowed.push(refused(400))
-  for (const [name, app] of [['a-1', 'web'], ['a-2', 'web'], ['b-1', 'db']] as const) {
+  for (const [name, app] of [
+    ['a-1', 'web'],
+    ['a-2', 'web'],
+    ['b-1', 'db'],
+  ] as const) {
     const made = pod(name, '64')
-    await simulator.kube('POST', '/api/v1/namespaces/default/pods', { ...made, metadata: { ...made.metadata, labels: { app } } })
+    await simulator.kube('POST', '/api/v1/namespaces/default/pods', {
+      ...made,
+      metadata: { ...made.metadata, labels: { app } },
+    })
   }
   await page.goto(`${simulator.url}/resources/pods`)
   const row = (name: string) => page.locator(`[data-key="default/${name}"]`)
@@ -105,11 +122,16 @@ test('a node can be cordoned, and an object shows its events', async ({ page, si
   await expect(detail).toContainText('FailedScheduling')
 })
 
-test('concurrent changes to an object are merged, and a deleted object can be created again', async ({ page, simulator, allowed }) => {
+test('concurrent changes to an object are merged, and a deleted object can be created again', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refused(409))
   allowed.push(refused(404))
   const change = (labels: object) => simulator.kube('PATCH', '/api/v1/nodes/n1', { metadata: { labels } })
-  const label = async () => (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
+  const label = async () =>
+    (await simulator.kube<{ metadata: { labels: object } }>('GET', '/api/v1/nodes/n1')).metadata.labels
   await page.goto(`${simulator.url}/resources/nodes?select=n1`)
   const detail = page.getByTestId('object-detail')
   await detail.getByRole('button', { name: 'Edit' }).click()
@@ -146,5 +168,8 @@ test('favourite kinds survive a reload', async ({ page, simulator }) => {
   await kinds.getByRole('button', { name: 'Favorite Jobs', exact: true }).click()
   await page.reload()
   await expect(star).toHaveAttribute('aria-pressed', 'true')
-  await expect(kinds.getByRole('button', { name: 'Favorite Jobs', exact: true })).toHaveAttribute('aria-pressed', 'false')
+  await expect(kinds.getByRole('button', { name: 'Favorite Jobs', exact: true })).toHaveAttribute(
+    'aria-pressed',
+    'false'
+  )
 })

@@ -36,14 +36,20 @@ async function rejecters(simulator: Simulator, pods: readonly PodOf[]): Promise<
   const found = new Set<string>()
   for (const { metadata } of pods) {
     const { items } = await simulator.call<{ items: { attempt: number }[] }>('GET', `/api/v1/results/${metadata.uid}`)
-    const cycle = await simulator.call<{ explanation: { rejections?: { plugin: string }[] } }>('GET', `/api/v1/results/${metadata.uid}/${items.at(-1)?.attempt}`)
+    const cycle = await simulator.call<{ explanation: { rejections?: { plugin: string }[] } }>(
+      'GET',
+      `/api/v1/results/${metadata.uid}/${items.at(-1)?.attempt}`
+    )
     for (const { plugin } of cycle.explanation.rejections ?? []) found.add(plugin)
   }
   return found
 }
 
 /** Fails until the pods are as promised; the caller repeats it. */
-async function compare(simulator: Simulator, { pods: prefix, count, outcome, nodes = [], by = [], evicts = [] }: Expected): Promise<void> {
+async function compare(
+  simulator: Simulator,
+  { pods: prefix, count, outcome, nodes = [], by = [], evicts = [] }: Expected
+): Promise<void> {
   const pods = await podsOf(simulator, prefix)
   const bound = pods.filter((pod) => pod.spec.nodeName)
   if (outcome === 'scheduled') {
@@ -51,15 +57,23 @@ async function compare(simulator: Simulator, { pods: prefix, count, outcome, nod
     expect(bound.map((pod) => pod.spec.nodeName).sort()).toEqual([...nodes].sort())
     for (const name of evicts) expect(await podsOf(simulator, name)).toEqual([])
     if (!evicts.length) return
-    const { items } = await simulator.call<{ items: { nominatedNode?: string }[] }>('GET', `/api/v1/results/${bound[0]?.metadata.uid}`)
+    const { items } = await simulator.call<{ items: { nominatedNode?: string }[] }>(
+      'GET',
+      `/api/v1/results/${bound[0]?.metadata.uid}`
+    )
     expect(items.map((attempt) => attempt.nominatedNode)).toContain(nodes[0])
   } else if (outcome === 'unschedulable') {
-    const pending = pods.filter((pod) => pod.status.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'Unschedulable'))
+    const pending = pods.filter((pod) =>
+      pod.status.conditions?.some((c) => c.type === 'PodScheduled' && c.reason === 'Unschedulable')
+    )
     expect(pending).toHaveLength(count)
     expect([...(await rejecters(simulator, pending))]).toEqual(expect.arrayContaining([...by]))
   } else {
     expect(pods).toHaveLength(count)
-    const { items, held } = await simulator.call<{ items: unknown[]; held?: { plugin: string }[] }>('GET', `/api/v1/results/${pods[0]?.metadata.uid}`)
+    const { items, held } = await simulator.call<{ items: unknown[]; held?: { plugin: string }[] }>(
+      'GET',
+      `/api/v1/results/${pods[0]?.metadata.uid}`
+    )
     expect([items, held?.map((answer) => answer.plugin)]).toEqual([[], by])
   }
 }
@@ -74,19 +88,29 @@ const plugged = {
 } as const
 
 // Situations come first: the pods of a DaemonSet would take room on their nodes.
-const ordered = templates.filter(({ id }) => id !== gated && !(id in plugged)).sort((a, b) => Math.sign(b.make(free).expected.length) - Math.sign(a.make(free).expected.length))
+const ordered = templates
+  .filter(({ id }) => id !== gated && !(id in plugged))
+  .sort((a, b) => Math.sign(b.make(free).expected.length) - Math.sign(a.make(free).expected.length))
 for (const template of ordered) {
   const { expected } = template.make(free)
   const promise = expected.map(({ count, outcome, by = [] }) => [count, outcome, ...by].join(' ')).join(', ')
-  test(`${template.id}: ${promise || 'accepted'}`, { tag: template.id === 'toleration' ? '@main' : [] }, async ({ page, simulator, allowed }) => {
-    // The server sees a new class or kind only after a moment, and the dialog tries again.
-    allowed.push(refused(403), refused(404), refusedQuestion)
-    await createFrom(page, simulator.url, template.id)
-    for (const one of expected) await expect(() => compare(simulator, one)).toPass({ timeout: 20_000 })
-  })
+  test(
+    `${template.id}: ${promise || 'accepted'}`,
+    { tag: template.id === 'toleration' ? '@main' : [] },
+    async ({ page, simulator, allowed }) => {
+      // The server sees a new class or kind only after a moment, and the dialog tries again.
+      allowed.push(refused(403), refused(404), refusedQuestion)
+      await createFrom(page, simulator.url, template.id)
+      for (const one of expected) await expect(() => compare(simulator, one)).toPass({ timeout: 20_000 })
+    }
+  )
 }
 
-test('podGroup: with its feature gate, no member is placed; without, the chooser says what is missing', async ({ page, simulator, allowed }) => {
+test('podGroup: with its feature gate, no member is placed; without, the chooser says what is missing', async ({
+  page,
+  simulator,
+  allowed,
+}) => {
   allowed.push(refusedQuestion)
   await page.goto(simulator.url)
   await page.keyboard.press('c')
@@ -95,7 +119,8 @@ test('podGroup: with its feature gate, no member is placed; without, the chooser
   const own = await Simulator.start(['--feature-gates', 'GenericWorkload=true'])
   try {
     await createFrom(page, own.url, gated)
-    for (const one of templates.find(({ id }) => id === gated)?.make(free).expected ?? []) await expect(() => compare(own, one)).toPass({ timeout: 20_000 })
+    for (const one of templates.find(({ id }) => id === gated)?.make(free).expected ?? [])
+      await expect(() => compare(own, one)).toPass({ timeout: 20_000 })
   } finally {
     await page.close() // its requests would fail when the server goes
     await own.stop()
@@ -103,51 +128,60 @@ test('podGroup: with its feature gate, no member is placed; without, the chooser
 })
 
 for (const [id, { plugin, says }] of Object.entries(plugged)) {
-  test(`${id}: its preset applies the plugin and creates the cluster; without the plugin, the chooser says so`, { tag: id === 'coscheduling' ? '@main' : [] }, async ({ page, simulator }) => {
-    await page.goto(simulator.url)
-    await page.keyboard.press('c')
-    await page.getByTestId('templates').click()
-    await expect(page.locator(`[data-template="${id}"]`)).toContainText(`Needs the plugin ${plugin}`)
-    await page.goto(`${simulator.url}/scheduler`)
-    // The pods of another template's DaemonSet would take room on the nodes of the preset.
-    await simulator.kube('DELETE', '/apis/apps/v1/namespaces/default/daemonsets')
-    await expect(async () => expect(await podsOf(simulator, 'agent')).toEqual([])).toPass()
-    await page.locator(`[data-try-preset="${id}"]`).click()
-    await expect(page).toHaveURL(/\/decisions/)
-    for (const one of templates.find((template) => template.id === id)?.make(free).expected ?? []) await expect(() => compare(simulator, one)).toPass({ timeout: 30_000 })
-    // Pods are tried again and again, for one reason or another. What is kept tells of the plugin's, of which the page shows the most frequent.
-    await page.goto(`${simulator.url}/decisions?plugin=${plugin}`)
-    await expect(page.getByRole('button', { name: says }).first()).toBeVisible()
-    await page.goto(`${simulator.url}/scheduler`)
-    await expect(page.getByTestId('custom-resources')).toContainText('with the plugin')
-  })
+  test(
+    `${id}: its preset applies the plugin and creates the cluster; without the plugin, the chooser says so`,
+    { tag: id === 'coscheduling' ? '@main' : [] },
+    async ({ page, simulator }) => {
+      await page.goto(simulator.url)
+      await page.keyboard.press('c')
+      await page.getByTestId('templates').click()
+      await expect(page.locator(`[data-template="${id}"]`)).toContainText(`Needs the plugin ${plugin}`)
+      await page.goto(`${simulator.url}/scheduler`)
+      // The pods of another template's DaemonSet would take room on the nodes of the preset.
+      await simulator.kube('DELETE', '/apis/apps/v1/namespaces/default/daemonsets')
+      await expect(async () => expect(await podsOf(simulator, 'agent')).toEqual([])).toPass()
+      await page.locator(`[data-try-preset="${id}"]`).click()
+      await expect(page).toHaveURL(/\/decisions/)
+      for (const one of templates.find((template) => template.id === id)?.make(free).expected ?? [])
+        await expect(() => compare(simulator, one)).toPass({ timeout: 30_000 })
+      // Pods are tried again and again, for one reason or another. What is kept tells of the plugin's, of which the page shows the most frequent.
+      await page.goto(`${simulator.url}/decisions?plugin=${plugin}`)
+      await expect(page.getByRole('button', { name: says }).first()).toBeVisible()
+      await page.goto(`${simulator.url}/scheduler`)
+      await expect(page.getByTestId('custom-resources')).toContainText('with the plugin')
+    }
+  )
 }
 
-test('the chooser can be searched and used by keyboard, in both languages, without objections of axe', { tag: '@main' }, async ({ page, simulator }) => {
-  await page.goto(simulator.url)
-  await page.keyboard.press('c')
-  await page.getByTestId('templates').press('Enter')
-  const chooser = page.getByTestId('template-chooser')
-  await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await page.keyboard.type('preempt')
-  await expect(chooser.locator('[data-template]')).not.toHaveCount(templates.length)
-  await expect(chooser.locator('[data-template="fullNode"]')).toBeVisible()
-  await page.keyboard.type(' nothing like it')
-  await expect(chooser.getByRole('status')).toContainText('No template matches')
-  // Escape clears the search, then closes the chooser, and leaves the dialog open.
-  await page.keyboard.press('Escape')
-  await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
-  await page.keyboard.press('Escape')
-  await expect(chooser).toBeHidden()
-  await expect(page.getByRole('dialog', { name: 'Create' })).toBeVisible()
-  await expect(page.getByTestId('templates')).toBeFocused()
-  await page.keyboard.press('Enter')
-  await chooser.locator('[data-template="fullNode"]').press('Enter')
-  await expect(page.getByRole('textbox', { name: 'Objects to create, as YAML' })).toBeFocused()
-  await page.evaluate(() => localStorage.setItem('language', 'ja'))
-  await page.reload()
-  await page.keyboard.press('c')
-  await page.getByTestId('templates').click()
-  await expect(chooser.locator('[data-template="fullNode"]')).toContainText('満杯のノードと優先度')
-})
+test(
+  'the chooser can be searched and used by keyboard, in both languages, without objections of axe',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await page.goto(simulator.url)
+    await page.keyboard.press('c')
+    await page.getByTestId('templates').press('Enter')
+    const chooser = page.getByTestId('template-chooser')
+    await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    await page.keyboard.type('preempt')
+    await expect(chooser.locator('[data-template]')).not.toHaveCount(templates.length)
+    await expect(chooser.locator('[data-template="fullNode"]')).toBeVisible()
+    await page.keyboard.type(' nothing like it')
+    await expect(chooser.getByRole('status')).toContainText('No template matches')
+    // Escape clears the search, then closes the chooser, and leaves the dialog open.
+    await page.keyboard.press('Escape')
+    await expect(chooser.locator('[data-template]')).toHaveCount(templates.length)
+    await page.keyboard.press('Escape')
+    await expect(chooser).toBeHidden()
+    await expect(page.getByRole('dialog', { name: 'Create' })).toBeVisible()
+    await expect(page.getByTestId('templates')).toBeFocused()
+    await page.keyboard.press('Enter')
+    await chooser.locator('[data-template="fullNode"]').press('Enter')
+    await expect(page.getByRole('textbox', { name: 'Objects to create, as YAML' })).toBeFocused()
+    await page.evaluate(() => localStorage.setItem('language', 'ja'))
+    await page.reload()
+    await page.keyboard.press('c')
+    await page.getByTestId('templates').click()
+    await expect(chooser.locator('[data-template="fullNode"]')).toContainText('満杯のノードと優先度')
+  }
+)

@@ -8,7 +8,8 @@ import { expect, node, pod, refused, test, type Simulator } from './simulator'
 test.describe.configure({ mode: 'serial' })
 test.use({ restarts: true })
 
-const create = (simulator: Simulator, name: string, cpu?: string) => simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, cpu))
+const create = (simulator: Simulator, name: string, cpu?: string) =>
+  simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, cpu))
 const playhead = (page: Page) => page.getByTestId('playhead')
 const card = (page: Page, name: string) => page.locator(`[data-node="${name}"]`)
 /** What one program does within a second is one step, so the next request waits until the last step is older. */
@@ -25,43 +26,50 @@ test('an empty time line says what fills it', async ({ page, simulator }) => {
   await expect(page.getByText(/Nothing has happened yet|No steps in this part/)).toBeVisible()
 })
 
-test('a step leads to the cluster as it was, which cannot be changed, and back to now', { tag: '@main' }, async ({ page, simulator }) => {
-  for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
-  await simulator.ready('n1', 'n2')
-  for (const name of ['web-1', 'web-2']) await create(simulator, name)
-  await expect(async () => {
-    const { items } = await simulator.kube<{ items: { spec: { nodeName?: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
-    expect(items.filter(({ spec }) => spec.nodeName)).toHaveLength(2)
-  }).toPass()
-  await apart(simulator)
-  await create(simulator, 'late')
+test(
+  'a step leads to the cluster as it was, which cannot be changed, and back to now',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    for (const name of ['n1', 'n2']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+    await simulator.ready('n1', 'n2')
+    for (const name of ['web-1', 'web-2']) await create(simulator, name)
+    await expect(async () => {
+      const { items } = await simulator.kube<{ items: { spec: { nodeName?: string } }[] }>(
+        'GET',
+        '/api/v1/namespaces/default/pods'
+      )
+      expect(items.filter(({ spec }) => spec.nodeName)).toHaveLength(2)
+    }).toPass()
+    await apart(simulator)
+    await create(simulator, 'late')
 
-  await page.goto(`${simulator.url}/`)
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Time line' }).click()
-  await expect(steps(page).filter({ hasText: 'late' })).toBeVisible()
-  await expect(page.getByTestId('past-band')).toHaveCount(0)
-  await expect(page.getByTestId('connection')).toHaveText('live')
+    await page.goto(`${simulator.url}/`)
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Time line' }).click()
+    await expect(steps(page).filter({ hasText: 'late' })).toBeVisible()
+    await expect(page.getByTestId('past-band')).toHaveCount(0)
+    await expect(page.getByTestId('connection')).toHaveText('live')
 
-  // The step before the newest pod.
-  await steps(page).nth(1).click()
-  await expect(page).toHaveURL(/at=\d+/)
-  const band = page.getByTestId('past-band')
-  await expect(band).toContainText('The cluster as it was: 2 nodes')
-  await expect(page.getByTestId('connection')).toHaveText('past')
-  await expect(page.locator('main').getByRole('button', { name: 'late', exact: true })).toHaveCount(0)
-  // Nothing there changes the cluster.
-  await expect(page.getByRole('button', { name: 'Create', exact: true })).toHaveCount(0)
-  await expect(page.getByRole('button', { name: /^Actions/ })).toHaveCount(0)
-  await page.keyboard.press('c')
-  await expect(page.getByRole('dialog')).toHaveCount(0)
+    // The step before the newest pod.
+    await steps(page).nth(1).click()
+    await expect(page).toHaveURL(/at=\d+/)
+    const band = page.getByTestId('past-band')
+    await expect(band).toContainText('The cluster as it was: 2 nodes')
+    await expect(page.getByTestId('connection')).toHaveText('past')
+    await expect(page.locator('main').getByRole('button', { name: 'late', exact: true })).toHaveCount(0)
+    // Nothing there changes the cluster.
+    await expect(page.getByRole('button', { name: 'Create', exact: true })).toHaveCount(0)
+    await expect(page.getByRole('button', { name: /^Actions/ })).toHaveCount(0)
+    await page.keyboard.press('c')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
 
-  await page.getByTestId('back-to-now').click()
-  await expect(band).toHaveCount(0)
-  await expect(page.locator('main').getByRole('button', { name: 'late', exact: true })).toBeVisible()
-  // The browser's history leads into the past again.
-  await page.goBack()
-  await expect(band).toBeVisible()
-})
+    await page.getByTestId('back-to-now').click()
+    await expect(band).toHaveCount(0)
+    await expect(page.locator('main').getByRole('button', { name: 'late', exact: true })).toBeVisible()
+    // The browser's history leads into the past again.
+    await page.goBack()
+    await expect(band).toBeVisible()
+  }
+)
 
 test('the playhead moves by keyboard and by pointer', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/timeline`)
@@ -135,7 +143,13 @@ test('Ctrl+Z names the last step and takes it back', { tag: '@main' }, async ({ 
   await expect(page.getByTestId('undo-confirm')).toBeFocused()
   await page.keyboard.press('Enter')
   await expect(page.getByText('Undone: Created Pod mistake')).toBeVisible()
-  await expect(async () => expect((await simulator.kube<{ items: { metadata: { name: string } }[] }>('GET', '/api/v1/namespaces/default/pods')).items.map(({ metadata }) => metadata.name)).not.toContain('mistake')).toPass()
+  await expect(async () =>
+    expect(
+      (
+        await simulator.kube<{ items: { metadata: { name: string } }[] }>('GET', '/api/v1/namespaces/default/pods')
+      ).items.map(({ metadata }) => metadata.name)
+    ).not.toContain('mistake')
+  ).toPass()
 })
 
 test('a branch continues from a moment, is compared with the trunk, and is deleted', async ({ page, simulator }) => {
@@ -171,12 +185,23 @@ test('a branch continues from a moment, is compared with the trunk, and is delet
   await expect(renamed).toHaveCount(0)
 })
 
-const views = { live: '/timeline', past: '/timeline?at=AT', difference: '/timeline?from=FROM&at=AT', branches: '/timeline?view=branches' }
+const views = {
+  live: '/timeline',
+  past: '/timeline?at=AT',
+  difference: '/timeline?from=FROM&at=AT',
+  branches: '/timeline?view=branches',
+}
 
-for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
+for (const [theme, language] of [
+  ['light', 'en'],
+  ['dark', 'ja'],
+] as const) {
   test(`every view is accessible and fits, in the ${theme} theme, in ${language}`, async ({ page, simulator }) => {
     test.setTimeout(240_000)
-    await page.addInitScript(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [theme, language] as const)
+    await page.addInitScript(([t, l]) => (localStorage.setItem('theme', t), localStorage.setItem('language', l)), [
+      theme,
+      language,
+    ] as const)
     const { steps: all } = await simulator.call<{ steps: { moment: number }[] }>('GET', '/api/v1/timeline')
     const [from, at] = [String(all[0]?.moment), String(all.at(-1)?.moment)]
     const found: string[] = []
@@ -186,7 +211,13 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
       await expect(playhead(page)).toBeVisible()
       await expect(page.locator('.load')).toHaveCount(0)
       for (const line of await objections(page, {})) found.push(`${name}: ${line}`)
-      for (const [width, height] of [[390, 844], [768, 1024], [1180, 820], [1440, 900], [2560, 1440]] as const) {
+      for (const [width, height] of [
+        [390, 844],
+        [768, 1024],
+        [1180, 820],
+        [1440, 900],
+        [2560, 1440],
+      ] as const) {
         await page.setViewportSize({ width, height })
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
         for (const line of await faults(page)) found.push(`${name}, ${width}: ${line}`)
@@ -196,7 +227,10 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'ja']] as const) {
   })
 }
 
-test('a past time has the configuration of that time, also when no object has changed since, and so has a branch', async ({ page, simulator }) => {
+test('a past time has the configuration of that time, also when no object has changed since, and so has a branch', async ({
+  page,
+  simulator,
+}) => {
   test.setTimeout(120_000)
   const revisionAt = async (at: string) => {
     await page.goto(`${simulator.url}/timeline?at=${at}`)
@@ -207,17 +241,28 @@ test('a past time has the configuration of that time, also when no object has ch
   await apart(simulator)
   const before = new Date().toISOString()
   const revision = await revisionAt(before)
-  await simulator.configure('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 70\n')
+  await simulator.configure(
+    'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 70\n'
+  )
   await expect.poll(() => revisionAt(new Date().toISOString())).toBe(revision + 1)
   expect(await revisionAt(before)).toBe(revision)
   await page.getByTestId('branch-here').click()
   const asked: string[] = []
-  page.on('request', (request) => request.url().endsWith('/api/v1/branches') && request.method() === 'POST' && asked.push(request.postData() ?? ''))
+  page.on(
+    'request',
+    (request) =>
+      request.url().endsWith('/api/v1/branches') && request.method() === 'POST' && asked.push(request.postData() ?? '')
+  )
   await page.getByTestId('branch-start').click()
   await expect.poll(() => asked.map((body) => (JSON.parse(body) as { at: string }).at)).toEqual([before])
   await expect(page.getByTestId('branch-open')).toBeEnabled({ timeout: 60_000 })
-  const { items } = await simulator.call<{ items: { path: string; from: { time: string } }[] }>('GET', '/api/v1/branches')
+  const { items } = await simulator.call<{ items: { path: string; from: { time: string } }[] }>(
+    'GET',
+    '/api/v1/branches'
+  )
   const branch = items.find(({ from }) => Date.parse(from.time) === Date.parse(before))
   expect(branch).toBeDefined()
-  expect(await (await simulator.send('GET', `${branch?.path}api/v1/schedulerconfiguration`)).text()).not.toContain('percentageOfNodesToScore: 70')
+  expect(await (await simulator.send('GET', `${branch?.path}api/v1/schedulerconfiguration`)).text()).not.toContain(
+    'percentageOfNodesToScore: 70'
+  )
 })

@@ -27,32 +27,45 @@ profiles:
 - schedulerName: imported
 `
 
-test('files are previewed and imported, and each rejection is listed', { tag: '@main' }, async ({ page, simulator }) => {
-  await page.goto(simulator.url)
-  await open(page, 'Import a cluster')
-  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
-  await expect(dialog.getByTestId('import-start')).toBeDisabled()
-  await dialog.getByTestId('import-files').setInputFiles([file('nodes.yaml', nodeYaml('n1') + '---\n' + nodeYaml('n2')), file('pods.yaml', podYaml('p1') + '---\n' + broken), file('scheduler.yaml', configuration)])
-  await expect(dialog.getByTestId('import-look')).toContainText('Node 2')
-  await expect(dialog.getByTestId('import-look')).toContainText('Pod 2')
-  await expect(dialog.getByTestId('import-look')).toContainText('scheduler configuration')
-  await expect(dialog.getByTestId('import-look')).not.toContainText('could not be read here')
-  await dialog.getByTestId('import-start').click()
+test(
+  'files are previewed and imported, and each rejection is listed',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await page.goto(simulator.url)
+    await open(page, 'Import a cluster')
+    const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+    await expect(dialog.getByTestId('import-start')).toBeDisabled()
+    await dialog
+      .getByTestId('import-files')
+      .setInputFiles([
+        file('nodes.yaml', nodeYaml('n1') + '---\n' + nodeYaml('n2')),
+        file('pods.yaml', podYaml('p1') + '---\n' + broken),
+        file('scheduler.yaml', configuration),
+      ])
+    await expect(dialog.getByTestId('import-look')).toContainText('Node 2')
+    await expect(dialog.getByTestId('import-look')).toContainText('Pod 2')
+    await expect(dialog.getByTestId('import-look')).toContainText('scheduler configuration')
+    await expect(dialog.getByTestId('import-look')).not.toContainText('could not be read here')
+    await dialog.getByTestId('import-start').click()
 
-  const summary = dialog.getByTestId('import-summary')
-  await expect(summary.getByRole('status').first()).toContainText('1 rejected', { timeout: 30_000 })
-  await expect(summary.getByRole('grid')).toContainText('no-containers')
-  await expect(summary.getByRole('grid')).toContainText('Required value')
-  await expect(summary.getByRole('row', { name: /^Node 2/ })).toBeVisible()
-  await summary.getByRole('searchbox').fill('nothing of the kind')
-  await expect(summary).toContainText('Nothing matches')
-  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
-  await expect(page.locator('[data-node="n1"]')).toBeVisible()
-  await expect(page.locator('[data-node="n2"]')).toBeVisible()
-})
+    const summary = dialog.getByTestId('import-summary')
+    await expect(summary.getByRole('status').first()).toContainText('1 rejected', { timeout: 30_000 })
+    await expect(summary.getByRole('grid')).toContainText('no-containers')
+    await expect(summary.getByRole('grid')).toContainText('Required value')
+    await expect(summary.getByRole('row', { name: /^Node 2/ })).toBeVisible()
+    await summary.getByRole('searchbox').fill('nothing of the kind')
+    await expect(summary).toContainText('Nothing matches')
+    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await expect(page.locator('[data-node="n1"]')).toBeVisible()
+    await expect(page.locator('[data-node="n2"]')).toBeVisible()
+  }
+)
 
-test('files dropped on the window can be imported, and a file without objects is explained', async ({ page, simulator }) => {
+test('files dropped on the window can be imported, and a file without objects is explained', async ({
+  page,
+  simulator,
+}) => {
   await page.goto(simulator.url)
   await expect(page.locator('[data-node="n1"]')).toBeVisible()
   const dropped = await page.evaluateHandle(() => {
@@ -117,27 +130,33 @@ test('an import continues without its dialog and after a reload, and can be stop
 })
 
 for (const language of ['ja', 'en']) {
-  test(`a reset lists what it deletes, and every page becomes empty without a reload (${language})`, { tag: language === 'en' ? '@main' : [] }, async ({ page, simulator }) => {
-    test.setTimeout(90_000)
-    await page.addInitScript((value) => localStorage.setItem('language', value), language)
-    await simulator.kube('POST', '/api/v1/nodes', node('to-go'))
-    await simulator.ready('to-go')
-    await page.goto(`${simulator.url}/decisions`)
-    await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('to-go'))
-    await expect(page.getByRole('grid')).toContainText('to-go')
-    await open(page, language === 'en' ? 'Reset' : 'リセット')
-    const dialog = page.getByRole('dialog', { name: language === 'en' ? 'Reset the simulator?' : 'シミュレーターをリセットしますか？' })
-    await expect(dialog).toContainText(language === 'en' ? 'decision' : '決定')
-    expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
-    const word = dialog.getByRole('textbox')
-    if (await word.isVisible()) {
-      await expect(dialog.getByTestId('reset-confirm')).toBeDisabled()
-      await word.fill('reset')
+  test(
+    `a reset lists what it deletes, and every page becomes empty without a reload (${language})`,
+    { tag: language === 'en' ? '@main' : [] },
+    async ({ page, simulator }) => {
+      test.setTimeout(90_000)
+      await page.addInitScript((value) => localStorage.setItem('language', value), language)
+      await simulator.kube('POST', '/api/v1/nodes', node('to-go'))
+      await simulator.ready('to-go')
+      await page.goto(`${simulator.url}/decisions`)
+      await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('to-go'))
+      await expect(page.getByRole('grid')).toContainText('to-go')
+      await open(page, language === 'en' ? 'Reset' : 'リセット')
+      const dialog = page.getByRole('dialog', {
+        name: language === 'en' ? 'Reset the simulator?' : 'シミュレーターをリセットしますか？',
+      })
+      await expect(dialog).toContainText(language === 'en' ? 'decision' : '決定')
+      expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+      const word = dialog.getByRole('textbox')
+      if (await word.isVisible()) {
+        await expect(dialog.getByTestId('reset-confirm')).toBeDisabled()
+        await word.fill('reset')
+      }
+      await dialog.getByTestId('reset-confirm').click()
+      await expect(dialog).toBeHidden({ timeout: 60_000 })
+      await expect(page.getByText(language === 'en' ? 'No decisions yet' : '決定はまだありません')).toBeVisible()
+      await page.getByRole('navigation').getByRole('link').nth(1).click()
+      await expect(page.getByText(language === 'en' ? 'No nodes yet' : 'ノードがまだありません')).toBeVisible()
     }
-    await dialog.getByTestId('reset-confirm').click()
-    await expect(dialog).toBeHidden({ timeout: 60_000 })
-    await expect(page.getByText(language === 'en' ? 'No decisions yet' : '決定はまだありません')).toBeVisible()
-    await page.getByRole('navigation').getByRole('link').nth(1).click()
-    await expect(page.getByText(language === 'en' ? 'No nodes yet' : 'ノードがまだありません')).toBeVisible()
-  })
+  )
 }

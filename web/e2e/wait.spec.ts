@@ -15,7 +15,10 @@ test('a pod that waits for an event is tried now', async ({ page, simulator }) =
   await expect(page.getByRole('button', { name: 'Attempt 2' })).toHaveCount(0)
   await wait.getByRole('button', { name: 'Try now' }).click()
   await expect(page.getByText('The scheduler tries big now.')).toBeVisible()
-  const attempts = async () => (await simulator.call<{ items: { attempt: number }[] }>('GET', '/api/v1/results?name=big')).items.map((s) => s.attempt)
+  const attempts = async () =>
+    (await simulator.call<{ items: { attempt: number }[] }>('GET', '/api/v1/results?name=big')).items.map(
+      (s) => s.attempt
+    )
   await expect(async () => expect(await attempts()).toEqual([2, 1])).toPass()
   await expect(wait).toContainText(/Without one, next attempt in (4:5\d|5:00)/)
 })
@@ -24,12 +27,20 @@ test('a pod of a failed node is evicted now, as taint eviction would later', asy
   // The panel may ask for the pod once more when it is gone already.
   allowed.push(refused(404))
   const labels = { app: 'web' }
-  const running = async () => (await simulator.kube<{ items: { metadata: { name: string; uid: string }; spec: { nodeName?: string } }[] }>('GET', '/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items
+  const running = async () =>
+    (
+      await simulator.kube<{ items: { metadata: { name: string; uid: string }; spec: { nodeName?: string } }[] }>(
+        'GET',
+        '/api/v1/namespaces/default/pods?labelSelector=app%3Dweb'
+      )
+    ).items
   await simulator.kube('POST', '/apis/apps/v1/namespaces/default/deployments', {
     metadata: { name: 'web' },
     spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod('web').spec } },
   })
-  await expect(async () => expect((await running()).filter(({ spec }) => spec.nodeName === 'n1')).toHaveLength(2)).toPass()
+  await expect(async () =>
+    expect((await running()).filter(({ spec }) => spec.nodeName === 'n1')).toHaveLength(2)
+  ).toPass()
   // If all nodes of a zone fail, Kubernetes evicts nothing.
   for (const name of ['n2', 'n3']) await simulator.kube('POST', '/api/v1/nodes', node(name))
   await simulator.ready('n2', 'n3')
@@ -45,7 +56,9 @@ test('a pod of a failed node is evicted now, as taint eviction would later', asy
   const before = (await running()).map(({ metadata }) => metadata.uid)
   const [first] = await running()
   await page.goto(`${simulator.url}/resources/pods?select=default/${first?.metadata.name}`)
-  await expect(wait).toContainText(/Evicted in 4:\d\d: the pod tolerates the taint node.kubernetes.io\/not-ready:NoExecute of its node for 5m/)
+  await expect(wait).toContainText(
+    /Evicted in 4:\d\d: the pod tolerates the taint node.kubernetes.io\/not-ready:NoExecute of its node for 5m/
+  )
   await wait.getByRole('button', { name: 'Evict now…' }).click()
   const dialog = page.getByTestId('change-dialog')
   await expect(dialog).toContainText('as the taint eviction controller would delete it later')

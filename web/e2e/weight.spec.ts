@@ -11,7 +11,8 @@ test(`the map loads at most ${limit} kB of compressed JavaScript, and no editor`
   const scripts: Promise<{ name: string; bytes: number }>[] = []
   const weigh = (response: Response) => {
     const { pathname } = new URL(response.url())
-    if (pathname.endsWith('.js')) scripts.push(response.body().then((body) => ({ name: pathname, bytes: gzipSync(body).length })))
+    if (pathname.endsWith('.js'))
+      scripts.push(response.body().then((body) => ({ name: pathname, bytes: gzipSync(body).length })))
   }
   // The page loads the rest while it is idle, which it never is here.
   await page.addInitScript(() => (window.requestIdleCallback = () => 0))

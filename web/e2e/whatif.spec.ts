@@ -8,7 +8,8 @@ import { expect, node, pod, refused, test, type Simulator } from './simulator'
 test.describe.configure({ mode: 'serial' })
 
 const nodeOf = async (simulator: Simulator, name: string) =>
-  (await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec.nodeName
+  (await simulator.kube<{ spec: { nodeName?: string } }>('GET', `/api/v1/namespaces/default/pods/${name}`)).spec
+    .nodeName
 const packing = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
@@ -38,23 +39,27 @@ async function tryFirst(page: Page, simulator: Simulator): Promise<void> {
   await expect(page.getByTestId('hypothesis-chip').first()).toBeVisible()
 }
 
-test('a pending pod is made to fit: tried first, and then applied with one confirmed click', { tag: '@main' }, async ({ page, simulator }) => {
-  await fill(simulator)
-  await tryFirst(page, simulator)
-  const band = page.getByTestId('hypothetical-bar')
-  await expect(band).toContainText('Hypothetical')
-  await expect(band).toContainText('Nothing in the cluster has changed.')
-  await expect(page.getByRole('main')).toContainText('tainted')
-  expect(await nodeOf(simulator, 'web')).toBeUndefined()
+test(
+  'a pending pod is made to fit: tried first, and then applied with one confirmed click',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await fill(simulator)
+    await tryFirst(page, simulator)
+    const band = page.getByTestId('hypothetical-bar')
+    await expect(band).toContainText('Hypothetical')
+    await expect(band).toContainText('Nothing in the cluster has changed.')
+    await expect(page.getByRole('main')).toContainText('tainted')
+    expect(await nodeOf(simulator, 'web')).toBeUndefined()
 
-  await page.getByTestId('apply-hypothesis-open').click()
-  const dialog = page.getByTestId('apply-hypothesis')
-  await expect(dialog).toContainText('The API server accepts each change in a dry run.')
-  await dialog.getByTestId('apply-hypothesis-confirm').click()
-  await expect(dialog).toBeHidden()
-  await expect.poll(() => nodeOf(simulator, 'web')).toBe('tainted')
-  await expect(band).toBeHidden()
-})
+    await page.getByTestId('apply-hypothesis-open').click()
+    const dialog = page.getByTestId('apply-hypothesis')
+    await expect(dialog).toContainText('The API server accepts each change in a dry run.')
+    await dialog.getByTestId('apply-hypothesis-confirm').click()
+    await expect(dialog).toBeHidden()
+    await expect.poll(() => nodeOf(simulator, 'web')).toBe('tainted')
+    await expect(band).toBeHidden()
+  }
+)
 
 test('a hypothesis is shared as a link, edited and discarded', async ({ page, context, simulator }) => {
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('large', '64'))
@@ -78,20 +83,29 @@ test('a hypothesis is shared as a link, edited and discarded', async ({ page, co
   await simulator.kube('DELETE', '/api/v1/namespaces/default/pods/large')
 })
 
-test('room for more: how many fit, where, and how many nodes more would need', { tag: '@main' }, async ({ page, simulator }) => {
-  await fill(simulator)
-  await page.goto(`${simulator.url}/capacity?pod=default/web`)
-  const answer = page.getByTestId('room-answer')
-  await expect(answer).toContainText(/\d+ more web fits?/)
-  await expect(page.getByTestId('hypothetical-bar')).toContainText('No pod is created.')
-  await page.getByRole('combobox', { name: 'Node to copy' }).fill('tainted')
-  await expect(page.getByTestId('nodes-needed')).toContainText('there is room for')
-})
+test(
+  'room for more: how many fit, where, and how many nodes more would need',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await fill(simulator)
+    await page.goto(`${simulator.url}/capacity?pod=default/web`)
+    const answer = page.getByTestId('room-answer')
+    await expect(answer).toContainText(/\d+ more web fits?/)
+    await expect(page.getByTestId('hypothetical-bar')).toContainText('No pod is created.')
+    await page.getByRole('combobox', { name: 'Node to copy' }).fill('tainted')
+    await expect(page.getByTestId('nodes-needed')).toContainText('there is room for')
+  }
+)
 
 test('a question that fails is told in whole', async ({ page, simulator, allowed }) => {
   allowed.push(refused(500))
   await fill(simulator)
-  await page.route('**/api/v1/whatif/capacity', (route) => route.fulfill({ status: 500, json: { message: 'running a plugin: the claim is not there. '.repeat(12), details: [] } }))
+  await page.route('**/api/v1/whatif/capacity', (route) =>
+    route.fulfill({
+      status: 500,
+      json: { message: 'running a plugin: the claim is not there. '.repeat(12), details: [] },
+    })
+  )
   await page.goto(`${simulator.url}/capacity?pod=default/web`)
   await expect(page.getByTestId('question-failed')).toContainText('the claim is not there')
   await expect(page.getByTestId('room-answer')).toHaveCount(0)
@@ -110,7 +124,9 @@ test('a shadow judges each decision, and a draft the last ones', { tag: '@main' 
   await expect(page.getByTestId('verdict')).toContainText('Valid.')
   await page.getByRole('tab', { name: 'Shadow' }).click()
   await page.getByTestId('judge-draft').click()
-  await expect(page.getByTestId('draft-judged')).toContainText(/For \d+ of the last \d+ decisions, the draft would now choose otherwise/)
+  await expect(page.getByTestId('draft-judged')).toContainText(
+    /For \d+ of the last \d+ decisions, the draft would now choose otherwise/
+  )
   await page.getByTestId('shadow-set').click()
   await expect(page.getByTestId('shadow-panel')).toContainText('A shadow configuration has judged every decision')
   await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod('judged', '100m'))

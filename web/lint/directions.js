@@ -56,8 +56,19 @@ export const features = {
 }
 
 /** Packages that api, kubernetes and the features' models must not import. */
-const frameworks = ['vue', 'vue-router', 'vue-i18n', 'reka-ui', '@vue/', '@vueuse/', '@tanstack/', '@codemirror/', '@lezer/']
-const withoutFramework = (/** @type {Place} */ from) => from.layer === 'api' || from.layer === 'kubernetes' || from.part === 'model'
+const frameworks = [
+  'vue',
+  'vue-router',
+  'vue-i18n',
+  'reka-ui',
+  '@vue/',
+  '@vueuse/',
+  '@tanstack/',
+  '@codemirror/',
+  '@lezer/',
+]
+const withoutFramework = (/** @type {Place} */ from) =>
+  from.layer === 'api' || from.layer === 'kubernetes' || from.part === 'model'
 
 /** Folders and modules that a model may import besides other models. */
 const belowModels = ['api', 'kubernetes']
@@ -82,7 +93,8 @@ function placeOf(path) {
   return { path, layer, feature, part: rest.length ? part : '' }
 }
 
-const within = (/** @type {string} */ path, /** @type {readonly string[]} */ folders) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
+const within = (/** @type {string} */ path, /** @type {readonly string[]} */ folders) =>
+  folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
 
 /**
  * Why one module must not import another; undefined when it may.
@@ -93,18 +105,31 @@ const within = (/** @type {string} */ path, /** @type {readonly string[]} */ fol
  */
 export function refusal(from, specifier) {
   const importer = placeOf(from)
-  const path = specifier.startsWith('@/') ? specifier.slice(2) : specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : undefined
+  const path = specifier.startsWith('@/')
+    ? specifier.slice(2)
+    : specifier.startsWith('.')
+      ? posix.join(posix.dirname(from), specifier)
+      : undefined
   if (path === undefined) {
-    const framework = frameworks.some((name) => specifier === name || (name.endsWith('/') && specifier.startsWith(name)))
-    return framework && withoutFramework(importer) ? `${importer.part || importer.layer} imports no framework.` : undefined
+    const framework = frameworks.some(
+      (name) => specifier === name || (name.endsWith('/') && specifier.startsWith(name))
+    )
+    return framework && withoutFramework(importer)
+      ? `${importer.part || importer.layer} imports no framework.`
+      : undefined
   }
   if (!importer.layer) return undefined
   const imported = placeOf(path.replace(/\.(ts|vue)$/, ''))
   if (!imported.layer) return `${importer.layer} must not import ${imported.path}, which puts everything together.`
   if (!Object.hasOwn(layers, importer.layer)) return `${importer.layer} is not a layer of lint/directions.js.`
-  if (importer.feature && !Object.hasOwn(features, importer.feature)) return `${importer.feature} is not a feature of lint/directions.js.`
-  if (importer.part === 'model' && imported.part !== 'model' && !within(imported.path, belowModels)) return `A model imports no store, no component and nothing live, so not ${imported.path}.`
-  if (imported.layer !== importer.layer) return within(imported.path, layers[importer.layer]) ? undefined : `${importer.layer} must not import ${imported.path}: see lint/directions.js.`
+  if (importer.feature && !Object.hasOwn(features, importer.feature))
+    return `${importer.feature} is not a feature of lint/directions.js.`
+  if (importer.part === 'model' && imported.part !== 'model' && !within(imported.path, belowModels))
+    return `A model imports no store, no component and nothing live, so not ${imported.path}.`
+  if (imported.layer !== importer.layer)
+    return within(imported.path, layers[importer.layer])
+      ? undefined
+      : `${importer.layer} must not import ${imported.path}: see lint/directions.js.`
   if (imported.feature === importer.feature || features[importer.feature].includes(imported.feature)) return undefined
   return `The feature ${importer.feature} must not use the feature ${imported.feature}: see the table in lint/directions.js.`
 }
@@ -151,12 +176,15 @@ const directions = {
       ImportExpression: (node) => check(node.source),
       TSImportType: (/** @type {any} */ node) => check(node.source ?? node.argument?.literal),
       // Workers: new URL('./parse.worker.ts', import.meta.url)
-      'NewExpression[callee.name="URL"]': (/** @type {any} */ node) => String(node.arguments[0]?.value).startsWith('.') && check(node.arguments[0]),
+      'NewExpression[callee.name="URL"]': (/** @type {any} */ node) =>
+        String(node.arguments[0]?.value).startsWith('.') && check(node.arguments[0]),
     }
   },
 }
 
 // ESLint's cache forgets what it found with another version.
-const version = createHash('sha256').update(readFileSync(new URL(import.meta.url))).digest('hex')
+const version = createHash('sha256')
+  .update(readFileSync(new URL(import.meta.url)))
+  .digest('hex')
 
 export default { meta: { name: 'directions', version }, rules: { imports: directions } }

@@ -7,7 +7,10 @@ import { describe, expect, it } from 'vitest'
 import { cycleIn, features, layers, refusal } from './directions.js'
 
 const web = join(import.meta.dirname, '..')
-const foldersOf = (path: string) => readdirSync(join(web, 'src', path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
+const foldersOf = (path: string) =>
+  readdirSync(join(web, 'src', path), { withFileTypes: true })
+    .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+    .sort()
 
 describe('the tables', () => {
   it('name every layer and every feature', () => {
@@ -16,7 +19,13 @@ describe('the tables', () => {
   })
   it('have no cycles', () => {
     expect(cycleIn(features)).toBeUndefined()
-    expect(cycleIn(Object.fromEntries(Object.entries(layers).map(([name, used]) => [name, used.map((path: string) => path.split('/')[0] ?? '')])))).toBeUndefined()
+    expect(
+      cycleIn(
+        Object.fromEntries(
+          Object.entries(layers).map(([name, used]) => [name, used.map((path: string) => path.split('/')[0] ?? '')])
+        )
+      )
+    ).toBeUndefined()
   })
   it('would show a cycle', () => {
     expect(cycleIn({ a: ['b'], b: ['c'], c: ['b'] })).toEqual(['b', 'c', 'b'])
@@ -70,9 +79,18 @@ describe('ESLint', { timeout: 60_000 }, () => {
   it('reports every way of importing', async () => {
     const eslint = new ESLint({ cwd: web })
     const wrong = '@/features/shell/HelpDialog.vue'
-    const text = [`import '${wrong}'`, `export * from '${wrong}'`, `export { x } from '${wrong}'`, `void import('${wrong}')`, `export type A = import('${wrong}').A`, `export const u = new URL('../features/shell/HelpDialog.vue', import.meta.url)`].join('\n')
+    const text = [
+      `import '${wrong}'`,
+      `export * from '${wrong}'`,
+      `export { x } from '${wrong}'`,
+      `void import('${wrong}')`,
+      `export type A = import('${wrong}').A`,
+      `export const u = new URL('../features/shell/HelpDialog.vue', import.meta.url)`,
+    ].join('\n')
     const [result] = await eslint.lintText(`${text}\n`, { filePath: 'src/ui/made.ts' })
-    expect(result?.messages.map((m) => `${m.ruleId} ${m.line}`).filter((m) => m.startsWith('directions'))).toEqual([1, 2, 3, 4, 5, 6].map((line) => `directions/imports ${line}`))
+    expect(result?.messages.map((m) => `${m.ruleId} ${m.line}`).filter((m) => m.startsWith('directions'))).toEqual(
+      [1, 2, 3, 4, 5, 6].map((line) => `directions/imports ${line}`)
+    )
   })
   it('reports parts that are not preloaded', async () => {
     const eslint = new ESLint({ cwd: web })
@@ -82,7 +100,10 @@ describe('ESLint', { timeout: 60_000 }, () => {
   })
   it('reads the scripts of components', async () => {
     const eslint = new ESLint({ cwd: web })
-    const [result] = await eslint.lintText(`<script setup lang="ts">\nimport { status } from '@/live/status'\nvoid status\n</script>\n`, { filePath: 'src/ui/MadeUp.vue' })
+    const [result] = await eslint.lintText(
+      `<script setup lang="ts">\nimport { status } from '@/live/status'\nvoid status\n</script>\n`,
+      { filePath: 'src/ui/MadeUp.vue' }
+    )
     expect(result?.messages.map((m) => `${m.ruleId} ${m.line}`)).toContain('directions/imports 2')
   })
 })

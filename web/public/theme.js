@@ -10,7 +10,8 @@
     }
   }
   var theme = read('theme')
-  if (theme !== 'light' && theme !== 'dark') theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  if (theme !== 'light' && theme !== 'dark')
+    theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
   root.dataset.theme = theme
   var language = read('language') || (navigator.language.indexOf('ja') === 0 ? 'ja' : 'en')
   root.lang = language === 'ja' ? 'ja' : 'en'

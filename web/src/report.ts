@@ -32,5 +32,14 @@ installWholeText()
 copyWholeNames()
 const [report, sum] = await Promise.all([readReport(text), sha256(text), loadDeferredMessages()])
 // The selection lives in the query, as on the live page. Nothing else has an address.
-const router = createRouter({ history: createWebHashHistory(), routes: [{ path: '/:rest(.*)*', component: ReportApp, props: { report, sum, stated: content?.dataset.sha256 ?? '', size: document.documentElement.outerHTML.length } }] })
+const router = createRouter({
+  history: createWebHashHistory(),
+  routes: [
+    {
+      path: '/:rest(.*)*',
+      component: ReportApp,
+      props: { report, sum, stated: content?.dataset.sha256 ?? '', size: document.documentElement.outerHTML.length },
+    },
+  ],
+})
 createApp(RouterView).use(i18n).use(router).mount('#app')

@@ -8,7 +8,14 @@ function serve(status: number, body: string | null, type = 'application/json'): 
   const asked: string[] = []
   vi.stubGlobal('fetch', async (request: Request) => {
     const sent = await request.text()
-    asked.push([request.method, request.url.replace(/^https?:\/\/[^/]+/, ''), `accept ${request.headers.get('Accept')}`, ...(sent ? [`${request.headers.get('Content-Type')} ${sent}`] : [])].join(', '))
+    asked.push(
+      [
+        request.method,
+        request.url.replace(/^https?:\/\/[^/]+/, ''),
+        `accept ${request.headers.get('Accept')}`,
+        ...(sent ? [`${request.headers.get('Content-Type')} ${sent}`] : []),
+      ].join(', ')
+    )
     return new Response(body, { status, headers: { 'Content-Type': type } })
   })
   return asked
@@ -22,7 +29,10 @@ it('sends the given parameters, escaped', async () => {
   const asked = serve(200, '{"items":[],"continue":""}')
   await listResults({ namespace: 'shop', name: undefined, limit: 1 })
   await getAttempts('a/b?')
-  expect(asked).toEqual(['GET, /api/v1/results?namespace=shop&limit=1, accept application/json', 'GET, /api/v1/results/a%2Fb%3F, accept application/json'])
+  expect(asked).toEqual([
+    'GET, /api/v1/results?namespace=shop&limit=1, accept application/json',
+    'GET, /api/v1/results/a%2Fb%3F, accept application/json',
+  ])
 })
 
 it('sends and receives configurations as unchanged YAML', async () => {
@@ -31,7 +41,9 @@ it('sends and receives configurations as unchanged YAML', async () => {
   expect(asked).toEqual(['GET, /api/v1/schedulerconfiguration/default, accept application/yaml'])
   const sent = serve(200, '{"revision":{}}')
   await tryConfiguration('a: 1 # one\n')
-  expect(sent).toEqual(['PUT, /api/v1/schedulerconfiguration?dryRun=true, accept application/json, application/yaml a: 1 # one\n'])
+  expect(sent).toEqual([
+    'PUT, /api/v1/schedulerconfiguration?dryRun=true, accept application/json, application/yaml a: 1 # one\n',
+  ])
 })
 
 it('accepts a response without a body', async () => {
@@ -41,12 +53,22 @@ it('accepts a response without a body', async () => {
 
 it('throws the server’s error, with its details', async () => {
   serve(400, '{"message":"bad value","details":[{"field":"limit","message":"not a number"}]}')
-  await expect(listResults({ limit: 1 })).rejects.toMatchObject({ name: 'ApiError', message: 'bad value', code: 400, details: ['limit: not a number'] })
+  await expect(listResults({ limit: 1 })).rejects.toMatchObject({
+    name: 'ApiError',
+    message: 'bad value',
+    code: 400,
+    details: ['limit: not a number'],
+  })
 })
 
 it('distinguishes an error response, no response and an abort', async () => {
   vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')))
-  await expect(getStatus()).rejects.toMatchObject({ name: 'ApiError', message: 'Failed to fetch', code: 0, unavailable: true })
+  await expect(getStatus()).rejects.toMatchObject({
+    name: 'ApiError',
+    message: 'Failed to fetch',
+    code: 0,
+    unavailable: true,
+  })
   const aborted = new DOMException('aborted', 'AbortError')
   vi.stubGlobal('fetch', () => Promise.reject(aborted))
   await expect(getStatus(AbortSignal.abort())).rejects.toBe(aborted)

@@ -8,7 +8,8 @@ import type { paths } from './schema'
 
 const failures: Middleware = {
   async onResponse({ response }) {
-    if (!response.ok) throw parseError(response.status, await response.text().catch(() => ''), response.headers.get('Retry-After'))
+    if (!response.ok)
+      throw parseError(response.status, await response.text().catch(() => ''), response.headers.get('Retry-After'))
   },
   onError: ({ error }) => noAnswer(error),
 }

@@ -6,11 +6,16 @@ import type { Applied, Effective, FeatureGate, Revision } from './types'
 
 const path = '/api/v1/schedulerconfiguration'
 const asYAML = { headers: { Accept: 'application/yaml' }, parseAs: 'text' } as const
-const ofYAML = { headers: { 'Content-Type': 'application/yaml' }, bodySerializer: (document: unknown) => String(document) } as const
+const ofYAML = {
+  headers: { 'Content-Type': 'application/yaml' },
+  bodySerializer: (document: unknown) => String(document),
+} as const
 
 /** The KubeSchedulerConfiguration as YAML: the user's own, or Kubernetes' default. */
 export function getConfiguration(which: 'current' | 'default', signal?: AbortSignal): Promise<string> {
-  return bodyOf(which === 'default' ? client.GET(`${path}/default`, { ...asYAML, signal }) : client.GET(path, { ...asYAML, signal }))
+  return bodyOf(
+    which === 'default' ? client.GET(`${path}/default`, { ...asYAML, signal }) : client.GET(path, { ...asYAML, signal })
+  )
 }
 
 /** Dry-runs an apply: throws an ApiError with the document's problems if it cannot be applied. */

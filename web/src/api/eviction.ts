@@ -25,6 +25,13 @@ export async function evictPod(pod: Pod, dryRun = false): Promise<Eviction> {
     // A conflict means that another pod now has the name.
     if (error.code === 404 || error.code === 409) return { kind: 'gone' }
     if (error.code !== 429) throw error
-    return { kind: 'refused', message: error.causes.map((c) => c.message).filter(Boolean).join(' ') || error.message }
+    return {
+      kind: 'refused',
+      message:
+        error.causes
+          .map((c) => c.message)
+          .filter(Boolean)
+          .join(' ') || error.message,
+    }
   }
 }

@@ -20,7 +20,7 @@ export class ApiError extends Error {
     /** The details with their positions in the submitted document, as far as the simulator knows them. */
     readonly problems: ErrorDetail[] = [],
     /** When the server wants to be asked again (s), if it says so. */
-    readonly retryAfter?: number,
+    readonly retryAfter?: number
   ) {
     super(message)
     this.name = 'ApiError'
@@ -42,7 +42,11 @@ interface Options {
 }
 
 /** Fetches path of this page's simulator and parses its JSON with read. Throws ApiError, or AbortError when the request is aborted. */
-export async function request<T>(path: string, read: (body: unknown) => T, { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}): Promise<T> {
+export async function request<T>(
+  path: string,
+  read: (body: unknown) => T,
+  { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}
+): Promise<T> {
   const headers: Record<string, string> = { Accept: accept }
   const init: RequestInit = { method, headers }
   if (signal) init.signal = signal

@@ -8,7 +8,8 @@ export const fieldManager = 'simulator-web'
 
 /** Parses a response that is one object of any kind. */
 function readObject(body: unknown): KubeObject {
-  if (!isRecord(body) || !isRecord(body.metadata) || typeof body.metadata.name !== 'string') throw new ApiError('the API server answered with something that is not an object', 502)
+  if (!isRecord(body) || !isRecord(body.metadata) || typeof body.metadata.name !== 'string')
+    throw new ApiError('the API server answered with something that is not an object', 502)
   return body as KubeObject
 }
 
@@ -31,12 +32,22 @@ export function pathOf(kind: KindInfo, namespace?: string, name?: string): strin
   return `${root}${space}/${kind.resource}` + (name ? `/${encodeURIComponent(name)}` : '')
 }
 
-export function getObject(kind: KindInfo, namespace: string | undefined, name: string, signal?: AbortSignal): Promise<KubeObject> {
+export function getObject(
+  kind: KindInfo,
+  namespace: string | undefined,
+  name: string,
+  signal?: AbortSignal
+): Promise<KubeObject> {
   return request(pathOf(kind, namespace, name), readObject, { signal })
 }
 
 /** Creates an object; with dryRun the server does not store it. Unknown fields are errors. */
-export function createObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject> {
+export function createObject(
+  kind: KindInfo,
+  namespace: string | undefined,
+  object: KubeObject,
+  dryRun: boolean
+): Promise<KubeObject> {
   const query = `?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
   return request(pathOf(kind, namespace) + query, readObject, { method: 'POST', body: object })
 }
@@ -44,13 +55,21 @@ export function createObject(kind: KindInfo, namespace: string | undefined, obje
 /** Replaces an object. Fails with a conflict if its resourceVersion is outdated. */
 export function replaceObject(kind: KindInfo, object: KubeObject, dryRun = false): Promise<KubeObject> {
   const { namespace, name } = object.metadata
-  return request(`${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PUT', body: object })
+  return request(
+    `${pathOf(kind, namespace, name)}?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`,
+    readObject,
+    { method: 'PUT', body: object }
+  )
 }
 
 /** Replaces the status of an object whose kind has a status subresource. */
 export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
   const { namespace, name } = object.metadata
-  return request(`${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`, readObject, { method: 'PUT', body: object })
+  return request(
+    `${pathOf(kind, namespace, name)}/status?fieldManager=${fieldManager}&fieldValidation=Strict`,
+    readObject,
+    { method: 'PUT', body: object }
+  )
 }
 
 /**
@@ -58,20 +77,42 @@ export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeO
  * to which other managers gave another value are a conflict (409, with a cause for each
  * field). Fields under our own name, whether created or edited, never conflict.
  */
-export async function applyObject(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun?: boolean; force?: boolean }): Promise<KubeObject> {
+export async function applyObject(
+  kind: KindInfo,
+  namespace: string | undefined,
+  object: KubeObject,
+  options: { dryRun?: boolean; force?: boolean }
+): Promise<KubeObject> {
   const applied = await applyTo(pathOf(kind, namespace, object.metadata.name), object, options)
   // A simulated node is defined by its status, which needs its own request.
   if (kind.kind !== 'Node' || kind.group || object.status === undefined) return applied
   const { apiVersion, metadata, status } = object
-  const withStatus = await applyTo(`${pathOf(kind, namespace, metadata.name)}/status`, { apiVersion, kind: kind.kind, metadata: { name: metadata.name }, status } as KubeObject, { ...options, force: true })
+  const withStatus = await applyTo(
+    `${pathOf(kind, namespace, metadata.name)}/status`,
+    { apiVersion, kind: kind.kind, metadata: { name: metadata.name }, status } as KubeObject,
+    { ...options, force: true }
+  )
   return { ...applied, status: withStatus.status }
 }
 
-async function applyTo(path: string, object: KubeObject, { dryRun = false, force = false }: { dryRun?: boolean; force?: boolean }): Promise<KubeObject> {
+async function applyTo(
+  path: string,
+  object: KubeObject,
+  { dryRun = false, force = false }: { dryRun?: boolean; force?: boolean }
+): Promise<KubeObject> {
   const send = (by: boolean) => {
-    const query = new URLSearchParams({ fieldManager, fieldValidation: 'Strict', force: String(by), ...(dryRun ? { dryRun: 'All' } : {}) })
+    const query = new URLSearchParams({
+      fieldManager,
+      fieldValidation: 'Strict',
+      force: String(by),
+      ...(dryRun ? { dryRun: 'All' } : {}),
+    })
     // JSON is YAML, too.
-    return request(`${path}?${query}`, readObject, { method: 'PATCH', type: 'application/apply-patch+yaml', body: JSON.stringify(object) })
+    return request(`${path}?${query}`, readObject, {
+      method: 'PATCH',
+      type: 'application/apply-patch+yaml',
+      body: JSON.stringify(object),
+    })
   }
   try {
     return await send(force)
@@ -82,12 +123,27 @@ async function applyTo(path: string, object: KubeObject, { dryRun = false, force
 }
 
 function onlyOurs({ reason, causes }: ApiError): boolean {
-  return reason === 'Conflict' && causes.length > 0 && causes.every((c) => c.message?.startsWith(`conflict with "${fieldManager}"`))
+  return (
+    reason === 'Conflict' &&
+    causes.length > 0 &&
+    causes.every((c) => c.message?.startsWith(`conflict with "${fieldManager}"`))
+  )
 }
 
 /** Changes some fields of an object, or of its status: a JSON merge patch. */
-export function patchObject(kind: KindInfo, namespace: string | undefined, name: string, patch: object, dryRun = false, subresource?: 'status' | 'resize'): Promise<KubeObject> {
-  return request(`${pathOf(kind, namespace, name)}${subresource ? `/${subresource}` : ''}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`, readObject, { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) })
+export function patchObject(
+  kind: KindInfo,
+  namespace: string | undefined,
+  name: string,
+  patch: object,
+  dryRun = false,
+  subresource?: 'status' | 'resize'
+): Promise<KubeObject> {
+  return request(
+    `${pathOf(kind, namespace, name)}${subresource ? `/${subresource}` : ''}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`,
+    readObject,
+    { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) }
+  )
 }
 
 /** A core Event, with only the fields that we read. */
@@ -105,10 +161,24 @@ export interface KubeEvent extends KubeObject {
 }
 
 /** Events about an object. For cluster-scoped objects they are in the namespace default. */
-export async function eventsOf(kind: KindInfo, namespace: string | undefined, name: string, uid: string | undefined, signal?: AbortSignal): Promise<KubeEvent[]> {
-  const selector = [`involvedObject.kind=${kind.kind}`, `involvedObject.name=${name}`, ...(uid ? [`involvedObject.uid=${uid}`] : [])]
+export async function eventsOf(
+  kind: KindInfo,
+  namespace: string | undefined,
+  name: string,
+  uid: string | undefined,
+  signal?: AbortSignal
+): Promise<KubeEvent[]> {
+  const selector = [
+    `involvedObject.kind=${kind.kind}`,
+    `involvedObject.name=${name}`,
+    ...(uid ? [`involvedObject.uid=${uid}`] : []),
+  ]
   const of = (fields: string[]) =>
-    request(`/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`, readItems<KubeEvent>, { signal })
+    request(
+      `/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`,
+      readItems<KubeEvent>,
+      { signal }
+    )
   const events = await of(selector)
   // The kubelet's events about its node have the node's name as uid.
   return !events.length && uid ? of(selector.slice(0, 2)) : events
@@ -116,10 +186,14 @@ export async function eventsOf(kind: KindInfo, namespace: string | undefined, na
 
 /** The number of objects of a kind, without fetching them; undefined if the server does not report it. */
 export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promise<number | undefined> {
-  const page = await request(`${pathOf(kind)}?limit=1&includeObject=None`, readFields<{ metadata: { remainingItemCount?: number; continue?: string }; rows: unknown[] }>, {
-    accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
-    signal,
-  })
+  const page = await request(
+    `${pathOf(kind)}?limit=1&includeObject=None`,
+    readFields<{ metadata: { remainingItemCount?: number; continue?: string }; rows: unknown[] }>,
+    {
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      signal,
+    }
+  )
   const rest = page.metadata?.remainingItemCount
   if (rest === undefined && page.metadata?.continue) return undefined
   return (page.rows?.length ?? 0) + (rest ?? 0)
@@ -127,14 +201,25 @@ export async function countObjects(kind: KindInfo, signal?: AbortSignal): Promis
 
 /** The names of a kind's objects, sorted by the server; at most 500. */
 export async function namesOf(kind: KindInfo): Promise<string[]> {
-  const table = await request(`${pathOf(kind)}?limit=500&includeObject=None`, readFields<{ rows: { cells?: unknown[] }[] }>, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
+  const table = await request(
+    `${pathOf(kind)}?limit=500&includeObject=None`,
+    readFields<{ rows: { cells?: unknown[] }[] }>,
+    { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' }
+  )
   return (table.rows ?? []).map((row) => String(row.cells?.[0] ?? ''))
 }
 
 /** The URL of each group-version's OpenAPI v3 document; keys such as api/v1 and apis/apps/v1. */
 export async function openapiPaths(): Promise<Record<string, string>> {
-  const index = await request('/kubernetes/openapi/v3', readFields<{ paths: Record<string, { serverRelativeURL?: string }> }>)
-  return Object.fromEntries(Object.entries(index.paths ?? {}).flatMap(([path, at]) => (at.serverRelativeURL ? [[path, `/kubernetes${at.serverRelativeURL}`]] : [])))
+  const index = await request(
+    '/kubernetes/openapi/v3',
+    readFields<{ paths: Record<string, { serverRelativeURL?: string }> }>
+  )
+  return Object.fromEntries(
+    Object.entries(index.paths ?? {}).flatMap(([path, at]) =>
+      at.serverRelativeURL ? [[path, `/kubernetes${at.serverRelativeURL}`]] : []
+    )
+  )
 }
 
 /** A document of openapiPaths. Its URL contains its hash, so browsers cache it. */
@@ -146,8 +231,17 @@ export function openapiDocument<T extends object>(path: string): Promise<Partial
  * Deletes an object; with a uid, only exactly this one. Pods are deleted without a grace
  * period, because there is no kubelet that would stop their containers and confirm it.
  */
-export function deleteObject(kind: KindInfo, namespace: string | undefined, name: string, { dryRun = false, uid, grace = false }: { dryRun?: boolean; uid?: string | undefined; grace?: boolean } = {}): Promise<void> {
-  const options: Record<string, unknown> = { propagationPolicy: 'Background', ...(dryRun ? { dryRun: ['All'] } : {}), ...(uid ? { preconditions: { uid } } : {}) }
+export function deleteObject(
+  kind: KindInfo,
+  namespace: string | undefined,
+  name: string,
+  { dryRun = false, uid, grace = false }: { dryRun?: boolean; uid?: string | undefined; grace?: boolean } = {}
+): Promise<void> {
+  const options: Record<string, unknown> = {
+    propagationPolicy: 'Background',
+    ...(dryRun ? { dryRun: ['All'] } : {}),
+    ...(uid ? { preconditions: { uid } } : {}),
+  }
   if (!kind.group && kind.resource === 'pods' && !grace) options.gracePeriodSeconds = 0
   return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options })
 }

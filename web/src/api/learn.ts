@@ -49,17 +49,30 @@ export async function doStep(id: string, step: string): Promise<void> {
 }
 
 /** Where the result of a lesson is to be had as a file that opens without a server. */
-export const lessonReportHref = (id: string, lang: 'en' | 'ja'): string => based(`/api/v1/lessons/${encodeURIComponent(id)}/result?format=html&lang=${lang}`)
+export const lessonReportHref = (id: string, lang: 'en' | 'ja'): string =>
+  based(`/api/v1/lessons/${encodeURIComponent(id)}/result?format=html&lang=${lang}`)
 
 /** Where the result of an exercise is to be had as such a file. */
 export function exerciseReportHref({ plugin, level, seed }: ExerciseKey, { crossedOut, picked }: Prediction): string {
-  const query = new URLSearchParams([['format', 'html'], ['plugin', plugin], ['level', String(level)], ['seed', String(seed)], ...crossedOut.map((node) => ['crossedOut', node]), ['picked', picked]])
+  const query = new URLSearchParams([
+    ['format', 'html'],
+    ['plugin', plugin],
+    ['level', String(level)],
+    ['seed', String(seed)],
+    ...crossedOut.map((node) => ['crossedOut', node]),
+    ['picked', picked],
+  ])
   return based(`/api/v1/exercises/result?${query.toString()}`)
 }
 
 /** Grades an answer by this simulator's cluster; a state check has none. */
 export function checkAnswer(id: string, check: string, lang: 'en' | 'ja', answer?: Answer): Promise<CheckResult> {
-  return bodyOf(client.POST('/api/v1/lessons/{id}/checks/{check}', { params: { path: { id, check }, query: { lang } }, body: answer === undefined ? {} : { answer } }))
+  return bodyOf(
+    client.POST('/api/v1/lessons/{id}/checks/{check}', {
+      params: { path: { id, check }, query: { lang } },
+      body: answer === undefined ? {} : { answer },
+    })
+  )
 }
 
 /** The plugins that exercises can be about. */

@@ -19,8 +19,14 @@ export function getReplay(signal?: AbortSignal): Promise<Replay> {
 }
 
 /** Empties the simulator and loads a recording, paused at its start. */
-export async function loadRecording(name: string, body: Blob, on: { sent: (done: number, total: number) => void; signal: AbortSignal }): Promise<Replay> {
-  return JSON.parse(await upload({ path: `${path}?${new URLSearchParams({ name })}`, body, type: 'application/octet-stream', ...on })) as Replay
+export async function loadRecording(
+  name: string,
+  body: Blob,
+  on: { sent: (done: number, total: number) => void; signal: AbortSignal }
+): Promise<Replay> {
+  return JSON.parse(
+    await upload({ path: `${path}?${new URLSearchParams({ name })}`, body, type: 'application/octet-stream', ...on })
+  ) as Replay
 }
 
 export function changeReplay(change: ReplayChange): Promise<Replay> {
@@ -37,6 +43,9 @@ export async function unloadReplay(): Promise<void> {
 }
 
 /** Absent fields match everything. */
-export function getComparison(query: operations['getReplayComparison']['parameters']['query'], signal?: AbortSignal): Promise<Comparison> {
+export function getComparison(
+  query: operations['getReplayComparison']['parameters']['query'],
+  signal?: AbortSignal
+): Promise<Comparison> {
   return bodyOf(client.GET(`${path}/comparison`, { params: { query }, signal }))
 }

@@ -37,11 +37,14 @@ export interface RunDecisionPlace {
 
 export async function getRunDecision(path: RunDecisionPlace): Promise<RunDecisionRecord> {
   // Without a format the answer is JSON.
-  return (await bodyOf(client.GET('/api/v1/runs/{id}/results/{index}/decisions/{uid}/{attempt}', { params: { path } }))) as RunDecisionRecord
+  return (await bodyOf(
+    client.GET('/api/v1/runs/{id}/results/{index}/decisions/{uid}/{attempt}', { params: { path } })
+  )) as RunDecisionRecord
 }
 
 /** Where that decision is to be had as a file that opens without a server. */
-export const runDecisionHref = ({ id, index, uid, attempt }: RunDecisionPlace): string => based(`/api/v1/runs/${id}/results/${index}/decisions/${uid}/${attempt}?format=html`)
+export const runDecisionHref = ({ id, index, uid, attempt }: RunDecisionPlace): string =>
+  based(`/api/v1/runs/${id}/results/${index}/decisions/${uid}/${attempt}?format=html`)
 
 /** The JSON Schema of scenario files, or of sweep files. */
 export function getRunSchema(kind: 'Scenario' | 'Sweep'): Promise<object> {

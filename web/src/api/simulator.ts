@@ -27,5 +27,7 @@ export async function tryNow(uid: string): Promise<void> {
 
 /** The route also serves reports, for which it must be asked. */
 export function getCycle(uid: string, attempt: number, signal?: AbortSignal): Promise<Cycle> {
-  return bodyOf(client.GET('/api/v1/results/{uid}/{attempt}', { params: { path: { uid, attempt } }, signal })) as Promise<Cycle>
+  return bodyOf(
+    client.GET('/api/v1/results/{uid}/{attempt}', { params: { path: { uid, attempt } }, signal })
+  ) as Promise<Cycle>
 }

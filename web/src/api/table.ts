@@ -54,7 +54,7 @@ export class TableFeed<T extends WireTable> {
   constructor(
     private readonly wanted: TableRequest,
     private readonly handlers: TableHandlers<T>,
-    options: TableOptions = {},
+    options: TableOptions = {}
   ) {
     this.options = { fetch: (...all) => fetch(...all), retryMs: 500, retryMaxMs: 8000, pageSize: 1000, ...options }
   }
@@ -109,7 +109,9 @@ export class TableFeed<T extends WireTable> {
       // The watch starts here, so it reports all objects of namespaces that are created later.
       const query = this.query('None')
       query.set('limit', '1')
-      version = ((await (await this.open(`${this.wanted.path(undefined)}?${query}`, signal)).json()) as T).metadata?.resourceVersion ?? ''
+      version =
+        ((await (await this.open(`${this.wanted.path(undefined)}?${query}`, signal)).json()) as T).metadata
+          ?.resourceVersion ?? ''
       spaces = await light()
     }
     let first = true
@@ -161,7 +163,8 @@ export class TableFeed<T extends WireTable> {
     const event = JSON.parse(line) as { type: string; object: T & { code?: number; message?: string } }
     if (event.type === 'ERROR') throw new ApiError(event.object.message ?? 'the watch failed', event.object.code ?? 500)
     this.version = event.object.metadata?.resourceVersion || this.version
-    if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED') this.handlers.change(event.type, event.object)
+    if (event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED')
+      this.handlers.change(event.type, event.object)
   }
 
   private query(includeObject: string): URLSearchParams {

@@ -21,13 +21,18 @@ export type Undone = Schemas['Undone']
 const path = '/api/v1/timeline'
 
 /** Absent bounds are those of the whole recording. */
-export function getTimeline(query: NonNullable<operations['getTimeLine']['parameters']['query']>, signal?: AbortSignal): Promise<Timeline> {
+export function getTimeline(
+  query: NonNullable<operations['getTimeLine']['parameters']['query']>,
+  signal?: AbortSignal
+): Promise<Timeline> {
   return bodyOf(client.GET(path, { params: { query }, signal }))
 }
 
 /** The newest moment at or before a time (RFC 3339), or the one with this number. */
 export async function getMoment(moment: string, signal?: AbortSignal): Promise<Moment> {
-  return (await bodyOf(client.GET(`${path}/moments/{moment}`, { params: { path: { moment } }, signal }))) as unknown as Moment
+  return (await bodyOf(
+    client.GET(`${path}/moments/{moment}`, { params: { path: { moment } }, signal })
+  )) as unknown as Moment
 }
 
 /** `from` must not be later than `to`. */
@@ -36,7 +41,11 @@ export function getTimelineDifference(from: number, to: number, signal?: AbortSi
 }
 
 /** The moment that the scheduler saw when it made a decision. */
-export function getMomentOfDecision(uid: string, attempt: number, signal?: AbortSignal): Promise<Schemas['TimeLinePoint']> {
+export function getMomentOfDecision(
+  uid: string,
+  attempt: number,
+  signal?: AbortSignal
+): Promise<Schemas['TimeLinePoint']> {
   return bodyOf(client.GET(`${path}/at/{uid}/{attempt}`, { params: { path: { uid, attempt } }, signal }))
 }
 

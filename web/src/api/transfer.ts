@@ -16,7 +16,9 @@ const routes: Record<Transfer, readonly [path: keyof paths, method: string]> = {
 
 /** The transfers that the server's OpenAPI document contains. */
 export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet<Transfer>> {
-  const document: { paths?: Record<string, Record<string, unknown>> } = await bodyOf(client.GET('/api/v1/openapi.json', { signal }))
+  const document: { paths?: Record<string, Record<string, unknown>> } = await bodyOf(
+    client.GET('/api/v1/openapi.json', { signal })
+  )
   const served = (Object.keys(routes) as Transfer[]).filter((name) => {
     const [path, method] = routes[name]
     return document.paths?.[path]?.[method] !== undefined
@@ -31,7 +33,11 @@ export interface ImportOptions {
 }
 
 /** Sends the input of an import. The response is lines of JSON; `received` gets its parts as they arrive. */
-export function sendImport(body: Blob | FormData, options: ImportOptions, on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }): Promise<string> {
+export function sendImport(
+  body: Blob | FormData,
+  options: ImportOptions,
+  on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }
+): Promise<string> {
   const query = new URLSearchParams({ mode: options.mode, reschedule: String(options.reschedule) })
   return upload({
     path: `/api/v1/import?${query}`,

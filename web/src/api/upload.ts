@@ -18,7 +18,16 @@ export interface Upload {
 }
 
 /** Sends body and resolves with the whole response. Throws ApiError, or AbortError when signal aborts. */
-export function upload({ path, method = 'POST', body, type, accept = 'application/json', sent, received, signal }: Upload): Promise<string> {
+export function upload({
+  path,
+  method = 'POST',
+  body,
+  type,
+  accept = 'application/json',
+  sent,
+  received,
+  signal,
+}: Upload): Promise<string> {
   return new Promise((resolve, reject) => {
     const sender = new XMLHttpRequest()
     let taken = 0

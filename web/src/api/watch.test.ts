@@ -103,7 +103,18 @@ describe('WatchClient', () => {
     }
     last().open()
     client.stop()
-    expect(states).toEqual(['closed', 'connecting', 'retrying 1 in 100', 'retrying 2 in 200', 'retrying 3 in 400', 'retrying 4 in 800', 'retrying 5 in 1000', 'retrying 6 in 1000', 'live', 'closed'])
+    expect(states).toEqual([
+      'closed',
+      'connecting',
+      'retrying 1 in 100',
+      'retrying 2 in 200',
+      'retrying 3 in 400',
+      'retrying 4 in 800',
+      'retrying 5 in 1000',
+      'retrying 6 in 1000',
+      'live',
+      'closed',
+    ])
   })
 
   it('subscribes when it opens and after a reconnect, except to dropped subscriptions', () => {
@@ -126,7 +137,15 @@ describe('WatchClient', () => {
     client.subscribe('pods', pods, { frame: (f) => frames.push(f) })
     client.start()
     last().open()
-    for (const value of ['{', '7', 'null', { type: 'what' }, { type: 'list' }, { type: 'list', id: 'other', items: [1] }]) last().receive(value)
+    for (const value of [
+      '{',
+      '7',
+      'null',
+      { type: 'what' },
+      { type: 'list' },
+      { type: 'list', id: 'other', items: [1] },
+    ])
+      last().receive(value)
     last().receive({ type: 'list', id: 'pods', items: [{ a: 1 }], first: true })
     last().receive({ type: 'events', id: 'pods', events: [{ type: 'ADDED', object: { a: 2 } }] })
     expect(frames).toEqual([
@@ -137,12 +156,18 @@ describe('WatchClient', () => {
 
   it('retries a subscription after a temporary error, but not after a permanent one', () => {
     const errors: (number | undefined)[] = []
-    for (const id of ['starting', 'gone', 'unknown']) client.subscribe(id, pods, { frame: () => {}, error: (e) => errors.push(e.code) })
+    for (const id of ['starting', 'gone', 'unknown'])
+      client.subscribe(id, pods, { frame: () => {}, error: (e) => errors.push(e.code) })
     client.start()
     last().open()
     last().receive({ type: 'error', id: 'starting', message: 'the control plane is starting', code: 503 })
     last().receive({ type: 'error', id: 'gone', message: 'not found', code: 404 })
-    last().receive({ type: 'error', id: 'unknown', message: 'the simulator does not know its scheduling queue', code: 501 })
+    last().receive({
+      type: 'error',
+      id: 'unknown',
+      message: 'the simulator does not know its scheduling queue',
+      code: 501,
+    })
     vi.advanceTimersByTime(5000)
     expect(errors).toEqual([503, 404, 501])
     expect(asked(last())).toEqual(['subscribe starting', 'subscribe gone', 'subscribe unknown', 'subscribe starting'])

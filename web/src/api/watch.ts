@@ -109,7 +109,16 @@ export class WatchClient {
   private readonly options: Required<WatchOptions>
 
   constructor(options: WatchOptions) {
-    this.options = { now: Date.now, random: Math.random, baseMs: 250, maxMs: 8000, openTimeoutMs: 10_000, quietMs: 10_000, answerMs: 4000, ...options }
+    this.options = {
+      now: Date.now,
+      random: Math.random,
+      baseMs: 250,
+      maxMs: 8000,
+      openTimeoutMs: 10_000,
+      quietMs: 10_000,
+      answerMs: 4000,
+      ...options,
+    }
   }
 
   get state(): ConnectionState {
@@ -156,7 +165,12 @@ export class WatchClient {
   /** Subscribes under an id that the caller chooses. A subscription with the same id is replaced. */
   subscribe<T>(id: string, target: Target, handlers: Handlers<T>): () => void {
     this.drop(id)
-    const subscription: Subscription = { target, handlers: handlers as Handlers<unknown>, retry: undefined, failures: 0 }
+    const subscription: Subscription = {
+      target,
+      handlers: handlers as Handlers<unknown>,
+      retry: undefined,
+      failures: 0,
+    }
     this.subscriptions.set(id, subscription)
     this.ask(id, subscription)
     return () => {
@@ -280,7 +294,10 @@ export class WatchClient {
     // (501) are permanent until the next connection.
     const code = frame.code ?? 500
     if (code === 501 || (code >= 400 && code < 500 && code !== 408 && code !== 410 && code !== 429)) return
-    subscription.retry = setTimeout(() => this.ask(id, subscription), this.backoff(Math.min(subscription.failures++, 4)))
+    subscription.retry = setTimeout(
+      () => this.ask(id, subscription),
+      this.backoff(Math.min(subscription.failures++, 4))
+    )
   }
 
   private set(state: ConnectionState): void {
@@ -304,7 +321,13 @@ function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
   switch (frame.type) {
     case 'list':
       if (id === undefined) return undefined
-      return { type: 'list', id, items: Array.isArray(frame.items) ? frame.items : [], first: frame.first === true, more: frame.more === true }
+      return {
+        type: 'list',
+        id,
+        items: Array.isArray(frame.items) ? frame.items : [],
+        first: frame.first === true,
+        more: frame.more === true,
+      }
     case 'events':
       if (id === undefined) return undefined
       return { type: 'events', id, events: Array.isArray(frame.events) ? (frame.events as WatchEvent[]) : [] }

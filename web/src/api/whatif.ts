@@ -2,10 +2,22 @@
 // and the shadow configuration. Nothing here changes the cluster.
 
 import { bodyOf, client } from './client'
-import type { CapacityAnswer, CapacityQuestion, Change, FitAnswer, FitQuestion, Shadow, ShadowDraftAnswer, WhatIfAnswer, WhatIfQuestion } from './types'
+import type {
+  CapacityAnswer,
+  CapacityQuestion,
+  Change,
+  FitAnswer,
+  FitQuestion,
+  Shadow,
+  ShadowDraftAnswer,
+  WhatIfAnswer,
+  WhatIfQuestion,
+} from './types'
 
 export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal): Promise<WhatIfAnswer> {
-  const { decisions, ...rest } = await bodyOf(client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal }))
+  const { decisions, ...rest } = await bodyOf(
+    client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal })
+  )
   return { ...rest, decisions: decisions.map((cycle) => ({ ...cycle, hypothetical: true })) }
 }
 

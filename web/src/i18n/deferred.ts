@@ -16,7 +16,7 @@ export function loadDeferredMessages(): Promise<void> {
     (error: unknown) => {
       loading = undefined
       throw error
-    },
+    }
   )
   return loading
 }

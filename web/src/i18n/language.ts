@@ -10,7 +10,11 @@ const preferred: Language = typeof navigator !== 'undefined' && navigator.langua
 const read = (text: string) => languages.find((l) => l === text) ?? preferred
 
 /** Without storage, the choice lasts as long as the page. */
-export const language = useStorage<Language>('language', preferred, undefined, { serializer: { read, write: String }, listenToStorageChanges: false, onError: () => {} })
+export const language = useStorage<Language>('language', preferred, undefined, {
+  serializer: { read, write: String },
+  listenToStorageChanges: false,
+  onError: () => {},
+})
 
 /** Updates <html>. public/theme.js does the same before the first paint. */
 export function applyLanguage(): void {

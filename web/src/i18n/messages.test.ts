@@ -19,7 +19,9 @@ const japanese = flatten(ja)
 const placeholders = (text: string) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort()
 
 const root = join(import.meta.dirname, '..')
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(vue|ts)$/.test(f) && !/\.test\.ts$/.test(f))
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+  (f) => /\.(vue|ts)$/.test(f) && !/\.test\.ts$/.test(f)
+)
 const sources = new Map(files.map((f) => [f, readFileSync(join(root, f), 'utf8')]))
 
 describe('messages', () => {
@@ -52,9 +54,11 @@ describe('messages', () => {
   it('exist for every key that the sources name', () => {
     const missing: string[] = []
     for (const [file, text] of sources) {
-      for (const [, key] of text.matchAll(/\bt\(\s*'([\w.]+)'/g)) if (key && !english.has(key)) missing.push(`${file}: ${key}`)
+      for (const [, key] of text.matchAll(/\bt\(\s*'([\w.]+)'/g))
+        if (key && !english.has(key)) missing.push(`${file}: ${key}`)
       // t(`decision.${x}`): at least one key starts with the prefix.
-      for (const [, prefix] of text.matchAll(/\bt\(\s*`([\w.]+\.)\$\{/g)) if (![...english.keys()].some((k) => k.startsWith(prefix ?? ''))) missing.push(`${file}: ${prefix}*`)
+      for (const [, prefix] of text.matchAll(/\bt\(\s*`([\w.]+\.)\$\{/g))
+        if (![...english.keys()].some((k) => k.startsWith(prefix ?? ''))) missing.push(`${file}: ${prefix}*`)
     }
     expect(missing).toEqual([])
   })
@@ -81,9 +85,16 @@ interface TemplateNode {
 }
 function literals(node: TemplateNode, found: string[]): void {
   // 2 is TEXT; 6 is a plain ATTRIBUTE. Bound attributes are code.
-  if (node.type === 2 && typeof node.content === 'string' && !neutral.test(node.content.trim())) found.push(node.content.trim())
+  if (node.type === 2 && typeof node.content === 'string' && !neutral.test(node.content.trim()))
+    found.push(node.content.trim())
   for (const prop of node.props ?? []) {
-    if (prop.type === 6 && ['title', 'placeholder', 'aria-label', 'alt', 'label'].includes(prop.name) && prop.value && !neutral.test(prop.value.content)) found.push(`${prop.name}=${prop.value.content}`)
+    if (
+      prop.type === 6 &&
+      ['title', 'placeholder', 'aria-label', 'alt', 'label'].includes(prop.name) &&
+      prop.value &&
+      !neutral.test(prop.value.content)
+    )
+      found.push(`${prop.name}=${prop.value.content}`)
   }
   for (const child of [...(node.children ?? []), ...(node.branches ?? [])]) literals(child, found)
 }

@@ -6,7 +6,8 @@ import { useI18n } from 'vue-i18n'
 export function useNames(): (names: readonly string[], most?: number) => string {
   const { t } = useI18n()
   return (names, most = 4) => {
-    const shown = names.length > most ? [...names.slice(0, most - 1), t('common.more', { n: names.length - most + 1 })] : names
+    const shown =
+      names.length > most ? [...names.slice(0, most - 1), t('common.more', { n: names.length - most + 1 })] : names
     return shown.join(t('common.separator'))
   }
 }

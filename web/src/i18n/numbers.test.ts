@@ -22,7 +22,10 @@ describe('a number in a message', () => {
     expect([0, 1, 2].map((n) => t('common.nodes', n))).toEqual(['0 nodes', '1 node', '2 nodes'])
   })
   it('stays as it is if it is no count', () => {
-    expect(groupedArguments(['learn.seed', { seed: 1523, n: 1523 }])).toEqual(['learn.seed', { seed: 1523, n: '1,523' }])
+    expect(groupedArguments(['learn.seed', { seed: 1523, n: 1523 }])).toEqual([
+      'learn.seed',
+      { seed: 1523, n: '1,523' },
+    ])
     expect(groupedArguments(['common.share', { share: 1523.5 }])).toEqual(['common.share', { share: 1523.5 }])
   })
 })
@@ -30,12 +33,21 @@ describe('a number in a message', () => {
 /** What a template shows as it is, by its name a count of things that there can be thousands of. */
 const rawCount = /\{\{ *[\w.?]+(?:\.length|\.pods|\.tasks|\.members|[cC]ount) *\}\}/g
 /** A count of at most a few, or text. */
-const few = ['{{ tags.length }}', '{{ chips.length }}', '{{ mine.count }}', '{{ others.count }}', '{{ count }}', '{{ row.podCount }}']
+const few = [
+  '{{ tags.length }}',
+  '{{ chips.length }}',
+  '{{ mine.count }}',
+  '{{ others.count }}',
+  '{{ count }}',
+  '{{ row.podCount }}',
+]
 
 it('no template shows a count without thousands separators', () => {
   const source = join(import.meta.dirname, '..')
   const templates = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.vue'))
   expect(templates.length).toBeGreaterThan(100)
-  const raw = templates.flatMap((file) => [...readFileSync(join(source, file), 'utf8').matchAll(rawCount)].map(([text]) => `${file}: ${text}`))
+  const raw = templates.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(rawCount)].map(([text]) => `${file}: ${text}`)
+  )
   expect(raw.filter((found) => !few.some((text) => found.endsWith(text)))).toEqual([])
 })

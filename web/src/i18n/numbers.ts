@@ -11,7 +11,8 @@ export function formatCount(n: number): string {
 
 /** Arguments that identify something and count nothing. */
 const identities: readonly string[] = ['seed']
-const isLarge = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && Math.abs(value) >= 1000
+const isLarge = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && Math.abs(value) >= 1000
 const grouped = (value: unknown): unknown => (isLarge(value) ? formatCount(value) : value)
 
 /**
@@ -25,9 +26,15 @@ export function groupedArguments(args: readonly unknown[]): readonly unknown[] {
   if (count === undefined && (!values || !Object.values(values).some(isLarge))) return args
   const others = args.filter((value, at) => at > 0 && value !== values)
   if (Array.isArray(values)) return [args[0], values.map(grouped), ...others]
-  const named = Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, identities.includes(name) ? value : grouped(value)]))
+  const named = Object.fromEntries(
+    Object.entries(values ?? {}).map(([name, value]) => [name, identities.includes(name) ? value : grouped(value)])
+  )
   // A message calls its count n or count unless the caller names it.
-  return [args[0], count === undefined ? named : { n: formatCount(count), count: formatCount(count), ...named }, ...others]
+  return [
+    args[0],
+    count === undefined ? named : { n: formatCount(count), count: formatCount(count), ...named },
+    ...others,
+  ]
 }
 
 /** A message with a count, such as "5,000 nodes", in the right plural form. */

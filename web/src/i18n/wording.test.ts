@@ -33,7 +33,11 @@ interface Rule {
 
 /** The texts that break a rule, with what to write instead. */
 function broken(texts: ReadonlyMap<string, string>, rules: readonly Rule[]): string[] {
-  return rules.flatMap(({ not, but, except = [] }) => [...texts].filter(([key, text]) => not.test(text) && !except.includes(key)).map(([key, text]) => `${key}: “${text}” (${but})`))
+  return rules.flatMap(({ not, but, except = [] }) =>
+    [...texts]
+      .filter(([key, text]) => not.test(text) && !except.includes(key))
+      .map(([key, text]) => `${key}: “${text}” (${but})`)
+  )
 }
 
 /** {'{n}'} stands for a literal {n} in a message. */
@@ -89,7 +93,9 @@ const glossary: readonly (readonly [term: string, word: string, except?: readonl
 describe('English', () => {
   const texts = new Map([...english].map(([key, text]) => [key, text.replace(literalBraces, '')]))
   // The server's sentences of the same decisions.
-  const cases = JSON.parse(readFileSync(join(import.meta.dirname, '../../../scheduler/explain/testdata/cases.json'), 'utf8')) as { name: string; explanation: { sentence: string } }[]
+  const cases = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../../scheduler/explain/testdata/cases.json'), 'utf8')
+  ) as { name: string; explanation: { sentence: string } }[]
   for (const { name, explanation } of cases) texts.set(`explain/testdata: ${name}`, explanation.sentence)
 
   it('says things the way an engineer says them', () => {
@@ -120,7 +126,7 @@ describe('English', () => {
         { not: /\brefus(?:e|es|ed|al)\b/i, but: 'rejected' },
         { not: /\bwent on\b|\bgoes on\b/i, but: 'continued' },
         { not: /\btold\b|\bsays?:$/i, but: 'reports' },
-      ]),
+      ])
     ).toEqual([])
   })
   it('is set in one typography', () => {
@@ -133,19 +139,22 @@ describe('English', () => {
         { not: /[\d}] %/, but: '50%' },
         { not: / - | -- /, but: 'another sentence' },
         { not: /[！-～、。]/, but: 'half-width signs' },
-      ]),
+      ])
     ).toEqual([])
   })
 })
 
 describe('日本語', () => {
   /** Names that stay as they are: commands, identifiers, keys. */
-  const names = /kube-[a-z]+|(?:default|batch)-scheduler|opportunistic batching|unschedulable pods|kubectl apply|gang|app=web,tier!=db|\(?-o wide\)?|\d+ GiB|spec\.\w+|metadata\.\w+/g
+  const names =
+    /kube-[a-z]+|(?:default|batch)-scheduler|opportunistic batching|unschedulable pods|kubectl apply|gang|app=web,tier!=db|\(?-o wide\)?|\d+ GiB|spec\.\w+|metadata\.\w+/g
   const bare = new Map([...japanese].map(([key, text]) => [key, text.replace(literalBraces, '')]))
   const words = new Map([...bare].map(([key, text]) => [key, text.replace(/\{\w+\}/g, '').replace(names, '')]))
 
   /** 計算式のかっこは半角にする。 */
-  const formulas = [...japanese].filter(([key, text]) => key.startsWith('score.step.') && !/（[^）]*$/.test(text)).map(([key]) => key)
+  const formulas = [...japanese]
+    .filter(([key, text]) => key.startsWith('score.step.') && !/（[^）]*$/.test(text))
+    .map(([key]) => key)
 
   it('は Kubernetes の技術者の言葉で書く', () => {
     expect(
@@ -174,27 +183,33 @@ describe('日本語', () => {
         { not: /拡張ポイント/, but: '拡張点' },
         { not: /機能ゲート/, but: 'フィーチャーゲート' },
         { not: /ノミネート/, but: '指名' },
-      ]),
+      ])
     ).toEqual([])
   })
   it('は英語の普通名詞を混ぜない', () => {
     expect(
       broken(words, [
-        { not: /(?<![\w.-])(?:nodes?|pods?|plugins?|skip|skipped|scheduler|cluster|namespace|weight|score|filter|extenders?|Extenders?|toleration|taints?|mem|Mem|profile|queue|preemption|dry run)(?![\w.-])/, but: '訳語か Kubernetes の表記（Pod、Taint）' },
-      ]),
+        {
+          not: /(?<![\w.-])(?:nodes?|pods?|plugins?|skip|skipped|scheduler|cluster|namespace|weight|score|filter|extenders?|Extenders?|toleration|taints?|mem|Mem|profile|queue|preemption|dry run)(?![\w.-])/,
+          but: '訳語か Kubernetes の表記（Pod、Taint）',
+        },
+      ])
     ).toEqual([])
   })
   it('は表記を揃える', () => {
     expect(
       broken(words, [
-        { not: /(?:スケジューラ|クラスタ|コントローラ|サーバ|ブラウザ|エディタ|フォルダ|ユーザ|エクステンダ|セレクタ|パラメータ|タイマ|ヘッダ|プロバイダ|レイヤ|エラ)(?!ー|リング|ビリティ)/, but: '語尾に長音' },
+        {
+          not: /(?:スケジューラ|クラスタ|コントローラ|サーバ|ブラウザ|エディタ|フォルダ|ユーザ|エクステンダ|セレクタ|パラメータ|タイマ|ヘッダ|プロバイダ|レイヤ|エラ)(?!ー|リング|ビリティ)/,
+          but: '語尾に長音',
+        },
         { not: /メモリー/, but: 'メモリ' },
         { not: /デフォールト|ディフォルト|既定/, but: 'デフォルト' },
         { not: /インターフェイス|ウインドウ/, but: 'インターフェース、ウィンドウ' },
         { not: /(?:^|[^一-龠])他の/, but: 'ほかの' },
         { not: /下さい|出来(?:る|ま)|全ての|更に|既に|及び|又は|毎に|(?<!作)為に|無い|有る/, but: 'ひらがな' },
         { not: /時間切れ/, but: 'タイムアウト' },
-      ]),
+      ])
     ).toEqual([])
   })
   it('は英数字と日本語の間を半角で空ける', () => {
@@ -204,27 +219,38 @@ describe('日本語', () => {
       broken(new Map([...bare].map(([key, text]) => [key, text.replace(said, '')])), [
         { not: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー][A-Za-z0-9{]/u, but: '日本語の後に空白' },
         { not: /[A-Za-z0-9}%][\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u, but: '日本語の前に空白' },
-      ]),
+      ])
     ).toEqual([])
   })
   it('は英語が文のときに文で終える', () => {
     // 見出しや操作、状態は文にしない。どちらの言語でも同じ。
     const sentence = { en: /[.](?: \||$)/, ja: /。(?: \||$)/ }
-    const different = [...english].filter(([key, text]) => sentence.en.test(text) !== sentence.ja.test(japanese.get(key) ?? '') && !/\{message\}$/.test(text))
+    const different = [...english].filter(
+      ([key, text]) =>
+        sentence.en.test(text) !== sentence.ja.test(japanese.get(key) ?? '') && !/\{message\}$/.test(text)
+    )
     expect(different.map(([key, text]) => `${key}: “${text}” 「${japanese.get(key)}」`)).toEqual([])
   })
   it('は 1 つの概念に 1 つの訳語を使う', () => {
     const missing = glossary.flatMap(([term, word, except = []]) =>
       [...english]
-        .filter(([key, text]) => new RegExp(`(?<![\\w{-])${term}s?(?![\\w}-])`, 'i').test(text) && !(japanese.get(key) ?? '').includes(word) && !except.includes(key))
-        .map(([key, text]) => `${term} → ${word}: ${key}: “${text}” 「${japanese.get(key)}」`),
+        .filter(
+          ([key, text]) =>
+            new RegExp(`(?<![\\w{-])${term}s?(?![\\w}-])`, 'i').test(text) &&
+            !(japanese.get(key) ?? '').includes(word) &&
+            !except.includes(key)
+        )
+        .map(([key, text]) => `${term} → ${word}: ${key}: “${text}” 「${japanese.get(key)}」`)
     )
     expect(missing).toEqual([])
   })
   it('は和文の句読点と記号を使う', () => {
     expect(
       broken(bare, [
-        { not: /, |,$|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}],|,[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u, but: '、' },
+        {
+          not: /, |,$|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}],|,[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u,
+          but: '、',
+        },
         { not: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー」）]\.(?:\s|$)/u, but: '。' },
         { not: /[()]/, but: '（）', except: formulas },
         { not: /：|；|！|／|\u3000/, but: '半角の「: 」、空白' },
@@ -236,14 +262,16 @@ describe('日本語', () => {
         { not: / {2}/, but: '空白は 1 つ', except: ['create.copiesUnclear'] },
         { not: /[\d}] %/, but: '50%' },
         { not: /(?<!:)\s[、。（）「」？]|[、。（）「」？]\s(?!\|)/, but: '全角の記号の前後に空白を入れない' },
-      ]),
+      ])
     ).toEqual([])
   })
 })
 
 describe('lists in sentences', () => {
   const root = join(import.meta.dirname, '..')
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((f) => /\.(?:vue|ts)$/.test(f) && !/\.test\.ts$|\/model\/|PartsPage|testing/.test(f))
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (f) => /\.(?:vue|ts)$/.test(f) && !/\.test\.ts$|\/model\/|PartsPage|testing/.test(f)
+  )
   /** What plugins, the scheduler or a file wrote, quoted with its own commas, and CSS. */
   const quoted = /(?:reasons|errors|stops|errors \?\? \[\]\)|x\.key\)\))\??(?:\.map\([^)]*\))?\.join\(/
 
@@ -252,7 +280,7 @@ describe('lists in sentences', () => {
       readFileSync(join(root, file), 'utf8')
         .split('\n')
         .filter((line) => /\.join\('[,;.] '\)/.test(line) && !quoted.test(line))
-        .map((line) => `${file}: ${line.trim().slice(0, 120)}`),
+        .map((line) => `${file}: ${line.trim().slice(0, 120)}`)
     )
     expect(english).toEqual([])
   })

@@ -6,11 +6,39 @@ import { isResource } from './kinds'
 import type { ObjectRef } from './object'
 
 /** PodGroup of Coscheduling. */
-export const coschedulingGroupKind: KindInfo = { group: 'scheduling.x-k8s.io', version: 'v1alpha1', kind: 'PodGroup', resource: 'podgroups', namespaced: true, verbs: [] }
+export const coschedulingGroupKind: KindInfo = {
+  group: 'scheduling.x-k8s.io',
+  version: 'v1alpha1',
+  kind: 'PodGroup',
+  resource: 'podgroups',
+  namespaced: true,
+  verbs: [],
+}
 /** Kubernetes' own PodGroup, behind the feature gate GenericWorkload. */
-export const nativeGroupKind: KindInfo = { group: 'scheduling.k8s.io', version: 'v1beta1', kind: 'PodGroup', resource: 'podgroups', namespaced: true, verbs: [] }
-export const quotaKind: KindInfo = { group: 'scheduling.x-k8s.io', version: 'v1alpha1', kind: 'ElasticQuota', resource: 'elasticquotas', namespaced: true, verbs: [] }
-export const topologyKind: KindInfo = { group: 'topology.node.k8s.io', version: 'v1alpha2', kind: 'NodeResourceTopology', resource: 'noderesourcetopologies', namespaced: false, verbs: [] }
+export const nativeGroupKind: KindInfo = {
+  group: 'scheduling.k8s.io',
+  version: 'v1beta1',
+  kind: 'PodGroup',
+  resource: 'podgroups',
+  namespaced: true,
+  verbs: [],
+}
+export const quotaKind: KindInfo = {
+  group: 'scheduling.x-k8s.io',
+  version: 'v1alpha1',
+  kind: 'ElasticQuota',
+  resource: 'elasticquotas',
+  namespaced: true,
+  verbs: [],
+}
+export const topologyKind: KindInfo = {
+  group: 'topology.node.k8s.io',
+  version: 'v1alpha2',
+  kind: 'NodeResourceTopology',
+  resource: 'noderesourcetopologies',
+  namespaced: false,
+  verbs: [],
+}
 
 export interface CoschedulingGroup extends KubeObject {
   spec?: { minMember?: number; minResources?: Record<string, string>; scheduleTimeoutSeconds?: number }
@@ -76,8 +104,24 @@ export function boardOf(kind: KindInfo): Board | undefined {
 }
 
 /** A group in a URL: its name, with the system before it where that is not Coscheduling. */
-export function groupText({ system, namespace, name }: { system: GroupSystem; namespace: string; name: string }): string {
+export function groupText({
+  system,
+  namespace,
+  name,
+}: {
+  system: GroupSystem
+  namespace: string
+  name: string
+}): string {
   return system === 'native' ? `native/${namespace}/${name}` : `${namespace}/${name}`
 }
 
-export const groupRef = ({ system, namespace, name }: { system: GroupSystem; namespace: string; name: string }): ObjectRef => ({ kind: system === 'native' ? nativeGroupKind : coschedulingGroupKind, namespace, name })
+export const groupRef = ({
+  system,
+  namespace,
+  name,
+}: {
+  system: GroupSystem
+  namespace: string
+  name: string
+}): ObjectRef => ({ kind: system === 'native' ? nativeGroupKind : coschedulingGroupKind, namespace, name })

@@ -3,15 +3,20 @@ import { ClusterModel, zoneLabel } from './cluster'
 import { objectKey } from './object'
 import { buildCluster, node, pod, requests } from './testing'
 
-const mapOf = <T extends { metadata: { namespace?: string; name: string } }>(...items: T[]) => new Map(items.map((i) => [objectKey(i), i]))
+const mapOf = <T extends { metadata: { namespace?: string; name: string } }>(...items: T[]) =>
+  new Map(items.map((i) => [objectKey(i), i]))
 
 describe('buildCluster', () => {
-  const nodes = mapOf(node('n2', { [zoneLabel]: 'b' }), node('n10', { [zoneLabel]: 'a' }), node('n1', {}, { cpu: '4', memory: '8Gi', pods: '10', 'nvidia.com/gpu': '2' }))
+  const nodes = mapOf(
+    node('n2', { [zoneLabel]: 'b' }),
+    node('n10', { [zoneLabel]: 'a' }),
+    node('n1', {}, { cpu: '4', memory: '8Gi', pods: '10', 'nvidia.com/gpu': '2' })
+  )
   const pods = mapOf(
     pod('one', { ...requests('1'), nodeName: 'n1' }),
     pod('done', { ...requests('2'), nodeName: 'n1' }, { phase: 'Succeeded' }),
     pod('later', requests('1'), {}, { creationTimestamp: '2026-01-01T00:00:02Z' }),
-    pod('earlier', requests('1'), {}, { creationTimestamp: '2026-01-01T00:00:01Z' }),
+    pod('earlier', requests('1'), {}, { creationTimestamp: '2026-01-01T00:00:01Z' })
   )
   const view = buildCluster(nodes, pods)
   it('sums requests of pods that still run', () => {
@@ -64,10 +69,15 @@ describe('ClusterModel', () => {
 })
 
 describe('readiness', () => {
-  const withStatus = (conditions: { type: string; status: string }[], unschedulable = false) => ({ metadata: { name: 'n' }, spec: { unschedulable }, status: { conditions } })
+  const withStatus = (conditions: { type: string; status: string }[], unschedulable = false) => ({
+    metadata: { name: 'n' },
+    spec: { unschedulable },
+    status: { conditions },
+  })
   const ready = { type: 'Ready', status: 'True' }
   it('marks a node only when its Ready condition is not True', () => {
-    const marked = (...conditions: { type: string; status: string }[]) => buildCluster(mapOf(withStatus(conditions)), new Map()).nodes[0]?.notReady
+    const marked = (...conditions: { type: string; status: string }[]) =>
+      buildCluster(mapOf(withStatus(conditions)), new Map()).nodes[0]?.notReady
     expect([marked(), marked(ready), marked({ type: 'Ready', status: 'False' })]).toEqual([false, false, true])
   })
 })

@@ -233,7 +233,12 @@ export function viewNode(node: Node, podList: Pod[]): NodeView {
   }
   const meter = (resource: string): Meter => {
     const value = parseQuantity(allocatable[resource])
-    return { resource, unit: unitOf(resource), requested: requested.get(resource) ?? 0, allocatable: Number.isNaN(value) ? 0 : value }
+    return {
+      resource,
+      unit: unitOf(resource),
+      requested: requested.get(resource) ?? 0,
+      allocatable: Number.isNaN(value) ? 0 : value,
+    }
   }
   const extended = Object.keys(allocatable)
     .filter((name) => !plain.has(name) && !name.startsWith('hugepages-'))

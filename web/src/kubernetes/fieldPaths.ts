@@ -6,14 +6,18 @@ export function parsePath(path: string): (string | number)[] {
   for (const match of path.matchAll(/\[([^\]]*)\]|([^.[\]]+)/g)) {
     const [, bracket, plain] = match
     if (plain !== undefined) out.push(plain)
-    else if (bracket !== undefined) out.push(/^\d+$/.test(bracket) ? Number(bracket) : bracket.replace(/^["']|["']$/g, ''))
+    else if (bracket !== undefined)
+      out.push(/^\d+$/.test(bracket) ? Number(bracket) : bracket.replace(/^["']|["']$/g, ''))
   }
   return out
 }
 
 /** The parts of a strict decoding error, which lists every field that it refuses: each with its path and its own message. */
 export function strictErrors(message: string): { path: string; message: string }[] {
-  return [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map(([own, path]) => ({ path: path ?? '', message: own }))
+  return [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map(([own, path]) => ({
+    path: path ?? '',
+    message: own,
+  }))
 }
 
 /** Field paths in the API server's message, for errors without causes. */
@@ -22,6 +26,7 @@ export function pathsInMessage(message: string): string[] {
   if (paths.length) return paths
   const decoding = /Go struct field \w+\.([\w.]+) of type/.exec(message)
   if (decoding?.[1]) return [decoding[1]]
-  const invalid = /(?:is invalid: |^)\[?([a-z][\w.[\]/-]*): (?:Required|Invalid|Unsupported|Forbidden|Duplicate|Too)/i.exec(message)
+  const invalid =
+    /(?:is invalid: |^)\[?([a-z][\w.[\]/-]*): (?:Required|Invalid|Unsupported|Forbidden|Duplicate|Too)/i.exec(message)
   return invalid?.[1] ? [invalid[1]] : []
 }

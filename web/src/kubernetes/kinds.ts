@@ -2,11 +2,39 @@
 
 import type { KindInfo } from '@/api/types'
 
-export const podKind: KindInfo = { group: '', version: 'v1', kind: 'Pod', resource: 'pods', namespaced: true, verbs: [] }
-export const nodeKind: KindInfo = { group: '', version: 'v1', kind: 'Node', resource: 'nodes', namespaced: false, verbs: [] }
+export const podKind: KindInfo = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  resource: 'pods',
+  namespaced: true,
+  verbs: [],
+}
+export const nodeKind: KindInfo = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  resource: 'nodes',
+  namespaced: false,
+  verbs: [],
+}
 
-export const eventKind: KindInfo = { group: '', version: 'v1', kind: 'Event', resource: 'events', namespaced: true, verbs: [] }
-export const namespaceKind: KindInfo = { group: '', version: 'v1', kind: 'Namespace', resource: 'namespaces', namespaced: false, verbs: [] }
+export const eventKind: KindInfo = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  resource: 'events',
+  namespaced: true,
+  verbs: [],
+}
+export const namespaceKind: KindInfo = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  resource: 'namespaces',
+  namespaced: false,
+  verbs: [],
+}
 
 export function apiVersionOf(kind: KindInfo): string {
   return kind.group ? `${kind.group}/${kind.version}` : kind.version
@@ -54,7 +82,8 @@ export const favourites: readonly string[] = [
 
 /** Node → Nodes, PriorityClass → PriorityClasses: the kind's plural as a heading. */
 export function pluralOf(kind: KindInfo): string {
-  if (/(s|x|ch|sh)$/.test(kind.kind)) return kind.resource.endsWith(kind.kind.toLowerCase()) ? kind.kind : `${kind.kind}es`
+  if (/(s|x|ch|sh)$/.test(kind.kind))
+    return kind.resource.endsWith(kind.kind.toLowerCase()) ? kind.kind : `${kind.kind}es`
   if (/[^aeiou]y$/.test(kind.kind)) return `${kind.kind.slice(0, -1)}ies`
   return `${kind.kind}s`
 }

@@ -5,7 +5,10 @@ const distinct = (labels: LabelValues) => Object.fromEntries(labels.distinct())
 
 it('counts the values of each label while nodes are added, changed and deleted', () => {
   const labels = new LabelValues()
-  const [a, b] = [{ zone: 'a', pool: 'ssd' }, { zone: 'b', pool: 'ssd' }]
+  const [a, b] = [
+    { zone: 'a', pool: 'ssd' },
+    { zone: 'b', pool: 'ssd' },
+  ]
   labels.change(undefined, a)
   labels.change(undefined, b)
   expect(distinct(labels)).toEqual({ zone: 2, pool: 1 })

@@ -21,7 +21,12 @@ export function mergeChanges(base: KubeObject, mine: KubeObject, theirs: KubeObj
     if (newest[field] === undefined) Reflect.deleteProperty(metadata, field)
     else metadata[field] = newest[field]
   }
-  return { object: { ...object, metadata: metadata as unknown as KubeObject['metadata'] }, conflicts: conflicts.filter((path) => !/^metadata\.(resourceVersion|uid|generation|creationTimestamp|managedFields)/.test(path)) }
+  return {
+    object: { ...object, metadata: metadata as unknown as KubeObject['metadata'] },
+    conflicts: conflicts.filter(
+      (path) => !/^metadata\.(resourceVersion|uid|generation|creationTimestamp|managedFields)/.test(path)
+    ),
+  }
 }
 
 function merge(base: Json, mine: Json, theirs: Json, path: string, conflicts: string[]): Json {
@@ -34,7 +39,13 @@ function merge(base: Json, mine: Json, theirs: Json, path: string, conflicts: st
   return mine
 }
 
-function mergeMaps(base: Record<string, Json>, mine: Record<string, Json>, theirs: Record<string, Json>, path: string, conflicts: string[]): Json {
+function mergeMaps(
+  base: Record<string, Json>,
+  mine: Record<string, Json>,
+  theirs: Record<string, Json>,
+  path: string,
+  conflicts: string[]
+): Json {
   const out: Record<string, Json> = {}
   for (const key of new Set([...Object.keys(theirs), ...Object.keys(mine)])) {
     const value = merge(base[key], mine[key], theirs[key], join(path, key), conflicts)
@@ -44,7 +55,13 @@ function mergeMaps(base: Record<string, Json>, mine: Record<string, Json>, their
 }
 
 /** Lists whose items have names (containers, volumes) are merged item by item. */
-function mergeLists(base: Map<string, Json>, mine: Map<string, Json>, theirs: Map<string, Json>, path: string, conflicts: string[]): Json {
+function mergeLists(
+  base: Map<string, Json>,
+  mine: Map<string, Json>,
+  theirs: Map<string, Json>,
+  path: string,
+  conflicts: string[]
+): Json {
   const out: Json[] = []
   for (const name of new Set([...theirs.keys(), ...mine.keys()])) {
     const value = merge(base.get(name), mine.get(name), theirs.get(name), `${path}[${name}]`, conflicts)
@@ -74,7 +91,8 @@ function isMap(value: Json): value is Record<string, Json> {
 /** Equal as JSON, regardless of key order. */
 export function same(a: Json, b: Json): boolean {
   if (a === b) return true
-  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i]))
+  if (Array.isArray(a) || Array.isArray(b))
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => same(item, b[i]))
   if (!isMap(a) || !isMap(b)) return false
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => key in b && same(a[key], b[key]))

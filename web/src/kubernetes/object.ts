@@ -11,13 +11,21 @@ export interface ObjectRef {
 }
 
 /** namespace/name, or only the name for what has no namespace. */
-export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string => (namespace ? `${namespace}/${name}` : name)
+export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
+  namespace ? `${namespace}/${name}` : name
 
 export const objectKey = (object: { metadata: { namespace?: string; name: string } }): string => keyOf(object.metadata)
 
 /** Whether both are the same version of the same object. Versions are opaque and compared only for equality. */
-export function sameVersion(a: { metadata: { uid?: string; resourceVersion?: string } }, b: { metadata: { uid?: string; resourceVersion?: string } }): boolean {
-  return a.metadata.resourceVersion !== undefined && a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
+export function sameVersion(
+  a: { metadata: { uid?: string; resourceVersion?: string } },
+  b: { metadata: { uid?: string; resourceVersion?: string } }
+): boolean {
+  return (
+    a.metadata.resourceVersion !== undefined &&
+    a.metadata.resourceVersion === b.metadata.resourceVersion &&
+    a.metadata.uid === b.metadata.uid
+  )
 }
 
 /** Splits the objectKey of a namespaced object. */

@@ -28,19 +28,31 @@ describe('the colour of an owner', () => {
     expect(names(9).map((name) => reloaded.of(name))).toEqual(before)
   })
   it('is not taken from a store that holds something else', () => {
-    expect(new OwnerColours([['a', 99], ['b', Number.NaN]]).of('a')).toBeLessThanOrEqual(9)
+    expect(
+      new OwnerColours([
+        ['a', 99],
+        ['b', Number.NaN],
+      ]).of('a')
+    ).toBeLessThanOrEqual(9)
   })
 })
 
 it('is the same in the list of owners and on the map, whoever has most pods', () => {
   const model = new ClusterModel()
-  const owned = (owner: string, i: number) => pod(`${owner}-${i}`, { nodeName: 'n' }, {}, { ownerReferences: [{ kind: 'StatefulSet', name: owner, controller: true }] })
+  const owned = (owner: string, i: number) =>
+    pod(
+      `${owner}-${i}`,
+      { nodeName: 'n' },
+      {},
+      { ownerReferences: [{ kind: 'StatefulSet', name: owner, controller: true }] }
+    )
   const owners = names(12, 'set')
   const seen = new Map<string, number>()
   for (let round = 1; round <= 4; round++) {
     // Each round another owner is the largest.
     owners.forEach((owner, o) => {
-      for (let i = 0; i < ((o + round * 5) % 12) + 1; i++) model.setPod(`default/${owner}-${i}-${round}`, owned(owner, i))
+      for (let i = 0; i < ((o + round * 5) % 12) + 1; i++)
+        model.setPod(`default/${owner}-${i}-${round}`, owned(owner, i))
     })
     const { owners: list, colourOf } = model.view()
     for (const owner of list) {

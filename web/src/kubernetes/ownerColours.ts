@@ -16,9 +16,11 @@ export class OwnerColours {
   /** `known` are colours of an earlier page; `changed` is called with all colours after each new one. */
   constructor(
     known: Iterable<readonly [string, number]> = [],
-    private readonly changed: (all: ReadonlyMap<string, number>) => void = () => {},
+    private readonly changed: (all: ReadonlyMap<string, number>) => void = () => {}
   ) {
-    this.colours = new Map([...known].filter(([, colour]) => Number.isInteger(colour) && colour >= 1 && colour <= colourCount))
+    this.colours = new Map(
+      [...known].filter(([, colour]) => Number.isInteger(colour) && colour >= 1 && colour <= colourCount)
+    )
     for (const colour of this.colours.values()) this.count(colour, 1)
   }
 

@@ -36,7 +36,8 @@ export function applyPatch(object: Json, patch: Fields): Fields {
   if (directive === 'replace') return plain(fields) as Fields
   const retained = Array.isArray(kept) ? new Set(kept) : undefined
   const out: Fields = {}
-  if (isMap(object)) for (const [key, value] of Object.entries(object)) if (!retained || retained.has(key)) out[key] = value
+  if (isMap(object))
+    for (const [key, value] of Object.entries(object)) if (!retained || retained.has(key)) out[key] = value
   for (const [key, value] of Object.entries(fields)) {
     if (key.startsWith('$')) continue
     if (value === null) Reflect.deleteProperty(out, key)
@@ -96,7 +97,8 @@ function patchOfList(before: readonly Json[], after: readonly Json[], keys: read
   const [had, has] = key ? [identities(before), identities(after)] : [[], []]
   const kept = had.filter((one) => has.includes(one))
   const inOrder = same([...kept, ...has.filter((one) => !had.includes(one))], has)
-  if (!key || new Set(had).size < had.length || new Set(has).size < has.length || !inOrder) return [{ $patch: 'replace' }, ...after]
+  if (!key || new Set(had).size < had.length || new Set(has).size < has.length || !inOrder)
+    return [{ $patch: 'replace' }, ...after]
   const gone = had.filter((one) => !has.includes(one)).map((one) => ({ [key]: one, $patch: 'delete' }))
   const changed = after.flatMap((item) => {
     const old = before.find((other) => (other as Fields)[key] === (item as Fields)[key])
@@ -119,9 +121,12 @@ export function fieldsBetween(from: Json, to: Json, path = ''): FieldChange[] {
   if (same(from, to)) return []
   if (isMap(from) && isMap(to)) {
     const at = (key: string) => (/[./]/.test(key) ? `${path}[${key}]` : path ? `${path}.${key}` : key)
-    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) => fieldsBetween(from[key], to[key], at(key)))
+    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) =>
+      fieldsBetween(from[key], to[key], at(key))
+    )
   }
-  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) return from.flatMap((item, i) => fieldsBetween(item, to[i], `${path}[${i}]`))
+  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length)
+    return from.flatMap((item, i) => fieldsBetween(item, to[i], `${path}[${i}]`))
   return [{ path, from, to }]
 }
 

@@ -4,7 +4,11 @@ import { pod } from './testing'
 
 describe('podRequests', () => {
   const cpu = (spec: Parameters<typeof pod>[1]) => podRequests(pod('p', spec)).get('cpu')
-  const c = (cpuText: string, restartPolicy?: string) => ({ name: 'c', resources: { requests: { cpu: cpuText } }, ...(restartPolicy ? { restartPolicy } : {}) })
+  const c = (cpuText: string, restartPolicy?: string) => ({
+    name: 'c',
+    resources: { requests: { cpu: cpuText } },
+    ...(restartPolicy ? { restartPolicy } : {}),
+  })
   it('sums containers and adds overhead', () => {
     expect(cpu({ containers: [c('500m'), c('1')], overhead: { cpu: '250m' } })).toBeCloseTo(1.75)
   })
@@ -22,7 +26,8 @@ describe('podRequests', () => {
 
 describe('pending', () => {
   it('parses the scheduler’s message', () => {
-    const message = "0/12 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 3 node(s) had untolerated taint(s), 8 Insufficient cpu. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
+    const message =
+      "0/12 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 3 node(s) had untolerated taint(s), 8 Insufficient cpu. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
     expect(parseFitError(message)).toMatchObject({
       nodes: 12,
       reasons: [
@@ -34,18 +39,33 @@ describe('pending', () => {
     expect(parseFitError('something else').reasons).toEqual([])
   })
   it('names each reason why a pod has no node', () => {
-    const scheduled = (reason: string, message: string) => ({ conditions: [{ type: 'PodScheduled', status: 'False', reason, message }] })
+    const scheduled = (reason: string, message: string) => ({
+      conditions: [{ type: 'PodScheduled', status: 'False', reason, message }],
+    })
     expect(pendingReason(pod('p')).kind).toBe('untried')
     expect(pendingReason(pod('p', { schedulingGates: [{ name: 'g' }] }))).toEqual({ kind: 'gated', gates: ['g'] })
-    expect(pendingReason(pod('p', { schedulerName: 'x' }), ['default-scheduler'])).toEqual({ kind: 'noProfile', scheduler: 'x' })
+    expect(pendingReason(pod('p', { schedulerName: 'x' }), ['default-scheduler'])).toEqual({
+      kind: 'noProfile',
+      scheduler: 'x',
+    })
     expect(pendingReason(pod('p', {}, { nominatedNodeName: 'n' }))).toEqual({ kind: 'nominated', node: 'n' })
-    expect(pendingReason(pod('p', {}, scheduled('Unschedulable', '0/1 nodes are available: 1 Insufficient cpu.')))).toMatchObject({ kind: 'unschedulable', nodes: 1, reasons: [{ count: 1, text: 'Insufficient cpu' }] })
+    expect(
+      pendingReason(pod('p', {}, scheduled('Unschedulable', '0/1 nodes are available: 1 Insufficient cpu.')))
+    ).toMatchObject({ kind: 'unschedulable', nodes: 1, reasons: [{ count: 1, text: 'Insufficient cpu' }] })
     expect(podStatus(pod('p', {}, scheduled('SchedulingGated', '')))).toBe('SchedulingGated')
   })
 })
 
 it('uses the Deployment in place of its ReplicaSet', () => {
-  const owned = pod('web-7f9c-x', {}, {}, { labels: { 'pod-template-hash': '7f9c' }, ownerReferences: [{ kind: 'ReplicaSet', name: 'web-7f9c', controller: true }] })
+  const owned = pod(
+    'web-7f9c-x',
+    {},
+    {},
+    {
+      labels: { 'pod-template-hash': '7f9c' },
+      ownerReferences: [{ kind: 'ReplicaSet', name: 'web-7f9c', controller: true }],
+    }
+  )
   expect(ownerOf(owned)).toMatchObject({ kind: 'Deployment', name: 'web' })
   expect(ownerOf(pod('bare'))).toBeUndefined()
 })

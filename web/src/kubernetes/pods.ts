@@ -117,7 +117,8 @@ export function pendingReason(pod: Pod, profiles?: readonly string[]): PendingRe
   if (profiles?.length && !profiles.includes(scheduler)) return { kind: 'noProfile', scheduler }
   if (pod.status?.nominatedNodeName) return { kind: 'nominated', node: pod.status.nominatedNodeName }
   const condition = scheduledCondition(pod)
-  if (condition?.status === 'False' && condition.message) return { kind: 'unschedulable', ...parseFitError(condition.message) }
+  if (condition?.status === 'False' && condition.message)
+    return { kind: 'unschedulable', ...parseFitError(condition.message) }
   return { kind: 'untried' }
 }
 

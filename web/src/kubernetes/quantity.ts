@@ -1,7 +1,18 @@
 // Kubernetes quantities: "1500m", "3Gi", "2e3" as numbers, and numbers as short text.
 
 const binary: Record<string, number> = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 }
-const decimal: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }
+const decimal: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+}
 
 /** A cache, because thousands of objects use the same few quantities. */
 const known = new Map<string, number>()
@@ -70,8 +81,17 @@ export function amountOf(resource: string, value: number): string {
 }
 
 /** "used / allocatable" as two texts and a common unit. */
-export function formatPair(used: number, allocatable: number, unit: Unit): { used: string; allocatable: string; unit: string } {
-  if (unit !== 'bytes') return { used: trim(used, unit === 'cpu' ? 2 : 0), allocatable: trim(allocatable, unit === 'cpu' ? 2 : 0), unit: '' }
+export function formatPair(
+  used: number,
+  allocatable: number,
+  unit: Unit
+): { used: string; allocatable: string; unit: string } {
+  if (unit !== 'bytes')
+    return {
+      used: trim(used, unit === 'cpu' ? 2 : 0),
+      allocatable: trim(allocatable, unit === 'cpu' ? 2 : 0),
+      unit: '',
+    }
   const { divisor, unit: name } = byteScale(allocatable)
   return { used: trim(used / divisor, 1), allocatable: trim(allocatable / divisor, 1), unit: name }
 }

@@ -10,5 +10,14 @@ export type Words = (key: string, named: Record<string, string | number>) => str
 export function whyText(job: Pick<SessionJob, 'name'>, why: SessionWhy, words: Words): string {
   const { code, queue, resource = '', missing = 0, needed, placed, role = '', plugin = '', reason = '' } = why
   const key = code === 'pieces' && !missing ? 'piecesFit' : code === 'tooFewPods' && role ? 'tooFewOfRole' : code
-  return words(`sessions.why.${key}`, { job: job.name, queue, amount: `${formatResource(resource, missing)} ${resource}`, needed, placed, role, plugin, reason })
+  return words(`sessions.why.${key}`, {
+    job: job.name,
+    queue,
+    amount: `${formatResource(resource, missing)} ${resource}`,
+    needed,
+    placed,
+    role,
+    plugin,
+    reason,
+  })
 }

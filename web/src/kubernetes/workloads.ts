@@ -4,7 +4,14 @@ import type { KindInfo } from '@/api/types'
 import type { ObjectRef } from './object'
 import type { Owner } from './pods'
 
-const builtin = (group: string, kind: string): KindInfo => ({ group, version: 'v1', kind, resource: `${kind.toLowerCase()}s`, namespaced: true, verbs: [] })
+const builtin = (group: string, kind: string): KindInfo => ({
+  group,
+  version: 'v1',
+  kind,
+  resource: `${kind.toLowerCase()}s`,
+  namespaced: true,
+  verbs: [],
+})
 
 export const deploymentKind = builtin('apps', 'Deployment')
 export const workloadKinds: readonly KindInfo[] = [
@@ -16,7 +23,8 @@ export const workloadKinds: readonly KindInfo[] = [
   builtin('batch', 'Job'),
 ]
 
-const named = (names: readonly string[]) => (kind: KindInfo) => names.includes(kind.kind) && workloadKinds.some((w) => w.kind === kind.kind && w.group === kind.group)
+const named = (names: readonly string[]) => (kind: KindInfo) =>
+  names.includes(kind.kind) && workloadKinds.some((w) => w.kind === kind.kind && w.group === kind.group)
 
 export const isWorkload = named(workloadKinds.map((w) => w.kind))
 /** As `kubectl scale`, whose Jobs are deprecated. */

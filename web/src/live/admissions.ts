@@ -18,7 +18,7 @@ export const useAdmissions = createSharedComposable((): ShallowRef<Kueue | undef
         if (last) kueue.value = last
       },
       error() {},
-    },
+    }
   )
   onScopeDispose(stop)
   return kueue

@@ -4,8 +4,12 @@ import { useAnswer } from './answer'
 
 /** Requests that the test answers itself. */
 function questions() {
-  const open = new Map<string, { resolve: (text: string) => void; reject: (error: unknown) => void; signal: AbortSignal }>()
-  const read = (signal: AbortSignal, name: string) => new Promise<string>((resolve, reject) => open.set(name, { resolve, reject, signal }))
+  const open = new Map<
+    string,
+    { resolve: (text: string) => void; reject: (error: unknown) => void; signal: AbortSignal }
+  >()
+  const read = (signal: AbortSignal, name: string) =>
+    new Promise<string>((resolve, reject) => open.set(name, { resolve, reject, signal }))
   const of = (name: string) => {
     const question = open.get(name)
     if (!question) throw new Error(`nobody asked ${name}`)

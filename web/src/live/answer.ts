@@ -40,7 +40,10 @@ export interface Answer<T, Question extends unknown[]> {
  * is set, also if that fails. (VueUse's useAsyncState clears the error with each request, so
  * that a repeated error would flicker, and it cannot discard a request.)
  */
-export function useAnswer<T, Question extends unknown[]>(read: (signal: AbortSignal, ...question: Question) => Promise<T>, { dropOnError = false } = {}): Answer<T, Question> {
+export function useAnswer<T, Question extends unknown[]>(
+  read: (signal: AbortSignal, ...question: Question) => Promise<T>,
+  { dropOnError = false } = {}
+): Answer<T, Question> {
   const value = shallowRef<T>()
   const error = shallowRef<unknown>()
   const loading = shallowRef(false)

@@ -8,8 +8,18 @@ interface Thing {
   v?: number
 }
 const thing = (name: string, v = 0): Thing => ({ metadata: { namespace: 'default', name }, v })
-const list = (items: Thing[], first: boolean, more: boolean): Frame<Thing> => ({ type: 'list', id: 'x', items, first, more })
-const events = (...e: ['ADDED' | 'MODIFIED' | 'DELETED', Thing][]): Frame<Thing> => ({ type: 'events', id: 'x', events: e.map(([type, object]) => ({ type, object })) })
+const list = (items: Thing[], first: boolean, more: boolean): Frame<Thing> => ({
+  type: 'list',
+  id: 'x',
+  items,
+  first,
+  more,
+})
+const events = (...e: ['ADDED' | 'MODIFIED' | 'DELETED', Thing][]): Frame<Thing> => ({
+  type: 'events',
+  id: 'x',
+  events: e.map(([type, object]) => ({ type, object })),
+})
 const shown = (c: Collection<Thing>) => [...c.items.values()].map((t) => `${t.metadata.name}=${t.v}`).join(' ')
 
 describe('Collection', () => {
@@ -47,7 +57,11 @@ describe('Collection', () => {
 
 describe('Recent', () => {
   const recent = () => new Recent<Thing>((t) => t.metadata.name, 4)
-  const names = (r: Recent<Thing>) => r.list().map((t) => `${t.metadata.name}=${t.v}`).join(' ')
+  const names = (r: Recent<Thing>) =>
+    r
+      .list()
+      .map((t) => `${t.metadata.name}=${t.v}`)
+      .join(' ')
 
   it('is sorted newest first, changes in place, and drops the oldest', () => {
     const r = recent()
@@ -61,7 +75,11 @@ describe('Recent', () => {
   })
 
   it('is in the order in which cycles began, which is not the one in which they end', () => {
-    const r = new Recent<Thing>((t) => t.metadata.name, 4, (t) => t.v ?? 0)
+    const r = new Recent<Thing>(
+      (t) => t.metadata.name,
+      4,
+      (t) => t.v ?? 0
+    )
     r.apply(list([thing('c', 30), thing('a', 10), thing('b', 20)], true, false))
     r.apply(events(['ADDED', thing('e', 50)], ['ADDED', thing('d', 40)]))
     expect(names(r)).toBe('e=50 d=40 c=30 a=10')

@@ -17,7 +17,7 @@ export class Collection<T> {
   /** `same` compares a listed item with the known one; if they are the same, the known object stays. */
   constructor(
     private readonly keyOf: (item: T) => string,
-    private readonly same: (a: T, b: T) => boolean = () => false,
+    private readonly same: (a: T, b: T) => boolean = () => false
   ) {}
 
   /** The keys that were set or deleted since the last call. */
@@ -79,7 +79,7 @@ export class Recent<T extends object> {
     private readonly keyOf: (item: T) => string,
     readonly limit: number,
     /** When an item began (ms): cycles end in another order. Items with equal times stay in the order of arrival. */
-    private readonly timeOf: (item: T) => number = () => 0,
+    private readonly timeOf: (item: T) => number = () => 0
   ) {}
 
   apply(frame: Frame<T>): void {
@@ -116,7 +116,10 @@ export class Recent<T extends object> {
   list(): T[] {
     const times = new Map(this.items.slice(-this.limit).map((item) => [item, this.timeOf(item)]))
     // Almost sorted already, which the sort takes advantage of.
-    return [...times].sort(([, a], [, b]) => a - b).map(([item]) => item).reverse()
+    return [...times]
+      .sort(([, a], [, b]) => a - b)
+      .map(([item]) => item)
+      .reverse()
   }
 
   private replace(oldestFirst: T[]): void {

@@ -17,7 +17,15 @@ export interface PerRevision<T> {
 
 function perRevision<T>(read: (signal: AbortSignal) => Promise<T>): PerRevision<T> {
   const { value, error, ask: reload } = useAnswer(read)
-  const stop = watch([() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'], () => void reload(), { immediate: true })
+  const stop = watch(
+    [
+      () => status.value?.scheduler.revision,
+      () => status.value?.scheduler.phase,
+      () => connection.value.kind === 'live',
+    ],
+    () => void reload(),
+    { immediate: true }
+  )
   return { value, error, reload, stop }
 }
 

@@ -17,7 +17,7 @@ export const useDecisionCounts = createSharedComposable((): ShallowRef<Counts | 
   watch(
     () => connection.value.kind === 'live',
     () => void ask(),
-    { immediate: true },
+    { immediate: true }
   )
   const again = useThrottleFn(() => void ask(), countEvery, true)
   watch(results, () => void again())

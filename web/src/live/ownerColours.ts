@@ -23,7 +23,12 @@ export function keptColours(): OwnerColours {
 function stored(): [string, number][] {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(key) ?? '[]')
-    return Array.isArray(value) ? value.filter((one): one is [string, number] => Array.isArray(one) && typeof one[0] === 'string' && typeof one[1] === 'number') : []
+    return Array.isArray(value)
+      ? value.filter(
+          (one): one is [string, number] =>
+            Array.isArray(one) && typeof one[0] === 'string' && typeof one[1] === 'number'
+        )
+      : []
   } catch {
     return []
   }

@@ -5,7 +5,9 @@ import type { Handlers } from '@/api/watch'
 import { useQueues } from './queues'
 import { watch } from './watched'
 
-const active = (pods: number): Queues => ({ queues: [{ queue: 'active', pods, events: [{ event: 'PodAdd', count: 12 }] }] })
+const active = (pods: number): Queues => ({
+  queues: [{ queue: 'active', pods, events: [{ event: 'PodAdd', count: 12 }] }],
+})
 
 let handlers: Handlers<Queues>
 const stop = vi.fn()
@@ -28,7 +30,11 @@ it('holds the newest state of the queue', () => {
     expect([queues.value, asked.value]).toEqual([undefined, false])
     handlers.frame({ type: 'list', id: 'queues', first: true, items: [active(3)] })
     expect([queues.value?.[0]?.pods, asked.value]).toEqual([3, true])
-    handlers.frame({ type: 'events', id: 'queues', events: [1, 2].map((pods) => ({ type: 'MODIFIED', object: active(pods) })) })
+    handlers.frame({
+      type: 'events',
+      id: 'queues',
+      events: [1, 2].map((pods) => ({ type: 'MODIFIED', object: active(pods) })),
+    })
     expect(queues.value?.[0]?.pods).toBe(2)
   })
   scope.stop()

@@ -11,7 +11,8 @@ export class Samples {
   set(second: number, value: number): void {
     this.first ??= second
     this.values.set(second, value)
-    if (this.values.size > kept) for (const old of this.values.keys()) if (this.values.delete(old) && this.values.size <= kept) break
+    if (this.values.size > kept)
+      for (const old of this.values.keys()) if (this.values.delete(old) && this.values.size <= kept) break
   }
 
   /** The first observed second (Unix); undefined before it. */
@@ -38,7 +39,10 @@ export interface SeriesFacts {
 
 export function factsOf(values: readonly (number | undefined)[]): SeriesFacts {
   const seen = values.filter((v) => v !== undefined)
-  return { mean: seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : 0, peak: seen.length ? Math.max(...seen) : 0 }
+  return {
+    mean: seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : 0,
+    peak: seen.length ? Math.max(...seen) : 0,
+  }
 }
 
 /** Averages every `count` neighbours into one value, so that a line needs fewer points. */

@@ -10,7 +10,14 @@ import { kinds, loadKinds } from './discovery'
 import { connection } from './status'
 import { useKind, type Published } from './watched'
 
-const definitionKind: KindInfo = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition', resource: 'customresourcedefinitions', namespaced: false, verbs: [] }
+const definitionKind: KindInfo = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  resource: 'customresourcedefinitions',
+  namespaced: false,
+  verbs: [],
+}
 /** The API server needs about this long to serve a new kind after its definition is established (ms). */
 const servedAfter = 300
 
@@ -25,13 +32,17 @@ export function useDiscovery(): { retry: () => void } {
   void loadKinds().catch(() => {})
   watch(
     () => connection.value.kind === 'live',
-    (live) => live && retry(),
+    (live) => live && retry()
   )
   const definitions = useKind(definitionKind)
   onScopeDispose(definitions.stop)
   const established = computed(() => {
     const all = [...definitions.published.value.items.values()] as Definition[]
-    return sortNames(all.filter((d) => d.status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True')).map((d) => d.metadata.name)).join()
+    return sortNames(
+      all
+        .filter((d) => d.status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True'))
+        .map((d) => d.metadata.name)
+    ).join()
   })
   const { start: retrySoon } = useTimeoutFn(retry, servedAfter, { immediate: false })
   watch(established, retrySoon)
@@ -57,7 +68,7 @@ export function useServedKind<T extends KubeObject>(wanted: KindInfo): ServedKin
       live.value?.stop()
       live.value = found.value && useKind(found.value)
     },
-    { immediate: true },
+    { immediate: true }
   )
   onScopeDispose(() => live.value?.stop())
   const published = computed(() => live.value?.published.value as Published<T> | undefined)

@@ -42,7 +42,8 @@ export function startLive(): void {
   watch.start()
   useIntervalFn(() => {
     now.value = Date.now()
-    if (everReady.value && connection.value.kind === 'live') pendingSamples.set(Math.floor(now.value / 1000), model.pendingCount)
+    if (everReady.value && connection.value.kind === 'live')
+      pendingSamples.set(Math.floor(now.value / 1000), model.pendingCount)
   }, 1000)
   let asking = false
   const poll = async () => {

@@ -34,7 +34,10 @@ const relisted = frames.findIndex((f, i) => i > 3 && f.type === 'list')
 describe('a recorded stream', () => {
   it('ends with the objects that exist at the end', () => {
     const { last } = play()
-    expect(last?.nodes.map((n) => `${n.name} ${n.podList.map((p) => p.metadata.name).join(' ')}`)).toEqual(['n1 web-3 web-4', 'n2 '])
+    expect(last?.nodes.map((n) => `${n.name} ${n.podList.map((p) => p.metadata.name).join(' ')}`)).toEqual([
+      'n1 web-3 web-4',
+      'n2 ',
+    ])
     expect(last?.pending.map((p) => p.metadata.name)).toEqual(['big'])
     expect(last?.pending[0] && pendingReason(last.pending[0])).toMatchObject({ kind: 'unschedulable', nodes: 3 })
   })
@@ -60,7 +63,9 @@ describe('a recorded stream', () => {
     expect(after?.nodes.map((n, i) => n === views[relisted - 1]?.nodes[i])).toEqual([true, true, true])
   })
   it('has each cycle once, although a reconnect lists them again', () => {
-    const keys = play().results.list().map((s) => `${s.pod.uid}/${s.attempt}`)
+    const keys = play()
+      .results.list()
+      .map((s) => `${s.pod.uid}/${s.attempt}`)
     expect(keys.length).toBeGreaterThan(0)
     expect(new Set(keys).size).toBe(keys.length)
   })

@@ -57,7 +57,12 @@ function publishSoon(flush: () => void): void {
   else requestAnimationFrame(run)
 }
 
-function follow<T>(id: string, target: Target, state: Applies<T>, publish: (error: ErrorFrame | undefined) => void): () => void {
+function follow<T>(
+  id: string,
+  target: Target,
+  state: Applies<T>,
+  publish: (error: ErrorFrame | undefined) => void
+): () => void {
   let error: ErrorFrame | undefined
   const flush = () => publish(error)
   return watch.subscribe<T>(id, target, {
@@ -76,7 +81,11 @@ function follow<T>(id: string, target: Target, state: Applies<T>, publish: (erro
 
 type Changed<T> = (key: string, object: T | undefined) => void
 
-function followKind<T extends KubeObject>(id: string, kind: KindInfo, changed?: Changed<T>): { published: ShallowRef<Published<T>>; stop: () => void } {
+function followKind<T extends KubeObject>(
+  id: string,
+  kind: KindInfo,
+  changed?: Changed<T>
+): { published: ShallowRef<Published<T>>; stop: () => void } {
   const collection = new Collection<T>(objectKey, sameVersion)
   const published = shallowRef<Published<T>>({ items: collection.items, synced: false, error: undefined })
   const { group, version, resource } = kind
@@ -104,7 +113,11 @@ export const pods = podsLive.published
 /** The newest cycles, newest first. */
 export const results = shallowRef<{ items: readonly Summary[]; synced: boolean }>({ items: [], synced: false })
 const resultsLimit = 2000
-const recent = new Recent<Summary>((s) => `${s.pod.uid}/${s.attempt}`, resultsLimit, (s) => Date.parse(s.startTime))
+const recent = new Recent<Summary>(
+  (s) => `${s.pod.uid}/${s.attempt}`,
+  resultsLimit,
+  (s) => Date.parse(s.startTime)
+)
 follow<Summary>('results', { topic: 'results' }, recent, () => {
   results.value = { items: recent.list(), synced: recent.synced }
 })
@@ -120,15 +133,17 @@ follow<Status>(
       if (last) watchedStatus.value = last
     },
   },
-  () => {},
+  () => {}
 )
 
 const shared = new Map<string, { live: ReturnType<typeof followKind<KubeObject>>; users: number }>()
 
 /** Follows a kind while a component uses it. Call stop when done. */
 export function useKind(kind: KindInfo): { published: ShallowRef<Published<KubeObject>>; stop: () => void } {
-  if (!kind.group && kind.resource === 'nodes') return { published: nodes as ShallowRef<Published<KubeObject>>, stop: () => {} }
-  if (!kind.group && kind.resource === 'pods') return { published: pods as ShallowRef<Published<KubeObject>>, stop: () => {} }
+  if (!kind.group && kind.resource === 'nodes')
+    return { published: nodes as ShallowRef<Published<KubeObject>>, stop: () => {} }
+  if (!kind.group && kind.resource === 'pods')
+    return { published: pods as ShallowRef<Published<KubeObject>>, stop: () => {} }
   const id = `${kind.resource}.${kind.version}.${kind.group}`
   let entry = shared.get(id)
   if (!entry) {

@@ -2,7 +2,11 @@
 
 /** The text with the names of the elements in one piece. */
 export function wholeNames(text: string, names: readonly HTMLElement[]): string {
-  return names.reduce((all, { dataset, children }) => all.replaceAll([...children].map((part) => part.textContent).join('\n'), dataset.name ?? ''), text)
+  return names.reduce(
+    (all, { dataset, children }) =>
+      all.replaceAll([...children].map((part) => part.textContent).join('\n'), dataset.name ?? ''),
+    text
+  )
 }
 
 /** Installs the listener; the returned function removes it. */
@@ -10,7 +14,10 @@ export function copyWholeNames(root: Document = document): () => void {
   const onCopy = (event: ClipboardEvent) => {
     const selection = root.getSelection()
     const text = selection?.toString() ?? ''
-    const whole = wholeNames(text, [...root.querySelectorAll<HTMLElement>('[data-name]')].filter((name) => selection?.containsNode(name, true)))
+    const whole = wholeNames(
+      text,
+      [...root.querySelectorAll<HTMLElement>('[data-name]')].filter((name) => selection?.containsNode(name, true))
+    )
     if (whole === text || !event.clipboardData) return
     event.clipboardData.setData('text/plain', whole)
     event.preventDefault()

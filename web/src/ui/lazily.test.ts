@@ -37,7 +37,11 @@ it('leaves a part that cannot be preloaded for the next time, and says nothing',
 
 it('says that a part is missing when it is needed, and opens it once the server responds', async () => {
   vi.useFakeTimers()
-  const load = vi.fn<() => Promise<string>>().mockRejectedValueOnce(away).mockRejectedValueOnce(away).mockResolvedValue('part')
+  const load = vi
+    .fn<() => Promise<string>>()
+    .mockRejectedValueOnce(away)
+    .mockRejectedValueOnce(away)
+    .mockResolvedValue('part')
   const wanted = lazily(load)()
   await vi.advanceTimersByTimeAsync(10)
   expect(notices.value.map((n) => n.kind)).toEqual(['failed'])

@@ -44,7 +44,7 @@ export async function preload(idle: () => Promise<void>): Promise<void> {
     // The user is told when the part is needed.
     await load().then(
       () => left.delete(load),
-      () => {},
+      () => {}
     )
   }
 }

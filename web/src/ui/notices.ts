@@ -45,5 +45,8 @@ export function hold(id: number): void {
 /** Starts the time after which a message disappears: longer if there is something to decide. */
 export function release({ id, kind, action }: Notice): void {
   hold(id)
-  timers.set(id, setTimeout(() => dismiss(id), kind === 'done' && !action ? 5000 : 12_000))
+  timers.set(
+    id,
+    setTimeout(() => dismiss(id), kind === 'done' && !action ? 5000 : 12_000)
+  )
 }

@@ -9,7 +9,11 @@ type Values = Readonly<Record<string, string | undefined>>
 const unfinished = new WeakMap<Router, Values>()
 
 /** The query parameter `name`; '' when it is absent. Setting it replaces the current history entry. */
-export function useQuery<T extends string = string>(name: string, otherwise: T = '' as T, allowed?: readonly T[]): WritableComputedRef<T> {
+export function useQuery<T extends string = string>(
+  name: string,
+  otherwise: T = '' as T,
+  allowed?: readonly T[]
+): WritableComputedRef<T> {
   const route = useRoute()
   const router = useRouter()
   return computed({
@@ -20,7 +24,10 @@ export function useQuery<T extends string = string>(name: string, otherwise: T =
       return value as T
     },
     set: (value) => {
-      const values: Values = { ...unfinished.get(router), [name]: value === otherwise || value === '' ? undefined : value }
+      const values: Values = {
+        ...unfinished.get(router),
+        [name]: value === otherwise || value === '' ? undefined : value,
+      }
       unfinished.set(router, values)
       void router.replace({ query: { ...route.query, ...values } }).finally(() => {
         if (unfinished.get(router) === values) unfinished.delete(router)

@@ -36,7 +36,7 @@ export function useRowPool({ scroller, count, rowHeight, initialHeight = 0 }: Ro
       estimateSize: () => toValue(rowHeight),
       overscan,
       initialRect: { width: 800, height: initialHeight },
-    })),
+    }))
   )
   const rows = computed(() => {
     const items = virtual.value.getVirtualItems()
@@ -54,7 +54,11 @@ export function useRowPool({ scroller, count, rowHeight, initialHeight = 0 }: Ro
  * While scrolling, rows are listed by element, so that none moves in the document; at rest
  * they are in reading order, for screen readers.
  */
-export function recycled(items: readonly { index: number; start: number }[], elements: number, scrolling: boolean): PlacedRow[] {
+export function recycled(
+  items: readonly { index: number; start: number }[],
+  elements: number,
+  scrolling: boolean
+): PlacedRow[] {
   const size = Math.max(elements, items.length, 1)
   const placed = items.map(({ index, start }) => ({ index, top: start, key: index % size }))
   return scrolling ? placed.sort((a, b) => a.key - b.key) : placed

@@ -18,7 +18,13 @@ export interface Running<T> {
  * Calls `use` in the setup of an empty page at the URL `at`. Every path shows this page, also
  * those of `routes`, which add names and parameters.
  */
-export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at?: string; routes?: readonly Omit<RouteRecordRaw, 'component' | 'redirect' | 'children'>[] } = {}): Promise<Running<T>> {
+export async function withSetup<T>(
+  use: () => T,
+  {
+    at = '/',
+    routes = [],
+  }: { at?: string; routes?: readonly Omit<RouteRecordRaw, 'component' | 'redirect' | 'children'>[] } = {}
+): Promise<Running<T>> {
   const made: { value: T }[] = []
   // The results of `use`, newest last: setup runs again when the page is left and opened again.
   const Page = defineComponent({
@@ -29,7 +35,10 @@ export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at
   })
   const router = createRouter({
     history: createMemoryHistory(),
-    routes: [...routes.map((route) => ({ ...route, component: Page }) as RouteRecordRaw), { path: '/:rest(.*)*', component: Page }],
+    routes: [
+      ...routes.map((route) => ({ ...route, component: Page }) as RouteRecordRaw),
+      { path: '/:rest(.*)*', component: Page },
+    ],
   })
   await router.push(at)
   const wrapper = mount(RouterView, { global: { plugins: [i18n, router] } })
@@ -42,8 +51,13 @@ export async function withSetup<T>(use: () => T, { at = '/', routes = [] }: { at
  * Replaces functions that a module exports by mocks that return undefined, until the tests of the calling file end: those of the
  * given names, or all. vite.config.ts says what vi.mock costs.
  */
-export function mockFunctions<T extends object>(module: T, ...names: (keyof T & string)[]): ReturnType<typeof vi.mocked<T>> {
-  const mocked = names.length ? names : Object.keys(module).filter((name) => typeof module[name as keyof T] === 'function')
+export function mockFunctions<T extends object>(
+  module: T,
+  ...names: (keyof T & string)[]
+): ReturnType<typeof vi.mocked<T>> {
+  const mocked = names.length
+    ? names
+    : Object.keys(module).filter((name) => typeof module[name as keyof T] === 'function')
   for (const name of mocked) {
     const real = Object.getOwnPropertyDescriptor(module, name) as PropertyDescriptor
     Object.defineProperty(module, name, { configurable: true, enumerable: true, value: vi.fn() })

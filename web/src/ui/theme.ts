@@ -9,7 +9,11 @@ export const themes: readonly Theme[] = ['light', 'dark', 'system']
 const read = (text: string) => themes.find((t) => t === text) ?? 'system'
 
 /** Without storage, the choice lasts as long as the page. */
-export const theme = useStorage<Theme>('theme', 'system', undefined, { serializer: { read, write: String }, listenToStorageChanges: false, onError: () => {} })
+export const theme = useStorage<Theme>('theme', 'system', undefined, {
+  serializer: { read, write: String },
+  listenToStorageChanges: false,
+  onError: () => {},
+})
 
 /** The theme in use: for `system`, the one of the operating system. */
 export const drawnTheme = ref<'light' | 'dark'>('light')

@@ -8,7 +8,10 @@ import { onBeforeRouteLeave } from 'vue-router'
  * The result is set while the page asks: call it with true to discard and leave, or with
  * false to stay. Before a tab closes, the browser itself asks.
  */
-export function useLeaveGuard(unsaved: () => boolean, discard: () => void): ShallowRef<((go: boolean) => void) | undefined> {
+export function useLeaveGuard(
+  unsaved: () => boolean,
+  discard: () => void
+): ShallowRef<((go: boolean) => void) | undefined> {
   const answer = shallowRef<(go: boolean) => void>()
   onBeforeRouteLeave(() => {
     if (!unsaved()) return true

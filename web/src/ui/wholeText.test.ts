@@ -18,7 +18,8 @@ function boxed(text: string, { needed = 200, shown = 100, title = '' } = {}): HT
   document.body.append(parent)
   return element
 }
-const point = (element: Element, name: string, pointerType = 'mouse') => element.dispatchEvent(new PointerEvent(name, { bubbles: true, pointerType }))
+const point = (element: Element, name: string, pointerType = 'mouse') =>
+  element.dispatchEvent(new PointerEvent(name, { bubbles: true, pointerType }))
 
 beforeEach(() => {
   vi.useFakeTimers()

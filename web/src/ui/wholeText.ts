@@ -19,8 +19,15 @@ const cells = '.ell, [data-more], [data-name]'
 function isCut(element: Element): boolean {
   const { overflowX, overflowY } = getComputedStyle(element)
   const hides = (overflow: string) => overflow === 'hidden' || overflow === 'clip'
-  if ((hides(overflowX) && element.scrollWidth > element.clientWidth) || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)) return true
-  return element.matches(cells) && [...element.querySelectorAll(element.matches('[data-name]') ? ':scope > *' : '[data-name] > *')].some(isCut)
+  if (
+    (hides(overflowX) && element.scrollWidth > element.clientWidth) ||
+    (hides(overflowY) && element.scrollHeight > element.clientHeight + 2)
+  )
+    return true
+  return (
+    element.matches(cells) &&
+    [...element.querySelectorAll(element.matches('[data-name]') ? ':scope > *' : '[data-name] > *')].some(isCut)
+  )
 }
 
 /** What the box tells at an element: the whole text if it is cut there or just above, and what belongs to it besides. A title tells a mouse already, but neither a finger nor the keyboard. */
@@ -42,19 +49,27 @@ function toldAt(target: Element, mouse: boolean): string {
 function textOf(element: Element): string {
   const name = element.closest<HTMLElement>('[data-name]')
   if (name) return name.dataset.name ?? ''
-  return squeezed(wholeNames((element as HTMLElement).innerText || element.textContent || '', [...element.querySelectorAll<HTMLElement>('[data-name]')]))
+  return squeezed(
+    wholeNames((element as HTMLElement).innerText || element.textContent || '', [
+      ...element.querySelectorAll<HTMLElement>('[data-name]'),
+    ])
+  )
 }
 
 function titled(element: Element): boolean {
   const text = textOf(element)
-  for (let at: Element | null = element, steps = 0; at && steps < reach; at = at.parentElement, steps++) if (at.getAttribute('title')?.includes(text)) return true
+  for (let at: Element | null = element, steps = 0; at && steps < reach; at = at.parentElement, steps++)
+    if (at.getAttribute('title')?.includes(text)) return true
   return false
 }
 
 /** All cut texts within a focused element, which is how the keyboard reaches them. */
 function within(target: Element): string {
-  if (target.childElementCount > 60 || target.matches('main, dialog, [role="grid"], [role="listbox"], ul, .cm-content')) return ''
-  const cut = [target, ...target.querySelectorAll('*')].filter((element) => element.textContent?.trim() && isCut(element))
+  if (target.childElementCount > 60 || target.matches('main, dialog, [role="grid"], [role="listbox"], ul, .cm-content'))
+    return ''
+  const cut = [target, ...target.querySelectorAll('*')].filter(
+    (element) => element.textContent?.trim() && isCut(element)
+  )
   // An element that holds a cut one tells the same text again.
   const innermost = cut.filter((element) => !cut.some((other) => other !== element && element.contains(other)))
   return [...new Set(innermost.map(textOf).filter(Boolean))].join('\n')
@@ -89,12 +104,14 @@ export function installWholeText(root: Document = document): () => void {
     if (event.target instanceof Element && event.pointerType !== 'touch') show(event.target, toldAt(event.target, true))
   }
   const onFocus = (event: FocusEvent) => {
-    if (event.target instanceof Element && event.target.matches(':focus-visible')) show(event.target, within(event.target))
+    if (event.target instanceof Element && event.target.matches(':focus-visible'))
+      show(event.target, within(event.target))
   }
   const onDown = (event: PointerEvent) => {
     hide()
     const { target } = event
-    if (event.pointerType === 'touch' && target instanceof Element) timer = setTimeout(() => show(target, toldAt(target, false)), press)
+    if (event.pointerType === 'touch' && target instanceof Element)
+      timer = setTimeout(() => show(target, toldAt(target, false)), press)
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Escape') hide()
@@ -112,9 +129,11 @@ export function installWholeText(root: Document = document): () => void {
   ]
   // Scrolling does not bubble.
   const view = root.defaultView ?? window
-  for (const [name, listener] of events) view.addEventListener(name, listener as EventListener, { capture: name === 'scroll', passive: true })
+  for (const [name, listener] of events)
+    view.addEventListener(name, listener as EventListener, { capture: name === 'scroll', passive: true })
   return () => {
-    for (const [name, listener] of events) view.removeEventListener(name, listener as EventListener, { capture: name === 'scroll' })
+    for (const [name, listener] of events)
+      view.removeEventListener(name, listener as EventListener, { capture: name === 'scroll' })
     hide()
     box.remove()
   }

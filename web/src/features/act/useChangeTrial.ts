@@ -40,7 +40,7 @@ export function useChangeTrial(writes: Ref<readonly Write[]>): ChangeTrial {
       else soon.start()
       if (!now.length) soon.stop()
     },
-    { immediate: true },
+    { immediate: true }
   )
   const difference = (at: number) => {
     const result = results.value?.[at]
@@ -53,10 +53,13 @@ export function useChangeTrial(writes: Ref<readonly Write[]>): ChangeTrial {
     difference,
     idle: computed(() => {
       const all = results.value
-      return !!all?.length && all.every((_, at) => {
-        const texts = difference(at)
-        return !!texts && texts.before === texts.after
-      })
+      return (
+        !!all?.length &&
+        all.every((_, at) => {
+          const texts = difference(at)
+          return !!texts && texts.before === texts.after
+        })
+      )
     }),
     again: () => void run(),
   }

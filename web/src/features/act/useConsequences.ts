@@ -13,7 +13,11 @@ import type { Verb } from './model/verbs'
 import { isManaged } from './model/write'
 import { podsOn } from './store/drain'
 
-export function useConsequences(): (verb: Verb, refs: readonly ObjectRef[], objectOf: (of: ObjectRef) => KubeObject | undefined) => string[] {
+export function useConsequences(): (
+  verb: Verb,
+  refs: readonly ObjectRef[],
+  objectOf: (of: ObjectRef) => KubeObject | undefined
+) => string[] {
   const { t } = useI18n()
   const counted = useCounted()
   const pods = (n: number) => counted('common.pods', n)
@@ -24,7 +28,11 @@ export function useConsequences(): (verb: Verb, refs: readonly ObjectRef[], obje
     return [
       t('nodeAction.tainted', { taint: taintOf(failure) }),
       ...(here.length ? [] : [t('nodeAction.noPods')]),
-      ...evicted.map(({ seconds, pods: n }) => (seconds ? t('nodeAction.evictedAfter', { pods: pods(n), time: formatAge(seconds) }, n) : t('nodeAction.evictedAtOnce', { pods: pods(n) }, n))),
+      ...evicted.map(({ seconds, pods: n }) =>
+        seconds
+          ? t('nodeAction.evictedAfter', { pods: pods(n), time: formatAge(seconds) }, n)
+          : t('nodeAction.evictedAtOnce', { pods: pods(n) }, n)
+      ),
       ...(staying ? [t('nodeAction.staying', { pods: pods(staying) }, staying)] : []),
       ...(evicted.length ? [t('nodeAction.replaced')] : []),
       failure === 'unreachable' ? t('nodeAction.terminating') : t('nodeAction.stopping'),
@@ -35,11 +43,18 @@ export function useConsequences(): (verb: Verb, refs: readonly ObjectRef[], obje
     const kind = refs[0]?.kind
     if (isResource(kind, nodeKind)) {
       const here = podsOn(refs.map((r) => r.name)).length
-      return [here ? t('nodeAction.deleted', { pods: pods(here) }, here) : t('nodeAction.noPods'), t('act.follows.nodeUndo')]
+      return [
+        here ? t('nodeAction.deleted', { pods: pods(here) }, here) : t('nodeAction.noPods'),
+        t('act.follows.nodeUndo'),
+      ]
     }
     if (isResource(kind, podKind)) {
       const managed = refs.filter((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } })).length
-      return [t('act.follows.podsAtOnce'), ...(managed ? [t('act.follows.managed')] : []), ...(managed < refs.length ? [t('act.follows.podUndo')] : [])]
+      return [
+        t('act.follows.podsAtOnce'),
+        ...(managed ? [t('act.follows.managed')] : []),
+        ...(managed < refs.length ? [t('act.follows.podUndo')] : []),
+      ]
     }
     if (isResource(kind, namespaceKind)) return [t('act.follows.namespace')]
     if (kind?.resource === 'customresourcedefinitions') return [t('act.follows.definition')]
@@ -56,11 +71,19 @@ export function useConsequences(): (verb: Verb, refs: readonly ObjectRef[], obje
       case 'delete':
         return deletion(refs, objectOf)
       case 'recreate':
-        return refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } })) ? [t('act.follows.recreateManaged'), t('act.follows.notUndone')] : [t('act.follows.recreate'), t('act.follows.notUndone')]
+        return refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } }))
+          ? [t('act.follows.recreateManaged'), t('act.follows.notUndone')]
+          : [t('act.follows.recreate'), t('act.follows.notUndone')]
       case 'ungate':
         return [t('act.follows.ungate'), t('act.follows.notUndone')]
       case 'evict':
-        return [t('act.follows.evict'), ...(refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } })) ? [t('act.follows.managed')] : []), t('act.follows.notUndone')]
+        return [
+          t('act.follows.evict'),
+          ...(refs.some((of) => isManaged(objectOf(of) ?? { metadata: { name: '' } }))
+            ? [t('act.follows.managed')]
+            : []),
+          t('act.follows.notUndone'),
+        ]
       case 'restart':
         return [t('act.follows.restart'), t('act.follows.notUndone')]
       case 'scale':

@@ -17,7 +17,13 @@ export async function undoAloud(entry: Entry, name: string): Promise<void> {
   const { t } = i18n.global
   await undo(entry)
   if (entry.state === 'undone') notify('done', t('act.undone', { name }))
-  else if (entry.problem) notify('failed', entry.problem.changed ? t('act.changedSince', { name }) : t('act.undoFailed', { name, message: entry.problem.message }))
+  else if (entry.problem)
+    notify(
+      'failed',
+      entry.problem.changed
+        ? t('act.changedSince', { name })
+        : t('act.undoFailed', { name, message: entry.problem.message })
+    )
 }
 
 /** Call it with the results of a change. */
@@ -29,7 +35,11 @@ export function useDone(): (verb: Entry['verb'], results: readonly Result[]) => 
     if (!entry) return undefined
     const name = namesOf(entry)
     const done = results.some((r) => r.effect)
-    notify(done ? 'done' : 'failed', done ? t(`act.did.${verb}`, { name }) : t('act.lost', { name }), entry.undo.length ? { label: t('act.undo'), run: () => void undoAloud(entry, name) } : undefined)
+    notify(
+      done ? 'done' : 'failed',
+      done ? t(`act.did.${verb}`, { name }) : t('act.lost', { name }),
+      entry.undo.length ? { label: t('act.undo'), run: () => void undoAloud(entry, name) } : undefined
+    )
     return entry
   }
 }

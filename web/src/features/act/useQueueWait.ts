@@ -14,13 +14,21 @@ import { results } from '@/live/watched'
 const askEvery = 2000
 
 /** The scheduler gives a pod that it could not place a condition, which the gate of a pod gives it, too. */
-const wasTried = (pod: Pod) => !!pod.status?.conditions?.some(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason !== 'SchedulingGated')
+const wasTried = (pod: Pod) =>
+  !!pod.status?.conditions?.some(
+    ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason !== 'SchedulingGated'
+  )
 
 export function useQueueWait(pod: Ref<Pod>): { wait: ComputedRef<QueueWait | undefined>; end: () => Promise<void> } {
   const attempts = computed(() => results.value.items.find((s) => s.pod.uid === pod.value.metadata.uid)?.attempt ?? 0)
   /** '' unless the pod is pending and was tried: the server knows nothing of other pods. */
-  const uid = computed(() => (isPending(pod.value) && (attempts.value || wasTried(pod.value)) ? (pod.value.metadata.uid ?? '') : ''))
-  const { value, error, ask, clear } = useAnswer(async (signal, of: string) => (await getAttempts(of, signal)).waiting, { dropOnError: true })
+  const uid = computed(() =>
+    isPending(pod.value) && (attempts.value || wasTried(pod.value)) ? (pod.value.metadata.uid ?? '') : ''
+  )
+  const { value, error, ask, clear } = useAnswer(
+    async (signal, of: string) => (await getAttempts(of, signal)).waiting,
+    { dropOnError: true }
+  )
   const again = () => (uid.value && connection.value.kind === 'live' ? ask(uid.value) : undefined)
   watch(
     [uid, attempts],
@@ -28,10 +36,13 @@ export function useQueueWait(pod: Ref<Pod>): { wait: ComputedRef<QueueWait | und
       if (of !== before) clear()
       void again()
     },
-    { immediate: true },
+    { immediate: true }
   )
   // The attempts of a pod that was tried long ago may not be kept any more.
-  useIntervalFn(() => void (error.value instanceof ApiError && error.value.code === 404 ? undefined : again()), askEvery)
+  useIntervalFn(
+    () => void (error.value instanceof ApiError && error.value.code === 404 ? undefined : again()),
+    askEvery
+  )
   return {
     wait: computed(() => (uid.value ? value.value : undefined)),
     async end() {

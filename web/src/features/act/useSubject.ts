@@ -10,7 +10,11 @@ export function useSubject(): (refs: readonly ObjectRef[]) => string {
   return (refs) => {
     const [only, ...others] = refs
     if (!only || !others.length) return only?.name ?? ''
-    const key = isResource(only.kind, nodeKind) ? 'common.nodes' : isResource(only.kind, podKind) ? 'common.pods' : 'act.objects'
+    const key = isResource(only.kind, nodeKind)
+      ? 'common.nodes'
+      : isResource(only.kind, podKind)
+        ? 'common.pods'
+        : 'act.objects'
     return t(key, { n: formatCount(refs.length) }, refs.length)
   }
 }

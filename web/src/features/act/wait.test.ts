@@ -21,7 +21,8 @@ const pass = async (seconds: number) => {
   now.value = start + seconds * 1000
   await nextTick()
 }
-const waits = (waiting?: QueueWait) => server.getAttempts.mockResolvedValue({ items: [], ...(waiting ? { waiting } : {}) })
+const waits = (waiting?: QueueWait) =>
+  server.getAttempts.mockResolvedValue({ items: [], ...(waiting ? { waiting } : {}) })
 async function shown(of: Pod) {
   const wrapper = mount(PodWait, { props: { pod: of }, global: { plugins: [i18n] } })
   await flushPromises()
@@ -44,7 +45,12 @@ afterEach(() => {
 })
 
 describe('a pending pod', () => {
-  const pending = pod('late', {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] }, { uid: 'u' })
+  const pending = pod(
+    'late',
+    {},
+    { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+    { uid: 'u' }
+  )
 
   it('counts down to its next attempt, and is tried now on request', async () => {
     waits({ queue: 'unschedulable', until: '2026-01-02T03:04:12Z' })
@@ -71,7 +77,14 @@ describe('a pending pod', () => {
   })
   it('is not asked about before it was tried, nor again when the server knows nothing of it', async () => {
     await shown(pod('new', {}, {}, { uid: 'u' }))
-    await shown(pod('gated', {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] }, { uid: 'u' }))
+    await shown(
+      pod(
+        'gated',
+        {},
+        { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] },
+        { uid: 'u' }
+      )
+    )
     await vi.advanceTimersByTimeAsync(5000)
     expect(server.getAttempts).not.toHaveBeenCalled()
     server.getAttempts.mockRejectedValue(new ApiError('there are no results', 404))
@@ -90,9 +103,19 @@ describe('a pending pod', () => {
 })
 
 describe('a pod on a node with a NoExecute taint', () => {
-  const tolerations = [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }]
-  const running = pod('web', { nodeName: 'n', tolerations }, { phase: 'Running' }, { uid: 'u', creationTimestamp: '2026-01-02T02:00:00Z' })
-  const tainted = { ...node('n'), spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute', timeAdded: '2026-01-02T02:59:12Z' }] } }
+  const tolerations = [
+    { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+  ]
+  const running = pod(
+    'web',
+    { nodeName: 'n', tolerations },
+    { phase: 'Running' },
+    { uid: 'u', creationTimestamp: '2026-01-02T02:00:00Z' }
+  )
+  const tainted = {
+    ...node('n'),
+    spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute', timeAdded: '2026-01-02T02:59:12Z' }] },
+  }
   beforeEach(() => {
     nodes.value = { items: new Map([['n', tainted]]), synced: true, error: undefined }
     pods.value = { items: new Map([['default/web', running]]), synced: true, error: undefined }
@@ -100,7 +123,9 @@ describe('a pod on a node with a NoExecute taint', () => {
 
   it('counts down to its eviction, and asks before it is evicted now', async () => {
     const line = await shown(running)
-    expect(line.text()).toContain('Evicted in 4:12: the pod tolerates the taint node.kubernetes.io/not-ready:NoExecute of its node for 5m.')
+    expect(line.text()).toContain(
+      'Evicted in 4:12: the pod tolerates the taint node.kubernetes.io/not-ready:NoExecute of its node for 5m.'
+    )
     expect(server.getAttempts).not.toHaveBeenCalled()
     await line.get('button').trigger('click')
     expect(asked.value).toMatchObject({ verb: 'evict', refs: [{ name: 'web', namespace: 'default' }] })
@@ -108,14 +133,24 @@ describe('a pod on a node with a NoExecute taint', () => {
   it('is counted at its node', async () => {
     const line = mount(NodeWait, { props: { node: tainted }, global: { plugins: [i18n] } })
     expect(line.text()).toContain('web will be evicted in 4:12.')
-    pods.value = { items: new Map([['default/web', running], ['default/db', pod('db', { ...running.spec }, running.status, { creationTimestamp: '2026-01-02T02:59:22Z' })]]), synced: true, error: undefined }
+    pods.value = {
+      items: new Map([
+        ['default/web', running],
+        ['default/db', pod('db', { ...running.spec }, running.status, { creationTimestamp: '2026-01-02T02:59:22Z' })],
+      ]),
+      synced: true,
+      error: undefined,
+    }
     await pass(12)
     expect(line.text()).toContain('2 pods will be evicted, the first in 4:00.')
     await line.get('button').trigger('click')
     expect(asked.value?.refs.map((r) => r.name)).toEqual(['web', 'db'])
   })
   it('says nothing once it is deleted', async () => {
-    const line = await shown({ ...running, metadata: { ...running.metadata, deletionTimestamp: '2026-01-02T03:00:00Z' } })
+    const line = await shown({
+      ...running,
+      metadata: { ...running.metadata, deletionTimestamp: '2026-01-02T03:00:00Z' },
+    })
     expect(line.text()).toBe('')
   })
 })

@@ -8,16 +8,17 @@ import { useFeedFilters, type FeedFilters } from './useFeedFilters'
 import { useHeldFeed, type HeldFeed } from './useHeldFeed'
 import { useRateCharts } from './useRateCharts'
 
-const summary = (attempt: number, more: Partial<Summary> = {}): Summary => ({
-  pod: { namespace: 'default', name: `p${attempt}`, uid: `u${attempt}` },
-  attempt,
-  profile: 'default-scheduler',
-  startTime: '2026-01-01T00:00:00Z',
-  durationSeconds: 0.001,
-  outcome: 'scheduled',
-  nodes: { total: 1, evaluated: 1, feasible: 1 },
-  ...more,
-}) as Summary
+const summary = (attempt: number, more: Partial<Summary> = {}): Summary =>
+  ({
+    pod: { namespace: 'default', name: `p${attempt}`, uid: `u${attempt}` },
+    attempt,
+    profile: 'default-scheduler',
+    startTime: '2026-01-01T00:00:00Z',
+    durationSeconds: 0.001,
+    outcome: 'scheduled',
+    nodes: { total: 1, evaluated: 1, feasible: 1 },
+    ...more,
+  }) as Summary
 const live = shallowRef<{ items: readonly Summary[] }>({ items: [] })
 const arrive = (...attempts: number[]) => {
   live.value = { items: [...attempts.map((a) => summary(a)), ...live.value.items] }
@@ -26,10 +27,13 @@ const arrive = (...attempts: number[]) => {
 const toTop = vi.fn()
 let page: Running<HeldFeed & FeedFilters>
 async function open(at = '/activity') {
-  page = await withSetup(() => {
-    const feed = useHeldFeed(live, toTop)
-    return { ...feed, ...useFeedFilters(feed.items) }
-  }, { at })
+  page = await withSetup(
+    () => {
+      const feed = useHeldFeed(live, toTop)
+      return { ...feed, ...useFeedFilters(feed.items) }
+    },
+    { at }
+  )
 }
 const press = (key: string, target: EventTarget = document.body, more: KeyboardEventInit = {}) => {
   target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, ...more }))
@@ -56,7 +60,12 @@ describe('a paused feed', () => {
     expect(page.value.heldAt.value).not.toBe('')
     page.value.toggle()
     await nextTick()
-    expect([page.value.held.value, page.value.items.value.length, page.value.fresh.value, page.value.heldAt.value]).toEqual([false, 4, 0, ''])
+    expect([
+      page.value.held.value,
+      page.value.items.value.length,
+      page.value.fresh.value,
+      page.value.heldAt.value,
+    ]).toEqual([false, 4, 0, ''])
     expect(toTop).toHaveBeenCalledOnce()
   })
 
@@ -86,7 +95,14 @@ describe('a paused feed', () => {
 
 describe('the filters', () => {
   beforeEach(() => {
-    live.value = { items: [summary(1), summary(2, { outcome: 'unschedulable', profile: 'other' }), summary(3, { outcome: 'unschedulable', nominatedNode: 'n' }), summary(4, { pod: { namespace: 'shop', name: 'web', uid: 'w' } })] }
+    live.value = {
+      items: [
+        summary(1),
+        summary(2, { outcome: 'unschedulable', profile: 'other' }),
+        summary(3, { outcome: 'unschedulable', nominatedNode: 'n' }),
+        summary(4, { pod: { namespace: 'shop', name: 'web', uid: 'w' } }),
+      ],
+    }
   })
   const counts = () => Object.fromEntries(page.value.chips.value.map((c) => [c.value, c.count]))
 
@@ -121,12 +137,22 @@ describe('the charts', () => {
     const until = Date.parse('2026-01-01T00:05:00Z')
     const none = Array.from({ length: 100 }, () => 0)
     const counts = {
-      matching: 9, kept: 9, oldest: '2026-01-01T00:00:00Z', facets: {} as Counts['facets'],
-      timeline: { scheduled: [6, ...none.slice(3), 3, 3], unschedulable: [...none.slice(1), 3], waiting: none, error: none },
+      matching: 9,
+      kept: 9,
+      oldest: '2026-01-01T00:00:00Z',
+      facets: {} as Counts['facets'],
+      timeline: {
+        scheduled: [6, ...none.slice(3), 3, 3],
+        unschedulable: [...none.slice(1), 3],
+        waiting: none,
+        error: none,
+      },
     }
     pendingSamples.set(until / 1000 - 10, 7)
     now.value = until
-    const { value, unmount } = await withSetup(() => useRateCharts(shallowRef({ counts, since: until - 300_000, until })))
+    const { value, unmount } = await withSetup(() =>
+      useRateCharts(shallowRef({ counts, since: until - 300_000, until }))
+    )
     const charts = Object.fromEntries(value.charts.value.map((c) => [c.id, c]))
     expect([charts.cycles?.figure, charts.bound?.figure]).toEqual(['1.5', '1'])
     expect(charts.bound?.values).toHaveLength(100)

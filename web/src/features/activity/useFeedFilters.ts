@@ -34,10 +34,15 @@ export function useFeedFilters(items: Ref<readonly Summary[]>): FeedFilters {
   const profile = useQuery('profile')
   const namespace = useQuery('namespace')
 
-  const narrowed = computed(() => filterFeed(items.value, { outcome: 'all', profile: profile.value, namespace: namespace.value, text: text.value }))
+  const narrowed = computed(() =>
+    filterFeed(items.value, { outcome: 'all', profile: profile.value, namespace: namespace.value, text: text.value })
+  )
   const counts = computed(() => countOutcomes(narrowed.value))
   /** Includes the URL's value even if no item has it now. */
-  const choices = (all: string, values: string[], current: string): Option[] => [{ value: '', label: all }, ...(current && !values.includes(current) ? [current, ...values] : values).map((value) => ({ value, label: value }))]
+  const choices = (all: string, values: string[], current: string): Option[] => [
+    { value: '', label: all },
+    ...(current && !values.includes(current) ? [current, ...values] : values).map((value) => ({ value, label: value })),
+  ]
 
   return {
     feed,
@@ -45,13 +50,36 @@ export function useFeedFilters(items: Ref<readonly Summary[]>): FeedFilters {
     outcome,
     profile,
     namespace,
-    rows: computed(() => feedRows(outcome.value === 'all' ? narrowed.value : filterFeed(narrowed.value, { outcome: outcome.value, profile: '', namespace: '', text: '' }))),
+    rows: computed(() =>
+      feedRows(
+        outcome.value === 'all'
+          ? narrowed.value
+          : filterFeed(narrowed.value, { outcome: outcome.value, profile: '', namespace: '', text: '' })
+      )
+    ),
     chips: computed(() => [
       { value: 'all' as const, icon: '', label: t('common.all'), count: narrowed.value.length },
-      ...feedOutcomes.map((value) => ({ value, icon: icons[value], label: t(`activity.outcome.${value}`), count: counts.value[value] })),
+      ...feedOutcomes.map((value) => ({
+        value,
+        icon: icons[value],
+        label: t(`activity.outcome.${value}`),
+        count: counts.value[value],
+      })),
     ]),
-    profiles: computed(() => choices(t('activity.allProfiles'), valuesOf(items.value, (s) => s.profile), profile.value)),
-    namespaces: computed(() => choices(t('activity.allNamespaces'), valuesOf(items.value, (s) => s.pod.namespace), namespace.value)),
+    profiles: computed(() =>
+      choices(
+        t('activity.allProfiles'),
+        valuesOf(items.value, (s) => s.profile),
+        profile.value
+      )
+    ),
+    namespaces: computed(() =>
+      choices(
+        t('activity.allNamespaces'),
+        valuesOf(items.value, (s) => s.pod.namespace),
+        namespace.value
+      )
+    ),
     clear() {
       void router.replace({ query: feed.value === 'cycles' ? {} : { feed: feed.value } })
     },

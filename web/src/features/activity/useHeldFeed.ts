@@ -42,7 +42,11 @@ export function useHeldFeed(live: Ref<{ items: readonly Summary[] }>, toTop: () 
   }
   useEventListener(document, 'keydown', (event) => {
     if (event.key !== 'p' || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-    if ((event.target as HTMLElement | null)?.closest?.('input, textarea, select, [contenteditable], dialog') || document.querySelector('dialog[open]')) return
+    if (
+      (event.target as HTMLElement | null)?.closest?.('input, textarea, select, [contenteditable], dialog') ||
+      document.querySelector('dialog[open]')
+    )
+      return
     toggle()
   })
 

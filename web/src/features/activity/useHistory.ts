@@ -42,10 +42,29 @@ export function useHistory(): History {
   })
   const chosen = computed(() => !!(range.value.last || range.value.since || range.value.until))
 
-  const { value: before, ask: askBefore, clear: forget } = useAnswer(async (signal, of: TimeRange) => (await listResults({ ...boundsOf(of, Date.now()), limit: mostHeld }, signal)).items)
-  const { value: overview, ask: askCounts, clear: forgetCounts } = useAnswer(async (signal, of: TimeRange): Promise<Overview | undefined> => {
+  const {
+    value: before,
+    ask: askBefore,
+    clear: forget,
+  } = useAnswer(
+    async (signal, of: TimeRange) => (await listResults({ ...boundsOf(of, Date.now()), limit: mostHeld }, signal)).items
+  )
+  const {
+    value: overview,
+    ask: askCounts,
+    clear: forgetCounts,
+  } = useAnswer(async (signal, of: TimeRange): Promise<Overview | undefined> => {
     const { since, until } = chartBounds(of, overview.value?.counts.oldest, Date.now())
-    const { counts } = await listResults({ since: new Date(since).toISOString(), until: new Date(until).toISOString(), counts: true, buckets: points, limit: 1 }, signal)
+    const { counts } = await listResults(
+      {
+        since: new Date(since).toISOString(),
+        until: new Date(until).toISOString(),
+        counts: true,
+        buckets: points,
+        limit: 1,
+      },
+      signal
+    )
     return counts && { counts, since, until }
   })
   const moment = shallowRef(Date.now())
@@ -60,7 +79,7 @@ export function useHistory(): History {
       void askBefore(range.value)
       void askCounts(range.value)
     },
-    { immediate: true },
+    { immediate: true }
   )
   useIntervalFn(() => {
     moment.value = Date.now()
@@ -73,9 +92,14 @@ export function useHistory(): History {
 
   return {
     range,
-    setRange: ({ last, since, until }) => void router.replace({ query: { ...route.query, last: last || undefined, since: since || undefined, until: until || undefined } }),
+    setRange: ({ last, since, until }) =>
+      void router.replace({
+        query: { ...route.query, last: last || undefined, since: since || undefined, until: until || undefined },
+      }),
     items: computed(() => ({ items: withHistory(results.value.items, before.value ?? [], range.value, moment.value) })),
-    total: computed(() => overview.value && (chosen.value ? overview.value.counts.matching : overview.value.counts.kept)),
+    total: computed(
+      () => overview.value && (chosen.value ? overview.value.counts.matching : overview.value.counts.kept)
+    ),
     overview,
   }
 }

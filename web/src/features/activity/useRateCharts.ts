@@ -24,10 +24,15 @@ export interface RateChart {
 /** The number beside a chart is the mean of this many points, at the end of the range. */
 const lately = 2
 
-const round = (value: number) => (value >= 1000 ? formatCount(Math.round(value)) : trim(value, value > 0 && value < 1 ? 2 : 1))
+const round = (value: number) =>
+  value >= 1000 ? formatCount(Math.round(value)) : trim(value, value > 0 && value < 1 ? 2 : 1)
 
 /** axis: the labels at the start, the middle and the end. */
-export function useRateCharts(overview: Ref<Overview | undefined>): { charts: ComputedRef<RateChart[]>; axis: ComputedRef<string[]>; seconds: ComputedRef<number> } {
+export function useRateCharts(overview: Ref<Overview | undefined>): {
+  charts: ComputedRef<RateChart[]>
+  axis: ComputedRef<string[]>
+  seconds: ComputedRef<number>
+} {
   const { t } = useI18n()
   const bounds = computed(() => overview.value ?? { since: now.value - usualSpan * 1000, until: now.value })
   const seconds = computed(() => Math.max(points, Math.round((bounds.value.until - bounds.value.since) / 1000)))
@@ -40,11 +45,22 @@ export function useRateCharts(overview: Ref<Overview | undefined>): { charts: Co
   /** The range ends now. */
   const live = computed(() => bounds.value.until > now.value - 60_000)
   /** The samples begin later than the range. */
-  const sampledSince = computed(() => (pendingSamples.since !== undefined && pending.value[0] === undefined ? t('activity.recordedSince', { time: formatClock(new Date(pendingSamples.since * 1000).toISOString(), false) }) : ''))
+  const sampledSince = computed(() =>
+    pendingSamples.since !== undefined && pending.value[0] === undefined
+      ? t('activity.recordedSince', { time: formatClock(new Date(pendingSamples.since * 1000).toISOString(), false) })
+      : ''
+  )
 
   function rateChart(id: string, values: (number | undefined)[], colour: string, unit: string): RateChart {
     const { mean, peak } = factsOf(values)
-    return { id, values, colour, figure: round(factsOf(values.slice(-lately)).mean), unit, note: t('activity.meanPeak', { mean: round(mean), peak: round(peak) }) }
+    return {
+      id,
+      values,
+      colour,
+      figure: round(factsOf(values.slice(-lately)).mean),
+      unit,
+      note: t('activity.meanPeak', { mean: round(mean), peak: round(peak) }),
+    }
   }
   return {
     seconds,
@@ -57,9 +73,20 @@ export function useRateCharts(overview: Ref<Overview | undefined>): { charts: Co
         colour: 'var(--warn)',
         figure: formatCount(pendingNow.value),
         unit: t('activity.pending'),
-        note: [t('activity.peak', { peak: round(factsOf([...pending.value, live.value ? pendingNow.value : undefined]).peak) }), sampledSince.value].filter(Boolean).join(t('common.separator')),
+        note: [
+          t('activity.peak', {
+            peak: round(factsOf([...pending.value, live.value ? pendingNow.value : undefined]).peak),
+          }),
+          sampledSince.value,
+        ]
+          .filter(Boolean)
+          .join(t('common.separator')),
       },
     ]),
-    axis: computed(() => [bounds.value.since, (bounds.value.since + bounds.value.until) / 2, bounds.value.until].map((ms) => formatClock(new Date(ms).toISOString(), false))),
+    axis: computed(() =>
+      [bounds.value.since, (bounds.value.since + bounds.value.until) / 2, bounds.value.until].map((ms) =>
+        formatClock(new Date(ms).toISOString(), false)
+      )
+    ),
   }
 }

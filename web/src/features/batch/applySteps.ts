@@ -16,7 +16,10 @@ export async function until(there: () => Promise<boolean>): Promise<void> {
 }
 
 /** Creates the objects of each step, and goes on when it is done. */
-export async function applySteps<Step extends { objects: readonly Made[] }>(steps: readonly Step[], done: (step: Step) => Promise<boolean>): Promise<void> {
+export async function applySteps<Step extends { objects: readonly Made[] }>(
+  steps: readonly Step[],
+  done: (step: Step) => Promise<boolean>
+): Promise<void> {
   for (const step of steps) {
     for (const { kind, object } of step.objects) await applyObject(kind, object.metadata.namespace, object, {})
     await until(() => done(step))

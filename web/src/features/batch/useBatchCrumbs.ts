@@ -8,5 +8,14 @@ export type BatchView = (typeof views)[number]
 
 export function useBatchCrumbs(shown: BatchView): void {
   const { t } = useI18n()
-  useCrumbs(() => [{ text: t('nav.batch') }, { text: t('batch.views'), views: views.map((view) => ({ text: t(`batch.view.${view}`), to: { name: view }, current: view === shown })) }], t('app.name'))
+  useCrumbs(
+    () => [
+      { text: t('nav.batch') },
+      {
+        text: t('batch.views'),
+        views: views.map((view) => ({ text: t(`batch.view.${view}`), to: { name: view }, current: view === shown })),
+      },
+    ],
+    t('app.name')
+  )
 }

@@ -11,7 +11,9 @@ const mostOlder = 100
 
 /** All live results, and after them the older decisions of the plugin; newest first. */
 export function usePluginDecisions(plugin: string): ComputedRef<readonly Summary[]> {
-  const older = useAnswer(async (signal, name: string) => (await listResults({ plugin: name, limit: mostOlder }, signal)).items)
+  const older = useAnswer(
+    async (signal, name: string) => (await listResults({ plugin: name, limit: mostOlder }, signal)).items
+  )
   void older.ask(plugin)
   return computed(() => {
     const live = results.value.items

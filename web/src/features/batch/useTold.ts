@@ -19,7 +19,10 @@ export interface Told {
 export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: ComputedRef<readonly Summary[]>): Told {
   const isOf = (one: Summary) => `${one.pod.namespace}/${one.pod.name}` === pod.value
   /** The pod may be older than the live results. */
-  const asked = useAnswer(async (signal, { namespace, name }: { namespace: string; name: string }) => (await listResults({ namespace, name, limit: mostAttempts }, signal)).items)
+  const asked = useAnswer(
+    async (signal, { namespace, name }: { namespace: string; name: string }) =>
+      (await listResults({ namespace, name, limit: mostAttempts }, signal)).items
+  )
   watch(
     pod,
     (key) => {
@@ -27,7 +30,7 @@ export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: Compu
       if (ref) void asked.ask(ref)
       else asked.clear()
     },
-    { immediate: true },
+    { immediate: true }
   )
   const ofPod = computed((): readonly Summary[] => {
     if (!pod.value) return []

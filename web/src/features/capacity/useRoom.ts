@@ -45,17 +45,29 @@ export function useRoom(): Room {
   const parsed = computed(() => parseText(text.value))
   const entry = computed(() => parsed.value.entries.find((one) => one.kind === 'Pod'))
   const ref = computed(() => splitKey(podKey.value))
-  const pod = computed(() => (ref.value ? pods.value.items.get(podKey.value) : (entry.value?.object as (KubeObject & Pod) | undefined)))
+  const pod = computed(() =>
+    ref.value ? pods.value.items.get(podKey.value) : (entry.value?.object as (KubeObject & Pod) | undefined)
+  )
   const problem = computed(() => (ref.value ? undefined : parsed.value.problems[0]))
 
   const body = computed((): CapacityQuestion | undefined => {
     const { changes, configuration, profile } = hypothesis.value
-    const rest = questionOf({ changes, ...(configuration === undefined ? {} : { configuration }), ...(profile === undefined ? {} : { profile }) }, undefined)
+    const rest = questionOf(
+      {
+        changes,
+        ...(configuration === undefined ? {} : { configuration }),
+        ...(profile === undefined ? {} : { profile }),
+      },
+      undefined
+    )
     const count = Number(wanted.value)
-    const needed = like.value && Number.isInteger(count) && count > 0 ? { nodesNeeded: { like: like.value, for: count } } : {}
+    const needed =
+      like.value && Number.isInteger(count) && count > 0 ? { nodesNeeded: { like: like.value, for: count } } : {}
     if (ref.value) return pod.value ? { podRef: ref.value, ...rest, ...needed } : undefined
     // The object rather than the text, which may hold further documents.
-    return entry.value && !problem.value && settled.value === text.value ? { pod: entry.value.object as unknown as NonNullable<CapacityQuestion['pod']>, ...rest, ...needed } : undefined
+    return entry.value && !problem.value && settled.value === text.value
+      ? { pod: entry.value.object as unknown as NonNullable<CapacityQuestion['pod']>, ...rest, ...needed }
+      : undefined
   })
   const question = useQuestion(async (signal, asked: CapacityQuestion) => {
     const at = Date.now()

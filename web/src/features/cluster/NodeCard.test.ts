@@ -8,7 +8,10 @@ import NodeCard from './NodeCard.vue'
 const [view] = buildCluster(new Map([['n1', node('n1', {}, { cpu: '2', memory: '4Gi', pods: '10' })]]), new Map()).nodes
 function card(verdict: NodeVerdict) {
   if (!view) throw new Error('no node')
-  return mount(NodeCard, { props: { view, verdict, ask: new Map([['cpu', 4]]), before: true, colourOf: () => 0, extended: [] }, global: { plugins: [i18n], stubs: { RouterLink: true } } })
+  return mount(NodeCard, {
+    props: { view, verdict, ask: new Map([['cpu', 4]]), before: true, colourOf: () => 0, extended: [] },
+    global: { plugins: [i18n], stubs: { RouterLink: true } },
+  })
 }
 
 it('does not ask a node that came after the decision whether the pod fits', () => {

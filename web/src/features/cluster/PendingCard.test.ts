@@ -18,11 +18,25 @@ const refusal: Refusal = {
   others: 1,
   further: [{ plugin: 'TaintToleration', reason: 'node(s) had untolerated taint(s)', nodes: 1 }],
 }
-const summary: Summary = { pod: { namespace: 'default', name: 'late', uid: 'u' }, attempt: 1, profile: 'default-scheduler', startTime: '2026-01-02T03:04:05Z', durationSeconds: 0.01, outcome: 'unschedulable', nodes: { total: 3, evaluated: 3, feasible: 0 }, refusal }
+const summary: Summary = {
+  pod: { namespace: 'default', name: 'late', uid: 'u' },
+  attempt: 1,
+  profile: 'default-scheduler',
+  startTime: '2026-01-02T03:04:05Z',
+  durationSeconds: 0.01,
+  outcome: 'unschedulable',
+  nodes: { total: 3, evaluated: 3, feasible: 0 },
+  refusal,
+}
 const message = '0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: none.'
 
 async function card(): Promise<string> {
-  const late = pod('late', {}, { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }, { uid: 'u' })
+  const late = pod(
+    'late',
+    {},
+    { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] },
+    { uid: 'u' }
+  )
   const wrapper = mount(PendingCard, { props: { pod: late, colour: 0, selected: false }, global: { plugins: [i18n] } })
   await flushPromises()
   return wrapper.text()
@@ -34,7 +48,9 @@ afterEach(() => {
 
 it('shows every reason with its plugin, also the one of the fewest nodes', async () => {
   results.value = { items: [summary], synced: true }
-  expect(await card()).toMatch(/NodeResourcesFit Insufficient cpu, on 2 of 3.*TaintToleration node\(s\) had untolerated taint\(s\), on 1 of 3$/)
+  expect(await card()).toMatch(
+    /NodeResourcesFit Insufficient cpu, on 2 of 3.*TaintToleration node\(s\) had untolerated taint\(s\), on 1 of 3$/
+  )
 })
 it('asks for the decision when it is older than the live ones', async () => {
   server.listResults.mockResolvedValue({ items: [summary], continue: '' })

@@ -25,9 +25,14 @@ function show(all: readonly Node[], running: readonly Pod[] = []) {
   for (const one of all) model.setNode(one.metadata.name, one)
   for (const one of running) model.setPod(`${one.metadata.namespace}/${one.metadata.name}`, one)
   nodes.value = { items: new Map(all.map((n) => [n.metadata.name, n])), synced: true, error: undefined }
-  pods.value = { items: new Map(running.map((p) => [`${p.metadata.namespace}/${p.metadata.name}`, p])), synced: true, error: undefined }
+  pods.value = {
+    items: new Map(running.map((p) => [`${p.metadata.namespace}/${p.metadata.name}`, p])),
+    synced: true,
+    error: undefined,
+  }
 }
-const many = (count: number, labels: (i: number) => Record<string, string> = () => ({})) => Array.from({ length: count }, (_, i) => node(`n${i}`, labels(i)))
+const many = (count: number, labels: (i: number) => Record<string, string> = () => ({})) =>
+  Array.from({ length: count }, (_, i) => node(`n${i}`, labels(i)))
 const web = pod('web', { ...requests('500m', '1Gi') }, {}, { namespace: 'shop', uid: 'u1' })
 
 let page: Running<{ decision: ShownDecision; map: NodeArrangement }>
@@ -37,7 +42,7 @@ async function open(at = '/') {
       const decision = useShownDecision()
       return { decision, map: useNodeArrangement(decision) }
     },
-    { at },
+    { at }
   )
   await flushPromises()
 }
@@ -46,7 +51,10 @@ const names = () => page.value.map.left.value.flatMap((g) => g.nodes.map((n) => 
 
 beforeEach(() => {
   server.getCycle.mockResolvedValue(sampleCycle({ pod: { namespace: 'shop', name: 'web', uid: 'u1' } }))
-  results.value = { items: [{ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary], synced: true }
+  results.value = {
+    items: [{ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid: 'u1' } } as Summary],
+    synced: true,
+  }
 })
 afterEach(() => {
   show([])
@@ -146,7 +154,12 @@ describe('a decision on the map', () => {
   })
 
   it('shows the nodes at that time, without pods that were placed later', async () => {
-    const later = pod('later', { ...requests('2'), nodeName: 'node-b2' }, {}, { namespace: 'shop', uid: 'u9', creationTimestamp: '2026-02-01T00:00:00Z' })
+    const later = pod(
+      'later',
+      { ...requests('2'), nodeName: 'node-b2' },
+      {},
+      { namespace: 'shop', uid: 'u9', creationTimestamp: '2026-02-01T00:00:00Z' }
+    )
     show(all, [web, later])
     await open('/?pod=shop/web')
     const cpu = () => page.value.decision.nodes.value.find((n) => n.name === 'node-b2')?.cpu.requested

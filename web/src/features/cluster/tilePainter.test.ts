@@ -16,9 +16,17 @@ it('blends colours in short or long notation', () => {
 
 describe('a painter of tiles', () => {
   let drawn = 0
-  const context = { canvas: { width: 400, height: 400 }, setTransform() {}, clearRect() {}, drawImage: () => drawn++ } as unknown as CanvasRenderingContext2D
+  const context = {
+    canvas: { width: 400, height: 400 },
+    setTransform() {},
+    clearRect() {},
+    drawImage: () => drawn++,
+  } as unknown as CanvasRenderingContext2D
   let painter: TilePainter
-  const painted = (next: readonly TileFace[], how: Partial<{ window: typeof window; dim: (i: number) => boolean; anew: boolean }> = {}) => {
+  const painted = (
+    next: readonly TileFace[],
+    how: Partial<{ window: typeof window; dim: (i: number) => boolean; anew: boolean }> = {}
+  ) => {
     drawn = 0
     painter.paint(context, layout, next, how.window ?? window, how.dim ?? none, how.anew)
     return drawn

@@ -10,12 +10,15 @@ export type TileColours = Record<(typeof tokens)[number], string>
 /** The current colours of the design tokens; read again when the theme changes. */
 export function readColours(): TileColours {
   const style = getComputedStyle(document.documentElement)
-  return Object.fromEntries(tokens.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || '#888888'])) as TileColours
+  return Object.fromEntries(
+    tokens.map((name) => [name, style.getPropertyValue(`--${name}`).trim() || '#888888'])
+  ) as TileColours
 }
 
 /** Mixes two colours, #rrggbb or #rgb (a build may shorten them); 0 is the first. */
 export function blend(from: string, to: string, part: number): string {
-  const channel = (colour: string, i: number) => parseInt(colour.length < 7 ? colour.charAt(1 + i).repeat(2) : colour.slice(1 + 2 * i, 3 + 2 * i), 16)
+  const channel = (colour: string, i: number) =>
+    parseInt(colour.length < 7 ? colour.charAt(1 + i).repeat(2) : colour.slice(1 + 2 * i, 3 + 2 * i), 16)
   const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) + (channel(to, i) - channel(from, i)) * part))
   return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
 }
@@ -43,7 +46,7 @@ export class TilePainter {
   constructor(
     private readonly colours: TileColours,
     pitch: number,
-    private readonly ratio: number,
+    private readonly ratio: number
   ) {
     this.size = pitch - (pitch > 6 ? 1 : 0)
   }
@@ -53,10 +56,24 @@ export class TilePainter {
    * if only faces changed since the last call, it draws only those tiles, unless `cleared`
    * says that the canvas lost its contents.
    */
-  paint(context: CanvasRenderingContext2D, layout: TileLayout, faces: readonly TileFace[], window: Window, dim: (index: number) => boolean, cleared = false): void {
+  paint(
+    context: CanvasRenderingContext2D,
+    layout: TileLayout,
+    faces: readonly TileFace[],
+    window: Window,
+    dim: (index: number) => boolean,
+    cleared = false
+  ): void {
     const last = this.painted
     this.painted = { layout, faces, window, dim }
-    const kept = !cleared && last?.layout === layout && last.dim === dim && sameWindow(last.window, window) && last.faces.length === faces.length ? last.faces : undefined
+    const kept =
+      !cleared &&
+      last?.layout === layout &&
+      last.dim === dim &&
+      sameWindow(last.window, window) &&
+      last.faces.length === faces.length
+        ? last.faces
+        : undefined
     context.setTransform(1, 0, 0, 1, 0, 0)
     if (!kept) context.clearRect(0, 0, context.canvas.width, context.canvas.height)
     const { ratio, size } = this
@@ -140,7 +157,11 @@ function draw(c: CanvasRenderingContext2D, face: TileFace, colours: TileColours)
   }
 }
 
-function drawLoad(c: CanvasRenderingContext2D, { level, flagged }: { level: number; flagged: boolean }, colours: TileColours): void {
+function drawLoad(
+  c: CanvasRenderingContext2D,
+  { level, flagged }: { level: number; flagged: boolean },
+  colours: TileColours
+): void {
   if (level > levels) fill(c, colours.rej)
   else fill(c, level === 0 ? colours.inset : blend(colours.inset, colours.fill, 0.06 + (0.94 * level) / levels))
   if (level === 0) {

@@ -7,7 +7,19 @@ import { zoneLabel, type ClusterView } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
 import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
-import { arrangeNodes, countNodes, defaultGrouping, formatGrouping, groupingLabels, groupingsOf, keepNodes, parseGrouping, type Grouping, type NodeGroup, type NodeSort } from './model/arrange'
+import {
+  arrangeNodes,
+  countNodes,
+  defaultGrouping,
+  formatGrouping,
+  groupingLabels,
+  groupingsOf,
+  keepNodes,
+  parseGrouping,
+  type Grouping,
+  type NodeGroup,
+  type NodeSort,
+} from './model/arrange'
 import { matchesVerdict, type LoadOf } from './model/tileFaces'
 import type { ShownDecision } from './useShownDecision'
 
@@ -42,7 +54,10 @@ const tilesAbove = 150
 const cardsUpTo = 300
 
 /** `of` is the state that the nodes are of. */
-export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>, of: ComputedRef<Pick<ClusterView, 'nodes' | 'labels'>> = cluster): NodeArrangement {
+export function useNodeArrangement(
+  { nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>,
+  of: ComputedRef<Pick<ClusterView, 'nodes' | 'labels'>> = cluster
+): NodeArrangement {
   const { t } = useI18n()
   const route = useRoute()
   const router = useRouter()
@@ -56,18 +71,29 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
   const nodeCount = computed(() => of.value.nodes.length)
   const labelValues = computed(() => of.value.labels)
   const labels = computed(() => groupingLabels(labelValues.value, nodeCount.value))
-  const grouping = computed((): Grouping => (groupQuery.value === 'auto' ? defaultGrouping(labels.value, nodeCount.value) : parseGrouping(groupQuery.value)))
-  const group = computed({ get: () => formatGrouping(grouping.value), set: (value: string) => (groupQuery.value = value) })
+  const grouping = computed((): Grouping =>
+    groupQuery.value === 'auto' ? defaultGrouping(labels.value, nodeCount.value) : parseGrouping(groupQuery.value)
+  )
+  const group = computed({
+    get: () => formatGrouping(grouping.value),
+    set: (value: string) => (groupQuery.value = value),
+  })
   const labelName = (label: string) => (label === zoneLabel ? t('cluster.zone') : label)
-  const groupingName = ([first = '', second]: Grouping) => (second ? t('cluster.groupBoth', { a: labelName(first), b: labelName(second) }) : labelName(first))
+  const groupingName = ([first = '', second]: Grouping) =>
+    second ? t('cluster.groupBoth', { a: labelName(first), b: labelName(second) }) : labelName(first)
   const groupOptions = computed(() => {
     const all = groupingsOf(labels.value)
     // The URL may name a label that no node has any more.
     if (grouping.value.length && !all.some((g) => formatGrouping(g) === group.value)) all.push(grouping.value)
-    return [{ value: 'none', label: t('cluster.groupNone') }, ...all.map((g) => ({ value: formatGrouping(g), label: groupingName(g) }))]
+    return [
+      { value: 'none', label: t('cluster.groupNone') },
+      ...all.map((g) => ({ value: formatGrouping(g), label: groupingName(g) })),
+    ]
   })
 
-  const found = computed(() => arrangeNodes(nodes.value, { text: text.value, sort: sort.value, grouping: grouping.value }))
+  const found = computed(() =>
+    arrangeNodes(nodes.value, { text: text.value, sort: sort.value, grouping: grouping.value })
+  )
   const left = computed(() => {
     const [keep, by] = [filter.value, verdictOf.value]
     return by && keep.kind !== 'all' ? keepNodes(found.value, (n) => matchesVerdict(keep, by(n.name))) : found.value
@@ -101,7 +127,13 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
     ]),
     view,
     viewOptions: computed(() => [
-      { value: 'cards', label: t('cluster.viewCards'), icon: 'cluster', disabled: tooMany.value, title: tooMany.value ? t('cluster.cardsTooMany', { n: cardsUpTo }) : '' },
+      {
+        value: 'cards',
+        label: t('cluster.viewCards'),
+        icon: 'cluster',
+        disabled: tooMany.value,
+        title: tooMany.value ? t('cluster.cardsTooMany', { n: cardsUpTo }) : '',
+      },
       { value: 'tiles', label: t('cluster.viewTiles'), icon: 'tiles' },
       { value: 'table', label: t('cluster.viewTable'), icon: 'menu' },
     ]),
@@ -116,7 +148,9 @@ export function useNodeArrangement({ nodes, verdictOf, filter }: Pick<ShownDecis
       if (first && g.name) words.push(`${first}=${g.name}`)
       if (second && part) words.push(`${second}=${part}`)
       const size = part === undefined ? g.nodes.length : (g.parts.find((p) => p.name === part)?.nodes.length ?? 0)
-      void router.push({ query: { ...route.query, q: words.filter(Boolean).join(' '), view: size <= tilesAbove ? 'cards' : undefined } })
+      void router.push({
+        query: { ...route.query, q: words.filter(Boolean).join(' '), view: size <= tilesAbove ? 'cards' : undefined },
+      })
     },
     clearFilters() {
       void router.replace({ query: { ...route.query, q: undefined, show: undefined } })

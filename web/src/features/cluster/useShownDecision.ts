@@ -72,11 +72,19 @@ export function useShownDecision(): ShownDecision {
 
   // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
   const present = computed(() => cluster.value.nodes)
-  const decided = computed(() => (cycle.value && (selected.value || predicted.value) ? verdicts(cycle.value) : undefined))
+  const decided = computed(() =>
+    cycle.value && (selected.value || predicted.value) ? verdicts(cycle.value) : undefined
+  )
   // As one text, which stays the same while nodes only change.
   const added = computed(() => (cycle.value && selected.value ? addedAfter(cycle.value, present.value).join(' ') : ''))
-  const verdictOf = computed(() => decided.value && verdictsAtDecision(decided.value, added.value ? added.value.split(' ') : []))
-  const nodes = computed(() => (cycle.value && verdictOf.value && selected.value && moment.value === 'decision' ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items)) : present.value))
+  const verdictOf = computed(
+    () => decided.value && verdictsAtDecision(decided.value, added.value ? added.value.split(' ') : [])
+  )
+  const nodes = computed(() =>
+    cycle.value && verdictOf.value && selected.value && moment.value === 'decision'
+      ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items))
+      : present.value
+  )
   const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
   const asker = computed(() => (predicted.value ? (predicted.value.pod as Pod) : pod.value))
   const ask = computed(() => (verdictOf.value && asker.value ? podRequests(asker.value) : undefined))
@@ -99,7 +107,9 @@ export function useShownDecision(): ShownDecision {
     tally,
     nearest: computed(() => (cycle.value && verdictOf.value ? nearestNode(cycle.value) : undefined)),
     ask,
-    askText: computed(() => [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(t('common.separator'))),
+    askText: computed(() =>
+      [...(ask.value ?? [])].map(([resource, value]) => amountText(resource, value)).join(t('common.separator'))
+    ),
     moment,
     nodes,
     totals: computed(() => (nodes.value === present.value ? cluster.value.totals : sumNodes(nodes.value))),

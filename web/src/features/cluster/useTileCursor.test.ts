@@ -24,12 +24,17 @@ vi.mock('./tilePainter', () => ({
 
 const views = (...names: string[]) => buildCluster(new Map(names.map((name) => [name, node(name)])), new Map()).nodes
 /** Two columns, each filled from the top. */
-const layoutOf = (count: number) => layoutTiles([{ name: '', count, parts: [{ name: '', count }] }], { width: 90, height: 4000 })
+const layoutOf = (count: number) =>
+  layoutTiles([{ name: '', count, parts: [{ name: '', count }] }], { width: 90, height: 4000 })
 const nodes = shallowRef(views('a', 'b', 'c', 'd', 'e', 'f'))
 const layout = shallowRef(layoutOf(6))
 const chosen = ref(-1)
 const verdictOf = shallowRef<(node: string) => NodeVerdict>()
-const box = (width: number, height: number) => Object.defineProperties(document.createElement('div'), { clientWidth: { value: width }, clientHeight: { value: height } })
+const box = (width: number, height: number) =>
+  Object.defineProperties(document.createElement('div'), {
+    clientWidth: { value: width },
+    clientHeight: { value: height },
+  })
 let list: HTMLElement
 let scroller: HTMLElement
 const open = vi.fn()
@@ -45,7 +50,20 @@ beforeEach(async () => {
   verdictOf.value = undefined
   isolate.mockReturnValue(true)
   page = await withSetup(() =>
-    useTileCursor({ frame: ref(box(400, 300)), scroller: ref(scroller), list: ref(list), margin: 16, layout, nodes, chosen, verdictOf: () => verdictOf.value, cardHeight: () => 100 }, { open, isolate }),
+    useTileCursor(
+      {
+        frame: ref(box(400, 300)),
+        scroller: ref(scroller),
+        list: ref(list),
+        margin: 16,
+        layout,
+        nodes,
+        chosen,
+        verdictOf: () => verdictOf.value,
+        cardHeight: () => 100,
+      },
+      { open, isolate }
+    )
   )
   cursor = page.value
 })
@@ -63,7 +81,13 @@ function press(key: string, more: KeyboardEventInit = {}): boolean {
   cursor.onKey(event)
   return event.defaultPrevented
 }
-const over = (tile: number, type: string, more: PointerEventInit = {}) => new PointerEvent(type, { clientX: (layout.value.x[tile] ?? 0) + 3, clientY: (layout.value.y[tile] ?? 0) + 3, pointerType: 'mouse', ...more })
+const over = (tile: number, type: string, more: PointerEventInit = {}) =>
+  new PointerEvent(type, {
+    clientX: (layout.value.x[tile] ?? 0) + 3,
+    clientY: (layout.value.y[tile] ?? 0) + 3,
+    pointerType: 'mouse',
+    ...more,
+  })
 
 describe('the cursor of the tiles', () => {
   it('moves by keys, opens with Enter, and Escape clears only the active tile', () => {
@@ -82,7 +106,12 @@ describe('the cursor of the tiles', () => {
 
   it('starts at the chosen node, and visits the scored ones, best first', () => {
     chosen.value = 3
-    verdictOf.value = (name) => ({ kind: name === 'b' || name === 'd' ? 'scored' : 'feasible', total: name === 'd' ? 9 : 4, chosen: name === 'd' }) as NodeVerdict
+    verdictOf.value = (name) =>
+      ({
+        kind: name === 'b' || name === 'd' ? 'scored' : 'feasible',
+        total: name === 'd' ? 9 : 4,
+        chosen: name === 'd',
+      }) as NodeVerdict
     press('ArrowRight')
     expect(cursor.activeName.value).toBe('d')
     press('n')
@@ -162,7 +191,17 @@ describe('the painting', () => {
     vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run))
     vi.stubGlobal('cancelAnimationFrame', () => frames.splice(0))
     stageHeight.value = 300
-    const sheet = { canvas: ref(canvas), scroller: ref(scroller), layout, faces, dim: ref(() => false), width: ref(400), height, stageWidth: ref(368), stageHeight }
+    const sheet = {
+      canvas: ref(canvas),
+      scroller: ref(scroller),
+      layout,
+      faces,
+      dim: ref(() => false),
+      width: ref(400),
+      height,
+      stageWidth: ref(368),
+      stageHeight,
+    }
     return withSetup(() => useTilePainting(sheet))
   }
   afterEach(() => vi.unstubAllGlobals())
@@ -229,7 +268,15 @@ it('describes a tile’s face in words', async () => {
   const { value: wordsOf } = await withSetup(useTileWords)
   const [view] = views('a')
   if (!view) throw new Error('no view')
-  const verdicts = [undefined, { kind: 'scored', rank: 2, total: 77, chosen: false }, { kind: 'scored', rank: 1, total: 77, chosen: true }, { kind: 'rejected', plugin: 'NodePorts', reason: 'in use' }, { kind: 'feasible', chosen: false }, { kind: 'notEvaluated' }, { kind: 'absent' }] as (NodeVerdict | undefined)[]
+  const verdicts = [
+    undefined,
+    { kind: 'scored', rank: 2, total: 77, chosen: false },
+    { kind: 'scored', rank: 1, total: 77, chosen: true },
+    { kind: 'rejected', plugin: 'NodePorts', reason: 'in use' },
+    { kind: 'feasible', chosen: false },
+    { kind: 'notEvaluated' },
+    { kind: 'absent' },
+  ] as (NodeVerdict | undefined)[]
   const said = verdicts.map((verdict) => wordsOf(view, verdict))
   expect(new Set(said).size).toBe(verdicts.length)
   expect(said.every((words) => words.startsWith('a, '))).toBe(true)
@@ -238,9 +285,21 @@ it('describes a tile’s face in words', async () => {
 })
 
 describe('the faces', () => {
-  const verdicts = (name: string) => ({ a: { kind: 'rejected', plugin: 'p', reason: 'r' }, b: { kind: 'scored', total: 5, chosen: true } })[name] as NodeVerdict
+  const verdicts = (name: string) =>
+    ({ a: { kind: 'rejected', plugin: 'p', reason: 'r' }, b: { kind: 'scored', total: 5, chosen: true } })[
+      name
+    ] as NodeVerdict
   const all = views('a', 'b')
-  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles => shallowReactive({ groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }), load: 'cpu', verdictOf: undefined, tally: undefined, filter: { kind: 'all' }, nearest: undefined, ...more })
+  const tiles = (more: Partial<ShownTiles> = {}): ShownTiles =>
+    shallowReactive({
+      groups: arrangeNodes(all, { text: '', sort: 'name', grouping: [] }),
+      load: 'cpu',
+      verdictOf: undefined,
+      tally: undefined,
+      filter: { kind: 'all' },
+      nearest: undefined,
+      ...more,
+    })
 
   it('show the load, or the verdicts of a decision', async () => {
     const of = tiles()
@@ -260,16 +319,35 @@ describe('the faces', () => {
 })
 
 describe('the marks', () => {
-  const small = layoutTiles([{ name: '', count: 4000, parts: [{ name: '', count: 4000 }] }], { width: 800, height: 400 })
+  const small = layoutTiles([{ name: '', count: 4000, parts: [{ name: '', count: 4000 }] }], {
+    width: 800,
+    height: 400,
+  })
   const marks = async (tile: number, of = small) => {
     const all = views(...Array.from({ length: 60 }, (_, i) => `n${i}`))
-    return (await withSetup(() => useTileMarks({ layout: ref(of), nodes: ref(all), chosen: ref(tile), nearest: ref(-1), active: ref(-1), stageWidth: ref(800), verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict }))).value
+    return (
+      await withSetup(() =>
+        useTileMarks({
+          layout: ref(of),
+          nodes: ref(all),
+          chosen: ref(tile),
+          nearest: ref(-1),
+          active: ref(-1),
+          stageWidth: ref(800),
+          verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict,
+        })
+      )
+    ).value
   }
 
   it('outline the chosen tile, and name its node if tiles are small', async () => {
     const { outlines, chosenTag } = await marks(0)
     expect(outlines.value.map((o) => o.kind)).toEqual(['chosen'])
-    expect(chosenTag.value).toMatchObject({ name: 'n0', total: 7, style: { left: `${(small.x[0] ?? 0) + small.pitch + 5}px` } })
+    expect(chosenTag.value).toMatchObject({
+      name: 'n0',
+      total: 7,
+      style: { left: `${(small.x[0] ?? 0) + small.pitch + 5}px` },
+    })
     expect((await marks(0, layoutOf(6))).chosenTag.value).toBeUndefined()
     expect((await marks(-1)).outlines.value).toEqual([])
   })

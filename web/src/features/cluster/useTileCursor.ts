@@ -53,11 +53,16 @@ export interface TileCursor {
 
 const cardWidth = 284
 
-export function useTileCursor({ frame, scroller, list, margin, layout, nodes, chosen, verdictOf, cardHeight }: TileStage, { open, isolate }: TileWishes): TileCursor {
+export function useTileCursor(
+  { frame, scroller, list, margin, layout, nodes, chosen, verdictOf, cardHeight }: TileStage,
+  { open, isolate }: TileWishes
+): TileCursor {
   const activeName = ref<string>()
   const focused = ref(false)
   const cardAt = shallowRef<{ left: number; top: number }>()
-  const active = computed(() => (activeName.value === undefined ? -1 : nodes.value.findIndex((view) => view.name === activeName.value)))
+  const active = computed(() =>
+    activeName.value === undefined ? -1 : nodes.value.findIndex((view) => view.name === activeName.value)
+  )
   const activeView = computed(() => nodes.value[active.value])
   const best = computed(() => bestFirst(nodes.value, verdictOf()))
   const start = () => Math.max(0, chosen.value)
@@ -70,11 +75,20 @@ export function useTileCursor({ frame, scroller, list, margin, layout, nodes, ch
   function placeOf(index: number) {
     const { x, y, pitch } = layout.value
     const tile = { x: (x[index] ?? 0) + margin, y: (y[index] ?? 0) - (scroller.value?.scrollTop ?? 0), pitch }
-    return placeCard(tile, { width: cardWidth, height: cardHeight() }, { width: frame.value?.clientWidth ?? 0, height: frame.value?.clientHeight ?? 0 })
+    return placeCard(
+      tile,
+      { width: cardWidth, height: cardHeight() },
+      { width: frame.value?.clientWidth ?? 0, height: frame.value?.clientHeight ?? 0 }
+    )
   }
   function move(index: number) {
     const box = scroller.value
-    const top = box && scrollTo({ y: layout.value.y[index] ?? 0, pitch: layout.value.pitch }, { top: box.scrollTop, height: box.clientHeight })
+    const top =
+      box &&
+      scrollTo(
+        { y: layout.value.y[index] ?? 0, pitch: layout.value.pitch },
+        { top: box.scrollTop, height: box.clientHeight }
+      )
     if (box && top !== undefined) box.scrollTop = top
     look(index)
   }
@@ -111,7 +125,13 @@ export function useTileCursor({ frame, scroller, list, margin, layout, nodes, ch
     },
     onKey(event) {
       if (event.ctrlKey || event.metaKey || event.altKey) return
-      const to = tileForKey(event.key, { layout: layout.value, count: nodes.value.length, active: active.value, start: start(), best: best.value })
+      const to = tileForKey(event.key, {
+        layout: layout.value,
+        count: nodes.value.length,
+        active: active.value,
+        start: start(),
+        best: best.value,
+      })
       if (to !== undefined) move(to)
       else if (event.key === 'Enter' && activeView.value) open(activeView.value.name)
       else if (event.key === 'Escape' && activeName.value !== undefined) look(-1)

@@ -4,7 +4,16 @@ import { computed, type ComputedRef } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import type { NodeView } from '@/kubernetes/cluster'
 import type { NodeGroup } from './model/arrange'
-import { loadFace, loadScale, matchesVerdict, verdictFaces, type LoadOf, type Tally, type TileFace, type VerdictFilter } from './model/tileFaces'
+import {
+  loadFace,
+  loadScale,
+  matchesVerdict,
+  verdictFaces,
+  type LoadOf,
+  type Tally,
+  type TileFace,
+  type VerdictFilter,
+} from './model/tileFaces'
 
 export interface ShownTiles {
   groups: readonly NodeGroup[]

@@ -19,15 +19,50 @@ const smallPitch = 18
 /** The maximum width of the tag (px). */
 const tagWidth = 150
 
-export function useTileMarks({ layout, nodes, chosen, nearest, active, stageWidth, verdictOf }: { layout: Ref<TileLayout>; nodes: Ref<readonly NodeView[]>; chosen: Ref<number>; nearest: Ref<number>; active: Ref<number>; stageWidth: Ref<number>; verdictOf: () => ((node: string) => NodeVerdict) | undefined }): TileMarks {
-  const placeOf = (tile: number) => ({ x: layout.value.x[tile] ?? 0, y: layout.value.y[tile] ?? 0, pitch: layout.value.pitch })
+export function useTileMarks({
+  layout,
+  nodes,
+  chosen,
+  nearest,
+  active,
+  stageWidth,
+  verdictOf,
+}: {
+  layout: Ref<TileLayout>
+  nodes: Ref<readonly NodeView[]>
+  chosen: Ref<number>
+  nearest: Ref<number>
+  active: Ref<number>
+  stageWidth: Ref<number>
+  verdictOf: () => ((node: string) => NodeVerdict) | undefined
+}): TileMarks {
+  const placeOf = (tile: number) => ({
+    x: layout.value.x[tile] ?? 0,
+    y: layout.value.y[tile] ?? 0,
+    pitch: layout.value.pitch,
+  })
   return {
     outlines: computed(() =>
-      ([['chosen', chosen.value], ['nearest', nearest.value], ['active', active.value]] as const).flatMap(([kind, tile]) => {
+      (
+        [
+          ['chosen', chosen.value],
+          ['nearest', nearest.value],
+          ['active', active.value],
+        ] as const
+      ).flatMap(([kind, tile]) => {
         if (tile < 0) return []
         const { x, y, pitch } = placeOf(tile)
-        return [{ kind, style: { transform: `translate(${x - 2}px, ${y - 2}px)`, width: `${pitch + 3}px`, height: `${pitch + 3}px` } }]
-      }),
+        return [
+          {
+            kind,
+            style: {
+              transform: `translate(${x - 2}px, ${y - 2}px)`,
+              width: `${pitch + 3}px`,
+              height: `${pitch + 3}px`,
+            },
+          },
+        ]
+      })
     ),
     chosenTag: computed(() => {
       const view = nodes.value[chosen.value]
@@ -37,7 +72,11 @@ export function useTileMarks({ layout, nodes, chosen, nearest, active, stageWidt
       const left = x + pitch + 5
       const before = left + tagWidth > stageWidth.value
       const side: Style = before ? { right: `${stageWidth.value - left + pitch + 10}px` } : { left: `${left}px` }
-      return { name: view.name, total: verdict?.kind === 'scored' ? verdict.total : undefined, style: { top: `${y + pitch / 2 - 9}px`, ...side } }
+      return {
+        name: view.name,
+        total: verdict?.kind === 'scored' ? verdict.total : undefined,
+        style: { top: `${y + pitch / 2 - 9}px`, ...side },
+      }
     }),
   }
 }

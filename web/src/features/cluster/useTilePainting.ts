@@ -27,13 +27,25 @@ const largest = 16e6
 const ratio = () => Math.min(3, window.devicePixelRatio || 1)
 
 /** Paints whenever one of the refs changes. Call onScroll when the user scrolls. */
-export function useTilePainting({ canvas, scroller, layout, faces, dim, width, height, stageWidth, stageHeight }: TileSheet): { canvasHeight: ComputedRef<number>; onScroll: () => void } {
+export function useTilePainting({
+  canvas,
+  scroller,
+  layout,
+  faces,
+  dim,
+  width,
+  height,
+  stageWidth,
+  stageHeight,
+}: TileSheet): { canvasHeight: ComputedRef<number>; onScroll: () => void } {
   const painter = computed(() => {
     void drawnTheme.value
     return new TilePainter(readColours(), layout.value.pitch, ratio())
   })
   /** A canvas with all tiles scrolls without repainting, but a very large one would take too much memory. */
-  const whole = computed(() => stageHeight.value * ratio() <= highest && stageWidth.value * stageHeight.value * ratio() ** 2 <= largest)
+  const whole = computed(
+    () => stageHeight.value * ratio() <= highest && stageWidth.value * stageHeight.value * ratio() ** 2 <= largest
+  )
   const canvasHeight = computed(() => (whole.value ? stageHeight.value : height.value))
 
   function paint() {
@@ -45,7 +57,14 @@ export function useTilePainting({ canvas, scroller, layout, faces, dim, width, h
       canvas.value.width = w
       canvas.value.height = h
     }
-    painter.value.paint(context, layout.value, faces.value, { top: whole.value ? 0 : scroller.value.scrollTop, width: stageWidth.value, height: canvasHeight.value }, dim.value, resized)
+    painter.value.paint(
+      context,
+      layout.value,
+      faces.value,
+      { top: whole.value ? 0 : scroller.value.scrollTop, width: stageWidth.value, height: canvasHeight.value },
+      dim.value,
+      resized
+    )
   }
   const { resume: paintSoon } = useRafFn(paint, { immediate: false, once: true })
   watch([layout, faces, dim, painter, width, height, canvasHeight], paintSoon, { flush: 'post' })

@@ -9,7 +9,11 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
   function verdictWords(verdict: NodeVerdict): string {
     switch (verdict.kind) {
       case 'scored':
-        return [...(verdict.chosen ? [t('deci.chosen')] : []), `${t('decision.rank')} ${verdict.rank}`, `${t('decision.total')} ${verdict.total}`].join(t('common.separator'))
+        return [
+          ...(verdict.chosen ? [t('deci.chosen')] : []),
+          `${t('decision.rank')} ${verdict.rank}`,
+          `${t('decision.total')} ${verdict.total}`,
+        ].join(t('common.separator'))
       case 'rejected':
         return `${t('cell.R')}: ${[verdict.plugin, verdict.reason].join(t('common.separator'))}`
       case 'feasible':
@@ -20,7 +24,13 @@ export function useTileWords(): (view: NodeView, verdict: NodeVerdict | undefine
         return t('deci.notEvaluated')
     }
   }
-  return (view, verdict) => [view.name, verdict ? verdictWords(verdict) : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested })].join(t('common.separator'))
+  return (view, verdict) =>
+    [
+      view.name,
+      verdict
+        ? verdictWords(verdict)
+        : t('cluster.tileLoad', { cpu: percent(view.cpu), memory: percent(view.memory), pods: view.pods.requested }),
+    ].join(t('common.separator'))
 }
 
 const percent = (meter: NodeView['cpu']) => Math.round(share(meter) * 100)

@@ -18,13 +18,24 @@ vi.mock('@/features/yaml/LazyYaml', async () => {
       props: { before: String, after: String, beforeNotes: Map },
       render() {
         const notes = [...(this.beforeNotes?.values() ?? [])] as { text: string; warn?: boolean }[]
-        return h('div', [h('pre', { class: 'before' }, this.before), h('pre', { class: 'after' }, this.after), h('p', { class: 'notes' }, notes.map((n) => n.text + (n.warn ? '!' : '')).join(' '))])
+        return h('div', [
+          h('pre', { class: 'before' }, this.before),
+          h('pre', { class: 'after' }, this.after),
+          h('p', { class: 'notes' }, notes.map((n) => n.text + (n.warn ? '!' : '')).join(' ')),
+        ])
       },
     }),
   }
 })
 
-const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({ group: '', version: 'v1', kind: name, resource, namespaced, verbs: ['create'] })
+const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({
+  group: '',
+  version: 'v1',
+  kind: name,
+  resource,
+  namespaced,
+  verbs: ['create'],
+})
 const kinds = [kind('Node', 'nodes', false), kind('Pod', 'pods', true)]
 const two = `apiVersion: v1
 kind: Node
@@ -57,7 +68,8 @@ async function submit(yaml: string) {
   await wrapper.get('[data-testid="create-submit"]').trigger('click')
   await flushPromises()
 }
-const documents = () => wrapper.findAll('[data-testid="create-report"] .docs li').map((li) => li.text().replace(/\s+/g, ' '))
+const documents = () =>
+  wrapper.findAll('[data-testid="create-report"] .docs li').map((li) => li.text().replace(/\s+/g, ' '))
 
 beforeEach(() => {
   sent = []
@@ -96,7 +108,10 @@ describe('CreateDialog', () => {
     })
     await submit(two)
     expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')
-    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([expect.stringMatching(/^Node ?n1 ?created$/), expect.stringMatching(/^Pod ?p1.*rejected$/)])
+    expect(documents().map((d) => d.replace(' namespace default', ''))).toEqual([
+      expect.stringMatching(/^Node ?n1 ?created$/),
+      expect.stringMatching(/^Pod ?p1.*rejected$/),
+    ])
     expect(wrapper.emitted('close')).toBeUndefined()
 
     sent = []
@@ -128,16 +143,39 @@ describe('CreateDialog', () => {
     answer(() => {
       throw new ApiError('already exists', 409, [], [], 'AlreadyExists')
     })
-    const there = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', labels: { team: 'red' }, managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:metadata': { 'f:labels': { 'f:team': {} } } } }] } }
+    const there = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name: 'n1',
+        labels: { team: 'red' },
+        managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:metadata': { 'f:labels': { 'f:team': {} } } } }],
+      },
+    }
     vi.spyOn(creator, 'get').mockResolvedValue(there as unknown as KubeObject)
     const apply = vi.spyOn(creator, 'apply').mockImplementation((...[, , , { force }]) => {
-      if (!force) return Promise.reject(new ApiError('Apply failed', 409, [], [{ reason: 'FieldManagerConflict', field: '.metadata.labels.team', message: 'conflict with "kubectl"' }], 'Conflict'))
-      return Promise.resolve({ ...there, metadata: { ...there.metadata, labels: { team: 'blue' } } } as unknown as KubeObject)
+      if (!force)
+        return Promise.reject(
+          new ApiError(
+            'Apply failed',
+            409,
+            [],
+            [{ reason: 'FieldManagerConflict', field: '.metadata.labels.team', message: 'conflict with "kubectl"' }],
+            'Conflict'
+          )
+        )
+      return Promise.resolve({
+        ...there,
+        metadata: { ...there.metadata, labels: { team: 'blue' } },
+      } as unknown as KubeObject)
     })
     await submit('apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {team: blue}}\n')
     expect(wrapper.get('.verdict').text()).toBe('Nothing was created.')
     expect(wrapper.get('[data-testid="create-report"] .hint').text()).toContain('managed by kubectl')
-    expect(apply.mock.calls.map((c) => c[3])).toEqual([{ dryRun: true, force: false }, { dryRun: true, force: true }])
+    expect(apply.mock.calls.map((c) => c[3])).toEqual([
+      { dryRun: true, force: false },
+      { dryRun: true, force: true },
+    ])
     const [item] = wrapper.findAll('[data-testid="create-report"] .docs .btn')
     await item?.trigger('click')
     expect(wrapper.get('.dh').text()).toContain('conflict')
@@ -151,7 +189,10 @@ describe('CreateDialog', () => {
       if (object.metadata.name === 'p1') throw refusal()
     })
     await submit(two)
-    await wrapper.findAll('button').find((b) => b.text() === 'Create the other 1')?.trigger('click')
+    await wrapper
+      .findAll('button')
+      .find((b) => b.text() === 'Create the other 1')
+      ?.trigger('click')
     await flushPromises()
     expect(sent.filter((s) => s.startsWith('create'))).toEqual(['create Node n1'])
     expect(wrapper.get('[role="alert"]').text()).toBe('1 of 2 created, 1 rejected.')

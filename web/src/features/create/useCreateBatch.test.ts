@@ -12,22 +12,49 @@ import { useCreateBatch, type CreateBatch } from './useCreateBatch'
 import { useDraftEntries } from './useDraftEntries'
 import { useItemDifference, type ItemDifference } from './useItemDifference'
 
-const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({ group: '', version: 'v1', kind: name, resource, namespaced, verbs: ['create'] })
-const configMap = (name: string, data = '1') => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  a: "${data}"\n`
+const kind = (name: string, resource: string, namespaced: boolean): KindInfo => ({
+  group: '',
+  version: 'v1',
+  kind: name,
+  resource,
+  namespaced,
+  verbs: ['create'],
+})
+const configMap = (name: string, data = '1') =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  a: "${data}"\n`
 const twoMaps = `${configMap('a')}---\n${configMap('b')}`
 
-const creator = { kinds: vi.fn<Creator['kinds']>(), create: vi.fn<Creator['create']>(), get: vi.fn<Creator['get']>(), apply: vi.fn<Creator['apply']>(), pause: vi.fn<Creator['pause']>() }
+const creator = {
+  kinds: vi.fn<Creator['kinds']>(),
+  create: vi.fn<Creator['create']>(),
+  get: vi.fn<Creator['get']>(),
+  apply: vi.fn<Creator['apply']>(),
+  pause: vi.fn<Creator['pause']>(),
+}
 const goTo = vi.fn()
 const finished = vi.fn()
 /** A schema with one quantity. */
 const schema: SchemaSource = {
-  root: () => Promise.resolve({ schema: { properties: { apiVersion: {}, kind: {}, metadata: {}, data: {}, spec: { properties: { cpu: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity' } } } } }, resolve: () => ({ type: 'string' }) }),
+  root: () =>
+    Promise.resolve({
+      schema: {
+        properties: {
+          apiVersion: {},
+          kind: {},
+          metadata: {},
+          data: {},
+          spec: { properties: { cpu: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity' } } },
+        },
+      },
+      resolve: () => ({ type: 'string' }),
+    }),
   heads: () => Promise.resolve([]),
 }
 let page: Running<{ batch: CreateBatch; difference: ComputedRef<ItemDifference | undefined> }>
 let batch: CreateBatch
 
-const written = () => creator.create.mock.calls.filter(([, , , dryRun]) => !dryRun).map(([, , object]) => object.metadata.name)
+const written = () =>
+  creator.create.mock.calls.filter(([, , , dryRun]) => !dryRun).map(([, , object]) => object.metadata.name)
 /** Changes the text, which drops the results for the earlier text. */
 async function writes(text: string) {
   draft.value = text
@@ -35,7 +62,11 @@ async function writes(text: string) {
 }
 /** Refuses requests about one object; everything else is accepted. */
 function refuse(name: string, error: Error, dry?: boolean) {
-  creator.create.mockImplementation((_info, _namespace, object, dryRun) => (object.metadata.name === name && (dry === undefined || dry === dryRun) ? Promise.reject(error) : Promise.resolve(object)))
+  creator.create.mockImplementation((_info, _namespace, object, dryRun) =>
+    object.metadata.name === name && (dry === undefined || dry === dryRun)
+      ? Promise.reject(error)
+      : Promise.resolve(object)
+  )
 }
 /** Makes the cluster contain an object. */
 function exists(name: string, object: KubeObject, after: KubeObject) {
@@ -70,9 +101,18 @@ it('marks a quantity that the server refuses without naming it at its line, once
     expect(batch.draftProblems.value).toEqual([])
     await vi.advanceTimersByTimeAsync(1000)
     const found = () => batch.draftProblems.value.map((p) => `${p.line} ${p.message}`)
-    const lines = ['6 cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.', '7 memry is not a field of this object.']
+    const lines = [
+      '6 cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.',
+      '7 memry is not a field of this object.',
+    ]
     expect(found()).toEqual(lines)
-    refuse('a', new ApiError('ConfigMap in version "v1" cannot be handled as a ConfigMap: quantities must match the regular expression', 400))
+    refuse(
+      'a',
+      new ApiError(
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: quantities must match the regular expression',
+        400
+      )
+    )
     await batch.submit()
     expect(batch.phase.value).toBe('refused')
     expect(found()).toEqual(lines)
@@ -128,14 +168,19 @@ it('shows the difference of an object before it changes it', async () => {
   exists('a', there, { ...there, data: { a: '1' } })
   await batch.submit()
   expect([batch.phase.value, batch.shownItem.value?.state.kind]).toEqual(['review', 'differs'])
-  expect(page.value.difference.value).toMatchObject({ before: expect.stringContaining('a: "0"'), after: expect.stringContaining('a: "1"') })
+  expect(page.value.difference.value).toMatchObject({
+    before: expect.stringContaining('a: "0"'),
+    after: expect.stringContaining('a: "1"'),
+  })
   await batch.submit()
   expect(creator.apply.mock.calls.at(-1)?.[3]).toEqual({ dryRun: false, force: false })
   expect(finished).toHaveBeenCalledOnce()
 })
 
 it('shows the result of a dry run beside the user’s text', async () => {
-  creator.create.mockImplementation((_info, _namespace, object) => Promise.resolve({ ...object, metadata: { ...object.metadata, uid: 'u', labels: { added: 'by-admission' } } }))
+  creator.create.mockImplementation((_info, _namespace, object) =>
+    Promise.resolve({ ...object, metadata: { ...object.metadata, uid: 'u', labels: { added: 'by-admission' } } })
+  )
   await batch.dryRun()
   expect([batch.phase.value, written()]).toEqual(['review', []])
   expect(page.value.difference.value?.after).toContain('by-admission')
@@ -151,9 +196,21 @@ it('reports that nothing changed', async () => {
 })
 
 it('takes over fields of other managers only on request', async () => {
-  exists('a', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } }, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } })
-  const managed = new ApiError('conflict', 409, [], [{ reason: 'FieldManagerConflict', field: '.data.a', message: 'conflict with "kubectl"' }], 'Conflict')
-  creator.apply.mockImplementation((_info, _namespace, object, { force }) => (force ? Promise.resolve(object) : Promise.reject(managed)))
+  exists(
+    'a',
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } }
+  )
+  const managed = new ApiError(
+    'conflict',
+    409,
+    [],
+    [{ reason: 'FieldManagerConflict', field: '.data.a', message: 'conflict with "kubectl"' }],
+    'Conflict'
+  )
+  creator.apply.mockImplementation((_info, _namespace, object, { force }) =>
+    force ? Promise.resolve(object) : Promise.reject(managed)
+  )
   await batch.submit()
   expect([batch.phase.value, batch.conflicts.value]).toEqual(['refused', 1])
   await batch.force()
@@ -165,7 +222,9 @@ it('counts finished objects, ignores a second submit, and stops on request', asy
   copies.value = 20
   await flushPromises()
   const answers: (() => void)[] = []
-  creator.create.mockImplementation((_info, _namespace, object, dryRun) => (dryRun ? Promise.resolve(object) : new Promise((resolve) => answers.push(() => resolve(object)))))
+  creator.create.mockImplementation((_info, _namespace, object, dryRun) =>
+    dryRun ? Promise.resolve(object) : new Promise((resolve) => answers.push(() => resolve(object)))
+  )
   const run = batch.submit()
   await vi.waitUntil(() => answers.length > 0)
   expect([batch.phase.value, batch.busy.value]).toEqual(['writing', true])
@@ -176,7 +235,11 @@ it('counts finished objects, ignores a second submit, and stops on request', asy
   batch.stop()
   for (const answer of answers) answer()
   await run
-  expect([batch.phase.value, batch.progress.value, batch.counts.value.notAttempted]).toEqual(['done', begun, 20 - begun])
+  expect([batch.phase.value, batch.progress.value, batch.counts.value.notAttempted]).toEqual([
+    'done',
+    begun,
+    20 - begun,
+  ])
   expect(finished).not.toHaveBeenCalled()
 })
 

@@ -47,7 +47,12 @@ export interface BatchSteps {
   finished(): void
 }
 
-export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries, creator: Creator, { goTo, finished }: BatchSteps, schema: SchemaSource): CreateBatch {
+export function useCreateBatch(
+  { parsed, count, reading, entries }: DraftEntries,
+  creator: Creator,
+  { goTo, finished }: BatchSteps,
+  schema: SchemaSource
+): CreateBatch {
   const { t } = useI18n()
   const names = useNames()
   const translated = useProblemMessages()
@@ -58,7 +63,9 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
   const busy = computed(() => phase.value === 'checking' || phase.value === 'writing')
 
   const schemaProblems = useSchemaProblems(parsed, schema)
-  const problems = computed(() => translated([...textProblems.value, ...withSchemaProblems(run.problems.value, schemaProblems.value)]))
+  const problems = computed(() =>
+    translated([...textProblems.value, ...withSchemaProblems(run.problems.value, schemaProblems.value)])
+  )
   const draftProblems = computed(() => problems.value.filter((p) => !p.file))
 
   function forget() {
@@ -98,7 +105,8 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
       notify('done', doneText())
       finished()
     } else if (phase.value === 'review') {
-      shownItem.value = items.value.find((i) => i.state.kind === 'differs') ?? items.value.find((i) => i.state.kind === 'checked')
+      shownItem.value =
+        items.value.find((i) => i.state.kind === 'differs') ?? items.value.find((i) => i.state.kind === 'checked')
     } else {
       const first = draftProblems.value[0]
       if (first) goTo(first)
@@ -107,7 +115,9 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
   function doneText() {
     const { created, changed, same } = counts.value
     if (!created && !changed) return t('create.allSame', same)
-    const done = items.value.flatMap((i) => (i.state.kind === 'created' || i.state.kind === 'changed' ? [i.state.name] : []))
+    const done = items.value.flatMap((i) =>
+      i.state.kind === 'created' || i.state.kind === 'changed' ? [i.state.name] : []
+    )
     return t(changed && !created ? 'create.changedNames' : 'create.done', { names: names(done) })
   }
 
@@ -115,7 +125,8 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
     const { checked, unchecked, differs, failed, notAttempted } = counts.value
     if (phase.value === 'writing') return t('create.working')
     if (phase.value === 'checking') return t('create.checking')
-    if (phase.value === 'review') return differs ? t('create.apply', differs + checked + unchecked) : t('create.submitN', checked + unchecked)
+    if (phase.value === 'review')
+      return differs ? t('create.apply', differs + checked + unchecked) : t('create.submitN', checked + unchecked)
     if (phase.value === 'done' && failed + notAttempted) return t('create.retryN', failed + notAttempted)
     return count.value > 1 ? t('create.submitN', count.value) : t('create.submit')
   })
@@ -132,10 +143,19 @@ export function useCreateBatch({ parsed, count, reading, entries }: DraftEntries
     progress: computed(() => (phase.value === 'checking' ? settled.value + rest.value : settled.value)),
     problems,
     draftProblems,
-    reported: computed(() => textProblems.value.length > 0 || run.problems.value.length > 0 || !!run.failure.value || items.value.length > 1 || (items.value.length > 0 && (phase.value === 'refused' || phase.value === 'review' || phase.value === 'done'))),
+    reported: computed(
+      () =>
+        textProblems.value.length > 0 ||
+        run.problems.value.length > 0 ||
+        !!run.failure.value ||
+        items.value.length > 1 ||
+        (items.value.length > 0 && (phase.value === 'refused' || phase.value === 'review' || phase.value === 'done'))
+    ),
     shownItem,
     rest,
-    conflicts: computed(() => items.value.filter((i) => i.state.kind === 'failed' && managedByOthers(i.state.refusal).length > 0).length),
+    conflicts: computed(
+      () => items.value.filter((i) => i.state.kind === 'failed' && managedByOthers(i.state.refusal).length > 0).length
+    ),
     submitText,
     submit,
     dryRun,

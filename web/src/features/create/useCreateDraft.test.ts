@@ -41,7 +41,11 @@ describe('the draft', () => {
     page.unmount()
     openCreate('node')
     await open()
-    expect([page.value.template.value, page.value.parsed.value.entries[0]?.kind, wanted.value]).toEqual(['node', 'Node', undefined])
+    expect([page.value.template.value, page.value.parsed.value.entries[0]?.kind, wanted.value]).toEqual([
+      'node',
+      'Node',
+      undefined,
+    ])
   })
 
   it('is no longer a template once the user edits it, and then asks before it is replaced', async () => {
@@ -90,14 +94,30 @@ describe('the objects', () => {
     copies.value = 2
     const [entry] = page.value.parsed.value.entries
     if (!entry) throw new Error('no entry')
-    files.droppedFiles.value = [{ id: 1, name: 'f', size: 1, state: 'reading', progress: 0, entries: [{ ...entry, name: 'from-file' }], problems: [], message: '' }]
-    expect(page.value.entries().map((e) => [e.index, e.name])).toEqual([[0, 'a-1'], [1, 'a-2'], [2, 'from-file']])
+    files.droppedFiles.value = [
+      {
+        id: 1,
+        name: 'f',
+        size: 1,
+        state: 'reading',
+        progress: 0,
+        entries: [{ ...entry, name: 'from-file' }],
+        problems: [],
+        message: '',
+      },
+    ]
+    expect(page.value.entries().map((e) => [e.index, e.name])).toEqual([
+      [0, 'a-1'],
+      [1, 'a-2'],
+      [2, 'from-file'],
+    ])
     expect([page.value.count.value, page.value.reading.value]).toEqual([3, true])
   })
 })
 
 describe('files', () => {
-  const file = (name: string, text: string, size = text.length) => Object.defineProperty(new File([text], name), 'size', { value: size })
+  const file = (name: string, text: string, size = text.length) =>
+    Object.defineProperty(new File([text], name), 'size', { value: size })
 
   it('replace an unchanged template, and are appended to other text', async () => {
     await open()

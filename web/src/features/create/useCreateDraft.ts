@@ -23,7 +23,8 @@ export function useCreateDraft(): CreateDraft {
   const asking = ref<Wanted>()
   /** The text that the draft started as. */
   let pristine = ''
-  const textOf = (from: Wanted) => ('text' in from ? from.text : (templates.find((x) => x.id === from.template)?.make(currentFreeNames()).text ?? ''))
+  const textOf = (from: Wanted) =>
+    'text' in from ? from.text : (templates.find((x) => x.id === from.template)?.make(currentFreeNames()).text ?? '')
   const changed = () => draft.value.trim() !== '' && draft.value !== pristine && !draftTemplate.value
 
   function choose(from: Wanted) {

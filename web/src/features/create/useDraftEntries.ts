@@ -23,7 +23,9 @@ export function useDraftEntries(): DraftEntries {
   const reader = new DocumentReader()
   const parsed = computed(() => reader.parse(draft.value))
   const taken = (entry: Entry, name: string) =>
-    entry.kind === 'Node' ? nodes.value.items.has(name) : entry.kind === 'Pod' && pods.value.items.has(`${entry.namespace ?? 'default'}/${name}`)
+    entry.kind === 'Node'
+      ? nodes.value.items.has(name)
+      : entry.kind === 'Pod' && pods.value.items.has(`${entry.namespace ?? 'default'}/${name}`)
   const made = computed(() => copiesOf(parsed.value.entries, copies.value, taken))
   const fileEntries = computed(() => droppedFiles.value.reduce((n, f) => n + f.entries.length, 0))
   return {
@@ -31,6 +33,10 @@ export function useDraftEntries(): DraftEntries {
     made,
     count: computed(() => made.value.entries.length + fileEntries.value),
     reading: computed(() => droppedFiles.value.some((f) => f.state === 'reading')),
-    entries: () => [...made.value.entries, ...droppedFiles.value.flatMap((f) => f.entries)].map((entry, index) => ({ ...entry, index })),
+    entries: () =>
+      [...made.value.entries, ...droppedFiles.value.flatMap((f) => f.entries)].map((entry, index) => ({
+        ...entry,
+        index,
+      })),
   }
 }

@@ -25,7 +25,11 @@ export function useFileDrop(): FileDrop {
     // Files replace an unchanged template.
     if (files.length && draftTemplate.value) draft.value = ''
     for (const file of files) {
-      if (file.size > fileLimit) notify('failed', t('create.tooBig', { name: file.name, size: (file.size / 2 ** 20).toFixed(0), max: fileLimit / 2 ** 20 }))
+      if (file.size > fileLimit)
+        notify(
+          'failed',
+          t('create.tooBig', { name: file.name, size: (file.size / 2 ** 20).toFixed(0), max: fileLimit / 2 ** 20 })
+        )
       else if (file.size > editorLimit) addFile(file)
       else {
         try {

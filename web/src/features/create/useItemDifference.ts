@@ -29,11 +29,28 @@ export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<Item
     const written = entry.object
     if (state.kind === 'checked') {
       const [before, after] = [toYaml(written), toYaml(forCreation({ ...state.after, ...head }))]
-      return { before, after, beforeLabel: t('create.written'), afterLabel: t('create.kept'), beforeNotes: new Map(), afterNotes: notesOf(state.after, after, { written }) }
+      return {
+        before,
+        after,
+        beforeLabel: t('create.written'),
+        afterLabel: t('create.kept'),
+        beforeNotes: new Map(),
+        afterNotes: notesOf(state.after, after, { written }),
+      }
     }
     if (!(state.kind === 'differs' || state.kind === 'failed') || !state.before || !state.after) return undefined
-    const [old, next] = [{ ...state.before, ...head }, { ...state.after, ...head }]
+    const [old, next] = [
+      { ...state.before, ...head },
+      { ...state.after, ...head },
+    ]
     const [before, after] = [toYaml(old), toYaml(next)]
-    return { before, after, beforeLabel: t('create.now'), afterLabel: t('create.then'), beforeNotes: notesOf(old, before, { losing: true }), afterNotes: notesOf(next, after, { written }) }
+    return {
+      before,
+      after,
+      beforeLabel: t('create.now'),
+      afterLabel: t('create.then'),
+      beforeNotes: notesOf(old, before, { losing: true }),
+      afterNotes: notesOf(next, after, { written }),
+    }
   })
 }

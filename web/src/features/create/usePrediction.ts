@@ -52,7 +52,18 @@ export function usePrediction(content: Pick<DraftEntries, 'parsed' | 'made' | 'e
     return { ...of, cycles: decisions, at }
   })
   const { value, loading, busy, failure } = question
-  const fit = useQuestion((signal, of: TextQuestion) => askFit({ pod: of.question.pod as NonNullable<typeof of.question.pod>, ...(of.question.changes ? { changes: of.question.changes } : {}), limit: 1 }, signal), { dropOnError: true })
+  const fit = useQuestion(
+    (signal, of: TextQuestion) =>
+      askFit(
+        {
+          pod: of.question.pod as NonNullable<typeof of.question.pod>,
+          ...(of.question.changes ? { changes: of.question.changes } : {}),
+          limit: 1,
+        },
+        signal
+      ),
+    { dropOnError: true }
+  )
 
   const soon = useTimeoutFn(() => asked.value && void question.ask(asked.value), pause, { immediate: false })
   watch(
@@ -64,26 +75,36 @@ export function usePrediction(content: Pick<DraftEntries, 'parsed' | 'made' | 'e
       // Only a text that can be read says that there is no pod.
       else if (!problem.value) question.clear()
     },
-    { immediate: true },
+    { immediate: true }
   )
-  const renew = useThrottleFn(() => value.value && !loading.value && !soon.isPending.value && asked.value && void question.ask(asked.value), renewEvery, true)
+  const renew = useThrottleFn(
+    () => value.value && !loading.value && !soon.isPending.value && asked.value && void question.ask(asked.value),
+    renewEvery,
+    true
+  )
   watch([nodes, pods], () => void renew())
   watch(value, (found) => {
     if (found && !placedOf(found.cycles) && !found.cycles.some((cycle) => cycle.nominatedNode)) void fit.ask(found)
     else fit.clear()
   })
 
-  const refused = computed(() => (failure.value instanceof ApiError && failure.value.code >= 400 && failure.value.code < 500 ? failure.value : undefined))
+  const refused = computed(() =>
+    failure.value instanceof ApiError && failure.value.code >= 400 && failure.value.code < 500
+      ? failure.value
+      : undefined
+  )
   const outdated = computed((): Outdated | undefined => {
     if (problem.value) return { why: 'problem', problem: problem.value }
-    if (refused.value && !loading.value) return { why: 'refused', message: [refused.value.message, ...refused.value.details].join('\n') }
+    if (refused.value && !loading.value)
+      return { why: 'refused', message: [refused.value.message, ...refused.value.details].join('\n') }
     return asked.value && value.value && keyOf(asked.value) !== keyOf(value.value) ? { why: 'asking' } : undefined
   })
   const answer = computed(() => (predicting.value ? value.value : undefined))
   watch(
     [answer, outdated],
-    ([found, old]) => (prediction.value = found && { pod: found.pod, names: found.names, cycles: found.cycles, outdated: !!old }),
-    { immediate: true },
+    ([found, old]) =>
+      (prediction.value = found && { pod: found.pod, names: found.names, cycles: found.cycles, outdated: !!old }),
+    { immediate: true }
   )
   onScopeDispose(() => (prediction.value = undefined))
 

@@ -19,17 +19,39 @@ function spreadCycle(): Cycle {
     ...cycle,
     score: {
       ...score,
-      plugins: score.plugins.map((p) => ({ ...p, normalization: p.name === 'PodTopologySpread' ? ('spread' as const) : ('none' as const) })),
+      plugins: score.plugins.map((p) => ({
+        ...p,
+        normalization: p.name === 'PodTopologySpread' ? ('spread' as const) : ('none' as const),
+      })),
       facts: {
         nodes: hostnames,
         plugins: [
           {
             plugin: 'PodTopologySpread',
-            spread: { source: 'pod', lowest: 0, highest: 4, constraints: [{ topologyKey: 'kubernetes.io/hostname', maxSkew: 1, selector: 'app=web', domains: 6, domain: hostnames, matching: [1, 0] }] },
+            spread: {
+              source: 'pod',
+              lowest: 0,
+              highest: 4,
+              constraints: [
+                {
+                  topologyKey: 'kubernetes.io/hostname',
+                  maxSkew: 1,
+                  selector: 'app=web',
+                  domains: 6,
+                  domain: hostnames,
+                  matching: [1, 0],
+                },
+              ],
+            },
           },
           {
             plugin: 'NodeResourcesFit',
-            resources: { strategy: 'LeastAllocated', resources: [{ name: 'cpu', weight: 1, requested: 1500, inUse: [5500, 4200], allocatable: [16_000, 16_000] }] },
+            resources: {
+              strategy: 'LeastAllocated',
+              resources: [
+                { name: 'cpu', weight: 1, requested: 1500, inUse: [5500, 4200], allocatable: [16_000, 16_000] },
+              ],
+            },
           },
         ],
       },
@@ -37,12 +59,25 @@ function spreadCycle(): Cycle {
   }
 }
 
-const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:rest(.*)*', component: { template: '<div />' } }] })
+const router = createRouter({
+  history: createMemoryHistory(),
+  routes: [{ path: '/:rest(.*)*', component: { template: '<div />' } }],
+})
 
 let side: VueWrapper
 async function open(cycle: Cycle, node: string, plugin: string, shown: 'filter' | 'score') {
   side = mount(DecisionSide, {
-    props: { cycle, matrix: filterMatrix(cycle), table: scoreTable(cycle), attempts: [], cycles: new Map(), node, plugin, shown, stage: '' },
+    props: {
+      cycle,
+      matrix: filterMatrix(cycle),
+      table: scoreTable(cycle),
+      attempts: [],
+      cycles: new Map(),
+      node,
+      plugin,
+      shown,
+      stage: '',
+    },
     global: { plugins: [i18n, router], stubs: { RouterLink: RouterLinkStub } },
     attachTo: document.body,
   })
@@ -68,14 +103,32 @@ describe('the panel of a Score cell', () => {
 
   it('says in order what the plugin does, what it compared, how that was normalized and weighted, and where to read on', async () => {
     const panel = await open(spreadCycle(), 'node-b2', 'PodTopologySpread', 'score')
-    expect(texts('cell-arithmetic')).toEqual(['kubernetes.io/hostname=node-b2: matching pods 1 × ln(domains 6 + 2) + (maxSkew 1 − 1) = 2.08', 'Rounded: 2.08 becomes 2'])
-    expect(texts('cell-normalization')).toEqual(['Fewer is better: the lowest raw score, 0, becomes 100: 100 × (4 + 0 − 2) / 4 = 50', 'Over all nodes: 0 → 100, 2 → 50, 4 → 0'])
+    expect(texts('cell-arithmetic')).toEqual([
+      'kubernetes.io/hostname=node-b2: matching pods 1 × ln(domains 6 + 2) + (maxSkew 1 − 1) = 2.08',
+      'Rounded: 2.08 becomes 2',
+    ])
+    expect(texts('cell-normalization')).toEqual([
+      'Fewer is better: the lowest raw score, 0, becomes 100: 100 × (4 + 0 − 2) / 4 = 50',
+      'Over all nodes: 0 → 100, 2 → 50, 4 → 0',
+    ])
     expect(panel.get('[data-testid="cell-weighted"]').text()).toBe('50 × 2 = 100')
     const said = panel.text()
-    const order = ['Counts the matching pods', 'What it compared', 'matching pods 1', 'Raw 2', 'From raw to normalized', 'Fewer is better', 'Normalized 50', '50 × 2 = 100', 'Kubernetes documentation'].map((part) => said.indexOf(part))
+    const order = [
+      'Counts the matching pods',
+      'What it compared',
+      'matching pods 1',
+      'Raw 2',
+      'From raw to normalized',
+      'Fewer is better',
+      'Normalized 50',
+      '50 × 2 = 100',
+      'Kubernetes documentation',
+    ].map((part) => said.indexOf(part))
     expect(order).not.toContain(-1)
     expect(order).toEqual([...order].sort((a, b) => a - b))
-    expect(panel.get('.docs a').attributes('href')).toBe('https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/')
+    expect(panel.get('.docs a').attributes('href')).toBe(
+      'https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/'
+    )
   })
 
   it('says that the inputs of a node are not kept', async () => {
@@ -85,9 +138,13 @@ describe('the panel of a Score cell', () => {
   })
 
   it('says that a plugin did not report its inputs, and that an old record has none', async () => {
-    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('did not report its inputs')
+    expect((await open(spreadCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain(
+      'did not report its inputs'
+    )
     side.unmount()
-    expect((await open(sampleCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain('made by a version that did not keep the inputs')
+    expect((await open(sampleCycle(), 'node-b2', 'ImageLocality', 'score')).text()).toContain(
+      'made by a version that did not keep the inputs'
+    )
   })
 
   it('offers the other cell of the plugin', async () => {
@@ -108,9 +165,17 @@ describe('the panel of a Filter cell', () => {
   it('computes what the node lacks', async () => {
     const resources = [{ name: 'cpu', requested: 1500, inUse: 14_700, allocatable: 16_000 }]
     const sample = sampleCycle()
-    const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources }] } }
+    const cycle: Cycle = {
+      ...sample,
+      filter: {
+        ...(sample.filter as NonNullable<Cycle['filter']>),
+        comparisons: [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources }],
+      },
+    }
     const panel = await open(cycle, 'node-a1', 'NodeResourcesFit', 'filter')
-    expect(panel.get('[data-testid="cell-comparison"]').text()).toContain('cpu: 14.7 in use + 1.5 requested = 16.2 of 16, 0.2 short')
+    expect(panel.get('[data-testid="cell-comparison"]').text()).toContain(
+      'cpu: 14.7 in use + 1.5 requested = 16.2 of 16, 0.2 short'
+    )
     expect(panel.get('[data-testid="cell-about"]').text()).toContain('Rejects nodes whose allocatable resources')
   })
 
@@ -120,7 +185,13 @@ describe('the panel of a Filter cell', () => {
       nodes: ['node-b3'],
       plugins: ['TaintToleration', 'NodeAffinity', 'NodeResourcesFit'],
       resources: [{ name: 'cpu', requested: 1500, inUse: [4200], allocatable: [16_000] }],
-      comparisons: [{ node: 'node-b3', plugin: 'NodeAffinity', terms: [{ source: 'nodeSelector', term: 0, key: 'disk', operator: 'In', values: ['ssd'], actual: 'ssd' }] }],
+      comparisons: [
+        {
+          node: 'node-b3',
+          plugin: 'NodeAffinity',
+          terms: [{ source: 'nodeSelector', term: 0, key: 'disk', operator: 'In', values: ['ssd'], actual: 'ssd' }],
+        },
+      ],
     }
     const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), passes } }
     const said = async (node: string, plugin: string) => {
@@ -132,8 +203,12 @@ describe('the panel of a Filter cell', () => {
     expect((await said('node-b3', 'NodeResourcesFit')).lines).toEqual(['cpu: 4.2 in use + 1.5 requested = 5.7 of 16'])
     expect((await said('node-b3', 'NodeAffinity')).lines).toEqual(['disk In [ssd]: met by disk=ssd'])
     expect((await said('node-b3', 'TaintToleration')).text).toContain('node-b3 has no NoSchedule or NoExecute taint.')
-    expect((await said('node-b3', 'PodTopologySpread')).text).toContain('The recorder keeps no comparison of PodTopologySpread for a node that passed.')
-    expect((await said('node-c3', 'NodeAffinity')).text).toContain('keeps what plugins compared for few nodes of a decision (here 1), and node-c3 is not one of them.')
+    expect((await said('node-b3', 'PodTopologySpread')).text).toContain(
+      'The recorder keeps no comparison of PodTopologySpread for a node that passed.'
+    )
+    expect((await said('node-c3', 'NodeAffinity')).text).toContain(
+      'keeps what plugins compared for few nodes of a decision (here 1), and node-c3 is not one of them.'
+    )
   })
 
   it('names the pods behind what is in use, and the containers behind the request', async () => {
@@ -144,7 +219,19 @@ describe('the panel of a Filter cell', () => {
         { pod: pod('high'), amount: 3000, nominated: true },
         { pod: pod('old'), amount: 1000, terminating: true },
         { pod: pod('db'), amount: 3500, resize: { asked: 3500, granted: 2000, state: 'deferred' as const } },
-        { pod: pod('shop'), amount: 300, request: { resource: 'cpu', amount: 300, init: 'migrate', parts: [{ container: 'migrate', role: 'initContainer' as const, amount: 200 }, { container: 'proxy', role: 'sidecar' as const, amount: 100 }] } },
+        {
+          pod: pod('shop'),
+          amount: 300,
+          request: {
+            resource: 'cpu',
+            amount: 300,
+            init: 'migrate',
+            parts: [
+              { container: 'migrate', role: 'initContainer' as const, amount: 200 },
+              { container: 'proxy', role: 'sidecar' as const, amount: 100 },
+            ],
+          },
+        },
       ],
       others: 2,
       othersAmount: 500,
@@ -152,9 +239,27 @@ describe('the panel of a Filter cell', () => {
       nominatedPods: 1,
       described: 5300,
     }
-    const comparisons = [{ node: 'node-a1', plugin: 'NodeResourcesFit', resources: [{ name: 'cpu', requested: 2000, inUse: 8300, allocatable: 8000, use }] }]
-    const requests = [{ resource: 'cpu', amount: 2000, parts: [{ container: 'web', role: 'container' as const, amount: 1500 }, { container: 'log', role: 'sidecar' as const, amount: 500 }] }]
-    const cycle: Cycle = { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), comparisons, requests } }
+    const comparisons = [
+      {
+        node: 'node-a1',
+        plugin: 'NodeResourcesFit',
+        resources: [{ name: 'cpu', requested: 2000, inUse: 8300, allocatable: 8000, use }],
+      },
+    ]
+    const requests = [
+      {
+        resource: 'cpu',
+        amount: 2000,
+        parts: [
+          { container: 'web', role: 'container' as const, amount: 1500 },
+          { container: 'log', role: 'sidecar' as const, amount: 500 },
+        ],
+      },
+    ]
+    const cycle: Cycle = {
+      ...sample,
+      filter: { ...(sample.filter as NonNullable<Cycle['filter']>), comparisons, requests },
+    }
     await open(cycle, 'node-a1', 'NodeResourcesFit', 'filter')
     expect(texts('cell-use')).toEqual([
       'The pod requests 2: web (1.5) + log (0.5)',

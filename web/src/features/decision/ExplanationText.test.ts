@@ -7,7 +7,11 @@ import { explained, sampleCycle } from './model/testing'
 import { i18n } from '@/i18n'
 import ExplanationText from './ExplanationText.vue'
 
-const text = (cycle: Cycle, short = false) => mount(ExplanationText, { props: { cycle, short }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } }).text()
+const text = (cycle: Cycle, short = false) =>
+  mount(ExplanationText, {
+    props: { cycle, short },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
+  }).text()
 const textOf = (explanation: Explanation) => text(sampleCycle({ explanation }))
 
 afterEach(() => {
@@ -34,7 +38,9 @@ describe('ExplanationText', () => {
     i18n.global.locale.value = 'ja'
     const said = textOf(explanation)
     expect(said).toMatch(/[ぁ-ん]/)
-    const facts = [explanation.headline, ...(explanation.remarks ?? [])].flatMap(operands).filter((fact) => explanation.sentence.includes(fact))
+    const facts = [explanation.headline, ...(explanation.remarks ?? [])]
+      .flatMap(operands)
+      .filter((fact) => explanation.sentence.includes(fact))
     expect(facts.filter((fact) => !said.includes(fact))).toEqual([])
   })
 
@@ -46,14 +52,27 @@ describe('ExplanationText', () => {
   })
 
   it('emphasises the pod, its node and the plugins', () => {
-    const bold = (cycle: Cycle) => mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } }).findAll('b').map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
+    const bold = (cycle: Cycle) =>
+      mount(ExplanationText, { props: { cycle }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } })
+        .findAll('b')
+        .map((b) => `${b.text()}${b.classes('ch') ? ' (node)' : ''}`)
     expect(bold(sampleCycle())).toEqual(['web-7f9c-x2k4', 'node-b2 (node)', '823', '41', 'node-a3'])
-    const headline = { kind: 'noNode', pod: 'p', evaluated: 2, total: 2, rejecters: [{ plugin: 'A', nodes: 2 }] } as const
-    expect(bold(sampleCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))).toEqual(['p', '2 by A'])
+    const headline = {
+      kind: 'noNode',
+      pod: 'p',
+      evaluated: 2,
+      total: 2,
+      rejecters: [{ plugin: 'A', nodes: 2 }],
+    } as const
+    expect(
+      bold(sampleCycle({ explanation: explained({ headline: { ...headline, rejecters: [...headline.rejecters] } }) }))
+    ).toEqual(['p', '2 by A'])
   })
 
   it('counts the rejections beside a pod on the map', () => {
-    expect(text(sampleCycle(), true)).toBe('Best total 823 of 6 feasible. Rejected: 3 TaintToleration, 2 NodeResourcesFit, 1 NodeAffinity. Margin 41 over node-a3.')
+    expect(text(sampleCycle(), true)).toBe(
+      'Best total 823 of 6 feasible. Rejected: 3 TaintToleration, 2 NodeResourcesFit, 1 NodeAffinity. Margin 41 over node-a3.'
+    )
   })
 
   it('names the nodes with the same total', () => {
@@ -67,24 +86,54 @@ describe('ExplanationText', () => {
   })
 
   it('names the device requests that nodes cannot satisfy', () => {
-    const shortage = { kind: 'deviceShortage', claim: 'gpu', request: 'card', deviceClass: 'large', count: 2, nodes: 3, compared: 4, noMatch: 2, inUse: 1, blocked: 0 } as const
+    const shortage = {
+      kind: 'deviceShortage',
+      claim: 'gpu',
+      request: 'card',
+      deviceClass: 'large',
+      count: 2,
+      nodes: 3,
+      compared: 4,
+      noMatch: 2,
+      inUse: 1,
+      blocked: 0,
+    } as const
     expect(textOf(explained({ remarks: [shortage] }))).toContain(
-      'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).',
+      'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).'
     )
   })
 
   it('names the node that lacks the least', () => {
-    const nearest = { kind: 'nearest', node: 'node-c', nodes: 3, lacks: [{ resource: 'cpu', amount: 500 }, { resource: 'memory', amount: 3 * 2 ** 29 }] } as const
+    const nearest = {
+      kind: 'nearest',
+      node: 'node-c',
+      nodes: 3,
+      lacks: [
+        { resource: 'cpu', amount: 500 },
+        { resource: 'memory', amount: 3 * 2 ** 29 },
+      ],
+    } as const
     const said = () => textOf(explained({ remarks: [{ ...nearest, lacks: [...nearest.lacks] }] }))
-    expect(said()).toContain('Of the 3 nodes that lack resources, node-c is the closest fit: it lacks 0.5 cpu, 1.5 Gi memory.')
+    expect(said()).toContain(
+      'Of the 3 nodes that lack resources, node-c is the closest fit: it lacks 0.5 cpu, 1.5 Gi memory.'
+    )
     i18n.global.locale.value = 'ja'
     for (const fact of ['3', 'node-c', 'cpu 0.5', 'memory 1.5 Gi']) expect(said()).toContain(fact)
   })
 
   it('adds the result of preemption, also beside the map', () => {
-    const headline: Explanation['headline'] = { kind: 'noNode', pod: 'web', evaluated: 12, total: 12, rejecters: [{ plugin: 'NodeResourcesFit', nodes: 12 }] }
-    const cycle = sampleCycle({ explanation: explained({ headline, remarks: [{ kind: 'room', node: 'node-b1', victims: 1 }] }) })
-    const said = 'web fits no node: 12 nodes rejected, 12 by NodeResourcesFit. Preemption makes room on node-b1 by removing 1 pod.'
+    const headline: Explanation['headline'] = {
+      kind: 'noNode',
+      pod: 'web',
+      evaluated: 12,
+      total: 12,
+      rejecters: [{ plugin: 'NodeResourcesFit', nodes: 12 }],
+    }
+    const cycle = sampleCycle({
+      explanation: explained({ headline, remarks: [{ kind: 'room', node: 'node-b1', victims: 1 }] }),
+    })
+    const said =
+      'web fits no node: 12 nodes rejected, 12 by NodeResourcesFit. Preemption makes room on node-b1 by removing 1 pod.'
     expect([text(cycle), text(cycle, true)]).toEqual([said, said])
   })
 })

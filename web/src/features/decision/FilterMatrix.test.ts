@@ -49,10 +49,17 @@ function mounted(cycle: Cycle = sampleCycle(), show = '') {
 describe('FilterMatrix', () => {
   it('names the state of each cell, not only by its colour', () => {
     const wrapper = mounted()
-    const label = (node: string, plugin: string) => wrapper.get(`[data-node="${node}"] [data-plugin="${plugin}"]`).attributes('aria-label')
-    expect(['NodeName', 'NodePorts', 'NodeResourcesFit', 'PodTopologySpread'].map((plugin) => label('node-a1', plugin))).toEqual(['NodeName: passed', 'NodePorts: skipped', 'NodeResourcesFit: rejected', 'PodTopologySpread: not run'])
-    const drawn = wrapper.findAll('[data-node="node-a1"] .gl path').filter((e) => e.attributes('d') && !e.classes()[0]?.startsWith('b'))
-    const shapes = new Map(drawn.map((e) => [e.classes()[0], (e.attributes('d') ?? '').replace(/^.*M[\d.]+ [\d.]+/, '')]))
+    const label = (node: string, plugin: string) =>
+      wrapper.get(`[data-node="${node}"] [data-plugin="${plugin}"]`).attributes('aria-label')
+    expect(
+      ['NodeName', 'NodePorts', 'NodeResourcesFit', 'PodTopologySpread'].map((plugin) => label('node-a1', plugin))
+    ).toEqual(['NodeName: passed', 'NodePorts: skipped', 'NodeResourcesFit: rejected', 'PodTopologySpread: not run'])
+    const drawn = wrapper
+      .findAll('[data-node="node-a1"] .gl path')
+      .filter((e) => e.attributes('d') && !e.classes()[0]?.startsWith('b'))
+    const shapes = new Map(
+      drawn.map((e) => [e.classes()[0], (e.attributes('d') ?? '').replace(/^.*M[\d.]+ [\d.]+/, '')])
+    )
     expect([...shapes.keys()].sort()).toEqual(['N', 'P', 'R', 'S'])
     expect(new Set(shapes.values()).size).toBe(4)
     wrapper.unmount()
@@ -89,15 +96,30 @@ describe('FilterMatrix', () => {
       'Rejected by NodeResourcesFit (2)',
       'Rejected by NodeAffinity (1)',
     ])
-    expect(wrapper.findAll('[role="row"][data-node]').map((r) => r.attributes('data-node'))).toEqual(['node-a1', 'node-c1'])
+    expect(wrapper.findAll('[role="row"][data-node]').map((r) => r.attributes('data-node'))).toEqual([
+      'node-a1',
+      'node-c1',
+    ])
     wrapper.unmount()
   })
 
   it.each([
-    [{ nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 }, '4,988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.'],
-    [{ nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] }, '11 not evaluated: NodeAffinity excluded them in PreFilter.'],
-    [{ nodes: 11, why: 'enoughFeasibleNodes' as const, wanted: 1 }, '11 not evaluated: the search stops at the first feasible node, because nothing scores nodes.'],
-    [{ nodes: 11, why: 'nominatedNode' as const }, '11 not evaluated: the scheduler tried the nominated node first, and it fits.'],
+    [
+      { nodes: 4988, why: 'enoughFeasibleNodes' as const, wanted: 6 },
+      '4,988 not evaluated: the scheduler had already found the 6 feasible nodes that it looks for.',
+    ],
+    [
+      { nodes: 11, why: 'preFilter' as const, plugins: ['NodeAffinity'] },
+      '11 not evaluated: NodeAffinity excluded them in PreFilter.',
+    ],
+    [
+      { nodes: 11, why: 'enoughFeasibleNodes' as const, wanted: 1 },
+      '11 not evaluated: the search stops at the first feasible node, because nothing scores nodes.',
+    ],
+    [
+      { nodes: 11, why: 'nominatedNode' as const },
+      '11 not evaluated: the scheduler tried the nominated node first, and it fits.',
+    ],
   ])('says why nodes were not evaluated: %o', (notEvaluated, text) => {
     const wrapper = mounted(sampleCycle({ explanation: explained({ notEvaluated }) }))
     expect(wrapper.get('[data-testid="not-evaluated"]').text()).toBe(text)

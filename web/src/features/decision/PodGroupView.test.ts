@@ -18,14 +18,26 @@ const group: PodGroup = {
   outcome: 'unschedulable',
   placements: [
     { name: 'rack-1', nodes: 8, tried: 4, assigned: 4, status: 'Success', scores: { NodeResourcesFit: 70 }, total: 70 },
-    { name: 'rack-2', nodes: 8, tried: 2, assigned: 1, status: 'Unschedulable', blockedBy: [{ plugin: 'NodeResourcesFit', members: 2, reasons: ['Insufficient cpu'] }] },
+    {
+      name: 'rack-2',
+      nodes: 8,
+      tried: 2,
+      assigned: 1,
+      status: 'Unschedulable',
+      blockedBy: [{ plugin: 'NodeResourcesFit', members: 2, reasons: ['Insufficient cpu'] }],
+    },
   ],
   placementCount: 105,
   placement: 1,
   chosen: 0,
 }
-const shown = (of: PodGroup) => mount(PodGroupView, { props: { group: of, pod: member(2) }, global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } } })
-const rowsOf = (wrapper: ReturnType<typeof shown>) => wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
+const shown = (of: PodGroup) =>
+  mount(PodGroupView, {
+    props: { group: of, pod: member(2) },
+    global: { plugins: [i18n], stubs: { RouterLink: RouterLinkStub } },
+  })
+const rowsOf = (wrapper: ReturnType<typeof shown>) =>
+  wrapper.findAll('tbody tr').map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
 
 it('shows the members of the group, its minimum and its outcome', () => {
   const wrapper = shown(group)
@@ -44,18 +56,38 @@ it('shows each placement with the tried members, what blocked it and its scores'
   const wrapper = shown(group)
   expect(rowsOf(wrapper)).toEqual([
     ['rack-1 chosen', '8', '4', '4', 'Success', '70', '70'],
-    ['rack-2 this attempt', '8', '2', '1', 'Unschedulable NodeResourcesFit rejected nodes for 2 members: Insufficient cpu', 'not scored', 'not scored'],
+    [
+      'rack-2 this attempt',
+      '8',
+      '2',
+      '1',
+      'Unschedulable NodeResourcesFit rejected nodes for 2 members: Insufficient cpu',
+      'not scored',
+      'not scored',
+    ],
   ])
   expect(wrapper.text()).toContain('The scheduler tried 103 more placements')
 })
 
 it('works without placements', () => {
-  expect(shown({ ...group, placements: [], placementCount: 0, members: [] }).find('table').exists()).toBe(false)
+  expect(
+    shown({ ...group, placements: [], placementCount: 0, members: [] })
+      .find('table')
+      .exists()
+  ).toBe(false)
 })
 
 it('lists the pods that preemption removes for the group', () => {
   const victim = { pod: { namespace: 'ml', name: 'low-1', uid: 'v1' }, priority: 5, node: 'n1' }
-  const at = (preemption: PodGroup['preemption']) => shown({ ...group, preemption }).get('[data-testid="group-preemption"]').text().replace(/\s+/g, ' ')
-  expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe('To make room for the group, preemption removes 3 pods: low-1 n12 more2 lower-priority pods are reprieved.')
-  expect(at({ helpful: false, victims: [], victimCount: 0, reprievedCount: 4 })).toBe('The group would not fit even without the 4 lower-priority pods.')
+  const at = (preemption: PodGroup['preemption']) =>
+    shown({ ...group, preemption })
+      .get('[data-testid="group-preemption"]')
+      .text()
+      .replace(/\s+/g, ' ')
+  expect(at({ helpful: true, victims: [victim], victimCount: 3, reprievedCount: 2 })).toBe(
+    'To make room for the group, preemption removes 3 pods: low-1 n12 more2 lower-priority pods are reprieved.'
+  )
+  expect(at({ helpful: false, victims: [], victimCount: 0, reprievedCount: 4 })).toBe(
+    'The group would not fit even without the 4 lower-priority pods.'
+  )
 })

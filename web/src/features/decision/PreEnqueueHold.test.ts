@@ -13,16 +13,33 @@ afterEach(() => {
 
 it('names the plugin that holds the pod, and asks before it removes a gate', async () => {
   const held = pod('p', { schedulingGates: [{ name: 'a' }, { name: 'b' }] })
-  const wrapper = mount(PreEnqueueHold, { props: { pod: held, holders: holdersOf(held, []) }, global: { plugins: [i18n], stubs } })
+  const wrapper = mount(PreEnqueueHold, {
+    props: { pod: held, holders: holdersOf(held, []) },
+    global: { plugins: [i18n], stubs },
+  })
   expect(wrapper.get('.s1').text()).toBe('p has not been tried: SchedulingGates holds it in PreEnqueue.')
   await wrapper.get('[aria-label="Remove gate a"]').trigger('click')
-  expect(asked.value).toMatchObject({ verb: 'ungate', refs: [{ namespace: 'default', name: 'p' }], input: { gates: ['a'] } })
+  expect(asked.value).toMatchObject({
+    verb: 'ungate',
+    refs: [{ namespace: 'default', name: 'p' }],
+    input: { gates: ['a'] },
+  })
 })
 
 it('shows what another plugin waits for', () => {
   const member = pod('m', { schedulingGroup: { podGroupName: 'ring' } })
-  const answers = [{ plugin: 'GangScheduling', status: 'UnschedulableAndUnresolvable' as const, reasons: ['waiting for minCount pods'], durationSeconds: 0 }]
-  const wrapper = mount(PreEnqueueHold, { props: { pod: member, holders: holdersOf(member, answers) }, global: { plugins: [i18n], stubs } })
+  const answers = [
+    {
+      plugin: 'GangScheduling',
+      status: 'UnschedulableAndUnresolvable' as const,
+      reasons: ['waiting for minCount pods'],
+      durationSeconds: 0,
+    },
+  ]
+  const wrapper = mount(PreEnqueueHold, {
+    props: { pod: member, holders: holdersOf(member, answers) },
+    global: { plugins: [i18n], stubs },
+  })
   expect(wrapper.get('.quote').text()).toBe('waiting for minCount pods')
   expect(wrapper.get('.by').text()).toContain('The pod group ring must exist')
 })

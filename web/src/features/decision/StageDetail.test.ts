@@ -9,9 +9,13 @@ import StageDetail from './StageDetail.vue'
 
 const shown = (stage: string, change: Partial<Cycle> = {}) => {
   const cycle = sampleCycle(change)
-  return mount(StageDetail, { props: { cycle, stage, matrix: filterMatrix(cycle), table: scoreTable(cycle) }, global: { plugins: [i18n] } })
+  return mount(StageDetail, {
+    props: { cycle, stage, matrix: filterMatrix(cycle), table: scoreTable(cycle) },
+    global: { plugins: [i18n] },
+  })
 }
-const lines = (wrapper: ReturnType<typeof shown>, selector: string) => wrapper.findAll(selector).map((line) => line.text().replace(/\s+/g, ' '))
+const lines = (wrapper: ReturnType<typeof shown>, selector: string) =>
+  wrapper.findAll(selector).map((line) => line.text().replace(/\s+/g, ' '))
 
 it('never shows a duration of 0 for what was not measured', () => {
   const { filter } = sampleCycle()
@@ -24,10 +28,19 @@ it('never shows a duration of 0 for what was not measured', () => {
 })
 
 it('shows the wait at Permit, which asked for it, and as a step of its own', () => {
-  const permitWait: Cycle['permitWait'] = { plugins: ['Hold'], durationSeconds: 10.001, status: 'Unschedulable', plugin: 'Hold', timedOut: true, reasons: ['rejected due to timeout'] }
+  const permitWait: Cycle['permitWait'] = {
+    plugins: ['Hold'],
+    durationSeconds: 10.001,
+    status: 'Unschedulable',
+    plugin: 'Hold',
+    timedOut: true,
+    reasons: ['rejected due to timeout'],
+  }
   const permit: Cycle['permit'] = [{ plugin: 'Hold', status: 'Wait', durationSeconds: 1e-6, timeoutSeconds: 10 }]
   for (const stage of ['Permit', 'WaitOnPermit']) {
-    expect(lines(shown(stage, { permit, permitWait }), '[data-testid=permit-wait]')).toEqual(['WaitOnPermitUnschedulable10.0 sHold did not allow the pod in timerejected due to timeout'])
+    expect(lines(shown(stage, { permit, permitWait }), '[data-testid=permit-wait]')).toEqual([
+      'WaitOnPermitUnschedulable10.0 sHold did not allow the pod in timerejected due to timeout',
+    ])
   }
   const waiting = shown('WaitOnPermit', { permit, permitWait: { plugins: ['Hold'], durationSeconds: null } })
   expect(lines(waiting, '[data-testid=permit-wait]')).toEqual(['WaitOnPermitwaiting for Hold'])
@@ -44,20 +57,41 @@ it('shows at PreBind which plugins had work to do', () => {
       { plugin: 'Warmup', status: 'Success', durationSeconds: 0.5 },
     ],
   })
-  expect(lines(wrapper, '[data-testid=pre-flight] li')).toEqual(['VolumeBindingSkip1 µs', 'WarmupSuccess2 µsits PreBind may run beside those of its neighbours'])
+  expect(lines(wrapper, '[data-testid=pre-flight] li')).toEqual([
+    'VolumeBindingSkip1 µs',
+    'WarmupSuccess2 µsits PreBind may run beside those of its neighbours',
+  ])
 })
 
 it('counts the calls that made the state of a plugin a hypothesis', () => {
   const preFilterExtensions: Cycle['preFilterExtensions'] = [
     { plugin: 'PodTopologySpread', point: 'filter', added: 1, removed: 0, durationSeconds: 3e-6 },
-    { plugin: 'PodTopologySpread', point: 'postFilter', added: 2, removed: 3, failed: 1, errors: ['no such node'], durationSeconds: 9e-6 },
+    {
+      plugin: 'PodTopologySpread',
+      point: 'postFilter',
+      added: 2,
+      removed: 3,
+      failed: 1,
+      errors: ['no such node'],
+      durationSeconds: 9e-6,
+    },
   ]
-  expect(lines(shown('Filter', { preFilterExtensions }), '[data-testid=extension-calls] li')).toEqual(['PodTopologySpreadAddPod × 1, RemovePod × 03 µs'])
+  expect(lines(shown('Filter', { preFilterExtensions }), '[data-testid=extension-calls] li')).toEqual([
+    'PodTopologySpreadAddPod × 1, RemovePod × 03 µs',
+  ])
   const postFilter: Cycle['postFilter'] = [{ plugin: 'DefaultPreemption', status: 'Success', durationSeconds: 1e-3 }]
-  expect(lines(shown('PostFilter', { preFilterExtensions, postFilter }), '[data-testid=extension-calls] li')).toEqual(['PodTopologySpreadAddPod × 2, RemovePod × 39 µs1 failed: no such node'])
+  expect(lines(shown('PostFilter', { preFilterExtensions, postFilter }), '[data-testid=extension-calls] li')).toEqual([
+    'PodTopologySpreadAddPod × 2, RemovePod × 39 µs1 failed: no such node',
+  ])
 })
 
 it('lists who was unreserved', () => {
-  const unreserve: Cycle['unreserve'] = [{ plugin: 'DynamicResources', status: 'Success', durationSeconds: 1e-6 }, { plugin: 'VolumeBinding', status: 'Success', durationSeconds: 1e-6 }]
-  expect(lines(shown('Unreserve', { unreserve }), '.answers li')).toEqual(['DynamicResourcesSuccess1 µs', 'VolumeBindingSuccess1 µs'])
+  const unreserve: Cycle['unreserve'] = [
+    { plugin: 'DynamicResources', status: 'Success', durationSeconds: 1e-6 },
+    { plugin: 'VolumeBinding', status: 'Success', durationSeconds: 1e-6 },
+  ]
+  expect(lines(shown('Unreserve', { unreserve }), '.answers li')).toEqual([
+    'DynamicResourcesSuccess1 µs',
+    'VolumeBindingSuccess1 µs',
+  ])
 })

@@ -7,7 +7,11 @@ it('appears when the sentences are loaded', async () => {
   let atFirst: unknown
   const { value, unmount } = await withSetup((): ComputedRef<(string | undefined)[]> => {
     const about = useAboutPlugin()
-    const said = computed(() => [about('score', 'TaintToleration'), about('filter', 'TaintToleration'), about('score', 'ZoneQuota')])
+    const said = computed(() => [
+      about('score', 'TaintToleration'),
+      about('filter', 'TaintToleration'),
+      about('score', 'ZoneQuota'),
+    ])
     atFirst = said.value
     return said
   })

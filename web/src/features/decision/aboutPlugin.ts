@@ -12,7 +12,7 @@ export function useAboutPlugin(): (table: 'filter' | 'score', plugin: string) =>
   loadDeferredMessages().then(
     () => (loaded.value = true),
     // The panel of a cell loads them, too, and says so if that fails.
-    () => undefined,
+    () => undefined
   )
   return (table, plugin) => {
     const key = `cellPanel.${table}.${plugin}`

@@ -15,21 +15,46 @@ const cycleWith = (passes: Passes | undefined): Cycle => {
   return { ...sample, filter: { ...(sample.filter as NonNullable<Cycle['filter']>), ...(passes && { passes }) } }
 }
 const say = (line: ComparisonLine) => sayIn('en', line)
-const sayIn = (locale: 'en' | 'ja', of: ComparisonLine) => lineText(of, (key, values) => i18n.global.t(key, values, { locale }))
+const sayIn = (locale: 'en' | 'ja', of: ComparisonLine) =>
+  lineText(of, (key, values) => i18n.global.t(key, values, { locale }))
 
 /** A comparison of each plugin of Kubernetes that the recorder knows, with what the panel says about it. */
 const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>, said: string[]][] = [
-  ['NodeName', { terms: [{ source: 'nodeName', term: 0, key: 'metadata.name', operator: 'In', values: ['b2'], actual: 'b2' }] }, ['metadata.name In [b2]: met by metadata.name=b2']],
-  ['NodeUnschedulable', { tolerated: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule', by: { key: 'node.kubernetes.io/unschedulable', operator: 'Exists' } }] }, ['Taint node.kubernetes.io/unschedulable:NoSchedule: tolerated by node.kubernetes.io/unschedulable op=Exists']],
+  [
+    'NodeName',
+    { terms: [{ source: 'nodeName', term: 0, key: 'metadata.name', operator: 'In', values: ['b2'], actual: 'b2' }] },
+    ['metadata.name In [b2]: met by metadata.name=b2'],
+  ],
+  [
+    'NodeUnschedulable',
+    {
+      tolerated: [
+        {
+          key: 'node.kubernetes.io/unschedulable',
+          effect: 'NoSchedule',
+          by: { key: 'node.kubernetes.io/unschedulable', operator: 'Exists' },
+        },
+      ],
+    },
+    ['Taint node.kubernetes.io/unschedulable:NoSchedule: tolerated by node.kubernetes.io/unschedulable op=Exists'],
+  ],
   [
     'TaintToleration',
     {
       tolerated: [
-        { key: 'team', value: 'blue', effect: 'NoSchedule', by: { key: 'team', operator: 'Equal', value: 'blue', effect: 'NoSchedule' } },
+        {
+          key: 'team',
+          value: 'blue',
+          effect: 'NoSchedule',
+          by: { key: 'team', operator: 'Equal', value: 'blue', effect: 'NoSchedule' },
+        },
         { key: 'gpu', effect: 'NoExecute', by: { key: '', operator: 'Exists' } },
       ],
     },
-    ['Taint team=blue:NoSchedule: tolerated by team=blue:NoSchedule op=Equal', 'Taint gpu:NoExecute: tolerated by op=Exists'],
+    [
+      'Taint team=blue:NoSchedule: tolerated by team=blue:NoSchedule op=Equal',
+      'Taint gpu:NoExecute: tolerated by op=Exists',
+    ],
   ],
   [
     'NodeAffinity',
@@ -41,12 +66,29 @@ const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>
     },
     ['disk In [ssd]: met by disk=ssd', 'old DoesNotExist: met, because the node has no label old'],
   ],
-  ['NodePorts', { ports: [{ protocol: 'TCP', hostIP: '', port: 8081 }, { protocol: 'UDP', hostIP: '10.0.0.1', port: 53 }] }, ['Host port 8081/TCP: free', 'Host port 10.0.0.1:53/UDP: free']],
+  [
+    'NodePorts',
+    {
+      ports: [
+        { protocol: 'TCP', hostIP: '', port: 8081 },
+        { protocol: 'UDP', hostIP: '10.0.0.1', port: 53 },
+      ],
+    },
+    ['Host port 8081/TCP: free', 'Host port 10.0.0.1:53/UDP: free'],
+  ],
   ['VolumeRestrictions', { volumes: [{ volume: 'data', claim: 'once' }] }, ['once: not in use by another pod']],
   [
     'NodeVolumeLimits',
-    { limits: [{ driver: 'ebs.csi', inUse: 3, requested: 2, limit: 25 }, { driver: 'nfs.csi', inUse: 0, requested: 1, limit: null }] },
-    ['ebs.csi: volumes attached 3 + 2 for this pod = 5; the limit is 25', 'nfs.csi: volumes of this pod 1; the driver names no limit for the node'],
+    {
+      limits: [
+        { driver: 'ebs.csi', inUse: 3, requested: 2, limit: 25 },
+        { driver: 'nfs.csi', inUse: 0, requested: 1, limit: null },
+      ],
+    },
+    [
+      'ebs.csi: volumes attached 3 + 2 for this pod = 5; the limit is 25',
+      'nfs.csi: volumes of this pod 1; the driver names no limit for the node',
+    ],
   ],
   [
     'VolumeBinding',
@@ -57,7 +99,18 @@ const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>
         { claim: 'c', storageClass: 'fast', requested: 1 << 30, provisionable: true },
         { claim: 'd', storageClass: 'fast', requested: 1 << 30, provisionable: true, largest: 5 * (1 << 30) },
       ],
-      terms: [{ source: 'volume', volume: 'pv-1', claim: 'a', term: 0, key: 'zone', operator: 'In', values: ['x'], actual: 'x' }],
+      terms: [
+        {
+          source: 'volume',
+          volume: 'pv-1',
+          claim: 'a',
+          term: 0,
+          key: 'zone',
+          operator: 'In',
+          values: ['x'],
+          actual: 'x',
+        },
+      ],
     },
     [
       'zone In [x]: met by zone=x',
@@ -67,17 +120,62 @@ const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>
       'Claim d, 1 Gi: storage class fast can provision a volume of up to 5 Gi',
     ],
   ],
-  ['VolumeZone', { terms: [{ source: 'volume', volume: 'pv', claim: 'a', term: 0, key: 'topology.kubernetes.io/zone', operator: 'In', values: ['x', 'y'], actual: 'y' }] }, ['topology.kubernetes.io/zone In [x, y]: met by topology.kubernetes.io/zone=y']],
-  ['PodTopologySpread', { spread: [{ topologyKey: 'zone', domain: 'x', matching: 2, minimum: 2, maximum: 3, self: 1, maxSkew: 1 }] }, ['Matching pods in zone=x: 2 + 1 for this pod − the minimum 2 = 1; maxSkew is 1']],
+  [
+    'VolumeZone',
+    {
+      terms: [
+        {
+          source: 'volume',
+          volume: 'pv',
+          claim: 'a',
+          term: 0,
+          key: 'topology.kubernetes.io/zone',
+          operator: 'In',
+          values: ['x', 'y'],
+          actual: 'y',
+        },
+      ],
+    },
+    ['topology.kubernetes.io/zone In [x, y]: met by topology.kubernetes.io/zone=y'],
+  ],
+  [
+    'PodTopologySpread',
+    { spread: [{ topologyKey: 'zone', domain: 'x', matching: 2, minimum: 2, maximum: 3, self: 1, maxSkew: 1 }] },
+    ['Matching pods in zone=x: 2 + 1 for this pod − the minimum 2 = 1; maxSkew is 1'],
+  ],
   [
     'InterPodAffinity',
     {
       podTerms: [
-        { rule: 'affinity', topologyKey: 'zone', domain: 'x', selector: 'app=db', pods: 4, namespaces: ['shop'], namespaceCount: 1 },
+        {
+          rule: 'affinity',
+          topologyKey: 'zone',
+          domain: 'x',
+          selector: 'app=db',
+          pods: 4,
+          namespaces: ['shop'],
+          namespaceCount: 1,
+        },
         { rule: 'affinity', topologyKey: 'zone', domain: 'x', selector: 'app=me', first: true },
         { rule: 'affinity', topologyKey: 'zone', domain: 'x', selector: 'app=me', first: true, noneMatches: true },
-        { rule: 'affinity', topologyKey: 'zone', domain: 'x', selector: 'app=me', first: true, terms: 1, match: { pod: { namespace: 'shop', name: 'first', uid: 'u' }, node: 'bare', domain: null, all: true } },
-        { rule: 'affinity', topologyKey: 'zone', domain: 'x', selector: 'app=me', first: true, terms: 2, match: { pod: { namespace: 'shop', name: 'half', uid: 'u' }, node: 'b3', domain: 'y' } },
+        {
+          rule: 'affinity',
+          topologyKey: 'zone',
+          domain: 'x',
+          selector: 'app=me',
+          first: true,
+          terms: 1,
+          match: { pod: { namespace: 'shop', name: 'first', uid: 'u' }, node: 'bare', domain: null, all: true },
+        },
+        {
+          rule: 'affinity',
+          topologyKey: 'zone',
+          domain: 'x',
+          selector: 'app=me',
+          first: true,
+          terms: 2,
+          match: { pod: { namespace: 'shop', name: 'half', uid: 'u' }, node: 'b3', domain: 'y' },
+        },
         { rule: 'antiAffinity', topologyKey: 'host', domain: 'b2', selector: 'app=web', namespaceSelector: 'team=y' },
         { rule: 'antiAffinity', topologyKey: 'rack', domain: null, selector: 'app=web' },
         { rule: 'existingAntiAffinity', topologyKey: 'host', domain: 'b2', selector: '' },
@@ -98,31 +196,73 @@ const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>
     'DynamicResources',
     {
       devices: [
-        { claim: 'gpus', request: 'one', deviceClass: 'gpu', count: 1, matching: 4, matchingInUse: 3, allocated: [{ request: 'one', driver: 'd', pool: 'p', device: 'gpu-3' }] },
-        { claim: '', request: '', resource: 'example.com/gpu', deviceClass: 'gpu', count: 0, matching: 2, matchingInUse: 0, allocated: [{ request: '', driver: 'd', pool: 'p', device: 'a' }, { request: '', driver: 'd', pool: 'p', device: 'b' }] },
+        {
+          claim: 'gpus',
+          request: 'one',
+          deviceClass: 'gpu',
+          count: 1,
+          matching: 4,
+          matchingInUse: 3,
+          allocated: [{ request: 'one', driver: 'd', pool: 'p', device: 'gpu-3' }],
+        },
+        {
+          claim: '',
+          request: '',
+          resource: 'example.com/gpu',
+          deviceClass: 'gpu',
+          count: 0,
+          matching: 2,
+          matchingInUse: 0,
+          allocated: [
+            { request: '', driver: 'd', pool: 'p', device: 'a' },
+            { request: '', driver: 'd', pool: 'p', device: 'b' },
+          ],
+        },
       ],
     },
-    ['gpus/one: wants 1; matching devices: 4, in use: 3; would get gpu-3', 'example.com/gpu: wants all that match; matching devices: 2, in use: 0; would get a, b'],
+    [
+      'gpus/one: wants 1; matching devices: 4, in use: 3; would get gpu-3',
+      'example.com/gpu: wants all that match; matching devices: 2, in use: 0; would get a, b',
+    ],
   ],
-  ['NodeDeclaredFeatures', { features: [{ name: 'UserNamespaces', declared: true }] }, ['UserNamespaces: the node declares it']],
-  ['NodeResourceTopologyMatch', { aligned: [{ role: 'container', container: 'main', zone: '1' }] }, ['container main: gets everything from NUMA node 1']],
+  [
+    'NodeDeclaredFeatures',
+    { features: [{ name: 'UserNamespaces', declared: true }] },
+    ['UserNamespaces: the node declares it'],
+  ],
+  [
+    'NodeResourceTopologyMatch',
+    { aligned: [{ role: 'container', container: 'main', zone: '1' }] },
+    ['container main: gets everything from NUMA node 1'],
+  ],
 ]
 
 beforeAll(loadDeferredMessages)
 
 describe('what a plugin compared on a node that it let through', () => {
   it.each(compared)('%s', (plugin, comparison, said) => {
-    const passed = passedAt(cycleWith({ nodes: ['b1', 'b2'], plugins: [plugin], comparisons: [{ node: 'b2', plugin, ...comparison }] }), 'b2', plugin)
+    const passed = passedAt(
+      cycleWith({ nodes: ['b1', 'b2'], plugins: [plugin], comparisons: [{ node: 'b2', plugin, ...comparison }] }),
+      'b2',
+      plugin
+    )
     expect(passed.kind === 'kept' && passed.lines.map(say)).toEqual(said)
   })
 
   it.each(compared)('%s, with the same values in Japanese', (plugin, comparison) => {
-    const passed = passedAt(cycleWith({ nodes: ['b2'], plugins: [plugin], comparisons: [{ node: 'b2', plugin, ...comparison }] }), 'b2', plugin)
+    const passed = passedAt(
+      cycleWith({ nodes: ['b2'], plugins: [plugin], comparisons: [{ node: 'b2', plugin, ...comparison }] }),
+      'b2',
+      plugin
+    )
     for (const line of passed.kind === 'kept' ? passed.lines : []) {
       const [english, japanese] = [sayIn('en', line), sayIn('ja', line)]
       expect(japanese).not.toBe(english)
       expect(japanese).not.toContain('cellPanel')
-      for (const value of Object.values(line.values).filter((of) => typeof of !== 'object').map(String)) if (english.includes(value)) expect(japanese).toContain(value)
+      for (const value of Object.values(line.values)
+        .filter((of) => typeof of !== 'object')
+        .map(String))
+        if (english.includes(value)) expect(japanese).toContain(value)
     }
   })
 

@@ -11,17 +11,45 @@ import { sampleCycle } from './model/testing'
 
 /** The cases that also test the Go renderer. */
 const file = join(import.meta.dirname, '../../../../scheduler/explain/testdata/cells.json')
-const shared = JSON.parse(readFileSync(file, 'utf8')) as { name: string; node: string; plugin: string; cycle: Partial<Cycle>; compared: string[] | null; removal: string[] | null; verdict?: string }[]
+const shared = JSON.parse(readFileSync(file, 'utf8')) as {
+  name: string
+  node: string
+  plugin: string
+  cycle: Partial<Cycle>
+  compared: string[] | null
+  removal: string[] | null
+  verdict?: string
+}[]
 
-const t = (key: string, values: Record<string, unknown>, count?: number) => (count === undefined ? i18n.global.t(key, values) : i18n.global.t(key, values, count))
-const linesOf = ({ cycle, node, plugin }: (typeof shared)[number]) => [...comparedLines(sampleCycle(cycle), node, plugin), ...removalLines(sampleCycle(cycle), node, plugin)]
+const t = (key: string, values: Record<string, unknown>, count?: number) =>
+  count === undefined ? i18n.global.t(key, values) : i18n.global.t(key, values, count)
+const linesOf = ({ cycle, node, plugin }: (typeof shared)[number]) => [
+  ...comparedLines(sampleCycle(cycle), node, plugin),
+  ...removalLines(sampleCycle(cycle), node, plugin),
+]
 const verdictOf = ({ cycle }: (typeof shared)[number]) => {
   const table = preemptionTable(sampleCycle(cycle))
-  return table && t(`preemption.${table.verdict.kind === 'rule' ? table.verdict.rule : table.verdict.kind}`, { node: cycle.preemption?.chosen ?? '' })
+  return (
+    table &&
+    t(`preemption.${table.verdict.kind === 'rule' ? table.verdict.rule : table.verdict.kind}`, {
+      node: cycle.preemption?.chosen ?? '',
+    })
+  )
 }
 
 /** The texts and numbers of the data, at any depth, but for words of our own. */
-const ownWords = new Set(['rule', 'role', 'source', 'why', 'ineligible', 'withoutPods', 'nodeAffinityPolicy', 'nodeTaintsPolicy', 'states', 'key'])
+const ownWords = new Set([
+  'rule',
+  'role',
+  'source',
+  'why',
+  'ineligible',
+  'withoutPods',
+  'nodeAffinityPolicy',
+  'nodeTaintsPolicy',
+  'states',
+  'key',
+])
 function operands(value: unknown): string[] {
   if (typeof value === 'string' || typeof value === 'number') return value === 'pods' ? [] : [String(value)] // a word of its own in the sentences
   if (typeof value !== 'object' || value === null) return []
@@ -48,7 +76,9 @@ describe('why a plugin rejected a node', () => {
       expect(said).not.toBe(english[i])
       expect(said).not.toContain('cellPanel')
       expect(said).not.toContain('{')
-      for (const value of operands(of.cycle)) if (new RegExp(`(?<![\\w.-])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.-])`).test(english[i] ?? '')) expect(said).toContain(value)
+      for (const value of operands(of.cycle))
+        if (new RegExp(`(?<![\\w.-])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.-])`).test(english[i] ?? ''))
+          expect(said).toContain(value)
     }
     const verdict = verdictOf(of)
     if (verdict) expect(verdict).not.toBe(of.verdict)

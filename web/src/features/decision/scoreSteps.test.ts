@@ -14,7 +14,9 @@ interface Cell {
 
 /** The cases that also test the Go renderer. */
 const file = join(import.meta.dirname, '../../../../scheduler/explain/testdata/scores.json')
-const shared = (JSON.parse(readFileSync(file, 'utf8')) as { name: string; score: Score; plugin: string; cells: Cell[] }[]).flatMap(({ cells, ...of }) => cells.map((cell) => ({ ...of, ...cell })))
+const shared = (
+  JSON.parse(readFileSync(file, 'utf8')) as { name: string; score: Score; plugin: string; cells: Cell[] }[]
+).flatMap(({ cells, ...of }) => cells.map((cell) => ({ ...of, ...cell })))
 
 const say = ({ kind, values }: Step) => i18n.global.t(`score.step.${kind}`, values)
 const stepsOf = ({ score, plugin, node }: (typeof shared)[number]) => {
@@ -32,7 +34,12 @@ describe('the steps of a score', () => {
   it.each(shared)('are those of the server: $name, $node', (of) => {
     const { cell } = of
     const same = (steps: Step[] = []) => steps.map(({ kind, values = {} }) => ({ kind, values }))
-    expect(stepsOf(of)).toEqual({ arithmetic: same(cell.arithmetic), raw: cell.raw, normalization: same(cell.normalization), normalized: cell.normalized })
+    expect(stepsOf(of)).toEqual({
+      arithmetic: same(cell.arithmetic),
+      raw: cell.raw,
+      normalization: same(cell.normalization),
+      normalized: cell.normalized,
+    })
   })
 
   it.each(shared)('have the server’s words in English: $name, $node', (of) => {

@@ -19,9 +19,16 @@ export interface AttemptCycles {
 /** With more evaluated nodes than this, full records are too large to fetch only for the queue's timeline. */
 const nodesAtMost = 1000
 
-export function useAttemptCycles(cycle: Ref<Cycle | undefined>, { attempts, current, comparedWith }: Pick<Attempts, 'attempts' | 'current' | 'comparedWith'>): AttemptCycles {
+export function useAttemptCycles(
+  cycle: Ref<Cycle | undefined>,
+  { attempts, current, comparedWith }: Pick<Attempts, 'attempts' | 'current' | 'comparedWith'>
+): AttemptCycles {
   const { cycle: other, error } = useCycle(comparedWith)
-  const light = computed(() => ((cycle.value?.nodes.evaluated ?? 0) <= nodesAtMost ? attempts.value : attempts.value.filter((a) => a.attempt === current.value?.attempt)))
+  const light = computed(() =>
+    (cycle.value?.nodes.evaluated ?? 0) <= nodesAtMost
+      ? attempts.value
+      : attempts.value.filter((a) => a.attempt === current.value?.attempt)
+  )
   return {
     difference: computed(() => {
       if (!cycle.value || !other.value || !comparedWith.value) return undefined

@@ -14,7 +14,8 @@ import { useUntriedPod, type UntriedPod } from './useUntriedPod'
 
 const server = mockFunctions(simulator)
 
-const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary => ({ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
+const summary = (attempt: number, uid = 'u', more: Partial<Summary> = {}): Summary =>
+  ({ ...sampleCycle(), pod: { namespace: 'shop', name: 'web', uid }, attempt, ...more }) as Summary
 const routes = [{ path: '/decisions/:namespace/:name', name: 'decision' }]
 const query = () => page.router.currentRoute.value.query
 
@@ -27,14 +28,15 @@ async function open(at = '') {
       const cycle = shallowRef<Cycle | undefined>(sampleCycle({ attempt: 2 }))
       return { ...attempts, ...useAttemptCycles(cycle, attempts), ...useUntriedPod(attempts) }
     },
-    { at: `/decisions/shop/web${at}`, routes },
+    { at: `/decisions/shop/web${at}`, routes }
   )
   await flushPromises()
 }
 const show = (pod: Pod | undefined) => {
   pods.value = { items: new Map(pod ? [['shop/web', pod]] : []), synced: true, error: undefined }
 }
-const webPod = (spec: Pod['spec'] = {}, more: Pod['status'] = {}) => makePod('web', spec, more, { namespace: 'shop', uid: 'u', resourceVersion: '1' })
+const webPod = (spec: Pod['spec'] = {}, more: Pod['status'] = {}) =>
+  makePod('web', spec, more, { namespace: 'shop', uid: 'u', resourceVersion: '1' })
 
 beforeEach(() => {
   stored = [summary(1), summary(2), summary(3)]
@@ -130,7 +132,10 @@ describe('a pod without an attempt', () => {
   })
 
   it('shows the plugins that hold it', async () => {
-    server.getAttempts.mockResolvedValue({ items: [], held: [{ plugin: 'MyQueue', status: 'UnschedulableAndUnresolvable', reasons: ['closed'], durationSeconds: 0 }] })
+    server.getAttempts.mockResolvedValue({
+      items: [],
+      held: [{ plugin: 'MyQueue', status: 'UnschedulableAndUnresolvable', reasons: ['closed'], durationSeconds: 0 }],
+    })
     await open()
     expect(page.value.missing.value).toBe(true)
     expect(page.value.holders.value).toEqual([{ plugin: 'MyQueue', reasons: ['closed'], lift: { kind: 'event' } }])

@@ -47,7 +47,9 @@ export function useAttempts(): Attempts {
 
   const pod = computed(() => pods.value.items.get(`${namespace.value}/${name.value}`))
   /** The newest attempt of the pod with the uid in the URL; by default of the existing pod, or of the last pod that had the name. */
-  const { summary: newest, missing } = useNewest(computed(() => ({ namespace: namespace.value, name: name.value, uid: uidQuery.value || pod.value?.metadata.uid })))
+  const { summary: newest, missing } = useNewest(
+    computed(() => ({ namespace: namespace.value, name: name.value, uid: uidQuery.value || pod.value?.metadata.uid }))
+  )
   const uid = computed(() => uidQuery.value || newest.value?.pod.uid || '')
 
   const { value: answer, error, ask, clear } = useAnswer(async (_signal, of: string) => (await getAttempts(of)).items)
@@ -57,7 +59,7 @@ export function useAttempts(): Attempts {
       if (of !== before) clear()
       if (of) void ask(of)
     },
-    { immediate: true },
+    { immediate: true }
   )
   const fetched = computed<readonly Summary[]>(() => answer.value ?? [])
   /** The fetched attempts, updated with live results. */
@@ -71,7 +73,9 @@ export function useAttempts(): Attempts {
     const wanted = Number(attemptQuery.value)
     return wanted ? attempts.value.find((a) => a.attempt === wanted) : attempts.value.at(-1)
   })
-  const comparedWith = computed(() => attempts.value.find((a) => a.attempt === Number(compareQuery.value) && a.attempt !== current.value?.attempt))
+  const comparedWith = computed(() =>
+    attempts.value.find((a) => a.attempt === Number(compareQuery.value) && a.attempt !== current.value?.attempt)
+  )
   /** The URL of the newest attempt has no number, so that the page moves on to the next one. */
   const queryOf = (attempt: number) => (attempt === newestAttempt.value ? undefined : String(attempt))
 
@@ -88,7 +92,13 @@ export function useAttempts(): Attempts {
     comparedWith,
     choose(attempt) {
       const { compare } = route.query
-      void router.push({ query: { ...route.query, attempt: queryOf(attempt), compare: compare === String(attempt) ? undefined : compare } })
+      void router.push({
+        query: {
+          ...route.query,
+          attempt: queryOf(attempt),
+          compare: compare === String(attempt) ? undefined : compare,
+        },
+      })
     },
     showNewest() {
       attemptQuery.value = ''
@@ -98,7 +108,10 @@ export function useAttempts(): Attempts {
     },
     swap() {
       const other = comparedWith.value
-      if (other && current.value) void router.replace({ query: { ...route.query, attempt: queryOf(other.attempt), compare: String(current.value.attempt) } })
+      if (other && current.value)
+        void router.replace({
+          query: { ...route.query, attempt: queryOf(other.attempt), compare: String(current.value.attempt) },
+        })
     },
   }
 }

@@ -11,8 +11,25 @@ import { summary } from './model/testing'
 const server = mockFunctions(simulator)
 
 const none = { values: [], others: 0 }
-const counts = (matching: number, kept = matching): Counts => ({ matching, kept, facets: { outcome: none, namespace: none, plugin: none, reason: none, node: none, profile: none, revision: none, owner: none } })
-const answer = (names: string, next = '', matching = names.length): SummaryPage => ({ items: [...names].map((name) => summary(name)), continue: next, counts: counts(matching, 1523) })
+const counts = (matching: number, kept = matching): Counts => ({
+  matching,
+  kept,
+  facets: {
+    outcome: none,
+    namespace: none,
+    plugin: none,
+    reason: none,
+    node: none,
+    profile: none,
+    revision: none,
+    owner: none,
+  },
+})
+const answer = (names: string, next = '', matching = names.length): SummaryPage => ({
+  items: [...names].map((name) => summary(name)),
+  continue: next,
+  counts: counts(matching, 1523),
+})
 
 let page: Running<DecisionSearch>
 async function open(query = '') {
@@ -43,7 +60,12 @@ describe('a search for decisions', () => {
   it('asks the server what the link says, and counts what it does not list', async () => {
     await open('?q=web&plugin=NodeResourcesFit')
     expect(lastAsked()).toMatchObject({ q: 'web', plugin: 'NodeResourcesFit', counts: true })
-    expect([listed(), page.value.counts.value?.matching, page.value.counts.value?.kept, page.value.hasOlder.value]).toEqual(['cb', 5, 1523, true])
+    expect([
+      listed(),
+      page.value.counts.value?.matching,
+      page.value.counts.value?.kept,
+      page.value.hasOlder.value,
+    ]).toEqual(['cb', 5, 1523, true])
     page.value.set({ plugin: '', node: 'n1' })
     await flushPromises()
     expect(page.router.currentRoute.value.query).toEqual({ q: 'web', node: 'n1' })

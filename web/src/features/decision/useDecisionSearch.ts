@@ -8,7 +8,17 @@ import type { Counts, Summary } from '@/api/types'
 import { useTurns } from '@/live/answer'
 import { connection } from '@/live/status'
 import { results } from '@/live/watched'
-import { askFor, current, extended, isNarrowed, refreshed, searchFields, searchOf, type Loaded, type Search } from './model/search'
+import {
+  askFor,
+  current,
+  extended,
+  isNarrowed,
+  refreshed,
+  searchFields,
+  searchOf,
+  type Loaded,
+  type Search,
+} from './model/search'
 
 export interface DecisionSearch {
   search: ComputedRef<Search>
@@ -76,7 +86,9 @@ export function useDecisionSearch(): DecisionSearch {
       if (onlyCount) return
       asked = query
       if (isNew) wentOlder = false
-      loaded.value = isNew ? { items: page.items, next: page.continue, read: page.read ?? 0 } : refreshed(loaded.value, page)
+      loaded.value = isNew
+        ? { items: page.items, next: page.continue, read: page.read ?? 0 }
+        : refreshed(loaded.value, page)
       listed.value = page.counts?.matching ?? 0
       answered.value = of
     } catch (reason) {
@@ -91,9 +103,13 @@ export function useDecisionSearch(): DecisionSearch {
       if (of !== before) held.value = false
       if (!held.value) void load()
     },
-    { immediate: true },
+    { immediate: true }
   )
-  const refresh = useThrottleFn(() => void load(), () => (search.value.rejectedOn ? refreshReadEvery : refreshEvery), true)
+  const refresh = useThrottleFn(
+    () => void load(),
+    () => (search.value.rejectedOn ? refreshReadEvery : refreshEvery),
+    true
+  )
   watch(results, () => {
     // A page that the server had to read may be empty, so it would not reach down to what is loaded.
     if (!(search.value.rejectedOn && wentOlder)) void refresh()
@@ -116,11 +132,13 @@ export function useDecisionSearch(): DecisionSearch {
     }
   }
 
-  const replace = (query: Record<string, string | undefined>) => void router.replace({ query: { ...route.query, ...query } })
+  const replace = (query: Record<string, string | undefined>) =>
+    void router.replace({ query: { ...route.query, ...query } })
   return {
     search,
     narrowed: computed(() => isNarrowed(search.value)),
-    set: (change) => replace(Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value || undefined]))),
+    set: (change) =>
+      replace(Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value || undefined]))),
     clear: () => replace(Object.fromEntries(searchFields.map((name) => [name, undefined]))),
     items: computed(() => current(loaded.value.items, results.value.items, search.value.outcome)),
     counts,
@@ -131,6 +149,8 @@ export function useDecisionSearch(): DecisionSearch {
     loadingOlder,
     loadOlder,
     held,
-    fresh: computed(() => (held.value && !search.value.rejectedOn ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0)),
+    fresh: computed(() =>
+      held.value && !search.value.rejectedOn ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0
+    ),
   }
 }

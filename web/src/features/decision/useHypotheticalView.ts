@@ -22,7 +22,12 @@ export interface HypotheticalView extends Omit<HypothesisInURL, 'suppose'> {
   suppose(next: Hypothesis): void
 }
 
-export function useHypotheticalView({ namespace, name, pod, current }: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'current'>): HypotheticalView {
+export function useHypotheticalView({
+  namespace,
+  name,
+  pod,
+  current,
+}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'current'>): HypotheticalView {
   const { t } = useI18n()
   const inURL = useHypothesis()
   const { hypothesis, supposed } = inURL
@@ -42,7 +47,10 @@ export function useHypotheticalView({ namespace, name, pod, current }: Pick<Atte
       set: (value) => (viewQuery.value = (value === 'asked') === supposed.value ? '' : value),
     }),
     views: computed(() => [
-      { value: 'recorded', label: supposed.value && current.value ? t('decision.attempt', { n: current.value.attempt }) : t('fit.asItRan') },
+      {
+        value: 'recorded',
+        label: supposed.value && current.value ? t('decision.attempt', { n: current.value.attempt }) : t('fit.asItRan'),
+      },
       { value: 'asked', label: supposed.value ? t('whatif.hypothetical') : t('fit.everyPlugin') },
     ]),
     suppose(next) {

@@ -14,7 +14,9 @@ const most = 1000
 export function useRelatedPods(of: Ref<Summary | undefined>, asked: Ref<boolean>): ComputedRef<Neighbours> {
   const { value, ask, clear } = useAnswer(async (signal, summary: Summary) => {
     const { namespace, name } = summary.pod
-    const who = summary.owner ? { namespace, owner: `${summary.owner.kind}/${summary.owner.name}` } : { namespace, name }
+    const who = summary.owner
+      ? { namespace, owner: `${summary.owner.kind}/${summary.owner.name}` }
+      : { namespace, name }
     const [before, after] = await Promise.all([
       listResults({ ...who, until: summary.startTime, limit: most }, signal),
       listResults({ ...who, since: summary.startTime, limit: most }, signal),
@@ -23,12 +25,16 @@ export function useRelatedPods(of: Ref<Summary | undefined>, asked: Ref<boolean>
     return neighbours(summary, before.items, after.continue ? [] : after.items)
   })
   watch(
-    [() => of.value && `${of.value.pod.uid}/${of.value.attempt}`, asked, () => asked.value && results.value.items[0]?.pod.uid],
+    [
+      () => of.value && `${of.value.pod.uid}/${of.value.attempt}`,
+      asked,
+      () => asked.value && results.value.items[0]?.pod.uid,
+    ],
     ([key], [before]) => {
       if (key !== before) clear()
       if (asked.value && of.value) void ask(of.value)
     },
-    { immediate: true },
+    { immediate: true }
   )
   return computed(() => value.value ?? { before: undefined, after: undefined })
 }

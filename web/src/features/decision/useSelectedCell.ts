@@ -40,7 +40,9 @@ export function useSelectedCell(matrix: Ref<FilterMatrix | undefined>): Selected
   const table = useQuery<'' | CellTable>('table', '', ['', 'filter', 'score'])
   const candidate = computed(() => (plugin.value ? '' : node.value))
   function pick(what: Selection) {
-    void router.replace({ query: { ...route.query, node: undefined, plugin: undefined, table: undefined, stage: undefined, ...what } })
+    void router.replace({
+      query: { ...route.query, node: undefined, plugin: undefined, table: undefined, stage: undefined, ...what },
+    })
   }
   return {
     node,

@@ -16,11 +16,19 @@ export interface UntriedPod {
   reason: ComputedRef<string>
 }
 
-export function useUntriedPod({ namespace, name, pod, missing }: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'missing'>): UntriedPod {
+export function useUntriedPod({
+  namespace,
+  name,
+  pod,
+  missing,
+}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'missing'>): UntriedPod {
   const { t } = useI18n()
   const held = shallowRef<readonly PluginResult[]>([])
   watch(
-    () => (missing.value && pod.value && !pod.value.spec?.nodeName ? `${pod.value.metadata.uid} ${pod.value.metadata.resourceVersion}` : ''),
+    () =>
+      missing.value && pod.value && !pod.value.spec?.nodeName
+        ? `${pod.value.metadata.uid} ${pod.value.metadata.resourceVersion}`
+        : '',
     async (key) => {
       held.value = []
       const asked = pod.value?.metadata.uid
@@ -28,11 +36,11 @@ export function useUntriedPod({ namespace, name, pod, missing }: Pick<Attempts, 
       // Without a response the page shows what the pod's own fields tell.
       const answer = await getAttempts(asked).then(
         ({ held = [] }) => held,
-        () => [],
+        () => []
       )
       if (asked === pod.value?.metadata.uid) held.value = answer
     },
-    { immediate: true },
+    { immediate: true }
   )
   return {
     holders: computed(() => (pod.value && !pod.value.spec?.nodeName ? holdersOf(pod.value, held.value) : [])),

@@ -15,14 +15,18 @@ export interface FitSubject {
 }
 
 export function useFit(subject: Ref<FitSubject | undefined>): Question<FitAnswer, [FitSubject]> {
-  const question = useQuestion((signal, { pod, node }: FitSubject) => askFit({ podRef: { namespace: pod.namespace, name: pod.name }, ...(node ? { node } : {}) }, signal), { dropOnError: true })
+  const question = useQuestion(
+    (signal, { pod, node }: FitSubject) =>
+      askFit({ podRef: { namespace: pod.namespace, name: pod.name }, ...(node ? { node } : {}) }, signal),
+    { dropOnError: true }
+  )
   watch(
     [() => JSON.stringify(subject.value), () => connection.value.kind === 'live'],
     ([key], [before]) => {
       if (key !== before) question.clear()
       if (subject.value) void question.ask(subject.value)
     },
-    { immediate: true },
+    { immediate: true }
   )
   return question
 }

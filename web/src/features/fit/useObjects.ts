@@ -22,7 +22,8 @@ function refOf(target: ChangeTarget): ObjectRef | undefined {
   return kind && { kind, namespace: kind.namespaced ? (target.namespace ?? 'default') : undefined, name: target.name }
 }
 
-const typed = ({ apiVersion, kind }: ChangeTarget, object: KubeObject | undefined) => object && { ...object, apiVersion, kind }
+const typed = ({ apiVersion, kind }: ChangeTarget, object: KubeObject | undefined) =>
+  object && { ...object, apiVersion, kind }
 
 function knownObject(target: ChangeTarget): KubeObject | undefined {
   const of = refOf(target)
@@ -46,7 +47,8 @@ const isWatched = ({ apiVersion, kind }: ChangeTarget) => apiVersion === 'v1' &&
 
 export type Lookup = (target: ChangeTarget) => KubeObject | undefined
 
-const keyOf = ({ apiVersion, kind, namespace, name }: ChangeTarget) => `${apiVersion}/${kind}/${namespace ?? ''}/${name}`
+const keyOf = ({ apiVersion, kind, namespace, name }: ChangeTarget) =>
+  `${apiVersion}/${kind}/${namespace ?? ''}/${name}`
 
 /** A lookup of these objects, which is a new one whenever another object has arrived. */
 export function useLookup(targets: Ref<readonly ChangeTarget[]>): ShallowRef<Lookup> {
@@ -67,7 +69,7 @@ export function useLookup(targets: Ref<readonly ChangeTarget[]>): ShallowRef<Loo
         lookup.value = make()
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   return lookup
 }

@@ -37,7 +37,10 @@ export interface Realization {
   make(): Promise<boolean>
 }
 
-export function useRealization({ changes, configuration: document }: Pick<Hypothesis, 'changes' | 'configuration'>): Realization {
+export function useRealization({
+  changes,
+  configuration: document,
+}: Pick<Hypothesis, 'changes' | 'configuration'>): Realization {
   const done = useDone()
   const tested = shallowRef<readonly Tested[]>()
   const configuration = shallowRef<Applied>()
@@ -55,7 +58,13 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
       if (document !== undefined) configuration.value = await tryConfiguration(document, abort.signal)
       const results = await tryWrites(writesOf(real))
       if (abort.signal.aborted) return
-      tested.value = real.map((change) => ({ change, refused: change.kind === 'impossible' ? undefined : results.find(({ write, error }) => error !== undefined && change.writes.includes(write))?.error }))
+      tested.value = real.map((change) => ({
+        change,
+        refused:
+          change.kind === 'impossible'
+            ? undefined
+            : results.find(({ write, error }) => error !== undefined && change.writes.includes(write))?.error,
+      }))
       phase.value = 'asking'
     } catch (error) {
       if (abort.signal.aborted) return
@@ -65,7 +74,10 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
   }
 
   async function make(): Promise<boolean> {
-    const writes = phase.value === 'failed' ? failed.value.map((result) => result.write) : writesOf((tested.value ?? []).map(({ change }) => change))
+    const writes =
+      phase.value === 'failed'
+        ? failed.value.map((result) => result.write)
+        : writesOf((tested.value ?? []).map(({ change }) => change))
     phase.value = 'making'
     failure.value = undefined
     try {
@@ -77,7 +89,11 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
       return false
     }
     // What the user has confirmed is made, even if the page is left meanwhile.
-    const results = await makeWrites(writes, { signal: new AbortController().signal, progress: () => {}, inOrder: true })
+    const results = await makeWrites(writes, {
+      signal: new AbortController().signal,
+      progress: () => {},
+      inOrder: true,
+    })
     failed.value = results.filter((result) => result.error !== undefined)
     if (writes.length) done('suppose', results)
     phase.value = failed.value.length ? 'failed' : 'asking'
@@ -90,7 +106,14 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
     failure,
     failed,
     phase,
-    ready: computed(() => phase.value === 'failed' || (phase.value === 'asking' && !failure.value && !!tested.value?.every(({ change, refused }) => change.kind !== 'impossible' && refused === undefined) && (tested.value.length > 0 || !!configuration.value))),
+    ready: computed(
+      () =>
+        phase.value === 'failed' ||
+        (phase.value === 'asking' &&
+          !failure.value &&
+          !!tested.value?.every(({ change, refused }) => change.kind !== 'impossible' && refused === undefined) &&
+          (tested.value.length > 0 || !!configuration.value))
+    ),
     test,
     make,
   }
@@ -100,8 +123,10 @@ export function useRealization({ changes, configuration: document }: Pick<Hypoth
 async function presentOf(changes: readonly Change[]): Promise<Present> {
   const targets = changes.filter((change) => !makesCopies(change)).map(targetOf)
   const copies = new Map<Change, readonly Change[]>()
-  for (const change of changes) if (makesCopies(change) && change.apply?.kind === 'Node') copies.set(change, await askCopies(change))
-  const found: { target: ChangeTarget; object: KubeObject | undefined; workload: ReturnType<Present['workloadOf']> }[] = []
+  for (const change of changes)
+    if (makesCopies(change) && change.apply?.kind === 'Node') copies.set(change, await askCopies(change))
+  const found: { target: ChangeTarget; object: KubeObject | undefined; workload: ReturnType<Present['workloadOf']> }[] =
+    []
   for (const target of targets) {
     if (found.some((one) => isSameTarget(one.target, target))) continue
     const object = await wholeObject(target)
@@ -113,7 +138,11 @@ async function presentOf(changes: readonly Change[]): Promise<Present> {
     objectOf(target) {
       const one = found.find((other) => isSameTarget(other.target, target))
       // Only the names that are taken matter for copies.
-      return one ? one.object : target.kind === 'Node' ? nodes.value.items.get(target.name) : pods.value.items.get(`${target.namespace ?? 'default'}/${target.name}`)
+      return one
+        ? one.object
+        : target.kind === 'Node'
+          ? nodes.value.items.get(target.name)
+          : pods.value.items.get(`${target.namespace ?? 'default'}/${target.name}`)
     },
     workloadOf: (pod) => found.find((one) => one.object?.metadata.uid === pod.metadata.uid)?.workload,
   }

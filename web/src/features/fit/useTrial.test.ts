@@ -10,14 +10,17 @@ import { useTrial, type Trial } from './useTrial'
 const { askWhatIf } = mockFunctions(api)
 
 const profile = (name: string): Hypothesis => ({ changes: [], profile: name })
-const cycleFor = (question: WhatIfQuestion) => ({ profile: question.profile ?? 'own', pod: question.podRef }) as unknown as HypotheticalCycle
+const cycleFor = (question: WhatIfQuestion) =>
+  ({ profile: question.profile ?? 'own', pod: question.podRef }) as unknown as HypotheticalCycle
 const pod = shallowRef<{ namespace: string; name: string } | undefined>()
 const hypothesis = shallowRef<Hypothesis>(noHypothesis)
 const wanted = shallowRef(true)
 let page: Running<Trial>
 
 beforeEach(async () => {
-  askWhatIf.mockImplementation((question) => Promise.resolve({ state: { nodes: 3, pods: 0, resourceVersion: '1' }, decisions: [cycleFor(question)] }))
+  askWhatIf.mockImplementation((question) =>
+    Promise.resolve({ state: { nodes: 3, pods: 0, resourceVersion: '1' }, decisions: [cycleFor(question)] })
+  )
   pod.value = { namespace: 'shop', name: 'web' }
   hypothesis.value = noHypothesis
   wanted.value = false

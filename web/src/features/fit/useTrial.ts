@@ -35,17 +35,33 @@ export interface Trial extends Pick<Question<Tried, [Hypothesis]>, 'loading' | '
 }
 
 /** Asks as long as `wanted` is true. */
-export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined>, hypothesis: Ref<Hypothesis>, wanted: Ref<boolean>): Trial {
+export function useTrial(
+  pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined>,
+  hypothesis: Ref<Hypothesis>,
+  wanted: Ref<boolean>
+): Trial {
   /** The answer without a hypothesis, for the pod of this key. */
   const plain = shallowRef<{ key: string; cycle: HypotheticalCycle }>()
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
 
   async function ask(signal: AbortSignal, supposed: Hypothesis) {
-    const { decisions: [cycle], turn, ...rest } = await askWhatIf(questionOf(supposed, pod.value), signal)
+    const {
+      decisions: [cycle],
+      turn,
+      ...rest
+    } = await askWhatIf(questionOf(supposed, pod.value), signal)
     if (!cycle) throw new Error('the answer has no decision')
     return { ...rest, cycle, turn }
   }
-  const { value: tried, loading, busy, failure, ask: question, again, clear } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
+  const {
+    value: tried,
+    loading,
+    busy,
+    failure,
+    ask: question,
+    again,
+    clear,
+  } = useQuestion(async (signal, supposed: Hypothesis): Promise<Tried> => {
     const key = keyOf()
     const at = Date.now()
     const answer = await ask(signal, supposed)
@@ -63,7 +79,7 @@ export function useTrial(pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined
       if (key && isWanted) void question(supposed)
       else clear()
     },
-    { immediate: true },
+    { immediate: true }
   )
   return {
     tried,

@@ -50,15 +50,28 @@ export function useGangs(): Gangs {
   const now = useNow({ interval: 1000 })
 
   const newest = computed(() => newestByPod(results.value.items))
-  const all = computed(() => gangsOf({ coscheduling: coscheduling.items.value.values(), native: native.items.value.values() }, pods.value.items.values(), newest.value))
+  const all = computed(() =>
+    gangsOf(
+      { coscheduling: coscheduling.items.value.values(), native: native.items.value.values() },
+      pods.value.items.values(),
+      newest.value
+    )
+  )
   const found = computed(() => filterGangs(all.value, filter.value))
-  const selected = computed(() => all.value.find(({ id }) => id === chosen.value) ?? (chosen.value ? undefined : found.value[0]))
+  const selected = computed(
+    () => all.value.find(({ id }) => id === chosen.value) ?? (chosen.value ? undefined : found.value[0])
+  )
 
-  const blockedNow = computed(() => selected.value && selected.value.state !== 'running' ? blockedBy(selected.value, results.value.items) : undefined)
+  const blockedNow = computed(() =>
+    selected.value && selected.value.state !== 'running' ? blockedBy(selected.value, results.value.items) : undefined
+  )
   /** Any member that was tried has the placements of the group's cycle. */
   const tried = computed(() => {
     if (selected.value?.system !== 'native') return undefined
-    return selected.value.members.map(({ summary }) => summary).filter((summary) => !!summary).sort((a, b) => b.startTime.localeCompare(a.startTime))[0]
+    return selected.value.members
+      .map(({ summary }) => summary)
+      .filter((summary) => !!summary)
+      .sort((a, b) => b.startTime.localeCompare(a.startTime))[0]
   })
   const wanted = computed(() => {
     const waiting = all.value.flatMap((gang) => firstToWait(gang)?.summary ?? []).slice(0, mostWaits)
@@ -81,8 +94,10 @@ export function useGangs(): Gangs {
     [...newest.value.values()].flatMap((summary): Held[] => {
       if (summary.outcome !== 'waiting' || !summary.selectedNode) return []
       const pod = pods.value.items.get(`${summary.pod.namespace}/${summary.pod.name}`)
-      return pod && pod.metadata.uid === summary.pod.uid && !pod.spec?.nodeName ? [{ uid: summary.pod.uid, node: summary.selectedNode, requests: podRequests(pod) }] : []
-    }),
+      return pod && pod.metadata.uid === summary.pod.uid && !pod.spec?.nodeName
+        ? [{ uid: summary.pod.uid, node: summary.selectedNode, requests: podRequests(pod) }]
+        : []
+    })
   )
   return {
     ready: computed(() => coscheduling.synced.value && native.synced.value && pods.value.synced),
@@ -92,7 +107,9 @@ export function useGangs(): Gangs {
     filter,
     chosen,
     selected,
-    blocked: computed(() => blockedNow.value && { ...blockedNow.value, cycle: cycles.value.get(blockedNow.value.summary.pod.uid) }),
+    blocked: computed(
+      () => blockedNow.value && { ...blockedNow.value, cycle: cycles.value.get(blockedNow.value.summary.pod.uid) }
+    ),
     placements: computed(() => (tried.value ? cycles.value.get(tried.value.pod.uid) : undefined)),
     waits,
     held,

@@ -52,8 +52,12 @@ export function useWouldFit(about: () => string): WouldFit {
           if (signal.aborted) return
           if (!decision) continue
           const { lead, text } = firstReason(decision)
-          const node = decision.outcome === 'scheduled' || decision.outcome === 'waiting' ? (decision.selectedNode ?? '') : ''
-          found.value = new Map(found.value).set(`${namespace}/${name}`, { node, reason: node ? '' : [lead, text].filter(Boolean).join(' ') })
+          const node =
+            decision.outcome === 'scheduled' || decision.outcome === 'waiting' ? (decision.selectedNode ?? '') : ''
+          found.value = new Map(found.value).set(`${namespace}/${name}`, {
+            node,
+            reason: node ? '' : [lead, text].filter(Boolean).join(' '),
+          })
         }
       } catch (error) {
         if (signal.aborted) return

@@ -3,25 +3,40 @@
 import { h, type FunctionalComponent, type VNode } from 'vue'
 import './art.css'
 
-const node = (x: number, y: number, w = 30, height = 40, c = '') => h('rect', { class: ['n', c], x, y, width: w, height, rx: 4 })
-const box = (x: number, y: number, width: number, height: number, c: string, rx = 2.2) => h('rect', { class: c, x, y, width, height, rx })
-const pod = (x: number, y: number, colour: number, size = 9) => h('rect', { x, y, width: size, height: size, rx: 2.2, fill: `var(--c${colour})` })
+const node = (x: number, y: number, w = 30, height = 40, c = '') =>
+  h('rect', { class: ['n', c], x, y, width: w, height, rx: 4 })
+const box = (x: number, y: number, width: number, height: number, c: string, rx = 2.2) =>
+  h('rect', { class: c, x, y, width, height, rx })
+const pod = (x: number, y: number, colour: number, size = 9) =>
+  h('rect', { x, y, width: size, height: size, rx: 2.2, fill: `var(--c${colour})` })
 const ghost = (x: number, y: number, size = 9) => box(x + 0.5, y + 0.5, size - 1, size - 1, 'gh', 2)
 const path = (d: string, c: string) => h('path', { class: c, d })
 const line = (d: string, c = '') => path(d, `l ${c}`)
-const cross = (x: number, y: number, w = 30, height = 40) => path(`M${x + 4} ${y + 4} ${x + w - 4} ${y + height - 4}M${x + w - 4} ${y + 4} ${x + 4} ${y + height - 4}`, 'x')
+const cross = (x: number, y: number, w = 30, height = 40) =>
+  path(`M${x + 4} ${y + 4} ${x + w - 4} ${y + height - 4}M${x + w - 4} ${y + 4} ${x + 4} ${y + height - 4}`, 'x')
 const flag = (x: number, y: number) => path(`M${x} ${y + 14}V${y}h9l-2.2 3.2 2.2 3.2H${x}`, 'w')
-const meter = (x: number, y: number, w: number, part: number) => [box(x, y, w, 4, 't', 2), box(x, y, w * part, 4, 'u', 2)]
+const meter = (x: number, y: number, w: number, part: number) => [
+  box(x, y, w, 4, 't', 2),
+  box(x, y, w * part, 4, 'u', 2),
+]
 
 type Shapes = (VNode | VNode[])[]
 
 const whatItDecides = (): Shapes => [
   pod(12, 26, 1, 12),
   line('M32 32h20M47.5 27.5 52 32l-4.5 4.5'),
-  ...[66, 104, 142, 180].flatMap((x, i) => [node(x, 12, 28, 40, i === 2 ? 'won' : ''), ...meter(x + 5, 42, 18, [0.8, 0.55, 0.4, 0.65][i] ?? 0)]),
+  ...[66, 104, 142, 180].flatMap((x, i) => [
+    node(x, 12, 28, 40, i === 2 ? 'won' : ''),
+    ...meter(x + 5, 42, 18, [0.8, 0.55, 0.4, 0.65][i] ?? 0),
+  ]),
   pod(151.5, 20, 1),
 ]
-const filters = (): Shapes => [8, 50, 92, 134, 176].flatMap((x, i) => (i % 2 ? [node(x, 12, 32, 40, 'out'), cross(x, 12, 32)] : [node(x, 12, 32), pod(x + 7, 19, [2, 3, 5][i / 2] ?? 0), ...meter(x + 6, 42, 20, [0.7, 0.3, 0.5][i / 2] ?? 0)]))
+const filters = (): Shapes =>
+  [8, 50, 92, 134, 176].flatMap((x, i) =>
+    i % 2
+      ? [node(x, 12, 32, 40, 'out'), cross(x, 12, 32)]
+      : [node(x, 12, 32), pod(x + 7, 19, [2, 3, 5][i / 2] ?? 0), ...meter(x + 6, 42, 20, [0.7, 0.3, 0.5][i / 2] ?? 0)]
+  )
 const scores = (): Shapes =>
   [
     [58, 44, 30, 40],
@@ -41,7 +56,11 @@ const taints = (): Shapes => [
   pod(14, 14, 6, 11),
   flag(30, 12),
   pod(14, 40, 1, 11),
-  ...[86, 128, 170].flatMap((x, i) => [node(x, 10, 32, 44), ...(i === 1 ? [] : [flag(x + 11, 16)]), ...meter(x + 6, 44, 20, [0.4, 0.75, 0.2][i] ?? 0)]),
+  ...[86, 128, 170].flatMap((x, i) => [
+    node(x, 10, 32, 44),
+    ...(i === 1 ? [] : [flag(x + 11, 16)]),
+    ...meter(x + 6, 44, 20, [0.4, 0.75, 0.2][i] ?? 0),
+  ]),
   line('M48 20C60 14 70 20 82 26M77.5 21.5 82.5 26.5 76 28', 'ok'),
   line('M34 46C50 56 62 46 72 42', 'no'),
   path('m72 36 7 7M79 36l-7 7', 'x'),
@@ -61,7 +80,13 @@ const affinity = (): Shapes => [
 const spreading = (): Shapes => [
   ...[34, 94, 154].flatMap((x, i) => [
     box(x - 14, 8, 46, 48, 'z', 6),
-    ...[0, 1, 2].flatMap((k) => (k < ([2, 3, 1][i] ?? 0) ? [pod(x + 3.5, 43 - k * 12, 1, 10)] : i === 2 && k === 1 ? [ghost(x + 3.5, 43 - k * 12, 10)] : [])),
+    ...[0, 1, 2].flatMap((k) =>
+      k < ([2, 3, 1][i] ?? 0)
+        ? [pod(x + 3.5, 43 - k * 12, 1, 10)]
+        : i === 2 && k === 1
+          ? [ghost(x + 3.5, 43 - k * 12, 10)]
+          : []
+    ),
   ]),
   line('M14 17h188', 'da'),
   line('M14 41.5h188', 'da'),
@@ -79,8 +104,22 @@ const preemption = (): Shapes => [
 ]
 const queue = (): Shapes => [
   ...[12, 32, 52].map((y, row) => line(`M62 ${y}h140`, row === 2 ? 'da' : '')),
-  ...[[1, 2, 5, 3], [4, 1]].flatMap((colours, row) => colours.map((colour, i) => pod(78 + i * 24, 7 + row * 20, colour, 10))),
-  ...[1, 3, 5].map((colour, i) => h('rect', { x: 78 + i * 24, y: 47, width: 10, height: 10, rx: 2.2, fill: 'var(--surface)', stroke: `var(--c${colour})`, 'stroke-width': 1.6 })),
+  ...[
+    [1, 2, 5, 3],
+    [4, 1],
+  ].flatMap((colours, row) => colours.map((colour, i) => pod(78 + i * 24, 7 + row * 20, colour, 10))),
+  ...[1, 3, 5].map((colour, i) =>
+    h('rect', {
+      x: 78 + i * 24,
+      y: 47,
+      width: 10,
+      height: 10,
+      rx: 2.2,
+      fill: 'var(--surface)',
+      stroke: `var(--c${colour})`,
+      'stroke-width': 1.6,
+    })
+  ),
   line('M196 8l6 4-6 4'),
   h('circle', { class: 'n', cx: 180, cy: 32, r: 7 }),
   line('M180 28.5V32l2.5 1.8'),
@@ -88,7 +127,9 @@ const queue = (): Shapes => [
 ]
 const extenders = (): Shapes => [
   node(14, 10, 104, 44),
-  ...[1, 3, 5, 4].map((colour, i) => h('rect', { x: 22 + 24 * i, y: 20, width: 18, height: 24, rx: 3, fill: `var(--c${colour})` })),
+  ...[1, 3, 5, 4].map((colour, i) =>
+    h('rect', { x: 22 + 24 * i, y: 20, width: 18, height: 24, rx: 3, fill: `var(--c${colour})` })
+  ),
   line('M122 28h38M155.5 24.5l5 3.5-5 3.5', 'da'),
   line('M160 38h-38M126.5 34.5l-5 3.5 5 3.5', 'da'),
   box(166.5, 14.5, 36, 35, 'gh', 5),
@@ -124,17 +165,44 @@ const threeWays = (): Shapes => [
   ...[136, 162, 188].map((x) => node(x, 10, 22, 44)),
 ]
 const incident = (): Shapes => [
-  ...[6, 8, 7, 9, 8, 10, 9, 24, 36, 40, 34, 28, 16, 10, 8, 7, 9, 8].map((height, i) => box(12 + i * 10.8, 54 - height, 7, height, i > 6 && i < 12 ? 'r' : 'u', 1.5)),
+  ...[6, 8, 7, 9, 8, 10, 9, 24, 36, 40, 34, 28, 16, 10, 8, 7, 9, 8].map((height, i) =>
+    box(12 + i * 10.8, 54 - height, 7, height, i > 6 && i < 12 ? 'r' : 'u', 1.5)
+  ),
   h('circle', { cx: 118, cy: 28, r: 19, fill: 'none', stroke: 'var(--text-2)', 'stroke-width': 1.8 }),
   h('path', { d: 'm132 42 9 9', stroke: 'var(--text-2)', 'stroke-width': 2.6, 'stroke-linecap': 'round' }),
 ]
 /** A teacher's lesson. */
-const plain = (): Shapes => [...[48, 88, 128].flatMap((x, i) => [node(x, 12), pod(x + 7, 19, [1, 5, 3][i] ?? 0), ...meter(x + 6, 42, 18, [0.6, 0.3, 0.5][i] ?? 0)])]
+const plain = (): Shapes => [
+  ...[48, 88, 128].flatMap((x, i) => [
+    node(x, 12),
+    pod(x + 7, 19, [1, 5, 3][i] ?? 0),
+    ...meter(x + 6, 42, 18, [0.6, 0.3, 0.5][i] ?? 0),
+  ]),
+]
 
 /** In the order of the course. */
-const drawings = [whatItDecides, filters, scores, taints, affinity, spreading, preemption, queue, extenders, gang, quota, threeWays, incident]
+const drawings = [
+  whatItDecides,
+  filters,
+  scores,
+  taints,
+  affinity,
+  spreading,
+  preemption,
+  queue,
+  extenders,
+  gang,
+  quota,
+  threeWays,
+  incident,
+]
 
 /** `of` is the lesson's place in the course, from 0; undefined for a teacher's. */
-const LessonArt: FunctionalComponent<{ of: number | undefined }> = ({ of }) => h('svg', { class: 'lesson-art', viewBox: '0 0 216 64', preserveAspectRatio: 'xMidYMid meet', 'aria-hidden': 'true' }, (drawings[of ?? -1] ?? plain)())
+const LessonArt: FunctionalComponent<{ of: number | undefined }> = ({ of }) =>
+  h(
+    'svg',
+    { class: 'lesson-art', viewBox: '0 0 216 64', preserveAspectRatio: 'xMidYMid meet', 'aria-hidden': 'true' },
+    (drawings[of ?? -1] ?? plain)()
+  )
 LessonArt.props = { of: Number }
 export default LessonArt

@@ -6,7 +6,8 @@ import './markdown.css'
 import { parseInline, parseMarkdown, type Block, type Inline } from './model/markdown'
 
 /** `inline` renders text without paragraphs. */
-const MarkdownText: FunctionalComponent<{ text: string; inline?: boolean }> = ({ text, inline }) => (inline ? parseInline(text).map(inlineNode) : h('div', { class: 'md' }, parseMarkdown(text).map(blockNode)))
+const MarkdownText: FunctionalComponent<{ text: string; inline?: boolean }> = ({ text, inline }) =>
+  inline ? parseInline(text).map(inlineNode) : h('div', { class: 'md' }, parseMarkdown(text).map(blockNode))
 MarkdownText.props = { text: { type: String, required: true }, inline: Boolean }
 export default MarkdownText
 
@@ -20,12 +21,32 @@ function blockNode(block: Block): VNodeChild {
       // It scrolls sideways, so the keyboard must reach it.
       return h('pre', { tabindex: 0 }, h('code', block.text))
     case 'list':
-      return h(block.ordered ? 'ol' : 'ul', block.items.map((item) => h('li', item.map(inlineNode))))
+      return h(
+        block.ordered ? 'ol' : 'ul',
+        block.items.map((item) => h('li', item.map(inlineNode)))
+      )
     case 'quote':
       return h('blockquote', block.of.map(blockNode))
     case 'table':
       return h('div', { class: 'tbl', tabindex: 0 }, [
-        h('table', [h('thead', h('tr', block.head.map((cell) => h('th', { scope: 'col' }, cell.map(inlineNode))))), h('tbody', block.rows.map((row) => h('tr', row.map((cell) => h('td', cell.map(inlineNode))))))]),
+        h('table', [
+          h(
+            'thead',
+            h(
+              'tr',
+              block.head.map((cell) => h('th', { scope: 'col' }, cell.map(inlineNode)))
+            )
+          ),
+          h(
+            'tbody',
+            block.rows.map((row) =>
+              h(
+                'tr',
+                row.map((cell) => h('td', cell.map(inlineNode)))
+              )
+            )
+          ),
+        ]),
       ])
   }
 }
@@ -41,6 +62,12 @@ function inlineNode(node: Inline): VNodeChild {
     case 'emphasis':
       return h('em', node.of.map(inlineNode))
     case 'link':
-      return node.to.startsWith('/') ? h(RouterLink, { to: node.to, class: 'link' }, () => node.of.map(inlineNode)) : h('a', { href: node.to, class: 'link', target: '_blank', rel: 'noopener noreferrer' }, node.of.map(inlineNode))
+      return node.to.startsWith('/')
+        ? h(RouterLink, { to: node.to, class: 'link' }, () => node.of.map(inlineNode))
+        : h(
+            'a',
+            { href: node.to, class: 'link', target: '_blank', rel: 'noopener noreferrer' },
+            node.of.map(inlineNode)
+          )
   }
 }

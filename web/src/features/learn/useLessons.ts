@@ -13,7 +13,10 @@ interface Asked<T> {
 }
 
 /** Asks whenever the language or `key` changes, and forgets answers that come too late. */
-function useAsked<T>(ask: (lang: Language, signal: AbortSignal) => Promise<T> | undefined, key: () => unknown = () => ''): Asked<T> {
+function useAsked<T>(
+  ask: (lang: Language, signal: AbortSignal) => Promise<T> | undefined,
+  key: () => unknown = () => ''
+): Asked<T> {
   const value = shallowRef<T>()
   const error = shallowRef<unknown>()
   const tries = ref(0)
@@ -33,18 +36,34 @@ function useAsked<T>(ask: (lang: Language, signal: AbortSignal) => Promise<T> | 
         if (!own.signal.aborted) error.value = e
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   onScopeDispose(() => current?.abort())
   return { value, error, again: () => tries.value++ }
 }
 
-export function useLessons(): { lessons: Asked<LessonSummary[]>['value']; course: ComputedRef<Course | undefined>; error: Asked<never>['error']; again: () => void } {
+export function useLessons(): {
+  lessons: Asked<LessonSummary[]>['value']
+  course: ComputedRef<Course | undefined>
+  error: Asked<never>['error']
+  again: () => void
+} {
   const { value: lessons, error, again } = useAsked(listLessons)
   return { lessons, course: computed(() => lessons.value && courseOf(lessons.value, progress.value)), error, again }
 }
 
-export function useLesson(id: Ref<string>): { lesson: Asked<Lesson>['value']; error: Asked<never>['error']; again: () => void } {
-  const { value: lesson, error, again } = useAsked((lang, signal) => (id.value ? getLesson(id.value, lang, signal) : undefined), () => id.value)
+export function useLesson(id: Ref<string>): {
+  lesson: Asked<Lesson>['value']
+  error: Asked<never>['error']
+  again: () => void
+} {
+  const {
+    value: lesson,
+    error,
+    again,
+  } = useAsked(
+    (lang, signal) => (id.value ? getLesson(id.value, lang, signal) : undefined),
+    () => id.value
+  )
   return { lesson, error, again }
 }

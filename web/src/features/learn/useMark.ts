@@ -11,7 +11,9 @@ export function useMark(testid: Ref<string>, key: () => unknown): { marked: Ref<
   let element: Element | undefined
   const clear = () => element?.removeAttribute('data-lesson-mark')
   function mark(): void {
-    const found = testid.value ? (document.querySelector(`main [data-testid="${CSS.escape(testid.value)}"]`) ?? undefined) : undefined
+    const found = testid.value
+      ? (document.querySelector(`main [data-testid="${CSS.escape(testid.value)}"]`) ?? undefined)
+      : undefined
     if (found === element && found?.hasAttribute('data-lesson-mark')) return
     const isNew = found !== element
     clear()
@@ -38,7 +40,7 @@ export function useMark(testid: Ref<string>, key: () => unknown): { marked: Ref<
       if (main && testid.value) observer.observe(main, { childList: true, subtree: true })
       mark()
     },
-    { immediate: true, flush: 'post' },
+    { immediate: true, flush: 'post' }
   )
   onScopeDispose(() => {
     observer.disconnect()

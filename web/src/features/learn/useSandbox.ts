@@ -4,7 +4,13 @@ import { shallowRef, ref, type Ref, type ShallowRef } from 'vue'
 import { createBranch, deleteBranch, listBranches, startBranch, type Branch } from '@/api/branches'
 
 /** Enters lessons. `others` are the open sandboxes of other lessons when there is no room for one more. */
-export function useSandbox(): { entering: Ref<boolean>; error: ShallowRef<unknown>; others: ShallowRef<Branch[]>; enter: (id: string, query?: string) => Promise<void>; close: (branch: Branch) => Promise<void> } {
+export function useSandbox(): {
+  entering: Ref<boolean>
+  error: ShallowRef<unknown>
+  others: ShallowRef<Branch[]>
+  enter: (id: string, query?: string) => Promise<void>
+  close: (branch: Branch) => Promise<void>
+} {
   const entering = ref(false)
   const error = shallowRef<unknown>()
   const others = shallowRef<Branch[]>([])
@@ -19,7 +25,9 @@ export function useSandbox(): { entering: Ref<boolean>; error: ShallowRef<unknow
     } catch (e) {
       error.value = e
       entering.value = false
-      others.value = (await listBranches().catch(() => [])).filter(({ purpose, lesson }) => purpose === 'lesson' && lesson !== id)
+      others.value = (await listBranches().catch(() => [])).filter(
+        ({ purpose, lesson }) => purpose === 'lesson' && lesson !== id
+      )
     }
   }
   const close = async ({ name }: Branch) => {

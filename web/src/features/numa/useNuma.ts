@@ -41,7 +41,11 @@ export function useNuma(): Numa {
   const attempt = useQuery('attempt')
 
   const nodes = computed(() => numaNodesOf(objects.items.value.values()))
-  const found = computed(() => nodes.value.filter(({ name, policy, scope }) => `${name} ${policy} ${scope}`.toLowerCase().includes(filter.value.toLowerCase())))
+  const found = computed(() =>
+    nodes.value.filter(({ name, policy, scope }) =>
+      `${name} ${policy} ${scope}`.toLowerCase().includes(filter.value.toLowerCase())
+    )
+  )
   const summaries = usePluginDecisions(numaPlugin)
   const decisions = computed(() => numaDecisions(summaries.value, new Set(nodes.value.map(({ name }) => name))))
   const { summary } = useTold(podKey, attempt, decisions)
@@ -53,7 +57,12 @@ export function useNuma(): Numa {
   const verdicts = computed(() => cycle.value && verdictsOf(cycle.value, nodes.value, pod.value))
   const telling = computed(() => {
     const kindOf = (node: NumaNode) => verdicts.value?.get(node.name)?.kind
-    return nodes.value.find(({ name }) => name === cycle.value?.selectedNode) ?? nodes.value.find((node) => kindOf(node) === 'rejected') ?? nodes.value.find((node) => kindOf(node) === 'aligned') ?? nodes.value[0]
+    return (
+      nodes.value.find(({ name }) => name === cycle.value?.selectedNode) ??
+      nodes.value.find((node) => kindOf(node) === 'rejected') ??
+      nodes.value.find((node) => kindOf(node) === 'aligned') ??
+      nodes.value[0]
+    )
   })
   return {
     ready: computed(() => objects.synced.value && results.value.synced),

@@ -19,7 +19,12 @@ export function useNumaWords(): NumaWords {
   const { t } = useI18n()
   const zone = (name: string) => t('numa.zone', { n: zoneId(name) ?? name })
   const resource = resourceName
-  const part = (role: string, container: string) => (role === 'pod' ? t('numa.thePod') : role === 'container' ? container : t(`numa.partOf.${role === 'init container' ? 'init' : 'sidecar'}`, { name: container }))
+  const part = (role: string, container: string) =>
+    role === 'pod'
+      ? t('numa.thePod')
+      : role === 'container'
+        ? container
+        : t(`numa.partOf.${role === 'init container' ? 'init' : 'sidecar'}`, { name: container })
   const list = (items: readonly string[]) => items.join(t('common.separator'))
 
   function sentence(node: NumaNode, verdict: NumaVerdict | undefined): string {
@@ -27,12 +32,46 @@ export function useNumaWords(): NumaWords {
     switch (verdict.kind) {
       case 'aligned':
         if (!verdict.parts) return t('numa.say.aligned')
-        return list(verdict.parts.map(({ role, container, zone: at }) => t('numa.say.gets', { part: part(role, container), zone: zone(at) })))
+        return list(
+          verdict.parts.map(({ role, container, zone: at }) =>
+            t('numa.say.gets', { part: part(role, container), zone: zone(at) })
+          )
+        )
       case 'rejected': {
         const who = part(verdict.role, verdict.container)
         const only = onlyShort(verdict.zones)
-        if (only) return t('numa.say.onlyShort', { part: who, requested: amountOf(only.resource, only.requested), resource: resource(only.resource), zones: list(verdict.zones.map(({ zone: at, short }) => t(short[0]?.absent ? 'numa.say.hasNone' : 'numa.say.has', { zone: zone(at), amount: amountOf(only.resource, short[0]?.available ?? 0) }))) })
-        return t('numa.say.lacks', { part: who, zones: list(verdict.zones.map(({ zone: at, short }) => t('numa.say.lack', { zone: zone(at), what: short.map((one) => t('numa.say.shortBy', { amount: amountOf(one.resource, one.requested - one.available), resource: resource(one.resource) })).join(t('numa.and')) }))) })
+        if (only)
+          return t('numa.say.onlyShort', {
+            part: who,
+            requested: amountOf(only.resource, only.requested),
+            resource: resource(only.resource),
+            zones: list(
+              verdict.zones.map(({ zone: at, short }) =>
+                t(short[0]?.absent ? 'numa.say.hasNone' : 'numa.say.has', {
+                  zone: zone(at),
+                  amount: amountOf(only.resource, short[0]?.available ?? 0),
+                })
+              )
+            ),
+          })
+        return t('numa.say.lacks', {
+          part: who,
+          zones: list(
+            verdict.zones.map(({ zone: at, short }) =>
+              t('numa.say.lack', {
+                zone: zone(at),
+                what: short
+                  .map((one) =>
+                    t('numa.say.shortBy', {
+                      amount: amountOf(one.resource, one.requested - one.available),
+                      resource: resource(one.resource),
+                    })
+                  )
+                  .join(t('numa.and')),
+              })
+            )
+          ),
+        })
       }
       case 'stale':
         return t('numa.say.stale', { reason: verdict.reason })

@@ -14,7 +14,7 @@ export function useFullScreen(left: () => void): { toggle(): void } {
     // Browsers refuse without a recent click, and some have no full screen: the presentation then fills the window.
     document.documentElement.requestFullscreen?.().then(
       () => (ours = true),
-      () => {},
+      () => {}
     )
   }
   function exit() {

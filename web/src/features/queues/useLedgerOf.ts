@@ -7,7 +7,7 @@ import type { AdmissionEntry, Kueue, WorkloadRef } from '@/api/types'
 export function useLedgerOf(
   chosen: Readonly<Ref<string>>,
   kueue: Readonly<ShallowRef<Kueue | undefined>>,
-  read: (workload: WorkloadRef, signal: AbortSignal) => Promise<AdmissionPage>,
+  read: (workload: WorkloadRef, signal: AbortSignal) => Promise<AdmissionPage>
 ): { entries: ShallowRef<readonly AdmissionEntry[]>; error: ShallowRef<unknown> } {
   const entries = shallowRef<readonly AdmissionEntry[]>([])
   const error = shallowRef<unknown>()
@@ -26,7 +26,7 @@ export function useLedgerOf(
         if (!cancel.signal.aborted) error.value = failure
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   return { entries, error }
 }

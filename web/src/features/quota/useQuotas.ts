@@ -46,7 +46,9 @@ export function useQuotas(): Quotas {
   const all = computed(() => quotasOf(objects.items.value.values(), pods.value.items.values()))
   const found = computed(() => all.value.filter(({ key }) => key.toLowerCase().includes(filter.value.toLowerCase())))
   const resources = computed(() => resourcesOf(all.value))
-  const decisions = computed(() => quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace))))
+  const decisions = computed(() =>
+    quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace)))
+  )
 
   const { ofPod, summary } = useTold(pod, attempt, decisions)
   const { cycle, error } = useCycle(summary)
@@ -67,7 +69,8 @@ export function useQuotas(): Quotas {
     chosen,
     resources,
     resource: computed({
-      get: () => (resources.value.includes(wantedResource.value) ? wantedResource.value : (resources.value[0] ?? 'cpu')),
+      get: () =>
+        resources.value.includes(wantedResource.value) ? wantedResource.value : (resources.value[0] ?? 'cpu'),
       set: (value) => (wantedResource.value = value === resources.value[0] ? '' : value),
     }),
     decisions,

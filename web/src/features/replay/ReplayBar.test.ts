@@ -25,7 +25,10 @@ const replay = (change: Partial<Replay> = {}): Replay => ({
 })
 let wrapper: VueWrapper
 function show(change: Partial<Replay> = {}) {
-  wrapper = mount(ReplayBar, { props: { replay: replay(change) }, global: { plugins: [i18n], stubs: { RouterLink: { template: '<a><slot /></a>' } } } })
+  wrapper = mount(ReplayBar, {
+    props: { replay: replay(change) },
+    global: { plugins: [i18n], stubs: { RouterLink: { template: '<a><slot /></a>' } } },
+  })
 }
 const asked = () => vi.mocked(api.changeReplay).mock.calls.map(([change]) => change)
 

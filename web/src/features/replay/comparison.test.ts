@@ -20,16 +20,17 @@ vi.mock('./store/replay', async () => {
 })
 vi.mock('./store/replayDecisions', () => ({ useReplayDecisions: vi.fn() }))
 
-const decision = (name: string, more: Partial<ReplayDecision> = {}): ReplayDecision => ({
-  pod: { namespace: 'default', name, uid: `uid-${name}` },
-  time: `2026-01-01T00:00:0${name.length}Z`,
-  outcome: 'different',
-  recordedNode: 'n1',
-  simulatedNode: 'n2',
-  recordedNodeEvaluated: true,
-  why: 'n2 scores 30, n1 20',
-  ...more,
-}) as ReplayDecision
+const decision = (name: string, more: Partial<ReplayDecision> = {}): ReplayDecision =>
+  ({
+    pod: { namespace: 'default', name, uid: `uid-${name}` },
+    time: `2026-01-01T00:00:0${name.length}Z`,
+    outcome: 'different',
+    recordedNode: 'n1',
+    simulatedNode: 'n2',
+    recordedNodeEvaluated: true,
+    why: 'n2 scores 30, n1 20',
+    ...more,
+  }) as ReplayDecision
 
 beforeAll(loadDeferredMessages)
 
@@ -44,14 +45,25 @@ describe('the comparison', () => {
     items.value = [decision('ccc'), decision('a', { simulatedNode: 'n9' }), decision('bb')]
     vi.mocked(decisions.useReplayDecisions).mockImplementation((outcome) => {
       wanted = outcome
-      return { items: computed(() => items.value), next: computed(() => ''), nodesMissing: computed(() => 0), loading: shallowRef(false), error: shallowRef(), more: vi.fn(), renew: vi.fn() }
+      return {
+        items: computed(() => items.value),
+        next: computed(() => ''),
+        nodesMissing: computed(() => 0),
+        loading: shallowRef(false),
+        error: shallowRef(),
+        more: vi.fn(),
+        renew: vi.fn(),
+      }
     })
   })
   afterEach(() => page.unmount())
 
   it('fetches one outcome or all, and shows the outcome’s column only for all', async () => {
     await open()
-    expect([wanted.value, page.value.columns.value.map((c) => c.id)]).toEqual(['different', ['time', 'pod', 'recorded', 'simulated', 'why']])
+    expect([wanted.value, page.value.columns.value.map((c) => c.id)]).toEqual([
+      'different',
+      ['time', 'pod', 'recorded', 'simulated', 'why'],
+    ])
     page.value.shown.value = 'all'
     await flushPromises()
     expect([wanted.value, page.value.columns.value.map((c) => c.id).includes('outcome')]).toEqual(['', true])
@@ -71,7 +83,11 @@ describe('the comparison', () => {
     items.value = [one]
     page.value.toggle(one)
     await flushPromises()
-    expect([page.value.select.value, page.value.opened.value, page.value.details.value]).toEqual([decisionKey(one), one, [expect.stringContaining('n1')]])
+    expect([page.value.select.value, page.value.opened.value, page.value.details.value]).toEqual([
+      decisionKey(one),
+      one,
+      [expect.stringContaining('n1')],
+    ])
     page.value.toggle(one)
     await flushPromises()
     expect([page.value.select.value, page.value.details.value]).toEqual(['', []])

@@ -7,7 +7,15 @@ import { formatCount } from '@/i18n/numbers'
 import type { TableColumn } from '@/ui/DataTable.vue'
 import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
-import { decisionKey, detailsOf, filterDecisions, formatShare, matchShare, sortDecisions, type DecisionDetail } from './model/replayDecisions'
+import {
+  decisionKey,
+  detailsOf,
+  filterDecisions,
+  formatShare,
+  matchShare,
+  sortDecisions,
+  type DecisionDetail,
+} from './model/replayDecisions'
 import { replay } from './store/replay'
 import { useReplayDecisions, type ReplayDecisionsView } from './store/replayDecisions'
 
@@ -61,14 +69,19 @@ export function useComparisonTable(): ComparisonTable {
     text,
     shown,
     options: computed(() => [
-      ...(['different', 'matching', 'pending'] as const).map((value) => ({ value, label: t(`replay.outcome.${value}`, { n: formatCount(counts.value[value]) }) })),
+      ...(['different', 'matching', 'pending'] as const).map((value) => ({
+        value,
+        label: t(`replay.outcome.${value}`, { n: formatCount(counts.value[value]) }),
+      })),
       { value: 'all' as const, label: t('replay.outcome.all') },
     ]),
     sort,
     columns: computed(() => [
       { id: 'time', label: t('replay.colTime'), width: '92px' },
       { id: 'pod', label: t('replay.colPod'), width: 'minmax(130px, 1.2fr)' },
-      ...(shown.value === 'all' ? [{ id: 'outcome', label: t('replay.colOutcome'), width: '116px', sortable: false }] : []),
+      ...(shown.value === 'all'
+        ? [{ id: 'outcome', label: t('replay.colOutcome'), width: '116px', sortable: false }]
+        : []),
       { id: 'recorded', label: t('replay.colRecorded'), width: 'minmax(86px, .8fr)' },
       { id: 'simulated', label: t('replay.colSimulated'), width: 'minmax(86px, .8fr)' },
       { id: 'why', label: t('replay.colWhy'), width: 'minmax(180px, 2.4fr)', optional: true },
@@ -82,7 +95,11 @@ export function useComparisonTable(): ComparisonTable {
     },
     details: computed(() => {
       const one = opened.value
-      return one ? detailsOf(one).map(wordsOf).filter((line) => line !== one.why) : []
+      return one
+        ? detailsOf(one)
+            .map(wordsOf)
+            .filter((line) => line !== one.why)
+        : []
     }),
     counts,
     percent: computed(() => formatShare(matchShare(counts.value) ?? 0)),

@@ -27,7 +27,9 @@ export function useRecordingLoad(): RecordingLoad {
     await loadReplay(file).catch(notifyFailure)
   }
   return {
-    impossible: computed(() => (transfers.value?.has('replay') === false ? t('replay.notServed') : external.value ? t('replay.notOurs') : '')),
+    impossible: computed(() =>
+      transfers.value?.has('replay') === false ? t('replay.notServed') : external.value ? t('replay.notOurs') : ''
+    ),
     asking,
     onPick(event) {
       const input = event.target as HTMLInputElement

@@ -18,7 +18,10 @@ vi.mock('@/features/yaml/LazyYaml', async () => {
       emits: ['update:modelValue'],
       methods: { goTo() {} },
       render() {
-        return h('textarea', { value: this.modelValue, onInput: (e: Event) => this.$emit('update:modelValue', (e.target as HTMLTextAreaElement).value) })
+        return h('textarea', {
+          value: this.modelValue,
+          onInput: (e: Event) => this.$emit('update:modelValue', (e.target as HTMLTextAreaElement).value),
+        })
       },
     }),
     LazyDiff: defineComponent({ render: () => h('pre') }),
@@ -26,8 +29,20 @@ vi.mock('@/features/yaml/LazyYaml', async () => {
 })
 const get = vi.mocked(kubernetes.getObject)
 
-const kind = (): KindInfo => ({ group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true, verbs: [] })
-const object = (version: string, data: Record<string, string>): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', namespace: 'default', uid: 'u', resourceVersion: version }, data })
+const kind = (): KindInfo => ({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  namespaced: true,
+  verbs: [],
+})
+const object = (version: string, data: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'm', namespace: 'default', uid: 'u', resourceVersion: version },
+  data,
+})
 
 let wrapper: VueWrapper
 async function show() {

@@ -10,11 +10,21 @@ mockFunctions(watched, 'useKind')
 const { loadKinds: load } = mockFunctions(discovery, 'loadKinds')
 const stop = vi.fn()
 const definitions = shallowRef<watched.Published<KubeObject>>({ items: new Map(), synced: true, error: undefined })
-const of = (resource: string, kind: string, group = ''): KindInfo => ({ group, version: 'v1', kind, resource, namespaced: true, verbs: ['list', 'watch'] })
+const of = (resource: string, kind: string, group = ''): KindInfo => ({
+  group,
+  version: 'v1',
+  kind,
+  resource,
+  namespaced: true,
+  verbs: ['list', 'watch'],
+})
 
 let page: Running<BrowsedKind>
 const open = async (resource: string) => {
-  page = await withSetup(useBrowsedKind, { at: `/resources/${resource}`, routes: [{ path: '/resources/:resource?', name: 'resources' }] })
+  page = await withSetup(useBrowsedKind, {
+    at: `/resources/${resource}`,
+    routes: [{ path: '/resources/:resource?', name: 'resources' }],
+  })
 }
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -46,7 +56,10 @@ it('repeats discovery once a new definition is established', async () => {
   await open('pods')
   load.mockClear()
   const define = (status: string) => {
-    definitions.value = { ...definitions.value, items: new Map([['w', { metadata: { name: 'w' }, status: { conditions: [{ type: 'Established', status }] } }]]) }
+    definitions.value = {
+      ...definitions.value,
+      items: new Map([['w', { metadata: { name: 'w' }, status: { conditions: [{ type: 'Established', status }] } }]]),
+    }
     return nextTick()
   }
   await define('False')

@@ -21,16 +21,23 @@ export interface BulkActions {
 /** The limit for cloning: a longer text would be too hard to edit. */
 const cloneAtMost = 50
 
-
 /** taken returns whether a key (namespace/name) is in use. */
-export function useBulkActions(kind: Ref<KindInfo | undefined>, selected: Ref<ReadonlySet<string>>, taken: (key: string) => boolean): BulkActions {
-  const canCreate = computed(() => !!kind.value?.verbs.includes('create') || kind.value === nodeKind || kind.value === podKind)
+export function useBulkActions(
+  kind: Ref<KindInfo | undefined>,
+  selected: Ref<ReadonlySet<string>>,
+  taken: (key: string) => boolean
+): BulkActions {
+  const canCreate = computed(
+    () => !!kind.value?.verbs.includes('create') || kind.value === nodeKind || kind.value === podKind
+  )
 
   async function clone() {
     const of = kind.value
     if (!of) return
     try {
-      const found = await Promise.all([...selected.value].map((key) => getObject(of, splitKey(key)?.namespace, splitKey(key)?.name ?? key)))
+      const found = await Promise.all(
+        [...selected.value].map((key) => getObject(of, splitKey(key)?.namespace, splitKey(key)?.name ?? key))
+      )
       const used = new Set<string>()
       const clones = found.map((object) => {
         const space = object.metadata.namespace ? `${object.metadata.namespace}/` : ''

@@ -7,7 +7,10 @@ import type { ObjectRef } from '@/kubernetes/object'
 import type { ObjectVersions } from './useObjectVersions'
 
 /** `clone` opens the create dialog with a copy of the object under the next free name. */
-export function useClone(of: Readonly<ObjectRef & { taken: (name: string) => boolean }>, { object }: Pick<ObjectVersions, 'object'>): { clone(): void } {
+export function useClone(
+  of: Readonly<ObjectRef & { taken: (name: string) => boolean }>,
+  { object }: Pick<ObjectVersions, 'object'>
+): { clone(): void } {
   return {
     clone() {
       if (object.value) openCreateText(toYaml(cloneOf(object.value, nextName(of.name, of.taken))))

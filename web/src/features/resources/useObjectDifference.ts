@@ -18,16 +18,38 @@ export interface ObjectDifference {
   afterNotes?: LineNotes | undefined
 }
 
-export function useObjectDifference({ object, newest, outdated, conflict, original, text, mine, tried }: Pick<ObjectEditing, 'object' | 'newest' | 'outdated' | 'conflict' | 'original' | 'text' | 'mine' | 'tried'>): ComputedRef<ObjectDifference> {
+export function useObjectDifference({
+  object,
+  newest,
+  outdated,
+  conflict,
+  original,
+  text,
+  mine,
+  tried,
+}: Pick<
+  ObjectEditing,
+  'object' | 'newest' | 'outdated' | 'conflict' | 'original' | 'text' | 'mine' | 'tried'
+>): ComputedRef<ObjectDifference> {
   const { t } = useI18n()
   const notesOf = useAuthorNotes()
 
   return computed((): ObjectDifference => {
     if ((conflict.value || outdated.value) && newest.value && !tried.value) {
       const before = unversionedYaml(newest.value)
-      return { before, after: mine.value ? unversionedYaml(mine.value) : text.value, beforeLabel: t('resources.theirs'), afterLabel: t('resources.mine'), beforeNotes: notesOf(newest.value, before) }
+      return {
+        before,
+        after: mine.value ? unversionedYaml(mine.value) : text.value,
+        beforeLabel: t('resources.theirs'),
+        afterLabel: t('resources.mine'),
+        beforeNotes: notesOf(newest.value, before),
+      }
     }
-    const before = { before: original.value, beforeLabel: t('create.now'), beforeNotes: object.value && notesOf(object.value, original.value, { losing: true }) }
+    const before = {
+      before: original.value,
+      beforeLabel: t('create.now'),
+      beforeNotes: object.value && notesOf(object.value, original.value, { losing: true }),
+    }
     if (!tried.value) return { ...before, after: text.value, afterLabel: t('resources.mine') }
     const after = toYaml(tried.value)
     const written = parseText(text.value).entries[0]?.object

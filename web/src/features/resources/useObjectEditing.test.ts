@@ -11,12 +11,30 @@ import { useObjectDifference, type ObjectDifference } from './useObjectDifferenc
 import { useObjectEditing, type ObjectEditing } from './useObjectEditing'
 import type { ShownObject } from './useObjectVersions'
 
-const { getObject: get, replaceObject: replace, replaceStatus, createObject: create } = mockFunctions(kubernetes, 'getObject', 'replaceObject', 'replaceStatus', 'createObject')
+const {
+  getObject: get,
+  replaceObject: replace,
+  replaceStatus,
+  createObject: create,
+} = mockFunctions(kubernetes, 'getObject', 'replaceObject', 'replaceStatus', 'createObject')
 
 beforeAll(loadDeferredMessages)
 
-const kind = (more: Partial<KindInfo> = {}): KindInfo => ({ group: '', version: 'v1', kind: 'ConfigMap', resource: 'configmaps', namespaced: true, verbs: [], ...more })
-const object = (resourceVersion: string, data: Record<string, string>, uid = 'u'): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', namespace: 'default', uid, resourceVersion }, data })
+const kind = (more: Partial<KindInfo> = {}): KindInfo => ({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  namespaced: true,
+  verbs: [],
+  ...more,
+})
+const object = (resourceVersion: string, data: Record<string, string>, uid = 'u'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'm', namespace: 'default', uid, resourceVersion },
+  data,
+})
 const conflict = () => new ApiError('the object has been modified', 409, [], [], 'Conflict')
 
 let of: ShownObject
@@ -87,7 +105,10 @@ it('keeps a newer version beside edited text, and shows it when the edit is disc
   await changes(object('2', { a: '1', b: 'theirs' }))
   expect(editing.text.value).toContain('a: mine')
   expect(editing.outdated.value).toBe(true)
-  expect(page.value.difference.value).toMatchObject({ before: expect.stringContaining('b: theirs'), after: expect.stringContaining('a: mine') })
+  expect(page.value.difference.value).toMatchObject({
+    before: expect.stringContaining('b: theirs'),
+    after: expect.stringContaining('a: mine'),
+  })
   editing.discard()
   expect(editing.text.value).toContain('b: theirs')
   expect([editing.editing.value, editing.outdated.value]).toEqual([false, false])
@@ -117,7 +138,9 @@ it('writes a changed status with its own request, using the version from the fir
   get.mockResolvedValue({ ...object('1', {}), status: { n: 1 } })
   await show({ kind: kind({ subresources: ['status'] }) })
   await write('n: 1', 'n: 2')
-  replace.mockImplementation((_, body) => Promise.resolve({ ...body, metadata: { ...body.metadata, resourceVersion: '2' } }))
+  replace.mockImplementation((_, body) =>
+    Promise.resolve({ ...body, metadata: { ...body.metadata, resourceVersion: '2' } })
+  )
   replaceStatus.mockImplementation((_, body) => Promise.resolve(body))
   await editing.save()
   expect(replaceStatus.mock.calls[0]?.[1]).toMatchObject({ status: { n: 2 }, metadata: { resourceVersion: '2' } })
@@ -163,7 +186,9 @@ it('reloads the version that caused the conflict', async () => {
 it('shows a refused field at its line', async () => {
   await show()
   await write('a: "1"', 'a: mine')
-  replace.mockRejectedValueOnce(new ApiError('invalid', 422, [], [{ field: 'data.a', message: 'Invalid value' }], 'Invalid'))
+  replace.mockRejectedValueOnce(
+    new ApiError('invalid', 422, [], [{ field: 'data.a', message: 'Invalid value' }], 'Invalid')
+  )
   await editing.save()
   await vi.advanceTimersByTimeAsync(50)
   const line = editing.text.value.split('\n').findIndex((l) => l.includes('a: mine')) + 1

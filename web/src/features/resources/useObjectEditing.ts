@@ -50,7 +50,10 @@ export interface ObjectEditing extends Omit<ObjectVersions, 'show' | 'wrote' | '
 }
 
 /** goTo moves the editor's cursor to the first problem. */
-export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number, column?: number) => void): ObjectEditing {
+export function useObjectEditing(
+  of: Readonly<ShownObject>,
+  goTo: (line: number, column?: number) => void
+): ObjectEditing {
   const { t } = useI18n()
   const done = useDone()
   const tab = ref<DetailTab>('yaml')
@@ -101,7 +104,8 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
     const { entries, problems: found } = parseText(text.value)
     const entry = entries[0]
     if (!found.length && entries.length !== 1) problems.value = [{ line: 1, message: t('resources.oneDocument') }]
-    else if (entry && !isTextOf(entry, of)) problems.value = [{ line: entry.line, message: t('resources.identityChanged') }]
+    else if (entry && !isTextOf(entry, of))
+      problems.value = [{ line: entry.line, message: t('resources.identityChanged') }]
     else problems.value = found
     if (!problems.value.length) return entry
     showFirst()
@@ -148,14 +152,26 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
       const body = bodyOf(entry, of.namespace, version)
       let saved = await replaceObject(of.kind, body)
       if (needsStatusWrite(of.kind, body, object.value)) {
-        const metadata = { ...body.metadata, ...(saved.metadata.resourceVersion ? { resourceVersion: saved.metadata.resourceVersion } : {}) }
+        const metadata = {
+          ...body.metadata,
+          ...(saved.metadata.resourceVersion ? { resourceVersion: saved.metadata.resourceVersion } : {}),
+        }
         saved = await replaceStatus(of.kind, { ...body, metadata })
       }
       const before = object.value
       editing.value = false
       tab.value = 'yaml'
       wrote(withType(of.kind, saved))
-      done('edit', [{ write: { op: 'merge', of: { kind: of.kind, namespace: of.namespace, name: of.name }, patch: patchBetween(before ? changeable(before) : {}, changeable(saved)) }, effect: { before, after: saved } }])
+      done('edit', [
+        {
+          write: {
+            op: 'merge',
+            of: { kind: of.kind, namespace: of.namespace, name: of.name },
+            patch: patchBetween(before ? changeable(before) : {}, changeable(saved)),
+          },
+          effect: { before, after: saved },
+        },
+      ])
     })
   }
   const dryRun = () =>
@@ -184,10 +200,14 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
   // A conflict and the newer version that caused it arrive in either order.
   watch(
     () => conflict.value && outdated.value && !gone.value,
-    (differs) => differs && (tab.value = 'changes'),
+    (differs) => differs && (tab.value = 'changes')
   )
   const mine = computed(() => (conflict.value || outdated.value ? parseText(text.value).entries[0]?.object : undefined))
-  const merged = computed(() => (mine.value && newest.value && object.value && !gone.value ? mergeChanges(object.value, mine.value, newest.value) : undefined))
+  const merged = computed(() =>
+    mine.value && newest.value && object.value && !gone.value
+      ? mergeChanges(object.value, mine.value, newest.value)
+      : undefined
+  )
   function merge() {
     if (!merged.value || !newest.value) return
     const next = toYaml(merged.value.object)
@@ -202,5 +222,30 @@ export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number,
     tab.value = 'yaml'
   }
 
-  return { object, newest, outdated, gone, error, look, tab, text, original, editing, dirty, saving, conflict, problems, tried, mine, merged, edit, discard, save, dryRun, createAgain, merge, reload }
+  return {
+    object,
+    newest,
+    outdated,
+    gone,
+    error,
+    look,
+    tab,
+    text,
+    original,
+    editing,
+    dirty,
+    saving,
+    conflict,
+    problems,
+    tried,
+    mine,
+    merged,
+    edit,
+    discard,
+    save,
+    dryRun,
+    createAgain,
+    merge,
+    reload,
+  }
 }

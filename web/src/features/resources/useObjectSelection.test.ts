@@ -16,7 +16,15 @@ import { useOpenObject } from './useOpenObject'
 const { getObject: get } = mockFunctions(kubernetes, 'getObject')
 const { openCreateText: opened } = mockFunctions(create, 'openCreateText')
 
-const row = (key: string): TableRow => ({ key, name: key, namespace: undefined, uid: key, created: undefined, labels: {}, cells: [] })
+const row = (key: string): TableRow => ({
+  key,
+  name: key,
+  namespace: undefined,
+  uid: key,
+  created: undefined,
+  labels: {},
+  cells: [],
+})
 const rows = shallowRef<TableRow[]>([])
 const namespace = ref('')
 const kind = shallowRef<KindInfo>(podKind)
@@ -48,15 +56,25 @@ it('drops everything when the list changes', async () => {
   expect(selected.value.size).toBe(0)
 })
 
-const bulk = async (keys: string[], taken: string[] = []) => (await withSetup(() => useBulkActions(kind, shallowRef(new Set(keys)), (key) => taken.includes(key)))).value
+const bulk = async (keys: string[], taken: string[] = []) =>
+  (await withSetup(() => useBulkActions(kind, shallowRef(new Set(keys)), (key) => taken.includes(key)))).value
 
 it('clones each object under a name that neither the cluster nor the text has', async () => {
   kind.value = podKind
-  get.mockImplementation((_kind, space, name): Promise<KubeObject> => Promise.resolve({ metadata: { name, ...(space ? { namespace: space } : {}), uid: 'u' } }))
-  const { clone } = await bulk(['default/web-1', 'default/web-2', 'other/web-1'], ['default/web-1', 'default/web-2', 'default/web-3', 'other/web-1'])
+  get.mockImplementation((_kind, space, name): Promise<KubeObject> =>
+    Promise.resolve({ metadata: { name, ...(space ? { namespace: space } : {}), uid: 'u' } })
+  )
+  const { clone } = await bulk(
+    ['default/web-1', 'default/web-2', 'other/web-1'],
+    ['default/web-1', 'default/web-2', 'default/web-3', 'other/web-1']
+  )
   await clone()
   const { entries } = parseText(opened.mock.calls[0]?.[0] ?? '')
-  expect(entries.map((e) => `${e.kind} ${e.namespace}/${e.name}`)).toEqual(['Pod default/web-4', 'Pod default/web-5', 'Pod other/web-2'])
+  expect(entries.map((e) => `${e.kind} ${e.namespace}/${e.name}`)).toEqual([
+    'Pod default/web-4',
+    'Pod default/web-5',
+    'Pod other/web-2',
+  ])
 })
 
 it('clones nothing when one object cannot be read', async () => {
@@ -78,7 +96,11 @@ it('offers cloning up to a limit, for kinds that can be created', async () => {
 
 async function openAt(at: string, locked = () => false) {
   const page = await withSetup(() => useOpenObject(kind, locked), { at })
-  return { ...page, press: (target: EventTarget) => target.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })) }
+  return {
+    ...page,
+    press: (target: EventTarget) =>
+      target.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })),
+  }
 }
 
 it('opens the object in the URL, and closes it when it is opened again', async () => {

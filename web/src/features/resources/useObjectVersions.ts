@@ -43,7 +43,10 @@ const askEvery = 5000
  * Follows the object while the calling scope lives. While hold returns true, a newer version
  * goes to `newest` and does not replace the shown one. shown is called with each shown version.
  */
-export function useObjectVersions(of: Readonly<ShownObject>, { hold, shown }: { hold: () => boolean; shown: (object: KubeObject) => void }): ObjectVersions {
+export function useObjectVersions(
+  of: Readonly<ShownObject>,
+  { hold, shown }: { hold: () => boolean; shown: (object: KubeObject) => void }
+): ObjectVersions {
   const object = shallowRef<KubeObject>()
   const newest = shallowRef<KubeObject>()
   const gone = ref(false)
@@ -89,7 +92,7 @@ export function useObjectVersions(of: Readonly<ShownObject>, { hold, shown }: { 
       error.value = undefined
       void look()
     },
-    { immediate: true },
+    { immediate: true }
   )
   const { start: lookSoon } = useTimeoutFn(() => void look(), settleFor, { immediate: false })
   watch(() => of.live, lookSoon)
@@ -97,5 +100,17 @@ export function useObjectVersions(of: Readonly<ShownObject>, { hold, shown }: { 
     if (of.live === undefined && !document.hidden && !gone.value) lookSoon()
   }, askEvery)
 
-  return { object, newest, gone, error, key, look, show, wrote, outdated: computed(() => !!newest.value && newest.value.metadata.resourceVersion !== object.value?.metadata.resourceVersion) }
+  return {
+    object,
+    newest,
+    gone,
+    error,
+    key,
+    look,
+    show,
+    wrote,
+    outdated: computed(
+      () => !!newest.value && newest.value.metadata.resourceVersion !== object.value?.metadata.resourceVersion
+    ),
+  }
 }

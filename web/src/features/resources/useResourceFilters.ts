@@ -66,9 +66,20 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
       set: (on) => (wideChoice.value = on ? 'on' : 'off'),
     }),
     wideChosen: computed(() => !!wideChoice.value),
-    narrowed: computed(() => !!(text.value || labels.value || (isResource(kind.value, podKind) && (node.value || owner.value)) || (kind.value?.namespaced && namespace.value))),
+    narrowed: computed(
+      () =>
+        !!(
+          text.value ||
+          labels.value ||
+          (isResource(kind.value, podKind) && (node.value || owner.value)) ||
+          (kind.value?.namespaced && namespace.value)
+        )
+    ),
     clear() {
-      void router.replace({ params: route.params, query: { ...route.query, q: undefined, labels: undefined, ns: undefined, node: undefined, owner: undefined } })
+      void router.replace({
+        params: route.params,
+        query: { ...route.query, q: undefined, labels: undefined, ns: undefined, node: undefined, owner: undefined },
+      })
     },
   }
 }

@@ -17,15 +17,24 @@ const live = shallowRef<store.LiveTable>({ columns: [], rows: new Map(), synced:
 const retry = vi.fn()
 let wish: { value: store.TableWish | undefined }
 
-const columns = readColumns({
-  columnDefinitions: [
-    { name: 'Name', type: 'string', priority: 0 },
-    { name: 'Status', type: 'string', priority: 0 },
-    { name: 'Restarts', type: 'integer', priority: 0 },
-    { name: 'Node', type: 'string', priority: 1 },
-  ],
-}) ?? []
-const row = (namespace: string, name: string, status = 'Running', node = '<none>'): TableRow => ({ key: `${namespace}/${name}`, name, namespace, uid: name, created: undefined, labels: {}, cells: [name, status, 0, node] })
+const columns =
+  readColumns({
+    columnDefinitions: [
+      { name: 'Name', type: 'string', priority: 0 },
+      { name: 'Status', type: 'string', priority: 0 },
+      { name: 'Restarts', type: 'integer', priority: 0 },
+      { name: 'Node', type: 'string', priority: 1 },
+    ],
+  }) ?? []
+const row = (namespace: string, name: string, status = 'Running', node = '<none>'): TableRow => ({
+  key: `${namespace}/${name}`,
+  name,
+  namespace,
+  uid: name,
+  created: undefined,
+  labels: {},
+  cells: [name, status, 0, node],
+})
 const show = (...rows: TableRow[]) => {
   live.value = { columns, rows: new Map(rows.map((r) => [r.key, r])), synced: true, error: undefined }
 }
@@ -39,7 +48,7 @@ async function open(at = '/resources/pods') {
       const table = useResourceTable(kind, filters)
       return { filters, table, looks: useRowLooks(kind, table.textOf) }
     },
-    { at, routes: [{ path: '/resources/:resource?', name: 'resources' }] },
+    { at, routes: [{ path: '/resources/:resource?', name: 'resources' }] }
   )
 }
 const address = () => page.router.currentRoute.value.query
@@ -142,6 +151,8 @@ it('marks a pending pod that has a node, and pale empty cells', async () => {
   pods.value = { ...before, items: new Map<string, Pod & KubeObject>([['default/p', pod as Pod & KubeObject]]) }
   expect(looks.lookOf(placed)?.icon).toBe('pin')
   pods.value = before
-  const cells = computed(() => ['name', 'status', 'node', 'restarts', actionsColumn].map((id) => looks.classOf(placed, { id })))
+  const cells = computed(() =>
+    ['name', 'status', 'node', 'restarts', actionsColumn].map((id) => looks.classOf(placed, { id }))
+  )
   expect(cells.value).toEqual([undefined, 'ph warn', 'dim', undefined, undefined])
 })

@@ -9,7 +9,15 @@ import { isPodOf } from '@/kubernetes/pods'
 import { connection, now } from '@/live/status'
 import { pods } from '@/live/watched'
 import type { TableColumn } from '@/ui/DataTable.vue'
-import { cellText, columnWidths, RowFilter, RowSorter, shownColumns, type ShownColumn, type TableRow } from './model/table'
+import {
+  cellText,
+  columnWidths,
+  RowFilter,
+  RowSorter,
+  shownColumns,
+  type ShownColumn,
+  type TableRow,
+} from './model/table'
 import { useTable, type LiveTable } from './store/table'
 import type { ResourceFilters } from './useResourceFilters'
 
@@ -36,15 +44,42 @@ const optionalOfPods = new Set(['restarts', 'ip', 'nominated-node', 'readiness-g
 /** Column widths are based on this many rows. */
 const sampleSize = 120
 
-export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels, node, owner, namespace, sort, wide, wideChosen }: Pick<ResourceFilters, 'text' | 'labels' | 'node' | 'owner' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>): ResourceTable {
+export function useResourceTable(
+  kind: Ref<KindInfo | undefined>,
+  {
+    text,
+    labels,
+    node,
+    owner,
+    namespace,
+    sort,
+    wide,
+    wideChosen,
+  }: Pick<ResourceFilters, 'text' | 'labels' | 'node' | 'owner' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>
+): ResourceTable {
   const { t } = useI18n()
-  const { table, retry } = useTable(computed(() => kind.value && { kind: kind.value, namespace: kind.value.namespaced ? namespace.value : '', labelSelector: labels.value.trim() }))
+  const { table, retry } = useTable(
+    computed(
+      () =>
+        kind.value && {
+          kind: kind.value,
+          namespace: kind.value.namespaced ? namespace.value : '',
+          labelSelector: labels.value.trim(),
+        }
+    )
+  )
   watch(
     () => connection.value.kind === 'live',
-    (live) => live && retry(),
+    (live) => live && retry()
   )
 
-  const shown = computed(() => shownColumns(table.value.columns, { namespace: !!kind.value?.namespaced && !namespace.value, wide: wide.value, namespaceTitle: t('resources.colNamespace') }))
+  const shown = computed(() =>
+    shownColumns(table.value.columns, {
+      namespace: !!kind.value?.namespaced && !namespace.value,
+      wide: wide.value,
+      namespaceTitle: t('resources.colNamespace'),
+    })
+  )
   const columnOf = computed(() => new Map<string, ShownColumn>(shown.value.map((c) => [c.id, c])))
   const sorter = new RowSorter()
   const filter = new RowFilter()
@@ -59,12 +94,30 @@ export function useResourceTable(kind: Ref<KindInfo | undefined>, { text, labels
   })
 
   const widths = computed(() => columnWidths(shown.value, firstOf(table.value.rows.values(), sampleSize), Date.now()))
-  const hasMenu = computed(() => !!kind.value && (isResource(kind.value, nodeKind) || isResource(kind.value, podKind) || isWorkload(kind.value)))
-  const isOptional = (c: ShownColumn) => isResource(kind.value, podKind) && !wideChosen.value && optionalOfPods.has(c.id)
-  const sumOf = (keep: (c: ShownColumn) => boolean) => shown.value.reduce((sum, c, i) => sum + (keep(c) ? (widths.value.pixels[i] ?? 0) : 0), hasMenu.value ? actionsWidth : 0)
+  const hasMenu = computed(
+    () =>
+      !!kind.value && (isResource(kind.value, nodeKind) || isResource(kind.value, podKind) || isWorkload(kind.value))
+  )
+  const isOptional = (c: ShownColumn) =>
+    isResource(kind.value, podKind) && !wideChosen.value && optionalOfPods.has(c.id)
+  const sumOf = (keep: (c: ShownColumn) => boolean) =>
+    shown.value.reduce(
+      (sum, c, i) => sum + (keep(c) ? (widths.value.pixels[i] ?? 0) : 0),
+      hasMenu.value ? actionsWidth : 0
+    )
   const columns = computed((): TableColumn[] => [
-    ...shown.value.map((c, i) => ({ id: c.id, label: c.title, title: c.description || undefined, width: widths.value.widths[i] ?? '1fr', numeric: c.numeric, sortable: true, optional: isOptional(c) })),
-    ...(hasMenu.value && shown.value.length ? [{ id: actionsColumn, label: t('nodes.menu'), width: `${actionsWidth}px`, sortable: false, quiet: true }] : []),
+    ...shown.value.map((c, i) => ({
+      id: c.id,
+      label: c.title,
+      title: c.description || undefined,
+      width: widths.value.widths[i] ?? '1fr',
+      numeric: c.numeric,
+      sortable: true,
+      optional: isOptional(c),
+    })),
+    ...(hasMenu.value && shown.value.length
+      ? [{ id: actionsColumn, label: t('nodes.menu'), width: `${actionsWidth}px`, sortable: false, quiet: true }]
+      : []),
   ])
 
   return {

@@ -16,7 +16,7 @@ function load(kind: Kind): Promise<SchemaRoot | undefined> {
       () => {
         loading.delete(kind)
         return undefined
-      },
+      }
     )
   loading.set(kind, loaded)
   return loaded
@@ -29,7 +29,9 @@ function plain(schema: Schema): Schema {
   delete rest.anyOf
   return {
     ...rest,
-    ...(rest.properties ? { properties: Object.fromEntries(Object.entries(rest.properties).map(([name, inner]) => [name, plain(inner)])) } : {}),
+    ...(rest.properties
+      ? { properties: Object.fromEntries(Object.entries(rest.properties).map(([name, inner]) => [name, plain(inner)])) }
+      : {}),
     ...(rest.items ? { items: plain(rest.items) } : {}),
   }
 }

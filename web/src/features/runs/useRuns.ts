@@ -59,7 +59,7 @@ export function useRuns() {
       entry.value = undefined
       if (now) void read().then(resume)
     },
-    { immediate: true },
+    { immediate: true }
   )
   watch(() => entry.value?.state, relist, { immediate: true })
 
@@ -69,7 +69,9 @@ export function useRuns() {
     starting.value = true
     try {
       const started = await startRun(
-        kind.value === 'sweep' ? { sweep: sweep.value, files: { [scenarioFile]: scenario.value } } : { scenario: scenario.value, ...(against.value ? { against: against.value } : {}) },
+        kind.value === 'sweep'
+          ? { sweep: sweep.value, files: { [scenarioFile]: scenario.value } }
+          : { scenario: scenario.value, ...(against.value ? { against: against.value } : {}) }
       )
       chosen.value = ''
       id.value = started.id
@@ -104,5 +106,21 @@ export function useRuns() {
   watch(scenario, () => (mistakes.value = { ...mistakes.value, scenario: [] }))
   watch(sweep, () => (mistakes.value = { ...mistakes.value, sweep: [] }))
 
-  return { text, kind, against, id, chosen, entry, list, problems, failure, starting, run, remove, results, index, result }
+  return {
+    text,
+    kind,
+    against,
+    id,
+    chosen,
+    entry,
+    list,
+    problems,
+    failure,
+    starting,
+    run,
+    remove,
+    results,
+    index,
+    result,
+  }
 }

@@ -8,10 +8,20 @@ import CustomResources from './CustomResources.vue'
 const server = mockFunctions(definitions, 'listDefinitions', 'installDefinition')
 afterEach(() => vi.resetAllMocks())
 
-const definition = (kind: string, installed: 'absent' | 'configuration' | 'user') => ({ name: `${kind.toLowerCase()}s.example.com`, apiVersion: 'example.com/v1', kind, plugin: 'Plugin', installed })
+const definition = (kind: string, installed: 'absent' | 'configuration' | 'user') => ({
+  name: `${kind.toLowerCase()}s.example.com`,
+  apiVersion: 'example.com/v1',
+  kind,
+  plugin: 'Plugin',
+  installed,
+})
 
 it('says why a definition is installed, and installs one that is not', async () => {
-  server.listDefinitions.mockResolvedValue([definition('Group', 'absent'), definition('Quota', 'configuration'), definition('Topology', 'user')])
+  server.listDefinitions.mockResolvedValue([
+    definition('Group', 'absent'),
+    definition('Quota', 'configuration'),
+    definition('Topology', 'user'),
+  ])
   server.installDefinition.mockResolvedValue([definition('Group', 'user')])
   const wrapper = mount(CustomResources, { global: { plugins: [i18n] } })
   await flushPromises()

@@ -10,7 +10,16 @@ const effective = (revision: number, weight: number): Effective => ({
   profiles: [
     {
       schedulerName: 'default-scheduler',
-      extensionPoints: [{ name: 'score', plugins: [{ name: 'NodeAffinity', weight: 2, source: 'default', viaMultiPoint: true }, { name: 'NodeResourcesFit', weight, source: weight === 1 ? 'default' : 'user', viaMultiPoint: true }], disabled: [] }],
+      extensionPoints: [
+        {
+          name: 'score',
+          plugins: [
+            { name: 'NodeAffinity', weight: 2, source: 'default', viaMultiPoint: true },
+            { name: 'NodeResourcesFit', weight, source: weight === 1 ? 'default' : 'user', viaMultiPoint: true },
+          ],
+          disabled: [],
+        },
+      ],
       plugins: [],
     },
   ],
@@ -19,8 +28,21 @@ const effective = (revision: number, weight: number): Effective => ({
   noEffect: [],
 })
 const show = (props: Partial<InstanceType<typeof EffectivePlugins>['$props']>) =>
-  mount(EffectivePlugins, { props: { running: effective(4, 1), draft: undefined, shown: 'draft', profile: '', only: 'all', open: '', plugin: '', ...props }, global: { plugins: [i18n] } })
-const fit = (wrapper: ReturnType<typeof show>) => wrapper.get('[data-plugin="NodeResourcesFit"] .c').text().replace(/\s+/g, ' ')
+  mount(EffectivePlugins, {
+    props: {
+      running: effective(4, 1),
+      draft: undefined,
+      shown: 'draft',
+      profile: '',
+      only: 'all',
+      open: '',
+      plugin: '',
+      ...props,
+    },
+    global: { plugins: [i18n] },
+  })
+const fit = (wrapper: ReturnType<typeof show>) =>
+  wrapper.get('[data-plugin="NodeResourcesFit"] .c').text().replace(/\s+/g, ' ')
 
 it('shows the running configuration while there is no draft', () => {
   const wrapper = show({})
@@ -43,5 +65,7 @@ it('keeps the last valid draft, and shows the running configuration before the f
   expect(wrapper.get('h2').text()).toContain('last valid draft')
   await wrapper.setProps({ draft: { effective: undefined, state: 'invalid' } })
   expect(fit(wrapper)).toBe('1')
-  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe('The draft has errors. These plugins are running now.')
+  expect(wrapper.get('[data-testid="effective-note"]').text()).toBe(
+    'The draft has errors. These plugins are running now.'
+  )
 })

@@ -25,7 +25,19 @@ it('shows the lengths, or that they are unknown while the server is gone or does
     return wrapper.text().replace(/\s+/g, ' ')
   }
   expect(await said()).toContain('Loading')
-  handlers?.frame({ type: 'list', id: 'queues', items: [{ queues: [{ queue: 'active', pods: 3, events: [] }, { queue: 'unschedulable', pods: 1200, events: [] }, { queue: 'pending', pods: 1, events: [] }] }] })
+  handlers?.frame({
+    type: 'list',
+    id: 'queues',
+    items: [
+      {
+        queues: [
+          { queue: 'active', pods: 3, events: [] },
+          { queue: 'unschedulable', pods: 1200, events: [] },
+          { queue: 'pending', pods: 1, events: [] },
+        ],
+      },
+    ],
+  })
   await nextTick()
   expect(wrapper.findAll('dd').map((dd) => dd.text())).toEqual(['3', '0', '1,200', '0'])
   connection.value = { kind: 'retrying', attempt: 1, at: 0 }

@@ -12,7 +12,10 @@ afterEach(() => {
   status.value = undefined
 })
 
-const phase = () => mount(SchedulerState, { global: { plugins: [i18n], stubs: { RouterLink: true } } }).get('[data-testid="scheduler-phase"]').text()
+const phase = () =>
+  mount(SchedulerState, { global: { plugins: [i18n], stubs: { RouterLink: true } } })
+    .get('[data-testid="scheduler-phase"]')
+    .text()
 const running = { phase: 'running', scheduler: { phase: 'running', revision: 3 } } as Status
 
 it('says that the simulator stops, when the phase of its scheduler is its own', () => {

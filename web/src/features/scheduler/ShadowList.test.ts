@@ -21,11 +21,29 @@ const counts = { same: 0, asGood: 0, elsewhere: 1, pending: 0, placed: 0 }
 
 it('says of a draft what both would choose now, and on which node the pod runs', async () => {
   await loadDeferredMessages()
-  pods.value = { ...pods.value, items: new Map([['shop/api-1', { metadata: { namespace: 'shop', name: 'api-1', uid: 'u1' }, spec: { nodeName: 'a1' } } as never]]) }
-  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/:rest(.*)*', component: { template: '<p />' } }] })
+  pods.value = {
+    ...pods.value,
+    items: new Map([
+      ['shop/api-1', { metadata: { namespace: 'shop', name: 'api-1', uid: 'u1' }, spec: { nodeName: 'a1' } } as never],
+    ]),
+  }
+  const router = createRouter({
+    history: createMemoryHistory(),
+    routes: [{ path: '/:rest(.*)*', component: { template: '<p />' } }],
+  })
   // The table draws the rows that are in sight, of which there are none here.
-  const DataTable = { inheritAttrs: false, props: ['rows', 'columns'], emits: ['open'], template: '<div><p>{{ columns.map((c) => c.label).join() }}</p><p><i v-for="c in columns"><slot name="cell" :row="rows[0]" :column="c" />,</i></p></div>' }
-  const said = (asked: boolean) => mount(ShadowList, { props: { items: [item], counts, judged: 1, asked }, global: { plugins: [i18n, router], stubs: { DataTable } } }).text()
+  const DataTable = {
+    inheritAttrs: false,
+    props: ['rows', 'columns'],
+    emits: ['open'],
+    template:
+      '<div><p>{{ columns.map((c) => c.label).join() }}</p><p><i v-for="c in columns"><slot name="cell" :row="rows[0]" :column="c" />,</i></p></div>',
+  }
+  const said = (asked: boolean) =>
+    mount(ShadowList, {
+      props: { items: [item], counts, judged: 1, asked },
+      global: { plugins: [i18n, router], stubs: { DataTable } },
+    }).text()
   expect(said(true)).toContain('Runs on,Running would choose,Draft would choose')
   expect(said(true)).toContain('a1,c1,b1')
   expect(said(true)).not.toContain('Went to')

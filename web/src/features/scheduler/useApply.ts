@@ -33,7 +33,10 @@ export interface ApplySteps {
   finished(): void
 }
 
-export function useApply({ check, checkNow, refused }: Pick<ConfigurationCheck, 'check' | 'checkNow' | 'refused'>, { showEditor, goTo, finished }: ApplySteps): Apply {
+export function useApply(
+  { check, checkNow, refused }: Pick<ConfigurationCheck, 'check' | 'checkNow' | 'refused'>,
+  { showEditor, goTo, finished }: ApplySteps
+): Apply {
   const { t } = useI18n()
   const confirming = ref(false)
   const resetting = ref(false)
@@ -45,7 +48,10 @@ export function useApply({ check, checkNow, refused }: Pick<ConfigurationCheck, 
     failed.value = undefined
     try {
       const applied = await request()
-      notify('done', t('scheduler.applied', { n: applied.revision.number, time: formatDuration(applied.durationSeconds) }))
+      notify(
+        'done',
+        t('scheduler.applied', { n: applied.revision.number, time: formatDuration(applied.durationSeconds) })
+      )
       return applied
     } catch (error) {
       failed.value = error

@@ -24,7 +24,14 @@ export interface ConfigurationCheck {
   elsewhere: ComputedRef<readonly ErrorDetail[]>
   verdict: ComputedRef<{ icon: string; tone: string; text: string }>
   /** The effective configuration of the draft and its difference from the running one, according to its last valid dry run; undefined without a draft. */
-  effect: ComputedRef<{ effective: Effective | undefined; difference: readonly ConfigurationDifference[]; state: 'valid' | 'invalid' | 'checking' } | undefined>
+  effect: ComputedRef<
+    | {
+        effective: Effective | undefined
+        difference: readonly ConfigurationDifference[]
+        state: 'valid' | 'invalid' | 'checking'
+      }
+    | undefined
+  >
 }
 
 export function useConfigurationCheck(): ConfigurationCheck {
@@ -35,9 +42,11 @@ export function useConfigurationCheck(): ConfigurationCheck {
   const refused = shallowRef<Refused>()
   watch(
     () => draft.value?.text,
-    () => (refused.value = undefined),
+    () => (refused.value = undefined)
   )
-  const mistakes = computed<readonly ErrorDetail[]>(() => refused.value?.problems ?? (check.value.kind === 'invalid' ? check.value.problems : []))
+  const mistakes = computed<readonly ErrorDetail[]>(
+    () => refused.value?.problems ?? (check.value.kind === 'invalid' ? check.value.problems : [])
+  )
 
   const verdict = computed(() => {
     const found = check.value
@@ -46,9 +55,19 @@ export function useConfigurationCheck(): ConfigurationCheck {
     if (!dirty.value) return { icon: 'check', tone: 'pass', text: t('scheduler.thisRuns', { n: revision }) }
     switch (found.kind) {
       case 'valid':
-        return { icon: 'check', tone: 'pass', text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(t('common.separator')) }) }
+        return {
+          icon: 'check',
+          tone: 'pass',
+          text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(t('common.separator')) }),
+        }
       case 'invalid':
-        return { icon: 'x', tone: 'rej', text: found.problems.length ? t('scheduler.mistakes', { n: found.problems.length, revision }, found.problems.length) : found.message }
+        return {
+          icon: 'x',
+          tone: 'rej',
+          text: found.problems.length
+            ? t('scheduler.mistakes', { n: found.problems.length, revision }, found.problems.length)
+            : found.message,
+        }
       case 'unknown':
         return { icon: 'warn', tone: 'warn', text: t('scheduler.cannotCheck', { message: found.message }) }
       default:
@@ -61,15 +80,33 @@ export function useConfigurationCheck(): ConfigurationCheck {
     [check, dirty],
     ([found, isDirty]) => {
       if (!isDirty) drafted.value = undefined
-      else if (found.kind === 'valid' && found.applied.effective) drafted.value = { effective: found.applied.effective, difference: found.applied.difference ?? [] }
+      else if (found.kind === 'valid' && found.applied.effective)
+        drafted.value = { effective: found.applied.effective, difference: found.applied.difference ?? [] }
     },
-    { immediate: true },
+    { immediate: true }
   )
   const effect = computed(() => {
     if (!dirty.value) return undefined
     const { kind } = check.value
-    return { effective: drafted.value?.effective, difference: drafted.value?.difference ?? [], state: kind === 'valid' ? ('valid' as const) : kind === 'invalid' || refused.value ? ('invalid' as const) : ('checking' as const) }
+    return {
+      effective: drafted.value?.effective,
+      difference: drafted.value?.difference ?? [],
+      state:
+        kind === 'valid'
+          ? ('valid' as const)
+          : kind === 'invalid' || refused.value
+            ? ('invalid' as const)
+            : ('checking' as const),
+    }
   })
 
-  return { check, checkNow, refused, problems: computed(() => problemsOf(mistakes.value)), elsewhere: computed(() => withoutLine(mistakes.value)), verdict, effect }
+  return {
+    check,
+    checkNow,
+    refused,
+    problems: computed(() => problemsOf(mistakes.value)),
+    elsewhere: computed(() => withoutLine(mistakes.value)),
+    verdict,
+    effect,
+  }
 }

@@ -4,7 +4,10 @@ import { shallowRef, watch, type Ref, type ShallowRef } from 'vue'
 import { getConfiguration } from '@/api/configuration'
 import { connection } from '@/live/status'
 
-export function useDefaultDocument(shown: Ref<boolean>): { document: ShallowRef<string | undefined>; error: ShallowRef<unknown> } {
+export function useDefaultDocument(shown: Ref<boolean>): {
+  document: ShallowRef<string | undefined>
+  error: ShallowRef<unknown>
+} {
   const document = shallowRef<string>()
   const error = shallowRef<unknown>()
   watch(
@@ -18,7 +21,7 @@ export function useDefaultDocument(shown: Ref<boolean>): { document: ShallowRef<
         error.value = reason
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   return { document, error }
 }

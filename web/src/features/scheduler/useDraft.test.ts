@@ -21,8 +21,22 @@ import { useRevisionDialog, type RevisionDialog } from './useRevisionDialog'
 
 const server = mockFunctions(api)
 
-const revision = (number: number, more: Partial<Revision> = {}): Revision => ({ number, time: '2026-01-01T00:00:00Z', source: 'user', summary: '', state: 'running', podsScheduled: 0, profiles: ['default-scheduler'], ...more })
-const applied = (number: number, more: Partial<Applied> = {}): Applied => ({ revision: revision(number), noEffect: [], durationSeconds: 0.2, ...more })
+const revision = (number: number, more: Partial<Revision> = {}): Revision => ({
+  number,
+  time: '2026-01-01T00:00:00Z',
+  source: 'user',
+  summary: '',
+  state: 'running',
+  podsScheduled: 0,
+  profiles: ['default-scheduler'],
+  ...more,
+})
+const applied = (number: number, more: Partial<Applied> = {}): Applied => ({
+  revision: revision(number),
+  noEffect: [],
+  durationSeconds: 0.2,
+  ...more,
+})
 const invalid = (...problems: ErrorDetail[]) => new ApiError('the configuration is invalid', 422, [], [], '', problems)
 const effective: Effective = { apiVersion: 'v1', settings: [], profiles: [], extenders: [] } as unknown as Effective
 
@@ -45,7 +59,14 @@ async function open() {
     const check = useConfigurationCheck()
     const start = useDraftStart(started)
     const apply = useApply(check, { showEditor, goTo, finished: inForce.reload })
-    return { inForce, check, start, apply, dialog: useRevisionDialog(apply, start.startFrom), own: useOwnPresets(start.savedAs) }
+    return {
+      inForce,
+      check,
+      start,
+      apply,
+      dialog: useRevisionDialog(apply, start.startFrom),
+      own: useOwnPresets(start.savedAs),
+    }
   })
   await flushPromises()
 }
@@ -122,7 +143,9 @@ describe('the dry run', () => {
     const { problems, elsewhere, verdict, effect } = page.value.check
     server.tryConfiguration.mockResolvedValueOnce(applied(0, { effective }))
     await writes('mine: 1\n')
-    server.tryConfiguration.mockRejectedValueOnce(invalid({ message: 'is unknown', field: 'mine', line: 1 }, { message: 'profiles are missing' }))
+    server.tryConfiguration.mockRejectedValueOnce(
+      invalid({ message: 'is unknown', field: 'mine', line: 1 }, { message: 'profiles are missing' })
+    )
     await writes('mine: 2\n')
     expect(problems.value).toEqual([{ line: 1, message: 'mine: is unknown' }])
     expect(elsewhere.value).toEqual([{ message: 'profiles are missing' }])
@@ -189,7 +212,11 @@ describe('applying', () => {
     await writes('mine: 1\n')
     server.applyConfiguration.mockRejectedValue(gone)
     await page.value.apply.apply()
-    expect([page.value.apply.failed.value, page.value.check.refused.value, dirty.value]).toEqual([gone, undefined, true])
+    expect([page.value.apply.failed.value, page.value.check.refused.value, dirty.value]).toEqual([
+      gone,
+      undefined,
+      true,
+    ])
   })
 
   it('applies a revision again, and returns whether that succeeded', async () => {
@@ -239,7 +266,9 @@ describe('starting from another document', () => {
 
   it('offers the formula only where the server accepts it', async () => {
     page.unmount()
-    server.tryConfiguration.mockImplementation((text) => (text === presets.celScore ? Promise.reject(invalid()) : Promise.resolve(applied(0))))
+    server.tryConfiguration.mockImplementation((text) =>
+      text === presets.celScore ? Promise.reject(invalid()) : Promise.resolve(applied(0))
+    )
     await open()
     expect(page.value.start.offered.value).not.toContain('celScore')
     page.unmount()
@@ -345,6 +374,10 @@ describe('the dialog of a revision', () => {
     await open()
     page.value.dialog.edit('revision: 7\n', 7)
     await flushPromises()
-    expect([page.value.dialog.open.value, draft.value?.text, draft.value?.origin]).toEqual([undefined, 'revision: 7\n', '7'])
+    expect([page.value.dialog.open.value, draft.value?.text, draft.value?.origin]).toEqual([
+      undefined,
+      'revision: 7\n',
+      '7',
+    ])
   })
 })

@@ -67,7 +67,9 @@ export function useDraftStart(started: () => void): DraftStart {
   return {
     preset,
     ownPreset,
-    about: computed(() => [from.value, t('scheduler.onTopOf', { n: draft.value?.base.revision ?? 0 })].filter(Boolean).join(' ')),
+    about: computed(() =>
+      [from.value, t('scheduler.onTopOf', { n: draft.value?.base.revision ?? 0 })].filter(Boolean).join(' ')
+    ),
     offered: computed(() => presetNames.filter((name) => accepted.get(name)?.value ?? true)),
     choosePreset: (name) => startFrom(presets[name], name),
     chooseOwn: (own) => startFrom(own.text, ownOrigin(own.name)),

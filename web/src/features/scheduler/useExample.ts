@@ -19,7 +19,11 @@ export interface Example {
 }
 
 /** `shown` is where the example's decisions can be seen. */
-export function useExample(failed: ShallowRef<unknown>, applied: () => void, shown: RouteLocationRaw = { name: 'decisions' }): Example {
+export function useExample(
+  failed: ShallowRef<unknown>,
+  applied: () => void,
+  shown: RouteLocationRaw = { name: 'decisions' }
+): Example {
   const { t } = useI18n()
   const router = useRouter()
   const trying = shallowRef<PresetName>()

@@ -15,7 +15,10 @@ export interface RevisionDialog {
   edit(document: string, revision: number): void
 }
 
-export function useRevisionDialog({ failed, again }: Pick<Apply, 'failed' | 'again'>, startFrom: (document: string, origin: string) => void): RevisionDialog {
+export function useRevisionDialog(
+  { failed, again }: Pick<Apply, 'failed' | 'again'>,
+  startFrom: (document: string, origin: string) => void
+): RevisionDialog {
   const query = useQuery('revision')
   return {
     open: computed(() => (/^\d+$/.test(query.value) ? Number(query.value) : undefined)),

@@ -22,7 +22,11 @@ it('reads the judgement again until no decision waits for it', async () => {
   read.mockResolvedValue(answer(0, 0))
   page = await withSetup(useShadow)
   await flushPromises()
-  read.mockReset().mockResolvedValueOnce(answer(0, 1)).mockResolvedValueOnce(answer(0, 1)).mockResolvedValueOnce(answer(1, 0))
+  read
+    .mockReset()
+    .mockResolvedValueOnce(answer(0, 1))
+    .mockResolvedValueOnce(answer(0, 1))
+    .mockResolvedValueOnce(answer(1, 0))
   results.value = { ...results.value }
   await vi.advanceTimersByTimeAsync(60_000)
   expect(read).toHaveBeenCalledTimes(3)

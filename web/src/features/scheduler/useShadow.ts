@@ -40,7 +40,7 @@ export function useShadow(): ShadowView {
   watch(
     () => connection.value.kind === 'live',
     () => void ask(),
-    { immediate: true },
+    { immediate: true }
   )
   // Without a shadow, decisions change nothing.
   watch(results, () => shadow.value?.configuration && void read())

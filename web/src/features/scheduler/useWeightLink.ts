@@ -16,6 +16,6 @@ export function useWeightLink(): void {
       // The change is made once; it must not come back with a reload.
       wanted.value = ''
     },
-    { immediate: true },
+    { immediate: true }
   )
 }

@@ -15,7 +15,10 @@ const served = () =>
   until(async () => {
     const kinds = await discover()
     const queues = dialects.map((rules) => queueKinds[rules])
-    if (!queues.every(({ group, resource }) => kinds.some((kind) => kind.group === group && kind.resource === resource))) return false
+    if (
+      !queues.every(({ group, resource }) => kinds.some((kind) => kind.group === group && kind.resource === resource))
+    )
+      return false
     return (await Promise.all(queues.map(namesOf))).every((names) => names.includes('default'))
   })
 
@@ -54,7 +57,8 @@ export function usePresets(done: () => void): Presets {
       if (!preset) return
       // A session in the middle would see a part of the cluster only.
       await changeSessions({ enabled: false })
-      if (preset.configuration) await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
+      if (preset.configuration)
+        await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
       await applySteps(preset.steps, runs)
       await changeSessions({ enabled })
       await router.replace({ name: 'sessions', query: preset.show })
@@ -62,5 +66,11 @@ export function usePresets(done: () => void): Presets {
     busy.value = undefined
     done()
   }
-  return { busy, failed, turnOn: () => work('on', true), turnOff: () => work('on', false), apply: (name) => work(name, true, presets[name]) }
+  return {
+    busy,
+    failed,
+    turnOn: () => work('on', true),
+    turnOff: () => work('on', false),
+    apply: (name) => work(name, true, presets[name]),
+  }
 }

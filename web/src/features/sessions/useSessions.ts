@@ -41,14 +41,23 @@ export function useSessionList(kind: 'session' | 'round'): SessionListRead {
 }
 
 /** Records of one kind; only chooses which of them there are to step through. */
-export function useSessions<T>(kind: 'session' | 'round', read: (number: number, signal: AbortSignal) => Promise<T | undefined>, only: (entry: SessionEntry) => boolean = () => true): Sessions<T> {
+export function useSessions<T>(
+  kind: 'session' | 'round',
+  read: (number: number, signal: AbortSignal) => Promise<T | undefined>,
+  only: (entry: SessionEntry) => boolean = () => true
+): Sessions<T> {
   const { list, listError, refresh } = useSessionList(kind)
   const chosen = useQuery(kind)
   const entries = computed(() => (list.value?.items ?? []).filter(only))
   const number = computed(() => Number(chosen.value) || (entries.value[0]?.number ?? 0))
   const older = computed(() => entries.value.find((one) => one.number < number.value))
   const newer = computed(() => entries.value.findLast((one) => one.number > number.value))
-  const { value: record, error: recordError, ask: askRecord, clear } = useAnswer(async (signal, wanted: number) => read(wanted, signal), { dropOnError: true })
+  const {
+    value: record,
+    error: recordError,
+    ask: askRecord,
+    clear,
+  } = useAnswer(async (signal, wanted: number) => read(wanted, signal), { dropOnError: true })
   watch(number, (wanted) => (wanted ? void askRecord(wanted) : clear()), { immediate: true })
   return { list, listError, refresh, entries, chosen, number, older, newer, record, recordError }
 }

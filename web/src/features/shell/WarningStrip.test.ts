@@ -8,7 +8,10 @@ it('shows every warning as long as the server reports it, and cannot be dismisse
   // The live region must exist before the first warning, or screen readers do not announce it.
   expect(wrapper.get('[role="status"]').text()).toBe('')
   await wrapper.setProps({ warnings: ['results cannot be written to disk', 'another'] })
-  expect(wrapper.findAll('[role="status"] li').map((li) => li.text())).toEqual(['results cannot be written to disk', 'another'])
+  expect(wrapper.findAll('[role="status"] li').map((li) => li.text())).toEqual([
+    'results cannot be written to disk',
+    'another',
+  ])
   expect(wrapper.find('button').exists()).toBe(false)
   await wrapper.setProps({ warnings: [] })
   expect(wrapper.get('[role="status"]').text()).toBe('')

@@ -58,10 +58,19 @@ describe('the palette', () => {
   beforeEach(async () => {
     model.setNode('node-1', node('node-1'))
     nodes.value = { ...nodes.value }
-    pods.value = { items: new Map([['shop/web-1', pod('web-1', { nodeName: 'node-1' }, {}, { namespace: 'shop' })]]), synced: true, error: undefined }
-    kinds.value = [{ group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: ['list', 'watch'] }]
+    pods.value = {
+      items: new Map([['shop/web-1', pod('web-1', { nodeName: 'node-1' }, {}, { namespace: 'shop' })]]),
+      synced: true,
+      error: undefined,
+    }
+    kinds.value = [
+      { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: ['list', 'watch'] },
+    ]
     pluginNames.value = ['NodeAffinity']
-    page = await withSetup(() => usePaletteSearch({ ...usePaletteActions(help), verbs: usePaletteVerbs().verbs }), { at: '/activity', routes })
+    page = await withSetup(() => usePaletteSearch({ ...usePaletteActions(help), verbs: usePaletteVerbs().verbs }), {
+      at: '/activity',
+      routes,
+    })
   })
   afterEach(() => {
     page.unmount()
@@ -88,7 +97,9 @@ describe('the palette', () => {
 
   it('lists after > what can be done, and no pages', () => {
     const found = find('>')
-    expect(found).toEqual(expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark']))
+    expect(found).toEqual(
+      expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark'])
+    )
     expect(found.filter((id) => id.startsWith('place:'))).toEqual([])
     expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(9)
   })
@@ -100,7 +111,11 @@ describe('the palette', () => {
     await run('node', 'verb:taint node-1')
     expect(find('team=blue')).toEqual([])
     await run('team=blue:NoSchedule', 'verb:taint team=blue:NoSchedule')
-    expect(asked.value).toMatchObject({ verb: 'taint', refs: [{ name: 'node-1' }], input: { addTaints: [{ key: 'team', value: 'blue', effect: 'NoSchedule' }] } })
+    expect(asked.value).toMatchObject({
+      verb: 'taint',
+      refs: [{ name: 'node-1' }],
+      input: { addTaints: [{ key: 'team', value: 'blue', effect: 'NoSchedule' }] },
+    })
     palette.back()
     expect([palette.asks.value, palette.command.value?.chosen.length]).toEqual(['a node', 0])
     palette.back()
@@ -115,7 +130,9 @@ describe('the palette', () => {
   it('shows the decisions that rejected a node, by any plugin or one', async () => {
     await run('rejected node', 'verb:rejectedOn')
     await run('node', 'verb:rejectedOn node-1')
-    expect(await run('affinity', 'verb:rejectedOn NodeAffinity')).toBe('/decisions?rejectedOn=node-1&plugin=NodeAffinity')
+    expect(await run('affinity', 'verb:rejectedOn NodeAffinity')).toBe(
+      '/decisions?rejectedOn=node-1&plugin=NodeAffinity'
+    )
     await run('rejected node', 'verb:rejectedOn')
     await run('node', 'verb:rejectedOn node-1')
     expect(await run('any', 'verb:rejectedOn ')).toBe('/decisions?rejectedOn=node-1')

@@ -21,7 +21,10 @@ import { placeKeys, places, type Place } from './model/shortcuts'
 export type PaletteAction = Omit<PaletteEntry, 'group'>
 
 /** The actions that are possible now, and the pages. help opens the list of shortcuts. */
-export function usePaletteActions(help: () => void): { actions: ComputedRef<PaletteAction[]>; places: ComputedRef<PaletteAction[]> } {
+export function usePaletteActions(help: () => void): {
+  actions: ComputedRef<PaletteAction[]>
+  places: ComputedRef<PaletteAction[]>
+} {
   const { t } = useI18n()
   const router = useRouter()
 
@@ -35,33 +38,78 @@ export function usePaletteActions(help: () => void): { actions: ComputedRef<Pale
   const transferActions = computed((): PaletteAction[] => {
     const serves = (name: 'import' | 'export' | 'reset' | 'replay') => transfers.value?.has(name)
     const all: PaletteAction[] = []
-    if (serves('import')) all.push({ id: 'import', icon: 'upload', title: t('transfer.import'), run: () => openImport() })
-    if (serves('export')) all.push({ id: 'export', icon: 'download', title: t('transfer.export'), run: () => (transferDialog.value = 'export') })
-    if (serves('reset') && !external.value) all.push({ id: 'reset', icon: 'reset', title: t('transfer.reset'), run: () => (transferDialog.value = 'reset') })
-    if (serves('replay')) all.push({ id: 'replay', icon: 'history', title: replay.value ? t('replay.compare') : t('transfer.replay'), run: () => void router.push({ name: 'replay' }) })
+    if (serves('import'))
+      all.push({ id: 'import', icon: 'upload', title: t('transfer.import'), run: () => openImport() })
+    if (serves('export'))
+      all.push({
+        id: 'export',
+        icon: 'download',
+        title: t('transfer.export'),
+        run: () => (transferDialog.value = 'export'),
+      })
+    if (serves('reset') && !external.value)
+      all.push({ id: 'reset', icon: 'reset', title: t('transfer.reset'), run: () => (transferDialog.value = 'reset') })
+    if (serves('replay'))
+      all.push({
+        id: 'replay',
+        icon: 'history',
+        title: replay.value ? t('replay.compare') : t('transfer.replay'),
+        run: () => void router.push({ name: 'replay' }),
+      })
     return all
   })
   const replayActions = computed((): PaletteAction[] => {
     const titled = (word: string) => `${t('replay.title')}: ${word}`
-    if (replay.value?.state === 'playing') return [{ id: 'replay:pause', icon: 'pause', title: titled(t('replay.pause')), run: () => void reported(changeReplay({ state: 'paused' })) }]
+    if (replay.value?.state === 'playing')
+      return [
+        {
+          id: 'replay:pause',
+          icon: 'pause',
+          title: titled(t('replay.pause')),
+          run: () => void reported(changeReplay({ state: 'paused' })),
+        },
+      ]
     if (replay.value?.state !== 'paused') return []
     return [
-      { id: 'replay:play', icon: 'play', title: titled(t('replay.play')), run: () => void reported(changeReplay({ state: 'playing' })) },
+      {
+        id: 'replay:play',
+        icon: 'play',
+        title: titled(t('replay.play')),
+        run: () => void reported(changeReplay({ state: 'playing' })),
+      },
       { id: 'replay:step', icon: 'step', title: titled(t('replay.step')), run: () => void reported(stepReplay()) },
     ]
   })
 
   const actions = computed(() => [
     // The past can be looked at, but not changed.
-    ...(showsPast.value ? [] : [{ id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() }, ...transferActions.value, ...replayActions.value]),
+    ...(showsPast.value
+      ? []
+      : [
+          { id: 'create', icon: 'plus', title: t('palette.create'), note: 'c', run: () => openCreate() },
+          ...transferActions.value,
+          ...replayActions.value,
+        ]),
     { id: 'light', icon: 'sun', title: t('header.themeLight'), run: () => (theme.value = 'light') },
     { id: 'dark', icon: 'moon', title: t('header.themeDark'), run: () => (theme.value = 'dark') },
     { id: 'system', icon: 'chip', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
-    language.value === 'en' ? { id: 'ja', icon: 'info', title: '日本語', run: () => (language.value = 'ja') } : { id: 'en', icon: 'info', title: 'English', run: () => (language.value = 'en') },
+    language.value === 'en'
+      ? { id: 'ja', icon: 'info', title: '日本語', run: () => (language.value = 'ja') }
+      : { id: 'en', icon: 'info', title: 'English', run: () => (language.value = 'en') },
     { id: 'help', icon: 'info', title: t('keys.title'), note: '?', run: help },
     { id: 'predict', icon: 'target', title: t('palette.predict'), run: () => void router.push({ name: 'predict' }) },
-    { id: 'tour', icon: 'bulb', title: t('tour.start'), run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)) },
-    ...(showsPast.value ? [] : templateIds).map((id) => ({ id: `create:${id}`, icon: 'plus', title: t('palette.createFrom', { template: t(`create.templates.${id}`) }), run: () => openCreate(id) })),
+    {
+      id: 'tour',
+      icon: 'bulb',
+      title: t('tour.start'),
+      run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)),
+    },
+    ...(showsPast.value ? [] : templateIds).map((id) => ({
+      id: `create:${id}`,
+      icon: 'plus',
+      title: t('palette.createFrom', { template: t(`create.templates.${id}`) }),
+      run: () => openCreate(id),
+    })),
   ])
   return { actions, places: computed(() => places.map(placeAction)) }
 }

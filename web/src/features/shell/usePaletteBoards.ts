@@ -13,14 +13,32 @@ const boards = ['gangs', 'quotas', 'numa', 'sessions'] as const
 export function usePaletteBoards(): ComputedRef<PaletteAction[]> {
   const { t } = useI18n()
   const router = useRouter()
-  const followed = [coschedulingGroupKind, nativeGroupKind, quotaKind, topologyKind].map((kind) => ({ kind, live: useServedKind(kind) }))
+  const followed = [coschedulingGroupKind, nativeGroupKind, quotaKind, topologyKind].map((kind) => ({
+    kind,
+    live: useServedKind(kind),
+  }))
   return computed(() => [
-    ...boards.map((board) => ({ id: `board:${board}`, icon: board === 'numa' ? 'chip' : 'batch', title: t('palette.goTo', { place: t(`batch.board.${board}`) }), run: () => void router.push({ name: board }) })),
+    ...boards.map((board) => ({
+      id: `board:${board}`,
+      icon: board === 'numa' ? 'chip' : 'batch',
+      title: t('palette.goTo', { place: t(`batch.board.${board}`) }),
+      run: () => void router.push({ name: board }),
+    })),
     ...followed.flatMap(({ kind, live }) =>
       [...live.items.value.values()].flatMap(({ metadata: { namespace, name } }): PaletteAction[] => {
         const place = boardPlace({ kind, namespace, name })
-        return place ? [{ id: `board:${kind.kind}.${kind.group}:${namespace ?? ''}/${name}`, icon: 'batch', title: name, detail: [kind.kind, namespace].filter(Boolean).join(' '), run: () => void router.push(place) }] : []
-      }),
+        return place
+          ? [
+              {
+                id: `board:${kind.kind}.${kind.group}:${namespace ?? ''}/${name}`,
+                icon: 'batch',
+                title: name,
+                detail: [kind.kind, namespace].filter(Boolean).join(' '),
+                run: () => void router.push(place),
+              },
+            ]
+          : []
+      })
     ),
   ])
 }

@@ -34,7 +34,15 @@ export interface PaletteSearch {
 }
 
 /** `places` open pages; `>` leaves them out. */
-export function usePaletteSearch({ actions, places, verbs }: { actions: Ref<readonly PaletteAction[]>; places: Ref<readonly PaletteAction[]>; verbs: Ref<readonly PaletteVerb[]> }): PaletteSearch {
+export function usePaletteSearch({
+  actions,
+  places,
+  verbs,
+}: {
+  actions: Ref<readonly PaletteAction[]>
+  places: Ref<readonly PaletteAction[]>
+  verbs: Ref<readonly PaletteVerb[]>
+}): PaletteSearch {
   const { t } = useI18n()
   const router = useRouter()
   const text = ref('')
@@ -53,29 +61,97 @@ export function usePaletteSearch({ actions, places, verbs }: { actions: Ref<read
     if (verb.next(all)) complete({ verb, chosen: all })
     else verb.run(all)
   }
-  const verbEntry = (verb: PaletteVerb): PaletteEntry => ({ id: verb.id, group: 'actions', icon: verb.icon, title: verb.title, stays: true, run: () => complete({ verb, chosen: [] }) })
-  const completed = (now: Command) => completions(now, text.value).map((choice) => ({ ...entryOf(now, choice, () => choose(now, choice)), stays: !!now.verb.next([...now.chosen, choice]) }))
+  const verbEntry = (verb: PaletteVerb): PaletteEntry => ({
+    id: verb.id,
+    group: 'actions',
+    icon: verb.icon,
+    title: verb.title,
+    stays: true,
+    run: () => complete({ verb, chosen: [] }),
+  })
+  const completed = (now: Command) =>
+    completions(now, text.value).map((choice) => ({
+      ...entryOf(now, choice, () => choose(now, choice)),
+      stays: !!now.verb.next([...now.chosen, choice]),
+    }))
 
-  const pluginEntry = (plugin: string): PaletteEntry => ({ id: `plugin:${plugin}`, group: 'plugins', icon: 'chip', title: plugin, note: t('nav.scheduler'), run: () => void router.push({ name: 'scheduler', query: { plugin } }) })
-  const kindEntry = (k: KindInfo): PaletteEntry => ({ id: `kind:${kindSlug(k)}`, group: 'kinds', icon: 'resources', title: pluralOf(k), detail: k.group, run: () => void router.push({ name: 'resources', params: { resource: kindSlug(k) } }) })
+  const pluginEntry = (plugin: string): PaletteEntry => ({
+    id: `plugin:${plugin}`,
+    group: 'plugins',
+    icon: 'chip',
+    title: plugin,
+    note: t('nav.scheduler'),
+    run: () => void router.push({ name: 'scheduler', query: { plugin } }),
+  })
+  const kindEntry = (k: KindInfo): PaletteEntry => ({
+    id: `kind:${kindSlug(k)}`,
+    group: 'kinds',
+    icon: 'resources',
+    title: pluralOf(k),
+    detail: k.group,
+    run: () => void router.push({ name: 'resources', params: { resource: kindSlug(k) } }),
+  })
   function podEntry([key, pod]: [string, Pod]): PaletteEntry {
     const { namespace = '', name } = pod.metadata
-    return { id: `pod:${key}`, group: 'pods', icon: 'pod', title: name, detail: namespace, note: pod.spec?.nodeName || podStatus(pod), run: () => void router.push({ name: 'decision', params: { namespace, name } }) }
+    return {
+      id: `pod:${key}`,
+      group: 'pods',
+      icon: 'pod',
+      title: name,
+      detail: namespace,
+      note: pod.spec?.nodeName || podStatus(pod),
+      run: () => void router.push({ name: 'decision', params: { namespace, name } }),
+    }
   }
   function nodeEntry(view: NodeView): PaletteEntry {
-    return { id: `node:${view.name}`, group: 'nodes', icon: 'cluster', title: view.name, detail: view.zone, note: t('common.pods', view.podList.length), run: () => void router.push({ name: 'resources', params: { resource: 'nodes' }, query: { select: view.name } }) }
+    return {
+      id: `node:${view.name}`,
+      group: 'nodes',
+      icon: 'cluster',
+      title: view.name,
+      detail: view.zone,
+      note: t('common.pods', view.podList.length),
+      run: () => void router.push({ name: 'resources', params: { resource: 'nodes' }, query: { select: view.name } }),
+    }
   }
   const boards = usePaletteBoards()
   const onlyActions = computed(() => text.value.trimStart().startsWith('>'))
   const wanted = (all: number, some: number) => (onlyActions.value || !text.value.trim() ? all : some)
   const sources = computed((): PaletteSource<never>[] => [
-    source<PaletteVerb>({ group: 'actions', items: verbs.value, most: wanted(40, 8), always: onlyActions.value, text: (v) => v.title, entry: verbEntry }),
-    source<PaletteAction>({ group: 'actions', items: actions.value, most: wanted(40, 6), always: true, text: (a) => a.title, entry: (a) => ({ ...a, group: 'actions' }) }),
-    source<PaletteAction>({ group: 'places', items: places.value, most: places.value.length, always: true, text: (a) => a.title, entry: (a) => ({ ...a, group: 'places' }) }),
+    source<PaletteVerb>({
+      group: 'actions',
+      items: verbs.value,
+      most: wanted(40, 8),
+      always: onlyActions.value,
+      text: (v) => v.title,
+      entry: verbEntry,
+    }),
+    source<PaletteAction>({
+      group: 'actions',
+      items: actions.value,
+      most: wanted(40, 6),
+      always: true,
+      text: (a) => a.title,
+      entry: (a) => ({ ...a, group: 'actions' }),
+    }),
+    source<PaletteAction>({
+      group: 'places',
+      items: places.value,
+      most: places.value.length,
+      always: true,
+      text: (a) => a.title,
+      entry: (a) => ({ ...a, group: 'places' }),
+    }),
     source<string>({ group: 'plugins', items: pluginNames.value, most: 4, text: (p) => p, entry: pluginEntry }),
     source<[string, Pod]>({ group: 'pods', items: pods.value.items, most: 6, text: ([key]) => key, entry: podEntry }),
     source<NodeView>({ group: 'nodes', items: cluster.value.nodes, most: 5, text: (n) => n.name, entry: nodeEntry }),
-    source<PaletteAction>({ group: 'boards', items: boards.value, most: 6, text: (b) => `${b.title} ${b.detail ?? ''}`, entry: (b) => ({ ...b, group: 'boards' }) }),
+    source<PaletteAction>({
+      group: 'boards',
+      items: boards.value,
+      most: 6,
+      text: (b) => `${b.title} ${b.detail ?? ''}`,
+      entry: (b) => ({ ...b, group: 'boards' }),
+    }),
     source<KindInfo>({ group: 'kinds', items: browsableKinds(kinds.value), most: 4, text: pluralOf, entry: kindEntry }),
   ])
   const found = computed(() => (command.value ? completed(command.value) : search(sources.value, text.value)))

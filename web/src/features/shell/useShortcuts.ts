@@ -19,14 +19,24 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
   useEventListener(document, 'keydown', (event) => {
     if (event.defaultPrevented) return
     const typed = event.key === 'Enter' ? '\n' : event.key
-    if (paletteOpen.value && !document.querySelector('dialog[open]') && typed.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    if (
+      paletteOpen.value &&
+      !document.querySelector('dialog[open]') &&
+      typed.length === 1 &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !event.altKey
+    ) {
       // The palette still loads: what the user types is for it, and no shortcut.
       typedAhead.value += typed
       event.preventDefault()
       return
     }
     const target = event.target as HTMLElement | null
-    const action = reader.read(event, { typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'), now: event.timeStamp })
+    const action = reader.read(event, {
+      typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'),
+      now: event.timeStamp,
+    })
     // The past can be looked at, but not changed.
     if (showsPast.value && (action?.kind === 'create' || action?.kind === 'undo')) return
     // Other dialogs keep their keys.

@@ -7,17 +7,37 @@ import TimelineTracks from './TimelineTracks.vue'
 
 const at = (seconds: number) => Date.parse(clock(seconds))
 const axis = { from: at(0), to: at(200) }
-const steps = [step(10), step(50, { kind: 'failure', verb: 'notReady', objects: [{ apiVersion: 'v1', kind: 'Node', name: 'n1' }], endTime: clock(90) }), step(120, { kind: 'configuration', revision: 2 })]
-const buckets = [{ time: clock(0), events: 3, scheduled: 2, unschedulable: 0 }, { time: clock(100), events: 0, scheduled: 0, unschedulable: 1 }]
+const steps = [
+  step(10),
+  step(50, {
+    kind: 'failure',
+    verb: 'notReady',
+    objects: [{ apiVersion: 'v1', kind: 'Node', name: 'n1' }],
+    endTime: clock(90),
+  }),
+  step(120, { kind: 'configuration', revision: 2 }),
+]
+const buckets = [
+  { time: clock(0), events: 3, scheduled: 2, unschedulable: 0 },
+  { time: clock(100), events: 0, scheduled: 0, unschedulable: 1 },
+]
 
 await loadDeferredMessages()
 function tracks(time: number | undefined) {
-  const page = mount(TimelineTracks, { props: { axis, steps, buckets, time, from: undefined }, global: { plugins: [i18n] } })
+  const page = mount(TimelineTracks, {
+    props: { axis, steps, buckets, time, from: undefined },
+    global: { plugins: [i18n] },
+  })
   const area = page.get('.area')
   // happy-dom lays nothing out: the area is 200 px wide, so a pixel is a second.
   area.element.getBoundingClientRect = () => ({ left: 0, width: 200 }) as DOMRect
   const point = (type: string, x: number) => area.trigger(type, { clientX: x, button: 0, pointerId: 1 })
-  const went = () => page.emitted<[number | { moment: number } | undefined]>('go')?.map(([to]) => (typeof to === 'object' ? `step ${to.moment}` : to === undefined ? 'now' : (to - at(0)) / 1000)) ?? []
+  const went = () =>
+    page
+      .emitted<[number | { moment: number } | undefined]>('go')
+      ?.map(([to]) =>
+        typeof to === 'object' ? `step ${to.moment}` : to === undefined ? 'now' : (to - at(0)) / 1000
+      ) ?? []
   return { page, point, went, head: page.get('[role="slider"]') }
 }
 
@@ -45,14 +65,19 @@ describe('the playhead', () => {
     expect(went()).toEqual(['now', 'now'])
   })
   it('stands on an axis whose ticks all read differently', () => {
-    const ticks = tracks(undefined).page.findAll('.ax span').map((tick) => tick.text())
+    const ticks = tracks(undefined)
+      .page.findAll('.ax span')
+      .map((tick) => tick.text())
     expect(ticks.length).toBeGreaterThan(1)
     expect(new Set(ticks).size).toBe(ticks.length)
   })
   it('says its time to screen readers', () => {
     expect(tracks(undefined).head.attributes('aria-valuetext')).toBe('now')
     const { head } = tracks(at(50))
-    expect([head.attributes('aria-valuenow'), head.attributes('aria-valuetext')?.slice(0, 10)]).toEqual(['250', '2026-01-01'])
+    expect([head.attributes('aria-valuenow'), head.attributes('aria-valuetext')?.slice(0, 10)]).toEqual([
+      '250',
+      '2026-01-01',
+    ])
   })
 })
 

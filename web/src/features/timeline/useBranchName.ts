@@ -9,6 +9,13 @@ import { isBranchName } from './model/branchName'
 export function useBranchName(first: string, own = ''): { name: Ref<string>; problem: ComputedRef<string> } {
   const { t } = useI18n()
   const name = ref(first)
-  const taken = computed(() => name.value !== own && (branches.value?.some((branch) => branch.name === name.value) ?? false))
-  return { name, problem: computed(() => (taken.value ? t('timeline.branch.taken') : isBranchName(name.value) ? '' : t('timeline.branch.invalid'))) }
+  const taken = computed(
+    () => name.value !== own && (branches.value?.some((branch) => branch.name === name.value) ?? false)
+  )
+  return {
+    name,
+    problem: computed(() =>
+      taken.value ? t('timeline.branch.taken') : isBranchName(name.value) ? '' : t('timeline.branch.invalid')
+    ),
+  }
 }

@@ -30,8 +30,17 @@ const most = 8
 export function useMomentDecisions({ moment, at, view }: Past): MomentDecisions {
   const shown = useQuery('decision')
   const list = useAnswer(async (signal, until: string) => (await listResults({ until, limit: most }, signal)).items)
-  watch(() => (at.value ? moment.value?.time : undefined), (time) => (time ? void list.ask(time) : list.clear()), { immediate: true })
-  const { value: cycle, error, ask, clear } = useAnswer((signal, uid: string, attempt: number) => getCycle(uid, attempt, signal), { dropOnError: true })
+  watch(
+    () => (at.value ? moment.value?.time : undefined),
+    (time) => (time ? void list.ask(time) : list.clear()),
+    { immediate: true }
+  )
+  const {
+    value: cycle,
+    error,
+    ask,
+    clear,
+  } = useAnswer((signal, uid: string, attempt: number) => getCycle(uid, attempt, signal), { dropOnError: true })
   watch(
     shown,
     (text) => {
@@ -39,11 +48,17 @@ export function useMomentDecisions({ moment, at, view }: Past): MomentDecisions 
       if (uid) void ask(uid, Number(attempt) || 1)
       else clear()
     },
-    { immediate: true },
+    { immediate: true }
   )
   const selected = computed(() => (cycle.value ? `${cycle.value.pod.namespace}/${cycle.value.pod.name}` : ''))
   const uid = computed(() => cycle.value?.pod.uid)
-  const decided = computed(() => (uid.value ? [...view.value.pending, ...view.value.nodes.flatMap((node) => node.podList)].find((pod) => pod.metadata.uid === uid.value) : undefined))
+  const decided = computed(() =>
+    uid.value
+      ? [...view.value.pending, ...view.value.nodes.flatMap((node) => node.podList)].find(
+          (pod) => pod.metadata.uid === uid.value
+        )
+      : undefined
+  )
   return {
     recent: computed(() => list.value.value ?? []),
     shown,
@@ -54,7 +69,13 @@ export function useMomentDecisions({ moment, at, view }: Past): MomentDecisions 
     selected,
     async pick({ metadata }) {
       const until = moment.value?.time
-      const { items } = await listResults({ namespace: metadata.namespace ?? '', name: metadata.name, ...(metadata.uid ? { uid: metadata.uid } : {}), ...(until ? { until } : {}), limit: 1 })
+      const { items } = await listResults({
+        namespace: metadata.namespace ?? '',
+        name: metadata.name,
+        ...(metadata.uid ? { uid: metadata.uid } : {}),
+        ...(until ? { until } : {}),
+        limit: 1,
+      })
       const [found] = items
       if (found) shown.value = `${found.pod.uid}/${found.attempt}`
       return !!found

@@ -8,7 +8,13 @@ import { clock } from './model/testing'
 import { usePast, type Past } from './usePast'
 
 const server = mockFunctions(api)
-const moment = (n: number, nodes: string[]): api.Moment => ({ moment: n, time: clock(n), nodes: nodes.map((name) => node(name)), pods: [pod(`p${n}`, { nodeName: nodes[0] })], counts: { nodes: nodes.length, pods: 1, pending: 0 } })
+const moment = (n: number, nodes: string[]): api.Moment => ({
+  moment: n,
+  time: clock(n),
+  nodes: nodes.map((name) => node(name)),
+  pods: [pod(`p${n}`, { nodeName: nodes[0] })],
+  counts: { nodes: nodes.length, pods: 1, pending: 0 },
+})
 
 let page: Running<Past>
 async function open(at: string) {
@@ -19,7 +25,9 @@ const query = () => page.router.currentRoute.value.query
 const names = () => page.value.view.value.nodes.map(({ name }) => name)
 
 beforeEach(() => {
-  server.getMoment.mockImplementation((at) => Promise.resolve(at === '20' ? moment(20, ['n1', 'n2']) : moment(10, ['n1'])))
+  server.getMoment.mockImplementation((at) =>
+    Promise.resolve(at === '20' ? moment(20, ['n1', 'n2']) : moment(10, ['n1']))
+  )
 })
 afterEach(() => {
   page.unmount()
@@ -33,7 +41,12 @@ describe('the past', () => {
   })
   it('is the cluster of the moment in the URL, at its time', async () => {
     await open('/timeline?at=20')
-    expect([page.value.past.value, showsPast.value, names(), page.value.time.value]).toEqual([true, true, ['n1', 'n2'], Date.parse(clock(20))])
+    expect([page.value.past.value, showsPast.value, names(), page.value.time.value]).toEqual([
+      true,
+      true,
+      ['n1', 'n2'],
+      Date.parse(clock(20)),
+    ])
   })
   it('has its playhead at the time in the URL, before and after the answer', async () => {
     await open(`/timeline?at=${clock(15)}`)
@@ -59,13 +72,26 @@ describe('the past', () => {
   it('compares two moments on the map', async () => {
     await open('/timeline?from=10&at=20')
     const change = page.value.change.value
-    expect([change?.nodes.map(({ name }) => [name, change.byName.get(name)?.kind]), page.value.before.value?.nodes.length]).toEqual([[['n1', 'changed'], ['n2', 'added']], 1])
+    expect([
+      change?.nodes.map(({ name }) => [name, change.byName.get(name)?.kind]),
+      page.value.before.value?.nodes.length,
+    ]).toEqual([
+      [
+        ['n1', 'changed'],
+        ['n2', 'added'],
+      ],
+      1,
+    ])
   })
   it('is what the scheduler saw for a decision', async () => {
     server.getMomentOfDecision.mockResolvedValue({ moment: 20, time: clock(20) })
     await open('/timeline?decision=u1/3')
     await flushPromises()
-    expect([server.getMomentOfDecision.mock.calls[0]?.slice(0, 2), query(), names()]).toEqual([['u1', 3], { decision: 'u1/3', at: '20' }, ['n1', 'n2']])
+    expect([server.getMomentOfDecision.mock.calls[0]?.slice(0, 2), query(), names()]).toEqual([
+      ['u1', 3],
+      { decision: 'u1/3', at: '20' },
+      ['n1', 'n2'],
+    ])
   })
   it('asks once for a moment that was shown before', async () => {
     await open('/timeline?at=10')

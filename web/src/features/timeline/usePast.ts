@@ -1,6 +1,15 @@
 // The moments that the page shows: the one at the playhead, and the one that it is compared with.
 
-import { computed, onScopeDispose, watch, watchEffect, type ComputedRef, type Ref, type ShallowRef, type WritableComputedRef } from 'vue'
+import {
+  computed,
+  onScopeDispose,
+  watch,
+  watchEffect,
+  type ComputedRef,
+  type Ref,
+  type ShallowRef,
+  type WritableComputedRef,
+} from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { getMoment, getMomentOfDecision, type Moment } from '@/api/timeline'
 import { mapChange, type MapChange } from '@/features/cluster/model/change'
@@ -59,15 +68,18 @@ export function usePast(): Past {
 
   // A link from a decision names it, and the server knows what its scheduler saw.
   const seen = useQuery('decision')
-  const seeing = useAnswer((signal, uid: string, attempt: number) => getMomentOfDecision(uid, attempt, signal), { dropOnError: true })
+  const seeing = useAnswer((signal, uid: string, attempt: number) => getMomentOfDecision(uid, attempt, signal), {
+    dropOnError: true,
+  })
   watch(
     seen,
     async (wanted) => {
       const [uid = '', attempt = ''] = wanted.split('/')
       if (!uid || at.value) return seeing.clear()
-      if (await seeing.ask(uid, Number(attempt) || 1)) if (seeing.value.value) at.value = String(seeing.value.value.moment)
+      if (await seeing.ask(uid, Number(attempt) || 1))
+        if (seeing.value.value) at.value = String(seeing.value.value.moment)
     },
-    { immediate: true },
+    { immediate: true }
   )
 
   const past = computed(() => !!at.value || !!from.value)
@@ -102,7 +114,12 @@ export function usePast(): Past {
     }),
     go(wanted) {
       // Entering and leaving the past are steps of the browser's history; moving in it is not.
-      const query = { ...route.query, at: wanted || undefined, decision: undefined, ...(wanted ? {} : { from: undefined }) }
+      const query = {
+        ...route.query,
+        at: wanted || undefined,
+        decision: undefined,
+        ...(wanted ? {} : { from: undefined }),
+      }
       void (!!wanted === !!at.value ? router.replace({ query }) : router.push({ query }))
     },
     retry() {

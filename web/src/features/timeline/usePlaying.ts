@@ -6,7 +6,11 @@ import { ref, watch, type Ref } from 'vue'
 /** The playhead moves this often (ms): often enough to follow, seldom enough to load each moment. */
 const pace = 500
 
-export function usePlaying(time: Ref<number | undefined>, end: Ref<number>, go: (at: number | undefined) => void): { playing: Ref<boolean>; speed: Ref<string> } {
+export function usePlaying(
+  time: Ref<number | undefined>,
+  end: Ref<number>,
+  go: (at: number | undefined) => void
+): { playing: Ref<boolean>; speed: Ref<string> } {
   const playing = ref(false)
   const speed = ref('10')
   const { pause, resume } = useIntervalFn(
@@ -17,7 +21,7 @@ export function usePlaying(time: Ref<number | undefined>, end: Ref<number>, go: 
       go(undefined)
     },
     pace,
-    { immediate: false },
+    { immediate: false }
   )
   watch(playing, (is) => (is ? resume() : pause()))
   watch(time, (is) => is === undefined && (playing.value = false))

@@ -27,8 +27,19 @@ export interface Recording {
 /** `at` is the time of the playhead in ms; undefined in the present. While `held`, the axis does not move. */
 export function useRecording(at: Ref<number | undefined>, held: Ref<boolean>): Recording {
   const zoom = useQuery<string>('zoom', '0', zooms.map(String))
-  const { value: recording, error, ask } = useAnswer((signal, span?: Axis) =>
-    getTimeline({ buckets: intervals, limit: mostSteps, ...(span ? { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() } : {}) }, signal),
+  const {
+    value: recording,
+    error,
+    ask,
+  } = useAnswer((signal, span?: Axis) =>
+    getTimeline(
+      {
+        buckets: intervals,
+        limit: mostSteps,
+        ...(span ? { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() } : {}),
+      },
+      signal
+    )
   )
   const whole = computed(() => {
     const { start, end } = recording.value ?? {}
@@ -45,5 +56,12 @@ export function useRecording(at: Ref<number | undefined>, held: Ref<boolean>): R
   const visible = useDocumentVisibility()
   useIntervalFn(() => visible.value === 'visible' && !held.value && void again(), pace, { immediateCallback: true })
   watch(zoom, () => void again())
-  return { recording, error, ask: again, steps: computed(() => recording.value?.steps ?? []), axis: computed(() => axis.value), zoom }
+  return {
+    recording,
+    error,
+    ask: again,
+    steps: computed(() => recording.value?.steps ?? []),
+    axis: computed(() => axis.value),
+    zoom,
+  }
 }

@@ -6,7 +6,32 @@ import { formatCount } from '@/i18n/numbers'
 import { durationParts } from './model/axis'
 
 /** The verbs that have words of their own. */
-const verbs: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'apply', 'delete', 'scale', 'cordon', 'uncordon', 'taint', 'label', 'evict', 'drain', 'restart', 'notReady', 'unreachable', 'recover', 'configure', 'import', 'reset', 'replay', 'undo', 'activate', 'install', 'judge'])
+const verbs: ReadonlySet<string> = new Set([
+  'create',
+  'update',
+  'patch',
+  'apply',
+  'delete',
+  'scale',
+  'cordon',
+  'uncordon',
+  'taint',
+  'label',
+  'evict',
+  'drain',
+  'restart',
+  'notReady',
+  'unreachable',
+  'recover',
+  'configure',
+  'import',
+  'reset',
+  'replay',
+  'undo',
+  'activate',
+  'install',
+  'judge',
+])
 
 export interface StepWords {
   /** "Scaled Deployment api". */
@@ -21,12 +46,18 @@ export function useStepWords(): StepWords {
   const { t } = useI18n()
   const objectName = ({ kind, name }: TimelineObject) => `${kind} ${name}`
   function title(step: Step): string {
-    if (step.kind === 'configuration' && step.revision) return t(step.failed ? 'timeline.revisionFailed' : 'timeline.revisionApplied', { n: step.revision })
-    if (step.verb === 'undo' && step.revision && !step.count) return t('timeline.undidConfiguration', { n: step.revision })
+    if (step.kind === 'configuration' && step.revision)
+      return t(step.failed ? 'timeline.revisionFailed' : 'timeline.revisionApplied', { n: step.revision })
+    if (step.verb === 'undo' && step.revision && !step.count)
+      return t('timeline.undidConfiguration', { n: step.revision })
     const [first] = step.objects
-    const name = first && step.count <= 1 ? objectName(first) : t('timeline.objects', { n: formatCount(step.count) }, step.count)
+    const name =
+      first && step.count <= 1 ? objectName(first) : t('timeline.objects', { n: formatCount(step.count) }, step.count)
     // The node is the subject of a failure.
-    if (step.kind === 'failure') return verbs.has(step.verb) ? t(`timeline.failed.${step.verb === 'unreachable' ? 'unreachable' : 'notReady'}`, { name: first?.name ?? '' }) : `${first?.name ?? ''} ${step.verb}`
+    if (step.kind === 'failure')
+      return verbs.has(step.verb)
+        ? t(`timeline.failed.${step.verb === 'unreachable' ? 'unreachable' : 'notReady'}`, { name: first?.name ?? '' })
+        : `${first?.name ?? ''} ${step.verb}`
     if (step.kind === 'reset' || step.kind === 'import') return t(`timeline.verb.${step.kind}`, { name })
     return verbs.has(step.verb) ? t(`timeline.verb.${step.verb}`, { name }) : `${step.verb} ${name}`
   }
@@ -34,6 +65,9 @@ export function useStepWords(): StepWords {
     title,
     by: ({ by }) => (by && by !== 'web' ? by : ''),
     objectName,
-    duration: (ms) => durationParts(ms).map(({ unit, n }) => t(`timeline.unit.${unit}`, { n })).join(' '),
+    duration: (ms) =>
+      durationParts(ms)
+        .map(({ unit, n }) => t(`timeline.unit.${unit}`, { n }))
+        .join(' '),
   }
 }

@@ -28,7 +28,11 @@ export function useTour(): Tour {
   const router = useRouter()
   const decision = computed(() => decisionToRead(results.value.items))
   const preemption = computed(() => preemptionToRead(results.value.items))
-  const facts = computed((): TourFacts => ({ hasNodes: cluster.value.nodes.length > 0, hasPreemption: !!preemption.value, mayCreate: !external.value }))
+  const facts = computed((): TourFacts => ({
+    hasNodes: cluster.value.nodes.length > 0,
+    hasPreemption: !!preemption.value,
+    mayCreate: !external.value,
+  }))
 
   // A cluster that has nodes needs no sample.
   watch(
@@ -36,16 +40,21 @@ export function useTour(): Tour {
     (needless) => {
       if (needless) tourStep.value = 'pod'
     },
-    { immediate: true },
+    { immediate: true }
   )
   // The preemption that the tour created has happened.
   watch(
     () => tourStep.value === 'preempt' && preemption.value,
-    (found) => found && goTo('preemption'),
+    (found) => found && goTo('preemption')
   )
 
-  const decisionOf = ({ pod, attempt }: Summary): RouteLocationRaw => ({ name: 'decision', params: { namespace: pod.namespace, name: pod.name }, query: { uid: pod.uid, attempt: String(attempt) } })
-  const isAt = (of: Summary | undefined) => route.name === 'decision' && route.params.namespace === of?.pod.namespace && route.params.name === of?.pod.name
+  const decisionOf = ({ pod, attempt }: Summary): RouteLocationRaw => ({
+    name: 'decision',
+    params: { namespace: pod.namespace, name: pod.name },
+    query: { uid: pod.uid, attempt: String(attempt) },
+  })
+  const isAt = (of: Summary | undefined) =>
+    route.name === 'decision' && route.params.namespace === of?.pod.namespace && route.params.name === of?.pod.name
   function isThere(step: TourStep): boolean {
     if (step === 'sample' || step === 'pod') return route.name === 'cluster'
     if (step === 'decision') return route.name === 'cluster' && !!route.query.pod
@@ -55,7 +64,8 @@ export function useTour(): Tour {
   function placeOf(step: TourStep): RouteLocationRaw | undefined {
     const read = decision.value
     if (step === 'sample' || step === 'pod') return { name: 'cluster' }
-    if (step === 'decision') return read && { name: 'cluster', query: { pod: `${read.pod.namespace}/${read.pod.name}` } }
+    if (step === 'decision')
+      return read && { name: 'cluster', query: { pod: `${read.pod.namespace}/${read.pod.name}` } }
     if (step === 'filter' || step === 'score') return read && decisionOf(read)
     return step === 'preemption' ? preemption.value && decisionOf(preemption.value) : undefined
   }
@@ -65,7 +75,12 @@ export function useTour(): Tour {
     if (place) void router.push(place)
   }
   const from = (by: 1 | -1) => tourStep.value && stepFrom(tourStep.value, by, facts.value)
-  const needed: Partial<Record<TourStep, () => boolean>> = { sample: () => facts.value.hasNodes, pod: () => !!decision.value, decision: () => !!decision.value || route.name === 'decision', preempt: () => !!preemption.value }
+  const needed: Partial<Record<TourStep, () => boolean>> = {
+    sample: () => facts.value.hasNodes,
+    pod: () => !!decision.value,
+    decision: () => !!decision.value || route.name === 'decision',
+    preempt: () => !!preemption.value,
+  }
 
   return {
     steps: computed(() => stepsFor(facts.value)),

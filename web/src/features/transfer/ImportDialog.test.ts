@@ -33,9 +33,21 @@ const report: ImportReport = {
   skippedTotal: 0,
   warnings: [],
   warningsTotal: 0,
-  inactive: [{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', name: 'policy', message: 'inactive: it would call https://192.0.2.1/hook' }],
+  inactive: [
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      name: 'policy',
+      message: 'inactive: it would call https://192.0.2.1/hook',
+    },
+  ],
   inactiveTotal: 1,
-  configuration: { applied: true, revision: 2, removed: [{ field: 'leaderElection', message: 'no effect' }], inactiveExtenders: ['http://192.0.2.1/extender'] },
+  configuration: {
+    applied: true,
+    revision: 2,
+    removed: [{ field: 'leaderElection', message: 'no effect' }],
+    inactiveExtenders: ['http://192.0.2.1/extender'],
+  },
 }
 const line = (value: object) => `${JSON.stringify(value)}\n`
 
@@ -52,7 +64,11 @@ function serve() {
       on.signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')))
     })
   })
-  return { say: (value: object) => received(line(value)), sent: (done: number, total: number) => sent(done, total), end: (error?: unknown) => (end(error), flushPromises()) }
+  return {
+    say: (value: object) => received(line(value)),
+    sent: (done: number, total: number) => sent(done, total),
+    end: (error?: unknown) => (end(error), flushPromises()),
+  }
 }
 async function show(text = 'apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n') {
   openImport([{ file: new File([text], 'a.yaml'), path: 'a.yaml' }])
@@ -91,7 +107,9 @@ describe('ImportDialog', () => {
     status.value = { scheduler: { revision: 3 } } as typeof status.value
     serve()
     await show()
-    expect(wrapper.get('[data-testid="placed-by"]').text()).toContain('Revision 3 of the scheduler configuration will place the pods')
+    expect(wrapper.get('[data-testid="placed-by"]').text()).toContain(
+      'Revision 3 of the scheduler configuration will place the pods'
+    )
     expect(wrapper.find('[data-testid="export-first"]').exists()).toBe(false)
     await wrapper.get('input[value="replace"]').setValue()
     await wrapper.get('[data-testid="export-first"]').trigger('click')
@@ -110,7 +128,12 @@ describe('ImportDialog', () => {
     await flushPromises()
     expect(wrapper.get('[data-testid="import-progress"]').text()).toContain('512 bytes of 1.0 KiB')
     // Merging empties nothing.
-    expect(wrapper.findAll('[data-testid="import-progress"] li').map((li) => li.text())).toEqual(['Send', 'Read', 'Create', 'Settle'])
+    expect(wrapper.findAll('[data-testid="import-progress"] li').map((li) => li.text())).toEqual([
+      'Send',
+      'Read',
+      'Create',
+      'Settle',
+    ])
     server.sent(1024, 1024)
     server.say({ progress: { phase: 'applying', done: 1200, total: 3000, kind: 'Pod' } })
     await flushPromises()
@@ -162,7 +185,12 @@ describe('ImportDialog', () => {
     await start()
     server.say({ progress: { phase: 'applying', done: 1, total: 3 } })
     server.say({ error: { message: 'etcd is full' } })
-    vi.mocked(api.getImport).mockResolvedValue({ state: 'failed', progress, report, error: { message: 'etcd is full', details: [] } })
+    vi.mocked(api.getImport).mockResolvedValue({
+      state: 'failed',
+      progress,
+      report,
+      error: { message: 'etcd is full', details: [] },
+    })
     await server.end()
     expect(wrapper.get('[role="alert"]').text()).toContain('etcd is full')
     expect(wrapper.get('[data-testid="import-summary"]').text()).toContain('Imported 2 objects')

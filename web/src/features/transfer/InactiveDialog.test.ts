@@ -12,8 +12,18 @@ import InactiveStrip from './InactiveStrip.vue'
 
 mockFunctions(api)
 
-const hook: Inactive = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', name: 'policy', calls: ['https://192.0.2.1/hook', 'service ns/hook'] }
-const extender: Inactive = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'Extender', name: 'http://127.0.0.1:8888', calls: ['http://127.0.0.1:8888'] }
+const hook: Inactive = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  name: 'policy',
+  calls: ['https://192.0.2.1/hook', 'service ns/hook'],
+}
+const extender: Inactive = {
+  apiVersion: 'kubescheduler.config.k8s.io/v1',
+  kind: 'Extender',
+  name: 'http://127.0.0.1:8888',
+  calls: ['http://127.0.0.1:8888'],
+}
 
 let wrapper: VueWrapper
 async function show() {

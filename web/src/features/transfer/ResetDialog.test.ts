@@ -13,7 +13,13 @@ import ResetDialog from './ResetDialog.vue'
 mockFunctions(api)
 mockFunctions(configuration)
 const here = vi.hoisted(() => ({ nodes: 0, pods: 0 }))
-vi.mock('@/live/cluster', () => ({ cluster: { get value() { return { nodes: Array.from({ length: here.nodes }), podCount: here.pods } } } }))
+vi.mock('@/live/cluster', () => ({
+  cluster: {
+    get value() {
+      return { nodes: Array.from({ length: here.nodes }), podCount: here.pods }
+    },
+  },
+}))
 vi.mock('@/live/decisionCounts', () => ({ useDecisionCounts: () => shallowRef({ kept: 1523 }) }))
 vi.mock('@/live/operation', () => ({ operation: shallowRef(undefined), external: shallowRef(false) }))
 
@@ -38,7 +44,12 @@ afterEach(() => {
 describe('ResetDialog', () => {
   it('shows the numbers of objects to delete', async () => {
     await show(12, 1)
-    expect(wrapper.findAll('li').map((li) => li.text())).toEqual(['12 nodes', '1 pod', '1,523 decisions', '2 applied configurations'])
+    expect(wrapper.findAll('li').map((li) => li.text())).toEqual([
+      '12 nodes',
+      '1 pod',
+      '1,523 decisions',
+      '2 applied configurations',
+    ])
   })
 
   it('resets a small cluster with one click, and reports the result', async () => {
@@ -58,7 +69,9 @@ describe('ResetDialog', () => {
   })
 
   it('stays open with the error when the reset is refused', async () => {
-    vi.mocked(api.resetCluster).mockRejectedValue(new ApiError('an import is under way; try again when it is over', 409))
+    vi.mocked(api.resetCluster).mockRejectedValue(
+      new ApiError('an import is under way; try again when it is over', 409)
+    )
     await show(1, 1)
     await confirm().trigger('click')
     await flushPromises()

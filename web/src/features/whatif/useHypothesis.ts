@@ -57,7 +57,7 @@ export function useHypothesis(): HypothesisInURL {
       tooLarge.value = false
       hypothesis.value = read ?? noHypothesis
     },
-    { immediate: true },
+    { immediate: true }
   )
 
   return {

@@ -25,7 +25,10 @@ function isBusy(error: unknown): error is ApiError {
 }
 
 /** As useAnswer. `read` must pass the signal on, so that the server stops when the page does not wait any more. */
-export function useQuestion<T, Asked extends unknown[]>(read: (signal: AbortSignal, ...asked: Asked) => Promise<T>, options: { dropOnError?: boolean } = {}): Question<T, Asked> {
+export function useQuestion<T, Asked extends unknown[]>(
+  read: (signal: AbortSignal, ...asked: Asked) => Promise<T>,
+  options: { dropOnError?: boolean } = {}
+): Question<T, Asked> {
   const answer = useAnswer(read, options)
   let last: Asked | undefined
   let timer: ReturnType<typeof setTimeout> | undefined

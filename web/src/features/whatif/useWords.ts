@@ -7,7 +7,11 @@ import { mannerPhrase, omissionPhrase, stepPhrases, type Phrase } from './model/
 import type { ChangedObject, Gist } from './model/changeFacts'
 
 /** A suggestion as lines, one for each thing that it changes. */
-export function useAdviceWords(): { lines: (suggestion: Suggestion) => string[]; manner: (manner: AdviceManner) => string; omission: (omission: AdviceOmission) => string } {
+export function useAdviceWords(): {
+  lines: (suggestion: Suggestion) => string[]
+  manner: (manner: AdviceManner) => string
+  omission: (omission: AdviceOmission) => string
+} {
   const { t } = useI18n()
   const names = useNames()
   const say = ({ key, values, count }: Phrase) => (count === undefined ? t(key, values) : t(key, values, count))

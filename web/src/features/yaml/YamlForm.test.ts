@@ -5,7 +5,21 @@ import { i18n } from '@/i18n'
 import YamlForm from './YamlForm.vue'
 
 const schema: SchemaSource = {
-  root: () => Promise.resolve({ schema: { properties: { spec: { properties: { replicas: { type: 'integer', description: 'How many.' }, paused: { type: 'boolean' }, policy: { type: 'string', enum: ['Always', 'Never'] } } } } }, resolve: () => undefined }),
+  root: () =>
+    Promise.resolve({
+      schema: {
+        properties: {
+          spec: {
+            properties: {
+              replicas: { type: 'integer', description: 'How many.' },
+              paused: { type: 'boolean' },
+              policy: { type: 'string', enum: ['Always', 'Never'] },
+            },
+          },
+        },
+      },
+      resolve: () => undefined,
+    }),
   heads: () => Promise.resolve([]),
 }
 
@@ -17,11 +31,25 @@ async function show(text: string) {
 
 describe('YamlForm', () => {
   it('has an input for each value, and writes changes back in place', async () => {
-    const wrapper = await show('apiVersion: a/v1\nkind: Set\nmetadata: {name: x}\nspec:\n  replicas: 2 # for now\n  paused: false\n  policy: Always\n')
-    expect(wrapper.findAll('label').map((l) => l.text())).toEqual(['apiVersion', 'kind', 'metadata.name', 'spec.replicas', 'spec.paused', 'spec.policy'])
+    const wrapper = await show(
+      'apiVersion: a/v1\nkind: Set\nmetadata: {name: x}\nspec:\n  replicas: 2 # for now\n  paused: false\n  policy: Always\n'
+    )
+    expect(wrapper.findAll('label').map((l) => l.text())).toEqual([
+      'apiVersion',
+      'kind',
+      'metadata.name',
+      'spec.replicas',
+      'spec.paused',
+      'spec.policy',
+    ])
     expect(wrapper.get('[data-field="0 spec.replicas"] .doc').text()).toBe('How many.')
     expect(wrapper.findAll('label')[3]?.attributes('title')).toBe('How many.')
-    expect(wrapper.findAll('select')[1]?.findAll('option').map((o) => o.text())).toEqual(['Always', 'Never'])
+    expect(
+      wrapper
+        .findAll('select')[1]
+        ?.findAll('option')
+        .map((o) => o.text())
+    ).toEqual(['Always', 'Never'])
     await wrapper.findAll('input')[3]?.setValue('5')
     await wrapper.findAll('input')[3]?.trigger('change')
     expect(wrapper.emitted('update:modelValue')?.at(-1)?.[0]).toContain('  replicas: 5 # for now\n')
@@ -41,7 +69,15 @@ describe('YamlForm', () => {
             spec: {
               properties: {
                 cpu: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity', description: 'An amount.' },
-                rules: { type: 'array', description: 'Rules. One after the other.', items: { type: 'object', required: ['action'], properties: { action: { type: 'string', enum: ['Allow', 'Deny'] }, port: { type: 'integer' } } } },
+                rules: {
+                  type: 'array',
+                  description: 'Rules. One after the other.',
+                  items: {
+                    type: 'object',
+                    required: ['action'],
+                    properties: { action: { type: 'string', enum: ['Allow', 'Deny'] }, port: { type: 'integer' } },
+                  },
+                },
                 labels: { type: 'object', additionalProperties: { type: 'string' } },
               },
             },
@@ -52,7 +88,15 @@ describe('YamlForm', () => {
   const last = (wrapper: VueWrapper) => String(wrapper.emitted('update:modelValue')?.at(-1)?.[0])
   /** A form that is in step with its text, as v-model makes it. */
   async function live(text: string) {
-    const wrapper: VueWrapper = mount(YamlForm, { attachTo: document.body, props: { schema: deep, modelValue: text, 'onUpdate:modelValue': (modelValue: string) => void wrapper.setProps({ modelValue }) }, global: { plugins: [i18n] } })
+    const wrapper: VueWrapper = mount(YamlForm, {
+      attachTo: document.body,
+      props: {
+        schema: deep,
+        modelValue: text,
+        'onUpdate:modelValue': (modelValue: string) => void wrapper.setProps({ modelValue }),
+      },
+      global: { plugins: [i18n] },
+    })
     await flushPromises()
     return wrapper
   }
@@ -61,7 +105,10 @@ describe('YamlForm', () => {
     const wrapper = await live('apiVersion: a/v1\nkind: Set\nspec:\n  cpu: 1 # one\n')
     await wrapper.get('button[aria-label="Add a field to spec"]').trigger('click')
     const add = wrapper.get('[data-testid="form-add"]')
-    expect(add.findAll('li').map((li) => li.text())).toEqual(['labels map[string]string', 'rules []objectRules. One after the other.'])
+    expect(add.findAll('li').map((li) => li.text())).toEqual([
+      'labels map[string]string',
+      'rules []objectRules. One after the other.',
+    ])
     await add.get('input').setValue('rul')
     await add.get('input').trigger('keydown', { key: 'Enter' })
     await flushPromises()
@@ -95,7 +142,10 @@ describe('YamlForm', () => {
   it('checks quantities', async () => {
     const wrapper = await live('apiVersion: a/v1\nkind: Set\nspec:\n  cpu: six\n')
     const row = wrapper.get('[data-field="0 spec.cpu"]')
-    expect([row.get('input').attributes('aria-invalid'), row.get('.bad').text()]).toEqual(['true', 'cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.'])
+    expect([row.get('input').attributes('aria-invalid'), row.get('.bad').text()]).toEqual([
+      'true',
+      'cpu: “six” is not a quantity. Write an amount such as 500m, 2 or 4Gi.',
+    ])
     await row.get('input').setValue('6')
     await row.get('input').trigger('change')
     await flushPromises()
@@ -105,8 +155,14 @@ describe('YamlForm', () => {
 
   it('keeps the text in an input when the schema arrives late', async () => {
     let answer = () => {}
-    const late: SchemaSource = { ...schema, root: (document) => new Promise((resolve) => (answer = () => void schema.root(document).then(resolve))) }
-    const wrapper = mount(YamlForm, { props: { schema: late, modelValue: 'apiVersion: a/v1\nkind: Set\nspec: {replicas: 2}\n' }, global: { plugins: [i18n] } })
+    const late: SchemaSource = {
+      ...schema,
+      root: (document) => new Promise((resolve) => (answer = () => void schema.root(document).then(resolve))),
+    }
+    const wrapper = mount(YamlForm, {
+      props: { schema: late, modelValue: 'apiVersion: a/v1\nkind: Set\nspec: {replicas: 2}\n' },
+      global: { plugins: [i18n] },
+    })
     const input = wrapper.findAll<HTMLInputElement>('input')[2]
     if (!input) throw new Error('there is no input')
     // setValue would also trigger a change.

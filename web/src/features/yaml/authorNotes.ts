@@ -20,5 +20,10 @@ export function useAuthorNotes(): (object: KubeObject, text: string, of?: NotesO
     return [...author.names, ...(author.you ? [t('editor.author.you')] : [])].join(t('common.separator'))
   }
   return (object, text, { written, losing = false } = {}) =>
-    new Map([...authorsByLine(object, text, { ours: fieldManager, written })].map(([line, author]) => [line, { text: say(author), warn: losing && author.kind === 'others' && !author.you }]))
+    new Map(
+      [...authorsByLine(object, text, { ours: fieldManager, written })].map(([line, author]) => [
+        line,
+        { text: say(author), warn: losing && author.kind === 'others' && !author.you },
+      ])
+    )
 }

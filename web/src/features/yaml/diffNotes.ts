@@ -20,7 +20,8 @@ export function lineNotes(notes: LineNotes): Extension {
   return EditorView.decorations.compute(['doc'], ({ doc }): DecorationSet => {
     const builder = new RangeSetBuilder<Decoration>()
     for (const [line, note] of [...notes].sort(([a], [b]) => a - b)) {
-      if (line <= doc.lines) builder.add(doc.line(line).from, doc.line(line).from, Decoration.line({ attributes: attributes(note) }))
+      if (line <= doc.lines)
+        builder.add(doc.line(line).from, doc.line(line).from, Decoration.line({ attributes: attributes(note) }))
     }
     return builder.finish()
   })
@@ -39,7 +40,7 @@ export function deletedNotes(notes: LineNotes): Extension {
       mark(view: EditorView) {
         view.requestMeasure({ key: this, read: () => undefined, write: () => markDeleted(view, notes) })
       }
-    },
+    }
   )
 }
 

@@ -1,7 +1,14 @@
 // Marks {n} in the editor, which stands for the number of a copy.
 
 import type { Extension } from '@codemirror/state'
-import { Decoration, MatchDecorator, ViewPlugin, type DecorationSet, type EditorView, type ViewUpdate } from '@codemirror/view'
+import {
+  Decoration,
+  MatchDecorator,
+  ViewPlugin,
+  type DecorationSet,
+  type EditorView,
+  type ViewUpdate,
+} from '@codemirror/view'
 
 const marker = new MatchDecorator({ regexp: /\{n\}/g, decoration: Decoration.mark({ class: 'cm-number-mark' }) })
 
@@ -15,5 +22,5 @@ export const numberMarks: Extension = ViewPlugin.fromClass(
       this.marks = marker.updateDeco(update, this.marks)
     }
   },
-  { decorations: (plugin) => plugin.marks },
+  { decorations: (plugin) => plugin.marks }
 )

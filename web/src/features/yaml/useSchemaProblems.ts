@@ -12,7 +12,10 @@ const pause = 700
 const mostEntries = 200
 
 /** The problems of the text after a pause; none while it changes. A kind without a schema has none. */
-export function useSchemaProblems(parsed: ComputedRef<ParsedText>, schema: SchemaSource): ShallowRef<readonly Problem[]> {
+export function useSchemaProblems(
+  parsed: ComputedRef<ParsedText>,
+  schema: SchemaSource
+): ShallowRef<readonly Problem[]> {
   const problems = shallowRef<readonly Problem[]>([])
   const turns = useTurns()
   watch(
@@ -27,7 +30,7 @@ export function useSchemaProblems(parsed: ComputedRef<ParsedText>, schema: Schem
       }, pause)
       onCleanup(() => clearTimeout(timer))
     },
-    { immediate: true },
+    { immediate: true }
   )
   return problems
 }
@@ -39,7 +42,12 @@ export async function problemsOf(entries: readonly Entry[], schema: SchemaSource
     const root = await schema.root(entry)
     if (!root) continue
     for (const { kind, path, ...says } of validate(entry.object, root)) {
-      found.push({ line: entry.lineOf(path), document: entry.line, message: `${path}: ${kind}`, says: { key: kind, ...says } as NonNullable<Problem['says']> })
+      found.push({
+        line: entry.lineOf(path),
+        document: entry.line,
+        message: `${path}: ${kind}`,
+        says: { key: kind, ...says } as NonNullable<Problem['says']>,
+      })
     }
   }
   return found
@@ -52,5 +60,8 @@ export async function problemsOf(entries: readonly Entry[], schema: SchemaSource
 export function withSchemaProblems(server: readonly Problem[], schema: readonly Problem[]): Problem[] {
   const lines = new Set(server.filter((p) => p.document === undefined && !p.file).map((p) => p.line))
   const known = new Set(schema.map((p) => p.document))
-  return [...server.filter((p) => p.document === undefined || !known.has(p.document)), ...schema.filter((p) => !lines.has(p.line))].sort((a, b) => (a.file ?? '').localeCompare(b.file ?? '') || a.line - b.line)
+  return [
+    ...server.filter((p) => p.document === undefined || !known.has(p.document)),
+    ...schema.filter((p) => !lines.has(p.line)),
+  ].sort((a, b) => (a.file ?? '').localeCompare(b.file ?? '') || a.line - b.line)
 }

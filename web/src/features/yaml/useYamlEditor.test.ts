@@ -28,17 +28,31 @@ const cursor = vi.fn()
 async function open(content: string, more: Partial<Changeable> = {}) {
   host = document.body.appendChild(document.createElement('div'))
   text = ref(content)
-  props = reactive({ label: 'Pod', readonly: false, problems: [], schema: undefined, autofocus: false, folded: [], numbers: false, ...more }) as Changeable
+  props = reactive({
+    label: 'Pod',
+    readonly: false,
+    problems: [],
+    schema: undefined,
+    autofocus: false,
+    folded: [],
+    numbers: false,
+    ...more,
+  }) as Changeable
   page = await withSetup(() => useYamlEditor(shallowRef(host), text, props, { submit, cursor }))
   view = EditorView.findFromDOM(host) as EditorView
   await flushPromises()
 }
 const shown = () => view.state.doc.toString()
 /** Changes the text as a user who types does. */
-const type = (at: number, insert: string) => view.dispatch({ changes: { from: at, insert }, selection: { anchor: at + insert.length }, userEvent: 'input.type' })
+const type = (at: number, insert: string) =>
+  view.dispatch({ changes: { from: at, insert }, selection: { anchor: at + insert.length }, userEvent: 'input.type' })
 const foldedLines = () => {
   const lines: string[] = []
-  foldedRanges(view.state).between(0, view.state.doc.length, (from, to) => void lines.push(`${view.state.doc.lineAt(from).number}-${view.state.doc.lineAt(to).number}`))
+  foldedRanges(view.state).between(
+    0,
+    view.state.doc.length,
+    (from, to) => void lines.push(`${view.state.doc.lineAt(from).number}-${view.state.doc.lineAt(to).number}`)
+  )
   return lines
 }
 const boxes = () => [...host.querySelectorAll('.cm-problem')].map((box) => box.querySelector('span')?.textContent)
@@ -88,7 +102,8 @@ it('can be read only, and edited again', async () => {
 })
 
 it('folds the long blocks of the named keys whenever the parent sets the text', async () => {
-  const block = (key: string, lines: number) => `${key}:\n${Array.from({ length: lines }, (_, i) => `  k${i}: v\n`).join('')}`
+  const block = (key: string, lines: number) =>
+    `${key}:\n${Array.from({ length: lines }, (_, i) => `  k${i}: v\n`).join('')}`
   await open(block('long', 6) + block('short', 5), { folded: ['long', 'short'] })
   expect(foldedLines()).toEqual(['1-7'])
   text.value = block('first', 2) + block('long', 8)

@@ -30,7 +30,12 @@ export interface YamlEditorEvents {
 export type YamlEditor = Pick<YamlView, 'goTo' | 'focus'>
 
 /** Opens the editor in `host` while the component is mounted. Edits update `text`, and changes of `text` update the editor. */
-export function useYamlEditor(host: Ref<HTMLElement | undefined>, text: Ref<string>, props: YamlEditorProps, events: YamlEditorEvents): YamlEditor {
+export function useYamlEditor(
+  host: Ref<HTMLElement | undefined>,
+  text: Ref<string>,
+  props: YamlEditorProps,
+  events: YamlEditorEvents
+): YamlEditor {
   const { t } = useI18n()
   let view: YamlView | undefined
 
@@ -71,9 +76,18 @@ export function useYamlEditor(host: Ref<HTMLElement | undefined>, text: Ref<stri
   })
   onBeforeUnmount(() => view?.destroy())
   watch(text, (value) => view?.setText(value, props.folded))
-  watch(() => props.readonly, (readonly) => view?.setReadonly(readonly))
-  watch(() => props.label, (label) => view?.setLabel(label))
-  watch(() => props.schema, (schema) => view?.setSchema(schema))
+  watch(
+    () => props.readonly,
+    (readonly) => view?.setReadonly(readonly)
+  )
+  watch(
+    () => props.label,
+    (label) => view?.setLabel(label)
+  )
+  watch(
+    () => props.schema,
+    (schema) => view?.setSchema(schema)
+  )
   watch([() => props.problems, () => props.schema], () => void show(), { deep: true })
 
   return {

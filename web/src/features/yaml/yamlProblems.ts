@@ -2,7 +2,14 @@
 // with a button if the mistake can be fixed.
 
 import { setDiagnostics, type Diagnostic } from '@codemirror/lint'
-import { StateEffect, StateField, type EditorState, type Extension, type Range, type TransactionSpec } from '@codemirror/state'
+import {
+  StateEffect,
+  StateField,
+  type EditorState,
+  type Extension,
+  type Range,
+  type TransactionSpec,
+} from '@codemirror/state'
 import { Decoration, EditorView, WidgetType, type DecorationSet } from '@codemirror/view'
 import type { Problem } from './model/documents'
 import type { Fix } from './model/fixes'
@@ -26,12 +33,16 @@ class ProblemBox extends WidgetType {
   constructor(
     readonly problem: Problem,
     readonly fix: Fix | undefined,
-    readonly words: (key: string) => string,
+    readonly words: (key: string) => string
   ) {
     super()
   }
   override eq(other: ProblemBox): boolean {
-    return other.problem.message === this.problem.message && other.fix?.text === this.fix?.text && other.fix?.from === this.fix?.from
+    return (
+      other.problem.message === this.problem.message &&
+      other.fix?.text === this.fix?.text &&
+      other.fix?.from === this.fix?.from
+    )
   }
   override toDOM(view: EditorView): HTMLElement {
     // Padding instead of a margin around the box: a margin misaligns the line numbers.
@@ -49,7 +60,10 @@ class ProblemBox extends WidgetType {
       button.className = 'btn sm'
       button.textContent = this.words(fix.text)
       button.onclick = () => {
-        view.dispatch({ changes: { from: fix.from, to: fix.to, insert: fix.text }, selection: { anchor: fix.from + fix.text.length } })
+        view.dispatch({
+          changes: { from: fix.from, to: fix.to, insert: fix.text },
+          selection: { anchor: fix.from + fix.text.length },
+        })
         view.focus()
       }
       box.append(button)
@@ -75,18 +89,42 @@ const boxes = StateField.define<DecorationSet>({
 export const problemBoxes: Extension = boxes
 
 /** The transaction that shows problems. `words` labels the button that inserts its argument. */
-export function showProblems(state: EditorState, problems: readonly Problem[], fixes: ReadonlyMap<Problem, Fix>, words: (key: string) => string): TransactionSpec {
+export function showProblems(
+  state: EditorState,
+  problems: readonly Problem[],
+  fixes: ReadonlyMap<Problem, Fix>,
+  words: (key: string) => string
+): TransactionSpec {
   const placed = problems.map((problem): Placed => {
     const line = state.doc.line(Math.max(1, Math.min(state.doc.lines, problem.line)))
     const indent = /^\s*(- )?/.exec(line.text)?.[0].length ?? 0
     const from = Math.min(line.to, problem.column ? line.from + problem.column - 1 : line.from + indent)
     const fix = fixes.get(problem)
-    return { from, to: line.to, below: line.to, problem, fix: fix && { ...fix, from: line.from + fix.from, to: line.from + fix.to } }
+    return {
+      from,
+      to: line.to,
+      below: line.to,
+      problem,
+      fix: fix && { ...fix, from: line.from + fix.from, to: line.from + fix.to },
+    }
   })
   placed.sort((a, b) => a.below - b.below)
-  const diagnostics = placed.map(({ from, to, problem }): Diagnostic => ({ from, to, severity: problem.severity ?? 'error', message: problem.message }))
-  const widgets = placed.slice(0, maxBoxes).map(({ below, problem, fix }): Range<Decoration> => Decoration.widget({ widget: new ProblemBox(problem, fix, words), block: true, side: 1 }).range(below))
+  const diagnostics = placed.map(({ from, to, problem }): Diagnostic => ({
+    from,
+    to,
+    severity: problem.severity ?? 'error',
+    message: problem.message,
+  }))
+  const widgets = placed
+    .slice(0, maxBoxes)
+    .map(({ below, problem, fix }): Range<Decoration> =>
+      Decoration.widget({ widget: new ProblemBox(problem, fix, words), block: true, side: 1 }).range(below)
+    )
   const shown = setDiagnostics(state, diagnostics)
-  const effects = Array.isArray(shown.effects) ? shown.effects : shown.effects ? [shown.effects as StateEffect<unknown>] : []
+  const effects = Array.isArray(shown.effects)
+    ? shown.effects
+    : shown.effects
+      ? [shown.effects as StateEffect<unknown>]
+      : []
   return { effects: [...effects, show.of(Decoration.set(widgets, true))] }
 }

@@ -1,6 +1,12 @@
 // Completion and hover documentation for CodeMirror, based on model/completion.
 
-import { autocompletion, startCompletion, type Completion, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
+import {
+  autocompletion,
+  startCompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from '@codemirror/autocomplete'
 import type { EditorState, Extension, Text } from '@codemirror/state'
 import { EditorView, hoverTooltip } from '@codemirror/view'
 import { documentationAt, proposalsAt, reflowed, type Proposal } from './model/completion'
@@ -18,7 +24,13 @@ export function linesOf(doc: Text): Lines {
 
 export function schemaKnowledge(source: SchemaSource, words: () => SchemaWords): Extension {
   return [
-    autocompletion({ override: [(context) => complete(source, words, context)], icons: false, activateOnTyping: true, maxRenderedOptions: 200, interactionDelay: 40 }),
+    autocompletion({
+      override: [(context) => complete(source, words, context)],
+      icons: false,
+      activateOnTyping: true,
+      maxRenderedOptions: 200,
+      interactionDelay: 40,
+    }),
     hoverTooltip(
       async (view, at) => {
         const line = view.state.doc.lineAt(at)
@@ -28,15 +40,21 @@ export function schemaKnowledge(source: SchemaSource, words: () => SchemaWords):
           pos: line.from + found.from,
           end: line.from + found.to,
           above: true,
-          create: () => ({ dom: documentation(found.name, found.type, found.required, found.documentation, found.values, words()) }),
+          create: () => ({
+            dom: documentation(found.name, found.type, found.required, found.documentation, found.values, words()),
+          }),
         }
       },
-      { hoverTime: 250 },
+      { hoverTime: 250 }
     ),
   ]
 }
 
-async function complete(source: SchemaSource, words: () => SchemaWords, context: CompletionContext): Promise<CompletionResult | null> {
+async function complete(
+  source: SchemaSource,
+  words: () => SchemaWords,
+  context: CompletionContext
+): Promise<CompletionResult | null> {
   const line = context.state.doc.lineAt(context.pos)
   const found = await proposalsAt(source, linesOf(context.state.doc), line.number, context.pos - line.from)
   if (!found || (!found.word && !context.explicit && found.items.some((i) => i.shape !== undefined))) return null
@@ -44,7 +62,13 @@ async function complete(source: SchemaSource, words: () => SchemaWords, context:
 }
 
 /** Completions of the word that starts at `from`. */
-function proposed(items: readonly Proposal[], column: number, from: number, written: string, words: () => SchemaWords): CompletionResult {
+function proposed(
+  items: readonly Proposal[],
+  column: number,
+  from: number,
+  written: string,
+  words: () => SchemaWords
+): CompletionResult {
   const word = written.toLowerCase()
   const at = (item: Proposal) => item.label.toLowerCase().indexOf(word)
   const fitting = items.filter((item) => at(item) >= 0)
@@ -71,7 +95,9 @@ function option(item: Proposal, column: number, words: () => SchemaWords): Compl
     label: item.label,
     detail: item.type,
     apply: (view, _, from, to) => insert(view, item, column, from, to),
-    ...(item.shape === undefined ? {} : { info: () => documentation(item.label, item.type, item.required, item.documentation, [], words()) }),
+    ...(item.shape === undefined
+      ? {}
+      : { info: () => documentation(item.label, item.type, item.required, item.documentation, [], words()) }),
   }
 }
 
@@ -79,9 +105,21 @@ function option(item: Proposal, column: number, words: () => SchemaWords): Compl
 function insert(view: EditorView, item: Proposal, column: number, from: number, to: number): void {
   const rest = restOfLine(view.state, to)
   const indent = ' '.repeat(column)
-  const after = item.shape === undefined || /^\s*:/.test(rest) ? '' : item.shape === 'scalar' ? ': ' : item.shape === 'list' ? `:\n${indent}- ` : `:\n${indent}  `
+  const after =
+    item.shape === undefined || /^\s*:/.test(rest)
+      ? ''
+      : item.shape === 'scalar'
+        ? ': '
+        : item.shape === 'list'
+          ? `:\n${indent}- `
+          : `:\n${indent}  `
   const text = item.label + after
-  view.dispatch({ changes: { from, to, insert: text }, selection: { anchor: from + text.length }, userEvent: 'input.complete', scrollIntoView: true })
+  view.dispatch({
+    changes: { from, to, insert: text },
+    selection: { anchor: from + text.length },
+    userEvent: 'input.complete',
+    scrollIntoView: true,
+  })
   // Asks for completions again: values of an enum, keys of the new mapping.
   if (after) queueMicrotask(() => startCompletion(view))
 }
@@ -91,7 +129,14 @@ function restOfLine(state: EditorState, at: number): string {
   return line.text.slice(at - line.from)
 }
 
-function documentation(name: string, type: string, required: boolean, text: string, values: readonly string[], words: SchemaWords): HTMLElement {
+function documentation(
+  name: string,
+  type: string,
+  required: boolean,
+  text: string,
+  values: readonly string[],
+  words: SchemaWords
+): HTMLElement {
   const dom = document.createElement('div')
   dom.className = 'cm-doc'
   const title = document.createElement('b')

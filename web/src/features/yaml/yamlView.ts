@@ -7,7 +7,14 @@ import { bracketMatching, foldEffect, foldGutter, foldKeymap, indentOnInput, ind
 import { lintGutter, lintKeymap } from '@codemirror/lint'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { Compartment, EditorState, type Extension, type Text } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view'
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view'
 import type { Problem } from './model/documents'
 import type { Fix } from './model/fixes'
 import type { SchemaSource } from './model/schema'
@@ -67,7 +74,8 @@ export function openYamlView(options: YamlViewOptions): YamlView {
   const labelPart = new Compartment()
   const readonlyPart = new Compartment()
   const schemaPart = new Compartment()
-  const schemaOf = (schema: SchemaSource | undefined) => (schema ? schemaKnowledge(schema, () => ({ required: t('editor.required') })) : [])
+  const schemaOf = (schema: SchemaSource | undefined) =>
+    schema ? schemaKnowledge(schema, () => ({ required: t('editor.required') })) : []
   const view = new EditorView({
     parent: options.parent,
     state: EditorState.create({
@@ -100,7 +108,8 @@ export function openYamlView(options: YamlViewOptions): YamlView {
     setLabel: (label) => view.dispatch({ effects: labelPart.reconfigure(labelOf(label)) }),
     setReadonly: (readonly) => view.dispatch({ effects: readonlyPart.reconfigure(readonlyOf(readonly)) }),
     setSchema: (schema) => view.dispatch({ effects: schemaPart.reconfigure(schemaOf(schema)) }),
-    setProblems: (problems, fixes = new Map()) => view.dispatch(showProblems(view.state, problems, fixes, (word) => t('editor.writeInstead', { word }))),
+    setProblems: (problems, fixes = new Map()) =>
+      view.dispatch(showProblems(view.state, problems, fixes, (word) => t('editor.writeInstead', { word }))),
     goTo(line, column = 1) {
       const at = view.state.doc.line(Math.max(1, Math.min(view.state.doc.lines, line)))
       const anchor = Math.min(at.to, at.from + column - 1)
@@ -116,11 +125,19 @@ function fold(view: EditorView, keys: readonly string[]): void {
   if (!keys.length) return
   const { doc } = view.state
   const blocks = blocksOf(doc.toString().split('\n'), keys, longBlock)
-  if (blocks.length) view.dispatch({ effects: blocks.map(({ head, last }) => foldEffect.of({ from: doc.line(head + 1).to, to: doc.line(last + 1).to })) })
+  if (blocks.length)
+    view.dispatch({
+      effects: blocks.map(({ head, last }) =>
+        foldEffect.of({ from: doc.line(head + 1).to, to: doc.line(last + 1).to })
+      ),
+    })
 }
 
 const labelOf = (label: string): Extension => EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' })
-const readonlyOf = (readonly: boolean): Extension => [EditorState.readOnly.of(readonly), EditorView.editable.of(!readonly)]
+const readonlyOf = (readonly: boolean): Extension => [
+  EditorState.readOnly.of(readonly),
+  EditorView.editable.of(!readonly),
+]
 
 const look = (): Extension => [
   lineNumbers(),

@@ -92,7 +92,8 @@ export const act = {
       suppose: 'Applied: {name}',
     },
     lost: '{name} was deleted, but could not be created again.',
-    failedTitle: '{n} objects could not be changed | {n} object could not be changed | {n} objects could not be changed',
+    failedTitle:
+      '{n} objects could not be changed | {n} object could not be changed | {n} objects could not be changed',
     key: 'Key',
     value: 'Value',
     replicas: 'Replicas',
@@ -123,10 +124,13 @@ export const act = {
     accepted: 'The API server accepts this change.',
     acceptedSome: 'The API server accepts the first {n} of {total} changes.',
     differenceOf: 'Object to compare',
-    drainAllows: 'The API server allows all {n} evictions now. | The API server allows the eviction now. | The API server allows each of the {n} evictions now. Every eviction uses up some of what a budget allows.',
-    drainRefuses: '{n} of {total} evictions are rejected now and will be retried: | {n} of {total} evictions is rejected now and will be retried: | {n} of {total} evictions are rejected now and will be retried:',
+    drainAllows:
+      'The API server allows all {n} evictions now. | The API server allows the eviction now. | The API server allows each of the {n} evictions now. Every eviction uses up some of what a budget allows.',
+    drainRefuses:
+      '{n} of {total} evictions are rejected now and will be retried: | {n} of {total} evictions is rejected now and will be retried: | {n} of {total} evictions are rejected now and will be retried:',
     follows: {
-      nodeUndo: 'Undo creates the node again with its labels, taints and capacity. Pods that were deleted with it do not come back.',
+      nodeUndo:
+        'Undo creates the node again with its labels, taints and capacity. Pods that were deleted with it do not come back.',
       podsAtOnce: 'Pods are deleted immediately, without a grace period.',
       managed: 'Controllers create replacements for their pods, so there is nothing to undo.',
       podUndo: 'Undo creates a pod without a controller again, on the same node.',
@@ -135,9 +139,11 @@ export const act = {
       workload: 'Its pods are deleted, too.',
       objectUndo: 'Undo creates the object again, under a new UID.',
       ungate: 'A pod without gates enters the scheduling queue. Gates cannot be added to an existing pod.',
-      recreate: 'The pod is deleted and created again with the same spec, without its node, so that the scheduler places it again.',
+      recreate:
+        'The pod is deleted and created again with the same spec, without its node, so that the scheduler places it again.',
       recreateManaged: 'The pod is deleted. Its controller creates a replacement, which the scheduler places.',
-      evict: 'The pod is deleted now, with its grace period and the condition DisruptionTarget, as the taint eviction controller would delete it later.',
+      evict:
+        'The pod is deleted now, with its grace period and the condition DisruptionTarget, as the taint eviction controller would delete it later.',
       restart: 'The controller replaces all pods, as its update strategy says. The scheduler places the new ones.',
       scale: 'The controller creates or deletes pods until there are as many.',
       taint: 'Pods that a NoExecute taint evicts do not come back when the taint is removed.',

@@ -13,20 +13,50 @@ export const batch = {
     presets: 'Presets',
     applying: 'Creating…',
     preset: {
-      borrowing: { title: 'Borrowing', about: 'Two teams share a cohort. One job borrows unused quota of the other team, and the next one waits.' },
-      preemption: { title: 'Preemption', about: 'A job with a high priority evicts one with a low priority, which waits and keeps its position.' },
-      strict: { title: 'Blocked StrictFIFO head', about: 'The head of the queue does not fit. A smaller job behind it would, and still waits.' },
-      queues: { title: 'Three queues', about: 'Queues with the weights 3, 2 and 1 share six nodes. A job finds no idle room: preempt undoes its evictions, and reclaim takes room back from the queue that holds more than it deserves.' },
-      held: { title: 'A held gang', about: 'kube-batch: two of three tasks fit. They hold their room without being bound, and a smaller job behind them waits in every session.' },
-      discarded: { title: 'A discarded gang', about: 'Volcano: the same two tasks fit, but the session gives their room back at once, and the smaller job is bound.' },
-      round: { title: 'Six tasks in one flow', about: 'Poseidon places six tasks on four machines in one round. Two of them need an ssd, and the flow keeps that machine free for them.' },
-      gap: { title: 'The optimality gap', about: 'kube-scheduler places the same six pods one by one and leaves the last one without a node. The costs of a flow show the gap.' },
+      borrowing: {
+        title: 'Borrowing',
+        about: 'Two teams share a cohort. One job borrows unused quota of the other team, and the next one waits.',
+      },
+      preemption: {
+        title: 'Preemption',
+        about: 'A job with a high priority evicts one with a low priority, which waits and keeps its position.',
+      },
+      strict: {
+        title: 'Blocked StrictFIFO head',
+        about: 'The head of the queue does not fit. A smaller job behind it would, and still waits.',
+      },
+      queues: {
+        title: 'Three queues',
+        about:
+          'Queues with the weights 3, 2 and 1 share six nodes. A job finds no idle room: preempt undoes its evictions, and reclaim takes room back from the queue that holds more than it deserves.',
+      },
+      held: {
+        title: 'A held gang',
+        about:
+          'kube-batch: two of three tasks fit. They hold their room without being bound, and a smaller job behind them waits in every session.',
+      },
+      discarded: {
+        title: 'A discarded gang',
+        about:
+          'Volcano: the same two tasks fit, but the session gives their room back at once, and the smaller job is bound.',
+      },
+      round: {
+        title: 'Six tasks in one flow',
+        about:
+          'Poseidon places six tasks on four machines in one round. Two of them need an ssd, and the flow keeps that machine free for them.',
+      },
+      gap: {
+        title: 'The optimality gap',
+        about:
+          'kube-scheduler places the same six pods one by one and leaves the last one without a node. The costs of a flow show the gap.',
+      },
     },
   },
   gang: {
     native: 'Kubernetes',
     emptyTitle: 'No pod groups',
-    emptyBody: 'A pod group starts its pods together or not at all. This board shows for each group which members have a node, which wait, how long they still wait, and why the group does not start. The preset enables Coscheduling and creates two small groups.',
+    emptyBody:
+      'A pod group starts its pods together or not at all. This board shows for each group which members have a node, which wait, how long they still wait, and why the group does not start. The preset enables Coscheduling and creates two small groups.',
     emptyNative: 'For Kubernetes’ own pod groups, start the simulator with --feature-gates GenericWorkload=true.',
     filter: 'Filter groups',
     gone: 'There is no pod group {name}.',
@@ -40,21 +70,40 @@ export const batch = {
     seconds: '{n} s',
     secondsLeft: '{n} seconds until the wait at Permit ends',
     say: {
-      waiting: '{group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members.',
-      tooFew: '{group} needs {more} more pods: {have} of {least} exist. | {group} needs {more} more pod: {have} of {least} exist. | {group} needs {more} more pods: {have} of {least} exist.',
+      waiting:
+        '{group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members.',
+      tooFew:
+        '{group} needs {more} more pods: {have} of {least} exist. | {group} needs {more} more pod: {have} of {least} exist. | {group} needs {more} more pods: {have} of {least} exist.',
       noPods: 'No pod belongs to {group}.',
-      rejected: '{group} does not start: it needs {least} members at once. | {group} does not start: it needs {least} member. | {group} does not start: it needs {least} members at once.',
-      gated: '{group} cannot start: {gated} of its {have} pods have scheduling gates. | {group} cannot start: {gated} of its {have} pods has scheduling gates. | {group} cannot start: {gated} of its {have} pods have scheduling gates.',
-      partly: '{group} has the {least} members that it needs, and {without} more have no node. | {group} has the {least} members that it needs, and {without} more has no node. | {group} has the {least} members that it needs, and {without} more have no node.',
-      running: '{group} runs: {placed} members have a node, and it needs {least}. | {group} runs: {placed} member has a node, and it needs {least}. | {group} runs: {placed} members have a node, and it needs {least}.',
-      runningBasic: '{group} runs: {placed} members have a node. It needs no minimum. | {group} runs: {placed} member has a node. It needs no minimum. | {group} runs: {placed} members have a node. It needs no minimum.',
+      rejected:
+        '{group} does not start: it needs {least} members at once. | {group} does not start: it needs {least} member. | {group} does not start: it needs {least} members at once.',
+      gated:
+        '{group} cannot start: {gated} of its {have} pods have scheduling gates. | {group} cannot start: {gated} of its {have} pods has scheduling gates. | {group} cannot start: {gated} of its {have} pods have scheduling gates.',
+      partly:
+        '{group} has the {least} members that it needs, and {without} more have no node. | {group} has the {least} members that it needs, and {without} more has no node. | {group} has the {least} members that it needs, and {without} more have no node.',
+      running:
+        '{group} runs: {placed} members have a node, and it needs {least}. | {group} runs: {placed} member has a node, and it needs {least}. | {group} runs: {placed} members have a node, and it needs {least}.',
+      runningBasic:
+        '{group} runs: {placed} members have a node. It needs no minimum. | {group} runs: {placed} member has a node. It needs no minimum. | {group} runs: {placed} members have a node. It needs no minimum.',
       untried: 'The scheduler has not tried {group} yet.',
-      finished: 'All {have} pods of {group} have finished. | The pod of {group} has finished. | All {have} pods of {group} have finished.',
+      finished:
+        'All {have} pods of {group} have finished. | The pod of {group} has finished. | All {have} pods of {group} have finished.',
       blocked: '{member} fits no node.',
-      sentBack: '{n} members that waited were rejected. | {n} member that waited was rejected. | {n} members that waited were rejected.',
-      deadline: 'In {time} the {n} waiting members are rejected. | In {time} the {n} waiting member is rejected. | In {time} the {n} waiting members are rejected.',
+      sentBack:
+        '{n} members that waited were rejected. | {n} member that waited was rejected. | {n} members that waited were rejected.',
+      deadline:
+        'In {time} the {n} waiting members are rejected. | In {time} the {n} waiting member is rejected. | In {time} the {n} waiting members are rejected.',
     },
-    state: { running: 'Running', partly: 'Running in part', waiting: 'Waiting at Permit', rejected: 'Rejected', gated: 'Gated', tooFew: 'Too few pods', untried: 'Not tried yet', finished: 'Finished' },
+    state: {
+      running: 'Running',
+      partly: 'Running in part',
+      waiting: 'Waiting at Permit',
+      rejected: 'Rejected',
+      gated: 'Gated',
+      tooFew: 'Too few pods',
+      untried: 'Not tried yet',
+      finished: 'Finished',
+    },
     slot: {
       bound: 'bound',
       finished: 'finished',
@@ -86,7 +135,14 @@ export const batch = {
     freeOf: '{amount} free',
     taint: 'taint',
     tainted: 'This node has taints or is cordoned.',
-    share: { used: 'other pods', held: 'held by other groups', bound: 'this group, bound', waits: 'this group, waiting', simulated: 'this group, only simulated', free: 'free' },
+    share: {
+      used: 'other pods',
+      held: 'held by other groups',
+      bound: 'this group, bound',
+      waits: 'this group, waiting',
+      simulated: 'this group, only simulated',
+      free: 'free',
+    },
     moreNodes: '{n} more nodes hold no member and have less free.',
     whyTitle: 'Why {name} fits no node',
     whyHeld: 'Why {name} was rejected',
@@ -115,7 +171,11 @@ export const batch = {
     differ: {
       tries: { what: 'Tries', coscheduling: 'one pod after the other', native: 'the group, in one cycle' },
       while: { what: 'While short', coscheduling: 'members keep their nodes', native: 'nothing is held' },
-      until: { what: 'Gives up', coscheduling: 'at the timeout, or when too many are missing', native: 'when minCount is out of reach' },
+      until: {
+        what: 'Gives up',
+        coscheduling: 'at the timeout, or when too many are missing',
+        native: 'when minCount is out of reach',
+      },
       topology: { what: 'Topology', coscheduling: 'none', native: 'one key, such as a rack' },
       preempts: { what: 'Preempts', coscheduling: 'for one pod', native: 'for the whole group' },
     },
@@ -125,7 +185,8 @@ export const batch = {
   },
   quota: {
     emptyTitle: 'No elastic quotas',
-    emptyBody: 'An ElasticQuota guarantees its namespace a min, and lets it borrow up to a max what other namespaces leave unused. This board shows who borrows, and how borrowed resources are taken back. The preset enables CapacityScheduling and creates two teams that share two nodes.',
+    emptyBody:
+      'An ElasticQuota guarantees its namespace a min, and lets it borrow up to a max what other namespaces leave unused. This board shows who borrows, and how borrowed resources are taken back. The preset enables CapacityScheduling and creates two teams that share two nodes.',
     namespace: 'Namespace',
     list: 'Elastic quotas',
     columns: 'used / min / max',
@@ -134,8 +195,19 @@ export const batch = {
     unlimited: 'no limit',
     ambiguous: 'This namespace has several quotas. The plugin uses only one of them.',
     bar: '{resource}: {used} used, min {min}, max {max}',
-    standing: { over: '{amount} {resource} over its min', under: '{amount} {resource} under its min', even: 'at its min' },
-    key: { within: 'used within min', borrowed: 'borrowed', unused: 'unused min', asks: 'asked by the pod', min: 'min', max: 'max' },
+    standing: {
+      over: '{amount} {resource} over its min',
+      under: '{amount} {resource} under its min',
+      even: 'at its min',
+    },
+    key: {
+      within: 'used within min',
+      borrowed: 'borrowed',
+      unused: 'unused min',
+      asks: 'asked by the pod',
+      min: 'min',
+      max: 'max',
+    },
     pool: 'Who borrows',
     poolHint: '{resource} from the pool of unused min',
     usedOf: 'used of the {min} {resource} of all mins:',
@@ -150,10 +222,22 @@ export const batch = {
     noAccount: 'The plugin keeps no account of who lends to whom: what is unused is one pool.',
     say: {
       within: 'Every namespace uses at most its min of {resource}.',
-      borrowing: '{n} namespaces borrow {amount} of the {unused} {resource} that others leave unused. | {n} namespace borrows {amount} of the {unused} {resource} that others leave unused. | {n} namespaces borrow {amount} of the {unused} {resource} that others leave unused.',
+      borrowing:
+        '{n} namespaces borrow {amount} of the {unused} {resource} that others leave unused. | {n} namespace borrows {amount} of the {unused} {resource} that others leave unused. | {n} namespaces borrow {amount} of the {unused} {resource} that others leave unused.',
     },
-    term: { min: '{asked} of {min} min', sum: '{asked} of {min}', within: '{amount} left', over: '{amount} over', mustGo: '{amount} too much' },
-    step: { rules: 'The two rules', rulesHint: 'PreFilter, for the resource that decides', who: 'Who may be a victim', whoHint: 'PostFilter, on each node alone' },
+    term: {
+      min: '{asked} of {min} min',
+      sum: '{asked} of {min}',
+      within: '{amount} left',
+      over: '{amount} over',
+      mustGo: '{amount} too much',
+    },
+    step: {
+      rules: 'The two rules',
+      rulesHint: 'PreFilter, for the resource that decides',
+      who: 'Who may be a victim',
+      whoHint: 'PostFilter, on each node alone',
+    },
     rule: {
       max: '{resource} of {namespace}: used + requested',
       maxNominated: '{resource} of {namespace}: used + nominated + requested',
@@ -177,7 +261,8 @@ export const batch = {
     after: 'After',
     notRecorded: 'not recorded',
     allTogether: 'all quotas',
-    noFacts: 'CapacityScheduling recorded nothing about this attempt: its namespace has no quota, or the plugin was not enabled.',
+    noFacts:
+      'CapacityScheduling recorded nothing about this attempt: its namespace has no quota, or the plugin was not enabled.',
     decisions: 'Decisions about quotas',
     noDecisionTitle: 'No pod was rejected by a quota',
     noDecision: 'When a quota rejects a pod, or a pod takes back what others borrowed, the decision appears here.',
@@ -190,7 +275,8 @@ export const batch = {
     title: 'NUMA nodes',
     counts: '{zones} NUMA nodes in all',
     emptyTitle: 'No NUMA nodes',
-    emptyBody: 'A node’s NodeResourceTopology says what each of its NUMA nodes has left. This board lays a pod’s containers in, and says for each node what was missing in which NUMA node. The preset enables NodeResourceTopologyMatch and creates a node with two NUMA nodes.',
+    emptyBody:
+      'A node’s NodeResourceTopology says what each of its NUMA nodes has left. This board lays a pod’s containers in, and says for each node what was missing in which NUMA node. The preset enables NodeResourceTopologyMatch and creates a node with two NUMA nodes.',
     noDecision: 'When NodeResourceTopologyMatch aligns a pod or keeps it off a node, the decision appears here.',
     noSuchDecision: 'There is no decision about {name}.',
     notRun: 'NodeResourceTopologyMatch did not run in this attempt.',
@@ -198,7 +284,8 @@ export const batch = {
     nodes: 'Nodes',
     cpuFree: 'CPU free in each NUMA node',
     more: '{n} more nodes. Filter to find them.',
-    without: '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0. | {n} node has no NodeResourceTopology: it passes unchecked, and scores 0. | {n} nodes have no NodeResourceTopology: they pass unchecked, and score 0.',
+    without:
+      '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0. | {n} node has no NodeResourceTopology: it passes unchecked, and scores 0. | {n} nodes have no NodeResourceTopology: they pass unchecked, and score 0.',
     alignedOn: 'aligned on {n} of {of} nodes',
     zone: 'NUMA {n}',
     zoneHead: 'NUMA node',
@@ -239,13 +326,16 @@ export const batch = {
     has: 'Has',
     needs: 'Needs',
     podRule: 'Pod scope: one NUMA node must have all that the pod needs.',
-    containerRule: 'Container scope: one NUMA node must have all that a container needs. Containers before it have taken their part.',
+    containerRule:
+      'Container scope: one NUMA node must have all that a container needs. Containers before it have taken their part.',
     scores: 'Scores',
     score: 'Score',
-    scoreHint: 'The plugin’s own score, before its weight. The lowest NUMA node above 0 counts, even where no container goes.',
+    scoreHint:
+      'The plugin’s own score, before its weight. The lowest NUMA node above 0 counts, even where no container goes.',
     decisions: 'Decisions about NUMA nodes',
     goneAll: 'The NUMA nodes of this decision are gone',
-    goneAllBody: 'No NodeResourceTopology exists any more, so the board cannot draw where the containers go. The decision page still has all that the plugin compared.',
+    goneAllBody:
+      'No NodeResourceTopology exists any more, so the board cannot draw where the containers go. The decision page still has all that the plugin compared.',
     gone: 'Node {name} has no NUMA nodes',
     goneBody: 'There is no NodeResourceTopology with this name.',
   },

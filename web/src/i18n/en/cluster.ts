@@ -61,7 +61,8 @@ export const cluster = {
     feasibleOfEvaluated: '{nodes}, {feasible} feasible of {evaluated} evaluated',
     feasibleOf: '{feasible} feasible of {total}',
     emptyTitle: 'No nodes yet',
-    emptyBody: 'Pods need nodes to run on. Start with a sample cluster of twelve nodes in three zones, or create your own nodes.',
+    emptyBody:
+      'Pods need nodes to run on. Start with a sample cluster of twelve nodes in three zones, or create your own nodes.',
     emptyBodyPods: 'Pods are waiting for a node. Create one, or add the sample cluster of twelve nodes in three zones.',
     sample: 'Create a sample cluster',
     numa: 'NUMA nodes',
@@ -132,7 +133,8 @@ export const cluster = {
     moment: 'State shown',
     atDecision: 'At decision',
     now: 'Now',
-    atDecisionHint: 'Bars and pods show the scheduler’s snapshot for attempt {n}, {time}. Pods deleted since then are not shown.',
+    atDecisionHint:
+      'Bars and pods show the scheduler’s snapshot for attempt {n}, {time}. Pods deleted since then are not shown.',
     asOfDecision: 'Bars and pods show the state at the decision. Pods deleted since then are not shown.',
     asOfNow: 'Bars and pods show the current state.',
     gone: 'Pod {name} does not exist, and the simulator has no decision about it.',

@@ -7,7 +7,8 @@ export const decision = {
     why: 'A pod that a PreEnqueue plugin holds does not enter the scheduling queue, so the scheduler neither filters nor scores nodes for it. The first attempt will appear here.',
     here: 'held',
     lifts: 'How to release it',
-    gates: 'Every gate in spec.schedulingGates must be removed. Usually the controller that set a gate removes it. Gates cannot be added to an existing pod.',
+    gates:
+      'Every gate in spec.schedulingGates must be removed. Usually the controller that set a gate removes it. Gates cannot be added to an existing pod.',
     gatesCommand: 'To remove all gates with kubectl:',
     remove: 'Remove',
     removeGate: 'Remove gate {gate}',
@@ -19,11 +20,13 @@ export const decision = {
   candidate: {
     candidate: 'candidate in the PostFilter dry run',
     chosen: 'chosen by the PostFilter dry run',
-    without: 'With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time. | With its {n} lower-priority pod removed, {pod} passes Filter. The dry run then adds it back. | With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time.',
+    without:
+      'With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time. | With its {n} lower-priority pod removed, {pod} passes Filter. The dry run then adds it back. | With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time.',
     putBack: 'Added back one at a time',
     reprieved: 'reprieved',
     victim: 'victim',
-    violations: 'Its victims violate {n} PodDisruptionBudgets. | Its victims violate {n} PodDisruptionBudget. | Its victims violate {n} PodDisruptionBudgets.',
+    violations:
+      'Its victims violate {n} PodDisruptionBudgets. | Its victims violate {n} PodDisruptionBudget. | Its victims violate {n} PodDisruptionBudgets.',
     noViolations: 'Its victims violate no PodDisruptionBudget.',
     how: 'Pods are listed by priority, then by start time. The dry run first adds back pods whose removal would violate a PodDisruptionBudget. A pod that makes Filter fail is not added back and becomes a victim.',
   },
@@ -38,7 +41,8 @@ export const decision = {
     hidden: '{n} more attempts without a node | {n} more attempt without a node | {n} more attempts without a node',
   },
   notEvaluated: {
-    enoughFeasibleNodes: '{n} not evaluated: the scheduler had already found the {wanted} feasible nodes that it looks for.',
+    enoughFeasibleNodes:
+      '{n} not evaluated: the scheduler had already found the {wanted} feasible nodes that it looks for.',
     firstFeasible: '{n} not evaluated: the search stops at the first feasible node, because nothing scores nodes.',
     preFilter: '{n} not evaluated: {plugins} excluded them in PreFilter.',
     hint: '{n} not evaluated: the scheduler took the node that opportunistic batching proposed.',
@@ -69,7 +73,8 @@ export const decision = {
     never: 'Preemption evicts no pod, because the pod’s preemptionPolicy is Never.',
     victimsTerminating: 'Preemption evicts no further pod while those that it evicts terminate on the nominated node.',
     other: 'Preemption evicts no pod, because the pod is not eligible for it.',
-    nobodyLower: 'No candidates: on none of the nodes that preemption tried does a pod have a lower priority, so it may evict none.',
+    nobodyLower:
+      'No candidates: on none of the nodes that preemption tried does a pod have a lower priority, so it may evict none.',
     nobodyMay: 'No candidates: on none of the nodes that preemption tried may a pod give way.',
     notEnough: 'No candidates: in no dry run do the pods that preemption may evict make room.',
     none: 'No candidates.',
@@ -88,7 +93,8 @@ export const decision = {
     evictionsTook: 'in {time}',
     fewestPDBViolations: '{node} is chosen: its victims violate the fewest PodDisruptionBudgets.',
     lowestHighestPriority: '{node} is chosen: the highest priority among its victims is the lowest.',
-    lowestSumOfPriorities: '{node} is chosen: the sum of its victims’ priorities is the smallest. Kubernetes adds 2³¹ to each priority, so fewer victims give a smaller sum.',
+    lowestSumOfPriorities:
+      '{node} is chosen: the sum of its victims’ priorities is the smallest. Kubernetes adds 2³¹ to each priority, so fewer victims give a smaller sum.',
     fewestVictims: '{node} is chosen: it has the fewest victims.',
     latestEarliestStartTime: '{node} is chosen: its highest-priority victims started the latest.',
     firstFound: '{node} is chosen: several candidates tied under every rule, and it came first.',
@@ -111,7 +117,8 @@ export const decision = {
       lowestHighestPriority: 'Highest priority among the victims: lowest wins',
       lowestSumOfPriorities: 'Sum of the victims’ priorities, with 2³¹ added to each: smallest wins',
       fewestVictims: 'Number of victims: fewest wins',
-      latestEarliestStartTime: 'Earliest start time among the highest-priority victims: latest wins; a victim that has not started counts as starting now',
+      latestEarliestStartTime:
+        'Earliest start time among the highest-priority victims: latest wins; a victim that has not started counts as starting now',
     },
     removedBy: 'removed by an extender',
     changedBy: 'victims chosen by an extender',
@@ -131,7 +138,8 @@ export const decision = {
     podsHint: 'Several pods have had this name',
     podNow: 'newest pod with this name',
     marginTied: '{nodes} have the same total. kube-scheduler picks one of them at random.',
-    marginTiedBySeed: '{nodes} have the same total. The simulator runs with a seed for ties, and the seed picked one of them.',
+    marginTiedBySeed:
+      '{nodes} have the same total. The simulator runs with a seed for ties, and the seed picked one of them.',
     marginOver: 'Margin over {node}',
     pipeline: 'Extension points',
     queue: 'Scheduling queue',
@@ -190,17 +198,25 @@ export const decision = {
     diffAnswers: 'Plugins with a different result',
     stageAbout: {
       PreEnqueue: 'Decides whether the pod may enter activeQ.',
-      Queue: 'The pod waits in the scheduling queue. The QueueSort plugin decides which pod is next: PrioritySort orders pods by priority, then by time. After a failed attempt, an event and the end of a backoff bring the pod back.',
-      PreFilter: 'Runs once per attempt, before any node is checked. A plugin can prepare data, restrict the search to certain nodes, or skip its Filter.',
-      Filter: 'Each plugin checks whether the pod can run on a node. The first rejection is final: later plugins do not run for that node.',
-      PostFilter: 'Runs only when no node is feasible. Preemption looks for nodes where removing lower-priority pods makes room.',
+      Queue:
+        'The pod waits in the scheduling queue. The QueueSort plugin decides which pod is next: PrioritySort orders pods by priority, then by time. After a failed attempt, an event and the end of a backoff bring the pod back.',
+      PreFilter:
+        'Runs once per attempt, before any node is checked. A plugin can prepare data, restrict the search to certain nodes, or skip its Filter.',
+      Filter:
+        'Each plugin checks whether the pod can run on a node. The first rejection is final: later plugins do not run for that node.',
+      PostFilter:
+        'Runs only when no node is feasible. Preemption looks for nodes where removing lower-priority pods makes room.',
       PreScore: 'Prepares scoring, once for all feasible nodes. A plugin with nothing to score skips its Score here.',
-      Score: 'Each plugin scores each feasible node from 0 to 100. The score is multiplied by the plugin’s weight, and the node with the highest total wins.',
+      Score:
+        'Each plugin scores each feasible node from 0 to 100. The score is multiplied by the plugin’s weight, and the node with the highest total wins.',
       Reserve: 'Reserves the chosen node’s resources, so that no other pod can take them before this pod is bound.',
       Permit: 'The last decision before binding: approve the pod, delay it, or reject it.',
-      PreBindPreFlight: 'Asks each PreBind plugin whether it has work to do for the pod. A plugin that skips here is not called in PreBind.',
-      WaitOnPermit: 'The pod waits until every plugin that delayed it in Permit has allowed it. A rejection or a timeout ends the wait.',
-      Unreserve: 'Undoes Reserve when a later step fails: the Reserve plugins release what they reserved, the last one first.',
+      PreBindPreFlight:
+        'Asks each PreBind plugin whether it has work to do for the pod. A plugin that skips here is not called in PreBind.',
+      WaitOnPermit:
+        'The pod waits until every plugin that delayed it in Permit has allowed it. A rejection or a timeout ends the wait.',
+      Unreserve:
+        'Undoes Reserve when a later step fails: the Reserve plugins release what they reserved, the last one first.',
       PreBind: 'Does the work that must precede binding, such as provisioning a volume.',
       Bind: 'Writes the node’s name into the pod.',
       PostBind: 'Tells plugins that the pod is bound.',
@@ -231,17 +247,22 @@ export const decision = {
     groupMembersTried: '{n} members tried together | {n} member tried | {n} members tried together',
     groupWorkload: 'Created for Workload {workload}, template {template}',
     groupMoreMembers: 'and {n} more that the record does not list',
-    groupMorePlacements: 'The scheduler tried {n} more placements, in which too few members fit. The record does not list them.',
-    groupVictims: 'In its dry run, preemption found nodes for the group without removing a pod. | To make room for the group, preemption removes {n} pod: | To make room for the group, preemption removes {n} pods:',
-    groupReprieved: 'No lower-priority pods are reprieved. | {n} lower-priority pod is reprieved. | {n} lower-priority pods are reprieved.',
-    groupNoHelp: 'The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pods.',
+    groupMorePlacements:
+      'The scheduler tried {n} more placements, in which too few members fit. The record does not list them.',
+    groupVictims:
+      'In its dry run, preemption found nodes for the group without removing a pod. | To make room for the group, preemption removes {n} pod: | To make room for the group, preemption removes {n} pods:',
+    groupReprieved:
+      'No lower-priority pods are reprieved. | {n} lower-priority pod is reprieved. | {n} lower-priority pods are reprieved.',
+    groupNoHelp:
+      'The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pods.',
     placementHead: 'Placement',
     placementTried: 'Tried',
     placementHere: 'this attempt',
     groupAlready: '{n} already placed',
     groupTopology: 'all on nodes with the same {key}',
     placementChosen: 'chosen',
-    blockedBy: '{plugin} rejected nodes for {n} members: | {plugin} rejected nodes for {n} member: | {plugin} rejected nodes for {n} members:',
+    blockedBy:
+      '{plugin} rejected nodes for {n} members: | {plugin} rejected nodes for {n} member: | {plugin} rejected nodes for {n} members:',
     placementAll: 'all nodes',
     allOfThem: 'all',
     placementNodes: 'Nodes',
@@ -413,7 +434,8 @@ export const decision = {
     noResultGone: 'Pod {name} does not exist, and the simulator has no decision about it.',
     noResultProfile: 'Its scheduler name is {name}, and no profile has that name.',
     noResultUntried: 'The scheduler has not tried it yet. The decision will appear here.',
-    noResultBound: 'It is on {node}, but no attempt of this scheduler is recorded for it. Either it was created with a node name, or its record was dropped to make room for newer ones.',
+    noResultBound:
+      'It is on {node}, but no attempt of this scheduler is recorded for it. Either it was created with a node name, or its record was dropped to make room for newer ones.',
     noResultUnschedulable: 'The scheduler reports: {message}',
     newer: 'There is a newer attempt.',
     showNewest: 'Show newest',

@@ -18,6 +18,24 @@ import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
+export const deferred = {
+  ...act,
+  ...batch,
+  ...importing,
+  ...learn,
+  ...nodeAction,
+  ...present,
+  ...queues,
+  ...replay,
+  ...report,
+  ...runs,
+  ...score,
+  ...search,
+  ...sessions,
+  ...templates,
+  ...timeline,
+  ...tour,
+  ...whatif,
+}
 
 export type DeferredMessages = typeof deferred

@@ -5,7 +5,8 @@ export const importing = {
     title: 'Import a cluster',
     what: 'What to import',
     drop: 'Drop files, a folder or an archive here',
-    dropBody: 'YAML or JSON, kubectl output, an export of this or of the existing simulator, .zip, .tar, .gz. The type is detected from the content.',
+    dropBody:
+      'YAML or JSON, kubectl output, an export of this or of the existing simulator, .zip, .tar, .gz. The type is detected from the content.',
     files: 'Choose files',
     folder: 'Choose a folder',
     paste: 'Paste text',
@@ -22,20 +23,26 @@ export const importing = {
     holdsNothing: 'No objects recognized here. The server will report what it finds.',
     configuration: 'scheduler configuration',
     results: '{n} decisions, not imported | {n} decision, not imported | {n} decisions, not imported',
-    problems: '{n} documents could not be read here | {n} document could not be read here | {n} documents could not be read here',
+    problems:
+      '{n} documents could not be read here | {n} document could not be read here | {n} documents could not be read here',
     mode: 'What happens to existing objects',
     merge: 'Merge',
-    mergeBody: 'Adds the objects in the file. An existing object with the same kind and name is changed to match the file. Everything else stays.',
+    mergeBody:
+      'Adds the objects in the file. An existing object with the same kind and name is changed to match the file. Everything else stays.',
     replace: 'Replace',
-    replaceBody: 'Empties the simulator first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
+    replaceBody:
+      'Empties the simulator first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
     reschedule: 'Reschedule pods',
-    rescheduleBody: 'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: pods that have a node in the file keep it, and only the others are scheduled.',
-    placedBy: 'Revision {n} of the scheduler configuration will place the pods; an import does not change it. To use Kubernetes’ default, apply it on the page Scheduler first.',
+    rescheduleBody:
+      'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: pods that have a node in the file keep it, and only the others are scheduled.',
+    placedBy:
+      'Revision {n} of the scheduler configuration will place the pods; an import does not change it. To use Kubernetes’ default, apply it on the page Scheduler first.',
     placedByFile: 'The scheduler configuration of the file will place the pods.',
     start: 'Import',
     startReplace: 'Empty and import',
     recording: 'This is a recording',
-    recordingBody: 'A recording is replayed, not imported. The simulator is emptied and then replays the recorded changes at the speed you choose. {nodes}, {pods} and every decision will be deleted.',
+    recordingBody:
+      'A recording is replayed, not imported. The simulator is emptied and then replays the recorded changes at the speed you choose. {nodes}, {pods} and every decision will be deleted.',
     loadRecording: 'Empty and load the recording',
     last: 'The last import was at {time}.',
     lastShow: 'Show summary',
@@ -63,7 +70,8 @@ export const importing = {
     failedTitle: 'The import failed',
     again: 'Choose something else',
     done: 'Imported {n} objects in {time} | Imported {n} object in {time} | Imported {n} objects in {time}',
-    doneBut: 'Imported {n} objects in {time}; {failed} rejected | Imported {n} object in {time}; {failed} rejected | Imported {n} objects in {time}; {failed} rejected',
+    doneBut:
+      'Imported {n} objects in {time}; {failed} rejected | Imported {n} object in {time}; {failed} rejected | Imported {n} objects in {time}; {failed} rejected',
     nothing: 'Nothing was imported',
     counts: 'Objects by kind',
     colKind: 'Kind',
@@ -77,7 +85,12 @@ export const importing = {
     concern: { failed: 'Rejected {n}', inactive: 'Inactive {n}', skipped: 'Skipped {n}', warnings: 'Warnings {n}' },
     concerns: 'Not imported as is',
     allWell: 'Every object was imported as is.',
-    none: { failed: 'Nothing was rejected.', inactive: 'Nothing is inactive.', skipped: 'Nothing was skipped.', warnings: 'No warnings.' },
+    none: {
+      failed: 'Nothing was rejected.',
+      inactive: 'Nothing is inactive.',
+      skipped: 'Nothing was skipped.',
+      warnings: 'No warnings.',
+    },
     filter: 'Filter by kind, name, message or source',
     noMatch: 'Nothing matches “{text}”.',
     firstOf: 'Showing the first {n} of {total}.',
@@ -96,7 +109,8 @@ export const importing = {
   },
   inactive: {
     title: 'Inactive parts of imports',
-    about: 'These parts would call other programs: webhooks, aggregated APIs, conversions of custom resources, and extenders. Nothing calls those programs until you activate the parts. Activate only what you trust.',
+    about:
+      'These parts would call other programs: webhooks, aggregated APIs, conversions of custom resources, and extenders. Nothing calls those programs until you activate the parts. Activate only what you trust.',
     list: 'Inactive parts',
     calls: 'would call {calls}',
     activate: 'Activate',
@@ -107,12 +121,15 @@ export const importing = {
   },
   export: {
     title: 'Export the cluster',
-    about: 'One file with every object created here and the scheduler configuration. You can import it again or apply it with kubectl.',
+    about:
+      'One file with every object created here and the scheduler configuration. You can import it again or apply it with kubectl.',
     format: 'Format',
     results: 'Include decisions',
-    resultsHint: 'Every recorded scheduling decision, for use elsewhere. The file becomes much larger, and an import skips them.',
+    resultsHint:
+      'Every recorded scheduling decision, for use elsewhere. The file becomes much larger, and an import skips them.',
     redact: 'Redact names',
-    redactHint: 'Replaces names, labels and images with unreadable words, so that you can share the file. Each name is always replaced by the same word.',
+    redactHint:
+      'Replaces names, labels and images with unreadable words, so that you can share the file. Each name is always replaced by the same word.',
     download: 'Download {name}',
     same: 'From the command line',
     copy: 'Copy the command',

@@ -14,7 +14,20 @@ import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const en = { ...common, ...shell, ...cluster, ...activity, ...branch, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
+export const en = {
+  ...common,
+  ...shell,
+  ...cluster,
+  ...activity,
+  ...branch,
+  ...resources,
+  ...editor,
+  ...decision,
+  ...explanation,
+  ...scheduler,
+  ...transfer,
+  ...nodes,
+}
 
 /** The messages that every language must have. */
 export type Messages = typeof en

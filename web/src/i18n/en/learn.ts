@@ -8,7 +8,8 @@ export const learn = {
     doneOf: '{n} of {total} done',
     underWay: '{n} under way',
     class: 'Teach a class',
-    classHint: 'Projector type: the arrow keys step through, and the digits count hands. A link with ?class=1 does the same.',
+    classHint:
+      'Projector type: the arrow keys step through, and the digits count hands. A link with ?class=1 does the same.',
     classTitle: 'Prediction for a class',
     filter: 'Filter lessons',
     listFailed: 'Could not load the lessons',
@@ -17,7 +18,13 @@ export const learn = {
     emptyTitle: 'There are no lessons',
     emptyBody: 'Start the simulator with --lessons and a directory of lesson files.',
     showAll: 'Show all lessons',
-    line: { 1: 'One decision', 2: 'Where a pod may run', 3: 'Around the cycle', 4: 'Many pods, many teams', other: 'More lessons' },
+    line: {
+      1: 'One decision',
+      2: 'Where a pod may run',
+      3: 'Around the cycle',
+      4: 'Many pods, many teams',
+      other: 'More lessons',
+    },
     stepOf: 'step {n} of {total}',
     done: 'done',
     notStarted: 'not started',
@@ -76,7 +83,8 @@ export const learn = {
     showDecision: 'The decision',
     graded: { rejected: 'rejected', feasible: 'feasible', chosen: 'chosen' },
     nextLesson: 'Next lesson: {title}',
-    startsOver: 'This sandbox is new, so the lesson starts with its first step. The checks that you passed stay passed.',
+    startsOver:
+      'This sandbox is new, so the lesson starts with its first step. The checks that you passed stay passed.',
     marked: 'This step is about the outlined part of the page.',
     doIt: 'Do it for me',
     didIt: 'done',
@@ -154,7 +162,14 @@ export const learn = {
     podSpec: 'What {pod} asks for',
     gradedBy: 'kube-scheduler grades your answer. No answer is stored.',
     verdict: { in: 'still in', feasible: 'feasible', chosen: 'chosen' },
-    learner: { agreed: 'you too', crossedOut: 'you crossed it out', leftIn: 'you left it in', picked: 'your pick', pickedRight: 'your pick', notPicked: 'not your pick' },
+    learner: {
+      agreed: 'you too',
+      crossedOut: 'you crossed it out',
+      leftIn: 'you left it in',
+      picked: 'your pick',
+      pickedRight: 'your pick',
+      notPicked: 'not your pick',
+    },
     cell: { passed: 'passed', notRun: 'not run', skipped: 'skipped', error: 'error', notScored: 'not scored' },
     reveal: {
       preFilter: '{plugin} rejects the pod in PreFilter, whatever the node.',
@@ -167,13 +182,34 @@ export const learn = {
       none: '{pod} fits no node.',
     },
     misconception: {
-      'usage-counts': { title: 'The emptiest node wins', text: 'The scheduler adds up what pods request. What they really use plays no part, and an empty node can still be rejected or score low.' },
-      'prefer-forbids': { title: 'PreferNoSchedule forbids', text: 'A PreferNoSchedule taint lowers the score of the node in TaintToleration. Filter ignores it, so the node stays feasible.' },
-      'toleration-attracts': { title: 'A toleration attracts', text: 'A toleration lets a pod onto a tainted node. It is a permission: nothing draws the pod there. A node selector or an affinity would.' },
-      'preferred-is-required': { title: 'Preferred means required', text: 'A preference adds to the score of the nodes that meet it. The other nodes stay feasible and may win.' },
-      'priority-picks-node': { title: 'Priority picks the node', text: 'Priority decides which pod is scheduled first and whom it may preempt. Which node a pod gets, Filter and Score decide.' },
-      'limits-count': { title: 'Limits count', text: 'NodeResourcesFit adds up requests. Limits play no part in scheduling; they matter once the pod runs.' },
-      'pods-move-later': { title: 'Pods move later', text: 'The scheduler assigns a pod once. A better node that appears later changes nothing for pods that already run.' },
+      'usage-counts': {
+        title: 'The emptiest node wins',
+        text: 'The scheduler adds up what pods request. What they really use plays no part, and an empty node can still be rejected or score low.',
+      },
+      'prefer-forbids': {
+        title: 'PreferNoSchedule forbids',
+        text: 'A PreferNoSchedule taint lowers the score of the node in TaintToleration. Filter ignores it, so the node stays feasible.',
+      },
+      'toleration-attracts': {
+        title: 'A toleration attracts',
+        text: 'A toleration lets a pod onto a tainted node. It is a permission: nothing draws the pod there. A node selector or an affinity would.',
+      },
+      'preferred-is-required': {
+        title: 'Preferred means required',
+        text: 'A preference adds to the score of the nodes that meet it. The other nodes stay feasible and may win.',
+      },
+      'priority-picks-node': {
+        title: 'Priority picks the node',
+        text: 'Priority decides which pod is scheduled first and whom it may preempt. Which node a pod gets, Filter and Score decide.',
+      },
+      'limits-count': {
+        title: 'Limits count',
+        text: 'NodeResourcesFit adds up requests. Limits play no part in scheduling; they matter once the pod runs.',
+      },
+      'pods-move-later': {
+        title: 'Pods move later',
+        text: 'The scheduler assigns a pod once. A better node that appears later changes nothing for pods that already run.',
+      },
     },
   },
 }

@@ -31,14 +31,19 @@ export const report = {
     unchanged: 'The record is unchanged since its export (SHA-256 {sum}).',
     changed: 'The record was changed since its export. Do not trust it.',
     alone: 'This file opens without a server or a network, and calls none.',
-    holds: { decision: '{size}, {n} decision inside | {size}, {n} decision inside | {size}, {n} decisions inside', runs: '{size}, {n} runs inside | {size}, {n} run inside | {size}, {n} runs inside', lesson: '{size}, {n} checks inside | {size}, {n} check inside | {size}, {n} checks inside' },
+    holds: {
+      decision: '{size}, {n} decision inside | {size}, {n} decision inside | {size}, {n} decisions inside',
+      runs: '{size}, {n} runs inside | {size}, {n} run inside | {size}, {n} runs inside',
+      lesson: '{size}, {n} checks inside | {size}, {n} check inside | {size}, {n} checks inside',
+    },
     download: 'Download as a file that opens without a server',
     downloadNames: 'With its names',
     downloadHint: 'Pods, nodes and labels as they are in the cluster.',
     downloadRedacted: 'Redacted',
     downloadRedactedHint: 'Names are replaced, alike wherever they stand. Amounts and scores stay.',
     openTitle: 'Open a report',
-    openHint: 'A report is an HTML file that holds a decision, the runs of a scenario or the result of a lesson. A download button on their pages saves one. Drop it here, or choose it.',
+    openHint:
+      'A report is an HTML file that holds a decision, the runs of a scenario or the result of a lesson. A download button on their pages saves one. Drop it here, or choose it.',
     choose: 'Choose a file…',
     close: 'Close the report',
     failed: {

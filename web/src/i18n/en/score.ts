@@ -4,7 +4,8 @@
 export const score = {
   cellPanel: {
     unknown: '{plugin} is not part of Kubernetes, so the simulator does not know what it does.',
-    unknownExtender: '{plugin} is an extender, a service that the scheduler calls. The simulator does not know how it scores.',
+    unknownExtender:
+      '{plugin} is an extender, a service that the scheduler calls. The simulator does not know how it scores.',
     compared: 'What it compared',
     toNormalized: 'From raw to normalized',
     toWeighted: 'Times the weight',
@@ -14,10 +15,12 @@ export const score = {
     notKept: 'The inputs of this score are not kept. A record keeps them for the {n} nodes with the best totals.',
     notKeptPlugin: '{plugin} did not report its inputs, so the simulator cannot show how it arrived at {raw}.',
     notKeptOld: 'This record was made by a version that did not keep the inputs of scores.',
-    passedOther: 'It let {node} through. The recorder keeps what plugins compared for few nodes of a decision (here {n}), and {node} is not one of them.',
+    passedOther:
+      'It let {node} through. The recorder keeps what plugins compared for few nodes of a decision (here {n}), and {node} is not one of them.',
     passedUnknown: 'It let {node} through. The recorder keeps no comparison of {plugin} for a node that passed.',
     passedOld: 'It let {node} through. The version that made this record kept no comparison for a node that passed.',
-    rejectedOnly: 'The values that it compared are kept only for the rejected nodes that came closest, and {node} is not one of them.',
+    rejectedOnly:
+      'The values that it compared are kept only for the rejected nodes that came closest, and {node} is not one of them.',
     skipped: 'It compared nothing: in PreFilter it returned Skip, because it has nothing to check for this pod.',
     notRun: 'It compared nothing: {plugin} had already rejected the node.',
     failed: 'It failed before it returned a result.',
@@ -78,18 +81,24 @@ export const score = {
       existingSome: 'Anti-affinity of a running pod: it matches this pod, in {domain}',
       podAffinity: 'Affinity to {term}: pods in {domain} that match: {pods}',
       podFirst: 'Affinity to {term}: no pod on any node matches, and this pod does, so it may be the first in {domain}',
-      podFirstUnlabelled: 'Affinity to {term}: {pod} matches, but {node} has no label {key}, so it does not count. This pod matches, too, so it may be the first in {domain}',
-      podFirstPartly: 'Affinity to {term}: {pod} on {node} matches, but no pod that counts matches all {n} terms. This pod does, so it may be the first in {domain}',
-      podFirstCounted: 'Affinity to {term}: no pod that counts matches, and this pod does, so it may be the first in {domain}',
+      podFirstUnlabelled:
+        'Affinity to {term}: {pod} matches, but {node} has no label {key}, so it does not count. This pod matches, too, so it may be the first in {domain}',
+      podFirstPartly:
+        'Affinity to {term}: {pod} on {node} matches, but no pod that counts matches all {n} terms. This pod does, so it may be the first in {domain}',
+      podFirstCounted:
+        'Affinity to {term}: no pod that counts matches, and this pod does, so it may be the first in {domain}',
       podAntiAffinity: 'Anti-affinity to {term}: no pod in {domain} matches',
       podExisting: 'Anti-affinity of running pods: no pod in {domain} keeps this pod away',
       podApart: 'Anti-affinity to {term}: the node has no label {key}, so it shares no domain with any pod',
-      spread: 'Matching pods in {domain}: {matching} + {self} for this pod − the minimum {minimum} = {skew}; maxSkew is {maxSkew}',
-      spreadPods: 'Pods in {domain} that match {selector}: {matching} + {self} for this pod − the minimum {minimum} = {skew}; maxSkew is {maxSkew}',
+      spread:
+        'Matching pods in {domain}: {matching} + {self} for this pod − the minimum {minimum} = {skew}; maxSkew is {maxSkew}',
+      spreadPods:
+        'Pods in {domain} that match {selector}: {matching} + {self} for this pod − the minimum {minimum} = {skew}; maxSkew is {maxSkew}',
       spreadNoLabel: 'The node has no label {key}, so it belongs to no domain',
       spreadElsewhere: 'On other nodes than this one: {n} of the {matching}',
       minimumNone: 'No domain is eligible, so the minimum counts as 0',
-      minimumFew: '{n} domain is eligible, fewer than minDomains {minDomains}, so the minimum counts as 0 | {n} domains are eligible, fewer than minDomains {minDomains}, so the minimum counts as 0',
+      minimumFew:
+        '{n} domain is eligible, fewer than minDomains {minDomains}, so the minimum counts as 0 | {n} domains are eligible, fewer than minDomains {minDomains}, so the minimum counts as 0',
       minimumUnknown: 'The domain with the fewest has {minimum}',
       fewestOne: '{domains} has the fewest: {minimum}',
       fewestSeveral: '{domains} have the fewest: {minimum}',
@@ -103,7 +112,8 @@ export const score = {
       claimNoCapacity: 'Claim {claim}, {requested}: storage class {class} has no capacity for it on the node',
       devicesWanted: '{request}: wants {count}; matching devices: {matching}, in use: {inUse}{blocked}',
       devicesWantedAll: '{request}: wants all that match; matching devices: {matching}, in use: {inUse}{blocked}',
-      devicesBlocked: '; enough are free, but they have taints, share counters or capacity with others, or their pool is incomplete',
+      devicesBlocked:
+        '; enough are free, but they have taints, share counters or capacity with others, or their pool is incomplete',
       devicesTogether: 'Each request could be met alone, but not all of them together',
       wholePod: 'The pod as a whole',
       notAligned: '{part}: no NUMA node has all that it needs',
@@ -114,17 +124,21 @@ export const score = {
         devices: 'Devices in use become free when the pods whose claims hold them are gone.',
         ineligible: {
           never: 'Preemption evicts no pod, because the pod’s preemptionPolicy is Never.',
-          victimsTerminating: 'Preemption evicts no further pod while those that it evicts terminate on the nominated node.',
+          victimsTerminating:
+            'Preemption evicts no further pod while those that it evicts terminate on the nominated node.',
           other: 'Preemption evicts no pod, because the pod is not eligible for it.',
         },
         chosen: 'Preemption makes room here by evicting {n} pod. | Preemption makes room here by evicting {n} pods.',
-        candidate: 'Preemption could make room here by evicting {n} pod. | Preemption could make room here by evicting {n} pods.',
-        removedByExtender: 'Preemption could make room here by evicting {n} pod, but an extender removed the node. | Preemption could make room here by evicting {n} pods, but an extender removed the node.',
+        candidate:
+          'Preemption could make room here by evicting {n} pod. | Preemption could make room here by evicting {n} pods.',
+        removedByExtender:
+          'Preemption could make room here by evicting {n} pod, but an extender removed the node. | Preemption could make room here by evicting {n} pods, but an extender removed the node.',
         noVictims: {
           noPods: 'Preemption may evict no pod here: none runs on the node.',
           nobodyLower: 'Preemption may evict no pod here: none has a lower priority.',
           nobodyMay: 'Preemption may evict no pod here: none may give way.',
-          notEnough: 'Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too ({reason}).',
+          notEnough:
+            'Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too ({reason}).',
           failed: 'The dry run of preemption failed here ({reason}).',
         },
         notTried: 'Preemption did not try this node: {plugin} returned {status}.',
@@ -140,7 +154,8 @@ export const score = {
       claimBound: 'Claim {claim}: bound to {volume}, which the node can reach',
       claimFound: 'Claim {claim}, {requested}: can be bound to {volume}',
       claimProvisioned: 'Claim {claim}, {requested}: storage class {class} can provision a volume',
-      claimProvisionedUpTo: 'Claim {claim}, {requested}: storage class {class} can provision a volume of up to {largest}',
+      claimProvisionedUpTo:
+        'Claim {claim}, {requested}: storage class {class} can provision a volume of up to {largest}',
       devices: '{request}: wants {count}; matching devices: {matching}, in use: {inUse}; would get {devices}',
       devicesAll: '{request}: wants all that match; matching devices: {matching}, in use: {inUse}; would get {devices}',
       limit: '{driver}: volumes attached {inUse} + {requested} for this pod = {total}; the limit is {limit}',
@@ -169,41 +184,61 @@ export const score = {
       TaintToleration: 'Rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate.',
       NodeAffinity: 'Rejects nodes that do not match the pod’s node selector and its required node affinity.',
       NodePorts: 'Rejects nodes on which a host port that the pod needs is in use.',
-      NodeResourcesFit: 'Rejects nodes whose allocatable resources, less what their pods request, do not cover what the pod requests.',
-      VolumeRestrictions: 'Rejects nodes on which the pod would violate the rules of a volume, such as a ReadWriteOncePod claim that is in use.',
+      NodeResourcesFit:
+        'Rejects nodes whose allocatable resources, less what their pods request, do not cover what the pod requests.',
+      VolumeRestrictions:
+        'Rejects nodes on which the pod would violate the rules of a volume, such as a ReadWriteOncePod claim that is in use.',
       NodeVolumeLimits: 'Rejects nodes to which the CSI driver could not attach the pod’s volumes as well.',
-      VolumeBinding: 'Rejects nodes from which the pod’s volumes cannot be reached, or on which its claims cannot be bound.',
+      VolumeBinding:
+        'Rejects nodes from which the pod’s volumes cannot be reached, or on which its claims cannot be bound.',
       VolumeZone: 'Rejects nodes outside the zones and regions of the pod’s volumes.',
-      PodTopologySpread: 'Rejects nodes whose domain would have more matching pods than the topology spread constraints allow.',
-      InterPodAffinity: 'Rejects nodes that violate the required affinity or anti-affinity between this pod and running pods.',
+      PodTopologySpread:
+        'Rejects nodes whose domain would have more matching pods than the topology spread constraints allow.',
+      InterPodAffinity:
+        'Rejects nodes that violate the required affinity or anti-affinity between this pod and running pods.',
       DynamicResources: 'Rejects nodes that cannot provide the devices that the pod’s resource claims request.',
       NodeDeclaredFeatures: 'Rejects nodes that do not declare a feature that the pod needs.',
       CELFilter: 'Rejects nodes for which the CEL expression in the plugin’s arguments is not true.',
     },
     score: {
-      NodeResourcesFit: 'Compares what is requested on the node, this pod included, with what the node can allocate. The scoring strategy says whether emptier or fuller nodes are better.',
-      NodeResourcesBalancedAllocation: 'Prefers nodes on which the pod brings the shares of CPU and memory in use closer together.',
-      ImageLocality: 'Prefers nodes that already have the pod’s container images. An image counts by its size and by how many nodes have it.',
+      NodeResourcesFit:
+        'Compares what is requested on the node, this pod included, with what the node can allocate. The scoring strategy says whether emptier or fuller nodes are better.',
+      NodeResourcesBalancedAllocation:
+        'Prefers nodes on which the pod brings the shares of CPU and memory in use closer together.',
+      ImageLocality:
+        'Prefers nodes that already have the pod’s container images. An image counts by its size and by how many nodes have it.',
       NodeAffinity: 'Adds up the weights of the preferred node affinity terms that the node meets.',
       TaintToleration: 'Counts the PreferNoSchedule taints of the node that the pod does not tolerate.',
-      PodTopologySpread: 'Counts the matching pods in the node’s domains, by the spread constraints that may be violated (ScheduleAnyway).',
-      InterPodAffinity: 'Adds up the weights of the preferred affinity and anti-affinity between this pod and the pods in the node’s domains.',
-      VolumeBinding: 'Compares the storage that the pod’s claims request with the capacity that is available to the node.',
-      DynamicResources: 'Prefers nodes on which the earlier alternatives of the pod’s requests for devices are available.',
+      PodTopologySpread:
+        'Counts the matching pods in the node’s domains, by the spread constraints that may be violated (ScheduleAnyway).',
+      InterPodAffinity:
+        'Adds up the weights of the preferred affinity and anti-affinity between this pod and the pods in the node’s domains.',
+      VolumeBinding:
+        'Compares the storage that the pod’s claims request with the capacity that is available to the node.',
+      DynamicResources:
+        'Prefers nodes on which the earlier alternatives of the pod’s requests for devices are available.',
       CELScore: 'Scores nodes by the CEL expression in the plugin’s arguments.',
     },
   },
   score: {
     step: {
-      defaults: '{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, which adds {amount}; kubectl describe shows {described} in use',
-      ownDefaults: '{resource}: containers of this pod without a request count as {each} each here, {containers} of them, which adds {amount}',
-      least: '{resource}: {inUse} in use + {pod} requested = {total}; 100 × ({allocatable} − {total}) / {allocatable} = {score}',
-      leastFull: '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 0',
+      defaults:
+        '{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, which adds {amount}; kubectl describe shows {described} in use',
+      ownDefaults:
+        '{resource}: containers of this pod without a request count as {each} each here, {containers} of them, which adds {amount}',
+      least:
+        '{resource}: {inUse} in use + {pod} requested = {total}; 100 × ({allocatable} − {total}) / {allocatable} = {score}',
+      leastFull:
+        '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 0',
       most: '{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {score}',
-      mostFull: '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 100',
-      shape: '{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {utilization}% used, for which the shape gives {score}',
-      shapeFull: '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable; for 100% used, the shape gives {score}',
-      shapeZero: '{resource}: {inUse} in use + {pod} requested = {total} of {allocatable}, for which the shape gives 0, so it does not count',
+      mostFull:
+        '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 100',
+      shape:
+        '{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {utilization}% used, for which the shape gives {score}',
+      shapeFull:
+        '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable; for 100% used, the shape gives {score}',
+      shapeZero:
+        '{resource}: {inUse} in use + {pod} requested = {total} of {allocatable}, for which the shape gives 0, so it does not count',
       shapePoints: 'Shape: {points}',
       notOnNode: '{resource}: does not count, because the node has none',
       notRequested: '{resource}: does not count, because the pod requests none',
@@ -217,7 +252,8 @@ export const score = {
       balanceWith: 'With the pod: standard deviation {deviation}; 100 × (1 − {deviation}) = {score}',
       balance: 'Balance gained or lost: 50 + (50 + {with} − {without}) / 2 = {raw}',
       image: '{image}: {size} × {nodes} / {clusterNodes} nodes that have it = {score}',
-      imageTimes: '{image}, in {times} containers: {times} × {size} × {nodes} / {clusterNodes} nodes that have it = {score}',
+      imageTimes:
+        '{image}, in {times} containers: {times} × {size} × {nodes} / {clusterNodes} nodes that have it = {score}',
       imageNone: 'The node has none of the pod’s images, so the raw score is 0.',
       imageLow: '{sum} is not above the lower bound of 23 Mi, so the raw score is 0.',
       imageHigh: '{sum} is not below the upper bound of {containers} × 1000 Mi, so the raw score is 100.',
@@ -239,7 +275,8 @@ export const score = {
       podTerm: '{pods} × {weight} = {score}: pods in {domain} that match {selector}',
       existingNear: '{pods} × {weight} = {score}: pods in {domain} that prefer to be near pods like this one',
       existingApart: '{pods} × {weight} = {score}: pods in {domain} that prefer to be apart from pods like this one',
-      existingHard: '{pods} × {weight} = {score}: pods in {domain} that require affinity to pods like this one (hardPodAffinityWeight)',
+      existingHard:
+        '{pods} × {weight} = {score}: pods in {domain} that require affinity to pods like this one (hardPodAffinityWeight)',
       podDomain: '{domain}: {score}',
       podDomainsOnly: 'The terms are not listed, because there were too many pods to count them one by one.',
       unlabeled: '{key}: does not count, because the node lacks the label',
@@ -249,17 +286,23 @@ export const score = {
       deviceNone: '{request}: nothing is allocated, 0',
       noAlternatives: 'No request of the pod for devices has alternatives, so the raw score is 0.',
       normNone: 'Not normalized: {raw} stays {normalized}',
-      normHighest: 'More is better, and the highest raw score, {highest}, becomes 100: 100 × {raw} / {highest} = {normalized}',
+      normHighest:
+        'More is better, and the highest raw score, {highest}, becomes 100: 100 × {raw} / {highest} = {normalized}',
       normHighestZero: 'The raw score is 0 on every node, so all stay 0.',
-      normLowest: 'Fewer is better: 0 becomes 100, and the highest raw score, {highest}, becomes 0: 100 − 100 × {raw} / {highest} = {normalized}',
+      normLowest:
+        'Fewer is better: 0 becomes 100, and the highest raw score, {highest}, becomes 0: 100 − 100 × {raw} / {highest} = {normalized}',
       normLowestZero: 'Fewer is better: the raw score is 0 on every node, so all become 100.',
-      normRange: 'More is better: the lowest raw score, {lowest}, becomes 0, and the highest, {highest}, becomes 100: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
-      normCutOff: 'kube-scheduler computes this in floating point. The result is just below {next}, and the fraction is cut off.',
+      normRange:
+        'More is better: the lowest raw score, {lowest}, becomes 0, and the highest, {highest}, becomes 100: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
+      normCutOff:
+        'kube-scheduler computes this in floating point. The result is just below {next}, and the fraction is cut off.',
       normRangeSame: 'The raw score is {raw} on every node, so all become 0.',
-      normSpread: 'Fewer is better: the lowest raw score, {lowest}, becomes 100: 100 × ({highest} + {lowest} − {raw}) / {highest} = {normalized}',
+      normSpread:
+        'Fewer is better: the lowest raw score, {lowest}, becomes 100: 100 × ({highest} + {lowest} − {raw}) / {highest} = {normalized}',
       normSpreadZero: 'Fewer is better: the raw score is 0 on every node, so all become 100.',
       normIgnored: 'The node lacks the label of a constraint, so its score becomes 0.',
-      normSpreadSome: 'Fewer is better, and nodes that lack the label of a constraint become 0: {raw} becomes {normalized}',
+      normSpreadSome:
+        'Fewer is better, and nodes that lack the label of a constraint become 0: {raw} becomes {normalized}',
       normOwn: 'The plugin has a rule of its own: {raw} becomes {normalized}',
       normAll: 'Over all nodes: {examples}',
     },

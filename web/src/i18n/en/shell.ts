@@ -2,7 +2,18 @@
 
 export const shell = {
   app: { name: 'Scheduler simulator', skip: 'Skip to content' },
-  nav: { label: 'Pages', cluster: 'Cluster', resources: 'Resources', decisions: 'Decisions', batch: 'Batch', scheduler: 'Scheduler', activity: 'Activity', timeline: 'Time line', scenarios: 'Scenarios', learn: 'Learn' },
+  nav: {
+    label: 'Pages',
+    cluster: 'Cluster',
+    resources: 'Resources',
+    decisions: 'Decisions',
+    batch: 'Batch',
+    scheduler: 'Scheduler',
+    activity: 'Activity',
+    timeline: 'Time line',
+    scenarios: 'Scenarios',
+    learn: 'Learn',
+  },
   header: {
     create: 'Create',
     createHint: 'Create objects from YAML (c)',
@@ -25,8 +36,10 @@ export const shell = {
     liveHint: 'The watch is connected',
     retryingHint: 'The watch is disconnected. The page may be out of date until it reconnects. Click to reconnect now.',
     retry: 'Reconnect now',
-    stale: 'The connection to the simulator was lost. This page shows the state as of {time} and reloads it after reconnecting.',
-    staleQuiet: 'The simulator is not responding. This page shows the state as of {time} and updates by itself when the simulator responds.',
+    stale:
+      'The connection to the simulator was lost. This page shows the state as of {time} and reloads it after reconnecting.',
+    staleQuiet:
+      'The simulator is not responding. This page shows the state as of {time} and updates by itself when the simulator responds.',
   },
   state: {
     unknown: 'Simulator unreachable',
@@ -40,7 +53,8 @@ export const shell = {
     revision: 'rev {n}',
     profiles: 'Profiles: {names}',
     warnings: 'Warnings',
-    inactive: '{n} imported parts stay inactive, because they would call other programs. | {n} imported part stays inactive, because it would call another program. | {n} imported parts stay inactive, because they would call other programs.',
+    inactive:
+      '{n} imported parts stay inactive, because they would call other programs. | {n} imported part stays inactive, because it would call another program. | {n} imported parts stay inactive, because they would call other programs.',
     inactiveShow: 'Show',
   },
   starting: {
@@ -109,11 +123,30 @@ export const shell = {
     onlyActions: 'actions only',
     onlyPods: 'pods',
     onlyNodes: 'nodes',
-    group: { arguments: 'Choose', actions: 'Actions', places: 'Pages', plugins: 'Plugins', pods: 'Pods', nodes: 'Nodes', boards: 'Boards', kinds: 'Kinds' },
+    group: {
+      arguments: 'Choose',
+      actions: 'Actions',
+      places: 'Pages',
+      plugins: 'Plugins',
+      pods: 'Pods',
+      nodes: 'Nodes',
+      boards: 'Boards',
+      kinds: 'Kinds',
+    },
   },
   keys: {
     title: 'Keyboard shortcuts',
-    area: { everywhere: 'Everywhere', map: 'Map, as tiles', tables: 'Tables', decision: 'Decision', present: 'Presentation', learn: 'Prediction', editor: 'Editor', activity: 'Activity', timeline: 'Time line' },
+    area: {
+      everywhere: 'Everywhere',
+      map: 'Map, as tiles',
+      tables: 'Tables',
+      decision: 'Decision',
+      present: 'Presentation',
+      learn: 'Prediction',
+      editor: 'Editor',
+      activity: 'Activity',
+      timeline: 'Time line',
+    },
     does: {
       palette: 'find objects and actions',
       help: 'show these shortcuts',

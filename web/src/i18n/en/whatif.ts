@@ -9,12 +9,14 @@ export const whatif = {
     permitNotAsked: 'Permit plugins were not asked: {plugins}. They may make the pod wait, or reject it.',
     turn: {
       session: 'Judged: one session of {scheduler} over all of its jobs, with the actions {actions}.',
-      round: 'Judged: one round of {scheduler} over all of its waiting pods, with the cost model {model}. The costs are a model.',
+      round:
+        'Judged: one round of {scheduler} over all of its waiting pods, with the cost model {model}. The costs are a model.',
       evicts: 'It would evict {pods}.',
       open: 'Not judged: a later turn may decide otherwise, and another scheduler may take the room first.',
       board: 'Its turns so far',
     },
-    tried: '{n} changes tried on the state of {time}. | {n} change tried on the state of {time}. | {n} changes tried on the state of {time}.',
+    tried:
+      '{n} changes tried on the state of {time}. | {n} change tried on the state of {time}. | {n} changes tried on the state of {time}.',
     asking: 'Asking the scheduler’s plugins…',
     busy: 'The simulator is answering another question. This one will be asked again in a moment.',
     failed: 'The question could not be answered',
@@ -53,9 +55,11 @@ export const whatif = {
   },
   advice: {
     wait: 'Nothing to change: it fits when this has happened.',
-    waitTerminating: '{pods}, which are terminating, are gone. | {pods}, which is terminating, is gone. | {pods}, which are terminating, are gone.',
+    waitTerminating:
+      '{pods}, which are terminating, are gone. | {pods}, which is terminating, is gone. | {pods}, which are terminating, are gone.',
     waitNominated: '{pod}, which is nominated to {node}, is placed.',
-    waitGroup: 'The pod group {group} has {n} more pods. | The pod group {group} has {n} more pod. | The pod group {group} has {n} more pods.',
+    waitGroup:
+      'The pod group {group} has {n} more pods. | The pod group {group} has {n} more pod. | The pod group {group} has {n} more pods.',
     waitBackoff: 'Nothing to change: it fits, and the scheduler tries it again when its backoff ends.',
     waitAttempt: 'Nothing to change: it fits, and the scheduler tries it again.',
     waitUntil: 'At the latest at {time}.',
@@ -75,13 +79,16 @@ export const whatif = {
     termNamespaces: 'That term is about the namespaces {namespaces}.',
     termNamespaceSelector: 'That term is about namespaces with {selector}.',
     termAllNamespaces: 'That term is about all namespaces.',
-    changeStorageClass: 'Create the claim {claim}, which is not bound yet, again with the storage class {to} instead of {from}',
+    changeStorageClass:
+      'Create the claim {claim}, which is not bound yet, again with the storage class {to} instead of {from}',
     raisePriority: 'Give it the priority class {class} ({to}), for which the scheduler evicts {pods} on {node}',
     takeBackResize: 'Take back the resize of {pod}, which {node} has not granted',
     scaleDown: 'Scale {workload} from {from} to {to}',
-    replacementsGo: 'Their replacements go to {nodes}. | Its replacement goes to {nodes}. | Their replacements go to {nodes}.',
+    replacementsGo:
+      'Their replacements go to {nodes}. | Its replacement goes to {nodes}. | Their replacements go to {nodes}.',
     replacementsWait: 'Their replacements then wait. | Its replacement then waits. | Their replacements then wait.',
-    replacementsPart: 'Of their {made} replacements, {n} then wait. | Of their {made} replacements, {n} then waits. | Of their {made} replacements, {n} then wait.',
+    replacementsPart:
+      'Of their {made} replacements, {n} then wait. | Of their {made} replacements, {n} then waits. | Of their {made} replacements, {n} then wait.',
     noNodesToTry: 'The cluster has no nodes: none can change, and there is none that a new one could be like.',
     rolloutNotTried: 'A change for all pods of a workload with more than {n} was not tried.',
     tolerate: 'Tolerate {taints}',
@@ -101,25 +108,35 @@ export const whatif = {
     evict: 'Evict {pods} from {node}',
     addNode: 'Add a node like {like}',
     addNodes: 'Add {n} nodes ({nodes}) like {like}',
-    leaves: '{n} other pods of {workload} still find no node. | {n} other pod of {workload} still finds no node. | {n} other pods of {workload} still find no node.',
+    leaves:
+      '{n} other pods of {workload} still find no node. | {n} other pod of {workload} still finds no node. | {n} other pods of {workload} still find no node.',
     recreated: '{pod} will be deleted and created again.',
     rolledOut: '{workload} replaces {pod} with a new pod.',
     restartedWorkload: '{workload} will be deleted and created again, and makes a new pod in place of {pod}.',
-    changesNotTried: '{n} further changes of the pod or of nodes were not tried. | {n} further change of the pod or of a node was not tried. | {n} further changes of the pod or of nodes were not tried.',
+    changesNotTried:
+      '{n} further changes of the pod or of nodes were not tried. | {n} further change of the pod or of a node was not tried. | {n} further changes of the pod or of nodes were not tried.',
     combinationsNotTried: 'Combinations of more than {n} changes were not tried.',
-    newNodesNotTried: 'New nodes of {n} further kinds were not tried. | A new node of {n} further kind was not tried. | New nodes of {n} further kinds were not tried.',
-    evictionsNotTried: 'Evictions on {n} further nodes were not tried. | Evictions on {n} further node were not tried. | Evictions on {n} further nodes were not tried.',
-    devicesShared: 'The devices of {driver} in the pool {pool} are not tied to {like} alone. What a new node like it adds to them is not known, and was not counted.',
-    devicesIncomplete: '{like} has not published all of its devices of {driver} in the pool {pool}. Those of a new node like it are not known, and were not counted.',
-    storageNotReported: 'No CSIStorageCapacity reports how much storage of the class {class} a new node like {like} reaches. It is not known, and was not counted.',
-    localVolumes: '{like} has local volumes of the class {class}. Those of a new node like it are not known, and were not counted.',
-    attachLimits: '{like} has no CSINode. How many volumes a new node like it can attach is not known, and was not limited.',
+    newNodesNotTried:
+      'New nodes of {n} further kinds were not tried. | A new node of {n} further kind was not tried. | New nodes of {n} further kinds were not tried.',
+    evictionsNotTried:
+      'Evictions on {n} further nodes were not tried. | Evictions on {n} further node were not tried. | Evictions on {n} further nodes were not tried.',
+    devicesShared:
+      'The devices of {driver} in the pool {pool} are not tied to {like} alone. What a new node like it adds to them is not known, and was not counted.',
+    devicesIncomplete:
+      '{like} has not published all of its devices of {driver} in the pool {pool}. Those of a new node like it are not known, and were not counted.',
+    storageNotReported:
+      'No CSIStorageCapacity reports how much storage of the class {class} a new node like {like} reaches. It is not known, and was not counted.',
+    localVolumes:
+      '{like} has local volumes of the class {class}. Those of a new node like it are not known, and were not counted.',
+    attachLimits:
+      '{like} has no CSINode. How many volumes a new node like it can attach is not known, and was not limited.',
   },
   fit: {
     title: 'Make it fit',
     attempt: 'Attempt',
     panels: 'Beside the tables',
-    beside: '{scheduler} decides about all of its pods at once, so there are no suggestions for one of them. The page Sessions says what a job lacks, and under What if, changes can be tried on the next turn.',
+    beside:
+      '{scheduler} decides about all of its pods at once, so there are no suggestions for one of them. The page Sessions says what a job lacks, and under What if, changes can be tried on the next turn.',
     besideBoard: 'What {scheduler} decided',
     looking: 'Looking for changes that make it fit…',
     lead: '{n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first. | One way to make it fit, checked by the scheduler’s plugins. | {n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first.',
@@ -171,7 +188,8 @@ export const whatif = {
     everyPlugin: 'Every plugin',
     asItRan: 'As it ran',
     view: 'Which results',
-    byOneAlone: 'On {n} nodes, a single plugin is in the way. | On {n} node, a single plugin is in the way. | On {n} nodes, a single plugin is in the way.',
+    byOneAlone:
+      'On {n} nodes, a single plugin is in the way. | On {n} node, a single plugin is in the way. | On {n} nodes, a single plugin is in the way.',
     first: 'first',
     firstToReject: 'first to reject',
     and: 'and {plugins}',
@@ -222,8 +240,10 @@ export const whatif = {
     then: 'then {node}',
     later: 'Once the pod exists, its decision applies it.',
     oneAfterAnother: 'Placed one after the other; each sees those before it.',
-    moreCopies: '{n} further copies are not predicted. | {n} further copy is not predicted. | {n} further copies are not predicted.',
-    otherPods: '{n} other pods in the text are not predicted. | {n} other pod in the text is not predicted. | {n} other pods in the text are not predicted.',
+    moreCopies:
+      '{n} further copies are not predicted. | {n} further copy is not predicted. | {n} further copies are not predicted.',
+    otherPods:
+      '{n} other pods in the text are not predicted. | {n} other pod in the text is not predicted. | {n} other pods in the text are not predicted.',
     outdated: 'outdated',
     asBefore: 'For the text before the last edit.',
     line: 'Line {n}',
@@ -254,16 +274,19 @@ export const whatif = {
     needStopped: 'One more is rejected by {stops}.',
     needUnknown: 'Whether further nodes like {like} would help is not known.',
     fits: '{n} more {pod} fit. | {n} more {pod} fits. | {n} more {pod} fit.',
-    fitsLimit: 'At least {n} more {pod} fit; the count ends there. | At least {n} more {pod} fits; the count ends there. | At least {n} more {pod} fit; the count ends there.',
+    fitsLimit:
+      'At least {n} more {pod} fit; the count ends there. | At least {n} more {pod} fits; the count ends there. | At least {n} more {pod} fit; the count ends there.',
     group: {
       runs: 'PodGroup {name} has the {minimum} members that it needs, so each further one may run.',
       fits: 'PodGroup {name} needs {minimum} members: there is room for {n} groups of that size. | PodGroup {name} needs {minimum} members: there is room for {n} group of that size. | PodGroup {name} needs {minimum} members: there is room for {n} groups of that size.',
-      waits: 'PodGroup {name} needs {minimum} members before any of them runs. It has {bound}, and there is room for {places} more.',
+      waits:
+        'PodGroup {name} needs {minimum} members before any of them runs. It has {bound}, and there is room for {places} more.',
     },
     nextPending: 'Number {n} would stay pending: {stops}.',
     placed: 'Placed one by one under revision {revision}, in a copy of the cluster at {time}. No pod is created.',
     emptyTitle: 'Room for how many more?',
-    emptyBody: 'Choose a pod of the cluster or write one as YAML. The simulator places copies of it in a copy of the cluster until none fits.',
+    emptyBody:
+      'Choose a pod of the cluster or write one as YAML. The simulator places copies of it in a copy of the cluster until none fits.',
     emptyCluster: 'Without nodes there is no room to count.',
     podGone: 'Pod {name} does not exist.',
     node: 'Node',
@@ -273,7 +296,8 @@ export const whatif = {
     andMore: 'and {n} more | and {n} more | and {n} more',
     noZone: 'no zone',
     added: 'hypothetical nodes',
-    nodesLeft: '{n} further nodes take fewer pods. | {n} further node takes fewer pods. | {n} further nodes take fewer pods.',
+    nodesLeft:
+      '{n} further nodes take fewer pods. | {n} further node takes fewer pods. | {n} further nodes take fewer pods.',
     keyUsed: 'CPU requested',
     keyPod: 'one more pod, {cpu} CPU',
     keyMemory: 'memory, the same way',
@@ -304,15 +328,26 @@ export const whatif = {
     live: 'Shadow',
     ofDraft: 'Draft',
     which: 'Judgement',
-    differ: 'Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ.',
-    wouldDiffer: 'For {n} of the last {total} decisions, the draft would now choose otherwise than the running configuration.',
+    differ:
+      'Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ.',
+    wouldDiffer:
+      'For {n} of the last {total} decisions, the draft would now choose otherwise than the running configuration.',
     waiting: 'No decision since the shadow was set. It judges the next one.',
-    means: 'Each decision is made again under the shadow, on the state that the scheduler saw; the cluster then follows the scheduler. “As good” is a tie that chance decides.',
+    means:
+      'Each decision is made again under the shadow, on the state that the scheduler saw; the cluster then follows the scheduler. “As good” is a tie that chance decides.',
     problem: 'The shadow does not judge at the moment: {problem}',
-    share: 'The counts stand for {percent} of the decisions: {skipped} were left out, because decisions came faster than the shadow judges. Which ones depends on the load alone.',
-    draftMeans: 'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that pod alone were not placed. This does not repeat the past.',
+    share:
+      'The counts stand for {percent} of the decisions: {skipped} were left out, because decisions came faster than the shadow judges. Which ones depends on the load alone.',
+    draftMeans:
+      'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that pod alone were not placed. This does not repeat the past.',
     draftIncomplete: 'The time for the answer ran out before all pods were judged.',
-    verdict: { same: 'same', asGood: 'as good', elsewhere: 'elsewhere', pending: 'would stay pending', placed: 'would be placed' },
+    verdict: {
+      same: 'same',
+      asGood: 'as good',
+      elsewhere: 'elsewhere',
+      pending: 'would stay pending',
+      placed: 'would be placed',
+    },
     about: {
       same: 'The same node, or none in both',
       asGood: 'Another node with the same total',
@@ -327,7 +362,12 @@ export const whatif = {
     draftWould: 'Draft would choose',
     would: 'Would go to',
     madeBy: 'What made the difference',
-    in: { preFilter: 'in PreFilter, {n}', filter: 'in Filter, {n}', score: 'in Score, {n}', extender: 'as extender, {n}' },
+    in: {
+      preFilter: 'in PreFilter, {n}',
+      filter: 'in Filter, {n}',
+      score: 'in Score, {n}',
+      extender: 'as extender, {n}',
+    },
     placed: '{node} {total}',
     pending: 'pending',
     everyNode: 'every node',
@@ -347,7 +387,8 @@ export const whatif = {
     somewhere: '{pod} would run on {node}.',
     error: '{pod} could not be scheduled because of an error: {message}',
     preFilter: '{pod} would be rejected by {plugins} before any node is checked: {reasons}',
-    noNode: '{pod} would fit no node: {evaluated} node rejected, {rejecters}. | {pod} would fit no node: {evaluated} nodes rejected, {rejecters}.',
+    noNode:
+      '{pod} would fit no node: {evaluated} node rejected, {rejecters}. | {pod} would fit no node: {evaluated} nodes rejected, {rejecters}.',
     unschedulable: '{pod} would not be scheduled: {message}',
   },
 }

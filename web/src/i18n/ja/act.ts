@@ -139,7 +139,8 @@ export const act: typeof english = {
       ungate: 'ゲートのない Pod はスケジューリングキューに入ります。既存の Pod にゲートを追加することはできません。',
       recreate: 'Pod を削除し、ノードの指定を外した同じ spec で作成し直します。スケジューラーが改めて配置します。',
       recreateManaged: 'Pod を削除します。コントローラーが代わりの Pod を作成し、スケジューラーが配置します。',
-      evict: 'Taint による退避のコントローラーが後で行うのと同じく、猶予期間と Condition の DisruptionTarget を付けて、Pod を今すぐ削除します。',
+      evict:
+        'Taint による退避のコントローラーが後で行うのと同じく、猶予期間と Condition の DisruptionTarget を付けて、Pod を今すぐ削除します。',
       restart: 'コントローラーが更新戦略に従ってすべての Pod を入れ替え。新しい Pod はスケジューラーが配置します。',
       scale: '指定した数になるまで、コントローラーが Pod を作成または削除します。',
       taint: 'NoExecute の Taint で退避された Pod は、Taint を削除しても戻りません。',

@@ -15,21 +15,53 @@ export const batch: typeof english = {
     presets: 'プリセット',
     applying: '作成しています…',
     preset: {
-      borrowing: { title: '借用', about: '2 つのチームがコホートを共有します。ジョブの 1 つが相手チームの空きクォータを借り、次のジョブは待ちます。' },
-      preemption: { title: 'プリエンプション', about: '優先度の高いジョブが優先度の低いジョブを退避させます。退避したジョブは順番を保って待ちます。' },
-      strict: { title: 'StrictFIFO の先頭で詰まる', about: 'キューの先頭が収まりません。後ろの小さなジョブは収まるのに、待たされます。' },
-      queues: { title: '3 つのキュー', about: '重み 3、2、1 のキューが 6 ノードを分け合います。空きのないジョブのために、preempt は退避を取り消し、reclaim は取り分を超えたキューから取り戻します。' },
-      held: { title: '待ち続けるギャング', about: 'kube-batch: 3 つのタスクのうち 2 つだけが収まります。バインドされないまま空きを押さえ続けるので、後ろの小さなジョブは毎回待たされます。' },
-      discarded: { title: '取り消されるギャング', about: 'Volcano: 同じ 2 つのタスクが収まりますが、セッションはすぐに空きを返すので、小さなジョブがバインドされます。' },
-      round: { title: '6 つのタスクを 1 つのフローで', about: 'Poseidon が 6 つのタスクを 4 台のマシンに一度に割り当てます。2 つは ssd が必要なので、フローはそのマシンを空けておきます。' },
-      gap: { title: '最適との差', about: 'kube-scheduler が同じ 6 つの Pod を 1 つずつ割り当て、最後の 1 つがノードなしになります。フローのコストで差がわかります。' },
+      borrowing: {
+        title: '借用',
+        about:
+          '2 つのチームがコホートを共有します。ジョブの 1 つが相手チームの空きクォータを借り、次のジョブは待ちます。',
+      },
+      preemption: {
+        title: 'プリエンプション',
+        about: '優先度の高いジョブが優先度の低いジョブを退避させます。退避したジョブは順番を保って待ちます。',
+      },
+      strict: {
+        title: 'StrictFIFO の先頭で詰まる',
+        about: 'キューの先頭が収まりません。後ろの小さなジョブは収まるのに、待たされます。',
+      },
+      queues: {
+        title: '3 つのキュー',
+        about:
+          '重み 3、2、1 のキューが 6 ノードを分け合います。空きのないジョブのために、preempt は退避を取り消し、reclaim は取り分を超えたキューから取り戻します。',
+      },
+      held: {
+        title: '待ち続けるギャング',
+        about:
+          'kube-batch: 3 つのタスクのうち 2 つだけが収まります。バインドされないまま空きを押さえ続けるので、後ろの小さなジョブは毎回待たされます。',
+      },
+      discarded: {
+        title: '取り消されるギャング',
+        about:
+          'Volcano: 同じ 2 つのタスクが収まりますが、セッションはすぐに空きを返すので、小さなジョブがバインドされます。',
+      },
+      round: {
+        title: '6 つのタスクを 1 つのフローで',
+        about:
+          'Poseidon が 6 つのタスクを 4 台のマシンに一度に割り当てます。2 つは ssd が必要なので、フローはそのマシンを空けておきます。',
+      },
+      gap: {
+        title: '最適との差',
+        about:
+          'kube-scheduler が同じ 6 つの Pod を 1 つずつ割り当て、最後の 1 つがノードなしになります。フローのコストで差がわかります。',
+      },
     },
   },
   gang: {
     native: 'Kubernetes',
     emptyTitle: 'Pod グループがありません',
-    emptyBody: 'Pod グループの Pod は、全部そろって始まるか、1 つも始まらないかのどちらかです。このボードでは、どのメンバーにノードがあり、どれが待っていて、あとどれだけ待つか、なぜグループが始まらないかがわかります。プリセットは Coscheduling を有効にし、小さなグループを 2 つ作ります。',
-    emptyNative: 'Kubernetes 自身の Pod グループを使うには、シミュレーターを --feature-gates GenericWorkload=true で起動します。',
+    emptyBody:
+      'Pod グループの Pod は、全部そろって始まるか、1 つも始まらないかのどちらかです。このボードでは、どのメンバーにノードがあり、どれが待っていて、あとどれだけ待つか、なぜグループが始まらないかがわかります。プリセットは Coscheduling を有効にし、小さなグループを 2 つ作ります。',
+    emptyNative:
+      'Kubernetes 自身の Pod グループを使うには、シミュレーターを --feature-gates GenericWorkload=true で起動します。',
     filter: 'グループを絞り込む',
     gone: 'Pod グループ {name} はありません。',
     nothingFound: '「{text}」に一致する Pod グループはありません。',
@@ -56,7 +88,16 @@ export const batch: typeof english = {
       sentBack: '待っていた {n} メンバーは拒否されました。',
       deadline: '{time} で、待っている {n} メンバーは拒否されます。',
     },
-    state: { running: '実行中', partly: '一部実行中', waiting: 'Permit で待機中', rejected: '拒否', gated: 'ゲートで停止中', tooFew: 'Pod が不足', untried: '未試行', finished: '終了' },
+    state: {
+      running: '実行中',
+      partly: '一部実行中',
+      waiting: 'Permit で待機中',
+      rejected: '拒否',
+      gated: 'ゲートで停止中',
+      tooFew: 'Pod が不足',
+      untried: '未試行',
+      finished: '終了',
+    },
     slot: {
       bound: '割り当て済み',
       finished: '終了',
@@ -88,7 +129,14 @@ export const batch: typeof english = {
     freeOf: '空き {amount}',
     taint: 'Taint',
     tainted: 'このノードには Taint があるか、スケジューリングが停止されています。',
-    share: { used: 'ほかの Pod', held: 'ほかのグループが確保', bound: 'このグループ、割り当て済み', waits: 'このグループ、待機中', simulated: 'このグループ、シミュレーションのみ', free: '空き' },
+    share: {
+      used: 'ほかの Pod',
+      held: 'ほかのグループが確保',
+      bound: 'このグループ、割り当て済み',
+      waits: 'このグループ、待機中',
+      simulated: 'このグループ、シミュレーションのみ',
+      free: '空き',
+    },
     moreNodes: 'ほかの {n} ノードにはメンバーがなく、空きもより少なくなっています。',
     whyTitle: '{name} がどのノードにも収まらない理由',
     whyHeld: '{name} が拒否された理由',
@@ -117,7 +165,11 @@ export const batch: typeof english = {
     differ: {
       tries: { what: '試し方', coscheduling: 'Pod を 1 つずつ', native: 'グループを 1 サイクルで' },
       while: { what: '足りない間', coscheduling: 'メンバーはノードを確保し続ける', native: '何も確保しない' },
-      until: { what: 'あきらめる時', coscheduling: 'タイムアウトするか、不足が多すぎると', native: 'minCount に届かなくなると' },
+      until: {
+        what: 'あきらめる時',
+        coscheduling: 'タイムアウトするか、不足が多すぎると',
+        native: 'minCount に届かなくなると',
+      },
       topology: { what: 'トポロジー', coscheduling: 'なし', native: 'ラックなど 1 つのキー' },
       preempts: { what: 'プリエンプション', coscheduling: '1 つの Pod のため', native: 'グループ全体のため' },
     },
@@ -127,7 +179,8 @@ export const batch: typeof english = {
   },
   quota: {
     emptyTitle: 'ElasticQuota がありません',
-    emptyBody: 'ElasticQuota は名前空間に min を保証し、ほかの名前空間が使っていない分を max まで借りられるようにします。このボードでは、だれが借りているか、借りた分がどう取り戻されるかがわかります。プリセットは CapacityScheduling を有効にし、2 つのノードを分け合う 2 つのチームを作ります。',
+    emptyBody:
+      'ElasticQuota は名前空間に min を保証し、ほかの名前空間が使っていない分を max まで借りられるようにします。このボードでは、だれが借りているか、借りた分がどう取り戻されるかがわかります。プリセットは CapacityScheduling を有効にし、2 つのノードを分け合う 2 つのチームを作ります。',
     namespace: '名前空間',
     list: 'ElasticQuota',
     columns: '使用 / min / max',
@@ -137,7 +190,14 @@ export const batch: typeof english = {
     ambiguous: 'この名前空間には複数のクォータがあります。プラグインはそのうち 1 つだけを使います。',
     bar: '{resource}: 使用 {used}、min {min}、max {max}',
     standing: { over: 'min を {amount} {resource} 超過', under: 'min まで {amount} {resource}', even: 'min ちょうど' },
-    key: { within: 'min 以内の使用', borrowed: '借りた分', unused: '未使用の min', asks: 'Pod の要求', min: 'min', max: 'max' },
+    key: {
+      within: 'min 以内の使用',
+      borrowed: '借りた分',
+      unused: '未使用の min',
+      asks: 'Pod の要求',
+      min: 'min',
+      max: 'max',
+    },
     pool: 'だれが借りているか',
     poolHint: '未使用の min のプールから {resource} を',
     usedOf: '使用中（min の合計は {min} {resource}）:',
@@ -154,8 +214,19 @@ export const batch: typeof english = {
       within: 'どの名前空間の {resource} も min 以内です。',
       borrowing: '{n} 個の名前空間が、ほかで使われていない {unused} {resource} のうち {amount} を借りています。',
     },
-    term: { min: 'min {min} のうち {asked}', sum: '{min} のうち {asked}', within: '残り {amount}', over: '{amount} 超過', mustGo: '{amount} 多すぎる' },
-    step: { rules: '2 つの規則', rulesHint: 'PreFilter、決め手のリソース', who: 'だれが犠牲になりうるか', whoHint: 'PostFilter、ノードごとに' },
+    term: {
+      min: 'min {min} のうち {asked}',
+      sum: '{min} のうち {asked}',
+      within: '残り {amount}',
+      over: '{amount} 超過',
+      mustGo: '{amount} 多すぎる',
+    },
+    step: {
+      rules: '2 つの規則',
+      rulesHint: 'PreFilter、決め手のリソース',
+      who: 'だれが犠牲になりうるか',
+      whoHint: 'PostFilter、ノードごとに',
+    },
     rule: {
       max: '{namespace} の {resource}: 使用 + 要求',
       maxNominated: '{namespace} の {resource}: 使用 + 指名済み + 要求',
@@ -179,20 +250,23 @@ export const batch: typeof english = {
     after: '後',
     notRecorded: '記録なし',
     allTogether: '全クォータ',
-    noFacts: 'CapacityScheduling はこの試行について何も記録していません。名前空間にクォータがないか、プラグインが有効ではありませんでした。',
+    noFacts:
+      'CapacityScheduling はこの試行について何も記録していません。名前空間にクォータがないか、プラグインが有効ではありませんでした。',
     decisions: 'クォータに関する決定',
     noDecisionTitle: 'クォータに拒否された Pod はありません',
     noDecision: 'クォータが Pod を拒否したり、ほかが借りた分を Pod が取り戻したりすると、その決定がここに出ます。',
     preempts: '{node} でプリエンプション',
     counted: '割り当て済みの Pod',
     reported: 'status の値',
-    countedHint: 'プラグインは割り当て済みの Pod をすべて数えます。status は実行中の Pod だけを数えるので、遅れて追い付きます。',
+    countedHint:
+      'プラグインは割り当て済みの Pod をすべて数えます。status は実行中の Pod だけを数えるので、遅れて追い付きます。',
   },
   numa: {
     title: 'NUMA ノード',
     counts: '全部で {zones} NUMA ノード',
     emptyTitle: 'NUMA ノードがありません',
-    emptyBody: 'ノードの NodeResourceTopology は、各 NUMA ノードに何が残っているかを示します。このボードでは、Pod のコンテナを NUMA ノードに並べ、どの NUMA ノードで何が足りなかったかをノードごとに示します。プリセットは NodeResourceTopologyMatch を有効にし、NUMA ノードが 2 つあるノードを作ります。',
+    emptyBody:
+      'ノードの NodeResourceTopology は、各 NUMA ノードに何が残っているかを示します。このボードでは、Pod のコンテナを NUMA ノードに並べ、どの NUMA ノードで何が足りなかったかをノードごとに示します。プリセットは NodeResourceTopologyMatch を有効にし、NUMA ノードが 2 つあるノードを作ります。',
     noDecision: 'NodeResourceTopologyMatch が Pod を配置したり、ノードから遠ざけたりすると、その決定がここに出ます。',
     noSuchDecision: '{name} に関する決定はありません。',
     notRun: 'この試行では NodeResourceTopologyMatch は動きませんでした。',
@@ -241,13 +315,16 @@ export const batch: typeof english = {
     has: '空き',
     needs: '必要',
     podRule: 'Pod 単位: Pod に必要なものすべてが 1 つの NUMA ノードになければなりません。',
-    containerRule: 'コンテナ単位: コンテナに必要なものすべてが 1 つの NUMA ノードになければなりません。前のコンテナの分はすでに差し引かれています。',
+    containerRule:
+      'コンテナ単位: コンテナに必要なものすべてが 1 つの NUMA ノードになければなりません。前のコンテナの分はすでに差し引かれています。',
     scores: 'スコア',
     score: 'スコア',
-    scoreHint: '重みを掛ける前の、プラグイン自身のスコアです。コンテナが入らない NUMA ノードも含め、0 より大きい最小の値になります。',
+    scoreHint:
+      '重みを掛ける前の、プラグイン自身のスコアです。コンテナが入らない NUMA ノードも含め、0 より大きい最小の値になります。',
     decisions: 'NUMA ノードに関する決定',
     goneAll: 'この決定の NUMA ノードはもうありません',
-    goneAllBody: 'NodeResourceTopology が 1 つもないため、コンテナの置き場所を描けません。プラグインが比べた内容は決定のページに残っています。',
+    goneAllBody:
+      'NodeResourceTopology が 1 つもないため、コンテナの置き場所を描けません。プラグインが比べた内容は決定のページに残っています。',
     gone: 'ノード {name} に NUMA ノードはありません',
     goneBody: 'この名前の NodeResourceTopology はありません。',
   },

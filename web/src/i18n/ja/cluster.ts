@@ -63,8 +63,10 @@ export const cluster: typeof english = {
     feasibleOfEvaluated: '{nodes}、評価 {evaluated} 件中 {feasible} 件が割り当て可能',
     feasibleOf: '{total} ノード中 {feasible} が割り当て可能',
     emptyTitle: 'ノードがまだありません',
-    emptyBody: 'Pod の実行にはノードが必要です。3 ゾーン 12 ノードのサンプルクラスターから始めるか、ノードを作成してください。',
-    emptyBodyPods: 'Pod がノードを待っています。ノードを作成するか、3 ゾーン 12 ノードのサンプルクラスターを追加してください。',
+    emptyBody:
+      'Pod の実行にはノードが必要です。3 ゾーン 12 ノードのサンプルクラスターから始めるか、ノードを作成してください。',
+    emptyBodyPods:
+      'Pod がノードを待っています。ノードを作成するか、3 ゾーン 12 ノードのサンプルクラスターを追加してください。',
     sample: 'サンプルクラスターを作成',
     numa: 'NUMA ノード',
     numaHint: '各 NUMA ノードの空きと、Pod のコンテナが収まる場所',
@@ -117,7 +119,8 @@ export const cluster: typeof english = {
     byTotalHint: '各濃さのノード数はほぼ同じです',
     nearest: '最も近いノード',
     nearestLacks: '{lacks} が不足しています。',
-    nearestPassed: '{total} 個中 {n} 個のプラグインを通過し（これより多く通過したノードはありません）、{plugin} に拒否されました。',
+    nearestPassed:
+      '{total} 個中 {n} 個のプラグインを通過し（これより多く通過したノードはありません）、{plugin} に拒否されました。',
     rejected: '拒否',
     feasibleHead: '割り当て可能',
     notEvaluatedHead: '未評価',
@@ -133,7 +136,8 @@ export const cluster: typeof english = {
     moment: '表示する時点',
     atDecision: '決定時',
     now: '現在',
-    atDecisionHint: 'バーと Pod は、試行 {n}（{time}）でのスケジューラーのスナップショットの状態です。その後に削除された Pod は表示されません。',
+    atDecisionHint:
+      'バーと Pod は、試行 {n}（{time}）でのスケジューラーのスナップショットの状態です。その後に削除された Pod は表示されません。',
     asOfDecision: 'バーと Pod は決定時の状態です。その後に削除された Pod は表示されません。',
     asOfNow: 'バーと Pod は現在の状態です。',
     gone: 'Pod {name} は存在せず、その決定も保存されていません。',

@@ -9,7 +9,8 @@ export const decision: typeof english = {
     why: 'PreEnqueue プラグインが停止させている Pod はスケジューリングキューに入らないため、ノードの Filter も Score も実行されません。最初の試行はここに表示されます。',
     here: '停止中',
     lifts: '停止を解除するには',
-    gates: 'spec.schedulingGates のゲートをすべて削除する必要があります。通常は、ゲートを設定したコントローラーが削除します。既存の Pod にゲートを追加することはできません。',
+    gates:
+      'spec.schedulingGates のゲートをすべて削除する必要があります。通常は、ゲートを設定したコントローラーが削除します。既存の Pod にゲートを追加することはできません。',
     gatesCommand: 'kubectl ですべてのゲートを削除するには:',
     remove: '削除',
     removeGate: 'ゲート {gate} を削除',
@@ -21,7 +22,8 @@ export const decision: typeof english = {
   candidate: {
     candidate: 'PostFilter のドライランの候補',
     chosen: 'PostFilter のドライランで選ばれた候補',
-    without: '優先度の低い {n} 個の Pod を除くと、{pod} は Filter を通過します。ドライランは、続いて除いた Pod を 1 つずつ戻します。',
+    without:
+      '優先度の低い {n} 個の Pod を除くと、{pod} は Filter を通過します。ドライランは、続いて除いた Pod を 1 つずつ戻します。',
     putBack: '1 つずつ戻した結果',
     reprieved: '退避不要',
     victim: '犠牲になる Pod',
@@ -40,8 +42,10 @@ export const decision: typeof english = {
     hidden: 'ノードが見つからなかった試行がほかに {n} 回',
   },
   notEvaluated: {
-    enoughFeasibleNodes: '{n} ノードは未評価: スケジューラーは、探していた {wanted} 個の割り当て可能なノードをすでに見つけていました。',
-    firstFeasible: '{n} ノードは未評価: ノードをスコア付けするものがないため、最初に見つかった割り当て可能なノードで探索を終えます。',
+    enoughFeasibleNodes:
+      '{n} ノードは未評価: スケジューラーは、探していた {wanted} 個の割り当て可能なノードをすでに見つけていました。',
+    firstFeasible:
+      '{n} ノードは未評価: ノードをスコア付けするものがないため、最初に見つかった割り当て可能なノードで探索を終えます。',
     preFilter: '{n} ノードは未評価: PreFilter で {plugins} が除外しました。',
     hint: '{n} ノードは未評価: スケジューラーは、opportunistic batching が提案したノードを採用しました。',
     nominatedNode: '{n} ノードは未評価: スケジューラーが指名されたノードを先に試し、そのノードが条件を満たしました。',
@@ -69,9 +73,11 @@ export const decision: typeof english = {
       unknown: 'ドライランで犠牲になる Pod なし:',
     },
     never: 'Pod の preemptionPolicy が Never のため、プリエンプションはどの Pod も追い出しません。',
-    victimsTerminating: '指名されたノードで追い出し中の Pod が終了するまで、プリエンプションはほかの Pod を追い出しません。',
+    victimsTerminating:
+      '指名されたノードで追い出し中の Pod が終了するまで、プリエンプションはほかの Pod を追い出しません。',
     other: 'この Pod はプリエンプションの対象外のため、どの Pod も追い出されません。',
-    nobodyLower: '候補はありません: プリエンプションが試したどのノードにも優先度の低い Pod がないため、追い出せる Pod がありません。',
+    nobodyLower:
+      '候補はありません: プリエンプションが試したどのノードにも優先度の低い Pod がないため、追い出せる Pod がありません。',
     nobodyMay: '候補はありません: プリエンプションが試したどのノードにも、譲れる Pod がありません。',
     notEnough: '候補はありません: プリエンプションのどのドライランでも、追い出せる Pod だけでは空きができません。',
     none: '候補はありません。',
@@ -90,7 +96,8 @@ export const decision: typeof english = {
     evictionsTook: '所要時間 {time}',
     fewestPDBViolations: '{node} を選択: 犠牲になる Pod が違反する PodDisruptionBudget が最も少ない候補です。',
     lowestHighestPriority: '{node} を選択: 犠牲になる Pod の最高優先度が最も低い候補です。',
-    lowestSumOfPriorities: '{node} を選択: 犠牲になる Pod の優先度の合計が最も小さい候補です。各優先度に 2³¹ を加えるため、Pod が少ないほど合計は小さくなります。',
+    lowestSumOfPriorities:
+      '{node} を選択: 犠牲になる Pod の優先度の合計が最も小さい候補です。各優先度に 2³¹ を加えるため、Pod が少ないほど合計は小さくなります。',
     fewestVictims: '{node} を選択: 犠牲になる Pod が最も少ない候補です。',
     latestEarliestStartTime: '{node} を選択: 犠牲になる Pod のうち優先度が最も高いものの開始が、最も遅い候補です。',
     firstFound: '{node} を選択: すべての規則で複数の候補が同点となり、その先頭の候補です。',
@@ -113,7 +120,8 @@ export const decision: typeof english = {
       lowestHighestPriority: '犠牲になる Pod の最高優先度: 最も低い候補を選びます',
       lowestSumOfPriorities: '犠牲になる Pod の優先度の合計（各優先度に 2³¹ を加算）: 最も小さい候補を選びます',
       fewestVictims: '犠牲になる Pod の数: 最も少ない候補を選びます',
-      latestEarliestStartTime: '犠牲になる Pod のうち優先度が最も高いものの、最も早い開始時刻: 最も遅い候補を選びます。未開始の Pod は、現在開始したものとして扱います',
+      latestEarliestStartTime:
+        '犠牲になる Pod のうち優先度が最も高いものの、最も早い開始時刻: 最も遅い候補を選びます。未開始の Pod は、現在開始したものとして扱います',
     },
     removedBy: 'エクステンダーが除外',
     changedBy: '犠牲になる Pod はエクステンダーが指定',
@@ -133,7 +141,8 @@ export const decision: typeof english = {
     podsHint: 'この名前の Pod が複数存在',
     podNow: 'この名前の最新の Pod',
     marginTied: '{nodes} は合計が同点です。kube-scheduler はその中からランダムに 1 つを選びます。',
-    marginTiedBySeed: '{nodes} は合計が同点です。シミュレーターには同点用のシードが指定されており、シードによってその中から 1 つが選ばれました。',
+    marginTiedBySeed:
+      '{nodes} は合計が同点です。シミュレーターには同点用のシードが指定されており、シードによってその中から 1 つが選ばれました。',
     marginOver: '{node} との差',
     pipeline: '拡張点',
     queueStep: 'キュー',
@@ -192,17 +201,26 @@ export const decision: typeof english = {
     diffAnswers: '結果が変わったプラグイン',
     stageAbout: {
       PreEnqueue: 'Pod が activeQ に入れるかどうかを決めます。',
-      Queue: 'Pod はスケジューリングキューで順番を待ちます。次に処理する Pod は QueueSort プラグインが決めます。PrioritySort では、優先度、時刻の順です。試行に失敗した Pod は、イベントの発生とバックオフの終了を経て戻ります。',
-      PreFilter: '試行ごとに一度、ノードを調べる前に実行されます。プラグインはデータを準備したり、探索するノードを限定したり、自身の Filter をスキップしたりできます。',
-      Filter: 'Pod をノードで実行できるかを各プラグインが調べます。最初の拒否で確定し、以降のプラグインはそのノードでは実行されません。',
-      PostFilter: '割り当て可能なノードがないときだけ実行されます。プリエンプションは、優先度の低い Pod を追い出せば空きができるノードを探します。',
-      PreScore: 'スコア付けの準備を、割り当て可能な全ノードに対して一度だけ行います。スコアを付ける必要がないプラグインは、ここで自身の Score をスキップします。',
-      Score: '各プラグインが、割り当て可能な各ノードに 0 から 100 のスコアを付け、それに重みを掛けます。合計が最も高いノードが選ばれます。',
+      Queue:
+        'Pod はスケジューリングキューで順番を待ちます。次に処理する Pod は QueueSort プラグインが決めます。PrioritySort では、優先度、時刻の順です。試行に失敗した Pod は、イベントの発生とバックオフの終了を経て戻ります。',
+      PreFilter:
+        '試行ごとに一度、ノードを調べる前に実行されます。プラグインはデータを準備したり、探索するノードを限定したり、自身の Filter をスキップしたりできます。',
+      Filter:
+        'Pod をノードで実行できるかを各プラグインが調べます。最初の拒否で確定し、以降のプラグインはそのノードでは実行されません。',
+      PostFilter:
+        '割り当て可能なノードがないときだけ実行されます。プリエンプションは、優先度の低い Pod を追い出せば空きができるノードを探します。',
+      PreScore:
+        'スコア付けの準備を、割り当て可能な全ノードに対して一度だけ行います。スコアを付ける必要がないプラグインは、ここで自身の Score をスキップします。',
+      Score:
+        '各プラグインが、割り当て可能な各ノードに 0 から 100 のスコアを付け、それに重みを掛けます。合計が最も高いノードが選ばれます。',
       Reserve: 'バインドの前にほかの Pod に使われないよう、選ばれたノードのリソースを確保します。',
       Permit: 'バインド前の最後の判断です。Pod を承認するか、待機させるか、拒否します。',
-      PreBindPreFlight: '各 PreBind プラグインに、この Pod に対する処理があるかどうかを確認します。ここで Skip を返したプラグインは、PreBind では呼び出されません。',
-      WaitOnPermit: 'Permit で待機を求めたすべてのプラグインが許可するまで、Pod は待機します。拒否またはタイムアウトで待機は終わります。',
-      Unreserve: '後続の処理が失敗したときに Reserve を取り消します。Reserve プラグインが、確保したものを逆順に解放します。',
+      PreBindPreFlight:
+        '各 PreBind プラグインに、この Pod に対する処理があるかどうかを確認します。ここで Skip を返したプラグインは、PreBind では呼び出されません。',
+      WaitOnPermit:
+        'Permit で待機を求めたすべてのプラグインが許可するまで、Pod は待機します。拒否またはタイムアウトで待機は終わります。',
+      Unreserve:
+        '後続の処理が失敗したときに Reserve を取り消します。Reserve プラグインが、確保したものを逆順に解放します。',
       PreBind: 'ボリュームのプロビジョニングなど、バインドの前に必要な処理を行います。',
       Bind: 'Pod にノード名を書き込みます。',
       PostBind: 'Pod がバインドされたことをプラグインに知らせます。',
@@ -233,9 +251,12 @@ export const decision: typeof english = {
     groupMembersTried: '{n} メンバーをまとめて試行',
     groupWorkload: 'Workload {workload}（テンプレート {template}）のグループ',
     groupMoreMembers: 'ほか {n} メンバー（記録には含まれません）',
-    groupMorePlacements: 'スケジューラーはほかに {n} 個の配置案を試しましたが、割り当て可能なメンバーが足りませんでした。これらは記録に含まれません。',
-    groupVictims: 'プリエンプションはドライランで、Pod を追い出さずにグループを割り当てられるノードを見つけました。 | グループのために、プリエンプションで {n} 個の Pod を追い出します: | グループのために、プリエンプションで {n} 個の Pod を追い出します:',
-    groupReprieved: '優先度の低い Pod のうち、退避不要のものはありません。 | 優先度の低い {n} 個の Pod は退避不要です。 | 優先度の低い {n} 個の Pod は退避不要です。',
+    groupMorePlacements:
+      'スケジューラーはほかに {n} 個の配置案を試しましたが、割り当て可能なメンバーが足りませんでした。これらは記録に含まれません。',
+    groupVictims:
+      'プリエンプションはドライランで、Pod を追い出さずにグループを割り当てられるノードを見つけました。 | グループのために、プリエンプションで {n} 個の Pod を追い出します: | グループのために、プリエンプションで {n} 個の Pod を追い出します:',
+    groupReprieved:
+      '優先度の低い Pod のうち、退避不要のものはありません。 | 優先度の低い {n} 個の Pod は退避不要です。 | 優先度の低い {n} 個の Pod は退避不要です。',
     groupNoHelp: '優先度の低い {n} 個の Pod を追い出しても、グループは割り当てられません。',
     placementHead: '配置案',
     placementTried: '試行数',
@@ -349,7 +370,8 @@ export const decision: typeof english = {
     extensionCounts: 'AddPod × {added}、RemovePod × {removed}',
     extensionFailed: '{n} 回失敗: {errors}',
     notMeasured: '計測なし',
-    notMeasuredHint: 'シミュレーターは一部の呼び出しだけを計測します。このプラグインの呼び出しは、その中にありませんでした。',
+    notMeasuredHint:
+      'シミュレーターは一部の呼び出しだけを計測します。このプラグインの呼び出しは、その中にありませんでした。',
     waitEnd: {
       waiting: '{plugins} の許可待ち',
       allowed: '{plugins} が許可',
@@ -385,7 +407,8 @@ export const decision: typeof english = {
     priority: '優先度 {n}',
     startedAt: '{time} に開始',
     nominatedPods: '指名された Pod',
-    nominatedPodsHint: 'スケジューラーはまず、指名された Pod がすでに実行中であるとみなしてこれらのノードを調べました。',
+    nominatedPodsHint:
+      'スケジューラーはまず、指名された Pod がすでに実行中であるとみなしてこれらのノードを調べました。',
     nominatedPassed: '指名された Pod を含めて通過',
     nominatedRejected: '指名された Pod を含めて拒否',
     podGroup: 'Pod グループ',
@@ -415,7 +438,8 @@ export const decision: typeof english = {
     noResultGone: 'Pod {name} は存在せず、その決定も保存されていません。',
     noResultProfile: 'スケジューラー名は {name} ですが、その名前のプロファイルはありません。',
     noResultUntried: 'スケジューラーはまだこの Pod を試行していません。決定はここに表示されます。',
-    noResultBound: '{node} に割り当て済みですが、このスケジューラーの試行は記録されていません。ノード名を指定して作成されたか、新しい記録の保存のために古い記録が破棄されています。',
+    noResultBound:
+      '{node} に割り当て済みですが、このスケジューラーの試行は記録されていません。ノード名を指定して作成されたか、新しい記録の保存のために古い記録が破棄されています。',
     noResultUnschedulable: 'スケジューラーのメッセージ: {message}',
     newer: '新しい試行があります。',
     showNewest: '最新を表示',

@@ -19,4 +19,22 @@ import { timeline } from './timeline'
 import { tour } from './tour'
 import { whatif } from './whatif'
 
-export const deferred: DeferredMessages = { ...act, ...batch, ...importing, ...learn, ...nodeAction, ...present, ...queues, ...replay, ...report, ...runs, ...score, ...search, ...sessions, ...templates, ...timeline, ...tour, ...whatif }
+export const deferred: DeferredMessages = {
+  ...act,
+  ...batch,
+  ...importing,
+  ...learn,
+  ...nodeAction,
+  ...present,
+  ...queues,
+  ...replay,
+  ...report,
+  ...runs,
+  ...score,
+  ...search,
+  ...sessions,
+  ...templates,
+  ...timeline,
+  ...tour,
+  ...whatif,
+}

@@ -61,7 +61,8 @@ export const editor: typeof english = {
     notQuantity: '{field}: 「{value}」は数量ではありません。500m、2、4Gi のように書きます。',
     wrongType: '{field} の型は {type} である必要があります。',
     notAllowed: '{field}: 「{value}」は使えません。使える値: {allowed}。',
-    notObject: 'Kubernetes オブジェクトではありません。ドキュメントは、apiVersion、kind、metadata を持つマップである必要があります。',
+    notObject:
+      'Kubernetes オブジェクトではありません。ドキュメントは、apiVersion、kind、metadata を持つマップである必要があります。',
     missing: '{field} がありません。',
     nameMissing: 'metadata.name または metadata.generateName が必要です。',
   },
@@ -128,12 +129,14 @@ export const editor: typeof english = {
       notAttempted: '未実施',
     },
     hints: {
-      diskFull: 'クラスターを保存しているディスクがいっぱいです。空きを作ってからもう一度試してください。テキストは残ります。',
+      diskFull:
+        'クラスターを保存しているディスクがいっぱいです。空きを作ってからもう一度試してください。テキストは残ります。',
       unavailable: 'シミュレーターに接続できません。テキストは残ります。接続が回復したら、もう一度試してください。',
     },
     review: 'ドライラン: {parts}。',
     reviewed: { fresh: '作成 {n} 件', changed: '変更 {n} 件', same: '変更なし {n} 件' },
-    takenBy: '一部のフィールドは {names} が管理しています。引き継いだ場合の変更は「差分」で確認できます。引き継がない場合は、テキストを修正してください。',
+    takenBy:
+      '一部のフィールドは {names} が管理しています。引き継いだ場合の変更は「差分」で確認できます。引き継がない場合は、テキストを修正してください。',
     apply: '{n} 件を適用',
     retryN: '{n} 件を再試行',
     others: 'ほかの {n} 件を作成',
@@ -165,7 +168,7 @@ export const editor: typeof english = {
     moreCopies: 'コピーを増やす',
     copiesUnit: '個',
     copyNames: '{first} … {last}',
-    copiesUnclear: '番号を入れる場所に {\'{n}\'} と書いてください',
+    copiesUnclear: "番号を入れる場所に {'{n}'} と書いてください",
     progress: '{total} 件中 {n} 件',
     stop: '停止',
     dropped: '{n} 個のファイルを追加しました',

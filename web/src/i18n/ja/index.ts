@@ -14,4 +14,17 @@ import { scheduler } from './scheduler'
 import { shell } from './shell'
 import { transfer } from './transfer'
 
-export const ja: Messages = { ...common, ...shell, ...cluster, ...activity, ...branch, ...resources, ...editor, ...decision, ...explanation, ...scheduler, ...transfer, ...nodes }
+export const ja: Messages = {
+  ...common,
+  ...shell,
+  ...cluster,
+  ...activity,
+  ...branch,
+  ...resources,
+  ...editor,
+  ...decision,
+  ...explanation,
+  ...scheduler,
+  ...transfer,
+  ...nodes,
+}

@@ -10,7 +10,8 @@ export const learn: typeof english = {
     doneOf: '{total} 中 {n} 完了',
     underWay: '学習中 {n}',
     class: '授業で使う',
-    classHint: '投影用の文字サイズにします。矢印キーで進み、数字キーで挙手を数えます。class=1 を付けたリンクでも同じです。',
+    classHint:
+      '投影用の文字サイズにします。矢印キーで進み、数字キーで挙手を数えます。class=1 を付けたリンクでも同じです。',
     classTitle: '授業用の予想',
     filter: 'レッスンを絞り込み',
     listFailed: 'レッスンを読み込めませんでした',
@@ -19,7 +20,13 @@ export const learn: typeof english = {
     emptyTitle: 'レッスンがありません',
     emptyBody: 'レッスンのファイルがあるディレクトリを --lessons に指定してシミュレーターを起動してください。',
     showAll: 'すべてのレッスンを表示',
-    line: { 1: '1 つの決定', 2: 'Pod を置ける場所', 3: 'サイクルの前後と外側', 4: '多くの Pod、多くのチーム', other: 'そのほかのレッスン' },
+    line: {
+      1: '1 つの決定',
+      2: 'Pod を置ける場所',
+      3: 'サイクルの前後と外側',
+      4: '多くの Pod、多くのチーム',
+      other: 'そのほかのレッスン',
+    },
     stepOf: 'ステップ {n} / {total}',
     done: '完了',
     notStarted: '未開始',
@@ -30,7 +37,8 @@ export const learn: typeof english = {
     start: 'レッスンを始める',
     again: 'もう一度学ぶ',
     entering: 'サンドボックスを起動しています',
-    enteringHint: 'サンドボックスには専用のコントロールプレーンとスケジューラーがあります。自分のクラスターは変わりません。',
+    enteringHint:
+      'サンドボックスには専用のコントロールプレーンとスケジューラーがあります。自分のクラスターは変わりません。',
     sandboxFailed: 'サンドボックスを起動できませんでした',
     others: '次のサンドボックスが開いています。1 つ閉じると空きができます。',
     closeSandbox: '閉じる',
@@ -156,7 +164,14 @@ export const learn: typeof english = {
     podSpec: '{pod} の要求',
     gradedBy: 'kube-scheduler が採点します。答えはどこにも保存されていません。',
     verdict: { in: '残り', feasible: '割り当て可能', chosen: '選択' },
-    learner: { agreed: '予想どおり', crossedOut: '自分は消した', leftIn: '自分は残した', picked: '自分の予想', pickedRight: '自分の予想', notPicked: '予想と違う' },
+    learner: {
+      agreed: '予想どおり',
+      crossedOut: '自分は消した',
+      leftIn: '自分は残した',
+      picked: '自分の予想',
+      pickedRight: '自分の予想',
+      notPicked: '予想と違う',
+    },
     cell: { passed: '通過', notRun: '未実行', skipped: 'スキップ', error: 'エラー', notScored: '採点なし' },
     reveal: {
       preFilter: '{plugin} は、ノードに関係なく PreFilter でこの Pod を拒否します。',
@@ -169,13 +184,34 @@ export const learn: typeof english = {
       none: '{pod} を置けるノードはありません。',
     },
     misconception: {
-      'usage-counts': { title: '最も空いているノードが選ばれる', text: 'スケジューラーが合計するのは Pod の要求量です。実際の使用量は関係なく、空のノードも拒否されたり、低いスコアになったりします。' },
-      'prefer-forbids': { title: 'PreferNoSchedule は禁止する', text: 'PreferNoSchedule の Taint は、TaintToleration でのノードのスコアを下げます。Filter は無視するので、ノードは割り当て可能なままです。' },
-      'toleration-attracts': { title: 'Toleration は引き寄せる', text: 'Toleration があると、Taint のあるノードにも Pod を置けます。許可であって、引き寄せる力はありません。引き寄せるのはノードセレクターやアフィニティです。' },
-      'preferred-is-required': { title: '優先は必須と同じ', text: '優先の条件は、満たすノードのスコアを上げるだけです。ほかのノードも割り当て可能なままで、選ばれることもあります。' },
-      'priority-picks-node': { title: '優先度がノードを決める', text: '優先度が決めるのは、どの Pod を先にスケジュールし、どの Pod を追い出せるかです。どのノードになるかは Filter と Score が決めます。' },
-      'limits-count': { title: '制限値も数えられる', text: 'NodeResourcesFit が合計するのは要求量です。制限値はスケジューリングに関係なく、Pod の実行が始まってから意味を持ちます。' },
-      'pods-move-later': { title: 'Pod は後で移動する', text: 'スケジューラーが Pod を割り当てるのは 1 回だけです。後からより良いノードが現れても、実行中の Pod は変わりません。' },
+      'usage-counts': {
+        title: '最も空いているノードが選ばれる',
+        text: 'スケジューラーが合計するのは Pod の要求量です。実際の使用量は関係なく、空のノードも拒否されたり、低いスコアになったりします。',
+      },
+      'prefer-forbids': {
+        title: 'PreferNoSchedule は禁止する',
+        text: 'PreferNoSchedule の Taint は、TaintToleration でのノードのスコアを下げます。Filter は無視するので、ノードは割り当て可能なままです。',
+      },
+      'toleration-attracts': {
+        title: 'Toleration は引き寄せる',
+        text: 'Toleration があると、Taint のあるノードにも Pod を置けます。許可であって、引き寄せる力はありません。引き寄せるのはノードセレクターやアフィニティです。',
+      },
+      'preferred-is-required': {
+        title: '優先は必須と同じ',
+        text: '優先の条件は、満たすノードのスコアを上げるだけです。ほかのノードも割り当て可能なままで、選ばれることもあります。',
+      },
+      'priority-picks-node': {
+        title: '優先度がノードを決める',
+        text: '優先度が決めるのは、どの Pod を先にスケジュールし、どの Pod を追い出せるかです。どのノードになるかは Filter と Score が決めます。',
+      },
+      'limits-count': {
+        title: '制限値も数えられる',
+        text: 'NodeResourcesFit が合計するのは要求量です。制限値はスケジューリングに関係なく、Pod の実行が始まってから意味を持ちます。',
+      },
+      'pods-move-later': {
+        title: 'Pod は後で移動する',
+        text: 'スケジューラーが Pod を割り当てるのは 1 回だけです。後からより良いノードが現れても、実行中の Pod は変わりません。',
+      },
     },
   },
 }

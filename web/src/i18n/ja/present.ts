@@ -12,7 +12,15 @@ export const present: typeof english = {
     stepOf: '{n} / {total}',
     stepSaid: 'ステップ {n} / {total}',
     parts: 'プレゼンテーションの構成',
-    part: { Queue: 'Pod', PreFilter: 'PreFilter', Filter: 'Filter', Score: 'Score', PostFilter: 'プリエンプション', Bind: 'バインド', Result: '結果' },
+    part: {
+      Queue: 'Pod',
+      PreFilter: 'PreFilter',
+      Filter: 'Filter',
+      Score: 'Score',
+      PostFilter: 'プリエンプション',
+      Bind: 'バインド',
+      Result: '結果',
+    },
     nodes: 'このステップのノード',
     blank: '画面を消しています。B キーで戻ります。',
     keys: { step: '移動', blank: '画面を消す', leave: '終了' },
@@ -48,7 +56,8 @@ export const present: typeof english = {
     },
     sentence: '{text}。',
     passes: {
-      title: '{n} 個のプラグインはどのノードも拒否しない | {plugins} はどのノードも拒否しない | {n} 個のプラグインはどのノードも拒否しない',
+      title:
+        '{n} 個のプラグインはどのノードも拒否しない | {plugins} はどのノードも拒否しない | {n} 個のプラグインはどのノードも拒否しない',
     },
     rejects: {
       title: '{plugin} が {n} ノードを拒否',
@@ -61,11 +70,17 @@ export const present: typeof english = {
     failed: { ignored: '{plugin} が失敗し、無視される', title: '{plugin} が {n} ノードで失敗' },
     notEvaluated: { title: '{n} ノードは未評価' },
     feasible: {
-      title: '割り当て可能なのは {n} ノード。最適なのは？ | 割り当て可能なのは {n} ノード | 割り当て可能なのは {n} ノード。最適なのは？',
+      title:
+        '割り当て可能なのは {n} ノード。最適なのは？ | 割り当て可能なのは {n} ノード | 割り当て可能なのは {n} ノード。最適なのは？',
       text: '{n} 個のプラグインが各ノードに 0～100 点を付け、それぞれの重みを掛けて合計します。',
       skipped: '{plugins} にはスコアを付ける対象がなく、スキップされます。',
     },
-    unscored: { title: '割り当て可能なのは {n} ノードで、スコアは計算されない | 残りは {n} ノード | 割り当て可能なのは {n} ノードで、スコアは計算されない', nominated: '以前プリエンプションで空きを作ったノードなので、スケジューラーは最初にこのノードを試しました。Pod はここに収まります。' },
+    unscored: {
+      title:
+        '割り当て可能なのは {n} ノードで、スコアは計算されない | 残りは {n} ノード | 割り当て可能なのは {n} ノードで、スコアは計算されない',
+      nominated:
+        '以前プリエンプションで空きを作ったノードなので、スケジューラーは最初にこのノードを試しました。Pod はここに収まります。',
+    },
     score: {
       title: '{plugin} × {weight}',
       same: 'すべてのノードが同じ {n} 点で、順位は変わりません。',
@@ -104,9 +119,27 @@ export const present: typeof english = {
       violations: '{n} 個の PodDisruptionBudget に違反します。',
     },
     candidate: { victims: '犠牲になる Pod {n} 個', startsNow: '未開始', more: 'ほか {n} 個の候補' },
-    binding: { title: 'ノードの決定からバインドまで', stopped: '{stage} で Pod が拒否された', waits: 'Pod は {stage} で待機中' },
-    end: { scheduled: '割り当て済み', unschedulable: '割り当てられるノードなし', waiting: '待機中', error: 'エラー', preempts: '割り当て可能なノードはまだなし: プリエンプションで空きを作る' },
-    face: { in: '残っている', leaving: 'ここで拒否', out: '拒否済み', failed: '失敗', chosen: '選択', nominated: '指名', notEvaluated: '未評価' },
+    binding: {
+      title: 'ノードの決定からバインドまで',
+      stopped: '{stage} で Pod が拒否された',
+      waits: 'Pod は {stage} で待機中',
+    },
+    end: {
+      scheduled: '割り当て済み',
+      unschedulable: '割り当てられるノードなし',
+      waiting: '待機中',
+      error: 'エラー',
+      preempts: '割り当て可能なノードはまだなし: プリエンプションで空きを作る',
+    },
+    face: {
+      in: '残っている',
+      leaving: 'ここで拒否',
+      out: '拒否済み',
+      failed: '失敗',
+      chosen: '選択',
+      nominated: '指名',
+      notEvaluated: '未評価',
+    },
     more: 'ほか {n} ノードは未評価',
     byPlugin: '{plugin} が {state}',
   },

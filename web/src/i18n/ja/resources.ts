@@ -40,7 +40,8 @@ export const resources: typeof english = {
     conflictBody: '編集内容は古いバージョンを元にしており、保存されていません。',
     conflictReload: '新しいバージョンを読み込み、編集を破棄する',
     conflictOverwrite: '自分のバージョンで上書きする',
-    identityChanged: 'オブジェクトの種類、名前、名前空間は、ここでは変更できません。新しいオブジェクトを作成してください。',
+    identityChanged:
+      'オブジェクトの種類、名前、名前空間は、ここでは変更できません。新しいオブジェクトを作成してください。',
     allNamespaces: 'すべて',
     labelSelector: 'ラベルセレクター: app=web,tier!=db',
     selectorRefused: 'API サーバーがこのラベルセレクターを拒否しました: {message}',

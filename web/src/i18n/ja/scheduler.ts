@@ -8,14 +8,29 @@ export const scheduler: typeof en = {
     presets: 'プリセット',
     preset: {
       default: { title: 'デフォルト', about: 'kube-scheduler のデフォルト動作' },
-      binPacking: { title: 'ビンパッキング', about: '空のノードより先に、使用中のノードを埋める: MostAllocated、重み 5' },
+      binPacking: {
+        title: 'ビンパッキング',
+        about: '空のノードより先に、使用中のノードを埋める: MostAllocated、重み 5',
+      },
       spreading: { title: '分散', about: 'まずゾーン、次にノードへ: PodTopologySpread、重み 10' },
-      noPreemption: { title: 'プリエンプションなし', about: 'どのノードにも割り当てられない Pod は待機: DefaultPreemption のない PostFilter' },
-      twoProfiles: { title: '2 つのプロファイル', about: 'default-scheduler はノードに分散、batch-scheduler はノードを埋める' },
+      noPreemption: {
+        title: 'プリエンプションなし',
+        about: 'どのノードにも割り当てられない Pod は待機: DefaultPreemption のない PostFilter',
+      },
+      twoProfiles: {
+        title: '2 つのプロファイル',
+        about: 'default-scheduler はノードに分散、batch-scheduler はノードを埋める',
+      },
       everyNode: { title: '全ノード', about: '探索を途中で打ち切らない: percentageOfNodesToScore 100' },
       celScore: { title: 'カスタム式', about: 'CELScore が CEL 式でノードにスコアを付ける' },
-      coscheduling: { title: 'Coscheduling', about: 'PodGroup の Pod を、全部まとめて割り当てるか、まったく割り当てないか' },
-      elasticQuota: { title: 'Elastic quota', about: 'CapacityScheduling: 名前空間は、ほかの名前空間が使っていないクォータを借り、必要になったら返す' },
+      coscheduling: {
+        title: 'Coscheduling',
+        about: 'PodGroup の Pod を、全部まとめて割り当てるか、まったく割り当てないか',
+      },
+      elasticQuota: {
+        title: 'Elastic quota',
+        about: 'CapacityScheduling: 名前空間は、ほかの名前空間が使っていないクォータを借り、必要になったら返す',
+      },
       numa: { title: 'NUMA', about: 'NodeResourceTopologyMatch: Pod のリソースを 1 つの NUMA ノードから割り当てる' },
     },
     tryPreset: '試す',
@@ -23,7 +38,8 @@ export const scheduler: typeof en = {
     tryingPreset: '作成中',
     triedPreset: '{name} がリビジョン {n} として稼働中（小さなクラスター付き）',
     crds: 'カスタムリソース',
-    crdsHow: 'プラグインを有効にする設定を適用すると、定義も追加されます。先にオブジェクトを作成するには、ここで定義をインストールします。',
+    crdsHow:
+      'プラグインを有効にする設定を適用すると、定義も追加されます。先にオブジェクトを作成するには、ここで定義をインストールします。',
     crdInstall: 'インストール',
     crdInstallKind: '{kind} の定義をインストール',
     crdInstalled: '{kind} の定義をインストールしました',
@@ -51,7 +67,8 @@ export const scheduler: typeof en = {
     presetName: 'プリセットの名前',
     presetKept: 'エディターの内容は、このブラウザーだけに保存されます。',
     presetReplaces: 'プリセット {name} はすでにあります。保存すると置き換わります。',
-    presetNotKept: 'このブラウザーには保存できません。ストレージがいっぱいか、無効になっています。代わりに内容をコピーしてください。',
+    presetNotKept:
+      'このブラウザーには保存できません。ストレージがいっぱいか、無効になっています。代わりに内容をコピーしてください。',
     presetSaved: 'プリセット {name} をこのブラウザーに保存しました',
     save: '保存',
     dropPreset: 'プリセット {name} を削除',
@@ -62,7 +79,8 @@ export const scheduler: typeof en = {
     applying: '適用中',
     applied: 'リビジョン {n} が稼働中、{time} で適用しました',
     applyOver: 'リビジョン {n} を置き換え',
-    applyHow: '新しいスケジューラーは、起動するとすぐにキューを引き継ぎます。起動しない場合は、現在のスケジューラーが稼働し続けます。',
+    applyHow:
+      '新しいスケジューラーは、起動するとすぐにキューを引き継ぎます。起動しない場合は、現在のスケジューラーが稼働し続けます。',
     goOnEditing: '編集を続ける',
     mistakesLeft: '残りのエラー {n} 件',
     mistakes: 'エラー {n} 件。リビジョン {revision} が稼働し続けます。',
@@ -106,7 +124,8 @@ export const scheduler: typeof en = {
     lastValidDraft: '最後の有効な下書き',
     effectiveChecking: '下書きを確認しています。これらのプラグインは稼働中のものです。',
     effectiveUnknown: '下書きにエラーがあります。これらのプラグインは稼働中のものです。',
-    differsFromRunning: 'プラグインは稼働中と同じです。 | {n} 個のプラグインが稼働中と異なります。 | {n} 個のプラグインが稼働中と異なります。',
+    differsFromRunning:
+      'プラグインは稼働中と同じです。 | {n} 個のプラグインが稼働中と異なります。 | {n} 個のプラグインが稼働中と異なります。',
     notAsRunning: '稼働中と異なる',
     runsNow: '稼働中: {value}',
     pluginNotThere: '{plugin} を使うプロファイルはありません。',

@@ -5,20 +5,25 @@ import type { score as english } from '@/i18n/en/score'
 export const score: typeof english = {
   cellPanel: {
     unknown: '{plugin} は Kubernetes のプラグインではないため、シミュレーターはその動作を知りません。',
-    unknownExtender: '{plugin} はエクステンダー（スケジューラーが呼び出すサービス）です。シミュレーターはそのスコアの付け方を知りません。',
+    unknownExtender:
+      '{plugin} はエクステンダー（スケジューラーが呼び出すサービス）です。シミュレーターはそのスコアの付け方を知りません。',
     compared: '比較した内容',
     toNormalized: '正規化前から正規化後まで',
     toWeighted: '重みを掛ける',
     product: '{normalized} × {weight} = {weighted}',
     productExtender: '{raw} × {weight} = {weighted}',
     rounding: '特に断りのない割り算は切り捨てです。',
-    notKept: 'このスコアの計算のもとになった値は残っていません。記録に残るのは、合計が上位の {n} ノードのものだけです。',
+    notKept:
+      'このスコアの計算のもとになった値は残っていません。記録に残るのは、合計が上位の {n} ノードのものだけです。',
     notKeptPlugin: '{plugin} は計算のもとになった値を示さないため、{raw} に至った過程は分かりません。',
     notKeptOld: 'この記録を作ったバージョンは、スコアの計算のもとになった値を残していません。',
-    passedOther: '{node} を通過させました。プラグインの比較内容が記録に残るのは決定ごとに一部のノード（ここでは {n}）だけで、{node} はそれに含まれません。',
+    passedOther:
+      '{node} を通過させました。プラグインの比較内容が記録に残るのは決定ごとに一部のノード（ここでは {n}）だけで、{node} はそれに含まれません。',
     passedUnknown: '{node} を通過させました。通過したノードについて {plugin} が比較した内容は、記録に残りません。',
-    passedOld: '{node} を通過させました。この記録を作ったバージョンは、通過したノードについて比較した内容を残していません。',
-    rejectedOnly: '比較した値が残るのは、拒否されたノードのうち条件を満たすのに近いものだけで、{node} はそれに含まれません。',
+    passedOld:
+      '{node} を通過させました。この記録を作ったバージョンは、通過したノードについて比較した内容を残していません。',
+    rejectedOnly:
+      '比較した値が残るのは、拒否されたノードのうち条件を満たすのに近いものだけで、{node} はそれに含まれません。',
     skipped: '何も比較していません。この Pod について調べることがないため、PreFilter で Skip を返しました。',
     notRun: '何も比較していません。すでに {plugin} がこのノードを拒否していました。',
     failed: '結果を出す前に失敗しました。',
@@ -78,15 +83,20 @@ export const score: typeof english = {
       existingPod: '{pod} のアンチアフィニティ {term}: {domain} でこの Pod に一致します',
       existingSome: '実行中の Pod のアンチアフィニティ: {domain} でこの Pod に一致します',
       podAffinity: 'アフィニティ {term}: {domain} で一致する Pod は {pods} 個',
-      podFirst: 'アフィニティ {term}: 一致する Pod はどのノードにもなく、この Pod 自身が一致するため、{domain} の最初の Pod になれます',
-      podFirstUnlabelled: 'アフィニティ {term}: {pod} は一致しますが、{node} に {key} のラベルがないため数えられません。この Pod 自身も一致するため、{domain} の最初の Pod になれます',
-      podFirstPartly: 'アフィニティ {term}: {node} の {pod} は一致しますが、数えられる Pod で {n} 個の条件すべてに一致するものはありません。この Pod 自身は一致するため、{domain} の最初の Pod になれます',
-      podFirstCounted: 'アフィニティ {term}: 数えられる Pod で一致するものはなく、この Pod 自身が一致するため、{domain} の最初の Pod になれます',
+      podFirst:
+        'アフィニティ {term}: 一致する Pod はどのノードにもなく、この Pod 自身が一致するため、{domain} の最初の Pod になれます',
+      podFirstUnlabelled:
+        'アフィニティ {term}: {pod} は一致しますが、{node} に {key} のラベルがないため数えられません。この Pod 自身も一致するため、{domain} の最初の Pod になれます',
+      podFirstPartly:
+        'アフィニティ {term}: {node} の {pod} は一致しますが、数えられる Pod で {n} 個の条件すべてに一致するものはありません。この Pod 自身は一致するため、{domain} の最初の Pod になれます',
+      podFirstCounted:
+        'アフィニティ {term}: 数えられる Pod で一致するものはなく、この Pod 自身が一致するため、{domain} の最初の Pod になれます',
       podAntiAffinity: 'アンチアフィニティ {term}: {domain} に一致する Pod はありません',
       podExisting: '実行中の Pod のアンチアフィニティ: {domain} にこの Pod を避ける Pod はありません',
       podApart: 'アンチアフィニティ {term}: ノードに {key} のラベルがないため、どの Pod ともドメインを共有しません',
       spread: '一致する Pod（{domain}）{matching} + この Pod {self} − 最小値 {minimum} = {skew}、maxSkew は {maxSkew}',
-      spreadPods: '{selector} に一致する Pod（{domain}）{matching} + この Pod {self} − 最小値 {minimum} = {skew}、maxSkew は {maxSkew}',
+      spreadPods:
+        '{selector} に一致する Pod（{domain}）{matching} + この Pod {self} − 最小値 {minimum} = {skew}、maxSkew は {maxSkew}',
       spreadNoLabel: 'ノードに {key} のラベルがないため、どのドメインにも属しません',
       spreadElsewhere: 'このノード以外にあるもの: {matching} 個中 {n} 個',
       minimumNone: '対象のドメインがないため、最小値は 0 とみなされます',
@@ -100,11 +110,14 @@ export const score: typeof english = {
       portInUse: 'ホストポート {port}: 使用中',
       claimMissing: 'クレーム {claim}: バインド先の {volume} が存在しません',
       claimNone: 'クレーム {claim}（{requested}）: ノードから到達できる空きボリュームがありません',
-      claimTooLarge: 'クレーム {claim}（{requested}）: StorageClass {class} がこのノード用に作成できるのは {largest} までです',
+      claimTooLarge:
+        'クレーム {claim}（{requested}）: StorageClass {class} がこのノード用に作成できるのは {largest} までです',
       claimNoCapacity: 'クレーム {claim}（{requested}）: StorageClass {class} には、このノード用の容量がありません',
       devicesWanted: '{request}: 要求 {count}、一致するデバイス {matching}（うち使用中 {inUse}）{blocked}',
-      devicesWantedAll: '{request}: 一致するものすべてを要求、一致するデバイス {matching}（うち使用中 {inUse}）{blocked}',
-      devicesBlocked: '。空きは足りていますが、Taint があるか、カウンターや容量をほかと共有しているか、プールが不完全です',
+      devicesWantedAll:
+        '{request}: 一致するものすべてを要求、一致するデバイス {matching}（うち使用中 {inUse}）{blocked}',
+      devicesBlocked:
+        '。空きは足りていますが、Taint があるか、カウンターや容量をほかと共有しているか、プールが不完全です',
       devicesTogether: '要求は 1 つずつなら満たせますが、すべて同時には満たせません',
       wholePod: 'Pod 全体',
       notAligned: '{part}: 必要なものがすべてそろう NUMA ノードはありません',
@@ -115,17 +128,20 @@ export const score: typeof english = {
         devices: '使用中のデバイスは、それを確保しているクレームの Pod がなくなると空きます。',
         ineligible: {
           never: 'Pod の preemptionPolicy が Never のため、プリエンプションはどの Pod も追い出しません。',
-          victimsTerminating: '指名されたノードで追い出し中の Pod が終了するまで、プリエンプションはほかの Pod を追い出しません。',
+          victimsTerminating:
+            '指名されたノードで追い出し中の Pod が終了するまで、プリエンプションはほかの Pod を追い出しません。',
           other: 'この Pod はプリエンプションの対象外のため、どの Pod も追い出されません。',
         },
         chosen: 'プリエンプションは、ここで {n} 個の Pod を追い出して空きを作ります。',
         candidate: 'プリエンプションは、ここで {n} 個の Pod を追い出せば空きを作れます。',
-        removedByExtender: 'プリエンプションは、ここで {n} 個の Pod を追い出せば空きを作れますが、エクステンダーがノードを除外しました。',
+        removedByExtender:
+          'プリエンプションは、ここで {n} 個の Pod を追い出せば空きを作れますが、エクステンダーがノードを除外しました。',
         noVictims: {
           noPods: 'プリエンプションがここで追い出せる Pod はありません: ノードで実行中の Pod がありません。',
           nobodyLower: 'プリエンプションがここで追い出せる Pod はありません: 優先度の低い Pod がありません。',
           nobodyMay: 'プリエンプションがここで追い出せる Pod はありません: 譲れる Pod がありません。',
-          notEnough: 'プリエンプションはここに空きを見つけていません: ドライランでは、追い出せる Pod がなくてもノードが拒否されます（{reason}）。',
+          notEnough:
+            'プリエンプションはここに空きを見つけていません: ドライランでは、追い出せる Pod がなくてもノードが拒否されます（{reason}）。',
           failed: 'ここでのプリエンプションのドライランは失敗しました（{reason}）。',
         },
         notTried: 'プリエンプションはこのノードを試していません: {plugin} が {status} を返しました。',
@@ -141,9 +157,11 @@ export const score: typeof english = {
       claimBound: 'クレーム {claim}: ノードから到達できる {volume} にバインド済み',
       claimFound: 'クレーム {claim}（{requested}）: {volume} にバインド可能',
       claimProvisioned: 'クレーム {claim}（{requested}）: StorageClass {class} がボリュームを作成可能',
-      claimProvisionedUpTo: 'クレーム {claim}（{requested}）: StorageClass {class} が {largest} までのボリュームを作成可能',
+      claimProvisionedUpTo:
+        'クレーム {claim}（{requested}）: StorageClass {class} が {largest} までのボリュームを作成可能',
       devices: '{request}: 要求 {count}、一致するデバイス {matching}（うち使用中 {inUse}）、確保されるのは {devices}',
-      devicesAll: '{request}: 一致するものすべてを要求、一致するデバイス {matching}（うち使用中 {inUse}）、確保されるのは {devices}',
+      devicesAll:
+        '{request}: 一致するものすべてを要求、一致するデバイス {matching}（うち使用中 {inUse}）、確保されるのは {devices}',
       limit: '{driver}: アタッチ済み {inUse} + この Pod {requested} = {total}、上限は {limit}',
       limitNone: '{driver}: この Pod のボリューム {requested}、ドライバーはこのノードの上限を示していません',
       driverMissing: '{driver}: このドライバーはノードにありません',
@@ -161,34 +179,44 @@ export const score: typeof english = {
       NodeUnschedulable: '{node} は cordon されていません。',
       TaintToleration: '{node} に NoSchedule や NoExecute の Taint はありません。',
       VolumeZone: '{node} にゾーンやリージョンのラベルはありません。',
-      InterPodAffinity: 'Pod に必須のアフィニティやアンチアフィニティはなく、この Pod を避ける実行中の Pod もありません。',
+      InterPodAffinity:
+        'Pod に必須のアフィニティやアンチアフィニティはなく、この Pod を避ける実行中の Pod もありません。',
       NodeVolumeLimits: 'この Pod に、上限の対象となるボリュームはありません。',
     },
     filter: {
       NodeName: 'Pod の spec.nodeName で指定されたノード以外を拒否します。',
-      NodeUnschedulable: 'cordon されたノードを拒否します。Pod が node.kubernetes.io/unschedulable の Taint を許容する場合は拒否しません。',
+      NodeUnschedulable:
+        'cordon されたノードを拒否します。Pod が node.kubernetes.io/unschedulable の Taint を許容する場合は拒否しません。',
       TaintToleration: 'Pod が許容しない NoSchedule または NoExecute の Taint を持つノードを拒否します。',
       NodeAffinity: 'Pod の nodeSelector と必須のノードアフィニティに一致しないノードを拒否します。',
       NodePorts: 'Pod が必要とするホストポートが使用中のノードを拒否します。',
-      NodeResourcesFit: '割り当て可能なリソースから既存の Pod の要求を差し引いた残りが、Pod の要求に足りないノードを拒否します。',
-      VolumeRestrictions: '使用中の ReadWriteOncePod のクレームなど、ボリュームの規則に違反することになるノードを拒否します。',
+      NodeResourcesFit:
+        '割り当て可能なリソースから既存の Pod の要求を差し引いた残りが、Pod の要求に足りないノードを拒否します。',
+      VolumeRestrictions:
+        '使用中の ReadWriteOncePod のクレームなど、ボリュームの規則に違反することになるノードを拒否します。',
       NodeVolumeLimits: 'CSI ドライバーの上限により、Pod のボリュームをこれ以上アタッチできないノードを拒否します。',
       VolumeBinding: 'Pod のボリュームに到達できないノードや、クレームをバインドできないノードを拒否します。',
       VolumeZone: 'Pod のボリュームがあるゾーンやリージョンの外のノードを拒否します。',
-      PodTopologySpread: 'トポロジー分散制約で許される数を超えて、一致する Pod がドメインに集まることになるノードを拒否します。',
-      InterPodAffinity: 'この Pod と実行中の Pod の間で必須とされるアフィニティやアンチアフィニティに反するノードを拒否します。',
+      PodTopologySpread:
+        'トポロジー分散制約で許される数を超えて、一致する Pod がドメインに集まることになるノードを拒否します。',
+      InterPodAffinity:
+        'この Pod と実行中の Pod の間で必須とされるアフィニティやアンチアフィニティに反するノードを拒否します。',
       DynamicResources: 'Pod のリソースクレームが要求するデバイスを提供できないノードを拒否します。',
       NodeDeclaredFeatures: 'Pod が必要とする機能を宣言していないノードを拒否します。',
       CELFilter: 'プラグインの引数にある CEL 式が真にならないノードを拒否します。',
     },
     score: {
-      NodeResourcesFit: 'この Pod を含むノード上の要求量を、ノードの割り当て可能量と比べます。空いたノードと詰まったノードのどちらを良しとするかは、スコア付けの方式（scoringStrategy）で決まります。',
+      NodeResourcesFit:
+        'この Pod を含むノード上の要求量を、ノードの割り当て可能量と比べます。空いたノードと詰まったノードのどちらを良しとするかは、スコア付けの方式（scoringStrategy）で決まります。',
       NodeResourcesBalancedAllocation: 'Pod を加えることで、CPU とメモリの使用率の差が小さくなるノードを優先します。',
-      ImageLocality: 'Pod のコンテナイメージをすでに保持しているノードを優先します。イメージのサイズと、保持しているノードの数で評価します。',
+      ImageLocality:
+        'Pod のコンテナイメージをすでに保持しているノードを優先します。イメージのサイズと、保持しているノードの数で評価します。',
       NodeAffinity: 'ノードが満たす優先ノードアフィニティの条件の重みを合計します。',
       TaintToleration: 'ノードの PreferNoSchedule の Taint のうち、Pod が許容しないものを数えます。',
-      PodTopologySpread: '違反が許される分散制約（ScheduleAnyway）について、ノードのドメインにある一致する Pod を数えます。',
-      InterPodAffinity: 'この Pod と、ノードのドメインにある Pod との優先アフィニティとアンチアフィニティの重みを合計します。',
+      PodTopologySpread:
+        '違反が許される分散制約（ScheduleAnyway）について、ノードのドメインにある一致する Pod を数えます。',
+      InterPodAffinity:
+        'この Pod と、ノードのドメインにある Pod との優先アフィニティとアンチアフィニティの重みを合計します。',
       VolumeBinding: 'Pod のクレームが要求するストレージを、ノードで利用できる容量と比べます。',
       DynamicResources: 'Pod のデバイスのリクエストで、先に挙げられた候補を使えるノードを優先します。',
       CELScore: 'プラグインの引数にある CEL 式でノードをスコア付けします。',
@@ -196,15 +224,21 @@ export const score: typeof english = {
   },
   score: {
     step: {
-      defaults: '{resource}: リクエストのないコンテナはここではそれぞれ {each} と数えられます。{pods} の {containers} 個で、{amount} 増えます。kubectl describe が示す使用量は {described} です',
-      ownDefaults: '{resource}: この Pod のリクエストのないコンテナはここではそれぞれ {each} と数えられます。{containers} 個で、{amount} 増えます',
-      least: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、100 × ({allocatable} − {total}) / {allocatable} = {score}',
+      defaults:
+        '{resource}: リクエストのないコンテナはここではそれぞれ {each} と数えられます。{pods} の {containers} 個で、{amount} 増えます。kubectl describe が示す使用量は {described} です',
+      ownDefaults:
+        '{resource}: この Pod のリクエストのないコンテナはここではそれぞれ {each} と数えられます。{containers} 個で、{amount} 増えます',
+      least:
+        '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、100 × ({allocatable} − {total}) / {allocatable} = {score}',
       leastFull: '{resource}: 使用中 {inUse} + 要求 {pod} = {total} で、割り当て可能な {allocatable} を超えるため 0',
       most: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、100 × {total} / {allocatable} = {score}',
       mostFull: '{resource}: 使用中 {inUse} + 要求 {pod} = {total} で、割り当て可能な {allocatable} を超えるため 100',
-      shape: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、使用率 100 × {total} / {allocatable} = {utilization}% で、shape の値は {score}',
-      shapeFull: '{resource}: 使用中 {inUse} + 要求 {pod} = {total} で、割り当て可能な {allocatable} を超えるため使用率 100% とみなし、shape の値は {score}',
-      shapeZero: '{resource}: 使用中 {inUse} + 要求 {pod} = {total}（割り当て可能 {allocatable}）で、shape の値が 0 のため数えない',
+      shape:
+        '{resource}: 使用中 {inUse} + 要求 {pod} = {total}、使用率 100 × {total} / {allocatable} = {utilization}% で、shape の値は {score}',
+      shapeFull:
+        '{resource}: 使用中 {inUse} + 要求 {pod} = {total} で、割り当て可能な {allocatable} を超えるため使用率 100% とみなし、shape の値は {score}',
+      shapeZero:
+        '{resource}: 使用中 {inUse} + 要求 {pod} = {total}（割り当て可能 {allocatable}）で、shape の値が 0 のため数えない',
       shapePoints: 'shape: {points}',
       notOnNode: '{resource}: ノードにないため数えない',
       notRequested: '{resource}: Pod が要求していないため数えない',
@@ -240,7 +274,8 @@ export const score: typeof english = {
       podTerm: '{pods} × {weight} = {score}: {domain} で {selector} に一致する Pod',
       existingNear: '{pods} × {weight} = {score}: {domain} で、このような Pod の近くを好む Pod',
       existingApart: '{pods} × {weight} = {score}: {domain} で、このような Pod を避けたい Pod',
-      existingHard: '{pods} × {weight} = {score}: {domain} で、このような Pod とのアフィニティを必須とする Pod（hardPodAffinityWeight）',
+      existingHard:
+        '{pods} × {weight} = {score}: {domain} で、このような Pod とのアフィニティを必須とする Pod（hardPodAffinityWeight）',
       podDomain: '{domain}: {score}',
       podDomainsOnly: 'Pod が多く 1 つずつ数えられなかったため、条件ごとの内訳はありません。',
       unlabeled: '{key}: ノードにこのラベルがないため数えない',
@@ -250,14 +285,18 @@ export const score: typeof english = {
       deviceNone: '{request}: 何も確保されていないため 0',
       noAlternatives: 'Pod のデバイスのリクエストに代替候補がないため、正規化前のスコアは 0 です。',
       normNone: '正規化なし: {raw} がそのまま正規化後の {normalized} になります',
-      normHighest: '大きいほど良く、正規化前の最大値 {highest} が 100 になります: 100 × {raw} / {highest} = {normalized}',
+      normHighest:
+        '大きいほど良く、正規化前の最大値 {highest} が 100 になります: 100 × {raw} / {highest} = {normalized}',
       normHighestZero: 'すべてのノードで正規化前のスコアが 0 のため、すべて 0 のままです。',
-      normLowest: '小さいほど良く、0 が 100 に、正規化前の最大値 {highest} が 0 になります: 100 − 100 × {raw} / {highest} = {normalized}',
+      normLowest:
+        '小さいほど良く、0 が 100 に、正規化前の最大値 {highest} が 0 になります: 100 − 100 × {raw} / {highest} = {normalized}',
       normLowestZero: '小さいほど良く、すべてのノードで正規化前のスコアが 0 のため、すべて 100 になります。',
-      normRange: '大きいほど良く、正規化前の最小値 {lowest} が 0 に、最大値 {highest} が 100 になります: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
+      normRange:
+        '大きいほど良く、正規化前の最小値 {lowest} が 0 に、最大値 {highest} が 100 になります: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
       normCutOff: 'kube-scheduler は浮動小数点で計算します。結果は {next} をわずかに下回り、端数は切り捨てられます。',
       normRangeSame: 'すべてのノードで正規化前のスコアが {raw} のため、すべて 0 になります。',
-      normSpread: '小さいほど良く、正規化前の最小値 {lowest} が 100 になります: 100 × ({highest} + {lowest} − {raw}) / {highest} = {normalized}',
+      normSpread:
+        '小さいほど良く、正規化前の最小値 {lowest} が 100 になります: 100 × ({highest} + {lowest} − {raw}) / {highest} = {normalized}',
       normSpreadZero: '小さいほど良く、すべてのノードで正規化前のスコアが 0 のため、すべて 100 になります。',
       normIgnored: 'ノードに制約のラベルがないため、スコアは 0 になります。',
       normSpreadSome: '小さいほど良く、制約のラベルがないノードは 0 になります: {raw} は {normalized} になります',

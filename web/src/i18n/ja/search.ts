@@ -6,7 +6,17 @@ export const search: typeof english = {
   search: {
     placeholder: 'Pod、ノード、所有者、プラグイン、理由で検索',
     kept: '{n} 件を保持',
-    by: { rejectedOn: '拒否されたノード', outcome: '結果', plugin: '拒否したプラグイン', reason: '理由', namespace: '名前空間', owner: '所有者', node: '選択または指名されたノード', profile: 'プロファイル', revision: '設定' },
+    by: {
+      rejectedOn: '拒否されたノード',
+      outcome: '結果',
+      plugin: '拒否したプラグイン',
+      reason: '理由',
+      namespace: '名前空間',
+      owner: '所有者',
+      node: '選択または指名されたノード',
+      profile: 'プロファイル',
+      revision: '設定',
+    },
     revision: 'リビジョン {n}',
     filters: '絞り込み',
     fewer: '一部だけ表示',

@@ -4,7 +4,18 @@ import type { shell as english } from '@/i18n/en/shell'
 
 export const shell: typeof english = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
-  nav: { label: '画面', cluster: 'クラスター', resources: 'リソース', decisions: '決定', batch: 'バッチ', scheduler: 'スケジューラー', activity: 'アクティビティ', timeline: 'タイムライン', scenarios: 'シナリオ', learn: '学習' },
+  nav: {
+    label: '画面',
+    cluster: 'クラスター',
+    resources: 'リソース',
+    decisions: '決定',
+    batch: 'バッチ',
+    scheduler: 'スケジューラー',
+    activity: 'アクティビティ',
+    timeline: 'タイムライン',
+    scenarios: 'シナリオ',
+    learn: '学習',
+  },
   header: {
     create: '作成',
     createHint: 'YAML からオブジェクトを作成（c）',
@@ -25,7 +36,8 @@ export const shell: typeof english = {
     quiet: '応答なし',
     quietHint: '接続は確立されていますが、{time} からサーバーの応答がありません。',
     liveHint: 'watch 接続済み',
-    retryingHint: 'watch が切断されました。再接続するまで、表示が古い可能性があります。クリックするとすぐに再接続します。',
+    retryingHint:
+      'watch が切断されました。再接続するまで、表示が古い可能性があります。クリックするとすぐに再接続します。',
     retry: '今すぐ再接続',
     stale: 'シミュレーターとの接続が切れました。表示は {time} 時点の状態です。再接続すると最新の状態を取得します。',
     staleQuiet: 'シミュレーターが応答しません。表示は {time} 時点の状態です。応答が戻ると自動的に更新されます。',
@@ -49,7 +61,8 @@ export const shell: typeof english = {
     title: 'コントロールプレーンを起動中',
     body: 'etcd、kube-apiserver、kube-scheduler がまもなく起動します。起動すると、画面は自動的に切り替わります。',
     unreachedTitle: 'シミュレーターが応答しません',
-    unreachedBody: '停止しているか、再起動中の可能性があります。接続を繰り返し試みており、応答があれば画面は自動的に切り替わります。',
+    unreachedBody:
+      '停止しているか、再起動中の可能性があります。接続を繰り返し試みており、応答があれば画面は自動的に切り替わります。',
     failedTitle: 'シミュレーターを起動できませんでした',
     loading: '読み込み中',
   },
@@ -111,11 +124,30 @@ export const shell: typeof english = {
     onlyActions: '操作のみ',
     onlyPods: 'Pod',
     onlyNodes: 'ノード',
-    group: { arguments: '選択', actions: '操作', places: '画面', plugins: 'プラグイン', pods: 'Pod', nodes: 'ノード', boards: 'ボード', kinds: '種類' },
+    group: {
+      arguments: '選択',
+      actions: '操作',
+      places: '画面',
+      plugins: 'プラグイン',
+      pods: 'Pod',
+      nodes: 'ノード',
+      boards: 'ボード',
+      kinds: '種類',
+    },
   },
   keys: {
     title: 'キーボードショートカット',
-    area: { everywhere: '全画面共通', map: 'マップ（タイル）', tables: '表', decision: '決定', present: 'プレゼンテーション', learn: '予想', editor: 'エディター', activity: 'アクティビティ', timeline: 'タイムライン' },
+    area: {
+      everywhere: '全画面共通',
+      map: 'マップ（タイル）',
+      tables: '表',
+      decision: '決定',
+      present: 'プレゼンテーション',
+      learn: '予想',
+      editor: 'エディター',
+      activity: 'アクティビティ',
+      timeline: 'タイムライン',
+    },
     does: {
       palette: 'オブジェクトと操作を検索',
       help: 'この一覧を表示',

@@ -83,9 +83,11 @@ export const timeline: typeof english = {
     revisionFailed: 'リビジョン {n} をロールバック',
     gone: 'この時点はタイムラインにありません',
     offTitle: 'タイムラインは記録されていません',
-    offBody: '記録を無効にして起動したか、外部のクラスターに接続しています。記録の容量を指定して起動すると、過去の表示、操作の取り消し、分岐ができます。',
+    offBody:
+      '記録を無効にして起動したか、外部のクラスターに接続しています。記録の容量を指定して起動すると、過去の表示、操作の取り消し、分岐ができます。',
     emptyTitle: 'まだ何も起きていません',
-    emptyBody: 'シミュレーターは、クラスターの変更、決定、設定をすべて記録します。ノードや Pod を作成してから、ここで経過を確認してください。',
+    emptyBody:
+      'シミュレーターは、クラスターの変更、決定、設定をすべて記録します。ノードや Pod を作成してから、ここで経過を確認してください。',
     change: {
       nodes: '{total} ノード中 {changed} ノードが変化',
       came: 'Pod {n} 個が追加',
@@ -121,7 +123,8 @@ export const timeline: typeof english = {
     undoHint: '影響を確認してから、最後の操作を元に戻します（Ctrl+Z）',
     undoTitle: '最後の操作を元に戻す',
     undoAsk: '「{step}」を元に戻しますか？',
-    undoBody: '{time} に {by} が行った操作を元に戻します。コントローラーとスケジューラーは、その結果に応じて動作します:',
+    undoBody:
+      '{time} に {by} が行った操作を元に戻します。コントローラーとスケジューラーは、その結果に応じて動作します:',
     byWeb: 'この画面',
     onNode: '{node} で実行中',
     undoWill: { deleted: '削除', created: '再作成', changed: '変更を元に戻す', configuration: '再適用' },
@@ -149,10 +152,12 @@ export const timeline: typeof english = {
       rename: '{name} の名前を変更',
       renameDo: '名前を変更',
       renameBody: '画面、API、kubectl のコンテキストも新しい名前になります。',
-      renameRunning: 'ブランチはいったん停止し、新しい名前で再び起動します。画面、API、kubectl のコンテキストも新しい名前になります。',
+      renameRunning:
+        'ブランチはいったん停止し、新しい名前で再び起動します。画面、API、kubectl のコンテキストも新しい名前になります。',
       delete: '{name} を削除',
       deleteAsk: '{name} を削除しますか？',
-      deleteBody: 'ブランチのシミュレーターを停止し、そのクラスター、決定、タイムラインを削除します。トランクは変わりません。',
+      deleteBody:
+        'ブランチのシミュレーターを停止し、そのクラスター、決定、タイムラインを削除します。トランクは変わりません。',
       state: { starting: '起動中', running: '稼働中', stopped: '停止', failed: '失敗' },
       disk: 'ディスク {size}',
       memory: 'メモリ {size}',
@@ -160,12 +165,19 @@ export const timeline: typeof english = {
       trunkBody: 'このシミュレーター',
       trunkKept: 'トランクはそのまま残ります',
       emptyTitle: 'ブランチはまだありません',
-      emptyBody: '過去の時点に移動して「ここから分岐」を選ぶと、別のシミュレーターがそこから続きを実行し、両方の経過を比較できます。',
+      emptyBody:
+        '過去の時点に移動して「ここから分岐」を選ぶと、別のシミュレーターがそこから続きを実行し、両方の経過を比較できます。',
       compared: '2 つのブランチの比較',
       asTheyAre: '現在の状態',
       difference: '差',
       same: 'なし',
-      row: { nodes: 'ノード', pods: 'Pod', pending: '割り当て待ちの Pod', cpuShare: 'CPU 要求量', memoryShare: 'メモリ要求量' },
+      row: {
+        nodes: 'ノード',
+        pods: 'Pod',
+        pending: '割り当て待ちの Pod',
+        cpuShare: 'CPU 要求量',
+        memoryShare: 'メモリ要求量',
+      },
       parted: '異なる Pod {n} 個',
       absent: '存在しない',
       mapOf: '{name} のノード',

@@ -6,12 +6,16 @@ export const whatif: typeof english = {
   whatif: {
     hypothetical: '仮定',
     nothingChanged: 'クラスターは何も変わっていません。',
-    extendersNotAsked: 'エクステンダー（{extenders}）には問い合わせていません。ノードを拒否するか、別のノードを優先する場合があります。',
-    autoscalersNotAsked: 'オートスケーラー（{autoscalers}）はシミュレートしません。ノードを追加または削除する場合があります。',
-    permitNotAsked: 'Permit プラグイン（{plugins}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
+    extendersNotAsked:
+      'エクステンダー（{extenders}）には問い合わせていません。ノードを拒否するか、別のノードを優先する場合があります。',
+    autoscalersNotAsked:
+      'オートスケーラー（{autoscalers}）はシミュレートしません。ノードを追加または削除する場合があります。',
+    permitNotAsked:
+      'Permit プラグイン（{plugins}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
     turn: {
       session: '判定したもの: {scheduler} の全ジョブを対象とする 1 回のセッション（アクション: {actions}）。',
-      round: '判定したもの: {scheduler} の待機中の全 Pod を対象とする 1 回のラウンド（コストモデル: {model}）。コストはモデルにすぎません。',
+      round:
+        '判定したもの: {scheduler} の待機中の全 Pod を対象とする 1 回のラウンド（コストモデル: {model}）。コストはモデルにすぎません。',
       evicts: '{pods} を退避させます。',
       open: '判定していないもの: 後のセッションやラウンドでは結果が変わることがあり、別のスケジューラーが先に空きを使うこともあります。',
       board: 'これまでの決定',
@@ -77,7 +81,8 @@ export const whatif: typeof english = {
     termNamespaces: 'この条件の対象は名前空間 {namespaces} です。',
     termNamespaceSelector: 'この条件の対象は {selector} の名前空間です。',
     termAllNamespaces: 'この条件の対象はすべての名前空間です。',
-    changeStorageClass: 'まだバインドされていないクレーム {claim} を、ストレージクラスを {from} から {to} に変えて作成し直す',
+    changeStorageClass:
+      'まだバインドされていないクレーム {claim} を、ストレージクラスを {from} から {to} に変えて作成し直す',
     raisePriority: '優先度クラス {class}（{to}）を付ける。スケジューラーは {node} の {pods} を退避する',
     takeBackResize: '{node} がまだ認めていない {pod} のリサイズを取り消す',
     scaleDown: '{workload} を {from} から {to} に減らす',
@@ -111,17 +116,23 @@ export const whatif: typeof english = {
     combinationsNotTried: '{n} 件を超える変更の組み合わせは試していません。',
     newNodesNotTried: 'ほかの {n} 種類の新しいノードは試していません。',
     evictionsNotTried: 'ほかの {n} ノードからの退避は試していません。',
-    devicesShared: 'プール {pool} にある {driver} のデバイスは {like} だけのものではありません。同様の新しいノードで増える分はわからないため、数えていません。',
-    devicesIncomplete: '{like} はプール {pool} にある {driver} のデバイスをまだすべて公開していません。同様の新しいノードのデバイスはわからないため、数えていません。',
-    storageNotReported: '{like} と同様の新しいノードで使えるクラス {class} のストレージ量を示す CSIStorageCapacity がありません。量はわからないため、数えていません。',
-    localVolumes: '{like} にはクラス {class} のローカルボリュームがあります。同様の新しいノードの分はわからないため、数えていません。',
-    attachLimits: '{like} には CSINode がありません。同様の新しいノードに接続できるボリューム数はわからないため、制限していません。',
+    devicesShared:
+      'プール {pool} にある {driver} のデバイスは {like} だけのものではありません。同様の新しいノードで増える分はわからないため、数えていません。',
+    devicesIncomplete:
+      '{like} はプール {pool} にある {driver} のデバイスをまだすべて公開していません。同様の新しいノードのデバイスはわからないため、数えていません。',
+    storageNotReported:
+      '{like} と同様の新しいノードで使えるクラス {class} のストレージ量を示す CSIStorageCapacity がありません。量はわからないため、数えていません。',
+    localVolumes:
+      '{like} にはクラス {class} のローカルボリュームがあります。同様の新しいノードの分はわからないため、数えていません。',
+    attachLimits:
+      '{like} には CSINode がありません。同様の新しいノードに接続できるボリューム数はわからないため、制限していません。',
   },
   fit: {
     title: '割り当てる方法',
     attempt: '試行',
     panels: '表の横のパネル',
-    beside: '{scheduler} は担当する Pod をまとめて決めるため、1 つの Pod についての提案はありません。ジョブに何が足りないかはセッションのページに表示されます。変更した場合の次のセッションやラウンドの結果は「もしも」で試せます。',
+    beside:
+      '{scheduler} は担当する Pod をまとめて決めるため、1 つの Pod についての提案はありません。ジョブに何が足りないかはセッションのページに表示されます。変更した場合の次のセッションやラウンドの結果は「もしも」で試せます。',
     besideBoard: '{scheduler} の決定',
     looking: '割り当てられるようになる変更を探しています…',
     lead: '割り当てられるようになる方法は {n} 件です。いずれもスケジューラーのプラグインで確認済みで、影響の小さい順に並んでいます。',
@@ -260,12 +271,14 @@ export const whatif: typeof english = {
     group: {
       runs: 'PodGroup {name} は必要な {minimum} 個のメンバーがそろっているため、追加のメンバーは 1 つずつ実行できます。',
       fits: 'PodGroup {name} には {minimum} 個のメンバーが必要です。この大きさのグループなら {n} 個入ります。',
-      waits: 'PodGroup {name} は {minimum} 個のメンバーがそろうまで 1 つも実行されません。現在 {bound} 個で、あと {places} 個しか入りません。',
+      waits:
+        'PodGroup {name} は {minimum} 個のメンバーがそろうまで 1 つも実行されません。現在 {bound} 個で、あと {places} 個しか入りません。',
     },
     nextPending: '{n} 個目は割り当て待ちになります: {stops}。',
     placed: 'リビジョン {revision} のもとで、{time} のクラスターの写しに 1 つずつ配置しました。Pod は作成されません。',
     emptyTitle: 'あと何個入りますか？',
-    emptyBody: 'クラスターの Pod を選ぶか、YAML で書いてください。クラスターの写しに、入らなくなるまでコピーを配置します。',
+    emptyBody:
+      'クラスターの Pod を選ぶか、YAML で書いてください。クラスターの写しに、入らなくなるまでコピーを配置します。',
     emptyCluster: 'ノードがなければ、入る数を数えられません。',
     podGone: 'Pod {name} はありません。',
     node: 'ノード',
@@ -309,12 +322,21 @@ export const whatif: typeof english = {
     differ: '決定 {total} 件中 {n} 件が異なる結果になります。',
     wouldDiffer: '直近の決定 {total} 件中 {n} 件で、下書きは今、実行中の構成と異なる選択をします。',
     waiting: 'シャドーの設定後、まだ決定がありません。次の決定から判定します。',
-    means: '各決定を、スケジューラーが見た状態で、シャドーのもとでもう一度行います。クラスターはその後、スケジューラーの決定に従います。「同等」は、どちらになるかが偶然で決まる同点です。',
+    means:
+      '各決定を、スケジューラーが見た状態で、シャドーのもとでもう一度行います。クラスターはその後、スケジューラーの決定に従います。「同等」は、どちらになるかが偶然で決まる同点です。',
     problem: '現在、シャドーは判定していません: {problem}',
-    share: 'この数は決定の {percent} についてのものです。決定がシャドーの判定より速かったため、{skipped} 件を省きました。どれを省くかは負荷だけで決まります。',
-    draftMeans: '{time} に、これらの各 Pod について、その Pod だけが未割り当てであるものとして、現在のクラスターで両方の構成に問い合わせました。過去の再現ではありません。',
+    share:
+      'この数は決定の {percent} についてのものです。決定がシャドーの判定より速かったため、{skipped} 件を省きました。どれを省くかは負荷だけで決まります。',
+    draftMeans:
+      '{time} に、これらの各 Pod について、その Pod だけが未割り当てであるものとして、現在のクラスターで両方の構成に問い合わせました。過去の再現ではありません。',
     draftIncomplete: '時間内にすべての Pod を判定できませんでした。',
-    verdict: { same: '同じ', asGood: '同等', elsewhere: '別のノード', pending: '割り当て待ちになる', placed: '割り当てられる' },
+    verdict: {
+      same: '同じ',
+      asGood: '同等',
+      elsewhere: '別のノード',
+      pending: '割り当て待ちになる',
+      placed: '割り当てられる',
+    },
     about: {
       same: '同じノード、または両方ともノードなし',
       asGood: '合計が同じ別のノード',
@@ -329,7 +351,12 @@ export const whatif: typeof english = {
     draftWould: '下書きの選択',
     would: 'シャドー',
     madeBy: '違いの原因',
-    in: { preFilter: 'PreFilter で {n} 件', filter: 'Filter で {n} 件', score: 'Score で {n} 件', extender: 'エクステンダーとして {n} 件' },
+    in: {
+      preFilter: 'PreFilter で {n} 件',
+      filter: 'Filter で {n} 件',
+      score: 'Score で {n} 件',
+      extender: 'エクステンダーとして {n} 件',
+    },
     placed: '{node} {total}',
     pending: '割り当て待ち',
     everyNode: 'すべてのノード',
@@ -345,7 +372,8 @@ export const whatif: typeof english = {
     best: '{pod} は {node} に割り当てられるはずです: 割り当て可能な {feasible} ノード中で最高の合計 {total}、次点 {next} との差は {margin}。',
     tied: '{pod} は {node} に割り当てられるはずです: 割り当て可能な {feasible} ノード中で最高の合計 {total}。{others} と同点です。',
     only: '{pod} は、割り当て可能な唯一のノードである {node} に割り当てられるはずです。',
-    unscored: '{pod} は {node} に割り当てられるはずです: 割り当て可能な {feasible} ノードの 1 つで、スコアは計算されません。',
+    unscored:
+      '{pod} は {node} に割り当てられるはずです: 割り当て可能な {feasible} ノードの 1 つで、スコアは計算されません。',
     somewhere: '{pod} は {node} に割り当てられるはずです。',
     error: '{pod} はエラーのため割り当てられません: {message}',
     preFilter: '{pod} はノードを調べる前に {plugins} に拒否されます: {reasons}',

@@ -3,7 +3,8 @@ import type { Pod } from '@/api/types'
 import { countStates, drain, drainItems, planDrain, retryAfter, type Drainer } from './drain'
 import { pod } from '@/kubernetes/testing'
 
-const owned = (name: string, kind: string, status: Pod['status'] = {}): Pod => pod(name, {}, status, { ownerReferences: [{ kind, name: 'o', controller: true }] })
+const owned = (name: string, kind: string, status: Pod['status'] = {}): Pod =>
+  pod(name, {}, status, { ownerReferences: [{ kind, name: 'o', controller: true }] })
 const names = (pods: readonly Pod[]) => pods.map((p) => p.metadata.name)
 
 describe('the plan of a drain', () => {
@@ -16,7 +17,11 @@ describe('the plan of a drain', () => {
       pod('going', {}, {}, { deletionTimestamp: '2026-11-20T08:00:00Z' }),
       pod('mirror', {}, {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
     ])
-    expect({ evict: names(plan.evict), daemons: names(plan.daemons), unmanaged: plan.unmanaged }).toEqual({ evict: ['web', 'ended', 'alone'], daemons: ['agent'], unmanaged: 1 })
+    expect({ evict: names(plan.evict), daemons: names(plan.daemons), unmanaged: plan.unmanaged }).toEqual({
+      evict: ['web', 'ended', 'alone'],
+      daemons: ['agent'],
+      unmanaged: 1,
+    })
   })
 })
 
@@ -29,20 +34,31 @@ function drainer(answers: Record<string, ('evicted' | 'refused' | 'gone' | Error
       const answer = answers[p.metadata.name]?.shift() ?? 'evicted'
       said.push(`evict ${p.metadata.name}: ${answer instanceof Error ? 'error' : answer}`)
       if (answer instanceof Error) return Promise.reject(answer)
-      return Promise.resolve(answer === 'refused' ? { kind: 'refused', message: 'needs 2 healthy pods' } : { kind: answer })
+      return Promise.resolve(
+        answer === 'refused' ? { kind: 'refused', message: 'needs 2 healthy pods' } : { kind: answer }
+      )
     },
     pause: (ms) => (said.push(`pause ${ms}`), Promise.resolve()),
   }
   return { fake, said }
 }
-const run = (items: ReturnType<typeof drainItems>, fake: Drainer, signal = new AbortController().signal) => drain(['n1'], items, fake, { progress: () => {}, signal })
+const run = (items: ReturnType<typeof drainItems>, fake: Drainer, signal = new AbortController().signal) =>
+  drain(['n1'], items, fake, { progress: () => {}, signal })
 
 describe('a drain', () => {
   it('cordons first, and retries evictions that a budget refused', async () => {
     const items = drainItems(planDrain([pod('a'), pod('b')]))
     const { fake, said } = drainer({ a: ['refused', 'refused', 'evicted'] })
     await run(items, fake)
-    expect(said).toEqual(['cordon n1', 'evict a: refused', 'evict b: evicted', `pause ${retryAfter}`, 'evict a: refused', `pause ${retryAfter}`, 'evict a: evicted'])
+    expect(said).toEqual([
+      'cordon n1',
+      'evict a: refused',
+      'evict b: evicted',
+      `pause ${retryAfter}`,
+      'evict a: refused',
+      `pause ${retryAfter}`,
+      'evict a: evicted',
+    ])
     expect(countStates(items)).toEqual({ waiting: 0, evicted: 2, blocked: 0, failed: 0 })
   })
   it('counts pods that are gone as evicted, and does not retry errors', async () => {
@@ -60,7 +76,9 @@ describe('a drain', () => {
   })
   it('evicts nothing when a node cannot be cordoned', async () => {
     const { fake, said } = drainer()
-    await expect(run(drainItems(planDrain([pod('a')])), { ...fake, cordon: () => Promise.reject(new Error('no such node')) })).rejects.toThrow('no such node')
+    await expect(
+      run(drainItems(planDrain([pod('a')])), { ...fake, cordon: () => Promise.reject(new Error('no such node')) })
+    ).rejects.toThrow('no such node')
     expect(said).toEqual([])
   })
 })

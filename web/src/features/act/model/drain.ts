@@ -65,7 +65,12 @@ export function drainItems(plan: DrainPlan): DrainItem[] {
  * progress after each step. It ends when nothing is left to try or signal aborts. If
  * cordon throws, it throws the error and evicts nothing.
  */
-export async function drain(nodes: readonly string[], items: readonly DrainItem[], drainer: Drainer, { progress, signal }: { progress: () => void; signal: AbortSignal }): Promise<void> {
+export async function drain(
+  nodes: readonly string[],
+  items: readonly DrainItem[],
+  drainer: Drainer,
+  { progress, signal }: { progress: () => void; signal: AbortSignal }
+): Promise<void> {
   for (const node of nodes) await drainer.cordon(node)
   let left = items.filter((item) => item.state.kind !== 'evicted')
   while (left.length && !signal.aborted) {

@@ -12,7 +12,12 @@ const serverMetadata = ['managedFields', 'resourceVersion', 'generation', 'uid',
 /** The object as YAML, without its status and what the server counts; '' for an absent one. */
 function comparableYaml(kind: KindInfo, object: KubeObject | undefined): string {
   if (!object) return ''
-  return toYaml({ apiVersion: apiVersionOf(kind), kind: kind.kind, ...without(object, ['status']), metadata: without(object.metadata, serverMetadata) as unknown as KubeObject['metadata'] })
+  return toYaml({
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    ...without(object, ['status']),
+    metadata: without(object.metadata, serverMetadata) as unknown as KubeObject['metadata'],
+  })
 }
 
 export function effectText(kind: KindInfo, { before, after }: Effect): { before: string; after: string } {

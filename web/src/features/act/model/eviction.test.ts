@@ -4,9 +4,19 @@ import { node, pod } from '@/kubernetes/testing'
 import { evictionOf, evictionsOn, timeLeft } from './eviction'
 
 const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute', timeAdded: '2026-01-02T03:00:00Z' }
-const forFiveMinutes: Toleration = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }
+const forFiveMinutes: Toleration = {
+  key: 'node.kubernetes.io/not-ready',
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 300,
+}
 const tainted = (...taints: Taint[]): Node => ({ ...node('n'), spec: { taints } })
-const on = (tolerations: readonly Toleration[], boundAt = '2026-01-02T02:00:00Z', name = 'p') => pod(name, { nodeName: 'n', tolerations: [...tolerations] }, { conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: boundAt }] })
+const on = (tolerations: readonly Toleration[], boundAt = '2026-01-02T02:00:00Z', name = 'p') =>
+  pod(
+    name,
+    { nodeName: 'n', tolerations: [...tolerations] },
+    { conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: boundAt }] }
+  )
 /** The minute in which the pod is deleted, with its seconds. */
 const atOf = (...args: Parameters<typeof evictionOf>) => {
   const eviction = evictionOf(...args)
@@ -29,7 +39,10 @@ describe('the eviction of a pod', () => {
       evictionOf(running, tainted()),
       evictionOf(running, undefined),
       evictionOf(pod('p', { nodeName: 'other' }), tainted(notReady)),
-      evictionOf({ ...running, metadata: { ...running.metadata, deletionTimestamp: '2026-01-02T03:01:00Z' } }, tainted(notReady)),
+      evictionOf(
+        { ...running, metadata: { ...running.metadata, deletionTimestamp: '2026-01-02T03:01:00Z' } },
+        tainted(notReady)
+      ),
       evictionOf({ ...running, status: { phase: 'Succeeded' } }, tainted(notReady)),
     ]).toEqual(Array.from({ length: 7 }, () => undefined))
   })
@@ -40,7 +53,11 @@ describe('the eviction of a pod', () => {
     expect(evictionOf(on([{ ...tolerating, value: 'later' }]), tainted(maintenance))).toMatchObject({ seconds: 0 })
   })
   it('keeps to the taint that came first, unless the pod does not tolerate another one', () => {
-    const unreachable: Taint = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute', timeAdded: '2026-01-02T03:01:00Z' }
+    const unreachable: Taint = {
+      key: 'node.kubernetes.io/unreachable',
+      effect: 'NoExecute',
+      timeAdded: '2026-01-02T03:01:00Z',
+    }
     const short: Toleration = { ...forFiveMinutes, key: unreachable.key, tolerationSeconds: 30 }
     expect(evictionOf(on([forFiveMinutes, short]), tainted(unreachable, notReady))?.taint).toBe(notReady)
     expect(evictionOf(on([forFiveMinutes]), tainted(notReady, unreachable))?.taint).toBe(unreachable)
@@ -51,7 +68,10 @@ it('finds the pods of a node that are deleted, and the first time', () => {
   const soon = on([{ ...forFiveMinutes, tolerationSeconds: 60 }], undefined, 'soon')
   const late = on([forFiveMinutes], undefined, 'late')
   const found = evictionsOn([late, on([{ operator: 'Exists' }], undefined, 'stays'), soon], tainted(notReady))
-  expect([found?.pods.map((p) => p.metadata.name), new Date(found?.first ?? 0).toISOString().slice(14, 19)]).toEqual([['soon', 'late'], '01:00'])
+  expect([found?.pods.map((p) => p.metadata.name), new Date(found?.first ?? 0).toISOString().slice(14, 19)]).toEqual([
+    ['soon', 'late'],
+    '01:00',
+  ])
   expect(evictionsOn([late], tainted())).toBeUndefined()
 })
 
@@ -61,4 +81,6 @@ it.each([
   [59_001, { clock: '1:00' }],
   [7_200, { seconds: 8 }],
   [-5, { seconds: 0 }],
-] as const)('counts %d ms down as people do', (left, shown) => expect(timeLeft(1_000_000 + left, 1_000_000)).toEqual(shown))
+] as const)('counts %d ms down as people do', (left, shown) =>
+  expect(timeLeft(1_000_000 + left, 1_000_000)).toEqual(shown)
+)

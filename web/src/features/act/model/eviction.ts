@@ -18,8 +18,19 @@ export interface PodEviction {
  */
 export function evictionOf(pod: Pod, node: Node | undefined): PodEviction | undefined {
   const { phase } = pod.status ?? {}
-  if (!node || pod.spec?.nodeName !== node.metadata.name || pod.metadata.deletionTimestamp || phase === 'Succeeded' || phase === 'Failed') return undefined
-  const bound = Date.parse(pod.status?.conditions?.find((c) => c.type === 'PodScheduled')?.lastTransitionTime ?? pod.metadata.creationTimestamp ?? '')
+  if (
+    !node ||
+    pod.spec?.nodeName !== node.metadata.name ||
+    pod.metadata.deletionTimestamp ||
+    phase === 'Succeeded' ||
+    phase === 'Failed'
+  )
+    return undefined
+  const bound = Date.parse(
+    pod.status?.conditions?.find((c) => c.type === 'PodScheduled')?.lastTransitionTime ??
+      pod.metadata.creationTimestamp ??
+      ''
+  )
   const found = (node.spec?.taints ?? []).flatMap((taint): PodEviction[] => {
     const seconds = taint.effect === 'NoExecute' ? toleratedFor(pod.spec?.tolerations ?? [], taint) : Infinity
     if (seconds === Infinity) return []

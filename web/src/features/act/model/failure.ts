@@ -38,15 +38,27 @@ export function aftermath(pods: Iterable<Pod>, failure: NodeFailure): Aftermath 
     if (seconds === Infinity) staying++
     else after.set(seconds, (after.get(seconds) ?? 0) + 1)
   }
-  return { evicted: [...after].map(([seconds, n]) => ({ seconds, pods: n })).sort((a, b) => a.seconds - b.seconds), staying }
+  return {
+    evicted: [...after].map(([seconds, n]) => ({ seconds, pods: n })).sort((a, b) => a.seconds - b.seconds),
+    staying,
+  }
 }
 
 /**
  * How many seconds a pod tolerates a NoExecute taint: the shortest of the matching
  * tolerations, 0 without one, Infinity if none of them ends.
  */
-export function toleratedFor(tolerations: readonly Toleration[], { key, value = '' }: Pick<Taint, 'key' | 'value'>): number {
-  const matching = tolerations.filter((t) => (!t.effect || t.effect === 'NoExecute') && (t.operator === 'Exists' ? !t.key || t.key === key : t.key === key && (t.value ?? '') === value))
+export function toleratedFor(
+  tolerations: readonly Toleration[],
+  { key, value = '' }: Pick<Taint, 'key' | 'value'>
+): number {
+  const matching = tolerations.filter(
+    (t) =>
+      (!t.effect || t.effect === 'NoExecute') &&
+      (t.operator === 'Exists' ? !t.key || t.key === key : t.key === key && (t.value ?? '') === value)
+  )
   if (!matching.length) return 0
-  return Math.min(...matching.map((t) => (t.tolerationSeconds === undefined ? Infinity : Math.max(0, t.tolerationSeconds))))
+  return Math.min(
+    ...matching.map((t) => (t.tolerationSeconds === undefined ? Infinity : Math.max(0, t.tolerationSeconds)))
+  )
 }

@@ -14,28 +14,51 @@ export interface Place {
 }
 
 export const nodeRef = (name: string): ObjectRef => ({ kind: nodeKind, namespace: undefined, name })
-export const podRef = ({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): ObjectRef => ({ kind: podKind, namespace, name })
+export const podRef = ({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): ObjectRef => ({
+  kind: podKind,
+  namespace,
+  name,
+})
 
 /** The object of an event, if it is of a kind with pages of its own. */
-export function refOf({ kind, namespace, name }: { kind: string; namespace: string; name: string }): ObjectRef | undefined {
+export function refOf({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string
+  namespace: string
+  name: string
+}): ObjectRef | undefined {
   if (kind === 'Node') return nodeRef(name)
   if (kind === 'Pod') return podRef({ namespace, name })
   const workload = workloadKinds.find((w) => w.kind === kind)
   return workload && { kind: workload, namespace, name }
 }
 
-const selected = ({ kind, namespace, name }: ObjectRef): Place => ({ name: 'resources', params: { resource: kindSlug(kind) }, query: { select: namespace ? `${namespace}/${name}` : name } })
+const selected = ({ kind, namespace, name }: ObjectRef): Place => ({
+  name: 'resources',
+  params: { resource: kindSlug(kind) },
+  query: { select: namespace ? `${namespace}/${name}` : name },
+})
 
 /** The page about an object: for a pod its decision, for anything else its entry in Resources. */
 export function placeOf(ref: ObjectRef): Place {
-  if (isResource(ref.kind, podKind)) return { name: 'decision', params: { namespace: ref.namespace ?? '', name: ref.name } }
+  if (isResource(ref.kind, podKind))
+    return { name: 'decision', params: { namespace: ref.namespace ?? '', name: ref.name } }
   return selected(ref)
 }
 
 /** The board about an object: a pod group, a quota, a topology; undefined for objects of other kinds. */
 export function boardPlace({ kind, namespace = '', name }: ObjectRef): Place | undefined {
   const board = boardOf(kind)
-  if (board === 'gangs') return { name: board, query: { group: groupText({ system: isResource(kind, nativeGroupKind) ? 'native' : 'coscheduling', namespace, name }) } }
+  if (board === 'gangs')
+    return {
+      name: board,
+      query: {
+        group: groupText({ system: isResource(kind, nativeGroupKind) ? 'native' : 'coscheduling', namespace, name }),
+      },
+    }
   if (board === 'quotas') return { name: board, query: { quota: `${namespace}/${name}` } }
   return board && { name: board, query: { node: name } }
 }
@@ -48,7 +71,8 @@ export function yamlOf(ref: ObjectRef): Place {
 
 /** The table of the pods on a node or of a workload. */
 export function podsOf(ref: ObjectRef): Place {
-  if (isResource(ref.kind, nodeKind)) return { name: 'resources', params: { resource: 'pods' }, query: { node: ref.name } }
+  if (isResource(ref.kind, nodeKind))
+    return { name: 'resources', params: { resource: 'pods' }, query: { node: ref.name } }
   return { name: 'resources', params: { resource: 'pods' }, query: { ns: ref.namespace ?? '', owner: ownerText(ref) } }
 }
 
@@ -67,7 +91,10 @@ export interface DecisionQuery {
 }
 
 export function decisionsWith(query: DecisionQuery): Place {
-  return { name: 'decisions', query: Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Record<string, string> }
+  return {
+    name: 'decisions',
+    query: Object.fromEntries(Object.entries(query).filter(([, value]) => value)) as Record<string, string>,
+  }
 }
 
 /** The decisions that chose a node, or about the pods of a workload. */

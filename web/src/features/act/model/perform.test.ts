@@ -29,7 +29,10 @@ function fake(...objects: KubeObject[]) {
       const { name, generateName = '' } = object.metadata
       said.push(`create${dryRun ? '?' : ''} ${name ?? `${generateName}*`}`)
       if (!dryRun && takenFor-- > 0) return Promise.reject(new ApiError('exists', 409, [], [], 'AlreadyExists'))
-      return Promise.resolve({ ...object, metadata: { ...object.metadata, name: name ?? `${generateName}x`, uid: 'new' } })
+      return Promise.resolve({
+        ...object,
+        metadata: { ...object.metadata, name: name ?? `${generateName}x`, uid: 'new' },
+      })
     },
     remove(of, { dryRun, uid, grace }) {
       said.push(`delete${dryRun ? '?' : ''} ${of.name} ${uid ?? ''}${grace ? ' with its grace period' : ''}`)
@@ -40,7 +43,10 @@ function fake(...objects: KubeObject[]) {
   return { server, said, conflict: (n: number) => (conflicts = n), taken: (n: number) => (takenFor = n) }
 }
 
-const version = (object: KubeObject, resourceVersion: string): KubeObject => ({ ...object, metadata: { ...object.metadata, resourceVersion, uid: 'old' } })
+const version = (object: KubeObject, resourceVersion: string): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion, uid: 'old' },
+})
 const of = nodeRef('n')
 const ref = podRef({ namespace: 'default', name: 'p' })
 
@@ -58,16 +64,21 @@ describe('a write', () => {
     expect(said).toEqual([])
   })
   it('of taints replaces exactly the version that it read, and reads again after a conflict', async () => {
-    const { server, said, conflict } = fake(version({ ...node('n'), spec: { taints: [{ key: 'other', effect: 'NoSchedule' }] } }, '7'))
+    const { server, said, conflict } = fake(
+      version({ ...node('n'), spec: { taints: [{ key: 'other', effect: 'NoSchedule' }] } }, '7')
+    )
     conflict(1)
     await perform({ op: 'taints', of, add: [{ key: 'k', effect: 'NoExecute' }], remove: [] }, server, false)
-    const patch = 'patch {"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"key":"other","effect":"NoSchedule"},{"key":"k","effect":"NoExecute"}]}}'
+    const patch =
+      'patch {"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"key":"other","effect":"NoSchedule"},{"key":"k","effect":"NoExecute"}]}}'
     expect(said).toEqual([patch, patch])
   })
   it('gives up after five conflicts', async () => {
     const { server, said, conflict } = fake(version(node('n'), '7'))
     conflict(100)
-    await expect(perform({ op: 'taints', of, add: [{ key: 'k', effect: 'NoExecute' }], remove: [] }, server, false)).rejects.toThrow('conflict')
+    await expect(
+      perform({ op: 'taints', of, add: [{ key: 'k', effect: 'NoExecute' }], remove: [] }, server, false)
+    ).rejects.toThrow('conflict')
     expect(said).toHaveLength(5)
   })
   it('that undoes another one refuses to overwrite what came later', async () => {
@@ -113,10 +124,24 @@ it('deletes exactly the object that it read', async () => {
 describe('an eviction made early', () => {
   const ready = { type: 'Ready', status: 'True' }
   const evict: Write = { op: 'evict', of: ref, at: '2026-01-02T03:04:05Z' }
-  const running = version(pod('p', { nodeName: 'n' }, { conditions: [ready, { type: 'DisruptionTarget', status: 'False' }] }), '7')
+  const running = version(
+    pod('p', { nodeName: 'n' }, { conditions: [ready, { type: 'DisruptionTarget', status: 'False' }] }),
+    '7'
+  )
   const marked = JSON.stringify({
     metadata: { resourceVersion: '7' },
-    status: { conditions: [ready, { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint', lastTransitionTime: '2026-01-02T03:04:05Z' }] },
+    status: {
+      conditions: [
+        ready,
+        {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'DeletionByTaintManager',
+          message: 'Taint manager: deleting due to NoExecute taint',
+          lastTransitionTime: '2026-01-02T03:04:05Z',
+        },
+      ],
+    },
   })
   it('does what the taint eviction controller does, with the grace period of the pod', async () => {
     const { server, said } = fake(running)

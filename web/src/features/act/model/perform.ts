@@ -36,7 +36,7 @@ export class ChangedSince extends Error {
 export class NotRecreated extends Error {
   constructor(
     readonly before: KubeObject,
-    cause: unknown,
+    cause: unknown
   ) {
     super(messageOf(cause), { cause })
     this.name = 'NotRecreated'
@@ -63,14 +63,22 @@ export async function perform(write: Write, server: Server, dryRun: boolean): Pr
     case 'evict':
       return evict(write, server, dryRun)
     case 'create':
-      return { before: undefined, after: await server.create(write.of.kind, write.of.namespace, forCreation(write.object), dryRun) }
+      return {
+        before: undefined,
+        after: await server.create(write.of.kind, write.of.namespace, forCreation(write.object), dryRun),
+      }
     default:
       return recreate(write, server, dryRun)
   }
 }
 
 /** The condition that the taint eviction controller gives a pod before it deletes it. */
-const evicted = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }
+const evicted = {
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason: 'DeletionByTaintManager',
+  message: 'Taint manager: deleting due to NoExecute taint',
+}
 
 async function evict({ of, at }: Extract<Write, { op: 'evict' }>, server: Server, dryRun: boolean): Promise<Effect> {
   for (let n = 1; ; n++) {
@@ -78,7 +86,12 @@ async function evict({ of, at }: Extract<Write, { op: 'evict' }>, server: Server
     const { resourceVersion, uid } = before.metadata
     const others = ((before as Pod).status?.conditions ?? []).filter(({ type }) => type !== evicted.type)
     try {
-      await server.patch(of, { metadata: { resourceVersion }, status: { conditions: [...others, { ...evicted, lastTransitionTime: at }] } }, dryRun, 'status')
+      await server.patch(
+        of,
+        { metadata: { resourceVersion }, status: { conditions: [...others, { ...evicted, lastTransitionTime: at }] } },
+        dryRun,
+        'status'
+      )
     } catch (error) {
       if (n >= tries || !(error instanceof ApiError) || error.code !== 409) throw error
       continue
@@ -88,13 +101,20 @@ async function evict({ of, at }: Extract<Write, { op: 'evict' }>, server: Server
   }
 }
 
-async function change(write: Extract<Write, { op: 'merge' | 'taints' }>, server: Server, dryRun: boolean): Promise<Effect> {
+async function change(
+  write: Extract<Write, { op: 'merge' | 'taints' }>,
+  server: Server,
+  dryRun: boolean
+): Promise<Effect> {
   for (let n = 1; ; n++) {
     const before = await server.get(write.of)
     const patch = patchFor(write, before)
     if (!patch) return { before, after: before }
     try {
-      return { before, after: await server.patch(write.of, patch, dryRun, write.op === 'merge' ? write.subresource : undefined) }
+      return {
+        before,
+        after: await server.patch(write.of, patch, dryRun, write.op === 'merge' ? write.subresource : undefined),
+      }
     } catch (error) {
       if (n >= tries || !(error instanceof ApiError) || error.code !== 409) throw error
     }
@@ -106,7 +126,9 @@ function patchFor(write: Extract<Write, { op: 'merge' | 'taints' }>, before: Kub
   const { resourceVersion } = before.metadata
   if (write.op === 'taints') {
     const [old, taints] = [taintsOf(before), taintsAfter(taintsOf(before), write)]
-    return same(old, taints) ? undefined : { metadata: { resourceVersion }, spec: { taints: taints.length ? taints : null } }
+    return same(old, taints)
+      ? undefined
+      : { metadata: { resourceVersion }, spec: { taints: taints.length ? taints : null } }
   }
   if (hasValues(before, write.patch)) return undefined
   if (!write.expect) return write.patch
@@ -114,13 +136,22 @@ function patchFor(write: Extract<Write, { op: 'merge' | 'taints' }>, before: Kub
   return { ...write.patch, metadata: { ...(write.patch.metadata as object | undefined), resourceVersion } }
 }
 
-async function recreate({ of, object }: Extract<Write, { op: 'recreate' }>, server: Server, dryRun: boolean): Promise<Effect> {
+async function recreate(
+  { of, object }: Extract<Write, { op: 'recreate' }>,
+  server: Server,
+  dryRun: boolean
+): Promise<Effect> {
   const before = await server.get(of)
   if (dryRun) {
     await server.remove(of, { dryRun, uid: before.metadata.uid })
     // The name is still taken, so the server tries the object under another one.
     const metadata = { ...without(object.metadata, ['name']), generateName: `${of.name.slice(0, 200)}-` }
-    const tried = await server.create(of.kind, of.namespace, { ...object, metadata: metadata as unknown as KubeObject['metadata'] }, true)
+    const tried = await server.create(
+      of.kind,
+      of.namespace,
+      { ...object, metadata: metadata as unknown as KubeObject['metadata'] },
+      true
+    )
     return { before, after: { ...tried, metadata: { ...without(tried.metadata, ['generateName']), name: of.name } } }
   }
   await server.remove(of, { dryRun, uid: before.metadata.uid })
@@ -128,7 +159,8 @@ async function recreate({ of, object }: Extract<Write, { op: 'recreate' }>, serv
     try {
       return { before, after: await server.create(of.kind, of.namespace, object, false) }
     } catch (error) {
-      if (waited >= nameFreeAfter || !(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw new NotRecreated(before, error)
+      if (waited >= nameFreeAfter || !(error instanceof ApiError) || error.reason !== 'AlreadyExists')
+        throw new NotRecreated(before, error)
       await server.pause(nameRetry)
     }
   }

@@ -7,18 +7,33 @@ import { applies, noInput, parseLabel, parseTaint, writesOf, type Verb } from '.
 
 const around = { objectOf: () => undefined, now: '2026-01-01T00:00:00Z' }
 const deployment = { kind: deploymentKind, namespace: 'shop', name: 'web' }
-const patchOf = (verb: Verb, input = {}) => writesOf(verb, [deployment], { ...noInput, ...input }, around).map((w) => 'patch' in w && w.patch)
+const patchOf = (verb: Verb, input = {}) =>
+  writesOf(verb, [deployment], { ...noInput, ...input }, around).map((w) => 'patch' in w && w.patch)
 
 describe('the writes of a verb', () => {
   it('are those of kubectl', () => {
     expect(patchOf('scale', { replicas: 3 })).toEqual([{ spec: { replicas: 3 } }])
-    expect(patchOf('restart')).toEqual([{ spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' } } } } }])
+    expect(patchOf('restart')).toEqual([
+      {
+        spec: {
+          template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' } } },
+        },
+      },
+    ])
     expect(patchOf('uncordon')).toEqual([{ spec: { unschedulable: null } }])
-    expect(patchOf('unreachable')).toEqual([{ metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } } }])
+    expect(patchOf('unreachable')).toEqual([
+      { metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/failure': 'unreachable' } } },
+    ])
   })
   it('remove the named gates and keep the others', () => {
     const gated = (of: { name: string }) => pod(of.name, { schedulingGates: [{ name: 'a' }, { name: 'b' }] })
-    const patches = (gates: string[]) => writesOf('ungate', [podRef({ namespace: 'default', name: 'p' })], { ...noInput, gates }, { ...around, objectOf: gated }).map((w) => 'patch' in w && w.patch)
+    const patches = (gates: string[]) =>
+      writesOf(
+        'ungate',
+        [podRef({ namespace: 'default', name: 'p' })],
+        { ...noInput, gates },
+        { ...around, objectOf: gated }
+      ).map((w) => 'patch' in w && w.patch)
     expect(patches(['a'])).toEqual([{ spec: { schedulingGates: [{ name: 'b' }] } }])
     expect(patches(['a', 'b'])).toEqual([{ spec: { schedulingGates: null } }])
   })
@@ -28,32 +43,77 @@ describe('the writes of a verb', () => {
   it('recreate a bare pod without its node, and leave a pod with a controller to it', () => {
     const bare = podRef({ namespace: 'default', name: 'bare' })
     const owned = podRef({ namespace: 'default', name: 'owned' })
-    const objectOf = (of: { name: string }) => pod(of.name, { nodeName: 'n1', schedulerName: 'mine' }, {}, of.name === 'owned' ? { ownerReferences: [{ kind: 'ReplicaSet', name: 'r', controller: true }] } : {})
+    const objectOf = (of: { name: string }) =>
+      pod(
+        of.name,
+        { nodeName: 'n1', schedulerName: 'mine' },
+        {},
+        of.name === 'owned' ? { ownerReferences: [{ kind: 'ReplicaSet', name: 'r', controller: true }] } : {}
+      )
     const [first, second] = writesOf('recreate', [bare, owned], noInput, { ...around, objectOf })
-    expect(first).toMatchObject({ op: 'recreate', object: { metadata: { name: 'bare' }, spec: { schedulerName: 'mine' } } })
+    expect(first).toMatchObject({
+      op: 'recreate',
+      object: { metadata: { name: 'bare' }, spec: { schedulerName: 'mine' } },
+    })
     expect(first && 'object' in first && (first.object.spec as object)).not.toHaveProperty('nodeName')
     expect(second).toEqual({ op: 'delete', of: owned })
   })
 })
 
 it('applies a verb where it makes sense', () => {
-  const at = (nodeName?: string) => applies('evict', podRef({ namespace: 'default', name: 'p' }), pod('p', nodeName ? { nodeName } : {}))
+  const at = (nodeName?: string) =>
+    applies('evict', podRef({ namespace: 'default', name: 'p' }), pod('p', nodeName ? { nodeName } : {}))
   expect([at('n'), at(), applies('evict', nodeRef('n'), node('n'))]).toEqual([true, false, false])
   const cordoned = { ...node('n'), spec: { unschedulable: true } }
   expect(applies('cordon', nodeRef('n'), cordoned)).toBe(false)
   expect(applies('uncordon', nodeRef('n'), cordoned)).toBe(true)
   expect(applies('uncordon', nodeRef('n'), node('n'))).toBe(false)
-  const scalable = workloadKinds.filter((kind) => applies('scale', { ...deployment, kind }, undefined)).map((k) => k.kind)
+  const scalable = workloadKinds
+    .filter((kind) => applies('scale', { ...deployment, kind }, undefined))
+    .map((k) => k.kind)
   expect(scalable).toEqual(['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController'])
 })
 
 it('offers in a menu the pages about one object and what applies to it', () => {
-  const ids = (...args: Parameters<typeof menuOf>) => menuOf(...args).map((entry) => (entry.kind === 'clone' ? 'clone' : entry.id))
-  expect(ids([nodeRef('n')], () => node('n'))).toEqual(['open', 'pods', 'decisions', 'taint', 'label', 'cordon', 'drain', 'notReady', 'unreachable', 'delete'])
-  expect(ids([nodeRef('a'), nodeRef('b')], ({ name }) => (name === 'a' ? node('a') : { ...node('b'), spec: { unschedulable: true } }))).toEqual(['taint', 'label', 'cordon', 'uncordon', 'drain', 'notReady', 'unreachable', 'delete'])
-  expect(ids([deployment], () => undefined)).toEqual(['open', 'pods', 'decisions', 'scale', 'restart', 'label', 'clone', 'delete'])
+  const ids = (...args: Parameters<typeof menuOf>) =>
+    menuOf(...args).map((entry) => (entry.kind === 'clone' ? 'clone' : entry.id))
+  expect(ids([nodeRef('n')], () => node('n'))).toEqual([
+    'open',
+    'pods',
+    'decisions',
+    'taint',
+    'label',
+    'cordon',
+    'drain',
+    'notReady',
+    'unreachable',
+    'delete',
+  ])
+  expect(
+    ids([nodeRef('a'), nodeRef('b')], ({ name }) =>
+      name === 'a' ? node('a') : { ...node('b'), spec: { unschedulable: true } }
+    )
+  ).toEqual(['taint', 'label', 'cordon', 'uncordon', 'drain', 'notReady', 'unreachable', 'delete'])
+  expect(ids([deployment], () => undefined)).toEqual([
+    'open',
+    'pods',
+    'decisions',
+    'scale',
+    'restart',
+    'label',
+    'clone',
+    'delete',
+  ])
   const owned = pod('web-1', {}, {}, { ownerReferences: [{ kind: 'StatefulSet', name: 'web', controller: true }] })
-  expect(ids([podRef({ namespace: 'default', name: 'web-1' })], () => owned)).toEqual(['decision', 'yaml', 'owner', 'label', 'clone', 'recreate', 'delete'])
+  expect(ids([podRef({ namespace: 'default', name: 'web-1' })], () => owned)).toEqual([
+    'decision',
+    'yaml',
+    'owner',
+    'label',
+    'clone',
+    'recreate',
+    'delete',
+  ])
 })
 
 it.each([

@@ -9,7 +9,21 @@ import { failureAnnotation, failureOf, type NodeFailure } from './failure'
 import { isManaged, type TaintKey, type Write } from './write'
 
 /** The changes that show their dry run and can be undone, in the order of the menus. */
-export const verbs = ['scale', 'restart', 'taint', 'label', 'cordon', 'uncordon', 'notReady', 'unreachable', 'recover', 'ungate', 'evict', 'recreate', 'delete'] as const
+export const verbs = [
+  'scale',
+  'restart',
+  'taint',
+  'label',
+  'cordon',
+  'uncordon',
+  'notReady',
+  'unreachable',
+  'recover',
+  'ungate',
+  'evict',
+  'recreate',
+  'delete',
+] as const
 export type Verb = (typeof verbs)[number]
 
 /** What the user enters; each verb reads its own part. */
@@ -68,7 +82,9 @@ export function writesOf(verb: Verb, refs: readonly ObjectRef[], input: Input, {
   const merge = (patch: Record<string, unknown>) => refs.map((of): Write => ({ op: 'merge', of, patch }))
   switch (verb) {
     case 'taint':
-      return input.addTaints.length || input.removeTaints.length ? refs.map((of) => ({ op: 'taints', of, add: input.addTaints, remove: input.removeTaints })) : []
+      return input.addTaints.length || input.removeTaints.length
+        ? refs.map((of) => ({ op: 'taints', of, add: input.addTaints, remove: input.removeTaints }))
+        : []
     case 'label':
       return Object.keys(input.labels).length ? merge({ metadata: { labels: { ...input.labels } } }) : []
     case 'cordon':

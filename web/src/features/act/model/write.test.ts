@@ -5,7 +5,10 @@ import { nodeRef, podRef } from './links'
 import { changeable, hasValues, inverseOf, patchBetween, taintsAfter, valuesOf, type Write } from './write'
 
 const of = nodeRef('n')
-const tainted = (...taints: { key: string; value?: string; effect: string }[]): KubeObject => ({ ...node('n'), spec: { taints } })
+const tainted = (...taints: { key: string; value?: string; effect: string }[]): KubeObject => ({
+  ...node('n'),
+  spec: { taints },
+})
 const blue = { key: 'team', value: 'blue', effect: 'NoSchedule' }
 const red = { key: 'team', value: 'red', effect: 'NoSchedule' }
 
@@ -19,7 +22,12 @@ describe('taints', () => {
     const add: Write = { op: 'taints', of, add: [red], remove: [] }
     expect(inverseOf(add, tainted(), tainted(red))).toEqual({ op: 'taints', of, add: [], remove: [red] })
     expect(inverseOf(add, tainted(blue), tainted(red))).toEqual({ op: 'taints', of, add: [blue], remove: [] })
-    expect(inverseOf({ op: 'taints', of, add: [], remove: [blue] }, tainted(blue), tainted())).toEqual({ op: 'taints', of, add: [blue], remove: [] })
+    expect(inverseOf({ op: 'taints', of, add: [], remove: [blue] }, tainted(blue), tainted())).toEqual({
+      op: 'taints',
+      of,
+      add: [blue],
+      remove: [],
+    })
   })
 })
 
@@ -41,18 +49,33 @@ describe('a merge patch', () => {
     expect(hasValues({}, { a: { b: 1 } })).toBe(false)
   })
   it('turns one object into another', () => {
-    expect(patchBetween({ a: 1, b: { c: 2, d: 3 }, l: [1] }, { b: { c: 2, d: 4 }, l: [1, 2], n: 'new' })).toEqual({ a: null, b: { d: 4 }, l: [1, 2], n: 'new' })
+    expect(patchBetween({ a: 1, b: { c: 2, d: 3 }, l: [1] }, { b: { c: 2, d: 4 }, l: [1, 2], n: 'new' })).toEqual({
+      a: null,
+      b: { d: 4 },
+      l: [1, 2],
+      n: 'new',
+    })
   })
   it('of an edit leaves out what the server sets', () => {
-    const object = { ...pod('p'), metadata: { ...pod('p').metadata, uid: 'u', resourceVersion: '7', labels: { a: '1' } } }
-    expect(changeable(object)).toEqual({ spec: {}, metadata: { labels: { a: '1' }, annotations: undefined, finalizers: undefined } })
+    const object = {
+      ...pod('p'),
+      metadata: { ...pod('p').metadata, uid: 'u', resourceVersion: '7', labels: { a: '1' } },
+    }
+    expect(changeable(object)).toEqual({
+      spec: {},
+      metadata: { labels: { a: '1' }, annotations: undefined, finalizers: undefined },
+    })
   })
 })
 
 describe('a deletion', () => {
   const ref = podRef({ namespace: 'default', name: 'p' })
   it('is undone by creating the object again', () => {
-    expect(inverseOf({ op: 'delete', of: ref }, pod('p'), undefined)).toEqual({ op: 'create', of: ref, object: pod('p') })
+    expect(inverseOf({ op: 'delete', of: ref }, pod('p'), undefined)).toEqual({
+      op: 'create',
+      of: ref,
+      object: pod('p'),
+    })
   })
   it('of a pod with a controller is not undone, because the controller replaces it', () => {
     const owned = pod('p', {}, {}, { ownerReferences: [{ kind: 'ReplicaSet', name: 'web-1', controller: true }] })
@@ -60,6 +83,10 @@ describe('a deletion', () => {
   })
   it('is what undoes a creation, of exactly that object', () => {
     const made = pod('p', {}, {}, { uid: 'u1' })
-    expect(inverseOf({ op: 'create', of: ref, object: pod('p') }, undefined, made)).toEqual({ op: 'delete', of: ref, uid: 'u1' })
+    expect(inverseOf({ op: 'create', of: ref, object: pod('p') }, undefined, made)).toEqual({
+      op: 'delete',
+      of: ref,
+      uid: 'u1',
+    })
   })
 })

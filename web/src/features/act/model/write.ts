@@ -30,7 +30,10 @@ export interface Fields {
 const isSame = (a: TaintKey, b: TaintKey) => a.key === b.key && a.effect === b.effect
 
 /** The node's taints after the change. */
-export function taintsAfter(taints: readonly Taint[], { add, remove }: { add: readonly Taint[]; remove: readonly TaintKey[] }): Taint[] {
+export function taintsAfter(
+  taints: readonly Taint[],
+  { add, remove }: { add: readonly Taint[]; remove: readonly TaintKey[] }
+): Taint[] {
   const kept = taints.filter((t) => !remove.some((r) => isSame(r, t)) && !add.some((a) => isSame(a, t)))
   return [...kept, ...add]
 }
@@ -40,7 +43,12 @@ export const taintsOf = (object: KubeObject): readonly Taint[] => (object as Nod
 /** The values in an object of the fields that a patch sets; null for a field that the object lacks. */
 export function valuesOf(object: unknown, patch: Fields): Fields {
   const from: Fields = isRecord(object) ? object : {}
-  return Object.fromEntries(Object.entries(patch).map(([key, value]) => [key, isRecord(value) ? valuesOf(from[key], value) : (from[key] ?? null)]))
+  return Object.fromEntries(
+    Object.entries(patch).map(([key, value]) => [
+      key,
+      isRecord(value) ? valuesOf(from[key], value) : (from[key] ?? null),
+    ])
+  )
 }
 
 /** Whether the object has all the values. */
@@ -79,15 +87,32 @@ export function without(object: object, fields: readonly string[]): Fields {
  * nothing undoes it. A recreated object is not undone: its old node is not an answer of the
  * scheduler any more.
  */
-export function inverseOf(write: Write, before: KubeObject | undefined, after: KubeObject | undefined): Write | undefined {
+export function inverseOf(
+  write: Write,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined
+): Write | undefined {
   const { of } = write
   switch (write.op) {
     case 'merge':
-      return before && { op: 'merge', of, patch: valuesOf(before, write.patch), expect: after ? valuesOf(after, write.patch) : write.patch, ...(write.subresource ? { subresource: write.subresource } : {}) }
+      return (
+        before && {
+          op: 'merge',
+          of,
+          patch: valuesOf(before, write.patch),
+          expect: after ? valuesOf(after, write.patch) : write.patch,
+          ...(write.subresource ? { subresource: write.subresource } : {}),
+        }
+      )
     case 'taints': {
       const was = before ? taintsOf(before) : []
       const find = (key: TaintKey) => was.filter((t) => isSame(t, key))
-      return { op: 'taints', of, add: [...write.add, ...write.remove].flatMap(find), remove: write.add.filter((t) => !find(t).length) }
+      return {
+        op: 'taints',
+        of,
+        add: [...write.add, ...write.remove].flatMap(find),
+        remove: write.add.filter((t) => !find(t).length),
+      }
     }
     case 'delete':
       return before && !isManaged(before) ? { op: 'create', of, object: before } : undefined

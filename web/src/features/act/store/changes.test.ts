@@ -9,11 +9,18 @@ import type { Write } from '../model/write'
 import { entries } from './asked'
 import { makeWrites, remember, triedAtMost, tryWrites, undo, undoneAtMost } from './changes'
 
-const { getObject: get, patchObject: patch } = mockFunctions(kubernetes, 'getObject', 'patchObject', 'deleteObject', 'createObject')
+const { getObject: get, patchObject: patch } = mockFunctions(
+  kubernetes,
+  'getObject',
+  'patchObject',
+  'deleteObject',
+  'createObject'
+)
 
 const cordon = (name: string): Write => ({ op: 'merge', of: nodeRef(name), patch: { spec: { unschedulable: true } } })
 const stored = new Map<string, KubeObject>()
-const run = (writes: Write[], signal = new AbortController().signal) => makeWrites(writes, { signal, progress: () => {} })
+const run = (writes: Write[], signal = new AbortController().signal) =>
+  makeWrites(writes, { signal, progress: () => {} })
 
 beforeEach(() => {
   entries.value = []
@@ -44,7 +51,9 @@ it('remembers what was changed, and undoes exactly that', async () => {
   if (entry) await undo(entry)
   expect(entry?.state).toBe('undone')
   const undone = patch.mock.calls.slice(3)
-  expect(undone.map(([, , name, change]) => [name, (change as { spec: object }).spec])).toEqual(entry?.refs.map(({ name }) => [name, { unschedulable: null }]))
+  expect(undone.map(([, , name, change]) => [name, (change as { spec: object }).spec])).toEqual(
+    entry?.refs.map(({ name }) => [name, { unschedulable: null }])
+  )
   if (entry) await undo(entry)
   expect(patch.mock.calls).toHaveLength(5)
 })

@@ -13,7 +13,8 @@ import { entries } from './asked'
 
 const server: Server = {
   get: ({ kind, namespace, name }) => getObject(kind, namespace, name),
-  patch: ({ kind, namespace, name }, patch, dryRun, subresource) => patchObject(kind, namespace, name, patch, dryRun, subresource),
+  patch: ({ kind, namespace, name }, patch, dryRun, subresource) =>
+    patchObject(kind, namespace, name, patch, dryRun, subresource),
   create: createObject,
   remove: ({ kind, namespace, name }, options) => deleteObject(kind, namespace, name, options),
   pause: promiseTimeout,
@@ -28,7 +29,8 @@ export const undoneAtMost = 500
 const keptEntries = 50
 
 /** The result of one write: its effect, or why the server refused it. */
-export type Result = { write: Write; effect: Effect; error?: undefined } | { write: Write; error: unknown; effect?: undefined }
+export type Result =
+  { write: Write; effect: Effect; error?: undefined } | { write: Write; error: unknown; effect?: undefined }
 
 /** What happened to one change, oldest first in `results`. */
 export interface Entry {
@@ -65,7 +67,10 @@ async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
 }
 
 /** Starts no further writes once the signal aborts; with inOrder, each waits for the one before it. Never throws. */
-export async function makeWrites(writes: readonly Write[], { signal, progress, inOrder = false }: { signal: AbortSignal; progress: () => void; inOrder?: boolean }): Promise<Result[]> {
+export async function makeWrites(
+  writes: readonly Write[],
+  { signal, progress, inOrder = false }: { signal: AbortSignal; progress: () => void; inOrder?: boolean }
+): Promise<Result[]> {
   const results: Result[] = []
   await pool(writes, inOrder ? 1 : width, async (write) => {
     if (signal.aborted) return
@@ -78,11 +83,23 @@ export async function makeWrites(writes: readonly Write[], { signal, progress, i
 /** Adds what was changed to the history; undefined when nothing was. */
 export function remember(verb: Entry['verb'], results: readonly Result[]): Entry | undefined {
   const done = results.filter((r) => r.effect)
-  const lost = results.flatMap(({ write, error }): Write[] => (error instanceof NotRecreated ? [{ op: 'create', of: write.of, object: error.before }] : []))
+  const lost = results.flatMap(({ write, error }): Write[] =>
+    error instanceof NotRecreated ? [{ op: 'create', of: write.of, object: error.before }] : []
+  )
   if (!done.length && !lost.length) return undefined
   const undoable = verb === 'drain' || verb === 'edit' || verb === 'suppose' || isUndoable(verb)
-  const undo = undoable && done.length <= undoneAtMost ? done.flatMap((r) => (r.effect ? (inverseOf(r.write, r.effect.before, r.effect.after) ?? []) : [])) : []
-  const entry: Entry = { id: nextId++, verb, refs: [...done, ...results.filter((r) => r.error instanceof NotRecreated)].map(({ write }) => write.of), at: Date.now(), undo: [...undo, ...lost], state: 'done' }
+  const undo =
+    undoable && done.length <= undoneAtMost
+      ? done.flatMap((r) => (r.effect ? (inverseOf(r.write, r.effect.before, r.effect.after) ?? []) : []))
+      : []
+  const entry: Entry = {
+    id: nextId++,
+    verb,
+    refs: [...done, ...results.filter((r) => r.error instanceof NotRecreated)].map(({ write }) => write.of),
+    at: Date.now(),
+    undo: [...undo, ...lost],
+    state: 'done',
+  }
   entries.value = [entry, ...entries.value].slice(0, keptEntries)
   return entry
 }

@@ -31,7 +31,10 @@ export async function foresee(wanted: readonly Pod[]): Promise<Foreseen> {
   const refused: { key: string; message: string }[] = []
   const some = wanted.slice(0, askedAtMost)
   await pool(some, width, async (pod) => {
-    const answer = await evictPod(pod, true).catch((error: unknown) => ({ kind: 'refused' as const, message: messageOf(error) }))
+    const answer = await evictPod(pod, true).catch((error: unknown) => ({
+      kind: 'refused' as const,
+      message: messageOf(error),
+    }))
     if (answer.kind === 'refused') refused.push({ key: objectKey(pod), message: answer.message })
   })
   return { asked: some.length, refused: refused.sort((a, b) => (a.key < b.key ? -1 : 1)) }
@@ -62,7 +65,14 @@ export async function startDrain(names: readonly string[]): Promise<DrainRun | u
   const items = drainItems(planDrain(podsOn(names)))
   const cordoned: Result[] = []
   const show = (change: Partial<DrainRun>) => {
-    const now = drainRun.value ?? { names, items, tick: 0, state: 'running' as const, message: '', stop: () => abort.abort() }
+    const now = drainRun.value ?? {
+      names,
+      items,
+      tick: 0,
+      state: 'running' as const,
+      message: '',
+      stop: () => abort.abort(),
+    }
     drainRun.value = { ...now, ...change, tick: now.tick + 1 }
   }
   drainRun.value = undefined
@@ -90,4 +100,3 @@ export async function startDrain(names: readonly string[]): Promise<DrainRun | u
   show({ entry: remember('drain', cordoned) })
   return drainRun.value
 }
-

@@ -9,7 +9,8 @@ import { nodes, pods } from '@/live/watched'
 /** The node or pod; undefined for other kinds, and for an object that does not exist. */
 export function liveObject({ kind, namespace, name }: ObjectRef): KubeObject | undefined {
   if (isResource(kind, nodeKind)) return nodes.value.items.get(name)
-  if (isResource(kind, podKind)) return pods.value.items.get(objectKey({ metadata: { name, ...(namespace ? { namespace } : {}) } }))
+  if (isResource(kind, podKind))
+    return pods.value.items.get(objectKey({ metadata: { name, ...(namespace ? { namespace } : {}) } }))
   return undefined
 }
 

@@ -27,7 +27,12 @@ function rowOf(event: KubeObject): EventRow {
   const count = series.count ?? event.count
   return {
     key: objectKey(event),
-    at: textOf(series.lastObservedTime) || textOf(event.lastTimestamp) || textOf(event.eventTime) || textOf(event.firstTimestamp) || (event.metadata.creationTimestamp ?? ''),
+    at:
+      textOf(series.lastObservedTime) ||
+      textOf(event.lastTimestamp) ||
+      textOf(event.eventTime) ||
+      textOf(event.firstTimestamp) ||
+      (event.metadata.creationTimestamp ?? ''),
     type: textOf(event.type),
     reason: textOf(event.reason),
     kind: textOf(about.kind),
@@ -51,7 +56,11 @@ export function eventRows(events: Iterable<KubeObject>): EventRow[] {
 }
 
 /** The events with every word, from `since` up to but excluding `until` (RFC 3339) if given. */
-export function filterEvents(all: readonly EventRow[], text: string, { since, until }: { since?: string; until?: string } = {}): readonly EventRow[] {
+export function filterEvents(
+  all: readonly EventRow[],
+  text: string,
+  { since, until }: { since?: string; until?: string } = {}
+): readonly EventRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const from = since ? Date.parse(since) : undefined
   const to = until ? Date.parse(until) : undefined

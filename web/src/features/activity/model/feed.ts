@@ -19,7 +19,8 @@ export function filterFeed(items: readonly Summary[], filter: FeedFilter): Summa
     if (filter.profile && s.profile !== filter.profile) return false
     if (filter.namespace && s.pod.namespace !== filter.namespace) return false
     if (!words.length) return true
-    const text = `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`.toLowerCase()
+    const text =
+      `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`.toLowerCase()
     return words.every((word) => text.includes(word))
   })
 }
@@ -51,7 +52,8 @@ export function feedRows(items: readonly Summary[]): FeedRow[] {
   let above = 0
   for (const summary of items) {
     const revision = revisionOf(summary)
-    if (above && revision && revision !== above) rows.push({ kind: 'revision', key: `r${above}/${revision}/${rows.length}`, now: above, before: revision })
+    if (above && revision && revision !== above)
+      rows.push({ kind: 'revision', key: `r${above}/${revision}/${rows.length}`, now: above, before: revision })
     if (revision) above = revision
     rows.push({ kind: 'cycle', key: `${summary.pod.uid}/${summary.attempt}`, summary })
   }
@@ -67,7 +69,12 @@ export function waitingAtPermit(items: readonly Summary[]): { pods: number; by: 
     pods++
     if (s.refusal) by.set(s.refusal.plugin, (by.get(s.refusal.plugin) ?? 0) + 1)
   }
-  return { pods, by: [...by].map(([plugin, n]) => ({ plugin, pods: n })).sort((a, b) => b.pods - a.pods || (a.plugin < b.plugin ? -1 : 1)) }
+  return {
+    pods,
+    by: [...by]
+      .map(([plugin, n]) => ({ plugin, pods: n }))
+      .sort((a, b) => b.pods - a.pods || (a.plugin < b.plugin ? -1 : 1)),
+  }
 }
 
 /** How many of items came after those that are held; items and held come newest first. */

@@ -26,7 +26,9 @@ describe('the feed', () => {
   it('keeps to the range', () => {
     const items = [at(9), at(6), at(3)]
     expect(minutes(withHistory(items, [], { ...all, last: '5m' }, now))).toEqual([9, 6])
-    expect(minutes(withHistory(items, [], { ...all, since: '2026-01-02T03:03:00Z', until: '2026-01-02T03:09:00Z' }, now))).toEqual([6, 3])
+    expect(
+      minutes(withHistory(items, [], { ...all, since: '2026-01-02T03:03:00Z', until: '2026-01-02T03:09:00Z' }, now))
+    ).toEqual([6, 3])
   })
   it('is bounded', () => {
     const many = Array.from({ length: mostHeld + 5 }, (_, i) => at(1, String(i)))
@@ -40,7 +42,11 @@ describe('the charts', () => {
     return [(now - since) / 1000, (now - until) / 1000]
   }
   it('show the last five minutes unless a range is chosen', () => {
-    expect([bounds({}), bounds({ last: '1h' }), bounds({ since: '2026-01-02T03:00:00Z' })]).toEqual([[300, 0], [3600, 0], [600, 0]])
+    expect([bounds({}), bounds({ last: '1h' }), bounds({ since: '2026-01-02T03:00:00Z' })]).toEqual([
+      [300, 0],
+      [3600, 0],
+      [600, 0],
+    ])
     expect(bounds({ until: '2026-01-02T03:05:00Z' }, '2026-01-02T03:00:00Z')).toEqual([600, 300])
     // The end is before the begin.
     expect(bounds({ since: '2026-01-02T03:05:00Z', until: '2026-01-02T03:00:00Z' })).toEqual([601, 600])

@@ -14,7 +14,11 @@ export const points = 100
 export const mostHeld = 2000
 
 /** The times between which the charts show values, in ms; an open range ends now. */
-export function chartBounds(range: TimeRange, oldest: string | undefined, now: number): { since: number; until: number } {
+export function chartBounds(
+  range: TimeRange,
+  oldest: string | undefined,
+  now: number
+): { since: number; until: number } {
   const until = range.until ? Date.parse(range.until) : now
   const seconds = secondsOf(range.last)
   if (seconds !== undefined) return { since: now - seconds * 1000, until: now }
@@ -28,20 +32,31 @@ export function chartBounds(range: TimeRange, oldest: string | undefined, now: n
  * Live decisions and those from before, each once, at most `mostHeld`; within the range. Newest
  * first by when they began: the server lists those from before by when they ended.
  */
-export function withHistory(live: readonly Summary[], before: readonly Summary[], range: TimeRange, now: number): readonly Summary[] {
+export function withHistory(
+  live: readonly Summary[],
+  before: readonly Summary[],
+  range: TimeRange,
+  now: number
+): readonly Summary[] {
   const known = new Set(live.map(attemptKey))
   const all = sortSummaries([...live, ...before.filter((s) => !known.has(attemptKey(s)))], '-time')
   const { since, until } = boundsOf(range, now)
   const from = since ? Date.parse(since) : -Infinity
   const to = until ? Date.parse(until) : Infinity
-  const within = since || until ? all.filter((s) => Date.parse(s.startTime) >= from && Date.parse(s.startTime) < to) : all
+  const within =
+    since || until ? all.filter((s) => Date.parse(s.startTime) >= from && Date.parse(s.startTime) < to) : all
   return within.slice(0, mostHeld)
 }
 
 const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'waiting', 'error']
 
 /** Cycles per second in each interval of a timeline; undefined where the server keeps no decisions any more. */
-export function perSecond(timeline: Timeline, of: 'cycles' | 'bound', { since, until }: { since: number; until: number }, oldest: string | undefined): (number | undefined)[] {
+export function perSecond(
+  timeline: Timeline,
+  of: 'cycles' | 'bound',
+  { since, until }: { since: number; until: number },
+  oldest: string | undefined
+): (number | undefined)[] {
   const length = timeline.scheduled.length
   const seconds = (until - since) / 1000 / Math.max(1, length)
   const first = oldest ? Date.parse(oldest) : Infinity

@@ -8,7 +8,16 @@ export interface Made {
 }
 
 /** An object of a kind, in the namespace default where the kind has namespaces. */
-export const make = (kind: KindInfo, name: string, { metadata, ...rest }: { metadata?: object } & Record<string, unknown>): Made => ({
+export const make = (
+  kind: KindInfo,
+  name: string,
+  { metadata, ...rest }: { metadata?: object } & Record<string, unknown>
+): Made => ({
   kind,
-  object: { apiVersion: kind.group ? `${kind.group}/${kind.version}` : kind.version, kind: kind.kind, ...rest, metadata: { name, ...(kind.namespaced ? { namespace: 'default' } : {}), ...metadata } } as KubeObject,
+  object: {
+    apiVersion: kind.group ? `${kind.group}/${kind.version}` : kind.version,
+    kind: kind.kind,
+    ...rest,
+    metadata: { name, ...(kind.namespaced ? { namespace: 'default' } : {}), ...metadata },
+  } as KubeObject,
 })

@@ -2,7 +2,15 @@
 
 import { useIntervalFn } from '@vueuse/core'
 import { computed, shallowRef } from 'vue'
-import { createBranch, deleteBranch as removeBranch, listBranches, renameBranch as rename, startBranch as start, type Branch, type BranchRequest } from '@/api/branches'
+import {
+  createBranch,
+  deleteBranch as removeBranch,
+  listBranches,
+  renameBranch as rename,
+  startBranch as start,
+  type Branch,
+  type BranchRequest,
+} from '@/api/branches'
 import { ApiError } from '@/api/http'
 
 /** undefined before the first answer. */
@@ -33,7 +41,7 @@ export function followBranches(): void {
   useIntervalFn(
     () => document.hidden || void readBranches(),
     computed(() => (starting.value ? quick : slow)),
-    { immediateCallback: true },
+    { immediateCallback: true }
   )
 }
 

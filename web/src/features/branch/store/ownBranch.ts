@@ -48,6 +48,6 @@ export function followOwnBranch(): void {
   useIntervalFn(
     () => void follow(),
     computed(() => (ownBranch.value?.state === 'running' ? slow : quick)),
-    { immediateCallback: true },
+    { immediateCallback: true }
   )
 }

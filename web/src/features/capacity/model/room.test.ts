@@ -6,10 +6,16 @@ import { mostTelling, onNewNodes, roomBar, roomByZone, startOfGroup, stopsByPlug
 
 const nodes = ['a1', 'a2', 'b1'].map((name) => node(name, { [zoneLabel]: `zone-${name[0]}` }))
 const running = { ...pod('etl', { nodeName: 'a1', ...requests('6') }), metadata: { namespace: 'shop', name: 'etl' } }
-const cluster = buildCluster(new Map([...nodes, node('c1')].map((n) => [n.metadata.name, n])), new Map([['shop/etl', running]]))
+const cluster = buildCluster(
+  new Map([...nodes, node('c1')].map((n) => [n.metadata.name, n])),
+  new Map([['shop/etl', running]])
+)
 const answer = {
   fits: 5,
-  nodes: [{ name: 'a2', count: 3 }, { name: 'extra-1', count: 2 }],
+  nodes: [
+    { name: 'a2', count: 3 },
+    { name: 'extra-1', count: 2 },
+  ],
   stopped: [
     { plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: ['a1', 'a2'] },
     { plugin: 'NodeResourcesFit', reason: 'Insufficient memory', nodes: ['a2'] },
@@ -19,7 +25,13 @@ const answer = {
 
 it('lays the answer over the nodes by zone, those without one last', () => {
   const groups = roomByZone(cluster.nodes, answer)
-  expect(groups.map(({ zone, count, rows }) => [zone, count, rows.map((row) => `${row.node.name} ${row.count} ${row.stop?.plugin ?? '-'}+${row.moreStops}`)])).toEqual([
+  expect(
+    groups.map(({ zone, count, rows }) => [
+      zone,
+      count,
+      rows.map((row) => `${row.node.name} ${row.count} ${row.stop?.plugin ?? '-'}+${row.moreStops}`),
+    ])
+  ).toEqual([
     ['zone-a', 3, ['a1 0 NodeResourcesFit+1', 'a2 3 NodeResourcesFit+2']],
     ['zone-b', 0, ['b1 0 TaintToleration+0']],
     ['', 0, ['c1 0 -+0']],

@@ -35,7 +35,9 @@ export function roomByZone(nodes: readonly NodeView[], answer: CapacityAnswer): 
     group.rows.push(row)
     group.count += row.count
   }
-  return [...groups.values()].sort((a, b) => Number(a.zone === '') - Number(b.zone === '') || (a.zone < b.zone ? -1 : 1))
+  return [...groups.values()].sort(
+    (a, b) => Number(a.zone === '') - Number(b.zone === '') || (a.zone < b.zone ? -1 : 1)
+  )
 }
 
 /** Pods on nodes that the hypothesis adds. */
@@ -49,7 +51,9 @@ export function mostTelling(groups: readonly RoomGroup[], most: number): { group
   const all = groups.flatMap((group) => group.rows)
   if (all.length <= most) return { groups: [...groups], left: 0 }
   const shown = new Set([...all].sort((a, b) => b.count - a.count).slice(0, most))
-  const kept = groups.map((group) => ({ ...group, rows: group.rows.filter((row) => shown.has(row)) })).filter((group) => group.rows.length)
+  const kept = groups
+    .map((group) => ({ ...group, rows: group.rows.filter((row) => shown.has(row)) }))
+    .filter((group) => group.rows.length)
   return { groups: kept, left: all.length - shown.size }
 }
 
@@ -87,7 +91,9 @@ export function roomBar({ requested, allocatable }: Meter, ask: Amounts, resourc
 }
 
 /** One line per plugin, with the reasons and nodes of all its rejections; most nodes first. */
-export function stopsByPlugin(stopped: readonly PluginNodes[]): { plugin: string; nodes: string[]; reasons: string[] }[] {
+export function stopsByPlugin(
+  stopped: readonly PluginNodes[]
+): { plugin: string; nodes: string[]; reasons: string[] }[] {
   const out = new Map<string, { plugin: string; nodes: string[]; reasons: string[] }>()
   for (const { plugin, reason, nodes } of stopped) {
     const one = out.get(plugin) ?? { plugin, nodes: [], reasons: [] }

@@ -36,7 +36,10 @@ export function parseGrouping(text: string): Grouping {
 }
 
 /** Filters by text (name, label, taint), sorts and groups. nodes must be sorted by name. */
-export function arrangeNodes(nodes: readonly NodeView[], options: { text: string; sort: NodeSort; grouping: Grouping }): NodeGroup[] {
+export function arrangeNodes(
+  nodes: readonly NodeView[],
+  options: { text: string; sort: NodeSort; grouping: Grouping }
+): NodeGroup[] {
   const words = options.text.toLowerCase().split(/\s+/).filter(Boolean)
   const shown = words.length ? nodes.filter((node) => words.every((word) => nodeText(node).includes(word))) : [...nodes]
   if (options.sort !== 'name') {
@@ -46,7 +49,11 @@ export function arrangeNodes(nodes: readonly NodeView[], options: { text: string
   }
   const [first, second] = options.grouping
   if (!first) return shown.length ? [{ name: '', nodes: shown, parts: [{ name: '', nodes: shown }] }] : []
-  return divide(shown, first).map(({ name, nodes: list }) => ({ name, nodes: list, parts: second ? divide(list, second) : [{ name: '', nodes: list }] }))
+  return divide(shown, first).map(({ name, nodes: list }) => ({
+    name,
+    nodes: list,
+    parts: second ? divide(list, second) : [{ name: '', nodes: list }],
+  }))
 }
 
 function divide(nodes: readonly NodeView[], label: string): NodePart[] {
@@ -57,7 +64,9 @@ function divide(nodes: readonly NodeView[], label: string): NodePart[] {
     if (list) list.push(view)
     else parts.set(name, [view])
   }
-  return [...parts].sort(([a], [b]) => Number(a === '') - Number(b === '') || compareNames(a, b)).map(([name, list]) => ({ name, nodes: list }))
+  return [...parts]
+    .sort(([a], [b]) => Number(a === '') - Number(b === '') || compareNames(a, b))
+    .map(([name, list]) => ({ name, nodes: list }))
 }
 
 const textOf = new WeakMap<Node, string>()
@@ -77,8 +86,13 @@ const mostValues = 40
 
 /** Label keys worth grouping by: more than one value, but few; zone first. `labels` holds the number of values of each key. */
 export function groupingLabels(labels: ReadonlyMap<string, number>, nodes: number): string[] {
-  const few = [...labels].filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes)).map(([key]) => key)
-  return few.sort((a, b) => Number(b === zoneLabel) - Number(a === zoneLabel) || Number(isPool(b)) - Number(isPool(a)) || (a < b ? -1 : 1))
+  const few = [...labels]
+    .filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes))
+    .map(([key]) => key)
+  return few.sort(
+    (a, b) =>
+      Number(b === zoneLabel) - Number(a === zoneLabel) || Number(isPool(b)) - Number(isPool(a)) || (a < b ? -1 : 1)
+  )
 }
 
 /** Labels that cloud providers and users put on node pools. */
@@ -97,7 +111,10 @@ export function defaultGrouping(labels: readonly string[], nodes: number): Group
 /** The groupings to choose from: each label, and the zone divided by each other one, pools first. */
 export function groupingsOf(labels: readonly string[]): Grouping[] {
   const divided = labels.includes(zoneLabel) ? labels.filter((label) => label !== zoneLabel) : []
-  return [...labels.map((label) => [label] as const), ...divided.sort((a, b) => Number(isPool(b)) - Number(isPool(a))).map((label) => [zoneLabel, label] as const)]
+  return [
+    ...labels.map((label) => [label] as const),
+    ...divided.sort((a, b) => Number(isPool(b)) - Number(isPool(a))).map((label) => [zoneLabel, label] as const),
+  ]
 }
 
 /** The groups with only the nodes that keep returns true for; without empty groups and parts. */

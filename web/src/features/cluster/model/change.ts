@@ -27,10 +27,16 @@ export interface MapChange {
 const identity = (pod: Pod) => `${objectKey(pod)} ${pod.metadata.uid ?? ''}`
 const running = (view: NodeView | undefined) => (view?.podList ?? []).filter((pod) => !isFinished(pod))
 
-export function mapChange(before: Pick<ClusterView, 'nodes' | 'byName'>, after: Pick<ClusterView, 'nodes' | 'byName'>): MapChange {
+export function mapChange(
+  before: Pick<ClusterView, 'nodes' | 'byName'>,
+  after: Pick<ClusterView, 'nodes' | 'byName'>
+): MapChange {
   const removed = before.nodes.filter(({ name }) => !after.byName.has(name))
   const nodes = removed.length ? [...after.nodes, ...removed].sort((a, b) => compareNames(a.name, b.name)) : after.nodes
-  return { nodes, byName: new Map(nodes.map(({ name }) => [name, nodeChange(before.byName.get(name), after.byName.get(name))])) }
+  return {
+    nodes,
+    byName: new Map(nodes.map(({ name }) => [name, nodeChange(before.byName.get(name), after.byName.get(name))])),
+  }
 }
 
 function nodeChange(was: NodeView | undefined, is: NodeView | undefined): NodeChange {
@@ -40,9 +46,20 @@ function nodeChange(was: NodeView | undefined, is: NodeView | undefined): NodeCh
   const gone = had.filter((pod) => !kept.has(identity(pod)))
   if (!was || !is) return { kind: is ? 'added' : 'removed', was, came, gone }
   const ready = was.notReady === is.notReady ? {} : { ready: is.notReady ? ('lost' as const) : ('back' as const) }
-  const same = !came.size && !gone.length && was.notReady === is.notReady && was.unschedulable === is.unschedulable && taintText(was) === taintText(is) && allocatable(was) === allocatable(is)
+  const same =
+    !came.size &&
+    !gone.length &&
+    was.notReady === is.notReady &&
+    was.unschedulable === is.unschedulable &&
+    taintText(was) === taintText(is) &&
+    allocatable(was) === allocatable(is)
   return { kind: same ? 'same' : 'changed', was, came, gone, ...ready }
 }
 
-const taintText = ({ taints }: NodeView) => taints.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`).sort().join()
-const allocatable = ({ cpu, memory, pods, extended }: NodeView) => [cpu, memory, pods, ...extended].map((meter) => `${meter.resource}=${meter.allocatable}`).join()
+const taintText = ({ taints }: NodeView) =>
+  taints
+    .map(({ key, value = '', effect }) => `${key}=${value}:${effect}`)
+    .sort()
+    .join()
+const allocatable = ({ cpu, memory, pods, extended }: NodeView) =>
+  [cpu, memory, pods, ...extended].map((meter) => `${meter.resource}=${meter.allocatable}`).join()

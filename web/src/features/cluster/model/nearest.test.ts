@@ -7,22 +7,38 @@ const nowhere = (states: string[], remarks: object[] = [], compared: [node: stri
   return sampleCycle({
     outcome: 'unschedulable',
     nodes: { total: nodes.length, evaluated: nodes.length, feasible: 0 },
-    filter: { plugins: ['A', 'B', 'C'], nodes, states, reasons: [], comparisons: compared.map(([node, plugin]) => ({ node, plugin })) },
+    filter: {
+      plugins: ['A', 'B', 'C'],
+      nodes,
+      states,
+      reasons: [],
+      comparisons: compared.map(([node, plugin]) => ({ node, plugin })),
+    },
     explanation: { headline: { kind: 'noNode' }, remarks } as never,
   })
 }
 
 it('is the node that lacks the least, as the server says', () => {
   const lacks = [{ resource: 'cpu', amount: 500 }]
-  expect(nearestNode(nowhere(['RNN', 'PRN'], [{ kind: 'nearest', node: 'n1', nodes: 2, lacks }]))).toEqual({ node: 'n1', why: { kind: 'lacks', lacks } })
+  expect(nearestNode(nowhere(['RNN', 'PRN'], [{ kind: 'nearest', node: 'n1', nodes: 2, lacks }]))).toEqual({
+    node: 'n1',
+    why: { kind: 'lacks', lacks },
+  })
 })
 
 it('is otherwise the node that most plugins passed', () => {
-  expect(nearestNode(nowhere(['RNN', 'PSR', 'PRN']))).toEqual({ node: 'n2', why: { kind: 'passed', plugins: 2, of: 3, by: 'C' } })
+  expect(nearestNode(nowhere(['RNN', 'PSR', 'PRN']))).toEqual({
+    node: 'n2',
+    why: { kind: 'passed', plugins: 2, of: 3, by: 'C' },
+  })
 })
 
 it('is the first that the server compared, of those that as many plugins passed', () => {
-  const compared: [string, string][] = [['n1', 'B'], ['n4', 'C'], ['n2', 'C']]
+  const compared: [string, string][] = [
+    ['n1', 'B'],
+    ['n4', 'C'],
+    ['n2', 'C'],
+  ]
   expect(nearestNode(nowhere(['PRN', 'PPR', 'RNN', 'PPR'], [], compared))?.node).toBe('n4')
 })
 

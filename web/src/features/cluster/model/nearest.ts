@@ -5,7 +5,9 @@ import type { Cycle } from '@/api/types'
 export interface NearestNode {
   node: string
   /** What the node lacks, if only resources are missing there; otherwise how many plugins it passed before one rejected it. */
-  why: { kind: 'lacks'; lacks: readonly { resource: string; amount: number }[] } | { kind: 'passed'; plugins: number; of: number; by: string }
+  why:
+    | { kind: 'lacks'; lacks: readonly { resource: string; amount: number }[] }
+    | { kind: 'passed'; plugins: number; of: number; by: string }
 }
 
 /**
@@ -25,5 +27,7 @@ export function nearestNode(cycle: Cycle): NearestNode | undefined {
   const by = filter.plugins[most] ?? ''
   const candidates = new Set(filter.nodes.filter((_, i) => passed[i] === most))
   const node = filter.comparisons?.find((c) => c.plugin === by && candidates.has(c.node))?.node ?? [...candidates][0]
-  return node === undefined ? undefined : { node, why: { kind: 'passed', plugins: most, of: filter.plugins.length, by } }
+  return node === undefined
+    ? undefined
+    : { node, why: { kind: 'passed', plugins: most, of: filter.plugins.length, by } }
 }

@@ -8,11 +8,17 @@ import { viewNode, type Meter, type NodeView } from '@/kubernetes/cluster'
 
 /** When each pod got its node, by uid, in ms; the results record it exactly. */
 export function placementTimes(summaries: readonly Summary[]): ReadonlyMap<string, number> {
-  return new Map(summaries.flatMap((s) => (s.outcome === 'scheduled' ? [[s.pod.uid, Date.parse(s.startTime)] as const] : [])))
+  return new Map(
+    summaries.flatMap((s) => (s.outcome === 'scheduled' ? [[s.pod.uid, Date.parse(s.startTime)] as const] : []))
+  )
 }
 
 /** The nodes as in the scheduler's snapshot. The decided pod stays in the list of its node, but its requests do not count. */
-export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed: ReadonlyMap<string, number>): readonly NodeView[] {
+export function nodesAtDecision(
+  nodes: readonly NodeView[],
+  cycle: Cycle,
+  placed: ReadonlyMap<string, number>
+): readonly NodeView[] {
   const moment = Date.parse(cycle.startTime)
   const compared = inUse(cycle)
   return nodes.map((view) => {
@@ -21,7 +27,13 @@ export function nodesAtDecision(nodes: readonly NodeView[], cycle: Cycle, placed
     const known = compared.get(view.name)
     if (!known && counted.length === view.podList.length) return view
     const then = viewNode(view.node, counted)
-    return { ...then, podList: kept, cpu: withKnown(then.cpu, known), memory: withKnown(then.memory, known), extended: then.extended.map((meter) => withKnown(meter, known)) }
+    return {
+      ...then,
+      podList: kept,
+      cpu: withKnown(then.cpu, known),
+      memory: withKnown(then.memory, known),
+      extended: then.extended.map((meter) => withKnown(meter, known)),
+    }
   })
 }
 
@@ -32,7 +44,10 @@ export function addedAfter(cycle: Cycle, nodes: readonly NodeView[]): string[] {
 }
 
 /** The verdicts on the current nodes. A node that was added later has none, whatever the record says about its name. */
-export function verdictsAtDecision(recorded: (node: string) => NodeVerdict, added: readonly string[]): (node: string) => NodeVerdict {
+export function verdictsAtDecision(
+  recorded: (node: string) => NodeVerdict,
+  added: readonly string[]
+): (node: string) => NodeVerdict {
   const later = new Set(added)
   return later.size ? (name) => (later.has(name) ? { kind: 'absent', later: true } : recorded(name)) : recorded
 }
@@ -52,7 +67,16 @@ function inUse(cycle: Cycle): ReadonlyMap<string, Known> {
   const byNode = new Map<string, Known>()
   for (const { node, resources } of cycle.filter?.comparisons ?? []) {
     if (!resources?.length) continue
-    byNode.set(node, new Map(resources.map((r) => (r.name === 'cpu' ? [r.name, { requested: r.inUse / 1000, allocatable: r.allocatable / 1000 }] : [r.name, { requested: r.inUse, allocatable: r.allocatable }]))))
+    byNode.set(
+      node,
+      new Map(
+        resources.map((r) =>
+          r.name === 'cpu'
+            ? [r.name, { requested: r.inUse / 1000, allocatable: r.allocatable / 1000 }]
+            : [r.name, { requested: r.inUse, allocatable: r.allocatable }]
+        )
+      )
+    )
   }
   return byNode
 }

@@ -28,13 +28,18 @@ export function tileForKey(key: string, { layout, count, active, start, best }: 
 }
 
 /** The indexes of scored nodes, best first; among equals the chosen one first. */
-export function bestFirst(nodes: readonly NodeView[], verdictOf: ((node: string) => NodeVerdict) | undefined): number[] {
+export function bestFirst(
+  nodes: readonly NodeView[],
+  verdictOf: ((node: string) => NodeVerdict) | undefined
+): number[] {
   if (!verdictOf) return []
   const scored = nodes.flatMap(({ name }, i) => {
     const verdict = verdictOf(name)
     return verdict.kind === 'scored' ? [{ i, verdict }] : []
   })
-  return scored.sort((a, b) => b.verdict.total - a.verdict.total || Number(b.verdict.chosen) - Number(a.verdict.chosen)).map(({ i }) => i)
+  return scored
+    .sort((a, b) => b.verdict.total - a.verdict.total || Number(b.verdict.chosen) - Number(a.verdict.chosen))
+    .map(({ i }) => i)
 }
 
 interface Size {
@@ -43,7 +48,11 @@ interface Size {
 }
 
 /** The top left corner of a card that is beside a tile and inside the frame. Positions are relative to the frame. */
-export function placeCard(tile: { x: number; y: number; pitch: number }, card: Size, frame: Size): { left: number; top: number } {
+export function placeCard(
+  tile: { x: number; y: number; pitch: number },
+  card: Size,
+  frame: Size
+): { left: number; top: number } {
   const right = tile.x + tile.pitch + 10
   const left = right + card.width <= frame.width ? right : Math.max(4, tile.x - card.width - 10)
   return { left, top: Math.max(4, Math.min(tile.y + tile.pitch + 6, frame.height - card.height - 4)) }

@@ -53,7 +53,15 @@ export interface Tally {
 }
 
 export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => NodeVerdict): Tally {
-  const out: Tally = { feasible: 0, rejected: 0, notEvaluated: 0, absent: 0, chosen: undefined, plugins: [], totals: [] }
+  const out: Tally = {
+    feasible: 0,
+    rejected: 0,
+    notEvaluated: 0,
+    absent: 0,
+    chosen: undefined,
+    plugins: [],
+    totals: [],
+  }
   const plugins = new Map<string, number>()
   for (const { name } of nodes) {
     const verdict = verdictOf(name)
@@ -73,7 +81,9 @@ export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => N
     }
   }
   out.totals.sort((a, b) => a - b)
-  out.plugins = [...plugins].map(([plugin, count]) => ({ plugin, nodes: count })).sort((a, b) => b.nodes - a.nodes || (a.plugin < b.plugin ? -1 : 1))
+  out.plugins = [...plugins]
+    .map(([plugin, count]) => ({ plugin, nodes: count }))
+    .sort((a, b) => b.nodes - a.nodes || (a.plugin < b.plugin ? -1 : 1))
   return out
 }
 
@@ -96,7 +106,12 @@ export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace
 }
 
 /** Which nodes of a decision are shown. */
-export type VerdictFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'notEvaluated' } | { kind: 'by'; plugin: string }
+export type VerdictFilter =
+  | { kind: 'all' }
+  | { kind: 'feasible' }
+  | { kind: 'rejected' }
+  | { kind: 'notEvaluated' }
+  | { kind: 'by'; plugin: string }
 
 export function parseVerdictFilter(text: string): VerdictFilter {
   if (text === 'feasible' || text === 'rejected' || text === 'notEvaluated') return { kind: text }
@@ -142,5 +157,6 @@ export function histogram(ascending: readonly number[], most = 18): Histogram | 
 }
 
 function roundStep(least: number, fits: (step: number) => boolean): number {
-  for (let power = 1; ; power *= 10) for (const digit of [1, 2, 4, 5]) if (digit * power >= least && fits(digit * power)) return digit * power
+  for (let power = 1; ; power *= 10)
+    for (const digit of [1, 2, 4, 5]) if (digit * power >= least && fits(digit * power)) return digit * power
 }

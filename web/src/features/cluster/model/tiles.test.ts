@@ -7,10 +7,16 @@ import { buildCluster, node } from '@/kubernetes/testing'
 import { layoutTiles, nextTile, shapeOf, tileAt } from './tiles'
 
 function nodesOf(count: number) {
-  const all = Array.from({ length: count }, (_, i) => node(`n${i}`, { [zoneLabel]: `zone-${'abc'[i % 3]}`, pool: i % 2 ? 'ssd' : 'general' }))
+  const all = Array.from({ length: count }, (_, i) =>
+    node(`n${i}`, { [zoneLabel]: `zone-${'abc'[i % 3]}`, pool: i % 2 ? 'ssd' : 'general' })
+  )
   return buildCluster(new Map(all.map((n) => [n.metadata.name, n])), new Map()).nodes
 }
-const layoutOf = (count: number, width = 1000, height = 700) => layoutTiles(shapeOf(arrangeNodes(nodesOf(count), { text: '', sort: 'name', grouping: [zoneLabel, 'pool'] })), { width, height })
+const layoutOf = (count: number, width = 1000, height = 700) =>
+  layoutTiles(shapeOf(arrangeNodes(nodesOf(count), { text: '', sort: 'name', grouping: [zoneLabel, 'pool'] })), {
+    width,
+    height,
+  })
 
 describe('layoutTiles', () => {
   it('shows 5,000 nodes in one window, each at its own place', () => {
@@ -27,11 +33,9 @@ describe('layoutTiles', () => {
   })
   it('has a row for each zone and a block for each pool', () => {
     const layout = layoutOf(60)
-    expect(layout.rows.map((row) => `${row.name} ${row.count}: ${row.blocks.map((b) => `${b.name} ${b.count}`).join(', ')}`)).toEqual([
-      'zone-a 20: general 10, ssd 10',
-      'zone-b 20: general 10, ssd 10',
-      'zone-c 20: general 10, ssd 10',
-    ])
+    expect(
+      layout.rows.map((row) => `${row.name} ${row.count}: ${row.blocks.map((b) => `${b.name} ${b.count}`).join(', ')}`)
+    ).toEqual(['zone-a 20: general 10, ssd 10', 'zone-b 20: general 10, ssd 10', 'zone-c 20: general 10, ssd 10'])
   })
 })
 
@@ -92,8 +96,15 @@ describe('faces', () => {
     ])
   })
   it('are filtered according to the URL', () => {
-    const shown = (text: string) => nodes.filter((n) => matchesVerdict(parseVerdictFilter(text), verdictOf(n.name))).map((n) => n.name)
-    expect([shown(''), shown('feasible'), shown('rejected'), shown('by:TaintToleration'), shown('notEvaluated')]).toEqual([['n0', 'n1', 'n2', 'n3', 'n4'], ['n0', 'n1'], ['n2', 'n3'], ['n2'], ['n4']])
+    const shown = (text: string) =>
+      nodes.filter((n) => matchesVerdict(parseVerdictFilter(text), verdictOf(n.name))).map((n) => n.name)
+    expect([
+      shown(''),
+      shown('feasible'),
+      shown('rejected'),
+      shown('by:TaintToleration'),
+      shown('notEvaluated'),
+    ]).toEqual([['n0', 'n1', 'n2', 'n3', 'n4'], ['n0', 'n1'], ['n2', 'n3'], ['n2'], ['n4']])
   })
 })
 

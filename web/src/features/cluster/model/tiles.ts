@@ -48,11 +48,18 @@ const labelHeight = 19
 const rowGap = 22
 
 export function shapeOf(groups: readonly NodeGroup[]): GroupShape[] {
-  return groups.map(({ name, nodes, parts }) => ({ name, count: nodes.length, parts: parts.map((part) => ({ name: part.name, count: part.nodes.length })) }))
+  return groups.map(({ name, nodes, parts }) => ({
+    name,
+    count: nodes.length,
+    parts: parts.map((part) => ({ name: part.name, count: part.nodes.length })),
+  }))
 }
 
 /** Lays out tiles in width px: as large as possible if all fit into height px, otherwise at the smallest readable size. */
-export function layoutTiles(groups: readonly GroupShape[], { width, height }: { width: number; height: number }): TileLayout {
+export function layoutTiles(
+  groups: readonly GroupShape[],
+  { width, height }: { width: number; height: number }
+): TileLayout {
   const usable = Math.max(width, smallest * 4)
   let pitch = largest
   while (pitch > smallest && placeBlocks(groups, usable, pitch).height > height) pitch--
@@ -91,7 +98,12 @@ function placeTiles(layout: TileLayout): void {
 }
 
 /** Returns the bottom of the placed groups. */
-function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, first }: { width: number; top: number; first: number }): number {
+function placeRow(
+  pitch: number,
+  row: TileRow,
+  group: GroupShape,
+  { width, top, first }: { width: number; top: number; first: number }
+): number {
   const labelled = group.parts.length > 1 || !!group.parts[0]?.name
   const rows = rowsToFit(group, width, pitch)
   let x = 0
@@ -105,7 +117,15 @@ function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, 
     }
     const fitting = Math.max(1, Math.floor(width / pitch))
     const columns = Math.min(fitting, Math.ceil(part.count / rows))
-    const block: TileBlock = { name: part.name, count: part.count, x, y, columns, rows: Math.ceil(part.count / columns), first }
+    const block: TileBlock = {
+      name: part.name,
+      count: part.count,
+      x,
+      y,
+      columns,
+      rows: Math.ceil(part.count / columns),
+      first,
+    }
     first += part.count
     row.blocks.push(block)
     x += wide + between
@@ -116,7 +136,8 @@ function placeRow(pitch: number, row: TileRow, group: GroupShape, { width, top, 
 
 /** The smallest number of tiles per column with which the group's blocks fit side by side; at most 24, then they wrap. */
 function rowsToFit(group: GroupShape, width: number, pitch: number): number {
-  const widthAt = (rows: number) => group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)
+  const widthAt = (rows: number) =>
+    group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)
   for (let rows = 1; rows < 24; rows++) if (widthAt(rows) <= width) return rows
   return 24
 }
@@ -143,7 +164,12 @@ export function tileAt(layout: TileLayout, x: number, y: number): number {
 }
 
 export type Direction = 'left' | 'right' | 'up' | 'down'
-const directions: Record<Direction, readonly [dx: number, dy: number]> = { left: [-1, 0], right: [1, 0], up: [0, -1], down: [0, 1] }
+const directions: Record<Direction, readonly [dx: number, dy: number]> = {
+  left: [-1, 0],
+  right: [1, 0],
+  up: [0, -1],
+  down: [0, 1],
+}
 
 /** The index of the nearest tile in a direction, across blocks; the same tile at the edge. */
 export function nextTile(layout: TileLayout, from: number, direction: Direction): number {

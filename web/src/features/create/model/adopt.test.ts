@@ -20,12 +20,27 @@ kind: ConfigMap
 metadata:
   name: other
 `
-const container = (cpu: string) => ({ name: 'c', image: 'i', imagePullPolicy: 'Always', resources: { requests: { cpu, memory: '2Gi' } }, volumeMounts: [{ name: 'kube-api-access-x', mountPath: '/x' }] })
+const container = (cpu: string) => ({
+  name: 'c',
+  image: 'i',
+  imagePullPolicy: 'Always',
+  resources: { requests: { cpu, memory: '2Gi' } },
+  volumeMounts: [{ name: 'kube-api-access-x', mountPath: '/x' }],
+})
 const suggestion = (spec: object, kind: Suggestion['kind'] = 'pod'): Suggestion => ({
   kind,
   text: '',
   steps: [],
-  changes: [{ apply: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'default' }, spec: { restartPolicy: 'Always', nodeSelector: { disk: 'ssd' }, containers: [container('15')], ...spec } } }],
+  changes: [
+    {
+      apply: {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'web', namespace: 'default' },
+        spec: { restartPolicy: 'Always', nodeSelector: { disk: 'ssd' }, containers: [container('15')], ...spec },
+      },
+    },
+  ],
   hypothesis: [],
   nodes: ['a'],
   selectedNode: 'a',
@@ -34,13 +49,26 @@ const entry = { kind: 'Pod', name: 'web' }
 
 describe('a suggestion becomes part of the text', () => {
   it('changes an amount, and nothing that the API server only completed', () => {
-    expect(adopt(text, entry, suggestion({ containers: [container('11300m')] }))).toBe(text.replace('cpu: 15', 'cpu: 11300m'))
+    expect(adopt(text, entry, suggestion({ containers: [container('11300m')] }))).toBe(
+      text.replace('cpu: 15', 'cpu: 11300m')
+    )
   })
   it('removes a selector', () => {
-    expect(adopt(text, entry, suggestion({ nodeSelector: undefined }))).toBe(text.replace('  nodeSelector: {disk: ssd}\n', ''))
+    expect(adopt(text, entry, suggestion({ nodeSelector: undefined }))).toBe(
+      text.replace('  nodeSelector: {disk: ssd}\n', '')
+    )
   })
   it('adds a toleration', () => {
-    const adopted = adopt(text, entry, suggestion({ tolerations: [{ key: 'gpu', operator: 'Exists', effect: 'NoSchedule' }, { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }] }))
+    const adopted = adopt(
+      text,
+      entry,
+      suggestion({
+        tolerations: [
+          { key: 'gpu', operator: 'Exists', effect: 'NoSchedule' },
+          { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+        ],
+      })
+    )
     expect(adopted).toContain('  tolerations:\n  - key: gpu\n    operator: Exists\n    effect: NoSchedule\n')
     expect(adopted).not.toContain('not-ready')
     expect(adopted).toContain('# the only one')

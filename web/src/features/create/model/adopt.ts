@@ -15,8 +15,13 @@ import { cloneOf } from './clone'
 const fields = ['tolerations', 'nodeSelector', 'affinity', 'topologySpreadConstraints', 'schedulingGates']
 
 /** The text with a suggestion for one of its pods; undefined if the text cannot take it over. */
-export function adopt(text: string, { kind, name }: Pick<Entry, 'kind' | 'name'>, suggestion: Suggestion): string | undefined {
-  const applied = suggestion.changes.findLast(({ apply }) => apply?.kind === 'Pod')?.apply as unknown as KubeObject | undefined
+export function adopt(
+  text: string,
+  { kind, name }: Pick<Entry, 'kind' | 'name'>,
+  suggestion: Suggestion
+): string | undefined {
+  const applied = suggestion.changes.findLast(({ apply }) => apply?.kind === 'Pod')?.apply as unknown as
+    KubeObject | undefined
   const document = formOf(text)?.find((one) => one.kind === 'Pod' && kind === 'Pod' && one.name === name)
   if (suggestion.kind !== 'pod' || !applied || !document) return undefined
   const written = specOf(document.object)
@@ -39,22 +44,35 @@ interface Container {
 
 /** The fields of a spec that a suggestion may change; amounts that equal those of `like` are written as there. */
 function comparable(spec: Record<string, unknown>, like?: Record<string, unknown>): Record<string, unknown> {
-  const containers = (of: Record<string, unknown>, field: string) => (Array.isArray(of[field]) ? (of[field] as Container[]) : [])
+  const containers = (of: Record<string, unknown>, field: string) =>
+    Array.isArray(of[field]) ? (of[field] as Container[]) : []
   const requests = (field: 'containers' | 'initContainers') => {
     const others = like && containers(like, field)
     return containers(spec, field).map(({ resources }, i) => {
       const before = others?.[i]?.resources?.requests ?? {}
-      const all = Object.entries(resources?.requests ?? {}).map(([name, amount]) => [name, before[name] !== undefined && parseQuantity(before[name]) === parseQuantity(amount) ? before[name] : amount])
+      const all = Object.entries(resources?.requests ?? {}).map(([name, amount]) => [
+        name,
+        before[name] !== undefined && parseQuantity(before[name]) === parseQuantity(amount) ? before[name] : amount,
+      ])
       return all.length ? { resources: { requests: Object.fromEntries(all) as object } } : {}
     })
   }
-  const own = Object.fromEntries(fields.flatMap((field) => (spec[field] === undefined || same(spec[field], []) || same(spec[field], {}) ? [] : [[field, spec[field]]])))
-  return { ...own, containers: requests('containers'), ...(containers(spec, 'initContainers').length ? { initContainers: requests('initContainers') } : {}) }
+  const own = Object.fromEntries(
+    fields.flatMap((field) =>
+      spec[field] === undefined || same(spec[field], []) || same(spec[field], {}) ? [] : [[field, spec[field]]]
+    )
+  )
+  return {
+    ...own,
+    containers: requests('containers'),
+    ...(containers(spec, 'initContainers').length ? { initContainers: requests('initContainers') } : {}),
+  }
 }
 
 function edited(text: string, document: number, path: Path, from: unknown, to: unknown): string {
   const field = fieldAt(formOf(text), document, path)
-  if (field?.kind === 'scalar' && (typeof to === 'string' || typeof to === 'number')) return withValue(text, field, String(to), typeof to === 'number' ? 'number' : 'string')
+  if (field?.kind === 'scalar' && (typeof to === 'string' || typeof to === 'number'))
+    return withValue(text, field, String(to), typeof to === 'number' ? 'number' : 'string')
   const without = from === undefined ? text : withoutField(text, document, path)
   return to === undefined ? without : withAdded(without, document, path.slice(0, -1), String(path.at(-1)), to)
 }

@@ -25,7 +25,12 @@ export interface Creator {
   create(kind: KindInfo, namespace: string | undefined, object: KubeObject, dryRun: boolean): Promise<KubeObject>
   get(kind: KindInfo, namespace: string | undefined, name: string): Promise<KubeObject>
   /** Server-side apply. Without force, fields of other managers cause a refusal with the reason Conflict. */
-  apply(kind: KindInfo, namespace: string | undefined, object: KubeObject, options: { dryRun: boolean; force: boolean }): Promise<KubeObject>
+  apply(
+    kind: KindInfo,
+    namespace: string | undefined,
+    object: KubeObject,
+    options: { dryRun: boolean; force: boolean }
+  ): Promise<KubeObject>
   /** Waits for this many milliseconds. */
   pause(ms: number): Promise<void>
 }
@@ -76,9 +81,39 @@ export function itemsOf(entries: readonly Entry[]): Item[] {
 /** Dependencies come first, pods last: first those that have a node already, because the scheduler counts them for the others. */
 const ranks: readonly (readonly string[])[] = [
   ['CustomResourceDefinition', 'Namespace'],
-  ['PriorityClass', 'StorageClass', 'DeviceClass', 'RuntimeClass', 'CSIDriver', 'VolumeAttributesClass', 'ServiceAccount', 'ClusterRole', 'Role'],
-  ['Node', 'PersistentVolume', 'ConfigMap', 'Secret', 'LimitRange', 'ResourceQuota', 'ClusterRoleBinding', 'RoleBinding'],
-  ['CSINode', 'CSIStorageCapacity', 'ResourceSlice', 'ResourceClaimTemplate', 'PersistentVolumeClaim', 'ResourceClaim', 'PodDisruptionBudget', 'Service', 'PodGroup', 'Workload'],
+  [
+    'PriorityClass',
+    'StorageClass',
+    'DeviceClass',
+    'RuntimeClass',
+    'CSIDriver',
+    'VolumeAttributesClass',
+    'ServiceAccount',
+    'ClusterRole',
+    'Role',
+  ],
+  [
+    'Node',
+    'PersistentVolume',
+    'ConfigMap',
+    'Secret',
+    'LimitRange',
+    'ResourceQuota',
+    'ClusterRoleBinding',
+    'RoleBinding',
+  ],
+  [
+    'CSINode',
+    'CSIStorageCapacity',
+    'ResourceSlice',
+    'ResourceClaimTemplate',
+    'PersistentVolumeClaim',
+    'ResourceClaim',
+    'PodDisruptionBudget',
+    'Service',
+    'PodGroup',
+    'Workload',
+  ],
 ]
 const nodeRank = ranks.findIndex((kinds) => kinds.includes('Node'))
 const restRank = ranks.length
@@ -95,7 +130,11 @@ function rankOf({ kind, object }: Entry): number {
  * Asks the server with dry runs what it would do with each pending item. An item that
  * depends on another item of the batch (a namespace, a kind, a class) cannot be checked.
  */
-export async function check(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+export async function check(
+  items: Item[],
+  creator: Creator,
+  { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}
+): Promise<void> {
   const made = promises(items.map((i) => i.entry))
   await resolveKinds(items, creator, made)
   for (const item of items) if (isUnknown(item, made)) item.state = { kind: 'failed', refusal: unknownKind(item.entry) }
@@ -105,9 +144,10 @@ export async function check(items: Item[], creator: Creator, { progress = () => 
     width,
     async (item) => {
       if (signal?.aborted) return
-      item.state = !item.info || dependsOn(item, made) ? { kind: 'unchecked' } : await tryOut(item, item.info, creator, force)
+      item.state =
+        !item.info || dependsOn(item, made) ? { kind: 'unchecked' } : await tryOut(item, item.info, creator, force)
       progress(items)
-    },
+    }
   )
 }
 
@@ -166,7 +206,11 @@ function comparable(object: KubeObject): unknown {
  * Creates missing objects and changes those that differ, several at a time, one rank
  * after the other. A refusal does not stop the other items.
  */
-export async function perform(items: Item[], creator: Creator, { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}): Promise<void> {
+export async function perform(
+  items: Item[],
+  creator: Creator,
+  { progress = () => {}, force = false, signal, width = defaultWidth }: Steps = {}
+): Promise<void> {
   const made = promises(items.map((i) => i.entry))
   const open = items.filter((i) => ['pending', 'checked', 'unchecked', 'differs'].includes(i.state.kind))
   await resolveKinds(open, creator, made)
@@ -177,7 +221,7 @@ export async function perform(items: Item[], creator: Creator, { progress = () =
       async (item) => {
         item.state = signal?.aborted ? { kind: 'notAttempted' } : await write(item, creator, made, force)
         progress(items)
-      },
+      }
     )
     if (rank === nodeRank && open.some((i) => rankOf(i.entry) > rank)) await nodesReady(open, creator, signal)
   }
@@ -197,7 +241,11 @@ async function nodesReady(items: readonly Item[], creator: Creator, signal?: Abo
   if (waiting.length > mostNodes) return
   for (let attempt = 0; attempt < 12 && waiting.length && !signal?.aborted; attempt++) {
     if (attempt) await creator.pause(250)
-    const found = await Promise.all(waiting.map(async ({ info, entry }) => info && (await creator.get(info, undefined, entry.name).catch(() => undefined))))
+    const found = await Promise.all(
+      waiting.map(
+        async ({ info, entry }) => info && (await creator.get(info, undefined, entry.name).catch(() => undefined))
+      )
+    )
     waiting = waiting.filter((_, i) => {
       const { spec } = (found[i] ?? {}) as { spec?: { taints?: { key: string }[] } }
       return spec?.taints?.some((taint) => taint.key === notReady)
@@ -223,13 +271,15 @@ async function write(item: Item, creator: Creator, made: Made, force: boolean): 
 async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
   const defined = made.kinds.has(groupKind(item.entry))
   for (let attempt = 0; ; attempt++) {
-    if (!item.info && defined) item.info = resolveKind(await creator.kinds(true), item.entry.apiVersion, item.entry.kind)
+    if (!item.info && defined)
+      item.info = resolveKind(await creator.kinds(true), item.entry.apiVersion, item.entry.kind)
     if (item.info) {
       item.namespace = item.info.namespaced ? (item.entry.namespace ?? 'default') : undefined
       try {
         return await creator.create(item.info, item.namespace, object, false)
       } catch (error) {
-        const late = (defined && asRefusal(error).code === 404) || (usesClass(item, made) && asRefusal(error).code === 403)
+        const late =
+          (defined && asRefusal(error).code === 404) || (usesClass(item, made) && asRefusal(error).code === 403)
         if (!late || attempt >= 40) throw error
       }
     } else if (!defined) {
@@ -276,7 +326,11 @@ function groupKind(entry: Entry): string {
 
 function usesClass(item: Item, made: Made): boolean {
   const spec = item.entry.object.spec as { priorityClassName?: string } | undefined
-  return item.entry.kind === 'Pod' && spec?.priorityClassName !== undefined && made.priorityClasses.has(spec.priorityClassName)
+  return (
+    item.entry.kind === 'Pod' &&
+    spec?.priorityClassName !== undefined &&
+    made.priorityClasses.has(spec.priorityClassName)
+  )
 }
 
 function dependsOn(item: Item, made: Made): boolean {
@@ -308,7 +362,11 @@ export function locate(entry: Entry, refusal: Refusal): Problem[] {
 export function managedByOthers(refusal: Refusal): { field: string; message: string; path: (string | number)[] }[] {
   return refusal.causes
     .filter((c) => c.reason === 'FieldManagerConflict')
-    .map((c) => ({ field: (c.field ?? '').replace(/^\./, ''), message: c.message ?? '', path: parsePath(c.field ?? '') }))
+    .map((c) => ({
+      field: (c.field ?? '').replace(/^\./, ''),
+      message: c.message ?? '',
+      path: parsePath(c.field ?? ''),
+    }))
 }
 
 export function asRefusal(error: unknown): Refusal {

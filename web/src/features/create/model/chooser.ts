@@ -17,7 +17,9 @@ export function findTemplates(text: string, textOf: (id: TemplateId) => string):
     const known = textOf(id).toLowerCase()
     return words.every((word) => known.includes(word))
   }
-  return (Object.keys(templateTopics) as TemplateTopic[]).map((topic) => ({ topic, ids: (templateTopics[topic] as readonly TemplateId[]).filter(matches) })).filter(({ ids }) => ids.length)
+  return (Object.keys(templateTopics) as TemplateTopic[])
+    .map((topic) => ({ topic, ids: (templateTopics[topic] as readonly TemplateId[]).filter(matches) }))
+    .filter(({ ids }) => ids.length)
 }
 
 /** The kinds of a manifest, each once: Node, Pod. */

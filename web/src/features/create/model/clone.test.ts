@@ -11,14 +11,24 @@ describe('cloneOf', () => {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
-        name: 'web-7f9c-x2k4', namespace: 'shop', generateName: 'web-7f9c-', uid: 'u', resourceVersion: '9', creationTimestamp: 't',
+        name: 'web-7f9c-x2k4',
+        namespace: 'shop',
+        generateName: 'web-7f9c-',
+        uid: 'u',
+        resourceVersion: '9',
+        creationTimestamp: 't',
         ownerReferences: [{ kind: 'ReplicaSet', name: 'web-7f9c' }],
         labels: { app: 'web' },
         annotations: { 'kube-scheduler-simulator.sigs.k8s.io/selected-node': 'n', mine: 'kept' },
       },
       spec: {
-        nodeName: 'node-1', priority: 0, serviceAccountName: 'default',
-        tolerations: [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }, { key: 'mine', operator: 'Exists' }],
+        nodeName: 'node-1',
+        priority: 0,
+        serviceAccountName: 'default',
+        tolerations: [
+          { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+          { key: 'mine', operator: 'Exists' },
+        ],
         volumes: [{ name: 'kube-api-access-abcde' }],
         containers: [{ name: 'c', image: 'i', volumeMounts: [{ name: 'kube-api-access-abcde', mountPath: '/x' }] }],
       },
@@ -41,7 +51,11 @@ describe('cloneOf', () => {
     expect(cloneOf(node, 'node-2')).toEqual({
       kind: 'Node',
       metadata: { name: 'node-2', labels: { 'kubernetes.io/hostname': 'node-2', zone: 'a' } },
-      status: { capacity: { cpu: '8' }, allocatable: { cpu: '8' }, conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] },
+      status: {
+        capacity: { cpu: '8' },
+        allocatable: { cpu: '8' },
+        conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }],
+      },
     })
   })
   it('does not change the original', () => {
@@ -66,12 +80,20 @@ const copied = (text: string, count: number, taken: string[] = []) => {
 describe('copiesOf', () => {
   it('replaces {n} by the number everywhere in the document', () => {
     const { entries, names } = copied(pod('web-{n}-x', '  labels: {host: "h{n}"}\n'), 3)
-    expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.host}`)).toEqual(['web-1-x h1', 'web-2-x h2', 'web-3-x h3'])
+    expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.host}`)).toEqual([
+      'web-1-x h1',
+      'web-2-x h2',
+      'web-3-x h3',
+    ])
     expect(names).toEqual({ first: 'web-1-x', last: 'web-3-x' })
   })
   it('numbers a single document without {n}, continues its number, and skips names in use', () => {
     const { entries } = copied(pod('node-4', '  labels: {kubernetes.io/hostname: node-4}\n'), 3, ['node-5'])
-    expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.['kubernetes.io/hostname']}`)).toEqual(['node-4 node-4', 'node-6 node-6', 'node-7 node-7'])
+    expect(entries.map((o) => `${o.metadata.name} ${o.metadata.labels?.['kubernetes.io/hostname']}`)).toEqual([
+      'node-4 node-4',
+      'node-6 node-6',
+      'node-7 node-7',
+    ])
     expect(copied(pod('web'), 2).entries.map((o) => o.metadata.name)).toEqual(['web-1', 'web-2'])
   })
   it('copies only the documents with {n} if there are several', () => {

@@ -4,7 +4,16 @@ import type { KubeObject } from '@/api/types'
 import type { Entry } from '@/features/yaml/model/documents'
 
 /** Metadata fields that the server sets; an object with them cannot be created. */
-const serverMetadata = ['uid', 'resourceVersion', 'creationTimestamp', 'generation', 'managedFields', 'selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const
+const serverMetadata = [
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'generation',
+  'managedFields',
+  'selfLink',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const
 
 /** The object without server-set fields, so that it can be created or applied. */
 export function forCreation(object: KubeObject): KubeObject {
@@ -14,7 +23,8 @@ export function forCreation(object: KubeObject): KubeObject {
 }
 
 /** Annotations about the history of the original, other than those that say what a virtual node has and what a pod does. */
-const ownAnnotations = /^(kube-scheduler-simulator\.sigs\.k8s\.io\/(?!(?:devices|numa|run-duration|exit-code|shutdown-duration)$)|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
+const ownAnnotations =
+  /^(kube-scheduler-simulator\.sigs\.k8s\.io\/(?!(?:devices|numa|run-duration|exit-code|shutdown-duration)$)|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
 
 /**
  * A new object like this one, without the ties to its past: identity, owner, node, status
@@ -27,7 +37,9 @@ export function cloneOf(object: KubeObject, name: string): KubeObject {
   delete metadata.generateName
   delete metadata.ownerReferences
   delete metadata.finalizers
-  const annotations = Object.fromEntries(Object.entries(object.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.test(key)))
+  const annotations = Object.fromEntries(
+    Object.entries(object.metadata.annotations ?? {}).filter(([key]) => !ownAnnotations.test(key))
+  )
   if (Object.keys(annotations).length) metadata.annotations = annotations
   else delete metadata.annotations
   renameIn(made, object.metadata.name, name)
@@ -38,20 +50,27 @@ export function cloneOf(object: KubeObject, name: string): KubeObject {
   if (object.kind === 'Node' && spec) {
     delete spec.podCIDR
     delete spec.podCIDRs
-    if (Array.isArray(spec.taints)) spec.taints = spec.taints.filter((t: { key?: string }) => !t.key?.startsWith('node.kubernetes.io/'))
+    if (Array.isArray(spec.taints))
+      spec.taints = spec.taints.filter((t: { key?: string }) => !t.key?.startsWith('node.kubernetes.io/'))
     if (Array.isArray(spec.taints) && !spec.taints.length) delete spec.taints
     if (!Object.keys(spec).length) delete made.spec
   }
   if (object.kind === 'PersistentVolume' && spec) delete spec.claimRef
   if (object.kind === 'PersistentVolumeClaim' && spec) delete spec.volumeName
   if (object.kind === 'Job' && spec) cleanJob(made, spec)
-  if (object.kind === 'Service' && spec) for (const field of ['clusterIP', 'clusterIPs']) Reflect.deleteProperty(spec, field)
+  if (object.kind === 'Service' && spec)
+    for (const field of ['clusterIP', 'clusterIPs']) Reflect.deleteProperty(spec, field)
   return made
 }
 
 function keepCapacity(node: KubeObject): void {
   const { capacity, allocatable } = (node.status ?? {}) as Record<string, unknown>
-  if (capacity || allocatable) node.status = { ...(capacity ? { capacity } : {}), ...(allocatable ? { allocatable } : {}), conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] }
+  if (capacity || allocatable)
+    node.status = {
+      ...(capacity ? { capacity } : {}),
+      ...(allocatable ? { allocatable } : {}),
+      conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }],
+    }
   else delete node.status
 }
 
@@ -61,19 +80,29 @@ interface Named {
 
 /** Admission added these and will add them again. */
 function cleanPod(spec: Record<string, unknown>): void {
-  for (const field of ['nodeName', 'priority', 'preemptionPolicy', 'enableServiceLinks', 'serviceAccount']) Reflect.deleteProperty(spec, field)
+  for (const field of ['nodeName', 'priority', 'preemptionPolicy', 'enableServiceLinks', 'serviceAccount'])
+    Reflect.deleteProperty(spec, field)
   if (spec.serviceAccountName === 'default') delete spec.serviceAccountName
   const injected = (name: string | undefined) => name?.startsWith('kube-api-access-') ?? false
-  const without = (holder: Record<string, unknown>, field: string, gone: (item: Named & { key?: string; effect?: string; tolerationSeconds?: number }) => boolean) => {
+  const without = (
+    holder: Record<string, unknown>,
+    field: string,
+    gone: (item: Named & { key?: string; effect?: string; tolerationSeconds?: number }) => boolean
+  ) => {
     if (!Array.isArray(holder[field])) return
     const rest = (holder[field] as Named[]).filter((item) => !gone(item))
     if (rest.length) holder[field] = rest
     else Reflect.deleteProperty(holder, field)
   }
   without(spec, 'volumes', (v) => injected(v.name))
-  without(spec, 'tolerations', (t) => t.effect === 'NoExecute' && t.tolerationSeconds === 300 && !!t.key?.startsWith('node.kubernetes.io/'))
+  without(
+    spec,
+    'tolerations',
+    (t) => t.effect === 'NoExecute' && t.tolerationSeconds === 300 && !!t.key?.startsWith('node.kubernetes.io/')
+  )
   for (const field of ['containers', 'initContainers']) {
-    for (const container of (spec[field] as Record<string, unknown>[] | undefined) ?? []) without(container, 'volumeMounts', (m) => injected(m.name))
+    for (const container of (spec[field] as Record<string, unknown>[] | undefined) ?? [])
+      without(container, 'volumeMounts', (m) => injected(m.name))
   }
 }
 
@@ -83,7 +112,13 @@ function cleanJob(job: KubeObject, spec: Record<string, unknown>): void {
   delete spec.selector
   const template = spec.template as { metadata?: { labels?: Record<string, string> } } | undefined
   for (const labels of [job.metadata.labels, template?.metadata?.labels]) {
-    for (const key of ['controller-uid', 'job-name', 'batch.kubernetes.io/controller-uid', 'batch.kubernetes.io/job-name']) if (labels) Reflect.deleteProperty(labels, key)
+    for (const key of [
+      'controller-uid',
+      'job-name',
+      'batch.kubernetes.io/controller-uid',
+      'batch.kubernetes.io/job-name',
+    ])
+      if (labels) Reflect.deleteProperty(labels, key)
   }
 }
 
@@ -124,7 +159,11 @@ export interface Copies {
  * without it gets numbered names, which continue a number at the end of its name. Names
  * that are in use are skipped.
  */
-export function copiesOf(entries: readonly Entry[], count: number, taken: (entry: Entry, name: string) => boolean = () => false): Copies {
+export function copiesOf(
+  entries: readonly Entry[],
+  count: number,
+  taken: (entry: Entry, name: string) => boolean = () => false
+): Copies {
   const marked = entries.filter((e) => JSON.stringify(e.object).includes(copyMark))
   if (!marked.length && count <= 1) return { entries: [...entries], names: undefined, unclear: false }
   if (!marked.length && entries.length > 1) return { entries: [...entries], names: undefined, unclear: true }
@@ -151,8 +190,16 @@ function copyEntry(entry: Entry, count: number, taken: (entry: Entry, name: stri
   for (let n = isMarked ? 1 : (number ?? 1); out.length < count; n++) {
     const name = isMarked ? entry.name.replaceAll(copyMark, String(n)) : generated ? entry.name : `${stem}${n}`
     if (!generated && (!isMarked || entry.name.includes(copyMark)) && taken(entry, name)) continue
-    const object = mapStrings(entry.object, (text) => (isMarked ? text.replaceAll(copyMark, String(n)) : text === entry.object.metadata.name ? name : text)) as KubeObject
-    out.push({ ...entry, object, name, namespace: object.metadata.namespace, ...(out.length ? { copy: out.length } : {}) })
+    const object = mapStrings(entry.object, (text) =>
+      isMarked ? text.replaceAll(copyMark, String(n)) : text === entry.object.metadata.name ? name : text
+    ) as KubeObject
+    out.push({
+      ...entry,
+      object,
+      name,
+      namespace: object.metadata.namespace,
+      ...(out.length ? { copy: out.length } : {}),
+    })
   }
   return out
 }
@@ -162,5 +209,7 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((item) => mapStrings(item, change))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.includes(copyMark) ? change(key) : key, mapStrings(item, change)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.includes(copyMark) ? change(key) : key, mapStrings(item, change)])
+  )
 }

@@ -21,7 +21,9 @@ const map = (name: string, entries: Record<string, string>) => {
 export function nodeText({ name, labels = {}, annotations = {}, taint, cpu = '8', numa }: NodeOptions): string {
   const cut: Record<string, string> = numa ? { 'kube-scheduler-simulator.sigs.k8s.io/numa': `'${numa}'` } : {}
   const ready = numa ? '' : '  conditions:\n  - type: Ready\n    status: "True"\n    reason: KubeletReady\n'
-  const taints = taint ? `spec:\n  taints:\n  - key: ${taint.key}\n    value: ${taint.value}\n    effect: NoSchedule\n` : ''
+  const taints = taint
+    ? `spec:\n  taints:\n  - key: ${taint.key}\n    value: ${taint.value}\n    effect: NoSchedule\n`
+    : ''
   return `apiVersion: v1
 kind: Node
 metadata:
@@ -51,7 +53,15 @@ export interface PodOptions {
   resources?: string
 }
 
-export function podText({ name, namespace = 'default', app = 'web', labels = {}, spec = '', cpu = '500m', resources = '' }: PodOptions): string {
+export function podText({
+  name,
+  namespace = 'default',
+  app = 'web',
+  labels = {},
+  spec = '',
+  cpu = '500m',
+  resources = '',
+}: PodOptions): string {
   return `apiVersion: v1
 kind: Pod
 metadata:

@@ -8,7 +8,21 @@ import { itemsOf } from './batch'
 import { forCreation } from './clone'
 
 /** Kinds besides pods that a prediction takes along. Others mean nothing to where a pod goes. */
-const kinds = new Set(['Node', 'PersistentVolume', 'PersistentVolumeClaim', 'StorageClass', 'CSINode', 'CSIDriver', 'CSIStorageCapacity', 'PriorityClass', 'Namespace', 'PodDisruptionBudget', 'ResourceSlice', 'DeviceClass', 'ResourceClaim'])
+const kinds = new Set([
+  'Node',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'StorageClass',
+  'CSINode',
+  'CSIDriver',
+  'CSIStorageCapacity',
+  'PriorityClass',
+  'Namespace',
+  'PodDisruptionBudget',
+  'ResourceSlice',
+  'DeviceClass',
+  'ResourceClaim',
+])
 
 /** Workloads whose template is a pod. */
 const workloads = new Set(['Deployment', 'ReplicaSet', 'StatefulSet', 'Job', 'ReplicationController'])
@@ -39,7 +53,8 @@ export function questionOfText(entries: readonly Entry[]): TextQuestion | undefi
   const pod = first ? forCreation(first.object) : podOf(entry)
   const mine = first ? pods.filter((e) => e.line === first.line && e.file === first.file) : []
   // Copies that differ in more than their names cannot be asked about at once.
-  const alike = first && mine.every((e) => same(e.object.spec, first.object.spec)) ? mine.map((e) => e.name) : [entry.name]
+  const alike =
+    first && mine.every((e) => same(e.object.spec, first.object.spec)) ? mine.map((e) => e.name) : [entry.name]
   const replicas = first ? alike : numbered(entry)
   const names = replicas.slice(0, mostCopies)
   const changes = changesOf(entries)
@@ -49,29 +64,45 @@ export function questionOfText(entries: readonly Entry[]): TextQuestion | undefi
     names,
     moreCopies: (first ? mine.length : replicas.length) - names.length,
     otherPods: pods.length - mine.length,
-    question: { pod: pod as unknown as NonNullable<WhatIfQuestion['pod']>, ...(changes.length ? { changes } : {}), ...(names.length > 1 ? { copies: names.length } : {}) },
+    question: {
+      pod: pod as unknown as NonNullable<WhatIfQuestion['pod']>,
+      ...(changes.length ? { changes } : {}),
+      ...(names.length > 1 ? { copies: names.length } : {}),
+    },
   }
 }
 
 const isPlaced = (pod: KubeObject) => !!(pod.spec as { nodeName?: string } | undefined)?.nodeName
-const templateOf = (object: KubeObject) => (object.spec as { template?: { metadata?: object; spec?: unknown } } | undefined)?.template
+const templateOf = (object: KubeObject) =>
+  (object.spec as { template?: { metadata?: object; spec?: unknown } } | undefined)?.template
 
 /** The pod that a workload would make first. */
 function podOf({ object, name, namespace }: Entry): KubeObject {
   const template = templateOf(object)
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...template?.metadata, name, ...(namespace ? { namespace } : {}) }, spec: template?.spec } as KubeObject
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...template?.metadata, name, ...(namespace ? { namespace } : {}) },
+    spec: template?.spec,
+  } as KubeObject
 }
 
 function numbered({ object, name, kind }: Entry): string[] {
   const { replicas = 1, parallelism = 1 } = (object.spec ?? {}) as { replicas?: number; parallelism?: number }
   const count = Number(kind === 'Job' ? parallelism : replicas)
-  return Array.from({ length: Number.isInteger(count) && count > 0 ? count : 1 }, (_, i) => (count > 1 ? `${name}-${i + 1}` : name))
+  return Array.from({ length: Number.isInteger(count) && count > 0 ? count : 1 }, (_, i) =>
+    count > 1 ? `${name}-${i + 1}` : name
+  )
 }
 
 /** What else the text creates, in the order in which it would be created. */
 function changesOf(entries: readonly Entry[]): Change[] {
-  const wanted = entries.filter((e) => e.object.metadata.name && (kinds.has(e.kind) || (e.kind === 'Pod' && isPlaced(e.object))))
-  return itemsOf(wanted.slice(0, mostChanges)).map(({ entry }) => ({ apply: forCreation(entry.object) as unknown as NonNullable<Change['apply']> }))
+  const wanted = entries.filter(
+    (e) => e.object.metadata.name && (kinds.has(e.kind) || (e.kind === 'Pod' && isPlaced(e.object)))
+  )
+  return itemsOf(wanted.slice(0, mostChanges)).map(({ entry }) => ({
+    apply: forCreation(entry.object) as unknown as NonNullable<Change['apply']>,
+  }))
 }
 
 // ── the answer ──────────────────────────────────────────────────────────
@@ -89,7 +120,9 @@ export function placesOf(cycles: readonly HypotheticalCycle[]): { node: string; 
   cycles.forEach(({ selectedNode }, i) => {
     if (selectedNode) places.set(selectedNode, [...(places.get(selectedNode) ?? []), i])
   })
-  return [...places].map(([node, copies]) => ({ node, copies })).sort((a, b) => b.copies.length - a.copies.length || (a.copies[0] ?? 0) - (b.copies[0] ?? 0))
+  return [...places]
+    .map(([node, copies]) => ({ node, copies }))
+    .sort((a, b) => b.copies.length - a.copies.length || (a.copies[0] ?? 0) - (b.copies[0] ?? 0))
 }
 
 /** The number of copies that find a node; preemption does not count. */

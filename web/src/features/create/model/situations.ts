@@ -33,9 +33,11 @@ const on = (example: string, indent = '  ') => `${indent}nodeSelector:\n${indent
 const indented = (lines: string) => lines.replace(/^(?=.)/gm, '    ')
 
 /** One of the nodes of a situation, which letters tell apart. */
-const nodeOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) => nodeText({ name: `${example}-${letter}`, labels: { example }, ...more })
+const nodeOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) =>
+  nodeText({ name: `${example}-${letter}`, labels: { example }, ...more })
 /** The same, in a zone of its own. */
-const zoneOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) => nodeOf(example, letter, { labels: { [zone]: `${example}-${letter}`, example }, ...more })
+const zoneOf = (example: string, letter: string, more: Partial<NodeOptions> = {}) =>
+  nodeOf(example, letter, { labels: { [zone]: `${example}-${letter}`, example }, ...more })
 /** Lines of a workload's pods that spread them over the zones; `more` are further lines of the constraint. */
 const overZones = (app: string, more = '') => `      topologySpreadConstraints:
       - topologyKey: ${zone}
@@ -53,7 +55,7 @@ function toleration(free: FreeName): Situation {
     text: documents(
       nodeText({ name, labels: { example: name }, taint: { key: 'dedicated', value: 'batch' } }),
       `# This pod tolerates the taint of the node.\n${podText({ name: `${name}-tolerates`, spec: on(name) + tolerations })}`,
-      `# This one does not.\n${podText({ name: `${name}-refused`, spec: on(name) })}`,
+      `# This one does not.\n${podText({ name: `${name}-refused`, spec: on(name) })}`
     ),
     expected: [
       { pods: `${name}-tolerates`, count: 1, outcome: 'scheduled', nodes: [name] },
@@ -94,7 +96,13 @@ function failingZone(free: FreeName): Situation {
       zoneOf(name, 'a'),
       zoneOf(name, 'b'),
       `# This zone fails. To repair it, remove the annotation.\n${zoneOf(name, 'c', failing)}`,
-      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 4\n${selecting(name)}`, pod: on(name, '      ') + overZones(name, taintsCount) }),
+      workload({
+        kind: 'Deployment',
+        group: 'apps/v1',
+        name,
+        spec: `  replicas: 4\n${selecting(name)}`,
+        pod: on(name, '      ') + overZones(name, taintsCount),
+      })
     ),
     expected: [
       { pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] },
@@ -120,7 +128,7 @@ function podAffinity(free: FreeName): Situation {
       nodeOf(name, 'a'),
       nodeOf(name, 'b'),
       `# The cache is on ${name}-a: nodeName bypasses the scheduler.\n${podText({ name: `${name}-cache`, app: `${name}-cache`, spec: `  nodeName: ${name}-a\n` })}`,
-      podText({ name: `${name}-web`, spec: on(name) + podTerm('podAffinity', `${name}-cache`) }),
+      podText({ name: `${name}-web`, spec: on(name) + podTerm('podAffinity', `${name}-cache`) })
     ),
     expected: [{ pods: `${name}-web`, count: 1, outcome: 'scheduled', nodes: [`${name}-a`] }],
   }
@@ -132,7 +140,13 @@ function antiAffinity(free: FreeName): Situation {
     text: documents(
       nodeOf(name, 'a'),
       nodeOf(name, 'b'),
-      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 3\n${selecting(name)}`, pod: on(name, '      ') + indented(podTerm('podAntiAffinity', name)) }),
+      workload({
+        kind: 'Deployment',
+        group: 'apps/v1',
+        name,
+        spec: `  replicas: 3\n${selecting(name)}`,
+        pod: on(name, '      ') + indented(podTerm('podAntiAffinity', name)),
+      })
     ),
     expected: [
       { pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] },
@@ -148,10 +162,22 @@ function spread(free: FreeName): Situation {
       zoneOf(name, 'a'),
       zoneOf(name, 'b'),
       `# This zone has room for only one of the pods.\n${zoneOf(name, 'c', { cpu: '1' })}`,
-      workload({ kind: 'Deployment', group: 'apps/v1', name, spec: `  replicas: 6\n${selecting(name)}`, pod: on(name, '      ') + overZones(name), cpu: '800m' }),
+      workload({
+        kind: 'Deployment',
+        group: 'apps/v1',
+        name,
+        spec: `  replicas: 6\n${selecting(name)}`,
+        pod: on(name, '      ') + overZones(name),
+        cpu: '800m',
+      })
     ),
     expected: [
-      { pods: `${name}-`, count: 5, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`, `${name}-b`, `${name}-b`, `${name}-c`] },
+      {
+        pods: `${name}-`,
+        count: 5,
+        outcome: 'scheduled',
+        nodes: [`${name}-a`, `${name}-a`, `${name}-b`, `${name}-b`, `${name}-c`],
+      },
       { pods: `${name}-`, count: 1, outcome: 'unschedulable', by: ['NodeResourcesFit', 'PodTopologySpread'] },
     ],
   }
@@ -169,22 +195,37 @@ description: Pods of this class may evict pods of lower priority.
 
 function fullNode(free: FreeName): Situation {
   const name = free('nodes', 'full')
-  const filler = (n: number) => podText({ name: `${name}-low-${n}`, app: 'low', cpu: '1', spec: `  nodeName: ${name}\n` })
+  const filler = (n: number) =>
+    podText({ name: `${name}-low-${n}`, app: 'low', cpu: '1', spec: `  nodeName: ${name}\n` })
   return {
     text: documents(
       nodeText({ name, labels: { example: name }, cpu: '2' }),
       priorityClass(`${name}-urgent`, 1000),
       `# These pods fill the node. They are already there: nodeName bypasses the scheduler.\n${filler(1)}`,
       filler(2),
-      podText({ name: `${name}-urgent`, app: 'urgent', cpu: '2', spec: `  priorityClassName: ${name}-urgent\n${on(name)}` }),
+      podText({
+        name: `${name}-urgent`,
+        app: 'urgent',
+        cpu: '2',
+        spec: `  priorityClassName: ${name}-urgent\n${on(name)}`,
+      })
     ),
-    expected: [{ pods: `${name}-urgent`, count: 1, outcome: 'scheduled', nodes: [name], evicts: [`${name}-low-1`, `${name}-low-2`] }],
+    expected: [
+      {
+        pods: `${name}-urgent`,
+        count: 1,
+        outcome: 'scheduled',
+        nodes: [name],
+        evicts: [`${name}-low-1`, `${name}-low-2`],
+      },
+    ],
   }
 }
 
 function guarded(free: FreeName): Situation {
   const name = free('nodes', 'budget', '-a')
-  const filler = (letter: string, app: string) => podText({ name: `${name}-${app}`, app: `${name}-${app}`, cpu: '1', spec: `  nodeName: ${name}-${letter}\n` })
+  const filler = (letter: string, app: string) =>
+    podText({ name: `${name}-${app}`, app: `${name}-${app}`, cpu: '1', spec: `  nodeName: ${name}-${letter}\n` })
   return {
     text: documents(
       nodeOf(name, 'a', { cpu: '1' }),
@@ -204,23 +245,39 @@ spec:
 `,
       `# Both nodes are full: nodeName bypasses the scheduler.\n${filler('a', 'guarded')}`,
       filler('b', 'unguarded'),
-      podText({ name: `${name}-urgent`, app: 'urgent', cpu: '1', spec: `  priorityClassName: ${name}-urgent\n${on(name)}` }),
+      podText({
+        name: `${name}-urgent`,
+        app: 'urgent',
+        cpu: '1',
+        spec: `  priorityClassName: ${name}-urgent\n${on(name)}`,
+      })
     ),
-    expected: [{ pods: `${name}-urgent`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-unguarded`] }],
+    expected: [
+      { pods: `${name}-urgent`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`], evicts: [`${name}-unguarded`] },
+    ],
   }
 }
 
 function gates(free: FreeName): Situation {
   const name = free('nodes', 'gated')
   return {
-    text: documents(nodeText({ name, labels: { example: name } }), podText({ name: `${name}-pod`, spec: `  schedulingGates:\n  - name: example.com/quota\n${on(name)}` })),
+    text: documents(
+      nodeText({ name, labels: { example: name } }),
+      podText({ name: `${name}-pod`, spec: `  schedulingGates:\n  - name: example.com/quota\n${on(name)}` })
+    ),
     expected: [{ pods: `${name}-pod`, count: 1, outcome: 'held', by: ['SchedulingGates'] }],
   }
 }
 
 function podGroup(free: FreeName): Situation {
   const name = free('nodes', 'gang')
-  const member = (n: number) => podText({ name: `${name}-worker-${n}`, app: 'worker', cpu: '1', spec: `  schedulingGroup:\n    podGroupName: ${name}\n${on(name)}` })
+  const member = (n: number) =>
+    podText({
+      name: `${name}-worker-${n}`,
+      app: 'worker',
+      cpu: '1',
+      spec: `  schedulingGroup:\n    podGroupName: ${name}\n${on(name)}`,
+    })
   return {
     text: documents(
       `# Room for two workers.\n${nodeText({ name, labels: { example: name }, cpu: '2' })}`,
@@ -236,7 +293,7 @@ spec:
 `,
       member(1),
       member(2),
-      member(3),
+      member(3)
     ),
     expected: [{ pods: `${name}-worker-`, count: 3, outcome: 'unschedulable', by: ['NodeResourcesFit'] }],
   }
@@ -253,7 +310,14 @@ spec:
   minMember: 3
 `
   const members = (part: string, letter: string) =>
-    [1, 2, 3].map((n) => podText({ name: `${name}-${part}-${n}`, cpu: '1', labels: { 'scheduling.x-k8s.io/pod-group': `${name}-${part}` }, spec: on(`${name}-${letter}`) }))
+    [1, 2, 3].map((n) =>
+      podText({
+        name: `${name}-${part}-${n}`,
+        cpu: '1',
+        labels: { 'scheduling.x-k8s.io/pod-group': `${name}-${part}` },
+        spec: on(`${name}-${letter}`),
+      })
+    )
   return {
     text: documents(
       `# Room for the three members of one group.\n${nodeText({ name: `${name}-a`, labels: { example: `${name}-a` }, cpu: '3' })}`,
@@ -261,7 +325,7 @@ spec:
       group('fits'),
       group('waits'),
       ...members('fits', 'a'),
-      ...members('waits', 'b'),
+      ...members('waits', 'b')
     ),
     expected: [
       { pods: `${name}-fits-`, count: 3, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`, `${name}-a`] },
@@ -291,9 +355,11 @@ spec:
     cpu: "6"
     memory: 12Gi
 `
-  const borrower = (n: number, spec: string) => podText({ name: `${name}-borrower-${n}`, namespace: `${name}-borrower`, cpu: '2', spec })
+  const borrower = (n: number, spec: string) =>
+    podText({ name: `${name}-borrower-${n}`, namespace: `${name}-borrower`, cpu: '2', spec })
   const placed = (n: number, letter: string) => borrower(n, `  nodeName: ${name}-${letter}\n`)
-  const node = (letter: string) => nodeText({ name: `${name}-${letter}`, labels: { example: `${name}-${letter}` }, cpu: '4' })
+  const node = (letter: string) =>
+    nodeText({ name: `${name}-${letter}`, labels: { example: `${name}-${letter}` }, cpu: '4' })
   return {
     text: documents(
       node('a'),
@@ -306,7 +372,7 @@ spec:
       placed(2, 'a'),
       `# This one borrows what the other team does not use.\n${placed(3, 'b')}`,
       `# This one would take its team above its max.\n${borrower(4, on(`${name}-a`))}`,
-      `# This one takes back what was borrowed.\n${podText({ name: `${name}-owner-1`, namespace: `${name}-owner`, cpu: '4', spec: on(`${name}-b`) })}`,
+      `# This one takes back what was borrowed.\n${podText({ name: `${name}-owner-1`, namespace: `${name}-owner`, cpu: '4', spec: on(`${name}-b`) })}`
     ),
     expected: [
       { pods: `${name}-borrower-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`] },
@@ -319,12 +385,17 @@ spec:
 function numa(free: FreeName): Situation {
   const name = free('nodes', 'numa')
   const pod = (part: string, cpu: string) =>
-    podText({ name: `${name}-${part}`, spec: on(name), cpu, resources: `      limits:\n        cpu: ${cpu}\n        memory: 512Mi\n` })
+    podText({
+      name: `${name}-${part}`,
+      spec: on(name),
+      cpu,
+      resources: `      limits:\n        cpu: ${cpu}\n        memory: 512Mi\n`,
+    })
   return {
     text: documents(
       `# The node has two NUMA nodes with 4 CPUs each.\n${nodeText({ name, labels: { example: name }, numa: '{zones: 2}' })}`,
       pod('fits', '3'),
-      `# The node has 5 CPUs left, but neither of its NUMA nodes has.\n${pod('large', '5')}`,
+      `# The node has 5 CPUs left, but neither of its NUMA nodes has.\n${pod('large', '5')}`
     ),
     expected: [
       { pods: `${name}-fits`, count: 1, outcome: 'scheduled', nodes: [name] },
@@ -379,7 +450,10 @@ spec:
     requests:
       storage: 5Gi
 `,
-      podText({ name: `${name}-pod`, spec: `${on(name)}  volumes:\n  - name: store\n    persistentVolumeClaim:\n      claimName: ${name}-claim\n` }),
+      podText({
+        name: `${name}-pod`,
+        spec: `${on(name)}  volumes:\n  - name: store\n    persistentVolumeClaim:\n      claimName: ${name}-claim\n`,
+      })
     ),
     expected: [{ pods: `${name}-pod`, count: 1, outcome: 'scheduled', nodes: [`${name}-b`] }],
   }
@@ -428,7 +502,7 @@ ${selecting(name)}  volumeClaimTemplates:
 `,
         pod: apart,
         container: `        volumeMounts:\n        - name: data\n          mountPath: /data\n`,
-      }),
+      })
     ),
     expected: [{ pods: `${name}-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-b`] }],
   }
@@ -448,7 +522,12 @@ spec:
       exactly:
         deviceClassName: ${name}
 `
-  const pod = (n: number) => podText({ name: `${name}-pod-${n}`, spec: `${on(name)}  resourceClaims:\n  - name: gpu\n    resourceClaimName: ${name}-claim-${n}\n`, resources: '      claims:\n      - name: gpu\n' })
+  const pod = (n: number) =>
+    podText({
+      name: `${name}-pod-${n}`,
+      spec: `${on(name)}  resourceClaims:\n  - name: gpu\n    resourceClaimName: ${name}-claim-${n}\n`,
+      resources: '      claims:\n      - name: gpu\n',
+    })
   return {
     text: documents(
       nodeText({ name, labels: { example: name } }),
@@ -479,7 +558,7 @@ spec:
       claim(1),
       claim(2),
       pod(1),
-      pod(2),
+      pod(2)
     ),
     expected: [
       { pods: `${name}-pod-`, count: 1, outcome: 'scheduled', nodes: [name] },
@@ -488,4 +567,21 @@ spec:
   }
 }
 
-export const situations = { toleration, nodeAffinity, failingZone, podAffinity, antiAffinity, spread, fullNode, guarded, gates, podGroup, coscheduling, elasticQuota, numa, volume, claims, device } as const
+export const situations = {
+  toleration,
+  nodeAffinity,
+  failingZone,
+  podAffinity,
+  antiAffinity,
+  spread,
+  fullNode,
+  guarded,
+  gates,
+  podGroup,
+  coscheduling,
+  elasticQuota,
+  numa,
+  volume,
+  claims,
+  device,
+} as const

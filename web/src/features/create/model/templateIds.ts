@@ -16,16 +16,16 @@ export const templateIds: readonly TemplateId[] = Object.values(templateTopics).
 
 /** The most typical template of a resource. Kinds without one start from the required fields of their schema. */
 export const templateOfResource: Readonly<Record<string, TemplateId>> = {
-  'nodes': 'node',
-  'pods': 'pod',
+  nodes: 'node',
+  pods: 'pod',
   'deployments.apps': 'deployment',
   'statefulsets.apps': 'statefulSet',
   'daemonsets.apps': 'daemonSet',
   'jobs.batch': 'job',
   'priorityclasses.scheduling.k8s.io': 'priorityClass',
-  'namespaces': 'namespace',
-  'persistentvolumes': 'volume',
-  'persistentvolumeclaims': 'volume',
+  namespaces: 'namespace',
+  persistentvolumes: 'volume',
+  persistentvolumeclaims: 'volume',
   'storageclasses.storage.k8s.io': 'volume',
   'poddisruptionbudgets.policy': 'disruptionBudget',
   'resourceclaims.resource.k8s.io': 'device',

@@ -14,21 +14,31 @@ it.each(templates)('$id parses', (template) => {
   expect(entries.length).toBeGreaterThan(0)
 })
 
-it.each(templates.filter((t) => t.make(empty()).expected.length))('$id has a node and pods of its own, which a second one does not share', (template) => {
-  const first = objectsOf(template).entries
-  expect(first.map((e) => e.kind)).toContain('Node')
-  const nodes = new Set(first.filter((e) => e.kind === 'Node').map((e) => e.name))
-  const pods = new Set(first.filter((e) => e.kind === 'Pod').map((e) => `default/${e.name}`))
-  const taken = new Set(first.map(name))
-  expect(objectsOf(template, freeNames({ nodes, pods })).entries.map(name).filter((n) => taken.has(n))).toEqual([])
-})
+it.each(templates.filter((t) => t.make(empty()).expected.length))(
+  '$id has a node and pods of its own, which a second one does not share',
+  (template) => {
+    const first = objectsOf(template).entries
+    expect(first.map((e) => e.kind)).toContain('Node')
+    const nodes = new Set(first.filter((e) => e.kind === 'Node').map((e) => e.name))
+    const pods = new Set(first.filter((e) => e.kind === 'Pod').map((e) => `default/${e.name}`))
+    const taken = new Set(first.map(name))
+    expect(
+      objectsOf(template, freeNames({ nodes, pods }))
+        .entries.map(name)
+        .filter((n) => taken.has(n))
+    ).toEqual([])
+  }
+)
 
 it('keeps the pods of a situation on its own nodes', () => {
   for (const template of templates.filter((t) => t.make(empty()).expected.length)) {
     const { text } = template.make(empty())
     const pods = text.split('---\n').filter((document) => /containers:/.test(document))
     // Either by a label, or directly.
-    expect(pods.filter((pod) => !/nodeName: |example: \S|key: example/.test(pod)), template.id).toEqual([])
+    expect(
+      pods.filter((pod) => !/nodeName: |example: \S|key: example/.test(pod)),
+      template.id
+    ).toEqual([])
   }
 })
 

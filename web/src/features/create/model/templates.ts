@@ -18,11 +18,30 @@ const plain = (text: string): Situation => ({ text, expected: [] })
 const objects: Record<Exclude<TemplateId, keyof typeof situations>, (free: FreeName) => string> = {
   pod: (free) => podText({ name: free('pods', 'pod') }),
   node: (free) => nodeText({ name: free('nodes', 'node'), labels: { 'topology.kubernetes.io/zone': 'zone-a' } }),
-  taintedNode: (free) => nodeText({ name: free('nodes', 'node'), labels: { 'topology.kubernetes.io/zone': 'zone-a' }, taint: { key: 'dedicated', value: 'batch' } }),
-  deployment: () => workload({ kind: 'Deployment', group: 'apps/v1', name: 'web', spec: `  replicas: 3\n${selecting('web')}` }),
-  statefulSet: () => workload({ kind: 'StatefulSet', group: 'apps/v1', name: 'store', spec: `  serviceName: store\n  replicas: 2\n${selecting('store')}` }),
+  taintedNode: (free) =>
+    nodeText({
+      name: free('nodes', 'node'),
+      labels: { 'topology.kubernetes.io/zone': 'zone-a' },
+      taint: { key: 'dedicated', value: 'batch' },
+    }),
+  deployment: () =>
+    workload({ kind: 'Deployment', group: 'apps/v1', name: 'web', spec: `  replicas: 3\n${selecting('web')}` }),
+  statefulSet: () =>
+    workload({
+      kind: 'StatefulSet',
+      group: 'apps/v1',
+      name: 'store',
+      spec: `  serviceName: store\n  replicas: 2\n${selecting('store')}`,
+    }),
   daemonSet: () => workload({ kind: 'DaemonSet', group: 'apps/v1', name: 'agent', spec: selecting('agent') }),
-  job: () => workload({ kind: 'Job', group: 'batch/v1', name: 'batch', spec: '  completions: 4\n  parallelism: 2\n', pod: '      restartPolicy: Never\n' }),
+  job: () =>
+    workload({
+      kind: 'Job',
+      group: 'batch/v1',
+      name: 'batch',
+      spec: '  completions: 4\n  parallelism: 2\n',
+      pod: '      restartPolicy: Never\n',
+    }),
   disruptionBudget: () => `apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
@@ -88,4 +107,10 @@ metadata:
 `,
 }
 
-export const templates: readonly Template[] = templateIds.map((id) => ({ id, make: id in situations ? situations[id as keyof typeof situations] : (free) => plain(objects[id as keyof typeof objects](free)) }))
+export const templates: readonly Template[] = templateIds.map((id) => ({
+  id,
+  make:
+    id in situations
+      ? situations[id as keyof typeof situations]
+      : (free) => plain(objects[id as keyof typeof objects](free)),
+}))

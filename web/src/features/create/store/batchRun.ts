@@ -1,7 +1,16 @@
 // One run that creates and changes objects, as the create dialog shows it.
 
 import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
-import { asRefusal, check, itemsOf, perform, problemsOf, type Creator, type EntryState, type Item } from '../model/batch'
+import {
+  asRefusal,
+  check,
+  itemsOf,
+  perform,
+  problemsOf,
+  type Creator,
+  type EntryState,
+  type Item,
+} from '../model/batch'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 
 /**
@@ -55,7 +64,8 @@ export function useBatch(creator: Creator): BatchRun {
     timer ??= setTimeout(show, showEvery)
   }
   const width = () => (all.length > tryLimit ? 12 : 6)
-  const open = () => all.filter((i) => i.state.kind !== 'created' && i.state.kind !== 'changed' && i.state.kind !== 'same')
+  const open = () =>
+    all.filter((i) => i.state.kind !== 'created' && i.state.kind !== 'changed' && i.state.kind !== 'same')
 
   async function guarded(step: () => Promise<void>) {
     failure.value = undefined
@@ -85,7 +95,11 @@ export function useBatch(creator: Creator): BatchRun {
   async function writeAll() {
     phase.value = 'writing'
     problems.value = []
-    await perform(open().filter((i) => i.state.kind !== 'failed'), creator, { progress, force, signal: abort.signal, width: width() })
+    await perform(
+      open().filter((i) => i.state.kind !== 'failed'),
+      creator,
+      { progress, force, signal: abort.signal, width: width() }
+    )
     phase.value = 'done'
   }
 
@@ -99,7 +113,17 @@ export function useBatch(creator: Creator): BatchRun {
     problems,
     failure,
     counts: computed(() => {
-      const counts: Record<EntryState['kind'], number> = { pending: 0, checked: 0, unchecked: 0, differs: 0, same: 0, created: 0, changed: 0, failed: 0, notAttempted: 0 }
+      const counts: Record<EntryState['kind'], number> = {
+        pending: 0,
+        checked: 0,
+        unchecked: 0,
+        differs: 0,
+        same: 0,
+        created: 0,
+        changed: 0,
+        failed: 0,
+        notAttempted: 0,
+      }
       for (const item of items.value) counts[item.state.kind]++
       return counts
     }),

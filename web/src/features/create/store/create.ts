@@ -39,7 +39,8 @@ watch(draft, () => {
   timer = setTimeout(() => {
     try {
       // A template is always available, and very long text would not fit.
-      if (draft.value && !draftTemplate.value && draft.value.length < longestKept) sessionStorage.setItem(key, draft.value)
+      if (draft.value && !draftTemplate.value && draft.value.length < longestKept)
+        sessionStorage.setItem(key, draft.value)
       else sessionStorage.removeItem(key)
     } catch {
       // Storage may be disabled or full; the draft then lasts as long as the page.

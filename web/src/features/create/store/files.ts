@@ -36,7 +36,10 @@ let next = 1
 export function addFile(file: File): void {
   const id = next++
   const entries: Entry[] = []
-  droppedFiles.value = [...droppedFiles.value, { id, name: file.name, size: file.size, state: 'reading', progress: 0, entries, problems: [], message: '' }]
+  droppedFiles.value = [
+    ...droppedFiles.value,
+    { id, name: file.name, size: file.size, state: 'reading', progress: 0, entries, problems: [], message: '' },
+  ]
   const worker = new Worker(parserURL, { type: 'module' })
   workers.set(id, worker)
   const fail = (message: string) => {

@@ -30,7 +30,15 @@ self.onmessage = async ({ data: file }: MessageEvent<File>) => {
     const { entries, problems } = step.value
     // Sent in parts, so that the page stays responsive.
     for (let i = 0; i < entries.length; i += 1000) {
-      const part = entries.slice(i, i + 1000).map(({ index, line, object, apiVersion, kind, name, namespace }) => ({ index, line, object, apiVersion, kind, name, namespace }))
+      const part = entries.slice(i, i + 1000).map(({ index, line, object, apiVersion, kind, name, namespace }) => ({
+        index,
+        line,
+        object,
+        apiVersion,
+        kind,
+        name,
+        namespace,
+      }))
       tell({ type: 'progress', done: text.length, total: text.length, entries: part })
     }
     tell({ type: 'done', problems })

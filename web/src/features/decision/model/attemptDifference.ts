@@ -89,8 +89,12 @@ export function changed<T>({ from, to }: Change<T>): boolean {
   return from !== to
 }
 
-function changedRejections(from: FilterMatrix | undefined, to: FilterMatrix | undefined): CycleDifference['rejections'] {
-  const counts = (matrix: FilterMatrix | undefined) => new Map(matrix?.plugins.map((plugin, p) => [plugin, matrix.rejections[p] ?? 0]))
+function changedRejections(
+  from: FilterMatrix | undefined,
+  to: FilterMatrix | undefined
+): CycleDifference['rejections'] {
+  const counts = (matrix: FilterMatrix | undefined) =>
+    new Map(matrix?.plugins.map((plugin, p) => [plugin, matrix.rejections[p] ?? 0]))
   const before = counts(from)
   const after = counts(to)
   return [...new Set([...before.keys(), ...after.keys()])]
@@ -114,10 +118,16 @@ export interface TotalPair extends Change<number | undefined> {
 export function totalPairs(from: Cycle, to: Cycle): TotalPair[] {
   const before = scoreTable(from)
   const after = scoreTable(to)
-  const totals = (table: ScoreTable | undefined) => new Map(table && Array.from(table.ranked, (row) => [table.nodes[row] ?? '', table.totals[row] ?? 0] as const))
+  const totals = (table: ScoreTable | undefined) =>
+    new Map(table && Array.from(table.ranked, (row) => [table.nodes[row] ?? '', table.totals[row] ?? 0] as const))
   const [was, is] = [totals(before), totals(after)]
   const parts = new Map(changedTotals(before, after).map((change) => [change.node, change.parts]))
-  return [...new Set([...is.keys(), ...was.keys()])].map((node) => ({ node, from: was.get(node), to: is.get(node), parts: parts.get(node) ?? [] }))
+  return [...new Set([...is.keys(), ...was.keys()])].map((node) => ({
+    node,
+    from: was.get(node),
+    to: is.get(node),
+    parts: parts.get(node) ?? [],
+  }))
 }
 
 function stateOf(matrix: FilterMatrix | undefined, row: number | undefined): NodeState {
@@ -134,7 +144,11 @@ function rowsByName(matrix: FilterMatrix | undefined): Map<string, number> {
 function pairs(from: FilterMatrix | undefined, to: FilterMatrix | undefined): NodeChange[] {
   const before = rowsByName(from)
   const after = rowsByName(to)
-  return [...new Set([...before.keys(), ...after.keys()])].map((node) => ({ node, from: stateOf(from, before.get(node)), to: stateOf(to, after.get(node)) }))
+  return [...new Set([...before.keys(), ...after.keys()])].map((node) => ({
+    node,
+    from: stateOf(from, before.get(node)),
+    to: stateOf(to, after.get(node)),
+  }))
 }
 
 function changedNodes(from: FilterMatrix | undefined, to: FilterMatrix | undefined): NodeChange[] {
@@ -162,7 +176,11 @@ function changedTotals(from: ScoreTable | undefined, to: ScoreTable | undefined)
     if (old === undefined) continue
     const change = { node: to.nodes[row] ?? '', from: from.totals[old] ?? 0, to: to.totals[row] ?? 0 }
     const parts = names
-      .map((plugin, i) => ({ plugin, difference: cellAt(to, row, columnsAfter[i] ?? -1).weighted - cellAt(from, old, columnsBefore[i] ?? -1).weighted }))
+      .map((plugin, i) => ({
+        plugin,
+        difference:
+          cellAt(to, row, columnsAfter[i] ?? -1).weighted - cellAt(from, old, columnsBefore[i] ?? -1).weighted,
+      }))
       .filter((part) => part.difference !== 0)
       .sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference))
     if (changed(change) || parts.length) out.push({ ...change, parts })
@@ -173,7 +191,9 @@ function changedTotals(from: ScoreTable | undefined, to: ScoreTable | undefined)
 function changedWeights(from: ScoreTable | undefined, to: ScoreTable | undefined): CycleDifference['weights'] {
   if (!from || !to) return []
   const weight = (table: ScoreTable, name: string) => table.columns.find((c) => c.name === name)?.weight ?? 0
-  return [...new Set([...from.columns, ...to.columns].map((c) => c.name))].map((plugin) => ({ plugin, from: weight(from, plugin), to: weight(to, plugin) })).filter(changed)
+  return [...new Set([...from.columns, ...to.columns].map((c) => c.name))]
+    .map((plugin) => ({ plugin, from: weight(from, plugin), to: weight(to, plugin) }))
+    .filter(changed)
 }
 
 function changedAnswers(from: Cycle, to: Cycle): AnswerChange[] {
@@ -182,7 +202,8 @@ function changedAnswers(from: Cycle, to: Cycle): AnswerChange[] {
     const old = before[i]?.results ?? []
     // If only one attempt reached the extension point, a success there is not a difference.
     const inBoth = stage.ran && before[i]?.ran
-    const isNews = (change: AnswerChange) => inBoth || ![change.from, change.to].some((status) => status === 'Success' || status === 'Skip')
+    const isNews = (change: AnswerChange) =>
+      inBoth || ![change.from, change.to].some((status) => status === 'Success' || status === 'Skip')
     const plugins = [...new Set([...old, ...stage.results].map((r) => r.plugin))]
     return plugins
       .map((plugin) => {

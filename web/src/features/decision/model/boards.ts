@@ -8,13 +8,24 @@ export interface BoardLink {
   place: { name: Board; query: Record<string, string> }
 }
 
-export function boardsOf({ pod, attempt, podGroup, facts = [], filter }: Pick<Cycle, 'pod' | 'attempt' | 'podGroup' | 'facts' | 'filter'>): BoardLink[] {
+export function boardsOf({
+  pod,
+  attempt,
+  podGroup,
+  facts = [],
+  filter,
+}: Pick<Cycle, 'pod' | 'attempt' | 'podGroup' | 'facts' | 'filter'>): BoardLink[] {
   const out: BoardLink[] = []
-  const group = podGroup ? groupText({ system: 'native', ...podGroup }) : facts.find(({ plugin, key }) => plugin === 'Coscheduling' && key === 'group')?.value
+  const group = podGroup
+    ? groupText({ system: 'native', ...podGroup })
+    : facts.find(({ plugin, key }) => plugin === 'Coscheduling' && key === 'group')?.value
   if (group) out.push({ board: 'gangs', place: { name: 'gangs', query: { group } } })
   const key = `${pod.namespace}/${pod.name}`
-  if (facts.some(({ plugin }) => plugin === 'CapacityScheduling')) out.push({ board: 'quotas', place: { name: 'quotas', query: { pod: key, attempt: String(attempt) } } })
-  const aligned = [...(filter?.comparisons ?? []), ...(filter?.passes?.comparisons ?? [])].some(({ plugin }) => plugin === 'NodeResourceTopologyMatch')
+  if (facts.some(({ plugin }) => plugin === 'CapacityScheduling'))
+    out.push({ board: 'quotas', place: { name: 'quotas', query: { pod: key, attempt: String(attempt) } } })
+  const aligned = [...(filter?.comparisons ?? []), ...(filter?.passes?.comparisons ?? [])].some(
+    ({ plugin }) => plugin === 'NodeResourceTopologyMatch'
+  )
   if (aligned) out.push({ board: 'numa', place: { name: 'numa', query: { pod: key, attempt: String(attempt) } } })
   return out
 }

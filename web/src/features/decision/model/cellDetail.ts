@@ -26,7 +26,12 @@ export interface FilterCell {
 }
 
 /** undefined if the node or the plugin is not in the matrix. */
-export function filterCellOf(cycle: Cycle, matrix: FilterMatrix | undefined, node: string, plugin: string): FilterCell | undefined {
+export function filterCellOf(
+  cycle: Cycle,
+  matrix: FilterMatrix | undefined,
+  node: string,
+  plugin: string
+): FilterCell | undefined {
   const column = matrix?.plugins.indexOf(plugin) ?? -1
   const row = matrix?.nodes.indexOf(node) ?? -1
   if (!matrix || column < 0 || row < 0) return undefined
@@ -61,13 +66,24 @@ export interface ScoreCellDetail extends ScoreCell {
   durationSeconds: number | null | undefined
 }
 
-export function scoreCellOf(cycle: Cycle, table: ScoreTable | undefined, node: string, plugin: string): ScoreCellDetail | undefined {
+export function scoreCellOf(
+  cycle: Cycle,
+  table: ScoreTable | undefined,
+  node: string,
+  plugin: string
+): ScoreCellDetail | undefined {
   const at = table?.columns.findIndex((c) => c.name === plugin) ?? -1
   const row = table?.nodes.indexOf(node) ?? -1
   const column = table?.columns[at]
   const span = table?.spans[at]
   if (!table || row < 0 || !column || !span) return undefined
-  return { ...cellAt(table, row, at), column, total: table.totals[row] ?? 0, best: span.best, durationSeconds: cycle.score?.durationSeconds?.[at] }
+  return {
+    ...cellAt(table, row, at),
+    column,
+    total: table.totals[row] ?? 0,
+    best: span.best,
+    durationSeconds: cycle.score?.durationSeconds?.[at],
+  }
 }
 
 /** The facts that a plugin recorded about the cycle or about this node. */
@@ -76,8 +92,15 @@ export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
 }
 
 /** The resources of which a plugin found too little, and how the pod's requests for them follow from its containers. */
-export function resourcesAt(cycle: Cycle, node: string, plugin: string): { resources: ResourceLine[]; requests: PodRequest[] } {
+export function resourcesAt(
+  cycle: Cycle,
+  node: string,
+  plugin: string
+): { resources: ResourceLine[]; requests: PodRequest[] } {
   const comparison = comparisons(cycle)(node, plugin)
   const resources = comparison ? resourceLines(comparison) : []
-  return { resources, requests: (cycle.filter?.requests ?? []).filter((r) => resources.some((of) => of.name === r.resource)) }
+  return {
+    resources,
+    requests: (cycle.filter?.requests ?? []).filter((r) => resources.some((of) => of.name === r.resource)),
+  }
 }

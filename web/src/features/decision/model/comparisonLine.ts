@@ -7,13 +7,16 @@ export interface ComparisonLine {
   count?: number
 }
 
-export const line = (kind: string, values: ComparisonLine['values'] = {}, count?: number): ComparisonLine => (count === undefined ? { kind, values } : { kind, values, count })
+export const line = (kind: string, values: ComparisonLine['values'] = {}, count?: number): ComparisonLine =>
+  count === undefined ? { kind, values } : { kind, values, count }
 
 type Translate = (key: string, values: Record<string, unknown>, count?: number) => string
 
 /** The line in the user's language. */
 export function lineText({ kind, values, count }: ComparisonLine, t: Translate): string {
-  const said = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, typeof value === 'object' ? lineText(value, t) : value]))
+  const said = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'object' ? lineText(value, t) : value])
+  )
   const key = `cellPanel.comparison.${kind}`
   return count === undefined ? t(key, said) : t(key, said, count)
 }

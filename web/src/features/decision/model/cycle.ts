@@ -120,7 +120,12 @@ const groups: Record<StageName, StageGroup> = {
   Unreserve: 'binding',
 }
 
-const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = { Filter: 'filter', PostFilter: 'preempt', Score: 'prioritize', Bind: 'bind' }
+const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = {
+  Filter: 'filter',
+  PostFilter: 'preempt',
+  Score: 'prioritize',
+  Bind: 'bind',
+}
 
 /** The API writes extension points like the fields of the configuration: preFilter, filter. */
 const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
@@ -140,7 +145,9 @@ export function pipeline(cycle: Cycle): Stage[] {
       skipped: results.filter((r) => r.status === 'Skip').length,
       failed: results.filter((r) => !['Success', 'Skip', 'Wait'].includes(r.status)).length,
       waiting: results.filter((r) => r.status === 'Wait').length,
-      durationSeconds: times.get(fieldOf(name)) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
+      durationSeconds:
+        times.get(fieldOf(name)) ??
+        (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
       results,
       calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
       extensions: (cycle.preFilterExtensions ?? []).filter((e) => e.point === fieldOf(name)),

@@ -34,8 +34,15 @@ export function firstReason(summary: Summary): Reason {
     return { lead: '', text: first?.text ?? rest, note: '', nodes: first?.count, more: others.length }
   }
   const { extensionPoint, plugin, reason = '' } = refusal
-  if (extensionPoint === 'filter' || extensionPoint === 'preFilter') return { lead: plugin, text: reason || message, note: '', nodes: refusal.nodes, more: refusal.others ?? 0 }
-  return { lead: stageName(extensionPoint), text: plugin, note: reason || (summary.outcome === 'waiting' ? '' : message), nodes: undefined, more: 0 }
+  if (extensionPoint === 'filter' || extensionPoint === 'preFilter')
+    return { lead: plugin, text: reason || message, note: '', nodes: refusal.nodes, more: refusal.others ?? 0 }
+  return {
+    lead: stageName(extensionPoint),
+    text: plugin,
+    note: reason || (summary.outcome === 'waiting' ? '' : message),
+    nodes: undefined,
+    more: 0,
+  }
 }
 
 /** A reason why a cycle placed no pod, with its plugin. */
@@ -50,6 +57,9 @@ export interface PluginReason {
 export function reasonsOf({ refusal }: Pick<Summary, 'refusal'>): { reasons: PluginReason[]; more: number } {
   if (!refusal) return { reasons: [], more: 0 }
   const further = refusal.further ?? []
-  const reasons = [{ plugin: refusal.plugin, reason: refusal.reason ?? '', nodes: refusal.nodes }, ...further.map((f) => ({ plugin: f.plugin, reason: f.reason ?? '', nodes: f.nodes }))]
+  const reasons = [
+    { plugin: refusal.plugin, reason: refusal.reason ?? '', nodes: refusal.nodes },
+    ...further.map((f) => ({ plugin: f.plugin, reason: f.reason ?? '', nodes: f.nodes })),
+  ]
   return { reasons, more: Math.max(0, (refusal.others ?? 0) - further.length) }
 }

@@ -36,9 +36,13 @@ export function glyphPaths(letters: string, width: number, height: number): read
   for (let p = 0; p < letters.length; p++) {
     const state = letters[p] as CellState
     glyphs.set(state, `${glyphs.get(state) ?? ''}M${p * width + width / 2} ${height / 2}${strokes[state] ?? ''}`)
-    if (backgrounds.has(state)) backgrounds.set(state, `${backgrounds.get(state)}M${p * width + 1} 0h${width - 1}v${height}h${1 - width}z`)
+    if (backgrounds.has(state))
+      backgrounds.set(state, `${backgrounds.get(state)}M${p * width + 1} 0h${width - 1}v${height}h${1 - width}z`)
   }
-  const out = [...[...backgrounds].map(([state, d]) => ({ name: `b${state}`, d })), ...[...glyphs].map(([state, d]) => ({ name: state, d }))]
+  const out = [
+    ...[...backgrounds].map(([state, d]) => ({ name: `b${state}`, d })),
+    ...[...glyphs].map(([state, d]) => ({ name: state, d })),
+  ]
   if (made.size > 2000) made.clear()
   made.set(key, out)
   return out

@@ -20,7 +20,10 @@ export interface AskedMatrix {
 }
 
 /** `without` is the same question without the hypothesis; `recorded` the attempt that took place. */
-export function askedMatrix(matrix: FilterMatrix, { without, recorded }: { without?: FilterMatrix | undefined; recorded?: FilterMatrix | undefined }): AskedMatrix {
+export function askedMatrix(
+  matrix: FilterMatrix,
+  { without, recorded }: { without?: FilterMatrix | undefined; recorded?: FilterMatrix | undefined }
+): AskedMatrix {
   const columns = matrix.plugins.length
   const out: AskedMatrix = {
     inTheWay: new Uint8Array(matrix.nodes.length),
@@ -58,7 +61,10 @@ function rejectionsBy({ plugins, states }: FilterMatrix, plugin: string): number
 }
 
 /** The letters of another matrix at the places of this one, whose nodes and plugins may be others. */
-function lettersLike(matrix: FilterMatrix, other: FilterMatrix | undefined): (row: number, column: number) => string | undefined {
+function lettersLike(
+  matrix: FilterMatrix,
+  other: FilterMatrix | undefined
+): (row: number, column: number) => string | undefined {
   if (!other) return () => undefined
   const rows = new Map(other.nodes.map((node, row) => [node, row]))
   const columns = matrix.plugins.map((plugin) => other.plugins.indexOf(plugin))

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Cycle, ExtenderCall } from '@/api/types'
-import { filterMatrix, formatRowFilter, parseRowFilter, refusalAt, selectRows, stateAt, type FilterMatrix, type RowQuery } from './matrix'
+import {
+  filterMatrix,
+  formatRowFilter,
+  parseRowFilter,
+  refusalAt,
+  selectRows,
+  stateAt,
+  type FilterMatrix,
+  type RowQuery,
+} from './matrix'
 import { explained, sampleCycle } from './testing'
 
 function matrixOf(change: Partial<Cycle> = {}): FilterMatrix {
@@ -14,7 +23,14 @@ const names = (matrix: FilterMatrix, query: Partial<RowQuery>) =>
 describe('filterMatrix', () => {
   it('has the explanation’s counts per plugin', () => {
     const matrix = matrixOf()
-    expect(Object.fromEntries(matrix.plugins.map((p, i) => [p, matrix.asked[i] ? matrix.rejections[i] : matrix.skipped[i] ? 'skipped' : 'not run']))).toEqual({
+    expect(
+      Object.fromEntries(
+        matrix.plugins.map((p, i) => [
+          p,
+          matrix.asked[i] ? matrix.rejections[i] : matrix.skipped[i] ? 'skipped' : 'not run',
+        ])
+      )
+    ).toEqual({
       NodeName: 0,
       NodeUnschedulable: 0,
       TaintToleration: 3,
@@ -27,8 +43,18 @@ describe('filterMatrix', () => {
   })
 
   it('treats a plugin that was never reached as neither asked nor skipped', () => {
-    const m = matrixOf({ filter: { plugins: ['A', 'B'], nodes: ['n'], states: ['RN'], reasons: [{ node: 'n', plugin: 'A', reasons: ['no'] }] } })
-    expect([m.asked, m.skipped]).toEqual([[true, false], [false, false]])
+    const m = matrixOf({
+      filter: {
+        plugins: ['A', 'B'],
+        nodes: ['n'],
+        states: ['RN'],
+        reasons: [{ node: 'n', plugin: 'A', reasons: ['no'] }],
+      },
+    })
+    expect([m.asked, m.skipped]).toEqual([
+      [true, false],
+      [false, false],
+    ])
   })
 
   it('does not count a node as feasible that the framework rejected before any plugin ran', () => {
@@ -36,15 +62,32 @@ describe('filterMatrix', () => {
   })
 
   it('reports that a plugin failed', () => {
-    const m = matrixOf({ filter: { plugins: ['A'], nodes: ['n'], states: ['E'], reasons: [{ node: 'n', plugin: 'A', reasons: ['boom'] }] } })
+    const m = matrixOf({
+      filter: { plugins: ['A'], nodes: ['n'], states: ['E'], reasons: [{ node: 'n', plugin: 'A', reasons: ['boom'] }] },
+    })
     expect([m.hasErrors, stateAt(m, 0, 0), m.feasible]).toEqual([true, 'E', 0])
   })
 
   it('has columns for extenders after the plugins, in the order of the calls', () => {
-    const call = (plugin: string, change: Partial<ExtenderCall>): ExtenderCall => ({ plugin, verb: 'filter', status: 'Success', durationSeconds: 0, ...change })
+    const call = (plugin: string, change: Partial<ExtenderCall>): ExtenderCall => ({
+      plugin,
+      verb: 'filter',
+      status: 'Success',
+      durationSeconds: 0,
+      ...change,
+    })
     const m = matrixOf({
-      filter: { plugins: ['A'], nodes: ['n1', 'n2', 'n3'], states: ['P', 'P', 'R'], reasons: [{ node: 'n3', plugin: 'A', reasons: ['no'] }] },
-      extenders: [call('http://one', { rejected: [{ node: 'n2', reason: 'full' }] }), call('http://two', { status: 'Error', ignored: true }), call('http://two', { verb: 'prioritize' })],
+      filter: {
+        plugins: ['A'],
+        nodes: ['n1', 'n2', 'n3'],
+        states: ['P', 'P', 'R'],
+        reasons: [{ node: 'n3', plugin: 'A', reasons: ['no'] }],
+      },
+      extenders: [
+        call('http://one', { rejected: [{ node: 'n2', reason: 'full' }] }),
+        call('http://two', { status: 'Error', ignored: true }),
+        call('http://two', { verb: 'prioritize' }),
+      ],
       explanation: explained({ rejections: ['A', 'http://one'].map((plugin) => ({ plugin, nodes: 1, reasons: [] })) }),
     })
     expect(m.plugins).toEqual(['A', 'http://one', 'http://two'])
@@ -54,7 +97,14 @@ describe('filterMatrix', () => {
   })
 
   it('finds an extender that rejected a node after every plugin passed it, even if its request is not recorded', () => {
-    const m = matrixOf({ filter: { plugins: ['A'], nodes: ['n'], states: ['P'], reasons: [{ node: 'n', plugin: 'http://ext', reasons: ['full'] }] } })
+    const m = matrixOf({
+      filter: {
+        plugins: ['A'],
+        nodes: ['n'],
+        states: ['P'],
+        reasons: [{ node: 'n', plugin: 'http://ext', reasons: ['full'] }],
+      },
+    })
     expect([m.feasible, refusalAt(m, 0)?.plugin]).toEqual([0, 'http://ext'])
   })
 
@@ -69,7 +119,9 @@ describe('selectRows', () => {
     expect(names(matrix, { show: parseRowFilter('by:NodeResourcesFit') })).toEqual(['node-a1', 'node-c1'])
     expect(names(matrix, { show: parseRowFilter('feasible') })).toHaveLength(6)
     expect(names(matrix, { show: parseRowFilter('rejected') })).toHaveLength(6)
-    expect(['feasible', 'rejected', 'by:X', undefined, 'nonsense'].map((t) => formatRowFilter(parseRowFilter(t)))).toEqual(['feasible', 'rejected', 'by:X', undefined, undefined])
+    expect(
+      ['feasible', 'rejected', 'by:X', undefined, 'nonsense'].map((t) => formatRowFilter(parseRowFilter(t)))
+    ).toEqual(['feasible', 'rejected', 'by:X', undefined, undefined])
   })
 
   it('finds nodes by all words in name, plugin and reason', () => {
@@ -89,7 +141,10 @@ describe('selectRows', () => {
         ],
       },
     })
-    const totals = new Map([['n1', 10], ['n3', 20]])
+    const totals = new Map([
+      ['n1', 10],
+      ['n3', 20],
+    ])
     expect(names(m, { sort: 'node' })).toEqual(['n1', 'n2', 'n3', 'n10'])
     expect(names(m, { sort: '-node' })).toEqual(['n10', 'n3', 'n2', 'n1'])
     expect(names(m, { sort: 'result', totals })).toEqual(['n3', 'n1', 'n2', 'n10'])

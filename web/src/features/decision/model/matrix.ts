@@ -69,7 +69,12 @@ export function filterMatrix(cycle: Cycle): FilterMatrix | undefined {
 }
 
 /** One letter per node and extender. An extender gets only the nodes that passed everything before it. */
-function extenderColumns(cycle: Cycle, rowOf: ReadonlyMap<string, number>, refusals: NodeReasons[], refusalOf: Int32Array): { names: string[]; letters: string[] } {
+function extenderColumns(
+  cycle: Cycle,
+  rowOf: ReadonlyMap<string, number>,
+  refusals: NodeReasons[],
+  refusalOf: Int32Array
+): { names: string[]; letters: string[] } {
   const answers = filterAnswers(cycle)
   const letters = Array.from(refusalOf, () => '')
   for (const [plugin, { rejected, failed }] of answers) {
@@ -141,7 +146,8 @@ export function refusalBy(matrix: FilterMatrix, row: number, plugin: string): No
 }
 
 /** The rows to show. */
-export type RowFilter = { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'rejectedBy'; plugin: string }
+export type RowFilter =
+  { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'rejectedBy'; plugin: string }
 
 export function parseRowFilter(text: string | undefined): RowFilter {
   if (text === 'feasible' || text === 'rejected') return { kind: text }
@@ -183,7 +189,8 @@ function wants(matrix: FilterMatrix, { show, text }: RowQuery): (row: number) =>
   const matches = (row: number) => {
     if (!words.length) return true
     const refusal = refusalAt(matrix, row)
-    const line = `${matrix.nodes[row] ?? ''} ${refusal ? `${refusal.plugin} ${refusal.reasons.join(' ')}` : ''}`.toLowerCase()
+    const line =
+      `${matrix.nodes[row] ?? ''} ${refusal ? `${refusal.plugin} ${refusal.reasons.join(' ')}` : ''}`.toLowerCase()
     return words.every((word) => line.includes(word))
   }
   switch (show.kind) {

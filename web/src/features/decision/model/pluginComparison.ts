@@ -66,14 +66,22 @@ export type Note =
   /** A term of pod affinity that no pod in the domain meets, or of anti-affinity that `pod` violates. */
   | { kind: 'podTerm'; rule: PodTerm['rule']; domain: string; pod: string | undefined }
   /** `fewest` is the only domain with the minimum; `few`: there are fewer domains than minDomains, so the minimum counts as 0. */
-  | { kind: 'spread'; domain: string; matching: number; minimum: number; fewest: string; few: { domains: number; minDomains: number } | undefined }
+  | {
+      kind: 'spread'
+      domain: string
+      matching: number
+      minimum: number
+      fewest: string
+      few: { domains: number; minDomains: number } | undefined
+    }
   | { kind: 'claim'; claim: string; largest: string | undefined }
 
 export function noteOf(comparison: Comparison): Note | undefined {
   const short = resourceLines(comparison).find((r) => r.short)
   if (short?.name === 'pods') return { kind: 'podsFull' }
   if (short) return { kind: 'short', resource: short.name, amount: short.left.slice(1) }
-  if (comparison.taint) return { kind: 'taint', text: taintText({ key: comparison.taint.key, value: comparison.taint.value ?? '' }) }
+  if (comparison.taint)
+    return { kind: 'taint', text: taintText({ key: comparison.taint.key, value: comparison.taint.value ?? '' }) }
   const term = comparison.terms?.[0]
   if (term) return { kind: 'term', key: term.key, actual: term.actual }
   const podTerm = comparison.podTerms?.[0]
@@ -97,10 +105,26 @@ export function podTermNote({ rule, topologyKey, domain, pod }: PodTerm): Note {
   return { kind: 'podTerm', rule, domain: `${topologyKey}=${domain}`, pod: pod?.name }
 }
 
-export function spreadNote({ topologyKey, domain, matching, minimum, domains = 0, minDomains = 0, fewest = [], fewestCount }: Spread): Note {
+export function spreadNote({
+  topologyKey,
+  domain,
+  matching,
+  minimum,
+  domains = 0,
+  minDomains = 0,
+  fewest = [],
+  fewestCount,
+}: Spread): Note {
   if (domain === null) return { kind: 'term', key: topologyKey, actual: null }
   const [only] = fewestCount === 1 ? fewest : []
-  return { kind: 'spread', domain: `${topologyKey}=${domain}`, matching, minimum, fewest: only ? `${topologyKey}=${only.name}` : '', few: domains < minDomains ? { domains, minDomains } : undefined }
+  return {
+    kind: 'spread',
+    domain: `${topologyKey}=${domain}`,
+    matching,
+    minimum,
+    fewest: only ? `${topologyKey}=${only.name}` : '',
+    few: domains < minDomains ? { domains, minDomains } : undefined,
+  }
 }
 
 export function claimNote({ claim, provisionable, largest }: Claim): Note {

@@ -10,7 +10,10 @@ const pages: Record<string, readonly [filter: string, score?: string]> = {
   TaintToleration: ['concepts/scheduling-eviction/taint-and-toleration/'],
   NodeAffinity: ['concepts/scheduling-eviction/assign-pod-node/#node-affinity'],
   NodePorts: [reference],
-  NodeResourcesFit: ['concepts/configuration/manage-resources-containers/#how-pods-with-resource-requests-are-scheduled', 'concepts/scheduling-eviction/resource-bin-packing/'],
+  NodeResourcesFit: [
+    'concepts/configuration/manage-resources-containers/#how-pods-with-resource-requests-are-scheduled',
+    'concepts/scheduling-eviction/resource-bin-packing/',
+  ],
   NodeResourcesBalancedAllocation: [reference],
   ImageLocality: [reference],
   VolumeRestrictions: ['concepts/storage/persistent-volumes/#access-modes'],

@@ -17,13 +17,17 @@ function namespacesOf({ namespaces = [], namespaceSelector }: PodTerm, count: nu
   const listed = namespaces.join(', ')
   const names = count > namespaces.length ? line('andMore', { listed, n: count - namespaces.length }) : listed
   if (namespaceSelector === '') return line('inAllNamespaces')
-  if (namespaceSelector !== undefined) return count ? line('inBothNamespaces', { names, selector: namespaceSelector }) : line('inSelectedNamespaces', { selector: namespaceSelector })
+  if (namespaceSelector !== undefined)
+    return count
+      ? line('inBothNamespaces', { names, selector: namespaceSelector })
+      : line('inSelectedNamespaces', { selector: namespaceSelector })
   return line(count === 1 ? 'inNamespace' : 'inNamespaces', { names })
 }
 
 const domainOf = ({ topologyKey }: PodTerm, domain: string | null) => `${topologyKey}=${domain ?? ''}`
 const nameOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
-const podOn = (pod: NonNullable<PodTerm['pod']>, node: string | undefined): string | ComparisonLine => (node ? line('podOn', { pod: nameOf(pod), node }) : nameOf(pod))
+const podOn = (pod: NonNullable<PodTerm['pod']>, node: string | undefined): string | ComparisonLine =>
+  node ? line('podOn', { pod: nameOf(pod), node }) : nameOf(pod)
 
 /** A term for which the plugin rejected the node. */
 export function unmetTerm(of: PodTerm): ComparisonLine {
@@ -31,10 +35,20 @@ export function unmetTerm(of: PodTerm): ComparisonLine {
   const domain = domainOf(of, of.domain)
   if (of.rule === 'affinity') {
     if (of.domain === null) return line('affinityNoLabel', { term, key: of.topologyKey })
-    return line('affinityUnmet', { term, domain, all: ofSeveral(of) && !(of.noneMatches && of.terms === 1) ? line('matchesAll', { n: of.terms ?? 0 }) : '', match: matchOf(of) })
+    return line('affinityUnmet', {
+      term,
+      domain,
+      all: ofSeveral(of) && !(of.noneMatches && of.terms === 1) ? line('matchesAll', { n: of.terms ?? 0 }) : '',
+      match: matchOf(of),
+    })
   }
-  if (of.rule === 'antiAffinity') return of.pod ? line('antiAffinityPod', { term, domain, pod: podOn(of.pod, of.podNode) }) : line('antiAffinitySome', { term, domain })
-  return of.pod ? line('existingPod', { term, domain, pod: podOn(of.pod, of.podNode) }) : line('existingSome', { domain })
+  if (of.rule === 'antiAffinity')
+    return of.pod
+      ? line('antiAffinityPod', { term, domain, pod: podOn(of.pod, of.podNode) })
+      : line('antiAffinitySome', { term, domain })
+  return of.pod
+    ? line('existingPod', { term, domain, pod: podOn(of.pod, of.podNode) })
+    : line('existingSome', { domain })
 }
 
 const ofSeveral = ({ terms = 1 }: PodTerm) => terms > 1
@@ -46,13 +60,16 @@ function matchOf(of: PodTerm): ComparisonLine | '' {
   if (!match) return ''
   const values = { pod: nameOf(match.pod), node: match.node }
   if (!match.all) return line('matchPartly', values)
-  return match.domain === null ? line('matchUnlabelled', { ...values, key: of.topologyKey }) : line('matchElsewhere', { ...values, domain: domainOf(of, match.domain) })
+  return match.domain === null
+    ? line('matchUnlabelled', { ...values, key: of.topologyKey })
+    : line('matchElsewhere', { ...values, domain: domainOf(of, match.domain) })
 }
 
 /** A term for which the plugin let the node through. */
 export function metTerm(of: PodTerm): ComparisonLine {
   const term = podTermOf(of)
-  if (of.domain === null) return line(of.rule === 'affinity' ? 'affinityNoLabel' : 'podApart', { term, key: of.topologyKey })
+  if (of.domain === null)
+    return line(of.rule === 'affinity' ? 'affinityNoLabel' : 'podApart', { term, key: of.topologyKey })
   const values = { term, domain: domainOf(of, of.domain) }
   if (of.rule === 'antiAffinity') return line('podAntiAffinity', values)
   if (of.rule === 'existingAntiAffinity') return line('podExisting', { domain: values.domain })
@@ -65,5 +82,7 @@ function firstOf(of: PodTerm, values: ComparisonLine['values']): ComparisonLine 
   if (of.noneMatches) return line('podFirst', values)
   if (!match || (match.all && match.domain !== null)) return line('podFirstCounted', values)
   const seen = { ...values, pod: nameOf(match.pod), node: match.node }
-  return match.all ? line('podFirstUnlabelled', { ...seen, key: of.topologyKey }) : line('podFirstPartly', { ...seen, n: of.terms ?? 0 })
+  return match.all
+    ? line('podFirstUnlabelled', { ...seen, key: of.topologyKey })
+    : line('podFirstPartly', { ...seen, n: of.terms ?? 0 })
 }

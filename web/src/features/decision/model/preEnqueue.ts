@@ -25,7 +25,8 @@ export interface Holder {
 /** `answers` are the results of the PreEnqueue plugins. Gates are in the pod, so they are known without them. */
 export function holdersOf(pod: Pod, answers: readonly PluginResult[]): Holder[] {
   const gates = (pod.spec?.schedulingGates ?? []).map((g) => g.name)
-  const known: readonly { plugin: string; reasons?: string[] }[] = gates.length && !answers.some((a) => a.plugin === gatesPlugin) ? [{ plugin: gatesPlugin }, ...answers] : answers
+  const known: readonly { plugin: string; reasons?: string[] }[] =
+    gates.length && !answers.some((a) => a.plugin === gatesPlugin) ? [{ plugin: gatesPlugin }, ...answers] : answers
   return known.map(({ plugin, reasons = [] }) => ({ plugin, reasons, lift: liftOf(plugin, pod, gates) }))
 }
 
@@ -36,7 +37,8 @@ function liftOf(plugin: string, pod: Pod, gates: string[]): Lift {
   const claims = pod.spec?.resourceClaims ?? []
   if (plugin === gatesPlugin && gates.length) return { kind: 'gates', gates }
   if (plugin === 'GangScheduling' && group) return { kind: 'group', group }
-  if (plugin === 'DynamicResources' && claims.length) return { kind: 'claims', claims: claims.map((c) => c.resourceClaimName ?? c.name) }
+  if (plugin === 'DynamicResources' && claims.length)
+    return { kind: 'claims', claims: claims.map((c) => c.resourceClaimName ?? c.name) }
   if (plugin === 'DefaultPreemption') return { kind: 'victims' }
   return { kind: 'event' }
 }

@@ -4,40 +4,80 @@ import { aftermath, decidingValues, preemptionTable, putBack } from './preemptio
 import { sampleCycle } from './testing'
 
 describe('preemptionTable', () => {
-  const victim = (name: string, priority: number): Victim => ({ pod: { namespace: 'batch', name, uid: name }, priority })
-  const candidate = (node: string, pdbViolations: number) => ({ node, victims: [victim(`${node}-v`, 100)], reprieved: [victim(`${node}-r`, 1000)], pdbViolations })
+  const victim = (name: string, priority: number): Victim => ({
+    pod: { namespace: 'batch', name, uid: name },
+    priority,
+  })
+  const candidate = (node: string, pdbViolations: number) => ({
+    node,
+    victims: [victim(`${node}-v`, 100)],
+    reprieved: [victim(`${node}-r`, 1000)],
+    pdbViolations,
+  })
   const table = (preemption: Cycle['preemption']) => preemptionTable(sampleCycle({ preemption } as Partial<Cycle>))
 
   it('is absent without dry runs', () => {
     expect(table(undefined)).toBeUndefined()
   })
   it('puts the chosen candidate first, and has the rule that eliminated each other one', () => {
-    const found = table({ candidates: [candidate('a', 2), candidate('b', 0), candidate('c', 0)], chosen: 'c', rule: 'lowestHighestPriority' })
-    expect(found?.rows.map((r) => `${r.node}${r.chosen ? ' chosen' : ''} ${r.outBy ?? '-'}`)).toEqual(['c chosen -', 'b -', 'a fewestPDBViolations'])
+    const found = table({
+      candidates: [candidate('a', 2), candidate('b', 0), candidate('c', 0)],
+      chosen: 'c',
+      rule: 'lowestHighestPriority',
+    })
+    expect(found?.rows.map((r) => `${r.node}${r.chosen ? ' chosen' : ''} ${r.outBy ?? '-'}`)).toEqual([
+      'c chosen -',
+      'b -',
+      'a fewestPDBViolations',
+    ])
     expect(found?.verdict).toEqual({ kind: 'rule', rule: 'lowestHighestPriority' })
   })
   it('counts what the record left out', () => {
-    const found = table({ candidates: [{ ...candidate('a', 0), victimsDropped: 4, reprievedDropped: 2 }], candidatesDropped: 99 })
+    const found = table({
+      candidates: [{ ...candidate('a', 0), victimsDropped: 4, reprievedDropped: 2 }],
+      candidatesDropped: 99,
+    })
     expect(found?.candidates).toBe(100)
     expect(found?.rows[0]).toMatchObject({ victimsDropped: 4, reprievedDropped: 2, values: { fewestVictims: 5 } })
   })
   it('handles one candidate, none, and none chosen', () => {
-    expect(table({ candidates: [candidate('a', 1)], chosen: 'a' })).toMatchObject({ verdict: { kind: 'onlyOne' }, rows: [{ outBy: undefined }] })
+    expect(table({ candidates: [candidate('a', 1)], chosen: 'a' })).toMatchObject({
+      verdict: { kind: 'onlyOne' },
+      rows: [{ outBy: undefined }],
+    })
     expect(table({ candidates: [] })?.verdict).toEqual({ kind: 'none' })
     expect(table({ candidates: [candidate('a', 0), candidate('b', 0)] })?.verdict).toEqual({ kind: 'notChosen' })
   })
   it('applies the rules up to the deciding one', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
-    const found = table({ candidates: [one('a', victim('x', 1000)), one('b', victim('y', 100), victim('z', 50)), one('c', victim('w', 100))], chosen: 'c', rule: 'lowestSumOfPriorities' })
+    const found = table({
+      candidates: [
+        one('a', victim('x', 1000)),
+        one('b', victim('y', 100), victim('z', 50)),
+        one('c', victim('w', 100)),
+      ],
+      chosen: 'c',
+      rule: 'lowestSumOfPriorities',
+    })
     // b's plain sum is 150, but the scheduler adds 2³¹ for each of its two victims.
-    expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'} ${r.values.lowestSumOfPriorities}`)).toEqual(['c - 100', 'b lowestSumOfPriorities 150', 'a lowestHighestPriority 1000'])
+    expect(found?.rows.map((r) => `${r.node} ${r.outBy ?? '-'} ${r.values.lowestSumOfPriorities}`)).toEqual([
+      'c - 100',
+      'b lowestSumOfPriorities 150',
+      'a lowestHighestPriority 1000',
+    ])
     expect(found?.decided).toBe('lowestSumOfPriorities')
   })
   it('uses the earliest start among the highest-priority victims', () => {
-    const started = (name: string, priority: number, startTime: string): Victim => ({ ...victim(name, priority), startTime })
+    const started = (name: string, priority: number, startTime: string): Victim => ({
+      ...victim(name, priority),
+      startTime,
+    })
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
     const found = table({
-      candidates: [one('a', started('x', 9, '2026-01-01T10:00:00Z')), one('b', started('y', 9, '2026-01-01T11:00:00Z'))],
+      candidates: [
+        one('a', started('x', 9, '2026-01-01T10:00:00Z')),
+        one('b', started('y', 9, '2026-01-01T11:00:00Z')),
+      ],
       chosen: 'b',
       rule: 'latestEarliestStartTime',
     })
@@ -53,7 +93,10 @@ describe('preemptionTable', () => {
       chosen: 'b',
       rule: 'latestEarliestStartTime',
     })
-    expect(found?.rows.map((r) => [r.node, r.outBy])).toEqual([['b', undefined], ['a', 'latestEarliestStartTime']])
+    expect(found?.rows.map((r) => [r.node, r.outBy])).toEqual([
+      ['b', undefined],
+      ['a', 'latestEarliestStartTime'],
+    ])
   })
   it('compares no candidate that the scheduler did not consider', () => {
     const found = table({ candidates: [{ ...candidate('a', 0), surplus: true }, candidate('b', 2)], chosen: 'b' })
@@ -62,18 +105,34 @@ describe('preemptionTable', () => {
   })
   it('has the deciding value and the next best', () => {
     const one = (node: string, ...victims: Victim[]) => ({ node, victims, pdbViolations: 0 })
-    const found = table({ candidates: [one('a', victim('x', 5000)), one('b', victim('y', 100)), one('c', victim('w', 1000))], chosen: 'b', rule: 'lowestHighestPriority' })
+    const found = table({
+      candidates: [one('a', victim('x', 5000)), one('b', victim('y', 100)), one('c', victim('w', 1000))],
+      chosen: 'b',
+      rule: 'lowestHighestPriority',
+    })
     expect(found && decidingValues(found)).toEqual({ rule: 'lowestHighestPriority', value: 100, next: 1000 })
     const only = table({ candidates: [one('a', victim('x', 9))], chosen: 'a' })
     expect(only && decidingValues(only)).toBeUndefined()
   })
   it('adds pods back by priority, then by start time', () => {
-    const started = (name: string, priority: number, startTime: string): Victim => ({ ...victim(name, priority), startTime })
+    const started = (name: string, priority: number, startTime: string): Victim => ({
+      ...victim(name, priority),
+      startTime,
+    })
     const found = table({
-      candidates: [{ node: 'a', pdbViolations: 0, victims: [started('late', 100, '2026-01-01T11:00:00Z')], reprieved: [started('early', 100, '2026-01-01T10:00:00Z'), victim('dear', 5000)] }],
+      candidates: [
+        {
+          node: 'a',
+          pdbViolations: 0,
+          victims: [started('late', 100, '2026-01-01T11:00:00Z')],
+          reprieved: [started('early', 100, '2026-01-01T10:00:00Z'), victim('dear', 5000)],
+        },
+      ],
       chosen: 'a',
     })
-    expect(found?.rows.flatMap((row) => putBack(row).map((p) => `${p.pod.pod.name} ${p.stays ? 'stays' : 'goes'}`))).toEqual(['dear stays', 'early stays', 'late goes'])
+    expect(
+      found?.rows.flatMap((row) => putBack(row).map((p) => `${p.pod.pod.name} ${p.stays ? 'stays' : 'goes'}`))
+    ).toEqual(['dear stays', 'early stays', 'late goes'])
   })
   it('counts the unhelpful nodes by reason', () => {
     const unhelpful = [
@@ -87,10 +146,28 @@ describe('preemptionTable', () => {
     ])
   })
   it('tells apart that no pod may be evicted, and that evicting those that may is not enough', () => {
-    const nobody = { why: 'nobodyLower', status: 'UnschedulableAndUnresolvable', reasons: ['No preemption victims found for incoming pod'], nodes: ['a'] } as const
-    const tooFew = { why: 'notEnough', status: 'Unschedulable', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu'], nodes: ['b'] } as const
-    const of = (...unhelpful: (typeof nobody | typeof tooFew)[]) => table({ candidates: [], unhelpful: unhelpful.map((u) => ({ ...u, reasons: [...u.reasons], nodes: [...u.nodes] })) })
-    expect(of(nobody)).toMatchObject({ verdict: { kind: 'nobodyLower' }, unhelpful: [{ why: 'nobodyLower', plugin: '', reason: '' }] })
+    const nobody = {
+      why: 'nobodyLower',
+      status: 'UnschedulableAndUnresolvable',
+      reasons: ['No preemption victims found for incoming pod'],
+      nodes: ['a'],
+    } as const
+    const tooFew = {
+      why: 'notEnough',
+      status: 'Unschedulable',
+      plugin: 'NodeResourcesFit',
+      reasons: ['Insufficient cpu'],
+      nodes: ['b'],
+    } as const
+    const of = (...unhelpful: (typeof nobody | typeof tooFew)[]) =>
+      table({
+        candidates: [],
+        unhelpful: unhelpful.map((u) => ({ ...u, reasons: [...u.reasons], nodes: [...u.nodes] })),
+      })
+    expect(of(nobody)).toMatchObject({
+      verdict: { kind: 'nobodyLower' },
+      unhelpful: [{ why: 'nobodyLower', plugin: '', reason: '' }],
+    })
     expect(of(nobody, tooFew)?.verdict).toEqual({ kind: 'notEnough' })
     expect(table({ candidates: [], ineligible: 'never' })?.verdict).toEqual({ kind: 'never' })
   })
@@ -98,12 +175,30 @@ describe('preemptionTable', () => {
 
 describe('aftermath', () => {
   const victims = [{ pod: { namespace: 'batch', name: 'etl-1', uid: 'v' }, priority: 100 }]
-  const first = sampleCycle({ attempt: 1, outcome: 'unschedulable', nominatedNode: 'b', startTime: '2026-01-01T10:00:00.000Z', durationSeconds: 0.5, preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' } })
+  const first = sampleCycle({
+    attempt: 1,
+    outcome: 'unschedulable',
+    nominatedNode: 'b',
+    startTime: '2026-01-01T10:00:00.000Z',
+    durationSeconds: 0.5,
+    preemption: { candidates: [{ node: 'b', victims, pdbViolations: 0 }], chosen: 'b' },
+  })
   const second = sampleCycle({
     attempt: 2,
     selectedNode: 'b',
     startTime: '2026-01-01T10:00:30.500Z',
-    queue: { addedTime: '2026-01-01T10:00:00.500Z', attempts: 2, requeuedBy: { time: '2026-01-01T10:00:30.400Z', event: 'AssignedPodDelete', kind: 'Pod', namespace: 'batch', name: 'etl-1', plugin: 'NodeResourcesFit' } },
+    queue: {
+      addedTime: '2026-01-01T10:00:00.500Z',
+      attempts: 2,
+      requeuedBy: {
+        time: '2026-01-01T10:00:30.400Z',
+        event: 'AssignedPodDelete',
+        kind: 'Pod',
+        namespace: 'batch',
+        name: 'etl-1',
+        plugin: 'NodeResourcesFit',
+      },
+    },
   })
 
   it('lists the events from the nomination to the next attempt', () => {
@@ -111,7 +206,12 @@ describe('aftermath', () => {
       node: 'b',
       nominated: '2026-01-01T10:00:00.500Z',
       victims: ['etl-1'],
-      back: { event: 'AssignedPodDelete', object: 'batch/etl-1', plugin: 'NodeResourcesFit', time: '2026-01-01T10:00:30.400Z' },
+      back: {
+        event: 'AssignedPodDelete',
+        object: 'batch/etl-1',
+        plugin: 'NodeResourcesFit',
+        time: '2026-01-01T10:00:30.400Z',
+      },
       tries: [{ attempt: 2, node: 'b', time: '2026-01-01T10:00:30.500Z' }],
       hidden: 0,
       ended: { attempt: 2, afterSeconds: 30, onNominated: true },
@@ -131,8 +231,13 @@ describe('aftermath', () => {
     expect(aftermath(first, [retry], retry)).toMatchObject({ tries: [{ attempt: 2 }], ended: undefined })
   })
   it('leaves out retries in the middle of many', () => {
-    const retries = Array.from({ length: 9 }, (_, i) => sampleCycle({ attempt: i + 2, outcome: 'unschedulable', selectedNode: '' }))
-    expect(aftermath(first, retries, undefined)).toMatchObject({ tries: [{ attempt: 2 }, { attempt: 8 }, { attempt: 9 }, { attempt: 10 }], hidden: 5 })
+    const retries = Array.from({ length: 9 }, (_, i) =>
+      sampleCycle({ attempt: i + 2, outcome: 'unschedulable', selectedNode: '' })
+    )
+    expect(aftermath(first, retries, undefined)).toMatchObject({
+      tries: [{ attempt: 2 }, { attempt: 8 }, { attempt: 9 }, { attempt: 10 }],
+      hidden: 5,
+    })
   })
   it('is incomplete until the next attempt, and absent if preemption made no room', () => {
     expect(aftermath(first, [], undefined)).toMatchObject({ back: undefined, tries: [], ended: undefined })

@@ -5,7 +5,13 @@ import type { Cycle, Evictions, Preemption, PreemptionRule, Summary, Victim } fr
 import { noCandidates, type NoCandidates } from './rejected'
 
 /** The rules with a numeric value, in the order in which the scheduler applies them. */
-export const comparedRules = ['fewestPDBViolations', 'lowestHighestPriority', 'lowestSumOfPriorities', 'fewestVictims', 'latestEarliestStartTime'] as const satisfies readonly PreemptionRule[]
+export const comparedRules = [
+  'fewestPDBViolations',
+  'lowestHighestPriority',
+  'lowestSumOfPriorities',
+  'fewestVictims',
+  'latestEarliestStartTime',
+] as const satisfies readonly PreemptionRule[]
 export type ComparedRule = (typeof comparedRules)[number]
 
 export interface PreemptionRow {
@@ -34,7 +40,12 @@ export interface PreemptionTable {
   /** The number of all candidates: a record keeps only those closest to the chosen one. */
   candidates: number
   /** How preemption ended, for the sentence above the table. */
-  verdict: { kind: 'rule'; rule: PreemptionRule } | { kind: 'onlyOne' } | { kind: 'onlyConsidered' } | { kind: NoCandidates } | { kind: 'notChosen' }
+  verdict:
+    | { kind: 'rule'; rule: PreemptionRule }
+    | { kind: 'onlyOne' }
+    | { kind: 'onlyConsidered' }
+    | { kind: NoCandidates }
+    | { kind: 'notChosen' }
   /** The deciding rule, if it is one of those that compare. */
   decided: ComparedRule | undefined
   /** Nodes whose dry run found no victims, by reason, most nodes first. */
@@ -55,34 +66,40 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
   if (!preemption) return undefined
   const { candidates, chosen, rule } = preemption
   const decided = comparedRules.find((r) => r === rule)
-  const rows = candidates.map(
-    (c): PreemptionRow => ({
-      node: c.node,
-      chosen: c.node === chosen,
-      victims: c.victims,
-      reprieved: c.reprieved ?? [],
-      victimsDropped: c.victimsDropped ?? 0,
-      reprievedDropped: c.reprievedDropped ?? 0,
-      values: {
-        fewestPDBViolations: c.pdbViolations,
-        lowestHighestPriority: c.victims[0]?.priority ?? 0,
-        lowestSumOfPriorities: c.victims.reduce((sum, v) => sum + v.priority, 0),
-        fewestVictims: c.victims.length + (c.victimsDropped ?? 0),
-        latestEarliestStartTime: earliestStart(c.victims),
-      },
-      outBy: undefined,
-      removedBy: c.removedBy ?? '',
-      surplus: c.surplus ?? false,
-      changedBy: c.changedBy ?? '',
-    }),
-  )
+  const rows = candidates.map((c): PreemptionRow => ({
+    node: c.node,
+    chosen: c.node === chosen,
+    victims: c.victims,
+    reprieved: c.reprieved ?? [],
+    victimsDropped: c.victimsDropped ?? 0,
+    reprievedDropped: c.reprievedDropped ?? 0,
+    values: {
+      fewestPDBViolations: c.pdbViolations,
+      lowestHighestPriority: c.victims[0]?.priority ?? 0,
+      lowestSumOfPriorities: c.victims.reduce((sum, v) => sum + v.priority, 0),
+      fewestVictims: c.victims.length + (c.victimsDropped ?? 0),
+      latestEarliestStartTime: earliestStart(c.victims),
+    },
+    outBy: undefined,
+    removedBy: c.removedBy ?? '',
+    surplus: c.surplus ?? false,
+    changedBy: c.changedBy ?? '',
+  }))
   if (chosen) markLosers(rows, rule)
-  const lasted = (row: PreemptionRow) => (row.chosen ? 99 : row.surplus ? -2 : row.removedBy ? -1 : row.outBy ? comparedRules.indexOf(row.outBy) : 98)
+  const lasted = (row: PreemptionRow) =>
+    row.chosen ? 99 : row.surplus ? -2 : row.removedBy ? -1 : row.outBy ? comparedRules.indexOf(row.outBy) : 98
   rows.sort((a, b) => lasted(b) - lasted(a))
   return {
     rows,
     candidates: rows.length + (preemption.candidatesDropped ?? 0),
-    verdict: preemption.ineligible || !candidates.length ? { kind: noCandidates(preemption) } : !chosen ? { kind: 'notChosen' } : rule ? { kind: 'rule', rule } : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
+    verdict:
+      preemption.ineligible || !candidates.length
+        ? { kind: noCandidates(preemption) }
+        : !chosen
+          ? { kind: 'notChosen' }
+          : rule
+            ? { kind: 'rule', rule }
+            : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
     decided,
     unhelpful: byReason(preemption),
     evictions: preemption.evictions,
@@ -111,7 +128,9 @@ function markLosers(rows: PreemptionRow[], rule: PreemptionRule | undefined): vo
   if (!chosen) return
   const last = rule ? comparedRules.findIndex((r) => r === rule) : -1
   for (const compared of comparedRules.slice(0, last < 0 ? comparedRules.length : last + 1)) {
-    for (const row of rows) if (!row.outBy && !row.chosen && !row.removedBy && !row.surplus && cost(row, compared) > cost(chosen, compared)) row.outBy = compared
+    for (const row of rows)
+      if (!row.outBy && !row.chosen && !row.removedBy && !row.surplus && cost(row, compared) > cost(chosen, compared))
+        row.outBy = compared
   }
 }
 
@@ -130,20 +149,31 @@ function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
 }
 
 /** The victims that the scheduler did not try to evict, because a call had failed. */
-export const notTried = (e: Evictions) => (e.done ? e.victims - e.deleted - e.released - (e.terminating ?? 0) - (e.failed ?? 0) : 0)
+export const notTried = (e: Evictions) =>
+  e.done ? e.victims - e.deleted - e.released - (e.terminating ?? 0) - (e.failed ?? 0) : 0
 
 /** The result of the choice: the deciding rule, the value of the chosen candidate, and the next best. */
-export function decidingValues(table: PreemptionTable): { rule: ComparedRule; value: number | string; next: number | string } | undefined {
+export function decidingValues(
+  table: PreemptionTable
+): { rule: ComparedRule; value: number | string; next: number | string } | undefined {
   const { decided, rows } = table
   const chosen = rows.find((row) => row.chosen)
   if (!decided || !chosen) return undefined
-  const next = rows.filter((row) => row.outBy === decided).reduce<PreemptionRow | undefined>((best, row) => (best && cost(best, decided) <= cost(row, decided) ? best : row), undefined)
+  const next = rows
+    .filter((row) => row.outBy === decided)
+    .reduce<PreemptionRow | undefined>(
+      (best, row) => (best && cost(best, decided) <= cost(row, decided) ? best : row),
+      undefined
+    )
   return next && { rule: decided, value: chosen.values[decided], next: next.values[decided] }
 }
 
 /** The lower-priority pods on a candidate, in the order in which the dry run adds them back: by priority, then by start time. */
 export function putBack(row: PreemptionRow): { pod: Victim; stays: boolean }[] {
-  const all = [...row.victims.map((pod) => ({ pod, stays: false })), ...row.reprieved.map((pod) => ({ pod, stays: true }))]
+  const all = [
+    ...row.victims.map((pod) => ({ pod, stays: false })),
+    ...row.reprieved.map((pod) => ({ pod, stays: true })),
+  ]
   const start = (v: Victim) => (v.startTime ? Date.parse(v.startTime) : Infinity)
   return all.sort((a, b) => b.pod.priority - a.pod.priority || start(a.pod) - start(b.pod))
 }
@@ -167,20 +197,31 @@ export interface Aftermath {
 const lastTries = 3
 
 /** undefined when preemption made no room. `later` are the attempts after this one, in order; nextCycle is the record of the first of them. */
-export function aftermath(cycle: Cycle, later: readonly Summary[], nextCycle: Cycle | undefined): Aftermath | undefined {
+export function aftermath(
+  cycle: Cycle,
+  later: readonly Summary[],
+  nextCycle: Cycle | undefined
+): Aftermath | undefined {
   const node = cycle.nominatedNode
   if (cycle.outcome !== 'unschedulable' || !node) return undefined
   const by = nextCycle?.queue?.requeuedBy
-  const seconds = (Date.parse(cycle.startTime) / 1000) + cycle.durationSeconds
+  const seconds = Date.parse(cycle.startTime) / 1000 + cycle.durationSeconds
   const end = later.findIndex((a) => a.selectedNode)
-  const tries = later.slice(0, end < 0 ? undefined : end + 1).map((a) => ({ attempt: a.attempt, node: a.selectedNode ?? '', time: a.startTime }))
+  const tries = later
+    .slice(0, end < 0 ? undefined : end + 1)
+    .map((a) => ({ attempt: a.attempt, node: a.selectedNode ?? '', time: a.startTime }))
   const last = later[end]
   const hidden = Math.max(0, tries.length - 1 - lastTries)
   return {
     node,
     nominated: new Date(seconds * 1000).toISOString(),
     victims: cycle.preemption?.candidates.find((c) => c.node === node)?.victims.map((v) => v.pod.name) ?? [],
-    back: by && { event: by.event, object: [by.namespace, by.name].filter(Boolean).join('/'), plugin: by.plugin, time: by.time },
+    back: by && {
+      event: by.event,
+      object: [by.namespace, by.name].filter(Boolean).join('/'),
+      plugin: by.plugin,
+      time: by.time,
+    },
     tries: [...tries.slice(0, 1), ...tries.slice(1 + hidden)],
     hidden,
     ended: last && {

@@ -23,9 +23,17 @@ export function queueFacts(cycle: Cycle): QueueFacts | undefined {
     waitedSeconds: secondsBetween(queue.addedTime, cycle.startTime),
     rejectedBy: queue.rejectedBy ?? [],
     // The scheduler may try a pod before its backoff ends if the queue is otherwise empty.
-    backoff: queue.backoffUntil ? { until: queue.backoffUntil, early: secondsBetween(cycle.startTime, queue.backoffUntil) > 0 } : undefined,
+    backoff: queue.backoffUntil
+      ? { until: queue.backoffUntil, early: secondsBetween(cycle.startTime, queue.backoffUntil) > 0 }
+      : undefined,
     back: by
-      ? { kind: 'event', event: by.event, object: [by.namespace, by.name].filter(Boolean).join('/'), plugin: by.plugin, time: by.time }
+      ? {
+          kind: 'event',
+          event: by.event,
+          object: [by.namespace, by.name].filter(Boolean).join('/'),
+          plugin: by.plugin,
+          time: by.time,
+        }
       : queue.flushed
         ? { kind: 'flushed' }
         : undefined,

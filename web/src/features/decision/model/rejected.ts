@@ -32,18 +32,32 @@ export function comparedLines(cycle: Cycle, node: string, plugin: string): Compa
   ]
 }
 
-function resourceLine({ name, requested, inUse, allocatable }: NonNullable<Comparison['resources']>[number]): ComparisonLine {
+function resourceLine({
+  name,
+  requested,
+  inUse,
+  allocatable,
+}: NonNullable<Comparison['resources']>[number]): ComparisonLine {
   if (name === 'pods') return line('podsFull', { inUse, allocatable })
   const text = (value: number) => amountOf(name, value)
   const total = inUse + requested
-  return line('resourceShort', { resource: name, inUse: text(inUse), pod: text(requested), total: text(total), allocatable: text(allocatable), left: text(total - allocatable) })
+  return line('resourceShort', {
+    resource: name,
+    inUse: text(inUse),
+    pod: text(requested),
+    total: text(total),
+    allocatable: text(allocatable),
+    left: text(total - allocatable),
+  })
 }
 
 type Term = NonNullable<Comparison['terms']>[number]
 
 function termLine(all: readonly Term[], term: Term): ComparisonLine {
   const source = line(`source.${term.source}`, { volume: term.volume ?? '', claim: term.claim ?? '' })
-  const several = all.some((other) => other.source === term.source && other.claim === term.claim && other.term !== term.term)
+  const several = all.some(
+    (other) => other.source === term.source && other.claim === term.claim && other.term !== term.term
+  )
   const of = several ? line('sourceAlternative', { source, n: term.term + 1 }) : source
   if (!term.key) return line('termEmpty', { source: of })
   if (term.actual === null) return line('termMissing', { source: of, requirement: termText(term), key: term.key })
@@ -62,7 +76,10 @@ function spreadLines(cycle: Cycle, s: Spread): ComparisonLine[] {
 }
 
 const mostNamed = 4
-const names = (all: readonly string[]): string | ComparisonLine => (all.length > mostNamed ? line('andMore', { listed: all.slice(0, mostNamed - 1).join(', '), n: all.length - mostNamed + 1 }) : all.join(', '))
+const names = (all: readonly string[]): string | ComparisonLine =>
+  all.length > mostNamed
+    ? line('andMore', { listed: all.slice(0, mostNamed - 1).join(', '), n: all.length - mostNamed + 1 })
+    : all.join(', ')
 
 /** Why the pod cannot use the domains that have the minimum, if all their nodes are known to be rejected by other plugins. */
 function heldLines({ filter }: Cycle, s: Spread): ComparisonLine[] {
@@ -73,32 +90,59 @@ function heldLines({ filter }: Cycle, s: Spread): ComparisonLine[] {
   const held: ComparisonLine[] = []
   for (const { name, nodes = [], nodeCount } of fewest) {
     const by = nodes.map((node) => first.get(node) ?? '')
-    if (!nodes.length || nodeCount !== nodes.length || by.some((plugin) => !plugin || plugin === 'PodTopologySpread')) return []
+    if (!nodes.length || nodeCount !== nodes.length || by.some((plugin) => !plugin || plugin === 'PodTopologySpread'))
+      return []
     const plugins = [...new Set(by)]
     const [only] = plugins
-    const ignored = plugins.length > 1 ? '' : only === 'TaintToleration' && s.nodeTaintsPolicy === 'Ignore' ? line('heldTaints') : only === 'NodeAffinity' && s.nodeAffinityPolicy === 'Ignore' ? line('heldAffinity') : ''
-    held.push(line('held', { domain: `${s.topologyKey}=${name}`, plugins: plugins.join(', '), nodes: names(nodes), ignored }))
+    const ignored =
+      plugins.length > 1
+        ? ''
+        : only === 'TaintToleration' && s.nodeTaintsPolicy === 'Ignore'
+          ? line('heldTaints')
+          : only === 'NodeAffinity' && s.nodeAffinityPolicy === 'Ignore'
+            ? line('heldAffinity')
+            : ''
+    held.push(
+      line('held', { domain: `${s.topologyKey}=${name}`, plugins: plugins.join(', '), nodes: names(nodes), ignored })
+    )
   }
   return held
 }
 
-function claimLine({ claim, storageClass, requested, provisionable, largest, volume = '', missing }: NonNullable<Comparison['claims']>[number]): ComparisonLine {
+function claimLine({
+  claim,
+  storageClass,
+  requested,
+  provisionable,
+  largest,
+  volume = '',
+  missing,
+}: NonNullable<Comparison['claims']>[number]): ComparisonLine {
   if (missing) return line('claimMissing', { claim, volume })
   const values = { claim, requested: formatAmount(requested, 'bytes') }
   if (!provisionable) return line('claimNone', values)
-  return largest ? line('claimTooLarge', { ...values, class: storageClass, largest: formatAmount(largest, 'bytes') }) : line('claimNoCapacity', { ...values, class: storageClass })
+  return largest
+    ? line('claimTooLarge', { ...values, class: storageClass, largest: formatAmount(largest, 'bytes') })
+    : line('claimNoCapacity', { ...values, class: storageClass })
 }
 
 type Device = NonNullable<Comparison['devices']>[number]
 
 /** The node could meet the request if it were the only one. */
-const enough = (d: Device) => !d.blocked && (d.count ? d.matching - d.matchingInUse >= d.count : d.matching > 0 && !d.matchingInUse)
+const enough = (d: Device) =>
+  !d.blocked && (d.count ? d.matching - d.matchingInUse >= d.count : d.matching > 0 && !d.matchingInUse)
 const requestOf = ({ request }: Device) => request.split('/')[0]
 /** The node has enough for the request, or for another alternative of it. */
-const metBy = (all: readonly Device[], d: Device) => all.some((other) => other.claim === d.claim && requestOf(other) === requestOf(d) && enough(other))
+const metBy = (all: readonly Device[], d: Device) =>
+  all.some((other) => other.claim === d.claim && requestOf(other) === requestOf(d) && enough(other))
 
 function deviceLine(d: Device): ComparisonLine {
-  const values = { request: d.resource || `${d.claim}/${d.request}`, matching: d.matching, inUse: d.matchingInUse, blocked: d.blocked ? line('devicesBlocked') : '' }
+  const values = {
+    request: d.resource || `${d.claim}/${d.request}`,
+    matching: d.matching,
+    inUse: d.matchingInUse,
+    blocked: d.blocked ? line('devicesBlocked') : '',
+  }
   return d.count ? line('devicesWanted', { ...values, count: d.count }) : line('devicesWantedAll', values)
 }
 
@@ -117,19 +161,30 @@ export function removalLines(cycle: Cycle, node: string, plugin: string): Compar
 function withoutPods(cycle: Cycle, node: string, plugin: string): ComparisonLine | undefined {
   const c = comparisons(cycle)(node, plugin)
   if (c?.withoutPods) return line(`removal.${c.withoutPods}`, { plugin })
-  return (c?.devices ?? []).some((d) => !enough(d) && !d.blocked && d.matching >= Math.max(d.count, 1)) ? line('removal.devices') : undefined
+  return (c?.devices ?? []).some((d) => !enough(d) && !d.blocked && d.matching >= Math.max(d.count, 1))
+    ? line('removal.devices')
+    : undefined
 }
 
-function preemptionOn({ preemption: p, postFilter }: Cycle, node: string, by: { plugin: string; status?: string }): ComparisonLine | undefined {
+function preemptionOn(
+  { preemption: p, postFilter }: Cycle,
+  node: string,
+  by: { plugin: string; status?: string }
+): ComparisonLine | undefined {
   if (p?.ineligible) return line(`removal.ineligible.${p.ineligible}`)
   const candidate = p?.candidates.find((c) => c.node === node)
   const unhelpful = p?.unhelpful?.find((u) => u.nodes.includes(node))
   if (candidate) {
     const n = candidate.victims.length + (candidate.victimsDropped ?? 0)
-    return line(candidate.removedBy ? 'removal.removedByExtender' : node === p?.chosen ? 'removal.chosen' : 'removal.candidate', { n }, n)
+    return line(
+      candidate.removedBy ? 'removal.removedByExtender' : node === p?.chosen ? 'removal.chosen' : 'removal.candidate',
+      { n },
+      n
+    )
   }
   if (unhelpful) return unhelpful.why && line(`removal.noVictims.${unhelpful.why}`, { reason: reasonOf(unhelpful) })
-  if (by.status === unresolvable && postFilter?.length) return line('removal.notTried', { plugin: by.plugin, status: unresolvable })
+  if (by.status === unresolvable && postFilter?.length)
+    return line('removal.notTried', { plugin: by.plugin, status: unresolvable })
   if (by.status !== unresolvable && p?.candidates.length && !p.candidatesDropped) return line('removal.enough')
   return undefined
 }

@@ -6,7 +6,10 @@ import type { Cycle } from '@/api/types'
 type Named = Pick<Cycle, 'pod' | 'attempt'>
 
 /** The address of the file; with another decision, it compares both. */
-export function reportHref({ pod, attempt }: Named, { other, redacted }: { other?: Named | undefined; redacted?: boolean } = {}): string {
+export function reportHref(
+  { pod, attempt }: Named,
+  { other, redacted }: { other?: Named | undefined; redacted?: boolean } = {}
+): string {
   const query = new URLSearchParams({ format: 'html' })
   if (other) query.set('other', `${other.pod.uid}/${other.attempt}`)
   if (redacted) query.set('redact', 'true')

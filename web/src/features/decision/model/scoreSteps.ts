@@ -57,7 +57,10 @@ class Work {
 }
 
 function rawOf(facts: PluginScoreFacts, work: Work): number | undefined {
-  if (facts.resources) return facts.resources.strategy === 'BalancedAllocation' ? balance(facts.resources, work) : resources(facts.resources, work)
+  if (facts.resources)
+    return facts.resources.strategy === 'BalancedAllocation'
+      ? balance(facts.resources, work)
+      : resources(facts.resources, work)
   if (facts.images) return images(facts.images, work)
   if (facts.preferences) return preferences(facts.preferences, work)
   if (facts.taints) return taints(facts.taints, work)
@@ -129,8 +132,17 @@ function defaults({ name, own, ownContainers = 0, defaults: all }: Resource, wor
   const common = { resource: name, each: defaultRequest[name] ?? '' }
   const d = all?.[work.at]
   if (d) {
-    const pods = somePods(d.pods.map((p) => `${p.namespace}/${p.name}`), d.pods.length + (d.podsDropped ?? 0))
-    work.say('defaults', { ...common, containers: whole(d.containers), pods, amount: amountOf(name, d.amount), described: amountOf(name, d.described) })
+    const pods = somePods(
+      d.pods.map((p) => `${p.namespace}/${p.name}`),
+      d.pods.length + (d.podsDropped ?? 0)
+    )
+    work.say('defaults', {
+      ...common,
+      containers: whole(d.containers),
+      pods,
+      amount: amountOf(name, d.amount),
+      described: amountOf(name, d.described),
+    })
   }
   if (own) work.say('ownDefaults', { ...common, containers: whole(ownContainers), amount: amountOf(name, own) })
 }
@@ -145,7 +157,13 @@ function somePods(pods: readonly string[], count: number): string {
 function allocation(r: Resource, work: Work): Record<string, string> {
   const text = (n: number) => amountOf(r.name, n)
   const inUse = work.of(r.inUse)
-  return { resource: r.name, inUse: text(inUse), pod: text(r.requested), total: text(inUse + r.requested), allocatable: text(work.of(r.allocatable)) }
+  return {
+    resource: r.name,
+    inUse: text(inUse),
+    pod: text(r.requested),
+    total: text(inUse + r.requested),
+    allocatable: text(work.of(r.allocatable)),
+  }
 }
 
 /** A function that is linear between its points. */
@@ -155,7 +173,10 @@ function onShape(shape: Shape, utilization: number): number {
   const from = shape[next - 1]
   if (!to) return shape.at(-1)?.score ?? 0
   if (!from) return to.score
-  return from.score + Math.trunc(((to.score - from.score) * (utilization - from.utilization)) / (to.utilization - from.utilization))
+  return (
+    from.score +
+    Math.trunc(((to.score - from.score) * (utilization - from.utilization)) / (to.utilization - from.utilization))
+  )
 }
 
 const points = (shape: Shape) => shape.map((p) => `${p.utilization}% → ${p.score}`).join(', ')
@@ -185,7 +206,10 @@ class Mean {
     }
     const plain = this.scores.every((s) => s.weight === 1)
     const terms = this.scores.map((s) => (plain ? whole(s.score) : `${s.score} × ${s.weight}`))
-    work.say(exact ? 'mean' : this.rounded ? 'meanRounded' : 'meanDown', { terms: `(${terms.join(' + ')}) / ${weight}`, raw: whole(raw) })
+    work.say(exact ? 'mean' : this.rounded ? 'meanRounded' : 'meanDown', {
+      terms: `(${terms.join(' + ')}) / ${weight}`,
+      raw: whole(raw),
+    })
     return raw
   }
 }
@@ -236,7 +260,12 @@ function volumes({ shape, classes }: NonNullable<PluginScoreFacts['volumes']>, w
     const fits = capacity > 0 && requested <= capacity
     const utilization = fits ? ratio(requested, maxScore, capacity) : maxScore
     const score = onShape(shape, utilization)
-    const values = { class: c.storageClass, requested: ofBytes(requested), capacity: ofBytes(capacity), score: whole(score) }
+    const values = {
+      class: c.storageClass,
+      requested: ofBytes(requested),
+      capacity: ofBytes(capacity),
+      score: whole(score),
+    }
     if (fits) work.say('class', { ...values, utilization: whole(utilization) })
     else work.say('classFull', values)
     mean.add(score, 1)
@@ -259,7 +288,13 @@ function images(facts: NonNullable<PluginScoreFacts['images']>, work: Work): num
     found = true
     const scaled = image.times * Math.trunc(size * (nodes / facts.clusterNodes))
     sum += scaled
-    const values = { image: image.name, size: ofBytes(size), nodes: whole(nodes), clusterNodes: String(facts.clusterNodes), score: ofBytes(scaled) }
+    const values = {
+      image: image.name,
+      size: ofBytes(size),
+      nodes: whole(nodes),
+      clusterNodes: String(facts.clusterNodes),
+      score: ofBytes(scaled),
+    }
     if (image.times > 1) work.say('imageTimes', { ...values, times: whole(image.times) })
     else work.say('image', values)
   }
@@ -285,7 +320,9 @@ function images(facts: NonNullable<PluginScoreFacts['images']>, work: Work): num
 function preferences(facts: NonNullable<PluginScoreFacts['preferences']>, work: Work): number {
   let total = 0
   const terms = facts.terms.map((t) => {
-    const term = t.requirements.map((r) => `${r.key} ${r.operator}${r.values?.length ? ` [${r.values.join(', ')}]` : ''}`).join(', ')
+    const term = t.requirements
+      .map((r) => `${r.key} ${r.operator}${r.values?.length ? ` [${r.values.join(', ')}]` : ''}`)
+      .join(', ')
     const added = t.source === 'addedAffinity'
     if (!t.met[work.at]) {
       work.say(added ? 'addedUnmet' : 'preferenceUnmet', { term })
@@ -301,7 +338,11 @@ function preferences(facts: NonNullable<PluginScoreFacts['preferences']>, work: 
 function taints(facts: NonNullable<PluginScoreFacts['taints']>, work: Work): number {
   const here = facts.taints.filter((t) => t.on[work.at])
   for (const { key, value } of here) work.say('taint', { taint: `${key}${value ? `=${value}` : ''}:PreferNoSchedule` })
-  if (here.length) return work.sum(here.map(() => '1'), here.length)
+  if (here.length)
+    return work.sum(
+      here.map(() => '1'),
+      here.length
+    )
   work.say('taintNone')
   return 0
 }
@@ -325,7 +366,13 @@ function spread(facts: NonNullable<PluginScoreFacts['spread']>, work: Work): num
     const score = matching * Math.log(c.domains + 2) + (c.maxSkew - 1)
     sum += score
     terms.push(decimal(score, 2))
-    work.say('spread', { domain: `${c.topologyKey}=${domain}`, matching: whole(matching), domains: whole(c.domains), maxSkew: whole(c.maxSkew), score: decimal(score, 2) })
+    work.say('spread', {
+      domain: `${c.topologyKey}=${domain}`,
+      matching: whole(matching),
+      domains: whole(c.domains),
+      maxSkew: whole(c.maxSkew),
+      score: decimal(score, 2),
+    })
   }
   const raw = Math.round(sum)
   work.say(terms.length > 1 ? 'sumRounded' : 'rounded', { terms: terms.join(' + ') || '0', raw: whole(raw) })
@@ -360,7 +407,13 @@ function podTerms(facts: PodTerms, work: Work): number {
     const score = pods * term.weight || 0 // not −0
     total += score
     parts.push(operand(score))
-    work.say(podTermKind(term), { pods: whole(pods), weight: operand(term.weight), score: whole(score), domain, selector: term.selector })
+    work.say(podTermKind(term), {
+      pods: whole(pods),
+      weight: operand(term.weight),
+      score: whole(score),
+      domain,
+      selector: term.selector,
+    })
   }
   return work.sum(parts.length ? parts : ['0'], total)
 }
@@ -389,13 +442,24 @@ function devices({ requests }: NonNullable<PluginScoreFacts['devices']>, work: W
     }
     const score = mostAlternatives - chosen
     total += score
-    work.say('device', { request, alternative: r.alternatives[chosen] ?? '', n: whole(chosen + 1), score: `${mostAlternatives} − ${chosen} = ${score}` })
+    work.say('device', {
+      request,
+      alternative: r.alternatives[chosen] ?? '',
+      n: whole(chosen + 1),
+      score: `${mostAlternatives} − ${chosen} = ${score}`,
+    })
     return whole(score)
   })
   return work.sum(terms, total)
 }
 
-function normalize(score: Score, column: number, row: number, facts: PluginScoreFacts | undefined, work: Work): number | undefined {
+function normalize(
+  score: Score,
+  column: number,
+  row: number,
+  facts: PluginScoreFacts | undefined,
+  work: Work
+): number | undefined {
   const raw = score.raw[row]?.[column] ?? 0
   const recorded = { raw: whole(raw), normalized: whole(score.normalized[row]?.[column] ?? 0) }
   let lowest = Infinity
@@ -443,13 +507,25 @@ function overRange(raw: number, lowest: number, highest: number, work: Work): nu
     return 0
   }
   const out = Math.trunc(maxScore * ((raw - lowest) / (highest - lowest)))
-  work.say('normRange', { raw: operand(raw), less: operand(lowest), most: operand(highest), lowest: whole(lowest), highest: whole(highest), normalized: whole(out) })
+  work.say('normRange', {
+    raw: operand(raw),
+    less: operand(lowest),
+    most: operand(highest),
+    lowest: whole(lowest),
+    highest: whole(highest),
+    normalized: whole(out),
+  })
   const exact = ratio(maxScore, raw - lowest, highest - lowest)
   if (out < exact) work.say('normCutOff', { next: whole(exact) })
   return out
 }
 
-function overSpread(raw: number, recorded: Record<string, string>, over: PluginScoreFacts['spread'], work: Work): number | undefined {
+function overSpread(
+  raw: number,
+  recorded: Record<string, string>,
+  over: PluginScoreFacts['spread'],
+  work: Work
+): number | undefined {
   if (!over || (over.ignored && work.at < 0)) {
     work.say('normSpreadSome', recorded)
     return undefined
@@ -463,7 +539,12 @@ function overSpread(raw: number, recorded: Record<string, string>, over: PluginS
     return maxScore
   }
   const out = ratio(maxScore, over.highest + over.lowest - raw, over.highest)
-  work.say('normSpread', { raw: whole(raw), lowest: whole(over.lowest), highest: whole(over.highest), normalized: whole(out) })
+  work.say('normSpread', {
+    raw: whole(raw),
+    lowest: whole(over.lowest),
+    highest: whole(over.highest),
+    normalized: whole(out),
+  })
   return out
 }
 
@@ -473,7 +554,8 @@ const mostExamples = 6
 function examplesOf(score: Score, column: number, row: number): string {
   const pairs = new Map<string, [number, number]>()
   const key = (at: number) => `${score.raw[at]?.[column]} ${score.normalized[at]?.[column]}`
-  for (let at = 0; at < score.nodes.length; at++) pairs.set(key(at), [score.raw[at]?.[column] ?? 0, score.normalized[at]?.[column] ?? 0])
+  for (let at = 0; at < score.nodes.length; at++)
+    pairs.set(key(at), [score.raw[at]?.[column] ?? 0, score.normalized[at]?.[column] ?? 0])
   if (pairs.size < 2) return ''
   const all = [...pairs].sort(([, a], [, b]) => a[0] - b[0] || b[1] - a[1])
   const out: string[] = []

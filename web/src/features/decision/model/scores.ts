@@ -54,10 +54,16 @@ export function scoreTable(cycle: Cycle): ScoreTable | undefined {
   if (!score?.nodes.length) return undefined
   const { nodes, raw, normalized, weighted, totals } = score
   const { extenders = [], answered = [], counted = [] } = score
-  const columns = [...score.plugins.map(({ name, weight }) => ({ name, weight, extender: false })), ...extenders.map(({ name, weight }) => ({ name, weight, extender: true }))]
+  const columns = [
+    ...score.plugins.map(({ name, weight }) => ({ name, weight, extender: false })),
+    ...extenders.map(({ name, weight }) => ({ name, weight, extender: true })),
+  ]
   const chosen = cycle.selectedNode ? nodes.indexOf(cycle.selectedNode) : -1
   const ranked = Int32Array.from(nodes.keys()).sort(
-    (a, b) => (totals[b] ?? 0) - (totals[a] ?? 0) || Number(b === chosen) - Number(a === chosen) || compareNames(nodes[a] ?? '', nodes[b] ?? ''),
+    (a, b) =>
+      (totals[b] ?? 0) - (totals[a] ?? 0) ||
+      Number(b === chosen) - Number(a === chosen) ||
+      compareNames(nodes[a] ?? '', nodes[b] ?? '')
   )
   const ranks = new Int32Array(nodes.length)
   const tied = new Uint8Array(nodes.length)
@@ -99,7 +105,12 @@ function span(table: ScoreTable, column: number): { best: number; uniform: boole
   return { best: high, uniform: high === low }
 }
 
-function numberAt(table: ScoreTable, row: number, column: number, values: 'raw' | 'normalized' | 'weighted'): number | undefined {
+function numberAt(
+  table: ScoreTable,
+  row: number,
+  column: number,
+  values: 'raw' | 'normalized' | 'weighted'
+): number | undefined {
   const own = column - table.columns.length + (table.counted[row]?.length ?? 0)
   if (!table.columns[column]?.extender) return table[values][row]?.[column]
   return (values === 'weighted' ? table.counted[row]?.[own] : table.answered[row]?.[own]) ?? undefined

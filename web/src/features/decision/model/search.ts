@@ -43,7 +43,11 @@ export const isNarrowed = (search: Search): boolean => searchFields.some((name) 
 /** The search in the form of the API. Relative times count from `now` (ms). */
 export function askFor(search: Search, now: number): ResultsQuery {
   const { q, outcome, revision, plugin, reason, namespace, owner, node, profile, rejectedOn } = search
-  const texts = Object.fromEntries(Object.entries({ q: q.trim(), plugin, reason, namespace, owner, node, profile, rejectedOn }).filter(([, value]) => value !== ''))
+  const texts = Object.fromEntries(
+    Object.entries({ q: q.trim(), plugin, reason, namespace, owner, node, profile, rejectedOn }).filter(
+      ([, value]) => value !== ''
+    )
+  )
   return {
     ...texts,
     ...(outcome && { outcome: outcome as Outcome }),
@@ -72,13 +76,21 @@ export function refreshed(loaded: Loaded, first: SummaryPage): Loaded {
   const at = first.continue && last ? loaded.items.findIndex((s) => attemptKey(s) === attemptKey(last)) : -1
   if (at < 0) return { items: first.items, next: first.continue, read: first.read ?? 0 }
   const fresh = new Set(first.items.map(attemptKey))
-  return { items: [...first.items, ...loaded.items.slice(at + 1).filter((s) => !fresh.has(attemptKey(s)))], next: at + 1 < loaded.items.length ? loaded.next : first.continue, read: Math.max(loaded.read, first.read ?? 0) }
+  return {
+    items: [...first.items, ...loaded.items.slice(at + 1).filter((s) => !fresh.has(attemptKey(s)))],
+    next: at + 1 < loaded.items.length ? loaded.next : first.continue,
+    read: Math.max(loaded.read, first.read ?? 0),
+  }
 }
 
 /** The loaded decisions with the next page. */
 export function extended(loaded: Loaded, page: SummaryPage): Loaded {
   const known = new Set(loaded.items.map(attemptKey))
-  return { items: [...loaded.items, ...page.items.filter((s) => !known.has(attemptKey(s)))], next: page.continue, read: loaded.read + (page.read ?? 0) }
+  return {
+    items: [...loaded.items, ...page.items.filter((s) => !known.has(attemptKey(s)))],
+    next: page.continue,
+    read: loaded.read + (page.read ?? 0),
+  }
 }
 
 /**
@@ -92,7 +104,10 @@ export function current(items: readonly Summary[], live: readonly Summary[], out
 
 /** The values of a facet, with the chosen one even if no decision has it. Revisions are in descending order. */
 export function valuesOf(field: FacetField, facet: Facet, chosen: string): Facet['values'] {
-  const values = chosen && !facet.values.some((v) => v.value === chosen) ? [{ value: chosen, count: 0 }, ...facet.values] : facet.values
+  const values =
+    chosen && !facet.values.some((v) => v.value === chosen)
+      ? [{ value: chosen, count: 0 }, ...facet.values]
+      : facet.values
   return field === 'revision' ? [...values].sort((a, b) => Number(b.value) - Number(a.value)) : values
 }
 

@@ -6,12 +6,26 @@ import type { Comparison } from './pluginComparison'
 type Spread = NonNullable<Comparison['spread']>[number]
 
 export function spreadLine(s: Spread): ComparisonLine {
-  const values = { domain: `${s.topologyKey}=${s.domain ?? ''}`, matching: s.matching, self: s.self, minimum: s.minimum, skew: s.matching + s.self - s.minimum, maxSkew: s.maxSkew }
+  const values = {
+    domain: `${s.topologyKey}=${s.domain ?? ''}`,
+    matching: s.matching,
+    self: s.self,
+    minimum: s.minimum,
+    skew: s.matching + s.self - s.minimum,
+    maxSkew: s.maxSkew,
+  }
   // Earlier versions did not record the selector.
   return s.nodeTaintsPolicy ? line('spreadPods', { ...values, selector: s.selector ?? '' }) : line('spread', values)
 }
 
-export function minimumLine({ topologyKey, domains = 0, minDomains = 0, minimum, fewest = [], fewestCount = 0 }: Spread): ComparisonLine {
+export function minimumLine({
+  topologyKey,
+  domains = 0,
+  minDomains = 0,
+  minimum,
+  fewest = [],
+  fewestCount = 0,
+}: Spread): ComparisonLine {
   if (!domains) return line('minimumNone')
   if (domains < minDomains) return line('minimumFew', { n: domains, minDomains }, domains)
   if (!fewestCount) return line('minimumUnknown', { minimum })

@@ -53,7 +53,10 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'noNodes':
       return { key: 'explain.noNodes', values: texts(s) }
     case 'preFilter':
-      return { key: 'explain.preFilter', values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})), reasons: reasons(s.reasons) } }
+      return {
+        key: 'explain.preFilter',
+        values: { ...texts(s), plugins: s.plugins.join(t('common.separator', {})), reasons: reasons(s.reasons) },
+      }
     case 'refusedLater':
       return { key: 'explain.refusedLater', values: { ...texts(s), reasons: reasons(s.reasons) } }
     case 'permitTimeout':
@@ -61,7 +64,14 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'lost':
       return { key: 'explain.lost', values: texts(s) }
     case 'noNode':
-      return { key: 'explain.noNode', values: { ...texts(s), rejecters: s.rejecters.map((by) => t('explain.rejecter', { ...by })).join(t('common.separator', {})) }, count: s.evaluated }
+      return {
+        key: 'explain.noNode',
+        values: {
+          ...texts(s),
+          rejecters: s.rejecters.map((by) => t('explain.rejecter', { ...by })).join(t('common.separator', {})),
+        },
+        count: s.evaluated,
+      }
     case 'unschedulable':
       return { key: 'explain.unschedulable', values: texts(s) }
     case 'heldByGroup':
@@ -83,7 +93,20 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'nominated':
       return { key: 'explain.nominated', values: texts(s) }
     case 'nearest':
-      return { key: 'explain.nearest', values: { ...texts(s), lacks: s.lacks.map((lack) => (lack.resource === 'pods' ? t('explain.lackPod', {}) : t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) }))).join(t('common.separator', {})) }, count: s.nodes }
+      return {
+        key: 'explain.nearest',
+        values: {
+          ...texts(s),
+          lacks: s.lacks
+            .map((lack) =>
+              lack.resource === 'pods'
+                ? t('explain.lackPod', {})
+                : t('explain.lack', { resource: lack.resource, amount: amountOf(lack.resource, lack.amount) })
+            )
+            .join(t('common.separator', {})),
+        },
+        count: s.nodes,
+      }
     case 'derived':
       return derivedOf(s, words)
     case 'leaving':
@@ -145,7 +168,16 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'quotasUsedUp':
       return { key: 'explain.quotasUsedUp', values: { ...texts(s), short: quotaShortages(s.short, words) } }
     case 'quotaBorrowers':
-      return { key: 'explain.quotaBorrowers', values: { loans: names(s.loans.map(({ namespace, resource, amount }) => t('explain.quotaLoan', { namespace, resource, amount: amountOf(resource, amount) }))) } }
+      return {
+        key: 'explain.quotaBorrowers',
+        values: {
+          loans: names(
+            s.loans.map(({ namespace, resource, amount }) =>
+              t('explain.quotaLoan', { namespace, resource, amount: amountOf(resource, amount) })
+            )
+          ),
+        },
+      }
     case 'quotaReclaims':
       return { key: 'explain.quotaReclaims', values: texts(s) }
     case 'quotaAboveMin':
@@ -153,7 +185,15 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
     case 'quotaNobody':
       return { key: 'explain.quotaNobody', values: texts(s), count: s.nodes }
     case 'quotaBorrows':
-      return { key: 'explain.quotaBorrows', values: { ...texts(s), loans: s.loans.map(({ resource, amount }) => `${amountOf(resource, amount)} ${resource}`).join(t('common.separator', {})) } }
+      return {
+        key: 'explain.quotaBorrows',
+        values: {
+          ...texts(s),
+          loans: s.loans
+            .map(({ resource, amount }) => `${amountOf(resource, amount)} ${resource}`)
+            .join(t('common.separator', {})),
+        },
+      }
     case 'unaligned':
       return unalignedOf(s, words)
     case 'extenderFailure':
@@ -199,7 +239,8 @@ export function say({ key, values, count }: Phrase, { t }: Words): string {
 /** The operands that are texts and numbers; lists and objects have phrases of their own. */
 function texts(statement: object): Record<string, string> {
   const out: Record<string, string> = {}
-  for (const [name, value] of Object.entries(statement)) if (name !== 'kind' && (typeof value === 'string' || typeof value === 'number')) out[name] = String(value)
+  for (const [name, value] of Object.entries(statement))
+    if (name !== 'kind' && (typeof value === 'string' || typeof value === 'number')) out[name] = String(value)
   return out
 }
 
@@ -214,7 +255,7 @@ function quotaShortages(short: Statement<'quotaAtMax', Headline>['short'], { t }
       nominated: amountOf(resource, nominated),
       requested: amountOf(resource, requested),
       limit: amountOf(resource, limit),
-    }),
+    })
   )
   return said.join(t('common.separator', {}))
 }
@@ -223,22 +264,43 @@ function quotaShortages(short: Statement<'quotaAtMax', Headline>['short'], { t }
 function unalignedOf(s: Statement<'unaligned'>, { t, names }: Words): Phrase {
   const alike = s.resource !== ''
   const zones = s.zones.map(({ zone, resource, available, requested, absent }) => {
-    const values = { zone, resource, available: amountOf(resource, available), requested: amountOf(resource, requested) }
+    const values = {
+      zone,
+      resource,
+      available: amountOf(resource, available),
+      requested: amountOf(resource, requested),
+    }
     if (absent) return t(alike ? 'explain.zoneHasNone' : 'explain.zoneLists', values)
     return t(alike ? 'explain.zoneHas' : 'explain.zoneHasOf', values)
   })
-  const part = s.container ? t('explain.partOfPod', { role: t(`explain.roles.${roles[s.role] ?? 'container'}`, {}), container: s.container }) : t('explain.wholePod', {})
+  const part = s.container
+    ? t('explain.partOfPod', { role: t(`explain.roles.${roles[s.role] ?? 'container'}`, {}), container: s.container })
+    : t('explain.wholePod', {})
   const where = t('explain.unalignedOn', { node: s.node, nodes: s.nodes }, s.nodes)
-  const values = { where, part, resource: s.resource, requested: alike ? amountOf(s.resource, s.requested) : '', zones: names(zones) }
+  const values = {
+    where,
+    part,
+    resource: s.resource,
+    requested: alike ? amountOf(s.resource, s.requested) : '',
+    zones: names(zones),
+  }
   if (alike) return { key: 'explain.unalignedResource', values }
   return { key: zones.length ? 'explain.unaligned' : 'explain.unalignedAnywhere', values }
 }
 
-const roles: Readonly<Record<string, string>> = { container: 'container', 'init container': 'init', 'sidecar container': 'sidecar' }
+const roles: Readonly<Record<string, string>> = {
+  container: 'container',
+  'init container': 'init',
+  'sidecar container': 'sidecar',
+}
 
 function shortfallOf(group: GroupShortfall, { t }: Words): string {
   const { nearest, blockers } = group
-  let shortfall = t(group.needs ? 'explain.shortfallGang' : 'explain.shortfallNoGang', { group: group.name, needs: group.needs, found: group.found })
+  let shortfall = t(group.needs ? 'explain.shortfallGang' : 'explain.shortfallNoGang', {
+    group: group.name,
+    needs: group.needs,
+    found: group.found,
+  })
   if (nearest) shortfall = t('explain.shortfallNearest', { ...nearest, shortfall }, nearest.placements)
   if (!blockers.length) return t('explain.shortfallAlone', { shortfall })
   const said = blockers.map(({ plugin, members, reasons }) => {
@@ -260,19 +322,31 @@ function placedOf({ chosen, ...s }: Statement<'groupPlaced'>, { t }: Words): Phr
 function claimsOf({ claims }: Statement<'devicesAllocated'>, { t }: Words): string {
   const said = claims.map(({ claim, drivers }) => {
     const held = drivers.map(({ driver, devices }) => {
-      const which = devices.length > mostDevices ? t('explain.devices', { n: devices.length }, devices.length) : devices.join(t('common.separator', {}))
+      const which =
+        devices.length > mostDevices
+          ? t('explain.devices', { n: devices.length }, devices.length)
+          : devices.join(t('common.separator', {}))
       return t('explain.devicesOf', { devices: which, driver })
     })
-    return t('explain.claimHolds', { claim, devices: held.reduce((devices, next) => t('explain.nextDriver', { devices, next })) })
+    return t('explain.claimHolds', {
+      claim,
+      devices: held.reduce((devices, next) => t('explain.nextDriver', { devices, next })),
+    })
   })
   return said.reduce((claims, next) => t('explain.nextClaim', { claims, next }))
 }
 
-function shortageOf({ count, noMatch, inUse, blocked }: Statement<'deviceShortage'>, { t }: Words): { wanted: string; why: string } {
+function shortageOf(
+  { count, noMatch, inUse, blocked }: Statement<'deviceShortage'>,
+  { t }: Words
+): { wanted: string; why: string } {
   const why = [
     noMatch ? t('explain.devicesNoMatch', { n: noMatch }) : '',
     inUse ? t('explain.devicesInUse', { n: inUse }) : '',
     blocked ? t('explain.devicesBlocked', { n: blocked }) : '',
   ]
-  return { wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}), why: why.filter(Boolean).join(t('common.separator', {})) }
+  return {
+    wanted: count ? t('explain.devices', { n: count }, count) : t('explain.devicesAll', {}),
+    why: why.filter(Boolean).join(t('common.separator', {})),
+  }
 }

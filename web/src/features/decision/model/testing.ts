@@ -57,7 +57,11 @@ export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
       { name: 'score', durationSeconds: 238e-6 },
       { name: 'permit', durationSeconds: 2e-6 },
     ],
-    preFilter: filterPlugins.map((plugin, p) => ({ plugin, status: full[p] === 'S' ? 'Skip' : 'Success', durationSeconds: 1e-6 })),
+    preFilter: filterPlugins.map((plugin, p) => ({
+      plugin,
+      status: full[p] === 'S' ? 'Skip' : 'Success',
+      durationSeconds: 1e-6,
+    })),
     filter: {
       plugins: filterPlugins,
       nodes,
@@ -83,7 +87,15 @@ export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
     },
     explanation: {
       sentence: 'web-7f9c-x2k4 runs on node-b2: best total 823 of 6 feasible, 41 ahead of node-a3.',
-      headline: { kind: 'best', pod: 'web-7f9c-x2k4', node: 'node-b2', total: 823, feasible: 6, margin: 41, next: 'node-a3' },
+      headline: {
+        kind: 'best',
+        pod: 'web-7f9c-x2k4',
+        node: 'node-b2',
+        total: 823,
+        feasible: 6,
+        margin: 41,
+        next: 'node-a3',
+      },
       rejections: [
         { plugin: 'TaintToleration', nodes: 3, reasons: [{ reason: 'node(s) had untolerated taint(s)', nodes: 3 }] },
         {
@@ -94,7 +106,11 @@ export function sampleCycle(change: Partial<Cycle> = {}): Cycle {
             { reason: 'Insufficient memory', nodes: 1 },
           ],
         },
-        { plugin: 'NodeAffinity', nodes: 1, reasons: [{ reason: "node(s) didn't match Pod's node affinity/selector", nodes: 1 }] },
+        {
+          plugin: 'NodeAffinity',
+          nodes: 1,
+          reasons: [{ reason: "node(s) didn't match Pod's node affinity/selector", nodes: 1 }],
+        },
       ],
       margin: {
         over: 'node-a3',

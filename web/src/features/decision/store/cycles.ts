@@ -9,7 +9,8 @@ const kept = new Map<string, Promise<Cycle>>()
 const keepAtMost = 16
 
 /** An attempt can be published again with more facts. */
-const versionOf = (summary: Summary) => `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.updates ?? 0}/${summary.durationSeconds}`
+const versionOf = (summary: Summary) =>
+  `${summary.pod.uid}/${summary.attempt}/${summary.outcome}/${summary.updates ?? 0}/${summary.durationSeconds}`
 
 /** The full record of an attempt, from the cache or from the server. */
 function cycleOf(summary: Summary): Promise<Cycle> {
@@ -27,8 +28,18 @@ function cycleOf(summary: Summary): Promise<Cycle> {
 }
 
 /** The record of the wanted attempt. The previous record of the same pod stays until the next one arrives. */
-export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle | undefined>; error: Ref<unknown>; loading: Ref<boolean> } {
-  const { value: cycle, error, loading, ask, clear } = useAnswer((_signal, summary: Summary) => cycleOf(summary), { dropOnError: true })
+export function useCycle(wanted: Ref<Summary | undefined>): {
+  cycle: Ref<Cycle | undefined>
+  error: Ref<unknown>
+  loading: Ref<boolean>
+} {
+  const {
+    value: cycle,
+    error,
+    loading,
+    ask,
+    clear,
+  } = useAnswer((_signal, summary: Summary) => cycleOf(summary), { dropOnError: true })
   watch(
     wanted,
     (summary) => {
@@ -37,7 +48,7 @@ export function useCycle(wanted: Ref<Summary | undefined>): { cycle: Ref<Cycle |
       if (cycle.value && cycle.value.pod.uid !== summary.pod.uid) cycle.value = undefined
       void ask(summary)
     },
-    { immediate: true },
+    { immediate: true }
   )
   return { cycle, error, loading }
 }
@@ -66,7 +77,7 @@ export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<Reado
         if (cycle) found.value = new Map(found.value).set(summary.attempt, cycle)
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   return found
 }
@@ -94,7 +105,7 @@ export function useCyclesOf(wanted: Ref<readonly Summary[]>): Ref<ReadonlyMap<st
         found.value = new Map(found.value).set(uid, cycle)
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
   return found
 }

@@ -2,7 +2,15 @@
 // tried in a dry run before the user confirms.
 
 import type { Change, ChangeTarget, KindInfo, KubeObject } from '@/api/types'
-import { changeable, isManaged, patchBetween, valuesOf, without, type Fields, type Write } from '@/features/act/model/write'
+import {
+  changeable,
+  isManaged,
+  patchBetween,
+  valuesOf,
+  without,
+  type Fields,
+  type Write,
+} from '@/features/act/model/write'
 import { cloneOf, forCreation } from '@/features/create/model/clone'
 import { makesCopies, objectThen, targetOf, targetsOf } from '@/features/whatif/model/hypothesis'
 import { isResource, podKind } from '@/kubernetes/kinds'
@@ -57,7 +65,11 @@ function creation(change: Change, present: Present): RealChange {
   for (let n = 1; writes.length < (change.count ?? 1); n++) {
     const name = `${target.name}-${n}`
     if (present.objectOf({ ...target, name })) continue
-    writes.push({ op: 'create', of: { kind, namespace: target.namespace, name }, object: cloneOf(change.apply as unknown as KubeObject, name) })
+    writes.push({
+      op: 'create',
+      of: { kind, namespace: target.namespace, name },
+      object: cloneOf(change.apply as unknown as KubeObject, name),
+    })
   }
   return { kind: 'create', target, writes }
 }
@@ -65,17 +77,37 @@ function creation(change: Change, present: Present): RealChange {
 function changeOf(target: ChangeTarget, changes: readonly Change[], present: Present): RealChange | undefined {
   const kind = present.kindOf(target)
   if (!kind) return { kind: 'impossible', target, why: 'unknownKind' }
-  const of: ObjectRef = { kind, namespace: kind.namespaced ? (target.namespace ?? 'default') : undefined, name: target.name }
+  const of: ObjectRef = {
+    kind,
+    namespace: kind.namespaced ? (target.namespace ?? 'default') : undefined,
+    name: target.name,
+  }
   const now = present.objectOf(target)
   const own = changes.filter((change) => !makesCopies(change))
-  if (!now && own.some(({ patch, delete: gone }) => same(patch && targetOf({ patch }), target) || same(gone, target))) return { kind: 'impossible', target, why: 'gone' }
+  if (!now && own.some(({ patch, delete: gone }) => same(patch && targetOf({ patch }), target) || same(gone, target)))
+    return { kind: 'impossible', target, why: 'gone' }
   const then = objectThen({ changes: own }, target, now)
-  if (!then) return now && { kind: 'delete', target, writes: [{ op: 'delete', of, ...(now.metadata.uid ? { uid: now.metadata.uid } : {}) }] }
+  if (!then)
+    return (
+      now && {
+        kind: 'delete',
+        target,
+        writes: [{ op: 'delete', of, ...(now.metadata.uid ? { uid: now.metadata.uid } : {}) }],
+      }
+    )
   const whole = { ...then, apiVersion: target.apiVersion, kind: target.kind }
   if (!now) return { kind: 'create', target, writes: [{ op: 'create', of, object: whole }] }
   const again = own.some((change) => change.delete && same(targetOf(change), target))
-  if (own.some(({ patch }) => patch?.subresource === 'resize' && same(targetOf({ patch }), target))) return { kind: 'change', target, writes: mergesBetween(of, now, then).map((write) => (write.op === 'merge' ? { ...write, subresource: 'resize' as const } : write)) }
-  if (isResource(kind, podKind) && (again || !changesInPlace(now, then))) return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
+  if (own.some(({ patch }) => patch?.subresource === 'resize' && same(targetOf({ patch }), target)))
+    return {
+      kind: 'change',
+      target,
+      writes: mergesBetween(of, now, then).map((write) =>
+        write.op === 'merge' ? { ...write, subresource: 'resize' as const } : write
+      ),
+    }
+  if (isResource(kind, podKind) && (again || !changesInPlace(now, then)))
+    return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
   if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: forCreation(whole) }] }
   const writes = mergesBetween(of, now, then)
   return writes.length ? { kind: 'change', target, writes } : undefined
@@ -87,31 +119,53 @@ function mergesBetween(of: ObjectRef, now: KubeObject, then: KubeObject): Write[
   const status = patchBetween({ status: now.status }, { status: then.status })
   return [
     ...(Object.keys(patch).length ? [{ op: 'merge' as const, of, patch, expect: valuesOf(now, patch) }] : []),
-    ...(Object.keys(status).length ? [{ op: 'merge' as const, of, patch: status, expect: valuesOf(now, status), subresource: 'status' as const }] : []),
+    ...(Object.keys(status).length
+      ? [{ op: 'merge' as const, of, patch: status, expect: valuesOf(now, status), subresource: 'status' as const }]
+      : []),
   ]
 }
 
 /** changeable writes absent metadata as undefined, of which a patch would be empty. */
 function withoutEmpty(patch: Fields): Fields {
-  return Object.fromEntries(Object.entries(patch).filter(([, value]) => typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length > 0))
+  return Object.fromEntries(
+    Object.entries(patch).filter(
+      ([, value]) =>
+        typeof value !== 'object' || value === null || Array.isArray(value) || Object.keys(value).length > 0
+    )
+  )
 }
 
 /** What the API server lets an existing pod change: its metadata, further tolerations, gates that go. */
 function changesInPlace(now: KubeObject, then: KubeObject): boolean {
   const changing = ['tolerations', 'schedulingGates']
   if (!same(without(now.spec as object, changing), without(then.spec as object, changing))) return false
-  const items = (object: KubeObject, field: string) => ((object.spec as Record<string, unknown[] | undefined>)[field] ?? [])
+  const items = (object: KubeObject, field: string) =>
+    (object.spec as Record<string, unknown[] | undefined>)[field] ?? []
   const all = (some: unknown[], among: unknown[]) => some.every((item) => among.some((other) => same(item, other)))
-  return all(items(now, 'tolerations'), items(then, 'tolerations')) && all(items(then, 'schedulingGates'), items(now, 'schedulingGates'))
+  return (
+    all(items(now, 'tolerations'), items(then, 'tolerations')) &&
+    all(items(then, 'schedulingGates'), items(now, 'schedulingGates'))
+  )
 }
 
 /** A pod's spec cannot change: a pod of its own is created again, and for others their workload's template changes. */
-function podChange(target: ChangeTarget, of: ObjectRef, now: KubeObject, then: KubeObject, present: Present): RealChange {
-  if (!isManaged(now)) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: cloneOf(then, of.name) }] }
+function podChange(
+  target: ChangeTarget,
+  of: ObjectRef,
+  now: KubeObject,
+  then: KubeObject,
+  present: Present
+): RealChange {
+  if (!isManaged(now))
+    return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: cloneOf(then, of.name) }] }
   const made = present.workloadOf(now)
   const template = made && (made.object.spec as { template?: KubeObject } | undefined)?.template
   if (!template || made.kind.kind === 'Job') return { kind: 'impossible', target, why: 'fixedTemplate' }
-  const workload: ObjectRef = { kind: made.kind, namespace: made.object.metadata.namespace, name: made.object.metadata.name }
+  const workload: ObjectRef = {
+    kind: made.kind,
+    namespace: made.object.metadata.namespace,
+    name: made.object.metadata.name,
+  }
   const [before, after] = [cloneOf(now, of.name), cloneOf(then, of.name)]
   const spec = mergeChanges(headless(before), headless(after), headless(template)).object.spec
   const patch = { spec: { template: patchBetween({ spec: template.spec }, { spec }) } }
@@ -122,7 +176,10 @@ function podChange(target: ChangeTarget, of: ObjectRef, now: KubeObject, then: K
     target,
     workload,
     replaces,
-    writes: [{ op: 'merge', of: workload, patch, expect: valuesOf(made.object, patch) }, ...(replaces ? [{ op: 'delete' as const, of, ...(now.metadata.uid ? { uid: now.metadata.uid } : {}) }] : [])],
+    writes: [
+      { op: 'merge', of: workload, patch, expect: valuesOf(made.object, patch) },
+      ...(replaces ? [{ op: 'delete' as const, of, ...(now.metadata.uid ? { uid: now.metadata.uid } : {}) }] : []),
+    ],
   }
 }
 

@@ -13,8 +13,20 @@ import { isFinished } from '@/kubernetes/pods'
  * Permit and was rejected there. rejected: no node fits. held: rejected before any node was
  * checked. absent: the group needs this member, and there is no such pod.
  */
-export type SlotState = 'bound' | 'finished' | 'waiting' | 'simulated' | 'sentBack' | 'rejected' | 'held' | 'gated' | 'untried' | 'absent'
-const slotOrder: readonly SlotState[] = ['bound', 'finished', 'waiting', 'simulated', 'sentBack', 'rejected', 'held', 'gated', 'untried', 'absent']
+export type SlotState =
+  'bound' | 'finished' | 'waiting' | 'simulated' | 'sentBack' | 'rejected' | 'held' | 'gated' | 'untried' | 'absent'
+const slotOrder: readonly SlotState[] = [
+  'bound',
+  'finished',
+  'waiting',
+  'simulated',
+  'sentBack',
+  'rejected',
+  'held',
+  'gated',
+  'untried',
+  'absent',
+]
 
 export interface Member {
   pod: Pod
@@ -87,7 +99,11 @@ function slotOf(pod: Pod, summary: Summary | undefined, system: GroupSystem): Sl
 }
 
 /** The groups of the cluster, those that need attention first, then by name. A group that pods name need not exist. */
-export function gangsOf(groups: { coscheduling: Iterable<KubeObject>; native: Iterable<KubeObject> }, pods: Iterable<Pod>, newest: Newest): Gang[] {
+export function gangsOf(
+  groups: { coscheduling: Iterable<KubeObject>; native: Iterable<KubeObject> },
+  pods: Iterable<Pod>,
+  newest: Newest
+): Gang[] {
   const members = new Map<string, Member[]>()
   for (const pod of pods) {
     const of = groupOf(pod)
@@ -101,10 +117,20 @@ export function gangsOf(groups: { coscheduling: Iterable<KubeObject>; native: It
   const all: Gang[] = []
   for (const object of groups.coscheduling as Iterable<CoschedulingGroup>) {
     const { minMember = 0, scheduleTimeoutSeconds } = object.spec ?? {}
-    all.push(gangOf('coscheduling', object, members, { least: minMember, timeout: scheduleTimeoutSeconds || undefined, topologyKey: '', phase: object.status?.phase ?? '', message: '' }))
+    all.push(
+      gangOf('coscheduling', object, members, {
+        least: minMember,
+        timeout: scheduleTimeoutSeconds || undefined,
+        topologyKey: '',
+        phase: object.status?.phase ?? '',
+        message: '',
+      })
+    )
   }
   for (const object of groups.native as Iterable<NativeGroup>) {
-    const condition = object.status?.conditions?.find(({ type }) => type === 'PodGroupInitiallyScheduled') ?? object.status?.conditions?.[0]
+    const condition =
+      object.status?.conditions?.find(({ type }) => type === 'PodGroupInitiallyScheduled') ??
+      object.status?.conditions?.[0]
     all.push(
       gangOf('native', object, members, {
         least: object.spec?.schedulingPolicy?.gang?.minCount ?? 0,
@@ -112,21 +138,40 @@ export function gangsOf(groups: { coscheduling: Iterable<KubeObject>; native: It
         topologyKey: object.spec?.schedulingConstraints?.topology?.[0]?.key ?? '',
         phase: condition?.reason ?? '',
         message: condition?.message ?? '',
-      }),
+      })
     )
   }
-  return all.sort((a, b) => attention(a) - attention(b) || compareNames(a.name, b.name) || compareNames(a.namespace, b.namespace))
+  return all.sort(
+    (a, b) => attention(a) - attention(b) || compareNames(a.name, b.name) || compareNames(a.namespace, b.namespace)
+  )
 }
 
-const urgent: readonly GangState[] = ['waiting', 'rejected', 'tooFew', 'gated', 'untried', 'partly', 'running', 'finished']
+const urgent: readonly GangState[] = [
+  'waiting',
+  'rejected',
+  'tooFew',
+  'gated',
+  'untried',
+  'partly',
+  'running',
+  'finished',
+]
 const attention = (gang: Gang) => urgent.indexOf(gang.state)
 
-function gangOf(system: GroupSystem, object: KubeObject, of: ReadonlyMap<string, Member[]>, rest: Pick<Gang, 'least' | 'timeout' | 'topologyKey' | 'phase' | 'message'>): Gang {
+function gangOf(
+  system: GroupSystem,
+  object: KubeObject,
+  of: ReadonlyMap<string, Member[]>,
+  rest: Pick<Gang, 'least' | 'timeout' | 'topologyKey' | 'phase' | 'message'>
+): Gang {
   const { namespace = '', name } = object.metadata
   const id = groupText({ system, namespace, name })
   const members = [...(of.get(id) ?? [])].sort((a, b) => compareNames(a.pod.metadata.name, b.pod.metadata.name))
   const absent = Math.max(0, rest.least - members.length)
-  const slots = [...members.map(({ state }) => state).sort((a, b) => slotOrder.indexOf(a) - slotOrder.indexOf(b)), ...Array.from({ length: absent }, () => 'absent' as const)]
+  const slots = [
+    ...members.map(({ state }) => state).sort((a, b) => slotOrder.indexOf(a) - slotOrder.indexOf(b)),
+    ...Array.from({ length: absent }, () => 'absent' as const),
+  ]
   const count = (...states: SlotState[]) => members.filter(({ state }) => states.includes(state)).length
   const placed = count('bound', 'finished', 'waiting', 'simulated')
   return { id, system, namespace, name, ...rest, members, slots, placed, state: stateOf(members, rest.least, count) }
@@ -155,7 +200,11 @@ export interface Blocked {
  * sent back itself may have been the one that fit no node before. Summaries come newest first.
  */
 export function blockedBy(gang: Gang, summaries: readonly Summary[]): Blocked | undefined {
-  const without = new Map(gang.members.filter(({ state }) => ['rejected', 'held', 'sentBack', 'simulated'].includes(state)).map((member) => [member.pod.metadata.uid ?? '', member]))
+  const without = new Map(
+    gang.members
+      .filter(({ state }) => ['rejected', 'held', 'sentBack', 'simulated'].includes(state))
+      .map((member) => [member.pod.metadata.uid ?? '', member])
+  )
   if (!without.size) return undefined
   let other: Blocked | undefined
   for (const summary of summaries) {
@@ -171,7 +220,9 @@ export function blockedBy(gang: Gang, summaries: readonly Summary[]): Blocked | 
 
 /** The waiting member that got to Permit first; its timeout ends the wait of all. */
 export function firstToWait(gang: Gang): Member | undefined {
-  return gang.members.filter(({ state, summary }) => state === 'waiting' && summary?.outcome === 'waiting').sort((a, b) => (a.summary?.startTime ?? '').localeCompare(b.summary?.startTime ?? ''))[0]
+  return gang.members
+    .filter(({ state, summary }) => state === 'waiting' && summary?.outcome === 'waiting')
+    .sort((a, b) => (a.summary?.startTime ?? '').localeCompare(b.summary?.startTime ?? ''))[0]
 }
 
 /** Where a member's newest attempt got to. undone: reserved, and released again. */
@@ -180,7 +231,13 @@ export type GangStage = (typeof gangStages)[number]
 export type StageState = 'passed' | 'rejected' | 'waiting' | 'undone' | 'notRun'
 
 export function stagesOf({ state, summary }: Member): Record<GangStage, StageState> {
-  const none = { preFilter: 'notRun', filter: 'notRun', postFilter: 'notRun', reserve: 'notRun', permit: 'notRun' } as const
+  const none = {
+    preFilter: 'notRun',
+    filter: 'notRun',
+    postFilter: 'notRun',
+    reserve: 'notRun',
+    permit: 'notRun',
+  } as const
   if (!summary) return none
   const placed = { ...none, preFilter: 'passed', filter: 'passed', reserve: 'passed', permit: 'passed' } as const
   if (summary.outcome === 'scheduled') return placed
@@ -198,5 +255,7 @@ export function stagesOf({ state, summary }: Member): Record<GangStage, StageSta
 /** The groups that a text finds: all of its words in the name, the namespace or the state. */
 export function filterGangs(gangs: readonly Gang[], text: string): Gang[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return gangs.filter(({ namespace, name, state, phase }) => words.every((word) => `${namespace}/${name} ${state} ${phase}`.toLowerCase().includes(word)))
+  return gangs.filter(({ namespace, name, state, phase }) =>
+    words.every((word) => `${namespace}/${name} ${state} ${phase}`.toLowerCase().includes(word))
+  )
 }

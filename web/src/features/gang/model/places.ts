@@ -66,22 +66,38 @@ const meterOf = (node: NodeView, resource: string) => meters(node).find((meter) 
 const allocatableOf = (node: NodeView, resource: string) => meterOf(node, resource)?.allocatable ?? 0
 
 /** Nodes grouped by a label, those that hold members or have the most room first if there are more than `most`. */
-export function placesOf(gang: Gang, nodes: readonly NodeView[], held: readonly Held[], label: string, most = 32): Places | undefined {
+export function placesOf(
+  gang: Gang,
+  nodes: readonly NodeView[],
+  held: readonly Held[],
+  label: string,
+  most = 32
+): Places | undefined {
   const request = new Map<string, number>()
-  for (const { pod } of gang.members) for (const [name, amount] of podRequests(pod)) request.set(name, Math.max(request.get(name) ?? 0, amount))
+  for (const { pod } of gang.members)
+    for (const [name, amount] of podRequests(pod)) request.set(name, Math.max(request.get(name) ?? 0, amount))
   const resource = scarceResource(nodes, request)
   if (!resource) return undefined
   const each = request.get(resource) ?? 0
   const own = new Set(gang.members.map(({ pod }) => pod.metadata.uid))
   const byNode = new Map<string, Member[]>()
-  for (const member of gang.members) if (member.node && member.state !== 'finished') byNode.set(member.node, [...(byNode.get(member.node) ?? []), member])
+  for (const member of gang.members)
+    if (member.node && member.state !== 'finished')
+      byNode.set(member.node, [...(byNode.get(member.node) ?? []), member])
   const heldOn = new Map<string, number>()
-  for (const { uid, node, requests } of held) if (!own.has(uid)) heldOn.set(node, (heldOn.get(node) ?? 0) + (requests.get(resource) ?? 0))
+  for (const { uid, node, requests } of held)
+    if (!own.has(uid)) heldOn.set(node, (heldOn.get(node) ?? 0) + (requests.get(resource) ?? 0))
 
   const all = nodes
-    .map((view) => ({ view, place: placeOf(view, resource, each, byNode.get(view.name) ?? [], heldOn.get(view.name) ?? 0) }))
+    .map((view) => ({
+      view,
+      place: placeOf(view, resource, each, byNode.get(view.name) ?? [], heldOn.get(view.name) ?? 0),
+    }))
     .filter(({ place }) => place.allocatable > 0)
-  const shown = all.length <= most ? all : [...all].sort((a, b) => holds(b.place) - holds(a.place) || b.place.free - a.place.free).slice(0, most)
+  const shown =
+    all.length <= most
+      ? all
+      : [...all].sort((a, b) => holds(b.place) - holds(a.place) || b.place.free - a.place.free).slice(0, most)
   const kept = new Set(shown.map(({ place }) => place.name))
   const groups = new Map<string, PlaceNode[]>()
   for (const { view, place } of all) {
@@ -92,7 +108,14 @@ export function placesOf(gang: Gang, nodes: readonly NodeView[], held: readonly 
   return {
     resource,
     request: each,
-    groups: [...groups].sort(([a], [b]) => a.localeCompare(b, undefined, { numeric: true })).map(([name, list]) => ({ name, nodes: list, free: list.reduce((sum, { free }) => sum + free, 0), members: list.reduce((sum, node) => sum + holds(node), 0) })),
+    groups: [...groups]
+      .sort(([a], [b]) => a.localeCompare(b, undefined, { numeric: true }))
+      .map(([name, list]) => ({
+        name,
+        nodes: list,
+        free: list.reduce((sum, { free }) => sum + free, 0),
+        members: list.reduce((sum, node) => sum + holds(node), 0),
+      })),
     more: all.length - shown.length,
   }
 }
@@ -106,12 +129,24 @@ function placeOf(view: NodeView, resource: string, each: number, members: readon
   const bound = amounts.filter(({ member }) => member.pod.spec?.nodeName).reduce((sum, { amount }) => sum + amount, 0)
   const used = Math.max(0, (meter?.requested ?? 0) - bound)
   // A simulated member holds nothing.
-  const taken = amounts.filter(({ member }) => member.state !== 'simulated').reduce((sum, { amount }) => sum + amount, 0)
+  const taken = amounts
+    .filter(({ member }) => member.state !== 'simulated')
+    .reduce((sum, { amount }) => sum + amount, 0)
   const free = Math.max(0, allocatable - used - held - taken)
   const shares: Share[] = [{ kind: 'used', amount: used, name: '', state: undefined }]
   if (held) shares.push({ kind: 'held', amount: held, name: '', state: undefined })
-  for (const { member, amount } of amounts) shares.push({ kind: 'member', amount, name: member.pod.metadata.name, state: member.state })
-  const simulated = amounts.filter(({ member }) => member.state === 'simulated').reduce((sum, { amount }) => sum + amount, 0)
+  for (const { member, amount } of amounts)
+    shares.push({ kind: 'member', amount, name: member.pod.metadata.name, state: member.state })
+  const simulated = amounts
+    .filter(({ member }) => member.state === 'simulated')
+    .reduce((sum, { amount }) => sum + amount, 0)
   shares.push({ kind: 'free', amount: Math.max(0, free - simulated), name: '', state: undefined })
-  return { name: view.name, shares: shares.filter(({ amount }) => amount > 0), allocatable, free, tainted: view.taints.length > 0 || view.unschedulable, room: each ? Math.floor(free / each + 1e-9) : 0 }
+  return {
+    name: view.name,
+    shares: shares.filter(({ amount }) => amount > 0),
+    allocatable,
+    free,
+    tainted: view.taints.length > 0 || view.unschedulable,
+    room: each ? Math.floor(free / each + 1e-9) : 0,
+  }
 }

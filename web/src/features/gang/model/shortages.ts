@@ -15,18 +15,38 @@ export interface ShortageRow {
 
 /** The smallest shortage first, then the reasons without amounts, most nodes first. */
 export function shortagesOf(cycle: Pick<Cycle, 'filter'>): ShortageRow[] {
-  const compared = new Map((cycle.filter?.comparisons ?? []).map((one) => [`${one.plugin} ${one.node}`, one.resources ?? []]))
+  const compared = new Map(
+    (cycle.filter?.comparisons ?? []).map((one) => [`${one.plugin} ${one.node}`, one.resources ?? []])
+  )
   const rows = new Map<string, { row: ShortageRow & { nodes: string[] }; size: number }>()
   for (const { node, plugin, reasons } of cycle.filter?.reasons ?? []) {
     const short = (compared.get(`${plugin} ${node}`) ?? []).filter((r) => r.requested + r.inUse > r.allocatable)
-    const lacks = short.map((r) => ({ resource: r.name, amount: amountOf(r.name, r.requested + r.inUse - r.allocatable) }))
+    const lacks = short.map((r) => ({
+      resource: r.name,
+      amount: amountOf(r.name, r.requested + r.inUse - r.allocatable),
+    }))
     const reason = (reasons ?? []).join(', ')
-    const key = [plugin, lacks.length ? lacks.map(({ resource, amount }) => `${amount} ${resource}`).join() : reason].join(' ')
+    const key = [
+      plugin,
+      lacks.length ? lacks.map(({ resource, amount }) => `${amount} ${resource}`).join() : reason,
+    ].join(' ')
     const known = rows.get(key)
     if (known) known.row.nodes.push(node)
-    else rows.set(key, { row: { plugin, lacks, reason, nodes: [node] }, size: short.reduce((sum, r) => sum + (r.requested + r.inUse - r.allocatable) / Math.max(1, r.requested), 0) })
+    else
+      rows.set(key, {
+        row: { plugin, lacks, reason, nodes: [node] },
+        size: short.reduce((sum, r) => sum + (r.requested + r.inUse - r.allocatable) / Math.max(1, r.requested), 0),
+      })
   }
   const all = [...rows.values()]
   for (const { row } of all) row.nodes.sort(compareNames)
-  return all.sort((a, b) => Number(!a.row.lacks.length) - Number(!b.row.lacks.length) || a.row.lacks.length - b.row.lacks.length || a.size - b.size || b.row.nodes.length - a.row.nodes.length).map(({ row }) => row)
+  return all
+    .sort(
+      (a, b) =>
+        Number(!a.row.lacks.length) - Number(!b.row.lacks.length) ||
+        a.row.lacks.length - b.row.lacks.length ||
+        a.size - b.size ||
+        b.row.nodes.length - a.row.nodes.length
+    )
+    .map(({ row }) => row)
 }

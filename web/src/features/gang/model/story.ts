@@ -25,7 +25,11 @@ export interface Step {
 }
 
 /** The steps, oldest first: at most the newest `most`. Summaries come newest first, and those of other pods do not count. */
-export function storyOf(summaries: readonly Summary[], members: ReadonlySet<string>, most = 12): { steps: Step[]; dropped: number } {
+export function storyOf(
+  summaries: readonly Summary[],
+  members: ReadonlySet<string>,
+  most = 12
+): { steps: Step[]; dropped: number } {
   const steps: Step[] = []
   for (let i = summaries.length - 1; i >= 0; i--) {
     const summary = summaries[i]
@@ -53,8 +57,13 @@ const longestRound = 3
 /** Merges rounds of steps of the same kinds into the first of them. */
 function withoutRepeats(steps: readonly Step[]): Step[] {
   const out: Step[] = []
-  for (let i = 0; i < steps.length; ) {
-    const round = Array.from({ length: longestRound }, (_, k) => k + 1).find((n) => out.length >= n && i + n <= steps.length && Array.from({ length: n }, (_, k) => k).every((k) => same(out.at(k - n), steps[i + k])))
+  for (let i = 0; i < steps.length;) {
+    const round = Array.from({ length: longestRound }, (_, k) => k + 1).find(
+      (n) =>
+        out.length >= n &&
+        i + n <= steps.length &&
+        Array.from({ length: n }, (_, k) => k).every((k) => same(out.at(k - n), steps[i + k]))
+    )
     if (!round) {
       const step = steps[i++]
       if (step) out.push(step)

@@ -18,4 +18,5 @@ export function waitOf(cycle: Pick<Cycle, 'startTime' | 'facts'>): Wait | undefi
 }
 
 /** Whole seconds, never less than 0. */
-export const secondsLeft = (wait: Pick<Wait, 'until'>, now: Date) => Math.max(0, Math.ceil((wait.until - now.getTime()) / 1000))
+export const secondsLeft = (wait: Pick<Wait, 'until'>, now: Date) =>
+  Math.max(0, Math.ceil((wait.until - now.getTime()) / 1000))

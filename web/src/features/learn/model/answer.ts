@@ -7,5 +7,10 @@ export function answerText({ answer, options }: Pick<AnsweredCheck, 'answer' | '
   const labelOf = (value: string) => options?.find((option) => option.value === value)?.label ?? value
   if (typeof answer === 'string') return labelOf(answer)
   if (typeof answer === 'number') return String(answer)
-  return Array.isArray(answer) ? answer.filter((one): one is string => typeof one === 'string').map(labelOf).join(separator) : ''
+  return Array.isArray(answer)
+    ? answer
+        .filter((one): one is string => typeof one === 'string')
+        .map(labelOf)
+        .join(separator)
+    : ''
 }

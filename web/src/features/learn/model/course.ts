@@ -32,13 +32,21 @@ export interface Course {
 }
 
 export function courseOf(lessons: readonly LessonSummary[], progress: Progress): Course {
-  const sorted = [...lessons].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || a.order - b.order || a.id.localeCompare(b.id))
+  const sorted = [...lessons].sort(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || a.order - b.order || a.id.localeCompare(b.id)
+  )
   const course = sorted.filter(({ kind }) => kind === 'lesson')
   const drawn = course.filter(({ own }) => !own)
   const stop = (lesson: LessonSummary, i: number): Stop => {
     const own = progress.lessons[lesson.id]
     const at = drawn.indexOf(lesson)
-    return { lesson, number: i + 1, drawing: at >= 0 ? at : undefined, progress: own, state: own?.done ? 'done' : isUnderWay(own) ? 'here' : 'open' }
+    return {
+      lesson,
+      number: i + 1,
+      drawing: at >= 0 ? at : undefined,
+      progress: own,
+      state: own?.done ? 'done' : isUnderWay(own) ? 'here' : 'open',
+    }
   }
   const stops = course.map(stop)
   const lines: Line[] = []

@@ -44,19 +44,35 @@ export function parseMarkdown(text: string): Block[] {
       blocks.push({ kind: 'code', text: code.join('\n') })
     } else if (indented.test(line)) {
       const code = take((l) => indented.test(l) || blank(l))
-      blocks.push({ kind: 'code', text: code.map((l) => l.replace(indented, '')).join('\n').trimEnd() })
+      blocks.push({
+        kind: 'code',
+        text: code
+          .map((l) => l.replace(indented, ''))
+          .join('\n')
+          .trimEnd(),
+      })
     } else if (heading.test(line)) {
       at++
       blocks.push({ kind: 'heading', of: parseInline(heading.exec(line)?.[1] ?? '') })
     } else if (quoted.test(line)) {
-      blocks.push({ kind: 'quote', of: parseMarkdown(take((l) => quoted.test(l)).map((l) => l.replace(quoted, '')).join('\n')) })
+      blocks.push({
+        kind: 'quote',
+        of: parseMarkdown(
+          take((l) => quoted.test(l))
+            .map((l) => l.replace(quoted, ''))
+            .join('\n')
+        ),
+      })
     } else if (item.test(line)) blocks.push(takeList())
     else if (line.includes('|') && divider.test(lines[at + 1] ?? '')) {
       const [head = '', , ...rows] = take((l) => l.includes('|'))
       blocks.push({ kind: 'table', head: cellsOf(head), rows: rows.map(cellsOf) })
     } else {
       // A line that starts another block ends the paragraph, except an indented one, which continues it.
-      const own = [line, ...(at++, take((l) => !blank(l) && !fence.test(l) && !heading.test(l) && !item.test(l) && !quoted.test(l)))]
+      const own = [
+        line,
+        ...(at++, take((l) => !blank(l) && !fence.test(l) && !heading.test(l) && !item.test(l) && !quoted.test(l))),
+      ]
       blocks.push({ kind: 'paragraph', of: parseInline(joined(own)) })
     }
   }
@@ -80,7 +96,9 @@ const wide = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー、。（）「」？]
 
 /** Lines as one. A break between Japanese characters is no space. */
 function joined(lines: readonly string[]): string {
-  return lines.map((line) => line.trim()).reduce((before, line) => before + (wide.test(before.at(-1) ?? '') && wide.test(line.charAt(0)) ? '' : ' ') + line)
+  return lines
+    .map((line) => line.trim())
+    .reduce((before, line) => before + (wide.test(before.at(-1) ?? '') && wide.test(line.charAt(0)) ? '' : ' ') + line)
 }
 
 function cellsOf(row: string): Inline[][] {

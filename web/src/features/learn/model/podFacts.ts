@@ -38,7 +38,9 @@ export function groupsOf(pods: readonly Pod[]): PodGroup[] {
 
 /** The tolerations of a pod, as taints are written. */
 export function tolerationsOf({ spec }: Pod): string[] {
-  return (spec?.tolerations ?? []).map(({ key = '*', operator, value, effect }) => taintText({ key, ...(operator !== 'Exists' && value ? { value } : {}), ...(effect ? { effect } : {}) }))
+  return (spec?.tolerations ?? []).map(({ key = '*', operator, value, effect }) =>
+    taintText({ key, ...(operator !== 'Exists' && value ? { value } : {}), ...(effect ? { effect } : {}) })
+  )
 }
 
 /** What the scheduler reads of a pod's spec, as YAML. Images and the like say nothing about the node. */
@@ -49,6 +51,21 @@ export function specText({ spec = {} }: Pod): string {
     const { resources, ports } = (container ?? {}) as Record<string, unknown>
     return { ...(resources ? { resources } : {}), ...(ports ? { ports } : {}) }
   })
-  return stringify({ spec: { ...Object.fromEntries(own), ...(initContainers ? { initContainers } : {}), containers: resources } }, { lineWidth: 0 })
+  return stringify(
+    { spec: { ...Object.fromEntries(own), ...(initContainers ? { initContainers } : {}), containers: resources } },
+    { lineWidth: 0 }
+  )
 }
-const unread = new Set(['dnsPolicy', 'restartPolicy', 'schedulerName', 'securityContext', 'serviceAccount', 'serviceAccountName', 'terminationGracePeriodSeconds', 'enableServiceLinks', 'automountServiceAccountToken', 'preemptionPolicy', 'volumes'])
+const unread = new Set([
+  'dnsPolicy',
+  'restartPolicy',
+  'schedulerName',
+  'securityContext',
+  'serviceAccount',
+  'serviceAccountName',
+  'terminationGracePeriodSeconds',
+  'enableServiceLinks',
+  'automountServiceAccountToken',
+  'preemptionPolicy',
+  'volumes',
+])

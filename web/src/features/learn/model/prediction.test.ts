@@ -10,7 +10,13 @@ function gradesOf(cycle: Cycle, { crossedOut, picked: node }: Prediction): NodeG
   return (cycle.filter?.nodes ?? []).map((name) => {
     const verdict = name === cycle.selectedNode ? 'chosen' : feasible.has(name) ? 'feasible' : 'rejected'
     const out = crossedOut.includes(name)
-    return { node: name, verdict, crossedOut: out, picked: node === name, right: out === (verdict === 'rejected') && (node === name) === (verdict === 'chosen') }
+    return {
+      node: name,
+      verdict,
+      crossedOut: out,
+      picked: node === name,
+      right: out === (verdict === 'rejected') && (node === name) === (verdict === 'chosen'),
+    }
   })
 }
 function without(cycle: Cycle, key: 'score' | 'selectedNode'): Cycle {
@@ -50,7 +56,12 @@ describe('reveals', () => {
 
   it('holds back the verdict until its plugin is shown', () => {
     expect(all.foot('node-a4', 0)).toMatchObject({ verdict: { kind: 'in' }, settled: false })
-    expect(all.foot('node-a4', 1)).toMatchObject({ verdict: { kind: 'rejected', plugin: 'TaintToleration' }, learner: 'agreed', right: true, settled: true })
+    expect(all.foot('node-a4', 1)).toMatchObject({
+      verdict: { kind: 'rejected', plugin: 'TaintToleration' },
+      learner: 'agreed',
+      right: true,
+      settled: true,
+    })
     expect(all.foot('node-a1', 2).verdict).toEqual({ kind: 'in' })
     expect(all.foot('node-b2', 10).verdict).toEqual({ kind: 'in' })
     expect(all.foot('node-b2', 11).verdict).toEqual({ kind: 'chosen' })
@@ -58,13 +69,22 @@ describe('reveals', () => {
 
   it('puts the learner’s answer below the scheduler’s', () => {
     const learner = (node: string) => all.foot(node, 11).learner
-    expect(['node-a1', 'node-b3', 'node-b2', 'node-a3', 'node-b4'].map(learner)).toEqual(['picked', 'crossedOut', 'notPicked', 'agreed', 'leftIn'])
+    expect(['node-a1', 'node-b3', 'node-b2', 'node-a3', 'node-b4'].map(learner)).toEqual([
+      'picked',
+      'crossedOut',
+      'notPicked',
+      'agreed',
+      'leftIn',
+    ])
     expect(told(cycle, { crossedOut: [], picked: 'node-b2' }).foot('node-b2', 11).learner).toBe('pickedRight')
     expect(rightOf(gradesOf(cycle, { crossedOut: ['node-a4', 'node-b3'], picked: 'node-a1' }))).toBe(5)
   })
 
   it('ends without a node when none fits', () => {
-    const none = without(without(sampleCycle({ outcome: 'unschedulable', explanation: explained() }), 'score'), 'selectedNode')
+    const none = without(
+      without(sampleCycle({ outcome: 'unschedulable', explanation: explained() }), 'score'),
+      'selectedNode'
+    )
     expect(told(none, { crossedOut: [], picked: '' }).rows.at(-1)).toEqual({ kind: 'none' })
   })
 

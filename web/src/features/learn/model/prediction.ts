@@ -23,7 +23,11 @@ export type Cell =
 /** What stands at the foot of a node's card. */
 export interface Foot {
   /** The scheduler's word so far. */
-  verdict: { kind: 'in' } | { kind: 'rejected'; plugin: string; reason: string; note: Note | undefined } | { kind: 'feasible' } | { kind: 'chosen' }
+  verdict:
+    | { kind: 'in' }
+    | { kind: 'rejected'; plugin: string; reason: string; note: Note | undefined }
+    | { kind: 'feasible' }
+    | { kind: 'chosen' }
   /** The learner's answer below it. */
   learner: 'agreed' | 'crossedOut' | 'leftIn' | 'picked' | 'pickedRight' | 'notPicked'
   right: boolean
@@ -39,7 +43,12 @@ export interface Reveals {
   foot(node: string, shown: number): Foot
 }
 
-const cellKind: Record<Exclude<CellState, 'R'>, 'passed' | 'notRun' | 'skipped' | 'error'> = { P: 'passed', N: 'notRun', S: 'skipped', E: 'error' }
+const cellKind: Record<Exclude<CellState, 'R'>, 'passed' | 'notRun' | 'skipped' | 'error'> = {
+  P: 'passed',
+  N: 'notRun',
+  S: 'skipped',
+  E: 'error',
+}
 
 /**
  * The rows are the plugins that rejected a node or whose scores differ, in the order in which they ran, and the totals.
@@ -71,19 +80,34 @@ export function reveals(cycle: Cycle, grades: readonly NodeGrade[]): Reveals {
     const values = table.nodes.map((_, row) => cellAt(table, row, column).weighted)
     const top = Math.max(...values)
     if (values.every((value) => value === 0)) return
-    rows.push({ kind: 'score', plugin: name, weight, column, top, best: table.nodes.filter((_, row) => values[row] === top) })
+    rows.push({
+      kind: 'score',
+      plugin: name,
+      weight,
+      column,
+      top,
+      best: table.nodes.filter((_, row) => values[row] === top),
+    })
   })
   if (table) {
     const [first = 0, second] = table.ranked
     const tied = table.nodes.filter((_, row) => table.totals[row] === table.best)
-    rows.push({ kind: 'total', best: cycle.selectedNode ?? table.nodes[first] ?? '', margin: second === undefined ? 0 : table.best - (table.totals[second] ?? 0), next: second === undefined ? '' : (table.nodes[second] ?? ''), tied: tied.length > 1 ? tied : [] })
+    rows.push({
+      kind: 'total',
+      best: cycle.selectedNode ?? table.nodes[first] ?? '',
+      margin: second === undefined ? 0 : table.best - (table.totals[second] ?? 0),
+      next: second === undefined ? '' : (table.nodes[second] ?? ''),
+      tied: tied.length > 1 ? tied : [],
+    })
   } else if (cycle.selectedNode) rows.push({ kind: 'total', best: cycle.selectedNode, margin: 0, next: '', tied: [] })
   else rows.push({ kind: 'none' })
 
   /** The row that settles a node: the plugin that rejected it, or the last one. */
   const settledAt = (node: string) => {
     const by = rejectedBy(node)
-    const at = by ? rows.findIndex((row) => row.kind === 'filter' && row.plugin === by.plugin) : rows.findIndex((row) => row.kind === 'preFilter')
+    const at = by
+      ? rows.findIndex((row) => row.kind === 'filter' && row.plugin === by.plugin)
+      : rows.findIndex((row) => row.kind === 'preFilter')
     return at < 0 ? rows.length - 1 : at
   }
 
@@ -99,15 +123,25 @@ export function reveals(cycle: Cycle, grades: readonly NodeGrade[]): Reveals {
         return { kind: state === 'R' ? 'notRun' : (cellKind[state] ?? 'notRun') }
       }
       const scored = scoreRowOf.get(node)
-      if (at?.kind === 'score' && table && scored !== undefined) return { kind: 'scored', ...cellAt(table, scored, at.column) }
-      if (at?.kind === 'total' && table && scored !== undefined) return { kind: 'total', total: table.totals[scored] ?? 0, chosen: node === cycle.selectedNode }
+      if (at?.kind === 'score' && table && scored !== undefined)
+        return { kind: 'scored', ...cellAt(table, scored, at.column) }
+      if (at?.kind === 'total' && table && scored !== undefined)
+        return { kind: 'total', total: table.totals[scored] ?? 0, chosen: node === cycle.selectedNode }
       return { kind: at?.kind === 'preFilter' ? 'notRun' : 'notScored' }
     },
     foot(node, shown) {
       const grade = gradeOf.get(node)
       const settled = shown > settledAt(node)
-      const by = rejectedBy(node) ?? (grade?.verdict === 'rejected' && early ? { plugin: early.plugin, reason: early.reasons?.join(', ') ?? '', note: undefined } : undefined)
-      const verdict: Foot['verdict'] = !settled ? { kind: 'in' } : by ? { kind: 'rejected', ...by } : { kind: node === cycle.selectedNode ? 'chosen' : 'feasible' }
+      const by =
+        rejectedBy(node) ??
+        (grade?.verdict === 'rejected' && early
+          ? { plugin: early.plugin, reason: early.reasons?.join(', ') ?? '', note: undefined }
+          : undefined)
+      const verdict: Foot['verdict'] = !settled
+        ? { kind: 'in' }
+        : by
+          ? { kind: 'rejected', ...by }
+          : { kind: node === cycle.selectedNode ? 'chosen' : 'feasible' }
       return { verdict, learner: learnerOf(grade, grades), right: grade?.right ?? false, settled }
     },
   }
@@ -127,13 +161,19 @@ export const rightOf = (grades: readonly NodeGrade[]): number => grades.filter((
 /** The prediction after a node was crossed out or taken back. A crossed-out node is not picked. */
 export function crossed({ crossedOut, picked }: Prediction, node: string): Prediction {
   const out = crossedOut.includes(node)
-  return { crossedOut: out ? crossedOut.filter((one) => one !== node) : [...crossedOut, node], picked: !out && picked === node ? '' : picked }
+  return {
+    crossedOut: out ? crossedOut.filter((one) => one !== node) : [...crossedOut, node],
+    picked: !out && picked === node ? '' : picked,
+  }
 }
 
 /** The prediction after a node was picked or put back. A picked node is not crossed out. */
 export function picked({ crossedOut, picked: before }: Prediction, node: string): Prediction {
-  return before === node ? { crossedOut, picked: '' } : { crossedOut: crossedOut.filter((one) => one !== node), picked: node }
+  return before === node
+    ? { crossedOut, picked: '' }
+    : { crossedOut: crossedOut.filter((one) => one !== node), picked: node }
 }
 
 /** Whether the scheduler can be asked: a node is picked, or every node is crossed out. */
-export const isComplete = ({ crossedOut, picked: node }: Prediction, nodes: number): boolean => node !== '' || (nodes > 0 && crossedOut.length === nodes)
+export const isComplete = ({ crossedOut, picked: node }: Prediction, nodes: number): boolean =>
+  node !== '' || (nodes > 0 && crossedOut.length === nodes)

@@ -1,7 +1,15 @@
 // What a learner has done: kept by this browser, and written to a file that another browser can read.
 
 /** The misconceptions that grading knows by name. A teacher's lessons may name others. */
-export const misconceptions = ['usage-counts', 'prefer-forbids', 'toleration-attracts', 'preferred-is-required', 'priority-picks-node', 'limits-count', 'pods-move-later'] as const
+export const misconceptions = [
+  'usage-counts',
+  'prefer-forbids',
+  'toleration-attracts',
+  'preferred-is-required',
+  'priority-picks-node',
+  'limits-count',
+  'pods-move-later',
+] as const
 export type Misconception = (typeof misconceptions)[number]
 export const isKnown = (id: string): id is Misconception => misconceptions.some((known) => known === id)
 
@@ -31,7 +39,11 @@ export interface Progress {
   exercises: { level: number; asked: number; right: number }
 }
 
-export const noProgress = (): Progress => ({ lessons: {}, misconceptions: {}, exercises: { level: 1, asked: 0, right: 0 } })
+export const noProgress = (): Progress => ({
+  lessons: {},
+  misconceptions: {},
+  exercises: { level: 1, asked: 0, right: 0 },
+})
 
 /** How a misconception stands with the learner. */
 export type Standing = { kind: 'notMet' } | { kind: 'counted'; count: number } | { kind: 'cleared' }
@@ -43,13 +55,19 @@ export function standingOf({ misconceptions: all }: Progress, id: string): Stand
 }
 
 /** The progress after an answer. `where` names the check, or the exercise's plugin, that was answered. */
-export function answered(progress: Progress, where: string, { passed, misconceptions: named }: { passed: boolean; misconceptions: readonly string[] }): Progress {
+export function answered(
+  progress: Progress,
+  where: string,
+  { passed, misconceptions: named }: { passed: boolean; misconceptions: readonly string[] }
+): Progress {
   const all = { ...progress.misconceptions }
   for (const id of named) {
     const { count = 0, open = [] } = all[id] ?? {}
     all[id] = { count: count + 1, open: open.includes(where) ? open : [...open, where] }
   }
-  if (passed) for (const [id, one] of Object.entries(all)) if (!named.includes(id)) all[id] = { ...one, open: one.open.filter((place) => place !== where) }
+  if (passed)
+    for (const [id, one] of Object.entries(all))
+      if (!named.includes(id)) all[id] = { ...one, open: one.open.filter((place) => place !== where) }
   return { ...progress, misconceptions: all }
 }
 
@@ -59,7 +77,8 @@ export function withLesson(progress: Progress, id: string, change: Partial<Lesso
   return { ...progress, lessons: { ...progress.lessons, [id]: { ...before, ...change } } }
 }
 
-export const isUnderWay = (one: LessonProgress | undefined): one is LessonProgress => !!one && !one.done && one.steps > 0
+export const isUnderWay = (one: LessonProgress | undefined): one is LessonProgress =>
+  !!one && !one.done && one.steps > 0
 
 // ── the file ────────────────────────────────────────────────────────────
 
@@ -93,14 +112,34 @@ function progressIn(value: unknown): Progress {
   const progress = noProgress()
   if (!isRecord(value)) return progress
   for (const [id, one] of entries(value.lessons)) {
-    progress.lessons[id] = { at: count(one.at), steps: count(one.steps), passed: texts(one.passed), ...(typeof one.sandbox === 'string' ? { sandbox: one.sandbox } : {}), ...(typeof one.done === 'string' && !Number.isNaN(Date.parse(one.done)) ? { done: one.done } : {}) }
+    progress.lessons[id] = {
+      at: count(one.at),
+      steps: count(one.steps),
+      passed: texts(one.passed),
+      ...(typeof one.sandbox === 'string' ? { sandbox: one.sandbox } : {}),
+      ...(typeof one.done === 'string' && !Number.isNaN(Date.parse(one.done)) ? { done: one.done } : {}),
+    }
   }
-  for (const [id, one] of entries(value.misconceptions)) progress.misconceptions[id] = { count: count(one.count), open: texts(one.open) }
-  if (isRecord(value.exercises)) progress.exercises = { level: Math.min(3, Math.max(1, count(value.exercises.level))), asked: count(value.exercises.asked), right: count(value.exercises.right) }
+  for (const [id, one] of entries(value.misconceptions))
+    progress.misconceptions[id] = { count: count(one.count), open: texts(one.open) }
+  if (isRecord(value.exercises))
+    progress.exercises = {
+      level: Math.min(3, Math.max(1, count(value.exercises.level))),
+      asked: count(value.exercises.asked),
+      right: count(value.exercises.right),
+    }
   return progress
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-const entries = (value: unknown) => (isRecord(value) ? Object.entries(value).filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1])).slice(0, 500) : [])
-const count = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.floor(value)) : 0)
-const texts = (value: unknown) => (Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string').slice(0, 500) : [])
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const entries = (value: unknown) =>
+  isRecord(value)
+    ? Object.entries(value)
+        .filter((entry): entry is [string, Record<string, unknown>] => isRecord(entry[1]))
+        .slice(0, 500)
+    : []
+const count = (value: unknown) =>
+  typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.floor(value)) : 0
+const texts = (value: unknown) =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string').slice(0, 500) : []

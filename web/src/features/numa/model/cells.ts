@@ -31,7 +31,10 @@ const gibi = 2 ** 30
 /** A step that is easy to count: 1, 2, 5, 10 and so on; for bytes 1, 2, 4 Gi and so on. */
 export function stepOf(resource: string, capacity: number): number {
   const base = unitOf(resource) === 'bytes' ? (capacity >= gibi ? gibi : 2 ** 20) : 1
-  const factors = unitOf(resource) === 'bytes' ? Array.from({ length: 24 }, (_, i) => 2 ** i) : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+  const factors =
+    unitOf(resource) === 'bytes'
+      ? Array.from({ length: 24 }, (_, i) => 2 ** i)
+      : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
   return base * (factors.find((factor) => capacity / (base * factor) <= mostCells) ?? factors.at(-1) ?? 1)
 }
 
@@ -39,7 +42,10 @@ export function stepOf(resource: string, capacity: number): number {
  * `laid` are the parts that get the zone. If they are bound there, they are part of what is
  * taken already. `asks` is what a part asks for that fits no zone.
  */
-export function cellsOf(amount: ZoneAmount, { laid = [], bound = false, asks = 0 }: { laid?: readonly Laid[]; bound?: boolean; asks?: number }): Cells {
+export function cellsOf(
+  amount: ZoneAmount,
+  { laid = [], bound = false, asks = 0 }: { laid?: readonly Laid[]; bound?: boolean; asks?: number }
+): Cells {
   const step = stepOf(amount.resource, amount.capacity)
   const own = laid.reduce((sum, one) => sum + one.amount, 0)
   const system = Math.max(0, amount.capacity - amount.allocatable)

@@ -46,7 +46,8 @@ const order = ['cpu', 'memory']
 /** Attributes take precedence over the deprecated word, each on its own. */
 export function numaNodeOf(object: KubeObject): NumaNode {
   const topology = object as NodeResourceTopology
-  let { policy, scope } = words[topology.topologyPolicies?.[0] ?? ''] ?? ({ policy: 'none', scope: 'container' } as const)
+  let { policy, scope } =
+    words[topology.topologyPolicies?.[0] ?? ''] ?? ({ policy: 'none', scope: 'container' } as const)
   for (const { name, value } of topology.attributes ?? []) {
     if (name === 'topologyManagerPolicy' && policies.includes(value)) policy = value as Policy
     if (name === 'topologyManagerScope' && (value === 'pod' || value === 'container')) scope = value
@@ -61,10 +62,19 @@ function zoneOf(zone: TopologyZone): Zone | undefined {
   if (zone.type !== 'Node' || id === undefined) return undefined
   const rank = (resource: string) => (order.includes(resource) ? order.indexOf(resource) : order.length)
   const amounts = (zone.resources ?? [])
-    .map(({ name, capacity, allocatable, available }) => ({ resource: name, capacity: parseQuantity(capacity), allocatable: parseQuantity(allocatable), available: parseQuantity(available) }))
+    .map(({ name, capacity, allocatable, available }) => ({
+      resource: name,
+      capacity: parseQuantity(capacity),
+      allocatable: parseQuantity(allocatable),
+      available: parseQuantity(available),
+    }))
     .filter(({ capacity, allocatable, available }) => [capacity, allocatable, available].every(Number.isFinite))
     .sort((a, b) => rank(a.resource) - rank(b.resource) || a.resource.localeCompare(b.resource))
-  const costs = new Map((zone.costs ?? []).flatMap(({ name, value }) => (zoneId(name) === undefined ? [] : [[zoneId(name) ?? 0, value] as const])))
+  const costs = new Map(
+    (zone.costs ?? []).flatMap(({ name, value }) =>
+      zoneId(name) === undefined ? [] : [[zoneId(name) ?? 0, value] as const]
+    )
+  )
   return { name: zone.name, id, amounts, costs }
 }
 
@@ -74,4 +84,5 @@ export function zoneId(name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-export const numaNodesOf = (objects: Iterable<KubeObject>): NumaNode[] => [...objects].map(numaNodeOf).sort((a, b) => compareNames(a.name, b.name))
+export const numaNodesOf = (objects: Iterable<KubeObject>): NumaNode[] =>
+  [...objects].map(numaNodeOf).sort((a, b) => compareNames(a.name, b.name))

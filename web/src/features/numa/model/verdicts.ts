@@ -30,14 +30,24 @@ export type NumaVerdict =
   | { kind: 'notEvaluated' }
 
 /** undefined when the plugin did not run in the cycle's Filter. pod is the pod of the cycle, if it still exists. */
-export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNode[], pod?: Pod): Map<string, NumaVerdict> | undefined {
+export function verdictsOf(
+  cycle: Pick<Cycle, 'filter'>,
+  nodes: readonly NumaNode[],
+  pod?: Pod
+): Map<string, NumaVerdict> | undefined {
   const { filter } = cycle
   const column = filter?.plugins.indexOf(numaPlugin) ?? -1
   if (!filter || column < 0) return undefined
   const rowOf = new Map(filter.nodes.map((node, row) => [node, row]))
   const refusals = new Map((filter.reasons ?? []).map((one) => [one.node, one]))
-  const rejected = new Map((filter.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.alignment]))
-  const aligned = new Map((filter.passes?.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.aligned ?? []]))
+  const rejected = new Map(
+    (filter.comparisons ?? []).filter(({ plugin }) => plugin === numaPlugin).map((one) => [one.node, one.alignment])
+  )
+  const aligned = new Map(
+    (filter.passes?.comparisons ?? [])
+      .filter(({ plugin }) => plugin === numaPlugin)
+      .map((one) => [one.node, one.aligned ?? []])
+  )
   // The record says what the plugin compared on these nodes, even if that is nothing.
   const recorded = new Set(filter.passes?.plugins.includes(numaPlugin) ? filter.passes.nodes : [])
   const verdict = (node: NumaNode): NumaVerdict => {
@@ -49,7 +59,15 @@ export function verdictsOf(cycle: Pick<Cycle, 'filter'>, nodes: readonly NumaNod
     if (letter === 'R') {
       const alignment = rejected.get(node.name)
       if (!alignment) return { kind: 'stale', reason }
-      const zones = alignment.zones.map(({ zone, short }) => ({ zone, short: short.map((one) => ({ resource: one.resource, requested: one.requested, available: one.available, absent: !!one.absent })) }))
+      const zones = alignment.zones.map(({ zone, short }) => ({
+        zone,
+        short: short.map((one) => ({
+          resource: one.resource,
+          requested: one.requested,
+          available: one.available,
+          absent: !!one.absent,
+        })),
+      }))
       return { kind: 'rejected', role: alignment.role, container: alignment.container ?? '', zones, reason }
     }
     if (letter !== 'P' && refusal) return { kind: 'other', plugin: refusal.plugin, reason }
@@ -74,7 +92,8 @@ function sharesAll(pod: Pod): boolean {
 /** The resource of which every zone has too little; undefined if zones lack different ones. */
 export function onlyShort(zones: readonly ZoneShort[]): { resource: string; requested: number } | undefined {
   const [first] = zones[0]?.short ?? []
-  if (!first || !zones.every(({ short }) => short.length === 1 && short[0]?.resource === first.resource)) return undefined
+  if (!first || !zones.every(({ short }) => short.length === 1 && short[0]?.resource === first.resource))
+    return undefined
   return { resource: first.resource, requested: first.requested }
 }
 
@@ -92,9 +111,16 @@ export function partsOf(pod: Pod, scope: NumaNode['scope']): Part[] {
   const of = (role: Part['role'], container: NonNullable<NonNullable<Pod['spec']>['containers']>[number]): Part => ({
     role,
     name: container.name,
-    requests: new Map(Object.entries(container.resources?.requests ?? {}).map(([name, text]) => [name, parseQuantity(text)])),
+    requests: new Map(
+      Object.entries(container.resources?.requests ?? {}).map(([name, text]) => [name, parseQuantity(text)])
+    ),
   })
-  return [...(pod.spec?.initContainers ?? []).map((one) => of(one.restartPolicy === 'Always' ? 'sidecar container' : 'init container', one)), ...(pod.spec?.containers ?? []).map((one) => of('container', one))]
+  return [
+    ...(pod.spec?.initContainers ?? []).map((one) =>
+      of(one.restartPolicy === 'Always' ? 'sidecar container' : 'init container', one)
+    ),
+    ...(pod.spec?.containers ?? []).map((one) => of('container', one)),
+  ]
 }
 
 /** The newest attempt of each pod that the plugin kept off a node, or that got a node with NUMA nodes; newest first. */
@@ -102,7 +128,9 @@ export function numaDecisions(summaries: readonly Summary[], nodes: ReadonlySet<
   const out = new Map<string, Summary>()
   for (const summary of summaries) {
     const key = `${summary.pod.namespace}/${summary.pod.name}`
-    const by = summary.refusal && [summary.refusal, ...(summary.refusal.further ?? [])].some(({ plugin }) => plugin === numaPlugin)
+    const by =
+      summary.refusal &&
+      [summary.refusal, ...(summary.refusal.further ?? [])].some(({ plugin }) => plugin === numaPlugin)
     if (!out.has(key) && (by || (summary.selectedNode && nodes.has(summary.selectedNode)))) out.set(key, summary)
     if (out.size >= most) break
   }

@@ -58,9 +58,15 @@ export function boardAt(shown: Presentation, step: Step): Board | undefined {
   const { matrix, cycle } = shown
   if (!matrix) return undefined
   const notEvaluated = cycle.explanation.notEvaluated?.nodes ?? 0
-  if (matrix.nodes.length <= mostFaces) return { faces: matrix.nodes.map((_, row) => faceOf(shown, step, row)), counts: [], scored: 0, notEvaluated }
+  if (matrix.nodes.length <= mostFaces)
+    return { faces: matrix.nodes.map((_, row) => faceOf(shown, step, row)), counts: [], scored: 0, notEvaluated }
   const { rows, scored } = bestRows(shown, step)
-  return { faces: rows.map((row) => faceOf(shown, step, row)), counts: countsOf(shown, step, notEvaluated), scored, notEvaluated }
+  return {
+    faces: rows.map((row) => faceOf(shown, step, row)),
+    counts: countsOf(shown, step, notEvaluated),
+    scored,
+    notEvaluated,
+  }
 }
 
 /** The column whose nodes leave in this step; -1 for other steps. */
@@ -98,7 +104,11 @@ function faceOf(shown: Presentation, step: Step, row: number): Face {
   }
 }
 
-function pointsOf(table: NonNullable<Presentation['table']>, { content, scored }: Step, row: number): Pick<Face, 'points' | 'share' | 'added'> {
+function pointsOf(
+  table: NonNullable<Presentation['table']>,
+  { content, scored }: Step,
+  row: number
+): Pick<Face, 'points' | 'share' | 'added'> {
   let points = 0
   for (let p = 0; p < scored; p++) points += cellAt(table, row, p).weighted
   const added = content.kind === 'score' ? cellAt(table, row, scored - 1) : undefined
@@ -130,14 +140,23 @@ function countsOf(shown: Presentation, step: Step, notEvaluated: number): Count[
     else counts.set(key, { state, plugin, nodes: 1 })
   }
   if (notEvaluated) counts.set('notEvaluated', { state: 'notEvaluated', plugin: '', nodes: notEvaluated })
-  const rank: Record<Count['state'], number> = { chosen: 0, nominated: 0, in: 1, leaving: 2, failed: 3, out: 3, notEvaluated: 4 }
+  const rank: Record<Count['state'], number> = {
+    chosen: 0,
+    nominated: 0,
+    in: 1,
+    leaving: 2,
+    failed: 3,
+    out: 3,
+    notEvaluated: 4,
+  }
   const position = (plugin: string) => matrix?.plugins.indexOf(plugin) ?? 0
   return [...counts.values()].sort((a, b) => rank[a.state] - rank[b.state] || position(b.plugin) - position(a.plugin))
 }
 
 /** The rows of the nodes with the best totals at the end, so that they stay in place while points are added. */
 function bestRows({ matrix, table, cycle }: Presentation, step: Step): { rows: number[]; scored: number } {
-  if (!table || step.part === 'Filter' || step.part === 'PreFilter' || step.part === 'Queue') return { rows: rowsOf(matrix, [cycle.nominatedNode], step), scored: 0 }
+  if (!table || step.part === 'Filter' || step.part === 'PreFilter' || step.part === 'Queue')
+    return { rows: rowsOf(matrix, [cycle.nominatedNode], step), scored: 0 }
   const rowOf = new Map(matrix?.nodes.map((node, row) => [node, row]))
   const best = [...table.ranked.subarray(0, mostBest)].map((row) => rowOf.get(table.nodes[row] ?? ''))
   return { rows: best.filter((row) => row !== undefined), scored: table.nodes.length }

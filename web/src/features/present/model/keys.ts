@@ -21,7 +21,10 @@ const commands: Readonly<Record<string, Command>> = {
 }
 
 /** What a key does; undefined for a key of the browser's. On a button, Space and Enter press it. */
-export function commandOf(press: { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean }, onButton: boolean): Command | undefined {
+export function commandOf(
+  press: { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean },
+  onButton: boolean
+): Command | undefined {
   if (press.ctrlKey || press.metaKey || press.altKey) return undefined
   if (onButton && (press.key === ' ' || press.key === 'Enter')) return undefined
   return commands[press.key]

@@ -5,7 +5,14 @@
 import type { Cycle, PluginResult, PodGroup, Victim } from '@/api/types'
 import { pipeline, type Stage, type StageName } from '@/features/decision/model/cycle'
 import { filterMatrix, refusalAt, stateAt, type FilterMatrix } from '@/features/decision/model/matrix'
-import { comparedRules, preemptionTable, type ComparedRule, type PreemptionRow, type PreemptionTable, type Unhelpful } from '@/features/decision/model/preemption'
+import {
+  comparedRules,
+  preemptionTable,
+  type ComparedRule,
+  type PreemptionRow,
+  type PreemptionTable,
+  type Unhelpful,
+} from '@/features/decision/model/preemption'
 import { comparisons } from '@/features/decision/model/pluginComparison'
 import { scoreTable, type ScoreTable } from '@/features/decision/model/scores'
 import { secondsBetween } from '@/kubernetes/time'
@@ -25,7 +32,13 @@ export type Content =
   | { kind: 'group'; group: PodGroup }
   | { kind: 'placements'; group: PodGroup }
   /** `narrowed`: plugins that restricted the search to some nodes. `refused`: plugins that rejected the pod outright. */
-  | { kind: 'preFilter'; plugins: number; skipped: string[]; narrowed: { plugin: string; nodes: number }[]; refused: PluginResult[] }
+  | {
+      kind: 'preFilter'
+      plugins: number
+      skipped: string[]
+      narrowed: { plugin: string; nodes: number }[]
+      refused: PluginResult[]
+    }
   /** Plugins that ran one after the other and rejected no node. Those that PreFilter skips are named there. */
   | { kind: 'passes'; plugins: string[]; left: number }
   /** One plugin, or an extender, that rejected nodes; '' if no plugin did, but the framework itself. */
@@ -42,7 +55,15 @@ export type Content =
   /** One plugin, or an extender, adds its scores. `same`: every node gets this many points from it. */
   | { kind: 'score'; plugin: string; extender: boolean; weight: number; same: number | undefined }
   /** The best node. `tied`: other nodes with the same total, among which the seed of the simulator or chance decided. */
-  | { kind: 'chosen'; node: string; total: number | undefined; tied: string[]; bySeed: boolean; next: string; margin: number }
+  | {
+      kind: 'chosen'
+      node: string
+      total: number | undefined
+      tied: string[]
+      bySeed: boolean
+      next: string
+      margin: number
+    }
   | { kind: 'candidates'; candidates: number; nodes: number; unhelpful: Unhelpful[] }
   /** One rule of preemption, and the candidates that it removes. `equal`: earlier rules under which all were equal. */
   | { kind: 'rule'; rule: ComparedRule; equal: ComparedRule[]; out: number; left: number; decides: boolean }
@@ -80,10 +101,19 @@ export interface Presentation {
 /** The presentation of a cycle. Its first step is the pod, its last one the outcome. */
 export function presentation(cycle: Cycle): Presentation {
   const matrix = filterMatrix(cycle)
-  const found: Presentation = { cycle, matrix, table: scoreTable(cycle), preemption: preemptionTable(cycle), compared: comparisons(cycle), outAt: matrix ? outColumns(cycle, matrix) : new Int32Array(), steps: [] }
+  const found: Presentation = {
+    cycle,
+    matrix,
+    table: scoreTable(cycle),
+    preemption: preemptionTable(cycle),
+    compared: comparisons(cycle),
+    outAt: matrix ? outColumns(cycle, matrix) : new Int32Array(),
+    steps: [],
+  }
   const add = (part: Part, contents: readonly Content[], at: Partial<Step> = {}) => {
     const last = found.steps.at(-1)
-    for (const content of contents) found.steps.push({ part, content, filtered: last?.filtered ?? 0, scored: last?.scored ?? 0, ...at })
+    for (const content of contents)
+      found.steps.push({ part, content, filtered: last?.filtered ?? 0, scored: last?.scored ?? 0, ...at })
   }
   add('Queue', [podOf(cycle), ...groupOf(cycle)])
   add('PreFilter', preFilterOf(cycle))
@@ -106,7 +136,12 @@ export function partsOf({ steps }: Presentation): Part[] {
 
 function podOf(cycle: Cycle): Content {
   const added = cycle.queue?.addedTime
-  return { kind: 'pod', attempt: cycle.attempt, nodes: cycle.nodes.total, waited: added ? secondsBetween(added, cycle.startTime) : undefined }
+  return {
+    kind: 'pod',
+    attempt: cycle.attempt,
+    nodes: cycle.nodes.total,
+    waited: added ? secondsBetween(added, cycle.startTime) : undefined,
+  }
 }
 
 function groupOf({ podGroup: group }: Cycle): Content[] {
@@ -136,13 +171,19 @@ function notEvaluatedOf({ explanation }: Cycle): { content: Content; early: bool
   const left = explanation.notEvaluated
   if (!left) return undefined
   const why = left.why === 'enoughFeasibleNodes' && left.wanted === 1 ? 'firstFeasible' : left.why
-  return { content: { kind: 'notEvaluated', nodes: left.nodes, why, wanted: left.wanted, plugins: left.plugins ?? [] }, early: left.why === 'preFilter' || left.why === 'outsidePlacement' }
+  return {
+    content: { kind: 'notEvaluated', nodes: left.nodes, why, wanted: left.wanted, plugins: left.plugins ?? [] },
+    early: left.why === 'preFilter' || left.why === 'outsidePlacement',
+  }
 }
 
 // ── Filter ──────────────────────────────────────────────────────────────
 
 /** A call that failed, and the scheduler continued without its answer. */
-const ignoredExtender = ({ extenders = [] }: Cycle, plugin: string) => extenders.some((call) => call.plugin === plugin && call.verb === 'filter' && call.status === 'Error' && !!call.ignored)
+const ignoredExtender = ({ extenders = [] }: Cycle, plugin: string) =>
+  extenders.some(
+    (call) => call.plugin === plugin && call.verb === 'filter' && call.status === 'Error' && !!call.ignored
+  )
 
 function outColumns(cycle: Cycle, matrix: FilterMatrix): Int32Array {
   const columnOf = new Map(matrix.plugins.map((plugin, p) => [plugin, p]))
@@ -151,14 +192,19 @@ function outColumns(cycle: Cycle, matrix: FilterMatrix): Int32Array {
     const column = refusal && columnOf.get(refusal.plugin)
     if (column !== undefined) return column
     // An extender fails for all nodes, which it then does not reject one by one.
-    const failed = [...(matrix.states[row] ?? '')].findIndex((state, p) => state === 'E' && !ignoredExtender(cycle, matrix.plugins[p] ?? ''))
+    const failed = [...(matrix.states[row] ?? '')].findIndex(
+      (state, p) => state === 'E' && !ignoredExtender(cycle, matrix.plugins[p] ?? '')
+    )
     if (failed < 0 && matrix.feasibleAt[row] === 1) return -1
     // The framework rejected the node itself, after all plugins.
     return failed >= 0 ? failed : matrix.plugins.length
   })
 }
 
-function* filterOf({ outAt, cycle }: Presentation, matrix: FilterMatrix): Generator<{ content: Content; filtered: number }> {
+function* filterOf(
+  { outAt, cycle }: Presentation,
+  matrix: FilterMatrix
+): Generator<{ content: Content; filtered: number }> {
   let left = matrix.nodes.length
   let passing: string[] = []
   let notRun: string[] = []
@@ -182,12 +228,34 @@ function* filterOf({ outAt, cycle }: Presentation, matrix: FilterMatrix): Genera
     yield* quiet(column)
     left -= rows.length
     const failing = rows.filter((row) => stateAt(matrix, row, column) === 'E').length
-    if (failing < rows.length) yield { content: { kind: 'rejects', plugin, extender: column >= matrix.plugins.length - matrix.extenders, nodes: rows.length - failing, left, reasons: reasonsOf(matrix, rows) }, filtered: column + 1 }
+    if (failing < rows.length)
+      yield {
+        content: {
+          kind: 'rejects',
+          plugin,
+          extender: column >= matrix.plugins.length - matrix.extenders,
+          nodes: rows.length - failing,
+          left,
+          reasons: reasonsOf(matrix, rows),
+        },
+        filtered: column + 1,
+      }
     if (failing) yield { content: { kind: 'failed', plugin, nodes: failing, ignored: false }, filtered: column + 1 }
   }
   yield* quiet(matrix.plugins.length)
   const byFramework = outAt.filter((column) => column === matrix.plugins.length).length
-  if (byFramework) yield { content: { kind: 'rejects', plugin: '', extender: false, nodes: byFramework, left: left - byFramework, reasons: [] }, filtered: matrix.plugins.length + 1 }
+  if (byFramework)
+    yield {
+      content: {
+        kind: 'rejects',
+        plugin: '',
+        extender: false,
+        nodes: byFramework,
+        left: left - byFramework,
+        reasons: [],
+      },
+      filtered: matrix.plugins.length + 1,
+    }
 }
 
 function reasonsOf(matrix: FilterMatrix, rows: readonly number[]): Reason[] {
@@ -196,7 +264,9 @@ function reasonsOf(matrix: FilterMatrix, rows: readonly number[]): Reason[] {
     const reason = refusalAt(matrix, row)?.reasons.join(', ') ?? ''
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
   }
-  return [...counts].map(([reason, nodes]) => ({ reason, nodes })).sort((a, b) => b.nodes - a.nodes || a.reason.localeCompare(b.reason))
+  return [...counts]
+    .map(([reason, nodes]) => ({ reason, nodes }))
+    .sort((a, b) => b.nodes - a.nodes || a.reason.localeCompare(b.reason))
 }
 
 // ── Score ───────────────────────────────────────────────────────────────
@@ -208,10 +278,16 @@ function* scoreOf({ cycle, table }: Presentation): Generator<{ content: Content;
     if (feasible) yield { content: { kind: 'unscored', nodes: feasible, why }, scored: 0 }
     return
   }
-  yield { content: { kind: 'feasible', nodes: table.nodes.length, columns: table.columns.length, skipped: table.skipped }, scored: 0 }
+  yield {
+    content: { kind: 'feasible', nodes: table.nodes.length, columns: table.columns.length, skipped: table.skipped },
+    scored: 0,
+  }
   for (const [p, { name, extender, weight }] of table.columns.entries()) {
     const span = table.spans[p]
-    yield { content: { kind: 'score', plugin: name, extender, weight, same: span?.uniform ? span.best : undefined }, scored: p + 1 }
+    yield {
+      content: { kind: 'score', plugin: name, extender, weight, same: span?.uniform ? span.best : undefined },
+      scored: p + 1,
+    }
   }
 }
 
@@ -219,7 +295,8 @@ function chosenOf({ cycle, table }: Presentation): Content[] {
   const node = cycle.selectedNode
   if (!node) return []
   const row = table?.nodes.indexOf(node) ?? -1
-  if (!table || row < 0) return [{ kind: 'chosen', node, total: undefined, tied: [], bySeed: false, next: '', margin: 0 }]
+  if (!table || row < 0)
+    return [{ kind: 'chosen', node, total: undefined, tied: [], bySeed: false, next: '', margin: 0 }]
   const total = table.totals[row] ?? 0
   const others = [...table.ranked].filter((r) => r !== row)
   const second = others[0]
@@ -248,7 +325,10 @@ export function leftAfter({ rows }: PreemptionTable, rules: number): PreemptionR
 
 function* preemptionOf({ cycle, preemption: table }: Presentation): Generator<{ content: Content; rules: number }> {
   if (!table) return
-  yield { content: { kind: 'candidates', candidates: table.candidates, nodes: cycle.nodes.total, unhelpful: table.unhelpful }, rules: 0 }
+  yield {
+    content: { kind: 'candidates', candidates: table.candidates, nodes: cycle.nodes.total, unhelpful: table.unhelpful },
+    rules: 0,
+  }
   const chosen = table.rows.find((row) => row.chosen)
   if (!chosen) return
   let equal: ComparedRule[] = []
@@ -264,28 +344,62 @@ function* preemptionOf({ cycle, preemption: table }: Presentation): Generator<{ 
       equal = []
       if (decides) break
     }
-    if (!table.decided) yield { content: { kind: 'firstFound', node: chosen.node, left: leftAfter(table, comparedRules.length).length }, rules: comparedRules.length }
+    if (!table.decided)
+      yield {
+        content: { kind: 'firstFound', node: chosen.node, left: leftAfter(table, comparedRules.length).length },
+        rules: comparedRules.length,
+      }
   }
   yield {
-    content: { kind: 'victims', node: chosen.node, victims: chosen.victims, more: chosen.victimsDropped, reprieved: chosen.reprieved.length + chosen.reprievedDropped, violations: Number(chosen.values.fewestPDBViolations) },
+    content: {
+      kind: 'victims',
+      node: chosen.node,
+      victims: chosen.victims,
+      more: chosen.victimsDropped,
+      reprieved: chosen.reprieved.length + chosen.reprievedDropped,
+      violations: Number(chosen.values.fewestPDBViolations),
+    },
     rules: comparedRules.length,
   }
 }
 
 // ── After the choice ────────────────────────────────────────────────────
 
-const afterChoice: ReadonlySet<StageName> = new Set<StageName>(['Reserve', 'Permit', 'WaitOnPermit', 'PreBind', 'Bind', 'PostBind', 'Unreserve'])
+const afterChoice: ReadonlySet<StageName> = new Set<StageName>([
+  'Reserve',
+  'Permit',
+  'WaitOnPermit',
+  'PreBind',
+  'Bind',
+  'PostBind',
+  'Unreserve',
+])
 
 function bindingOf(cycle: Cycle): Content[] {
-  const stages = pipeline(cycle).filter((stage) => afterChoice.has(stage.name) && (stage.plugins > 0 || stage.name === 'WaitOnPermit') && stage.ran)
+  const stages = pipeline(cycle).filter(
+    (stage) => afterChoice.has(stage.name) && (stage.plugins > 0 || stage.name === 'WaitOnPermit') && stage.ran
+  )
   if (!stages.length) return []
-  return [{ kind: 'binding', stages: stages.map((stage) => ({ name: stage.name, status: statusOf(cycle, stage), plugins: pluginsOf(cycle, stage) })) }]
+  return [
+    {
+      kind: 'binding',
+      stages: stages.map((stage) => ({
+        name: stage.name,
+        status: statusOf(cycle, stage),
+        plugins: pluginsOf(cycle, stage),
+      })),
+    },
+  ]
 }
 
 /** The status of a stage: that of the first plugin that stopped or delayed the pod, otherwise Success. */
 function statusOf({ permitWait }: Cycle, { name, results }: Stage): string {
   if (name === 'WaitOnPermit') return permitWait?.status ?? 'Wait'
-  return results.find((r) => !accepted.has(r.status))?.status ?? results.find((r) => r.status === 'Wait')?.status ?? 'Success'
+  return (
+    results.find((r) => !accepted.has(r.status))?.status ??
+    results.find((r) => r.status === 'Wait')?.status ??
+    'Success'
+  )
 }
 
 function pluginsOf({ permitWait }: Cycle, { name, results, calls }: Stage): string[] {

@@ -5,7 +5,14 @@ import type { KindInfo } from '@/api/types'
 import { make, type Made } from '@/features/batch/model/steps'
 import { nodeKind } from '@/kubernetes/kinds'
 
-const kueue = (kind: string, resource: string, namespaced = false): KindInfo => ({ group: 'kueue.x-k8s.io', version: 'v1beta2', kind, resource, namespaced, verbs: [] })
+const kueue = (kind: string, resource: string, namespaced = false): KindInfo => ({
+  group: 'kueue.x-k8s.io',
+  version: 'v1beta2',
+  kind,
+  resource,
+  namespaced,
+  verbs: [],
+})
 const flavorKind = kueue('ResourceFlavor', 'resourceflavors')
 const clusterQueueKind = kueue('ClusterQueue', 'clusterqueues')
 const localQueueKind = kueue('LocalQueue', 'localqueues', true)
@@ -20,14 +27,30 @@ export interface Step {
 
 const amounts = { cpu: '8', memory: '16Gi', pods: '110' }
 const ground = [
-  ...['queues-1', 'queues-2'].map((name) => make(nodeKind, name, { metadata: { labels: { 'kubernetes.io/hostname': name, pool: 'queues' } }, status: { capacity: amounts, allocatable: amounts } })),
+  ...['queues-1', 'queues-2'].map((name) =>
+    make(nodeKind, name, {
+      metadata: { labels: { 'kubernetes.io/hostname': name, pool: 'queues' } },
+      status: { capacity: amounts, allocatable: amounts },
+    })
+  ),
   make(flavorKind, 'queues', { spec: { nodeLabels: { pool: 'queues' } } }),
 ]
 
 /** A ClusterQueue with cores of the flavor, and its LocalQueue of the same name. */
 function queue(name: string, cores: number, spec: object = {}) {
   return [
-    make(clusterQueueKind, name, { spec: { namespaceSelector: {}, resourceGroups: [{ coveredResources: ['cpu'], flavors: [{ name: 'queues', resources: [{ name: 'cpu', nominalQuota: cores }] }] }], ...spec } }),
+    make(clusterQueueKind, name, {
+      spec: {
+        namespaceSelector: {},
+        resourceGroups: [
+          {
+            coveredResources: ['cpu'],
+            flavors: [{ name: 'queues', resources: [{ name: 'cpu', nominalQuota: cores }] }],
+          },
+        ],
+        ...spec,
+      },
+    }),
     make(localQueueKind, name, { spec: { clusterQueue: name } }),
   ]
 }
@@ -37,24 +60,52 @@ function job(name: string, to: string, pods: number, labels: Record<string, stri
   const metadata = { labels: { 'kueue.x-k8s.io/queue-name': to, ...labels } }
   const template = {
     metadata: { annotations: { 'kube-scheduler-simulator.sigs.k8s.io/run-duration': '1h' } },
-    spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: { requests: { cpu: '1' } } }] },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: { requests: { cpu: '1' } } }],
+    },
   }
   return make(jobKind, name, { metadata, spec: { parallelism: pods, completions: pods, template } })
 }
 
 export const presets = {
   borrowing: [
-    { objects: [...ground, ...queue('team-a', 4, { cohortName: 'teams' }), ...queue('team-b', 4, { cohortName: 'teams' }), job('borrower', 'team-a', 6)], admits: ['borrower'] },
+    {
+      objects: [
+        ...ground,
+        ...queue('team-a', 4, { cohortName: 'teams' }),
+        ...queue('team-b', 4, { cohortName: 'teams' }),
+        job('borrower', 'team-a', 6),
+      ],
+      admits: ['borrower'],
+    },
     { objects: [job('latecomer', 'team-a', 3)], admits: [] },
   ],
   preemption: [
-    { objects: [...ground, make(priorityKind, 'urgent', { value: 1000 }), ...queue('shared', 4, { preemption: { withinClusterQueue: 'LowerPriority' } }), job('patient', 'shared', 3)], admits: ['patient'] },
+    {
+      objects: [
+        ...ground,
+        make(priorityKind, 'urgent', { value: 1000 }),
+        ...queue('shared', 4, { preemption: { withinClusterQueue: 'LowerPriority' } }),
+        job('patient', 'shared', 3),
+      ],
+      admits: ['patient'],
+    },
     { objects: [job('urgent', 'shared', 4, { 'kueue.x-k8s.io/priority-class': 'urgent' })], admits: ['urgent'] },
   ],
   strict: [
-    { objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)], admits: ['running'] },
+    {
+      objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)],
+      admits: ['running'],
+    },
     // Times of creation are whole seconds, so a priority keeps the head in front of what comes in the same one.
-    { objects: [make(priorityKind, 'first-in-line', { value: 10 }), job('head', 'line', 4, { 'kueue.x-k8s.io/priority-class': 'first-in-line' })], admits: [] },
+    {
+      objects: [
+        make(priorityKind, 'first-in-line', { value: 10 }),
+        job('head', 'line', 4, { 'kueue.x-k8s.io/priority-class': 'first-in-line' }),
+      ],
+      admits: [],
+    },
     { objects: [job('small', 'line', 1)], admits: [] },
   ],
 } satisfies Record<string, readonly Step[]>
@@ -63,4 +114,5 @@ export type QueuePreset = keyof typeof presets
 export const presetNames = Object.keys(presets) as QueuePreset[]
 
 /** Whether the workload of a job, by its name, is among those of the names. Kueue adds a hash. */
-export const isWorkloadOf = (workload: string, jobName: string): boolean => new RegExp(`^job-${jobName}-[0-9a-f]{5}$`).test(workload)
+export const isWorkloadOf = (workload: string, jobName: string): boolean =>
+  new RegExp(`^job-${jobName}-[0-9a-f]{5}$`).test(workload)

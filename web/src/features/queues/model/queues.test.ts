@@ -4,7 +4,16 @@ import { barOf } from './queues'
 import { isWorkloadOf, presetNames, presets } from './presets'
 import { reasonText } from './reason'
 
-const quota = (over: Partial<QueueQuota>): QueueQuota => ({ flavor: 'f', resource: 'cpu', nominal: 4000, used: 0, subtree: 4000, available: 0, potential: 0, ...over })
+const quota = (over: Partial<QueueQuota>): QueueQuota => ({
+  flavor: 'f',
+  resource: 'cpu',
+  nominal: 4000,
+  used: 0,
+  subtree: 4000,
+  available: 0,
+  potential: 0,
+  ...over,
+})
 
 describe('a quota bar', () => {
   it('shows what is borrowed beyond the nominal quota', () => {
@@ -15,7 +24,10 @@ describe('a quota bar', () => {
       { kind: 'used', from: 0, width: 50 },
       { kind: 'over', from: 50, width: 25 },
     ])
-    expect(marks).toEqual([{ kind: 'share', at: 50 }, { kind: 'most', at: 100 }])
+    expect(marks).toEqual([
+      { kind: 'share', at: 50 },
+      { kind: 'most', at: 100 },
+    ])
   })
   it('shows what is lent at the end of the nominal quota', () => {
     expect(barOf(quota({ used: 1000, lent: 2000, lendingLimit: 3000 }), 4000)).toEqual({
@@ -24,7 +36,10 @@ describe('a quota bar', () => {
         { kind: 'used', from: 0, width: 25 },
         { kind: 'lent', from: 50, width: 50 },
       ],
-      marks: [{ kind: 'share', at: 100 }, { kind: 'kept', at: 25 }],
+      marks: [
+        { kind: 'share', at: 100 },
+        { kind: 'kept', at: 25 },
+      ],
     })
   })
   it('is empty for an empty quota', () => expect(barOf(quota({ nominal: 0 }), 0).stretches).toEqual([]))
@@ -38,10 +53,15 @@ describe('a reason', () => {
     expect(reasonText({ kind: 'NoFlavors', podSets: [set, { ...set, podSet: 'other' }] }, t)).toBe(reasonText(short, t))
   })
   it('names workloads', () => {
-    expect(reasonText({ kind: 'BehindHead', head: { namespace: 'a', name: 'big' } }, t)).toBe('BehindHead {"kind":"BehindHead","head":"big"}')
-    expect(reasonText({ kind: 'EqualRefused', equal: { name: 'twin' }, reason: { kind: 'LostQuota' } }, t)).toContain('twin')
+    expect(reasonText({ kind: 'BehindHead', head: { namespace: 'a', name: 'big' } }, t)).toBe(
+      'BehindHead {"kind":"BehindHead","head":"big"}'
+    )
+    expect(reasonText({ kind: 'EqualRefused', equal: { name: 'twin' }, reason: { kind: 'LostQuota' } }, t)).toContain(
+      'twin'
+    )
   })
-  it('shows a kind of a newer server by its name', () => expect(reasonText({ kind: 'SomethingNew' }, t)).toBe('SomethingNew'))
+  it('shows a kind of a newer server by its name', () =>
+    expect(reasonText({ kind: 'SomethingNew' }, t)).toBe('SomethingNew'))
 })
 
 describe('presets', () => {

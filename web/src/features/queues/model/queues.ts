@@ -6,10 +6,14 @@ import { keyOf } from '@/kubernetes/object'
 
 /** The name of a ClusterQueue or Cohort, and a key that tells them apart. */
 export const nameOf = (node: QueueNode): string => node.clusterQueue ?? node.cohort ?? ''
-export const nodeKey = (node: QueueNode): string => `${node.clusterQueue === undefined ? 'cohort' : 'queue'}/${nameOf(node)}`
+export const nodeKey = (node: QueueNode): string =>
+  `${node.clusterQueue === undefined ? 'cohort' : 'queue'}/${nameOf(node)}`
 
 /** The bar of a quota; `most` is the amount at its right end. */
-export function barOf({ nominal, used, borrowed = 0, lent = 0, borrowingLimit, lendingLimit }: QueueQuota, most: number): Bar {
+export function barOf(
+  { nominal, used, borrowed = 0, lent = 0, borrowingLimit, lendingLimit }: QueueQuota,
+  most: number
+): Bar {
   const { stretch, mark } = scaleTo(most)
   const within = Math.min(used, nominal)
   return {
@@ -20,7 +24,11 @@ export function barOf({ nominal, used, borrowed = 0, lent = 0, borrowingLimit, l
       ...stretch('over', used - borrowed, used),
       ...stretch('lent', Math.max(within, nominal - lent), nominal),
     ],
-    marks: [...mark('share', nominal), ...mark('most', borrowingLimit ? nominal + borrowingLimit : undefined), ...mark('kept', lendingLimit === undefined ? undefined : nominal - lendingLimit)],
+    marks: [
+      ...mark('share', nominal),
+      ...mark('most', borrowingLimit ? nominal + borrowingLimit : undefined),
+      ...mark('kept', lendingLimit === undefined ? undefined : nominal - lendingLimit),
+    ],
   }
 }
 
@@ -43,10 +51,28 @@ export function outcomesOf(heads: readonly AdmissionHead[]): ReadonlyMap<Admissi
   return counts
 }
 
-export const outcomeIcons: Readonly<Record<AdmissionHead['outcome'], string>> = { Reserved: 'check', Preempting: 'pin', Skipped: 'reset', Refused: 'x', Blocked: 'clock' }
-export const outcomeTones: Readonly<Record<AdmissionHead['outcome'], string>> = { Reserved: 'pass', Preempting: 'warn', Skipped: 'quiet', Refused: 'rej', Blocked: 'warn' }
+export const outcomeIcons: Readonly<Record<AdmissionHead['outcome'], string>> = {
+  Reserved: 'check',
+  Preempting: 'pin',
+  Skipped: 'reset',
+  Refused: 'x',
+  Blocked: 'clock',
+}
+export const outcomeTones: Readonly<Record<AdmissionHead['outcome'], string>> = {
+  Reserved: 'pass',
+  Preempting: 'warn',
+  Skipped: 'quiet',
+  Refused: 'rej',
+  Blocked: 'warn',
+}
 
 /** The workload of a key, among those that wait and those that hold quota. */
-export function findWorkload(view: KueueView | undefined, key: string): { pending?: PendingWorkload; holder?: QuotaHolder } {
-  return { pending: view?.pending.find(({ workload }) => keyOf(workload) === key), holder: view?.running.find(({ workload }) => keyOf(workload) === key) }
+export function findWorkload(
+  view: KueueView | undefined,
+  key: string
+): { pending?: PendingWorkload; holder?: QuotaHolder } {
+  return {
+    pending: view?.pending.find(({ workload }) => keyOf(workload) === key),
+    holder: view?.running.find(({ workload }) => keyOf(workload) === key),
+  }
 }

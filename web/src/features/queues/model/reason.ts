@@ -6,10 +6,38 @@ import type { AdmissionReason } from '@/api/types'
 export type Translate = (key: string, named: Record<string, unknown>, n?: number) => string
 
 const kinds = [
-  'ResourceUnavailable', 'FlavorMissing', 'UntoleratedTaint', 'AffinityMismatch', 'OverCapacity', 'ShortOfQuota', 'TopologyUnsupported', 'TopologyLevelMissing',
-  'TopologyOnly', 'TopologyShort', 'TopologyRequestInvalid', 'PreemptionPending', 'LostQuota', 'VictimsShared', 'LocalQueueMissing', 'LocalQueueStopped',
-  'LocalQueueInactive', 'ClusterQueueMissing', 'ClusterQueueInactive', 'ClusterQueueStopped', 'NamespaceMismatch', 'RequestsAboveLimits', 'OutsideLimitRange',
-  'ChecksFailed', 'PodsNotReady', 'Gated', 'Deactivated', 'BackedOff', 'NotRequeued', 'PodsAwaited', 'NotTried', 'BehindHead',
+  'ResourceUnavailable',
+  'FlavorMissing',
+  'UntoleratedTaint',
+  'AffinityMismatch',
+  'OverCapacity',
+  'ShortOfQuota',
+  'TopologyUnsupported',
+  'TopologyLevelMissing',
+  'TopologyOnly',
+  'TopologyShort',
+  'TopologyRequestInvalid',
+  'PreemptionPending',
+  'LostQuota',
+  'VictimsShared',
+  'LocalQueueMissing',
+  'LocalQueueStopped',
+  'LocalQueueInactive',
+  'ClusterQueueMissing',
+  'ClusterQueueInactive',
+  'ClusterQueueStopped',
+  'NamespaceMismatch',
+  'RequestsAboveLimits',
+  'OutsideLimitRange',
+  'ChecksFailed',
+  'PodsNotReady',
+  'Gated',
+  'Deactivated',
+  'BackedOff',
+  'NotRequeued',
+  'PodsAwaited',
+  'NotTried',
+  'BehindHead',
 ] as const
 
 /** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others. */
@@ -38,7 +66,7 @@ export function reasonText(reason: AdmissionReason | undefined, t: Translate): s
       if (Array.isArray(value)) return [key, value.map(String).join(', ')]
       if (value && typeof value === 'object' && 'name' in value) return [key, String(value.name)]
       return [key, value]
-    }),
+    })
   )
   if (reason.kind === 'TopologyShort' && reason.empty) return t('queues.topologyEmpty', named)
   if (reason.kind === 'ShortOfQuota' && reason.overdrawn) return t('queues.overdrawn', named)

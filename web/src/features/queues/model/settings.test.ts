@@ -7,20 +7,39 @@ const sent = (configuration: KueueConfiguration): unknown => JSON.parse(JSON.str
 
 describe('the settings of Kueue', () => {
   it('shows the defaults of Kueue', () => {
-    expect(formOf({})).toEqual({ fair: false, strategies: 'both', waits: true, timeout: '', block: false, base: '', most: '', limit: '' })
+    expect(formOf({})).toEqual({
+      fair: false,
+      strategies: 'both',
+      waits: true,
+      timeout: '',
+      block: false,
+      base: '',
+      most: '',
+      limit: '',
+    })
   })
 
   it('writes what the user changes and keeps what the form does not show', () => {
     const before: KueueConfiguration = {
-      waitForPodsReady: { timeout: '1h30m0s', recoveryTimeout: '3m0s', requeuingStrategy: { timestamp: 'Creation', backoffLimitCount: 5 } },
+      waitForPodsReady: {
+        timeout: '1h30m0s',
+        recoveryTimeout: '3m0s',
+        requeuingStrategy: { timestamp: 'Creation', backoffLimitCount: 5 },
+      },
       resources: { excludeResourcePrefixes: ['example.com'] },
     }
     const form = formOf(before)
     expect(form.timeout).toBe('1h30m')
     expect(form.limit).toBe('5')
-    expect(sent(configurationOf({ ...form, fair: true, strategies: 'initial', limit: '', base: '10' }, before))).toEqual({
+    expect(
+      sent(configurationOf({ ...form, fair: true, strategies: 'initial', limit: '', base: '10' }, before))
+    ).toEqual({
       fairSharing: { preemptionStrategies: ['LessThanInitialShare'] },
-      waitForPodsReady: { timeout: '1h30m', recoveryTimeout: '3m0s', requeuingStrategy: { timestamp: 'Creation', backoffBaseSeconds: 10 } },
+      waitForPodsReady: {
+        timeout: '1h30m',
+        recoveryTimeout: '3m0s',
+        requeuingStrategy: { timestamp: 'Creation', backoffBaseSeconds: 10 },
+      },
       resources: { excludeResourcePrefixes: ['example.com'] },
     })
   })
@@ -35,6 +54,8 @@ describe('the settings of Kueue', () => {
   })
 
   it('turns either off', () => {
-    expect(sent(configurationOf({ ...formOf({ fairSharing: {} }), fair: false, waits: false }, { fairSharing: {} }))).toEqual({ waitForPodsReady: { enable: false } })
+    expect(
+      sent(configurationOf({ ...formOf({ fairSharing: {} }), fair: false, waits: false }, { fairSharing: {} }))
+    ).toEqual({ waitForPodsReady: { enable: false } })
   })
 })

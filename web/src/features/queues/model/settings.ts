@@ -17,7 +17,11 @@ export interface SettingsForm {
   limit: string
 }
 
-const strategiesOf = { both: ['LessThanOrEqualToFinalShare', 'LessThanInitialShare'], final: ['LessThanOrEqualToFinalShare'], initial: ['LessThanInitialShare'] } as const satisfies Record<Strategies, readonly string[]>
+const strategiesOf = {
+  both: ['LessThanOrEqualToFinalShare', 'LessThanInitialShare'],
+  final: ['LessThanOrEqualToFinalShare'],
+  initial: ['LessThanInitialShare'],
+} as const satisfies Record<Strategies, readonly string[]>
 
 /** 30m0s → 30m: the API writes durations with all their units. */
 const short = (duration: string): string => duration.replace(/(?<=[hm])0s$/, '').replace(/(?<=h)0m$/, '')
@@ -41,12 +45,25 @@ export function formOf({ fairSharing, waitForPodsReady }: KueueConfiguration): S
 /** Keeps the settings that the form does not show. */
 export function configurationOf(form: SettingsForm, before: KueueConfiguration): KueueConfiguration {
   const number = (text: string) => (text.trim() === '' ? undefined : Number(text))
-  const requeuingStrategy = { ...before.waitForPodsReady?.requeuingStrategy, backoffBaseSeconds: number(form.base), backoffMaxSeconds: number(form.most), backoffLimitCount: number(form.limit) }
+  const requeuingStrategy = {
+    ...before.waitForPodsReady?.requeuingStrategy,
+    backoffBaseSeconds: number(form.base),
+    backoffMaxSeconds: number(form.most),
+    backoffLimitCount: number(form.limit),
+  }
   return {
     ...before,
-    fairSharing: form.fair ? { ...(form.strategies === 'both' ? {} : { preemptionStrategies: [...strategiesOf[form.strategies]] }) } : undefined,
+    fairSharing: form.fair
+      ? { ...(form.strategies === 'both' ? {} : { preemptionStrategies: [...strategiesOf[form.strategies]] }) }
+      : undefined,
     waitForPodsReady: form.waits
-      ? { ...before.waitForPodsReady, enable: undefined, timeout: form.timeout.trim() || undefined, blockAdmission: form.block || undefined, requeuingStrategy }
+      ? {
+          ...before.waitForPodsReady,
+          enable: undefined,
+          timeout: form.timeout.trim() || undefined,
+          blockAdmission: form.block || undefined,
+          requeuingStrategy,
+        }
       : { ...before.waitForPodsReady, enable: false },
   }
 }

@@ -50,7 +50,10 @@ function folded(flows: readonly Flow[]): Part[] {
   const whole = flows.map(({ namespace, amount }): Part => ({ name: namespace, more: 0, amount, free: false }))
   if (whole.length <= mostBands) return whole
   const rest = whole.slice(mostBands - 1)
-  return [...whole.slice(0, mostBands - 1), { name: '', more: rest.length, amount: rest.reduce((sum, { amount }) => sum + amount, 0), free: false }]
+  return [
+    ...whole.slice(0, mostBands - 1),
+    { name: '', more: rest.length, amount: rest.reduce((sum, { amount }) => sum + amount, 0), free: false },
+  ]
 }
 
 function laid(parts: readonly Part[], scale: number, height: number): Band[] {

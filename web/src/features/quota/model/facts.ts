@@ -33,7 +33,11 @@ export const quotaPlugin = 'CapacityScheduling'
 
 /** undefined when the plugin had nothing to say: it is not enabled, or the namespace has no quota. */
 export function quotaFacts(cycle: Pick<Cycle, 'facts'>): QuotaFacts | undefined {
-  const facts = new Map((cycle.facts ?? []).filter((fact) => fact.plugin === quotaPlugin && !fact.node).map(({ key, value }) => [key, value]))
+  const facts = new Map(
+    (cycle.facts ?? [])
+      .filter((fact) => fact.plugin === quotaPlugin && !fact.node)
+      .map(({ key, value }) => [key, value])
+  )
   const quota = facts.get('quota')
   if (quota === undefined) return undefined
   const own: Sum[] = []
@@ -56,14 +60,24 @@ export function quotaFacts(cycle: Pick<Cycle, 'facts'>): QuotaFacts | undefined 
     takes: takes === 'borrowed' ? 'borrowed' : 'own',
     own,
     all,
-    others: [...others].map(([namespace, sums]) => ({ namespace, sums })).sort((a, b) => Number(borrows(b.sums)) - Number(borrows(a.sums)) || a.namespace.localeCompare(b.namespace)),
+    others: [...others]
+      .map(([namespace, sums]) => ({ namespace, sums }))
+      .sort((a, b) => Number(borrows(b.sums)) - Number(borrows(a.sums)) || a.namespace.localeCompare(b.namespace)),
   }
 }
 
 function readSum(resource: string, value: string): Sum | undefined {
-  const [, used, nominated, requested, min, max] = /^used (-?\d+), nominated (-?\d+), requested (-?\d+), min (-?\d+)(?:, max (-?\d+))?$/.exec(value) ?? []
+  const [, used, nominated, requested, min, max] =
+    /^used (-?\d+), nominated (-?\d+), requested (-?\d+), min (-?\d+)(?:, max (-?\d+))?$/.exec(value) ?? []
   if (used === undefined) return undefined
-  return { resource, used: Number(used), nominated: Number(nominated), requested: Number(requested), min: Number(min), max: max === undefined ? undefined : Number(max) }
+  return {
+    resource,
+    used: Number(used),
+    nominated: Number(nominated),
+    requested: Number(requested),
+    min: Number(min),
+    max: max === undefined ? undefined : Number(max),
+  }
 }
 
 /** What would be used with the pod. */
@@ -80,7 +94,12 @@ export function rulesOf({ own, all }: QuotaFacts): { max: Rule | undefined; tota
   const closest = (sums: readonly Sum[], limitOf: (sum: Sum) => number | undefined): Rule | undefined => {
     const rules = sums.map((sum): Rule & { share: number } => {
       const limit = limitOf(sum)
-      return { sum, limit, broken: limit !== undefined && asked(sum) > limit, share: limit === undefined ? 0 : asked(sum) / Math.max(limit, 1) }
+      return {
+        sum,
+        limit,
+        broken: limit !== undefined && asked(sum) > limit,
+        share: limit === undefined ? 0 : asked(sum) / Math.max(limit, 1),
+      }
     })
     const [best] = rules.sort((a, b) => Number(b.broken) - Number(a.broken) || b.share - a.share)
     return best && { sum: best.sum, limit: best.limit, broken: best.broken }
@@ -93,7 +112,8 @@ export function quotaDecisions(summaries: readonly Summary[], namespaces: Readon
   const out = new Map<string, Summary>()
   for (const summary of summaries) {
     const key = `${summary.pod.namespace}/${summary.pod.name}`
-    const about = summary.refusal?.plugin === quotaPlugin || (namespaces.has(summary.pod.namespace) && !!summary.nominatedNode)
+    const about =
+      summary.refusal?.plugin === quotaPlugin || (namespaces.has(summary.pod.namespace) && !!summary.nominatedNode)
     const known = out.get(key)
     // An attempt with a preemption tells more than the ones after it.
     if (about && (!known || (!known.nominatedNode && summary.nominatedNode))) out.set(key, summary)

@@ -48,11 +48,19 @@ export function quotasOf(objects: Iterable<KubeObject>, pods: Iterable<Pod>): Qu
   }
   const all = [...objects] as ElasticQuota[]
   const inNamespace = new Map<string, number>()
-  for (const { metadata } of all) inNamespace.set(metadata.namespace ?? '', (inNamespace.get(metadata.namespace ?? '') ?? 0) + 1)
+  for (const { metadata } of all)
+    inNamespace.set(metadata.namespace ?? '', (inNamespace.get(metadata.namespace ?? '') ?? 0) + 1)
   return all
     .map((object): Quota => {
       const { namespace = '', name } = object.metadata
-      return { key: objectKey(object), namespace, name, lines: linesOf(object, used.get(namespace) ?? new Map()), pods: counts.get(namespace) ?? 0, ambiguous: (inNamespace.get(namespace) ?? 0) > 1 }
+      return {
+        key: objectKey(object),
+        namespace,
+        name,
+        lines: linesOf(object, used.get(namespace) ?? new Map()),
+        pods: counts.get(namespace) ?? 0,
+        ambiguous: (inNamespace.get(namespace) ?? 0) > 1,
+      }
     })
     .sort((a, b) => compareNames(a.key, b.key))
 }
@@ -63,11 +71,21 @@ function linesOf({ spec, status }: ElasticQuota, used: ReadonlyMap<string, numbe
     const text = spec.max[resource]
     return text === undefined ? (alwaysLimited.includes(resource) ? 0 : undefined) : amount(text)
   }
-  const listed = new Set([...Object.keys(spec?.min ?? {}), ...Object.keys(spec?.max ?? {}), ...[...used].filter(([, value]) => value > 0).map(([resource]) => resource)])
+  const listed = new Set([
+    ...Object.keys(spec?.min ?? {}),
+    ...Object.keys(spec?.max ?? {}),
+    ...[...used].filter(([, value]) => value > 0).map(([resource]) => resource),
+  ])
   const rank = (resource: string) => (order.includes(resource) ? order.indexOf(resource) : order.length)
   return [...listed]
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
-    .map((resource) => ({ resource, used: used.get(resource) ?? 0, min: amount(spec?.min?.[resource]), max: limited(resource), reported: status?.used?.[resource] === undefined ? undefined : amount(status.used[resource]) }))
+    .map((resource) => ({
+      resource,
+      used: used.get(resource) ?? 0,
+      min: amount(spec?.min?.[resource]),
+      max: limited(resource),
+      reported: status?.used?.[resource] === undefined ? undefined : amount(status.used[resource]),
+    }))
 }
 
 /** 0 for what is absent or no quantity. */
@@ -98,7 +116,11 @@ export interface Pool {
 }
 
 export function poolOf(quotas: readonly Quota[], resource: string): Pool {
-  const entries = quotas.map(({ key, namespace, lines }) => ({ key, namespace, line: lines.find((line) => line.resource === resource) }))
+  const entries = quotas.map(({ key, namespace, lines }) => ({
+    key,
+    namespace,
+    line: lines.find((line) => line.resource === resource),
+  }))
   const flows = (of: (line: QuotaLine) => number): Flow[] =>
     entries
       .map(({ key, namespace, line }) => ({ key, namespace, amount: line ? of(line) : 0 }))
@@ -124,12 +146,24 @@ export function barOf({ used, min, max }: QuotaLine, scale: number, asks = 0): B
   const { stretch, mark } = scaleTo(scale)
   const within = Math.min(used, min)
   return {
-    stretches: [...stretch('share', 0, min), ...stretch('room', min, max ?? scale), ...stretch('lent', within, min), ...stretch('used', 0, within), ...stretch('over', min, used), ...stretch('asks', used, used + asks)],
+    stretches: [
+      ...stretch('share', 0, min),
+      ...stretch('room', min, max ?? scale),
+      ...stretch('lent', within, min),
+      ...stretch('used', 0, within),
+      ...stretch('over', min, used),
+      ...stretch('asks', used, used + asks),
+    ],
     marks: [...mark('share', min), ...mark('most', max)],
   }
 }
 
 /** The largest amount of a resource in any quota. */
 export function scaleOf(quotas: readonly Quota[], resource: string): number {
-  return Math.max(0, ...quotas.flatMap(({ lines }) => lines.filter((line) => line.resource === resource).map(({ used, min, max = 0 }) => Math.max(used, min, max))))
+  return Math.max(
+    0,
+    ...quotas.flatMap(({ lines }) =>
+      lines.filter((line) => line.resource === resource).map(({ used, min, max = 0 }) => Math.max(used, min, max))
+    )
+  )
 }

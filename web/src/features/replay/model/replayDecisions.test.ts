@@ -2,8 +2,21 @@ import { describe, expect, it } from 'vitest'
 import type { ReplayDecision } from '@/api/replay'
 import { decisionKey, detailsOf, filterDecisions, formatShare, matchShare, sortDecisions } from './replayDecisions'
 
-const decision = (name: string, change: Partial<ReplayDecision> = {}): ReplayDecision => ({ pod: { namespace: 'shop', name, uid: name }, time: '2026-11-20T08:00:00Z', outcome: 'different', recordedNode: 'a1', simulatedNode: 'b1', why: 'better total', recordedNodeEvaluated: true, ...change })
-const all = [decision('web-10'), decision('web-2', { time: '2026-11-20T08:00:01Z', why: 'NodeResourcesFit rejected a1' }), decision('db', { recordedNode: 'c1' })]
+const decision = (name: string, change: Partial<ReplayDecision> = {}): ReplayDecision => ({
+  pod: { namespace: 'shop', name, uid: name },
+  time: '2026-11-20T08:00:00Z',
+  outcome: 'different',
+  recordedNode: 'a1',
+  simulatedNode: 'b1',
+  why: 'better total',
+  recordedNodeEvaluated: true,
+  ...change,
+})
+const all = [
+  decision('web-10'),
+  decision('web-2', { time: '2026-11-20T08:00:01Z', why: 'NodeResourcesFit rejected a1' }),
+  decision('db', { recordedNode: 'c1' }),
+]
 
 it('finds decisions by pod, node and reason', () => {
   expect(filterDecisions(all, 'fit WEB').map((d) => d.pod.name)).toEqual(['web-2'])
@@ -18,15 +31,29 @@ it('distinguishes decisions about the same pod', () => {
   expect(new Set([decision('a'), decision('a', { time: '2026-11-20T08:05:00Z' })].map(decisionKey)).size).toBe(2)
 })
 it('has no share before the first comparison', () => {
-  expect([matchShare({ compared: 0, matching: 0 }), matchShare({ compared: 4, matching: 3 })]).toEqual([undefined, 0.75])
+  expect([matchShare({ compared: 0, matching: 0 }), matchShare({ compared: 4, matching: 3 })]).toEqual([
+    undefined,
+    0.75,
+  ])
 })
 describe('the details of a decision', () => {
   it('leave out totals that its reason names, as whole numbers', () => {
-    expect(detailsOf(decision('a', { selectedNodeTotal: 30, recordedNodeTotal: 20, why: 'b1 scores 30, a1 20' }))).toEqual([])
-    expect(detailsOf(decision('a', { selectedNodeTotal: 3, recordedNodeTotal: 2, why: 'b1 scores 30, a1 20' }))).toEqual([{ kind: 'totals', selected: 3, simulated: 'b1', recorded: 2, node: 'a1' }])
+    expect(
+      detailsOf(decision('a', { selectedNodeTotal: 30, recordedNodeTotal: 20, why: 'b1 scores 30, a1 20' }))
+    ).toEqual([])
+    expect(
+      detailsOf(decision('a', { selectedNodeTotal: 3, recordedNodeTotal: 2, why: 'b1 scores 30, a1 20' }))
+    ).toEqual([{ kind: 'totals', selected: 3, simulated: 'b1', recorded: 2, node: 'a1' }])
   })
   it('name the plugin that rejects the recorded node, or say that it was not evaluated', () => {
-    expect(detailsOf(decision('a', { recordedNodeEvaluated: false, recordedNodeRejectedBy: { plugin: 'NodePorts', reasons: ['in use'] } }))).toEqual([{ kind: 'rejectedBy', plugin: 'NodePorts', node: 'a1', reasons: ['in use'] }])
+    expect(
+      detailsOf(
+        decision('a', {
+          recordedNodeEvaluated: false,
+          recordedNodeRejectedBy: { plugin: 'NodePorts', reasons: ['in use'] },
+        })
+      )
+    ).toEqual([{ kind: 'rejectedBy', plugin: 'NodePorts', node: 'a1', reasons: ['in use'] }])
     expect(detailsOf(decision('a', { recordedNodeEvaluated: false }))).toEqual([{ kind: 'notEvaluated', node: 'a1' }])
     expect(detailsOf(decision('a', { recordedNodeEvaluated: false, outcome: 'matching' }))).toEqual([])
   })

@@ -11,7 +11,8 @@ export function filterDecisions(decisions: readonly ReplayDecision[], text: stri
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return decisions
   return decisions.filter((d) => {
-    const all = `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${d.why} ${d.recordedNodeRejectedBy?.plugin ?? ''}`.toLowerCase()
+    const all =
+      `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${d.why} ${d.recordedNodeRejectedBy?.plugin ?? ''}`.toLowerCase()
     return words.every((word) => all.includes(word))
   })
 }
@@ -59,7 +60,8 @@ export function detailsOf(d: ReplayDecision): DecisionDetail[] {
   const [selected, recorded] = [d.selectedNodeTotal, d.recordedNodeTotal]
   const out: DecisionDetail[] = []
   if (by) out.push({ kind: 'rejectedBy', plugin: by.plugin, node, reasons: by.reasons })
-  if (recorded !== undefined && selected !== undefined && !(names(d.why, recorded) && names(d.why, selected))) out.push({ kind: 'totals', selected, simulated: d.simulatedNode, recorded, node })
+  if (recorded !== undefined && selected !== undefined && !(names(d.why, recorded) && names(d.why, selected)))
+    out.push({ kind: 'totals', selected, simulated: d.simulatedNode, recorded, node })
   if (d.outcome === 'different' && !d.recordedNodeEvaluated && !by) out.push({ kind: 'notEvaluated', node })
   return out
 }

@@ -38,10 +38,16 @@ describe('an arrow key', () => {
 
 describe('times', () => {
   it('are relative to the start', () => {
-    expect(['2026-11-20T08:00:04.9Z', '2026-11-20T08:12:07.25Z', '2026-11-20T11:05:00.25Z', '2026-11-20T07:00:00Z'].map((at) => formatOffset(span, at))).toEqual(['0:04', '12:07', '3:05:00', '0:00'])
+    expect(
+      ['2026-11-20T08:00:04.9Z', '2026-11-20T08:12:07.25Z', '2026-11-20T11:05:00.25Z', '2026-11-20T07:00:00Z'].map(
+        (at) => formatOffset(span, at)
+      )
+    ).toEqual(['0:04', '12:07', '3:05:00', '0:00'])
   })
   it('include the day if the recording spans several', () => {
     expect(formatRecorded(span, span.start)).toMatch(/^\d\d:\d\d:\d\d$/)
-    expect(formatRecorded({ start: span.start, end: '2026-11-25T08:00:00Z' }, span.start)).toMatch(/^11-2\d \d\d:\d\d:\d\d$/)
+    expect(formatRecorded({ start: span.start, end: '2026-11-25T08:00:00Z' }, span.start)).toMatch(
+      /^11-2\d \d\d:\d\d:\d\d$/
+    )
   })
 })

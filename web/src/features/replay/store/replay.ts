@@ -18,7 +18,11 @@ export const recordingLoad = shallowRef<{ sent: number; total: number }>()
 const quick = 500
 const slow = 4000
 const isBusy = () => replay.value?.state === 'playing' || replay.value?.state === 'seeking'
-const again = useTimeoutFn(() => void askReplay(), () => (isBusy() ? quick : slow), { immediate: false })
+const again = useTimeoutFn(
+  () => void askReplay(),
+  () => (isBusy() ? quick : slow),
+  { immediate: false }
+)
 const turns = useTurns()
 
 /** Starts a turn: discards the results of earlier ones and pauses polling. */
@@ -74,7 +78,12 @@ export async function loadReplay(file: File): Promise<void> {
   start()
   recordingLoad.value = { sent: 0, total: file.size }
   try {
-    take(await api.loadRecording(file.name, file, { sent: (sent, total) => (recordingLoad.value = { sent, total }), signal: new AbortController().signal }))
+    take(
+      await api.loadRecording(file.name, file, {
+        sent: (sent, total) => (recordingLoad.value = { sent, total }),
+        signal: new AbortController().signal,
+      })
+    )
   } finally {
     recordingLoad.value = undefined
     askLater()
@@ -91,5 +100,5 @@ watch(
       take(undefined)
     }
   },
-  { immediate: true },
+  { immediate: true }
 )

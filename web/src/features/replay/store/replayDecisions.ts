@@ -40,7 +40,10 @@ export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDeci
     let at = from
     let missing = 0
     for (let i = 0; i < pages && (i === 0 || at); i++) {
-      const page = await getComparison({ outcome: outcome.value || undefined, limit: pageSize, continue: at || undefined }, signal)
+      const page = await getComparison(
+        { outcome: outcome.value || undefined, limit: pageSize, continue: at || undefined },
+        signal
+      )
       found.push(...page.items)
       at = page.continue
       missing = page.nodesMissing
@@ -55,18 +58,29 @@ export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDeci
       clear()
       if (replay.value) void renew()
     },
-    { immediate: true },
+    { immediate: true }
   )
   watch(
     () => {
       const now = replay.value
-      return now && `${now.name} ${now.start} ${now.decisions.compared} ${now.decisions.matching} ${now.decisions.different} ${now.decisions.pending}`
+      return (
+        now &&
+        `${now.name} ${now.start} ${now.decisions.compared} ${now.decisions.matching} ${now.decisions.different} ${now.decisions.pending}`
+      )
     },
     (now, before) => {
       if (!now) clear()
       else if (!before) void renew()
       else if (!soon.isPending.value) soon.start()
-    },
+    }
   )
-  return { items, next, nodesMissing, loading, error, more: () => (next.value && !loading.value ? load(next.value, 1) : Promise.resolve(false)), renew }
+  return {
+    items,
+    next,
+    nodesMissing,
+    loading,
+    error,
+    more: () => (next.value && !loading.value ? load(next.value, 1) : Promise.resolve(false)),
+    renew,
+  }
 }

@@ -6,7 +6,12 @@ async function packed(body: unknown): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(await new Response(stream).arrayBuffer())))
 }
 
-const whole = { version: 1, provenance: { simulator: 'v1', kubernetes: 'v1.37.1', exported: '2026-11-23T10:00:00Z' }, attempts: [], decision: { attempt: 1 } }
+const whole = {
+  version: 1,
+  provenance: { simulator: 'v1', kubernetes: 'v1.37.1', exported: '2026-11-23T10:00:00Z' },
+  attempts: [],
+  decision: { attempt: 1 },
+}
 
 it('reads what a file holds', async () => {
   const html = `<!doctype html><title>x</title><script type="application/json" id="report">${await packed(whole)}</script>`
@@ -15,9 +20,20 @@ it('reads what a file holds', async () => {
 
 it('reads runs and lessons', async () => {
   const { provenance } = whole
-  const runs = { version: 2, kind: 'runs', provenance, runs: [{ name: 'peak', results: [null, { outcome: 'passed' }] }, { name: 'night', results: [] }] }
+  const runs = {
+    version: 2,
+    kind: 'runs',
+    provenance,
+    runs: [
+      { name: 'peak', results: [null, { outcome: 'passed' }] },
+      { name: 'night', results: [] },
+    ],
+  }
   const lesson = { version: 2, kind: 'lesson', provenance, lesson: { title: 'Filters', answers: [{ id: 'a' }] } }
-  for (const [body, name, count] of [[runs, 'peak, night', 2], [lesson, 'Filters', 1]] as const) {
+  for (const [body, name, count] of [
+    [runs, 'peak, night', 2],
+    [lesson, 'Filters', 1],
+  ] as const) {
     const read = await readReport(await packed(body))
     expect([read, nameOf(read), countIn(read)]).toEqual([body, name, count])
   }

@@ -66,7 +66,9 @@ export type Report = DecisionReport | RunsReport | LessonReport
 /** What one counts in a report, as the footer does. */
 export function countIn(report: Report): number {
   if (report.kind === 'decision') return report.other ? 2 : 1
-  return report.kind === 'runs' ? report.runs.reduce((sum, { results }) => sum + results.length, 0) : report.lesson.answers.length
+  return report.kind === 'runs'
+    ? report.runs.reduce((sum, { results }) => sum + results.length, 0)
+    : report.lesson.answers.length
 }
 
 /** The name of what the report is about. */

@@ -18,7 +18,8 @@ export function parseStarred(text: string | null): Starred {
     return { added: [], removed: [] }
   }
 }
-const strings = (value: unknown): string[] => (Array.isArray(value) ? value.filter((v): v is string => typeof v === 'string') : [])
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((v): v is string => typeof v === 'string') : []
 
 /** The defaults first, in their order, then added kinds in the order of adding. */
 export function starredSlugs({ added, removed }: Starred): string[] {
@@ -27,6 +28,7 @@ export function starredSlugs({ added, removed }: Starred): string[] {
 
 /** Stores differences instead of the list, so that defaults of a later version appear, too. */
 export function toggleStar({ added, removed }: Starred, slug: string): Starred {
-  if (given.includes(slug)) return { added, removed: removed.includes(slug) ? removed.filter((s) => s !== slug) : [...removed, slug] }
+  if (given.includes(slug))
+    return { added, removed: removed.includes(slug) ? removed.filter((s) => s !== slug) : [...removed, slug] }
   return { added: added.includes(slug) ? added.filter((s) => s !== slug) : [...added, slug], removed }
 }

@@ -2,12 +2,28 @@ import { expect, it } from 'vitest'
 import type { KindInfo } from '@/api/types'
 import { groupKinds, kindOfSlug } from './kindGroups'
 
-const of = (resource: string, group = ''): KindInfo => ({ group, version: 'v1', kind: resource, resource, namespaced: true, verbs: [] })
-const [pods, nodes, jobs, events, events2] = [of('pods'), of('nodes'), of('jobs', 'batch'), of('events', 'events.k8s.io'), of('events')]
+const of = (resource: string, group = ''): KindInfo => ({
+  group,
+  version: 'v1',
+  kind: resource,
+  resource,
+  namespaced: true,
+  verbs: [],
+})
+const [pods, nodes, jobs, events, events2] = [
+  of('pods'),
+  of('nodes'),
+  of('jobs', 'batch'),
+  of('events', 'events.k8s.io'),
+  of('events'),
+]
 const kinds = [events, jobs, nodes, pods, events2]
 
 it('lists starred kinds in the order of their stars, without those that the cluster does not serve', () => {
-  expect(groupKinds(kinds, ['nodes', 'jobs.batch', 'widgets.example.com'], '')).toEqual({ starred: [nodes, jobs], others: [events, pods, events2] })
+  expect(groupKinds(kinds, ['nodes', 'jobs.batch', 'widgets.example.com'], '')).toEqual({
+    starred: [nodes, jobs],
+    others: [events, pods, events2],
+  })
 })
 
 it('finds kinds by resource, group or kind, in any case', () => {

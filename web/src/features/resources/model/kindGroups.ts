@@ -4,7 +4,11 @@ import type { KindInfo } from '@/api/types'
 import { kindSlug } from '@/kubernetes/kinds'
 
 /** The kinds that match the text: starred ones in the order of `starred`, then the others. */
-export function groupKinds(kinds: readonly KindInfo[], starred: readonly string[], text: string): { starred: KindInfo[]; others: KindInfo[] } {
+export function groupKinds(
+  kinds: readonly KindInfo[],
+  starred: readonly string[],
+  text: string
+): { starred: KindInfo[]; others: KindInfo[] } {
   const wanted = text.toLowerCase()
   const found = kinds.filter((kind) => `${kindSlug(kind)} ${kind.kind}`.toLowerCase().includes(wanted))
   return {

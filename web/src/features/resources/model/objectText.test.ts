@@ -3,7 +3,15 @@ import type { KindInfo, KubeObject } from '@/api/types'
 import { parseText, type Entry } from '@/features/yaml/model/documents'
 import { bodyOf, isTextOf, keyOf, needsStatusWrite, unversionedYaml, withType } from './objectText'
 
-const kind = (more: Partial<KindInfo> = {}): KindInfo => ({ group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: [], ...more })
+const kind = (more: Partial<KindInfo> = {}): KindInfo => ({
+  group: 'batch',
+  version: 'v1',
+  kind: 'Job',
+  resource: 'jobs',
+  namespaced: true,
+  verbs: [],
+  ...more,
+})
 const job = { kind: kind(), namespace: 'default', name: 'a' }
 function entry(text: string): Entry {
   const [first] = parseText(text).entries

@@ -13,7 +13,12 @@ export function keyOf({ kind, namespace, name }: ObjectRef): string {
 
 /** Whether the entry describes the object. An entry without a namespace belongs to the object's namespace. */
 export function isTextOf(entry: Entry, { kind, namespace, name }: ObjectRef): boolean {
-  return entry.kind === kind.kind && entry.apiVersion === apiVersionOf(kind) && entry.object.metadata.name === name && (entry.namespace ?? namespace) === namespace
+  return (
+    entry.kind === kind.kind &&
+    entry.apiVersion === apiVersionOf(kind) &&
+    entry.object.metadata.name === name &&
+    (entry.namespace ?? namespace) === namespace
+  )
 }
 
 /** The request body for an entry. A given resourceVersion replaces the one in the text. */

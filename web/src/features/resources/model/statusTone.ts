@@ -2,9 +2,44 @@
 
 export type Tone = 'pass' | 'warn' | 'rej'
 
-const good = new Set(['Ready', 'Running', 'Succeeded', 'Completed', 'Complete', 'Bound', 'Available', 'Active', 'Established', 'True', 'Healthy'])
-const waiting = new Set(['Pending', 'SchedulingGated', 'ContainerCreating', 'PodInitializing', 'Terminating', 'Released', 'Suspended', 'Unknown', 'NominatedNode', 'SchedulingDisabled', 'NotTriggerScaleUp'])
-const bad = new Set(['Failed', 'Error', 'NotReady', 'CrashLoopBackOff', 'Evicted', 'OOMKilled', 'Lost', 'ImagePullBackOff', 'ErrImagePull', 'NodeLost'])
+const good = new Set([
+  'Ready',
+  'Running',
+  'Succeeded',
+  'Completed',
+  'Complete',
+  'Bound',
+  'Available',
+  'Active',
+  'Established',
+  'True',
+  'Healthy',
+])
+const waiting = new Set([
+  'Pending',
+  'SchedulingGated',
+  'ContainerCreating',
+  'PodInitializing',
+  'Terminating',
+  'Released',
+  'Suspended',
+  'Unknown',
+  'NominatedNode',
+  'SchedulingDisabled',
+  'NotTriggerScaleUp',
+])
+const bad = new Set([
+  'Failed',
+  'Error',
+  'NotReady',
+  'CrashLoopBackOff',
+  'Evicted',
+  'OOMKilled',
+  'Lost',
+  'ImagePullBackOff',
+  'ErrImagePull',
+  'NodeLost',
+])
 
 /** The tone of a STATUS cell; with several words ("Ready,SchedulingDisabled") the worst one. */
 function toneOf(status: string): Tone | undefined {

@@ -36,12 +36,26 @@ export interface RawTable {
 }
 export interface RawRow {
   cells: Cell[]
-  object?: { metadata?: { name?: string; namespace?: string; uid?: string; creationTimestamp?: string; labels?: Record<string, string> } } | null
+  object?: {
+    metadata?: {
+      name?: string
+      namespace?: string
+      uid?: string
+      creationTimestamp?: string
+      labels?: Record<string, string>
+    }
+  } | null
 }
 
 export function readColumns(table: RawTable): TableColumn[] | undefined {
   if (!table.columnDefinitions?.length) return undefined
-  return table.columnDefinitions.map((c, index) => ({ name: c.name, type: c.type ?? 'string', description: c.description ?? '', priority: c.priority ?? 0, index }))
+  return table.columnDefinitions.map((c, index) => ({
+    name: c.name,
+    type: c.type ?? 'string',
+    description: c.description ?? '',
+    priority: c.priority ?? 0,
+    index,
+  }))
 }
 
 /** Rows without an object take the name from their first cell, and the given namespace. */
@@ -74,16 +88,35 @@ export interface ShownColumn {
 
 const namespaceIndex = -1
 
-export function shownColumns(columns: readonly TableColumn[], options: { namespace: boolean; wide: boolean; namespaceTitle: string }): ShownColumn[] {
+export function shownColumns(
+  columns: readonly TableColumn[],
+  options: { namespace: boolean; wide: boolean; namespaceTitle: string }
+): ShownColumn[] {
   const shown = columns
     .filter((c) => c.priority === 0 || options.wide)
-    .map((c): ShownColumn => ({ id: columnId(c.name), title: c.name, description: c.description, numeric: c.type === 'integer' || c.type === 'number', index: c.index }))
-  if (options.namespace) shown.splice(1, 0, { id: 'namespace', title: options.namespaceTitle, description: '', numeric: false, index: namespaceIndex })
+    .map((c): ShownColumn => ({
+      id: columnId(c.name),
+      title: c.name,
+      description: c.description,
+      numeric: c.type === 'integer' || c.type === 'number',
+      index: c.index,
+    }))
+  if (options.namespace)
+    shown.splice(1, 0, {
+      id: 'namespace',
+      title: options.namespaceTitle,
+      description: '',
+      numeric: false,
+      index: namespaceIndex,
+    })
   return shown
 }
 
 function columnId(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
 }
 
 /** Ages are computed from the object's creation time, so that they advance without the server. */
@@ -144,7 +177,9 @@ export class RowSorter {
     const sign = descending ? -1 : 1
     return rows.sort((a, b) => {
       const order = byName ? 0 : compare(this.order(a, column), this.order(b, column))
-      return order ? sign * order : (byName ? sign : 1) * compare(this.nameOf(a, byName && !!column), this.nameOf(b, byName && !!column))
+      return order
+        ? sign * order
+        : (byName ? sign : 1) * compare(this.nameOf(a, byName && !!column), this.nameOf(b, byName && !!column))
     })
   }
 
@@ -198,14 +233,21 @@ export class RowFilter {
 }
 
 /** Column widths for a grid, based on the first rows and limited, so that a row stays together; longer cells share the remaining width. */
-export function columnWidths(columns: readonly ShownColumn[], rows: readonly TableRow[], now: number): { widths: string[]; pixels: number[] } {
+export function columnWidths(
+  columns: readonly ShownColumn[],
+  rows: readonly TableRow[],
+  now: number
+): { widths: string[]; pixels: number[] } {
   const sample = rows.slice(0, 120)
   const pixels: number[] = []
   const widths = columns.map((column, i) => {
     let longest = 0
     for (const row of sample) longest = Math.max(longest, cellText(row, column, now).length)
     // At 12 px a letter takes about 6.7 px; headings are smaller, with room for the arrow.
-    const wanted = Math.max(longest * 6.7 + (i === 0 || column.id === 'status' ? 20 : 4), column.title.length * 6.2 + 16)
+    const wanted = Math.max(
+      longest * 6.7 + (i === 0 || column.id === 'status' ? 20 : 4),
+      column.title.length * 6.2 + 16
+    )
     const most = i === 0 ? 320 : 260
     const width = Math.round(Math.min(most, Math.max(i === 0 ? 120 : 40, wanted)))
     pixels.push(width)

@@ -40,7 +40,9 @@ async function namespaces(): Promise<readonly string[] | undefined> {
 /** Rows without metadata get it from the live pods. */
 function completed(row: TableRow): TableRow {
   const metadata = pods.value.items.get(row.key)?.metadata
-  return metadata ? { ...row, uid: metadata.uid, created: metadata.creationTimestamp, labels: metadata.labels ?? {} } : row
+  return metadata
+    ? { ...row, uid: metadata.uid, created: metadata.creationTimestamp, labels: metadata.labels ?? {} }
+    : row
 }
 
 /** Follows `wish` while the calling scope lives and the page is visible. */
@@ -105,12 +107,24 @@ export function useTable(wish: Ref<TableWish | undefined>): { table: ShallowRef<
           error = next
           publish()
         },
-      },
+      }
     )
     visible()
   }
 
-  watch(() => wish.value && JSON.stringify([wish.value.kind.group, wish.value.kind.version, wish.value.kind.resource, wish.value.namespace, wish.value.labelSelector]), () => follow(wish.value), { immediate: true })
+  watch(
+    () =>
+      wish.value &&
+      JSON.stringify([
+        wish.value.kind.group,
+        wish.value.kind.version,
+        wish.value.kind.resource,
+        wish.value.namespace,
+        wish.value.labelSelector,
+      ]),
+    () => follow(wish.value),
+    { immediate: true }
+  )
   document.addEventListener('visibilitychange', visible)
   onScopeDispose(() => {
     document.removeEventListener('visibilitychange', visible)

@@ -2,8 +2,20 @@ import { describe, expect, it } from 'vitest'
 import type { RunMetricComparison, RunResult } from '@/api/types'
 import { clusterClock, firstToShow, matrixOf, mistakesIn, metricName, metricValue, stripOf, verdictOf } from './runs'
 
-const result = (configuration: string, seed: number, outcome: RunResult['outcome'], featureGates?: Record<string, boolean>) =>
-  ({ configuration, seed, outcome, expectations: 2, held: outcome === 'passed' ? 2 : 1, ...(featureGates ? { featureGates } : {}) }) as RunResult
+const result = (
+  configuration: string,
+  seed: number,
+  outcome: RunResult['outcome'],
+  featureGates?: Record<string, boolean>
+) =>
+  ({
+    configuration,
+    seed,
+    outcome,
+    expectations: 2,
+    held: outcome === 'passed' ? 2 : 1,
+    ...(featureGates ? { featureGates } : {}),
+  }) as RunResult
 
 const metric = (a: number[], b: number[], pairs?: RunMetricComparison['pairs']): RunMetricComparison => {
   const range = ([min = 0, median = 0, max = 0]: number[]) => ({ min, median, max, values: [] })
@@ -16,14 +28,26 @@ describe('runs', () => {
   })
 
   it('marks mistakes in the file that they are in', () => {
-    const details = [{ message: 'a', line: 3, column: 2, file: 'scenario.yaml' }, { message: 'b', line: 4, file: 'sweep' }, { message: 'no line' }]
-    expect(mistakesIn(details, 'sweep')).toEqual({ scenario: [{ line: 3, column: 2, message: 'a' }], sweep: [{ line: 4, message: 'b' }] })
-    expect(mistakesIn([{ message: 'c', line: 1 }], 'scenario')).toEqual({ scenario: [{ line: 1, message: 'c' }], sweep: [] })
+    const details = [
+      { message: 'a', line: 3, column: 2, file: 'scenario.yaml' },
+      { message: 'b', line: 4, file: 'sweep' },
+      { message: 'no line' },
+    ]
+    expect(mistakesIn(details, 'sweep')).toEqual({
+      scenario: [{ line: 3, column: 2, message: 'a' }],
+      sweep: [{ line: 4, message: 'b' }],
+    })
+    expect(mistakesIn([{ message: 'c', line: 1 }], 'scenario')).toEqual({
+      scenario: [{ line: 1, message: 'c' }],
+      sweep: [],
+    })
   })
 
   it('makes a row for each configuration and its gates', () => {
     const rows = matrixOf([result('default', 1, 'passed'), null, result('default', 1, 'failed', { B: true, A: false })])
-    expect(rows.map(({ configuration, gates, cells }) => [configuration, gates, cells.map((cell) => cell.index)])).toEqual([
+    expect(
+      rows.map(({ configuration, gates, cells }) => [configuration, gates, cells.map((cell) => cell.index)])
+    ).toEqual([
       ['default', '', [0]],
       ['default', 'A=false,B=true', [2]],
     ])
@@ -38,7 +62,15 @@ describe('runs', () => {
 
 describe('comparisons', () => {
   it('names a difference only if it is clear', () => {
-    expect([undefined, { better: 0, equal: 1, worse: 0 }, { better: 0.95, equal: 0.05, worse: 0 }, { better: 0, equal: 0, worse: 1 }, { better: 0.5, equal: 0, worse: 0.5 }].map((pairs) => verdictOf(metric([1], [1], pairs)))).toEqual(['none', 'same', 'better', 'worse', 'unclear'])
+    expect(
+      [
+        undefined,
+        { better: 0, equal: 1, worse: 0 },
+        { better: 0.95, equal: 0.05, worse: 0 },
+        { better: 0, equal: 0, worse: 1 },
+        { better: 0.5, equal: 0, worse: 0.5 },
+      ].map((pairs) => verdictOf(metric([1], [1], pairs)))
+    ).toEqual(['none', 'same', 'better', 'worse', 'unclear'])
   })
 
   it('puts both ranges on one scale', () => {

@@ -9,7 +9,10 @@ import { scenarioFile } from './example'
 export const runReportHref = (id: string): string => based(`/api/v1/runs/${id}?format=html`)
 
 /** The mistakes that have a line, by the file of the page that they are in. */
-export function mistakesIn(details: readonly ErrorDetail[], sent: 'scenario' | 'sweep'): Record<'scenario' | 'sweep', Problem[]> {
+export function mistakesIn(
+  details: readonly ErrorDetail[],
+  sent: 'scenario' | 'sweep'
+): Record<'scenario' | 'sweep', Problem[]> {
   const found: Record<'scenario' | 'sweep', Problem[]> = { scenario: [], sweep: [] }
   for (const { file, line, column, message } of details) {
     if (line) found[file === scenarioFile ? 'scenario' : sent].push({ line, ...(column ? { column } : {}), message })
@@ -86,7 +89,10 @@ export function metricValue({ unit }: RunMetricComparison, value: number): strin
 }
 
 /** Where the ranges of both sides lie on a scale of 0 to 100; undefined when nothing differs. */
-export function stripOf({ a, b }: RunMetricComparison): { a: [number, number, number]; b: [number, number, number] } | undefined {
+export function stripOf({
+  a,
+  b,
+}: RunMetricComparison): { a: [number, number, number]; b: [number, number, number] } | undefined {
   const low = Math.min(a.min, b.min)
   const high = Math.max(a.max, b.max)
   if (low === high) return undefined

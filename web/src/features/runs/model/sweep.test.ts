@@ -1,8 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { RunPoint, RunSweep } from '@/api/types'
-import { chartOf, firstMetric, histogramOf, maxBars, metricText, moreIsBetter, rankText, resultIndex, shadesOf } from './sweep'
+import {
+  chartOf,
+  firstMetric,
+  histogramOf,
+  maxBars,
+  metricText,
+  moreIsBetter,
+  rankText,
+  resultIndex,
+  shadesOf,
+} from './sweep'
 
-const point = (number: number, rank: number, metrics: Record<string, number> = {}): RunPoint => ({ point: number, values: [], done: 2, passed: 2, rank, metrics })
+const point = (number: number, rank: number, metrics: Record<string, number> = {}): RunPoint => ({
+  point: number,
+  values: [],
+  done: 2,
+  passed: 2,
+  rank,
+  metrics,
+})
 
 /** strategy × spread × fit: 2 × 3 × 4 points. */
 const sweep = (points: RunPoint[]): RunSweep => ({
@@ -12,7 +29,10 @@ const sweep = (points: RunPoint[]): RunSweep => ({
     { name: 'fit', values: [1, 2, 5, 10] },
   ],
   metrics: ['skew', 'nodes'],
-  best: [{ metric: 'passed', most: true }, { metric: 'skew', most: false }],
+  best: [
+    { metric: 'passed', most: true },
+    { metric: 'skew', most: false },
+  ],
   seeds: [4, 7],
   points,
 })
@@ -22,7 +42,10 @@ describe('the chart of a sweep', () => {
   it('has the parameter with the most values across, the next one down, and a panel for the rest', () => {
     const chart = chartOf(sweep(all))
     expect([chart.across, chart.down, chart.columns]).toEqual(['fit', 'spread', [1, 2, 5, 10]])
-    expect(chart.panels.map(({ labels }) => labels)).toEqual([[{ name: 'strategy', value: 'Least' }], [{ name: 'strategy', value: 'Most' }]])
+    expect(chart.panels.map(({ labels }) => labels)).toEqual([
+      [{ name: 'strategy', value: 'Least' }],
+      [{ name: 'strategy', value: 'Most' }],
+    ])
     expect(chart.panels[1]?.rows.map(({ value, cells }) => [value, cells.map((cell) => cell.point.point)])).toEqual([
       ['off', [12, 13, 14, 15]],
       [1, [16, 17, 18, 19]],
@@ -46,27 +69,47 @@ describe('the chart of a sweep', () => {
 
 describe('the metrics of a sweep', () => {
   it('are better or worse as the sweep says', () => {
-    expect(['skew', 'passed', 'expectations', 'nodes'].map((metric) => moreIsBetter(sweep([]), metric))).toEqual([false, true, true, undefined])
+    expect(['skew', 'passed', 'expectations', 'nodes'].map((metric) => moreIsBetter(sweep([]), metric))).toEqual([
+      false,
+      true,
+      true,
+      undefined,
+    ])
     expect(firstMetric(sweep([]))).toBe('skew')
     expect(firstMetric({ ...sweep([]), best: [{ metric: 'passed', most: true }] })).toBe('passed')
   })
 
   it('shade the best the deepest', () => {
-    const points = [point(0, 1, { skew: 1, nodes: 4 }), point(1, 2, { skew: 3, nodes: 4 }), { ...point(2, 0), metrics: {} }]
+    const points = [
+      point(0, 1, { skew: 1, nodes: 4 }),
+      point(1, 2, { skew: 3, nodes: 4 }),
+      { ...point(2, 0), metrics: {} },
+    ]
     expect(points.map(shadesOf(sweep(points), 'skew'))).toEqual([1, 0, 0.5])
     expect(points.map(shadesOf(sweep(points), 'nodes'))).toEqual([0.5, 0.5, 0.5])
   })
 
   it('have a bar for each value', () => {
-    const points = [point(0, 1, { skew: 3 }), point(1, 2, { skew: 1 }), point(2, 2, { skew: 3 }), { ...point(3, 0), metrics: {} }]
-    expect(histogramOf(sweep(points), 'skew')).toEqual([{ from: 1, to: 1, points: 1 }, { from: 3, to: 3, points: 2 }])
+    const points = [
+      point(0, 1, { skew: 3 }),
+      point(1, 2, { skew: 1 }),
+      point(2, 2, { skew: 3 }),
+      { ...point(3, 0), metrics: {} },
+    ]
+    expect(histogramOf(sweep(points), 'skew')).toEqual([
+      { from: 1, to: 1, points: 1 },
+      { from: 3, to: 3, points: 2 },
+    ])
     expect(histogramOf(sweep([]), 'skew')).toEqual([])
   })
 
   it('have a bar for each range when there are many values', () => {
     const bars = histogramOf(sweep(Array.from({ length: 25 }, (_, i) => point(i, 1, { skew: i }))), 'skew')
     expect(bars.length).toBe(maxBars)
-    expect([bars[0], bars.at(-1)]).toEqual([{ from: 0, to: 2, points: 2 }, { from: 22, to: 24, points: 3 }])
+    expect([bars[0], bars.at(-1)]).toEqual([
+      { from: 0, to: 2, points: 2 },
+      { from: 22, to: 24, points: 3 },
+    ])
     expect(bars.reduce((sum, bar) => sum + bar.points, 0)).toBe(25)
   })
 

@@ -33,13 +33,17 @@ export interface SweepChart {
 
 /** Spreads the points of a sweep over panels. The parameter with the most values goes across, the next one down. */
 export function chartOf({ parameters, points }: RunSweep): SweepChart {
-  const byMany = parameters.map((_, i) => i).sort((a, b) => (parameters[b]?.values.length ?? 0) - (parameters[a]?.values.length ?? 0) || b - a)
+  const byMany = parameters
+    .map((_, i) => i)
+    .sort((a, b) => (parameters[b]?.values.length ?? 0) - (parameters[a]?.values.length ?? 0) || b - a)
   const [x = 0, y, ...rest] = byMany
   rest.sort((a, b) => a - b)
   const numbered = new Map(points.map((point) => [point.point, point]))
-  const values = (i: number | undefined): readonly unknown[] => (i === undefined ? [undefined] : (parameters[i]?.values ?? []))
+  const values = (i: number | undefined): readonly unknown[] =>
+    i === undefined ? [undefined] : (parameters[i]?.values ?? [])
   /** The number of a point: the last parameter changes fastest. */
-  const numberOf = (at: ReadonlyMap<number, number>) => parameters.reduce((number, { values }, i) => number * values.length + (at.get(i) ?? 0), 0)
+  const numberOf = (at: ReadonlyMap<number, number>) =>
+    parameters.reduce((number, { values }, i) => number * values.length + (at.get(i) ?? 0), 0)
   const panels: SweepPanel[] = []
   const fill = (depth: number, at: ReadonlyMap<number, number>) => {
     const own = rest[depth]
@@ -49,14 +53,21 @@ export function chartOf({ parameters, points }: RunSweep): SweepChart {
       rows: values(y).map((value, row) => ({
         value,
         cells: values(x).flatMap((value, column) => {
-          const point = numbered.get(numberOf(new Map([...at, [x, column], ...(y === undefined ? [] : [[y, row] as const])])))
+          const point = numbered.get(
+            numberOf(new Map([...at, [x, column], ...(y === undefined ? [] : [[y, row] as const])]))
+          )
           return point ? [{ value, point }] : []
         }),
       })),
     })
   }
   fill(0, new Map())
-  return { across: parameters[x]?.name ?? '', down: y === undefined ? undefined : parameters[y]?.name, columns: values(x), panels }
+  return {
+    across: parameters[x]?.name ?? '',
+    down: y === undefined ? undefined : parameters[y]?.name,
+    columns: values(x),
+    panels,
+  }
 }
 
 /** Whether more of a metric is better; undefined when the sweep does not say. */
@@ -101,10 +112,19 @@ export const maxBars = 12
 export function histogramOf({ points }: RunSweep, metric: string): SweepBar[] {
   const values = points.flatMap((point) => point.metrics[metric] ?? []).sort((a, b) => a - b)
   const distinct = [...new Set(values)]
-  if (distinct.length <= maxBars) return distinct.map((value) => ({ from: value, to: value, points: values.filter((other) => other === value).length }))
+  if (distinct.length <= maxBars)
+    return distinct.map((value) => ({
+      from: value,
+      to: value,
+      points: values.filter((other) => other === value).length,
+    }))
   const low = values[0] ?? 0
   const width = ((values.at(-1) ?? 0) - low) / maxBars
-  const bars = Array.from({ length: maxBars }, (_, i): SweepBar => ({ from: low + i * width, to: low + (i + 1) * width, points: 0 }))
+  const bars = Array.from({ length: maxBars }, (_, i): SweepBar => ({
+    from: low + i * width,
+    to: low + (i + 1) * width,
+    points: 0,
+  }))
   for (const value of values) {
     const bar = bars[Math.min(maxBars - 1, Math.floor((value - low) / width))]
     if (bar) bar.points++
@@ -113,7 +133,8 @@ export function histogramOf({ points }: RunSweep, metric: string): SweepBar[] {
 }
 
 /** A number of a metric, as short as it can be. */
-export const metricText = (value: number | undefined): string => (value === undefined ? '–' : String(Math.round(value * 100) / 100))
+export const metricText = (value: number | undefined): string =>
+  value === undefined ? '–' : String(Math.round(value * 100) / 100)
 
 /** The rank with = behind it when other points have the same. */
 export function rankText(points: readonly RunPoint[], { rank }: RunPoint): string {

@@ -10,10 +10,21 @@ const effective = (change: Partial<Effective> = {}): Effective => ({
     {
       schedulerName: 'default-scheduler',
       extensionPoints: [
-        { name: 'score', plugins: [{ name: 'NodeResourcesFit', weight: 1, source: 'default', viaMultiPoint: true }], disabled: [] },
+        {
+          name: 'score',
+          plugins: [{ name: 'NodeResourcesFit', weight: 1, source: 'default', viaMultiPoint: true }],
+          disabled: [],
+        },
         { name: 'permit', plugins: [], disabled: [] },
       ],
-      plugins: [{ name: 'NodeResourcesFit', arguments: { scoringStrategy: { type: 'LeastAllocated' } }, argumentsSource: 'default' }, { name: 'NodeName', argumentsSource: 'none' }],
+      plugins: [
+        {
+          name: 'NodeResourcesFit',
+          arguments: { scoringStrategy: { type: 'LeastAllocated' } },
+          argumentsSource: 'default',
+        },
+        { name: 'NodeName', argumentsSource: 'none' },
+      ],
     },
   ],
   extenders: [],
@@ -43,7 +54,9 @@ describe('differences of configurations', () => {
     ])
   })
   it('distinguish a value of zero or false from none', () => {
-    expect(changeGroups([{ field: 'x', default: 0, current: false }])[0]?.changes).toEqual([{ kind: 'changed', field: 'x', from: '0', to: 'false' }])
+    expect(changeGroups([{ field: 'x', default: 0, current: false }])[0]?.changes).toEqual([
+      { kind: 'changed', field: 'x', from: '0', to: 'false' },
+    ])
   })
 })
 
@@ -63,6 +76,8 @@ describe('the document of a configuration in force', () => {
     })
   })
   it('does not depend on how the document was written', () => {
-    expect(effectiveDocument(effective({ revision: 7, difference: [{ field: 'x', default: 1, current: 2 }] }))).toBe(effectiveDocument(effective()))
+    expect(effectiveDocument(effective({ revision: 7, difference: [{ field: 'x', default: 1, current: 2 }] }))).toBe(
+      effectiveDocument(effective())
+    )
   })
 })

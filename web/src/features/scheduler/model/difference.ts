@@ -26,7 +26,12 @@ export function changeGroups(differences: readonly ConfigurationDifference[]): C
     const [, profile = '', rest = field] = /^profiles\[([^\]]*)\]\.?(.*)$/.exec(field) ?? []
     const group = groups.get(profile) ?? { profile, changes: [] }
     groups.set(profile, group)
-    group.changes.push({ kind: from === null ? 'added' : to === null ? 'removed' : 'changed', field: rest, from: valueText(from), to: valueText(to) })
+    group.changes.push({
+      kind: from === null ? 'added' : to === null ? 'removed' : 'changed',
+      field: rest,
+      from: valueText(from),
+      to: valueText(to),
+    })
   }
   return [...groups.values()].sort((a, b) => Number(a.profile !== '') - Number(b.profile !== ''))
 }
@@ -48,7 +53,12 @@ export function effectiveDocument({ global, profiles, extenders }: Effective): s
       schedulerName,
       ...(percentageOfNodesToScore !== undefined && { percentageOfNodesToScore }),
       plugins: Object.fromEntries(
-        extensionPoints.filter((point) => point.plugins.length).map((point) => [point.name, { enabled: point.plugins.map(({ name, weight }) => ({ name, ...(weight !== undefined && { weight }) })) }]),
+        extensionPoints
+          .filter((point) => point.plugins.length)
+          .map((point) => [
+            point.name,
+            { enabled: point.plugins.map(({ name, weight }) => ({ name, ...(weight !== undefined && { weight }) })) },
+          ])
       ),
       pluginConfig: plugins.flatMap(({ name, arguments: args }) => (args === undefined ? [] : [{ name, args }])),
     })),

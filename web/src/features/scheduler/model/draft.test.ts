@@ -12,7 +12,12 @@ describe('a draft', () => {
   })
   it('keeps its text when another configuration is applied, and is marked as overtaken', () => {
     const kept = follow(edited, second)
-    expect([kept.text, isDirty(kept), isOvertaken(kept, second), isOvertaken(kept, first)]).toEqual(['mine', true, true, false])
+    expect([kept.text, isDirty(kept), isOvertaken(kept, second), isOvertaken(kept, first)]).toEqual([
+      'mine',
+      true,
+      true,
+      false,
+    ])
     expect(isOvertaken(rebase(kept, second), second)).toBe(false)
   })
   it('is unchanged again once its text is applied', () => {

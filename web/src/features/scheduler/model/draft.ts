@@ -45,8 +45,13 @@ export function restore(stored: string | null): Draft | undefined {
   try {
     const value = JSON.parse(stored) as Partial<Draft> | null
     const base = value?.base
-    if (typeof value?.text !== 'string' || typeof base?.text !== 'string' || typeof base.revision !== 'number') return undefined
-    return { text: value.text, base: { text: base.text, revision: base.revision }, origin: typeof value.origin === 'string' ? value.origin : '' }
+    if (typeof value?.text !== 'string' || typeof base?.text !== 'string' || typeof base.revision !== 'number')
+      return undefined
+    return {
+      text: value.text,
+      base: { text: base.text, revision: base.revision },
+      origin: typeof value.origin === 'string' ? value.origin : '',
+    }
   } catch {
     return undefined
   }

@@ -6,8 +6,19 @@ const profile: EffectiveProfile = {
   schedulerName: 'default-scheduler',
   extensionPoints: [
     { name: 'preEnqueue', plugins: [], disabled: [] },
-    { name: 'filter', plugins: [{ name: 'NodeName', source: 'default', viaMultiPoint: true }, { name: 'NodeResourcesFit', source: 'default', viaMultiPoint: true }], disabled: [] },
-    { name: 'score', plugins: [{ name: 'NodeResourcesFit', weight: 5, source: 'user', viaMultiPoint: true }], disabled: ['ImageLocality'] },
+    {
+      name: 'filter',
+      plugins: [
+        { name: 'NodeName', source: 'default', viaMultiPoint: true },
+        { name: 'NodeResourcesFit', source: 'default', viaMultiPoint: true },
+      ],
+      disabled: [],
+    },
+    {
+      name: 'score',
+      plugins: [{ name: 'NodeResourcesFit', weight: 5, source: 'user', viaMultiPoint: true }],
+      disabled: ['ImageLocality'],
+    },
   ],
   plugins: [
     { name: 'NodeName', argumentsSource: 'none' },
@@ -20,13 +31,27 @@ it('shows where a draft differs from the running configuration', () => {
     ...profile,
     extensionPoints: [
       { name: 'filter', plugins: [{ name: 'NodeResourcesFit', source: 'default', viaMultiPoint: true }], disabled: [] },
-      { name: 'score', plugins: [{ name: 'NodeResourcesFit', weight: 7, source: 'user', viaMultiPoint: true }, { name: 'Mine', weight: 1, source: 'user', viaMultiPoint: true }], disabled: ['ImageLocality'] },
+      {
+        name: 'score',
+        plugins: [
+          { name: 'NodeResourcesFit', weight: 7, source: 'user', viaMultiPoint: true },
+          { name: 'Mine', weight: 1, source: 'user', viaMultiPoint: true },
+        ],
+        disabled: ['ImageLocality'],
+      },
     ],
-    plugins: [{ name: 'NodeResourcesFit', arguments: { scoringStrategy: { type: 'MostAllocated' } }, argumentsSource: 'user' }],
+    plugins: [
+      { name: 'NodeResourcesFit', arguments: { scoringStrategy: { type: 'MostAllocated' } }, argumentsSource: 'user' },
+    ],
   }
   const told = (state: string, weight: number | undefined) => `${state}${weight ?? ''}`
   const { rows, differing } = effectiveMatrix(draft, profile)
-  expect(rows.map((r) => `${r.plugin}: ${r.cells.map((c) => told(c.state, c.weight) + (c.was ? ` was ${told(c.was.state, c.was.weight)}` : '')).join(', ')}${r.argumentsDiffer ? ' args' : ''}`)).toEqual([
+  expect(
+    rows.map(
+      (r) =>
+        `${r.plugin}: ${r.cells.map((c) => told(c.state, c.weight) + (c.was ? ` was ${told(c.was.state, c.was.weight)}` : '')).join(', ')}${r.argumentsDiffer ? ' args' : ''}`
+    )
+  ).toEqual([
     'NodeResourcesFit: on, on7 was on5 args',
     'Mine: none, on1 was none',
     'ImageLocality: none, off',
@@ -40,11 +65,16 @@ it('shows where a draft differs from the running configuration', () => {
 it('is plugins × extension points, with the differences from the default', () => {
   const matrix = effectiveMatrix(profile)
   expect(matrix.points).toEqual(['filter', 'score'])
-  expect(matrix.rows.map((r) => `${r.plugin}${r.changed ? '*' : ''}: ${r.cells.map((c) => `${c.state}${c.weight ?? ''}${c.changed ? '*' : ''}${c.order || ''}`).join(' ')}${r.argumentsChanged ? ' args*' : ''}`)).toEqual([
-    'NodeName: on1 none',
-    'NodeResourcesFit*: on2 on5*1 args*',
-    'ImageLocality*: none off*',
-  ])
+  expect(
+    matrix.rows.map(
+      (r) =>
+        `${r.plugin}${r.changed ? '*' : ''}: ${r.cells.map((c) => `${c.state}${c.weight ?? ''}${c.changed ? '*' : ''}${c.order || ''}`).join(' ')}${r.argumentsChanged ? ' args*' : ''}`
+    )
+  ).toEqual(['NodeName: on1 none', 'NodeResourcesFit*: on2 on5*1 args*', 'ImageLocality*: none off*'])
   expect(matrix.changed).toBe(2)
-  expect(pluginNames({ profiles: [profile] } as unknown as Effective)).toEqual(['ImageLocality', 'NodeName', 'NodeResourcesFit'])
+  expect(pluginNames({ profiles: [profile] } as unknown as Effective)).toEqual([
+    'ImageLocality',
+    'NodeName',
+    'NodeResourcesFit',
+  ])
 })

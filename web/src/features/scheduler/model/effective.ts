@@ -44,14 +44,27 @@ export function effectiveMatrix(profile: EffectiveProfile, other?: EffectiveProf
   const rowsBefore = new Map(before.rows.map((row) => [row.plugin, row]))
   // A plugin that is missing from the draft still has a row, as none.
   const gone = before.rows.filter((row) => !matrix.rows.some((r) => r.plugin === row.plugin))
-  const absent = (plugin: string): EffectiveRow => ({ plugin, cells: matrix.points.map(() => none), arguments: undefined, argumentsChanged: false, argumentsDiffer: false, changed: false })
+  const absent = (plugin: string): EffectiveRow => ({
+    plugin,
+    cells: matrix.points.map(() => none),
+    arguments: undefined,
+    argumentsChanged: false,
+    argumentsDiffer: false,
+    changed: false,
+  })
   const rows = [...matrix.rows, ...gone.map((row) => absent(row.plugin))].map((row): EffectiveRow => {
     const old = rowsBefore.get(row.plugin)
     const cells = row.cells.map((cell, i): EffectiveCell => {
       const was = old?.cells[before.points.indexOf(matrix.points[i] ?? '')] ?? none
-      return was.state === cell.state && was.weight === cell.weight ? cell : { ...cell, was: { state: was.state, weight: was.weight } }
+      return was.state === cell.state && was.weight === cell.weight
+        ? cell
+        : { ...cell, was: { state: was.state, weight: was.weight } }
     })
-    return { ...row, cells, argumentsDiffer: !!row.arguments && JSON.stringify(row.arguments) !== JSON.stringify(old?.arguments) }
+    return {
+      ...row,
+      cells,
+      argumentsDiffer: !!row.arguments && JSON.stringify(row.arguments) !== JSON.stringify(old?.arguments),
+    }
   })
   return { ...matrix, rows, differing: rows.filter(differs).length }
 }
@@ -63,24 +76,46 @@ export const differs = (row: EffectiveRow) => row.argumentsDiffer || row.cells.s
 
 function matrixOf(profile: EffectiveProfile): EffectiveMatrix {
   const points = profile.extensionPoints.filter((p) => p.plugins.length || p.disabled.length)
-  const names = [...new Set([...points.flatMap((p) => p.plugins.map((x) => x.name)), ...points.flatMap((p) => p.disabled)])]
+  const names = [
+    ...new Set([...points.flatMap((p) => p.plugins.map((x) => x.name)), ...points.flatMap((p) => p.disabled)]),
+  ]
   const byName = new Map(profile.plugins.map((p) => [p.name, p]))
   const rows = names.map((plugin): EffectiveRow => {
     const cells = points.map((point): EffectiveCell => {
       const at = point.plugins.findIndex((p) => p.name === plugin)
       const found = point.plugins[at]
-      if (found) return { state: 'on', weight: point.name === 'score' || point.name === 'placementScore' ? found.weight : undefined, changed: found.source === 'user', order: at + 1, was: undefined }
+      if (found)
+        return {
+          state: 'on',
+          weight: point.name === 'score' || point.name === 'placementScore' ? found.weight : undefined,
+          changed: found.source === 'user',
+          order: at + 1,
+          was: undefined,
+        }
       const off = point.disabled.includes(plugin)
       return { state: off ? 'off' : 'none', weight: undefined, changed: off, order: 0, was: undefined }
     })
     const own = byName.get(plugin)
     const argumentsChanged = own?.argumentsSource === 'user'
-    return { plugin, cells, arguments: own?.arguments, argumentsChanged, argumentsDiffer: false, changed: argumentsChanged || cells.some((c) => c.changed) }
+    return {
+      plugin,
+      cells,
+      arguments: own?.arguments,
+      argumentsChanged,
+      argumentsDiffer: false,
+      changed: argumentsChanged || cells.some((c) => c.changed),
+    }
   })
   return { points: points.map((p) => p.name), rows, changed: rows.filter((r) => r.changed).length, differing: 0 }
 }
 
 /** Every plugin that a profile enables or disables. */
 export function pluginNames(effective: Effective | undefined): string[] {
-  return [...new Set(effective?.profiles.flatMap((p) => p.extensionPoints.flatMap((e) => [...e.plugins.map((x) => x.name), ...e.disabled])))].sort()
+  return [
+    ...new Set(
+      effective?.profiles.flatMap((p) =>
+        p.extensionPoints.flatMap((e) => [...e.plugins.map((x) => x.name), ...e.disabled])
+      )
+    ),
+  ].sort()
 }

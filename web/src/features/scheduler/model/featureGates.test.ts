@@ -2,7 +2,13 @@ import { expect, it } from 'vitest'
 import type { FeatureGate } from '@/api/types'
 import { gatesToShow } from './featureGates'
 
-const gate = (name: string, enabled = true): FeatureGate => ({ name, stage: 'BETA', default: true, enabled, locked: false })
+const gate = (name: string, enabled = true): FeatureGate => ({
+  name,
+  stage: 'BETA',
+  default: true,
+  enabled,
+  locked: false,
+})
 const gates = [gate('GenericWorkload'), gate('WatchList'), gate('OpportunisticBatching'), gate('CPUManager', false)]
 
 it('shows changed gates first, then those that affect scheduling, and others by name', () => {

@@ -2,13 +2,18 @@
 
 import type { FeatureGate } from '@/api/types'
 
-const touchesScheduling = /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
+const touchesScheduling =
+  /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
 
 /** Changed gates first. Without text, those that affect scheduling; with text, all whose name contains every word. */
 export function gatesToShow(gates: readonly FeatureGate[], text: string): FeatureGate[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const isChanged = (gate: FeatureGate) => gate.enabled !== gate.default
   return gates
-    .filter((gate) => (words.length ? words.every((word) => gate.name.toLowerCase().includes(word)) : isChanged(gate) || touchesScheduling.test(gate.name)))
+    .filter((gate) =>
+      words.length
+        ? words.every((word) => gate.name.toLowerCase().includes(word))
+        : isChanged(gate) || touchesScheduling.test(gate.name)
+    )
     .sort((a, b) => Number(isChanged(b)) - Number(isChanged(a)) || (a.name < b.name ? -1 : 1))
 }

@@ -7,7 +7,13 @@ import type { Problem } from '@/features/yaml/model/documents'
 export function problemsOf(mistakes: readonly ErrorDetail[]): Problem[] {
   return mistakes.flatMap(({ line, column, field, message }): Problem[] => {
     if (!line) return []
-    return [{ line, ...(column ? { column } : {}), message: field && !message.includes(field) ? `${field}: ${message}` : message }]
+    return [
+      {
+        line,
+        ...(column ? { column } : {}),
+        message: field && !message.includes(field) ? `${field}: ${message}` : message,
+      },
+    ]
   })
 }
 

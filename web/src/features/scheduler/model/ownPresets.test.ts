@@ -4,7 +4,10 @@ import { aboutOf, nameOfOwn, ownOrigin, readPresets, tidyName, withoutPreset, wi
 describe('the user’s presets', () => {
   const mine = [{ name: 'B', text: 'b' }]
   it('are stored by name, and replace one with the same name', () => {
-    expect(withPreset(mine, { name: 'A', text: 'a' })).toEqual([{ name: 'A', text: 'a' }, { name: 'B', text: 'b' }])
+    expect(withPreset(mine, { name: 'A', text: 'a' })).toEqual([
+      { name: 'A', text: 'a' },
+      { name: 'B', text: 'b' },
+    ])
     expect(withPreset(mine, { name: 'B', text: 'new' })).toEqual([{ name: 'B', text: 'new' }])
     expect(withoutPreset(mine, 'B')).toEqual([])
   })
@@ -17,7 +20,9 @@ describe('the user’s presets', () => {
     expect(nameOfOwn('binPacking')).toBeUndefined()
   })
   it('are described by their first comment', () => {
-    expect(aboutOf('\n# Fill nodes\n# before opening new ones.\nkind: X\n# more\n')).toBe('Fill nodes before opening new ones.')
+    expect(aboutOf('\n# Fill nodes\n# before opening new ones.\nkind: X\n# more\n')).toBe(
+      'Fill nodes before opening new ones.'
+    )
     expect(aboutOf('kind: X # not this\n')).toBe('')
   })
   it('are parsed from storage, whatever it contains', () => {

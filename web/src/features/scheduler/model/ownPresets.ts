@@ -18,7 +18,9 @@ export const tidyName = (name: string) => name.trim().replace(/\s+/g, ' ').slice
 
 /** Adds a preset, sorted by name, replacing one with the same name. undefined when the limit is exceeded. */
 export function withPreset(presets: readonly OwnPreset[], added: OwnPreset): OwnPreset[] | undefined {
-  const next = [...withoutPreset(presets, added.name), added].sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }))
+  const next = [...withoutPreset(presets, added.name), added].sort((a, b) =>
+    a.name.localeCompare(b.name, undefined, { numeric: true })
+  )
   return next.reduce((sum, p) => sum + p.name.length + p.text.length, 0) > charactersAtMost ? undefined : next
 }
 

@@ -7,11 +7,17 @@ import { itemStep, shapeOf, type Schema } from '@/features/yaml/model/schema'
 import type { Lines } from '@/features/yaml/model/yamlSpot'
 
 /** The paths of everything in value that schema does not know; `beside` holds the neighbouring scalars. */
-function unknown(value: unknown, schema: Schema | undefined, path: string, beside = new Map<string, string>()): string[] {
+function unknown(
+  value: unknown,
+  schema: Schema | undefined,
+  path: string,
+  beside = new Map<string, string>()
+): string[] {
   const known = schema?.choose ? schema.choose(beside) : schema
   if (!known) return [path]
   if (Array.isArray(value)) return value.flatMap((item, i) => unknown(item, known.items, `${path}[${i}]`))
-  if (typeof value !== 'object' || value === null) return known.enum && !known.enum.includes(value) ? [`${path}=${String(value)}`] : []
+  if (typeof value !== 'object' || value === null)
+    return known.enum && !known.enum.includes(value) ? [`${path}=${String(value)}`] : []
   const scalars = new Map(Object.entries(value).map(([k, v]) => [k, String(v)]))
   return Object.entries(value).flatMap(([key, v]) => unknown(v, known.properties?.[key], `${path}.${key}`, scalars))
 }
@@ -52,12 +58,23 @@ describe('the schema', () => {
   const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 
   it('proposes the arguments of the plugin beside them', async () => {
-    expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: |\n`)).toEqual(['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio'])
-    expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: CELScore\n    args:\n      |\n`)).toEqual(['expression', 'normalize'])
+    expect(
+      await proposed(
+        `${head}profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    args:\n      scoringStrategy:\n        type: |\n`
+      )
+    ).toEqual(['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio'])
+    expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: CELScore\n    args:\n      |\n`)).toEqual([
+      'expression',
+      'normalize',
+    ])
   })
   it('proposes plugins as names', async () => {
-    expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: |\n`)).toContain('ImageLocality')
-    expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      disabled:\n      - name: |\n`)).toContain('"*"')
+    expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      enabled:\n      - name: |\n`)).toContain(
+      'ImageLocality'
+    )
+    expect(await proposed(`${head}profiles:\n- plugins:\n    score:\n      disabled:\n      - name: |\n`)).toContain(
+      '"*"'
+    )
     // A plugin without arguments is not proposed.
     expect(await proposed(`${head}profiles:\n- pluginConfig:\n  - name: |\n`)).not.toContain('ImageLocality')
   })

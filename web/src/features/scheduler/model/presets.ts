@@ -1,14 +1,34 @@
 // Configurations to start from. Each is a complete document whose comments say what it
 // does. It sets only fields that differ from the default.
 
-export const presetNames = ['default', 'binPacking', 'spreading', 'noPreemption', 'twoProfiles', 'everyNode', 'celScore', 'coscheduling', 'elasticQuota', 'numa'] as const
+export const presetNames = [
+  'default',
+  'binPacking',
+  'spreading',
+  'noPreemption',
+  'twoProfiles',
+  'everyNode',
+  'celScore',
+  'coscheduling',
+  'elasticQuota',
+  'numa',
+] as const
 export type PresetName = (typeof presetNames)[number]
 
 /** The presets with a plugin that not every server has. */
-export const presetsToCheck = ['celScore', 'coscheduling', 'elasticQuota', 'numa'] as const satisfies readonly PresetName[]
+export const presetsToCheck = [
+  'celScore',
+  'coscheduling',
+  'elasticQuota',
+  'numa',
+] as const satisfies readonly PresetName[]
 
 /** The templates of a small cluster that shows what a preset does. */
-export const examples: Partial<Record<PresetName, 'coscheduling' | 'elasticQuota' | 'numa'>> = { coscheduling: 'coscheduling', elasticQuota: 'elasticQuota', numa: 'numa' }
+export const examples: Partial<Record<PresetName, 'coscheduling' | 'elasticQuota' | 'numa'>> = {
+  coscheduling: 'coscheduling',
+  elasticQuota: 'elasticQuota',
+  numa: 'numa',
+}
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n'
 

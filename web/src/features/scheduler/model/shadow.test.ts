@@ -14,7 +14,13 @@ const item = (verdict: ShadowVerdict, partedBy?: PartedBy): ShadowItem => ({
   differs: verdict !== 'same' && verdict !== 'asGood',
   ...(partedBy ? { partedBy } : {}),
 })
-const items = [item('elsewhere', filter), item('same'), item('pending', filter), item('asGood'), item('elsewhere', { ...filter, plugin: 'NodeResourcesFit', extensionPoint: 'score' })]
+const items = [
+  item('elsewhere', filter),
+  item('same'),
+  item('pending', filter),
+  item('asGood'),
+  item('elsewhere', { ...filter, plugin: 'NodeResourcesFit', extensionPoint: 'score' }),
+]
 
 it('has a share for each verdict that occurs', () => {
   expect(shares({ same: 6, asGood: 0, elsewhere: 3, pending: 1, placed: 0 })).toEqual([

@@ -13,7 +13,9 @@ export const isDiffering = (verdict: string): verdict is Differing => (differing
 /** The counts of the verdicts that occur, as shares of the judged decisions. */
 export function shares(counts: ShadowCounts): { verdict: ShadowVerdict; count: number; share: number }[] {
   const all = verdicts.reduce((sum, verdict) => sum + counts[verdict], 0)
-  return verdicts.flatMap((verdict) => (counts[verdict] ? [{ verdict, count: counts[verdict], share: counts[verdict] / all }] : []))
+  return verdicts.flatMap((verdict) =>
+    counts[verdict] ? [{ verdict, count: counts[verdict], share: counts[verdict] / all }] : []
+  )
 }
 
 /** The part of the decisions that the counts stand for; 1 if none was left out. */
@@ -28,12 +30,16 @@ export function listed(items: readonly ShadowItem[], only: string): ShadowItem[]
 
 /** How far a plugin moved the balance between the two nodes, by which scores. */
 export function scoreShift({ live = [], shadow = [] }: PartedBy): { live: number; shadow: number } | undefined {
-  const [a, b] = [live, shadow].map(([ofLive, ofShadow]) => (ofLive === undefined || ofShadow === undefined ? undefined : ofShadow - ofLive))
+  const [a, b] = [live, shadow].map(([ofLive, ofShadow]) =>
+    ofLive === undefined || ofShadow === undefined ? undefined : ofShadow - ofLive
+  )
   return a === undefined || b === undefined ? undefined : { live: a, shadow: b }
 }
 
 /** The plugins that made the difference, with how often; most often first. */
-export function byPlugin(items: readonly ShadowItem[]): { plugin: string; extensionPoint: PartedBy['extensionPoint']; count: number }[] {
+export function byPlugin(
+  items: readonly ShadowItem[]
+): { plugin: string; extensionPoint: PartedBy['extensionPoint']; count: number }[] {
   const out = new Map<string, { plugin: string; extensionPoint: PartedBy['extensionPoint']; count: number }>()
   for (const { partedBy, differs } of items) {
     if (!partedBy || !differs) continue

@@ -25,12 +25,16 @@ it('changes the weight where it is, and keeps comments', () => {
             weight: 2
 `
   expect(withWeight(text, 'NodeResourcesFit', 7)).toBe(text.replace('weight: 2', 'weight: 7'))
-  expect(withWeight(text, 'NodeAffinity', 3)).toContain('multiPoint:\n        enabled:\n          # prefers emptier nodes\n          - name: NodeResourcesFit\n            weight: 2\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: 3\n')
+  expect(withWeight(text, 'NodeAffinity', 3)).toContain(
+    'multiPoint:\n        enabled:\n          # prefers emptier nodes\n          - name: NodeResourcesFit\n            weight: 2\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: 3\n'
+  )
 })
 
 it('changes the named profile', () => {
   const text = `${head}profiles:\n  - schedulerName: default-scheduler\n  - schedulerName: batch\n`
-  expect(withWeight(text, 'NodeAffinity', 3, 'batch')).toBe(`${text}    plugins:\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: 3\n`)
+  expect(withWeight(text, 'NodeAffinity', 3, 'batch')).toBe(
+    `${text}    plugins:\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: 3\n`
+  )
   expect(withWeight(text, 'NodeAffinity', 3, 'none')).toBe(text)
 })
 

@@ -60,7 +60,11 @@ export function discard(): void {
 export function followRunning(): () => void {
   const turns = useTurns()
   return watch(
-    [() => status.value?.scheduler.revision, () => status.value?.scheduler.phase, () => connection.value.kind === 'live'],
+    [
+      () => status.value?.scheduler.revision,
+      () => status.value?.scheduler.phase,
+      () => connection.value.kind === 'live',
+    ],
     async ([revision]) => {
       const signal = turns.next()
       if (revision === undefined) return
@@ -74,7 +78,7 @@ export function followRunning(): () => void {
         if (!signal.aborted) runningError.value = error
       }
     },
-    { immediate: true },
+    { immediate: true }
   )
 }
 
@@ -108,7 +112,7 @@ export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop
       check.value = isChanged ? { kind: 'checking' } : { kind: 'idle' }
       if (isChanged) soon.start()
     },
-    { immediate: true },
+    { immediate: true }
   )
   return {
     check,
@@ -131,7 +135,8 @@ async function tryText(text: string, signal: AbortSignal): Promise<Check> {
 /** Distinguishes an invalid document from a server that could not check it. */
 export function refusal(error: unknown): Check {
   const message = messageOf(error)
-  if (error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 409) return { kind: 'invalid', message, problems: error.problems }
+  if (error instanceof ApiError && error.code >= 400 && error.code < 500 && error.code !== 409)
+    return { kind: 'invalid', message, problems: error.problems }
   return { kind: 'unknown', message }
 }
 
@@ -147,7 +152,7 @@ export function useAccepted(document: string): ShallowRef<boolean> {
       accepted.value = found.kind === 'valid'
       stop()
     },
-    { immediate: true },
+    { immediate: true }
   )
   return accepted
 }

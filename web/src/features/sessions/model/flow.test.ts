@@ -41,7 +41,11 @@ const network: FlowNetwork = {
 
 describe('the ways of a task', () => {
   it('are those of its class, the cheapest first, and the one past all machines', () => {
-    expect(waysOf(network, { task: 'default/map-1', class: 'map', job: 'maps' }).map(({ kind, machine, slot, cost, flow }) => [kind, machine, slot, cost, flow])).toEqual([
+    expect(
+      waysOf(network, { task: 'default/map-1', class: 'map', job: 'maps' }).map(
+        ({ kind, machine, slot, cost, flow }) => [kind, machine, slot, cost, flow]
+      )
+    ).toEqual([
       ['slot', 'm2', 0, 750, 1],
       ['slot', 'm1', 0, 1000, 1],
       ['slot', 'm1', 1, 1500, 0],
@@ -49,7 +53,9 @@ describe('the ways of a task', () => {
     ])
   })
   it('include no machine that the hard constraints exclude', () => {
-    expect(waysOf(network, { task: 'default/index-0', class: 'index', job: 'indexes' }).map(({ machine }) => machine)).toEqual(['m1', 'm1', ''])
+    expect(
+      waysOf(network, { task: 'default/index-0', class: 'index', job: 'indexes' }).map(({ machine }) => machine)
+    ).toEqual(['m1', 'm1', ''])
   })
 })
 
@@ -70,7 +76,10 @@ describe('the picture', () => {
   it('keeps the boxes of a column apart', () => {
     const picture = pictureOf(network)
     for (const column of [0, 1, 2, 3]) {
-      const ys = (picture?.boxes ?? []).filter((box) => box.column === column).map(({ y }) => y).sort((a, b) => a - b)
+      const ys = (picture?.boxes ?? [])
+        .filter((box) => box.column === column)
+        .map(({ y }) => y)
+        .sort((a, b) => a - b)
       expect(ys.slice(1).every((y, i) => y - (ys[i] ?? 0) >= 30)).toBe(true)
     }
   })
@@ -79,14 +88,32 @@ describe('the picture', () => {
       { task: 'default/map-0', class: 'map', job: 'maps', machine: 'm1', cost: 1500, optimalCost: 0 },
       { task: 'default/index-0', class: 'index', job: 'indexes', cost: 2560000, optimalCost: 1500 },
     ]
-    const marked = (pictureOf(network, others)?.curves ?? []).filter(({ other }) => other).map(({ from, to }) => `${network.nodes[from]?.name} ${network.nodes[to]?.name}`)
-    expect(marked.sort()).toEqual(['default/index-0 indexes', 'indexes sink', 'm1 sink', 'm1/1 m1', 'map m1/1', 'map map'])
+    const marked = (pictureOf(network, others)?.curves ?? [])
+      .filter(({ other }) => other)
+      .map(({ from, to }) => `${network.nodes[from]?.name} ${network.nodes[to]?.name}`)
+    expect(marked.sort()).toEqual([
+      'default/index-0 indexes',
+      'indexes sink',
+      'm1 sink',
+      'm1/1 m1',
+      'map m1/1',
+      'map map',
+    ])
   })
   it('leaves out machines on which no task may run', () => {
-    const wide = { ...network, nodes: [...network.nodes, { kind: 'machine' as const, name: 'm3' }], arcs: [...network.arcs, { from: 12, to: 0, capacity: 50, cost: 0, flow: 0 }] }
+    const wide = {
+      ...network,
+      nodes: [...network.nodes, { kind: 'machine' as const, name: 'm3' }],
+      arcs: [...network.arcs, { from: 12, to: 0, capacity: 50, cost: 0, flow: 0 }],
+    }
     expect(pictureOf(wide)?.boxes.map(({ name }) => name)).not.toContain('m3')
   })
   it('is not drawn beyond what can be read', () => {
-    expect(pictureOf({ ...network, nodes: Array.from({ length: mostBoxes + 1 }, () => ({ kind: 'machine' as const, name: 'm' })) })).toBeUndefined()
+    expect(
+      pictureOf({
+        ...network,
+        nodes: Array.from({ length: mostBoxes + 1 }, () => ({ kind: 'machine' as const, name: 'm' })),
+      })
+    ).toBeUndefined()
   })
 })

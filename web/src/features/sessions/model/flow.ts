@@ -56,15 +56,22 @@ export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTas
   /** Slots stand beside their machine; aggregators below the classes. */
   const machineOrder = (i: number): string => {
     const node = network.nodes[i]
-    if (node?.kind === 'slot') return `${network.nodes[arcTo(i)[0] ?? -1]?.name ?? ''} ${String(node.index ?? 0).padStart(3, '0')}`
+    if (node?.kind === 'slot')
+      return `${network.nodes[arcTo(i)[0] ?? -1]?.name ?? ''} ${String(node.index ?? 0).padStart(3, '0')}`
     return `${node?.kind === 'unscheduled' ? 1 : 0} ${node?.name ?? ''}`
   }
   const classOf = (i: number) => arcTo(i).find((to) => network.nodes[to]?.kind === 'class') ?? -1
   const columns: number[][] = [[], [], [], [], []]
-  network.nodes.forEach(({ kind }, i) => (kind === 'machine' && !into[i]?.length ? undefined : columns[columnOf[kind]]?.push(i)))
+  network.nodes.forEach(({ kind }, i) =>
+    kind === 'machine' && !into[i]?.length ? undefined : columns[columnOf[kind]]?.push(i)
+  )
   const compare = (a: string, b: string) => a.localeCompare(b, undefined, { numeric: true })
   for (const column of columns.slice(1)) column.sort((a, b) => compare(machineOrder(a), machineOrder(b)))
-  columns[0]?.sort((a, b) => (columns[1]?.indexOf(classOf(a)) ?? 0) - (columns[1]?.indexOf(classOf(b)) ?? 0) || compare(network.nodes[a]?.name ?? '', network.nodes[b]?.name ?? ''))
+  columns[0]?.sort(
+    (a, b) =>
+      (columns[1]?.indexOf(classOf(a)) ?? 0) - (columns[1]?.indexOf(classOf(b)) ?? 0) ||
+      compare(network.nodes[a]?.name ?? '', network.nodes[b]?.name ?? '')
+  )
   const height = Math.max(5, ...columns.map(({ length }) => length)) * rowHeight
   const place = new Map<number, number>()
   for (const column of columns) column.forEach((i, row) => place.set(i, ((row + 0.5) * height) / column.length))
@@ -74,15 +81,36 @@ export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTas
     if (slots.length) place.set(i, (Math.min(...slots) + Math.max(...slots)) / 2)
   }
   apart(columns[3] ?? [], place, height)
-  const sinkFlow = network.arcs.filter(({ to }) => network.nodes[to]?.kind === 'sink').reduce((sum, { flow }) => sum + flow, 0)
+  const sinkFlow = network.arcs
+    .filter(({ to }) => network.nodes[to]?.kind === 'sink')
+    .reduce((sum, { flow }) => sum + flow, 0)
   const boxes = network.nodes.flatMap((node, index): Box[] => {
     if (!place.has(index)) return [] // a machine on which no task may run
-    const costs = node.kind === 'slot' || node.kind === 'machine' || node.kind === 'unscheduled' ? [...new Set((into[index] ?? []).map((a) => network.arcs[a]?.cost ?? 0))].sort((a, b) => a - b) : []
-    return [{ index, kind: node.kind, name: node.kind === 'slot' ? String(node.index ?? 0) : node.name, tasks: node.tasks ?? 0, column: columnOf[node.kind], y: place.get(index) ?? 0, flow: node.kind === 'sink' ? sinkFlow : (through[index] ?? 0), costs: node.kind === 'machine' && costs.every((cost) => cost === 0) ? [] : costs }]
+    const costs =
+      node.kind === 'slot' || node.kind === 'machine' || node.kind === 'unscheduled'
+        ? [...new Set((into[index] ?? []).map((a) => network.arcs[a]?.cost ?? 0))].sort((a, b) => a - b)
+        : []
+    return [
+      {
+        index,
+        kind: node.kind,
+        name: node.kind === 'slot' ? String(node.index ?? 0) : node.name,
+        tasks: node.tasks ?? 0,
+        column: columnOf[node.kind],
+        y: place.get(index) ?? 0,
+        flow: node.kind === 'sink' ? sinkFlow : (through[index] ?? 0),
+        costs: node.kind === 'machine' && costs.every((cost) => cost === 0) ? [] : costs,
+      },
+    ]
   })
   const other = otherFlow(network, others)
   const used = ([0, 1, 2, 3, 4] as const).filter((one) => columns[one]?.length)
-  return { boxes, curves: network.arcs.map(({ from, to, flow, cost }, i) => ({ from, to, flow, cost, other: other[i] ?? 0 })), columns: used, height }
+  return {
+    boxes,
+    curves: network.arcs.map(({ from, to, flow, cost }, i) => ({ from, to, flow, cost, other: other[i] ?? 0 })),
+    columns: used,
+    height,
+  }
 }
 
 /** Moves boxes of a sorted column apart that would overlap. */
@@ -106,7 +134,9 @@ function otherFlow(network: FlowNetwork, tasks: readonly FlowComparedTask[]): nu
   const out = network.arcs.map(() => 0)
   const find = (kind: Kind, name: string) => network.nodes.findIndex((node) => node.kind === kind && node.name === name)
   const add = (from: number, to: number, cost?: number) => {
-    const matches = network.arcs.flatMap((arc, i) => (arc.from === from && arc.to === to && (cost === undefined || arc.cost === cost) ? [i] : []))
+    const matches = network.arcs.flatMap((arc, i) =>
+      arc.from === from && arc.to === to && (cost === undefined || arc.cost === cost) ? [i] : []
+    )
     const first = matches[0]
     if (first !== undefined) out[first] = (out[first] ?? 0) + 1
     return first !== undefined
@@ -120,7 +150,12 @@ function otherFlow(network: FlowNetwork, tasks: readonly FlowComparedTask[]): nu
     }
     const group = find('class', task.class)
     const machine = find('machine', task.machine)
-    const slot = network.arcs.find((arc) => arc.from === group && arc.cost === task.cost && network.arcs.some((next) => next.from === arc.to && next.to === machine))?.to
+    const slot = network.arcs.find(
+      (arc) =>
+        arc.from === group &&
+        arc.cost === task.cost &&
+        network.arcs.some((next) => next.from === arc.to && next.to === machine)
+    )?.to
     add(from, group)
     if (slot !== undefined) {
       add(group, slot)
@@ -135,8 +170,13 @@ function otherFlow(network: FlowNetwork, tasks: readonly FlowComparedTask[]): nu
 function taskNode(network: FlowNetwork, task: string, group: string, job: string): number {
   const own = network.nodes.findIndex(({ kind, name, tasks }) => kind === 'task' && name === task && (tasks ?? 1) === 1)
   if (own >= 0) return own
-  const leads = (from: number, kind: Kind, name: string) => network.arcs.some((arc) => arc.from === from && network.nodes[arc.to]?.kind === kind && network.nodes[arc.to]?.name === name)
-  return network.nodes.findIndex(({ kind }, i) => kind === 'task' && leads(i, 'class', group) && leads(i, 'unscheduled', job))
+  const leads = (from: number, kind: Kind, name: string) =>
+    network.arcs.some(
+      (arc) => arc.from === from && network.nodes[arc.to]?.kind === kind && network.nodes[arc.to]?.name === name
+    )
+  return network.nodes.findIndex(
+    ({ kind }, i) => kind === 'task' && leads(i, 'class', group) && leads(i, 'unscheduled', job)
+  )
 }
 
 /** A way that a task, or one like it, can take. */
@@ -153,7 +193,8 @@ export interface Way {
 /** The ways of a task in the network, the cheapest first. Alike tasks share them. */
 export function waysOf(network: FlowNetwork, task: { task: string; class: string; job: string }): Way[] {
   const from = taskNode(network, task.task, task.class, task.job)
-  const sinkCost = (machine: number) => network.arcs.find((arc) => arc.from === machine && network.nodes[arc.to]?.kind === 'sink')?.cost ?? 0
+  const sinkCost = (machine: number) =>
+    network.arcs.find((arc) => arc.from === machine && network.nodes[arc.to]?.kind === 'sink')?.cost ?? 0
   const name = (i: number) => network.nodes[i]?.name ?? ''
   const ways = network.arcs
     .filter((arc) => arc.from === from)
@@ -162,19 +203,46 @@ export function waysOf(network: FlowNetwork, task: { task: string; class: string
         case 'unscheduled':
           return [{ kind: 'unscheduled', machine: '', cost: first.cost, capacity: first.capacity, flow: first.flow }]
         case 'machine':
-          return [{ kind: 'direct', machine: name(first.to), cost: first.cost + sinkCost(first.to), capacity: first.capacity, flow: first.flow }]
+          return [
+            {
+              kind: 'direct',
+              machine: name(first.to),
+              cost: first.cost + sinkCost(first.to),
+              capacity: first.capacity,
+              flow: first.flow,
+            },
+          ]
         case 'class':
           return network.arcs
             .filter((arc) => arc.from === first.to)
             .map((arc): Way => {
               const at = network.nodes[arc.to]
-              if (at?.kind !== 'slot') return { kind: 'machine', machine: name(arc.to), cost: first.cost + arc.cost + sinkCost(arc.to), capacity: arc.capacity, flow: arc.flow }
+              if (at?.kind !== 'slot')
+                return {
+                  kind: 'machine',
+                  machine: name(arc.to),
+                  cost: first.cost + arc.cost + sinkCost(arc.to),
+                  capacity: arc.capacity,
+                  flow: arc.flow,
+                }
               const on = network.arcs.find((next) => next.from === arc.to)
-              return { kind: 'slot', machine: name(on?.to ?? -1), slot: at.index ?? 0, cost: first.cost + arc.cost + (on?.cost ?? 0) + sinkCost(on?.to ?? -1), capacity: arc.capacity, flow: arc.flow }
+              return {
+                kind: 'slot',
+                machine: name(on?.to ?? -1),
+                slot: at.index ?? 0,
+                cost: first.cost + arc.cost + (on?.cost ?? 0) + sinkCost(on?.to ?? -1),
+                capacity: arc.capacity,
+                flow: arc.flow,
+              }
             })
         default:
           return []
       }
     })
-  return ways.sort((a, b) => a.cost - b.cost || a.machine.localeCompare(b.machine, undefined, { numeric: true }) || (a.slot ?? 0) - (b.slot ?? 0))
+  return ways.sort(
+    (a, b) =>
+      a.cost - b.cost ||
+      a.machine.localeCompare(b.machine, undefined, { numeric: true }) ||
+      (a.slot ?? 0) - (b.slot ?? 0)
+  )
 }

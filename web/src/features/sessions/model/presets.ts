@@ -6,11 +6,32 @@ import { make, type Made } from '@/features/batch/model/steps'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { templates, type Rules } from './configurations'
 
-const clusterKind = (group: string, version: string, kind: string, resource: string): KindInfo => ({ group, version, kind, resource, namespaced: false, verbs: [] })
+const clusterKind = (group: string, version: string, kind: string, resource: string): KindInfo => ({
+  group,
+  version,
+  kind,
+  resource,
+  namespaced: false,
+  verbs: [],
+})
 /** The kinds that each scheduler reads. */
 export const groupKinds: Record<Rules, KindInfo> = {
-  'kube-batch': { group: 'scheduling.incubator.k8s.io', version: 'v1alpha1', kind: 'PodGroup', resource: 'podgroups', namespaced: true, verbs: [] },
-  volcano: { group: 'scheduling.volcano.sh', version: 'v1beta1', kind: 'PodGroup', resource: 'podgroups', namespaced: true, verbs: [] },
+  'kube-batch': {
+    group: 'scheduling.incubator.k8s.io',
+    version: 'v1alpha1',
+    kind: 'PodGroup',
+    resource: 'podgroups',
+    namespaced: true,
+    verbs: [],
+  },
+  volcano: {
+    group: 'scheduling.volcano.sh',
+    version: 'v1beta1',
+    kind: 'PodGroup',
+    resource: 'podgroups',
+    namespaced: true,
+    verbs: [],
+  },
 }
 export const queueKinds: Record<Rules, KindInfo> = {
   'kube-batch': clusterKind('scheduling.incubator.k8s.io', 'v1alpha1', 'Queue', 'queues'),
@@ -37,7 +58,10 @@ const sized = (cpus: number) => ({ cpu: String(cpus), memory: `${cpus * 4}Gi` })
 
 const node = (name: string, cpus: number, labels: Record<string, string> = {}) => {
   const amounts = { ...sized(cpus), pods: '110' }
-  return make(nodeKind, name, { metadata: { labels: { 'kubernetes.io/hostname': name, ...labels } }, status: { capacity: amounts, allocatable: amounts } })
+  return make(nodeKind, name, {
+    metadata: { labels: { 'kubernetes.io/hostname': name, ...labels } },
+    status: { capacity: amounts, allocatable: amounts },
+  })
 }
 
 interface PodOptions {
@@ -53,17 +77,31 @@ interface PodOptions {
 
 const pod = (name: string, { cpus, scheduler, group, on, selector, job }: PodOptions) =>
   make(podKind, name, {
-    metadata: { ...(job ? { labels: { 'controller-uid': job } } : {}), ...(group ? { annotations: { 'scheduling.k8s.io/group-name': group } } : {}) },
-    spec: { schedulerName: scheduler, ...(on ? { nodeName: on } : {}), nodeSelector: selector, containers: [{ name: 'work', image: 'registry.example.com/work:1', resources: cpus ? { requests: sized(cpus) } : {} }] },
+    metadata: {
+      ...(job ? { labels: { 'controller-uid': job } } : {}),
+      ...(group ? { annotations: { 'scheduling.k8s.io/group-name': group } } : {}),
+    },
+    spec: {
+      schedulerName: scheduler,
+      ...(on ? { nodeName: on } : {}),
+      nodeSelector: selector,
+      containers: [
+        { name: 'work', image: 'registry.example.com/work:1', resources: cpus ? { requests: sized(cpus) } : {} },
+      ],
+    },
   })
 
 const group = (rules: Rules, name: string, minMember: number, { queue = 'default', priority = 0 } = {}) =>
-  make(groupKinds[rules], name, { spec: { minMember, queue, ...(priority ? { priorityClassName: `batch-${priority}` } : {}) } })
+  make(groupKinds[rules], name, {
+    spec: { minMember, queue, ...(priority ? { priorityClassName: `batch-${priority}` } : {}) },
+  })
 const priority = (value: number) => make(priorityKind, `batch-${value}`, { value })
 
 /** The tasks of a job on the nodes of a pool; on has the node of each running one. */
 const tasks = (pool: string, rules: Rules, job: string, cpus: number, on: readonly (string | undefined)[]) =>
-  on.map((at, i) => pod(`${job}-${i}`, { cpus, scheduler: rules, group: job, selector: { pool }, ...(at ? { on: at } : {}) }))
+  on.map((at, i) =>
+    pod(`${job}-${i}`, { cpus, scheduler: rules, group: job, selector: { pool }, ...(at ? { on: at } : {}) })
+  )
 const waiting = (n: number): undefined[] => Array<undefined>(n).fill(undefined)
 const namesOf = (objects: readonly Made[]) => objects.map(({ object }) => object.metadata.name)
 
@@ -74,9 +112,24 @@ function partly(pool: string, rules: Rules): Preset {
     configuration: { rules, document: templates[rules].builtIn ?? '' },
     show: { view: 'session', scheduler: rules, job: `default/${gang}` },
     steps: [
-      { objects: [node(`${pool}-1`, 8, { pool }), pod(ready, { cpus: 0, scheduler: 'default-scheduler', selector: { pool } })], placed: [ready] },
+      {
+        objects: [
+          node(`${pool}-1`, 8, { pool }),
+          pod(ready, { cpus: 0, scheduler: 'default-scheduler', selector: { pool } }),
+        ],
+        placed: [ready],
+      },
       // A priority keeps the gang in front of a job of the same second.
-      { objects: [priority(100), group(rules, gang, 3, { priority: 100 }), ...tasks(pool, rules, gang, 4, waiting(3)), group(rules, later, 1), ...tasks(pool, rules, later, 4, waiting(1))], placed: [] },
+      {
+        objects: [
+          priority(100),
+          group(rules, gang, 3, { priority: 100 }),
+          ...tasks(pool, rules, gang, 4, waiting(3)),
+          group(rules, later, 1),
+          ...tasks(pool, rules, later, 4, waiting(1)),
+        ],
+        placed: [],
+      },
     ],
   }
 }
@@ -99,11 +152,15 @@ const machines = [
 const ground = [
   ...machines.map(({ name, ssd }) => node(name, 16, { pool: 'flow', ...(ssd ? { disk: 'ssd' } : {}) })),
   // Pods that no scheduler has to place.
-  ...machines.map(({ name, used }) => pod(`used-${name}`, { cpus: used, scheduler: 'placed-by-hand', on: name, selector: { pool: 'flow' } })),
+  ...machines.map(({ name, used }) =>
+    pod(`used-${name}`, { cpus: used, scheduler: 'placed-by-hand', on: name, selector: { pool: 'flow' } })
+  ),
 ]
 const six = (scheduler: string) => [
   ...[0, 1, 2, 3].map((i) => pod(`map-${i}`, { cpus: 4, scheduler, job: 'map', selector: { pool: 'flow' } })),
-  ...[0, 1].map((i) => pod(`index-${i}`, { cpus: 4, scheduler, job: 'index', selector: { pool: 'flow', disk: 'ssd' } })),
+  ...[0, 1].map((i) =>
+    pod(`index-${i}`, { cpus: 4, scheduler, job: 'index', selector: { pool: 'flow', disk: 'ssd' } })
+  ),
 ]
 
 export const presets = {
@@ -115,7 +172,13 @@ export const presets = {
         objects: [
           ...['n1', 'n2', 'n3', 'n4', 'n5', 'n6'].map((name) => node(name, 16, { pool: 'queues' })),
           ...[100, 50, 10].map(priority),
-          ...([['prod', 3], ['research', 2], ['adhoc', 1]] as const).map(([name, weight]) => make(queueKinds[k], name, { spec: { weight } })),
+          ...(
+            [
+              ['prod', 3],
+              ['research', 2],
+              ['adhoc', 1],
+            ] as const
+          ).map(([name, weight]) => make(queueKinds[k], name, { spec: { weight } })),
           group(k, 'api-1', 5, { queue: 'prod', priority: 100 }),
           group(k, 'etl-2', 3, { queue: 'prod', priority: 10 }),
           group(k, 'train-8', 4, { queue: 'research', priority: 50 }),
@@ -141,11 +204,23 @@ export const presets = {
   },
   held: partly('held', 'kube-batch'),
   discarded: partly('discarded', 'volcano'),
-  round: { show: { view: 'flow', mode: 'round' }, steps: [{ objects: ground, placed: machines.map(({ name }) => `used-${name}`) }, { objects: six('poseidon'), placed: [] }] },
+  round: {
+    show: { view: 'flow', mode: 'round' },
+    steps: [
+      { objects: ground, placed: machines.map(({ name }) => `used-${name}`) },
+      { objects: six('poseidon'), placed: [] },
+    ],
+  },
   gap: {
     show: { view: 'flow', mode: 'comparison' },
     // One step for each pod: kube-scheduler takes them in this order.
-    steps: [{ objects: ground, placed: machines.map(({ name }) => `used-${name}`) }, ...six('default-scheduler').map((one) => ({ objects: [one], placed: one.object.metadata.name === 'index-1' ? [] : [one.object.metadata.name] }))],
+    steps: [
+      { objects: ground, placed: machines.map(({ name }) => `used-${name}`) },
+      ...six('default-scheduler').map((one) => ({
+        objects: [one],
+        placed: one.object.metadata.name === 'index-1' ? [] : [one.object.metadata.name],
+      })),
+    ],
   },
 } satisfies Record<string, Preset>
 

@@ -1,11 +1,54 @@
 import { describe, expect, it } from 'vitest'
 import type { Session, SessionDecision, SessionJob } from '@/api/types'
-import { decisionsAbout, jobToTell, lookOf, mostOf, queueBar, queuesWithJobs, resourcesOf, shortOf, subjectOf } from './session'
+import {
+  decisionsAbout,
+  jobToTell,
+  lookOf,
+  mostOf,
+  queueBar,
+  queuesWithJobs,
+  resourcesOf,
+  shortOf,
+  subjectOf,
+} from './session'
 
-const job = (name: string, more: Partial<SessionJob> = {}): SessionJob => ({ namespace: 'default', name, queue: 'prod', minMember: 3, priority: 0, tasks: 3, running: 0, ready: 0, pipelined: 0, share: 0, ...more })
-const decision = (kind: string, reason: string, more: Partial<SessionDecision> = {}): SessionDecision => ({ kind, reason, share: 0, ...more })
+const job = (name: string, more: Partial<SessionJob> = {}): SessionJob => ({
+  namespace: 'default',
+  name,
+  queue: 'prod',
+  minMember: 3,
+  priority: 0,
+  tasks: 3,
+  running: 0,
+  ready: 0,
+  pipelined: 0,
+  share: 0,
+  ...more,
+})
+const decision = (kind: string, reason: string, more: Partial<SessionDecision> = {}): SessionDecision => ({
+  kind,
+  reason,
+  share: 0,
+  ...more,
+})
 const session = (more: Partial<Session>): Session =>
-  ({ number: 1, uid: '', rules: 'kube-batch', startTime: '', durationSeconds: 0, nodes: [], total: {}, tiers: [], queues: [], jobs: [], actions: [], bound: 0, evicted: 0, pipelined: 0, ...more }) as Session
+  ({
+    number: 1,
+    uid: '',
+    rules: 'kube-batch',
+    startTime: '',
+    durationSeconds: 0,
+    nodes: [],
+    total: {},
+    tiers: [],
+    queues: [],
+    jobs: [],
+    actions: [],
+    bound: 0,
+    evicted: 0,
+    pipelined: 0,
+    ...more,
+  }) as Session
 
 describe('a bar', () => {
   it('shows what is over the deserved part apart', () => {
@@ -30,7 +73,16 @@ describe('a session', () => {
     total: { memory: 1, cpu: 96, 'example.com/gpu': 2, pods: 0 },
     queues: [
       { name: 'default', weight: 1, before: {}, after: {}, request: {}, share: 0, shareAfter: 0 },
-      { name: 'prod', weight: 3, before: { cpu: 40 }, after: { cpu: 44 }, request: { cpu: 52 }, deserved: { cpu: 50 }, share: 0, shareAfter: 0 },
+      {
+        name: 'prod',
+        weight: 3,
+        before: { cpu: 40 },
+        after: { cpu: 44 },
+        request: { cpu: 52 },
+        deserved: { cpu: 50 },
+        share: 0,
+        shareAfter: 0,
+      },
     ],
     jobs: [job('api'), job('serve', { why: { code: 'room', queue: 'prod', needed: 3, placed: 1 } })],
   })
@@ -50,7 +102,11 @@ describe('decisions', () => {
   it('look like what they did', () => {
     expect(lookOf(decision('allocated', 'idle', { bound: true })).frame).toBe('yes')
     expect(lookOf(decision('allocated', 'idle')).icon).toBe('pause')
-    expect(['pipelined', 'refused', 'skipped', 'discarded', 'committed', 'kept', 'enqueued'].map((kind) => lookOf(decision(kind, '')).icon)).toEqual(['pin', 'x', 'skip', 'reset', 'check', 'clock', 'arrow'])
+    expect(
+      ['pipelined', 'refused', 'skipped', 'discarded', 'committed', 'kept', 'enqueued'].map(
+        (kind) => lookOf(decision(kind, '')).icon
+      )
+    ).toEqual(['pin', 'x', 'skip', 'reset', 'check', 'clock', 'arrow'])
   })
   it('are about a task, a job or a queue', () => {
     expect(subjectOf(decision('refused', '', { job: 'default/a', task: 'default/a-0', queue: 'q' }))).toBe('a-0')
@@ -59,7 +115,11 @@ describe('decisions', () => {
     expect(shortOf(undefined)).toBe('')
   })
   it('about a job include those about whole queues', () => {
-    const all = [decision('refused', '', { job: 'default/a', task: 'default/a-0' }), decision('skipped', '', { queue: 'q' }), decision('refused', '', { job: 'default/b' })]
+    const all = [
+      decision('refused', '', { job: 'default/a', task: 'default/a-0' }),
+      decision('skipped', '', { queue: 'q' }),
+      decision('refused', '', { job: 'default/b' }),
+    ]
     expect(decisionsAbout(all, 'default/a')).toEqual(all.slice(0, 2))
     expect(decisionsAbout(all, '')).toBe(all)
   })

@@ -16,7 +16,8 @@ export const colourOf = (queues: readonly SessionQueue[], name: string | undefin
 }
 
 /** Queues with jobs, which take part in the session. */
-export const queuesWithJobs = ({ queues, jobs }: Session): SessionQueue[] => queues.filter(({ name }) => jobs.some(({ queue }) => queue === name))
+export const queuesWithJobs = ({ queues, jobs }: Session): SessionQueue[] =>
+  queues.filter(({ name }) => jobs.some(({ queue }) => queue === name))
 
 /** The resources that are worth a view: those of which the cluster has some, CPU and memory first. */
 export function resourcesOf({ total }: Session): string[] {
@@ -27,24 +28,38 @@ export function resourcesOf({ total }: Session): string[] {
 }
 
 /** The job that the page tells about: the chosen one, or else the first that does not run. */
-export const jobToTell = ({ jobs }: Session, chosen: string): SessionJob | undefined => (chosen ? jobs.find((one) => keyOf(one) === chosen) : jobs.find(({ why }) => why))
+export const jobToTell = ({ jobs }: Session, chosen: string): SessionJob | undefined =>
+  chosen ? jobs.find((one) => keyOf(one) === chosen) : jobs.find(({ why }) => why)
 
 /** How much of a resource a queue holds, beside what it deserves and asks for; most is the amount at the bar's right end. */
 export function queueBar(allocated: number, deserved: number | undefined, asks: number, most: number): Bar {
   const { stretch, mark } = scaleTo(most)
   const share = deserved ?? allocated
   return {
-    stretches: [...stretch('share', 0, share), ...stretch('room', share, asks), ...stretch('used', 0, Math.min(allocated, share)), ...stretch('over', share, allocated)],
+    stretches: [
+      ...stretch('share', 0, share),
+      ...stretch('room', share, asks),
+      ...stretch('used', 0, Math.min(allocated, share)),
+      ...stretch('over', share, allocated),
+    ],
     marks: mark('share', deserved),
   }
 }
 
 /** The largest amount that a bar of a queue has to show. */
 export const mostOf = (queues: readonly SessionQueue[], resource: string): number =>
-  Math.max(0, ...queues.flatMap(({ before, after, request, deserved }) => [before, after, request, deserved ?? {}].map((amounts) => amounts[resource] ?? 0)))
+  Math.max(
+    0,
+    ...queues.flatMap(({ before, after, request, deserved }) =>
+      [before, after, request, deserved ?? {}].map((amounts) => amounts[resource] ?? 0)
+    )
+  )
 
 export const giverText = ({ queue, job, amount }: SessionGiver, resource: string, words: Words): string =>
-  words(job ? 'sessions.giver.job' : 'sessions.giver.queue', { name: job ? shortOf(job) : queue, amount: `${formatResource(resource, amount)} ${resource}` })
+  words(job ? 'sessions.giver.job' : 'sessions.giver.queue', {
+    name: job ? shortOf(job) : queue,
+    amount: `${formatResource(resource, amount)} ${resource}`,
+  })
 
 /** The look of a decision: its glyph, its tone, and the frame of its card. */
 export interface Look {
@@ -79,16 +94,41 @@ export const subjectOf = ({ task, job, queue }: SessionDecision): string => shor
 
 /** What was decided and why. Texts that plugins wrote follow unchanged. */
 export function decisionText(decision: SessionDecision, words: Words): string {
-  const { reason = '', node = '', resource = '', have, want, count = 0, of = 0, plugin = '', text = '', victims = [], queue = '', bound } = decision
+  const {
+    reason = '',
+    node = '',
+    resource = '',
+    have,
+    want,
+    count = 0,
+    of = 0,
+    plugin = '',
+    text = '',
+    victims = [],
+    queue = '',
+    bound,
+  } = decision
   const amount = (value: number | undefined) => `${formatResource(resource, value)} ${resource}`
-  const named = { node, plugin, text, queue, have: amount(have), want: amount(want), count, of, victims: victims.map(({ task }) => shortOf(task)).join(' '), n: victims.length }
+  const named = {
+    node,
+    plugin,
+    text,
+    queue,
+    have: amount(have),
+    want: amount(want),
+    count,
+    of,
+    victims: victims.map(({ task }) => shortOf(task)).join(' '),
+    n: victims.length,
+  }
   const key = (): string => {
     if (reason === 'idle') return bound ? 'idleBound' : 'idleHeld'
     if (reason === 'noRoom') return resource ? 'noRoom' : 'noRoomText'
     if (reason === 'overused') return resource ? 'overused' : 'overusedPlain'
     if (reason === 'queueLimit') return resource ? 'queueLimit' : 'queueClosed'
     if (reason === 'releasing' && !node) return 'releasingNowhere'
-    if (reason === 'gangPipelined') return decision.kind === 'kept' ? 'gangKept' : victims.length ? 'gangCommitted' : 'gangFits'
+    if (reason === 'gangPipelined')
+      return decision.kind === 'kept' ? 'gangKept' : victims.length ? 'gangCommitted' : 'gangFits'
     if (reason === 'gangNotReady') return victims.length ? 'gangUndone' : 'gangNotReady'
     return reason
   }
@@ -96,4 +136,5 @@ export function decisionText(decision: SessionDecision, words: Words): string {
 }
 
 /** The decisions of an action about a job, or all of them. */
-export const decisionsAbout = (decisions: readonly SessionDecision[], job: string): readonly SessionDecision[] => (job ? decisions.filter((one) => one.job === job || (!one.job && !one.task)) : decisions)
+export const decisionsAbout = (decisions: readonly SessionDecision[], job: string): readonly SessionDecision[] =>
+  job ? decisions.filter((one) => one.job === job || (!one.job && !one.task)) : decisions

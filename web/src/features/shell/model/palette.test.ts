@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { marked, parseQuery, search, type PaletteGroup, type PaletteSource } from './palette'
 
-function source(group: PaletteGroup, names: string[], more: Partial<PaletteSource<string>> = {}): PaletteSource<string> {
-  return { group, items: names, text: (name) => name, entry: (name) => ({ id: name, group, icon: '', title: name, run: () => {} }), most: 3, ...more }
+function source(
+  group: PaletteGroup,
+  names: string[],
+  more: Partial<PaletteSource<string>> = {}
+): PaletteSource<string> {
+  return {
+    group,
+    items: names,
+    text: (name) => name,
+    entry: (name) => ({ id: name, group, icon: '', title: name, run: () => {} }),
+    most: 3,
+    ...more,
+  }
 }
 const sources = [
   source('actions', ['Add a taint to nodes', 'Light theme'], { always: true }),

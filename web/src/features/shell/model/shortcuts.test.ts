@@ -5,7 +5,8 @@ const press = (key: string, chord = false) => ({ key, ctrlKey: chord, metaKey: f
 
 it('reads single keys, chords and g followed by a place', () => {
   const reader = new ShortcutReader()
-  const read = (key: string, now: number, typing = false, chord = false) => reader.read(press(key, chord), { typing, now })
+  const read = (key: string, now: number, typing = false, chord = false) =>
+    reader.read(press(key, chord), { typing, now })
   expect(read('c', 0)).toEqual({ kind: 'create' })
   expect(read('?', 0)).toEqual({ kind: 'help' })
   expect(read('k', 0, false, true)).toEqual({ kind: 'palette' })

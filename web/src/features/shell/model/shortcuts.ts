@@ -1,11 +1,31 @@
 // The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
 /** Pages with their own URL, in the order of the navigation. */
-export const places = ['cluster', 'resources', 'decisions', 'batch', 'scheduler', 'activity', 'timeline', 'scenarios', 'learn'] as const
+export const places = [
+  'cluster',
+  'resources',
+  'decisions',
+  'batch',
+  'scheduler',
+  'activity',
+  'timeline',
+  'scenarios',
+  'learn',
+] as const
 export type Place = (typeof places)[number]
 
 /** g, then one of these. */
-export const placeKeys: Record<string, Place> = { c: 'cluster', r: 'resources', d: 'decisions', b: 'batch', s: 'scheduler', a: 'activity', t: 'timeline', e: 'scenarios', l: 'learn' }
+export const placeKeys: Record<string, Place> = {
+  c: 'cluster',
+  r: 'resources',
+  d: 'decisions',
+  b: 'batch',
+  s: 'scheduler',
+  a: 'activity',
+  t: 'timeline',
+  e: 'scenarios',
+  l: 'learn',
+}
 
 export interface Shortcut {
   /** The keys to press, one after another. `Mod` is Ctrl, on a Mac ⌘. */
@@ -14,7 +34,8 @@ export interface Shortcut {
   does: string
 }
 
-export type ShortcutArea = 'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity' | 'timeline'
+export type ShortcutArea =
+  'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity' | 'timeline'
 
 /** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
@@ -75,7 +96,8 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
 }
 
 /** What the shell does with a key that nothing else handled. */
-export type ShellAction = { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'undo' } | { kind: 'go'; place: Place }
+export type ShellAction =
+  { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'undo' } | { kind: 'go'; place: Place }
 
 export interface KeyPress {
   key: string

@@ -7,13 +7,19 @@ const taint: PaletteVerb = {
   id: 'taint',
   icon: 'taint',
   title: 'Taint node…',
-  next: (chosen) => [
-    { ask: 'Node', choices: () => ['node-1', 'node-2', 'gpu-1'].map(choice) },
-    { ask: 'Taint', choices: () => [choice('old=1:NoSchedule')], read: (text: string) => (/:No/.test(text) ? choice(text) : undefined) },
-  ][chosen.length],
+  next: (chosen) =>
+    [
+      { ask: 'Node', choices: () => ['node-1', 'node-2', 'gpu-1'].map(choice) },
+      {
+        ask: 'Taint',
+        choices: () => [choice('old=1:NoSchedule')],
+        read: (text: string) => (/:No/.test(text) ? choice(text) : undefined),
+      },
+    ][chosen.length],
   run,
 }
-const found = (text: string, ...chosen: string[]) => completions({ verb: taint, chosen: chosen.map(choice) }, text).map((c) => c.value)
+const found = (text: string, ...chosen: string[]) =>
+  completions({ verb: taint, chosen: chosen.map(choice) }, text).map((c) => c.value)
 
 it('offers the values of one argument after the other', () => {
   expect(found('')).toEqual(['node-1', 'node-2', 'gpu-1'])

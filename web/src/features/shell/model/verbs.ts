@@ -56,5 +56,13 @@ export function completions({ verb, chosen }: Command, text: string): Choice[] {
 
 /** A choice as the palette's entry. */
 export function entryOf({ verb }: Command, choice: Choice, run: () => void): PaletteEntry {
-  return { id: `${verb.id} ${choice.value}`, group: 'arguments', icon: verb.icon, title: choice.title, detail: choice.detail, stays: true, run }
+  return {
+    id: `${verb.id} ${choice.value}`,
+    group: 'arguments',
+    icon: verb.icon,
+    title: choice.title,
+    detail: choice.detail,
+    stays: true,
+    run,
+  }
 }

@@ -28,7 +28,8 @@ describe('the axis', () => {
     expect(timeAt(axis, 0.25)).toBe(start + 15 * minute)
   })
   it('has ticks at round times of the local zone', () => {
-    const ticks = (offset: number, from = start + minute) => ticksOf({ from, to: end }, 6, offset).map((at) => (at - start) / minute)
+    const ticks = (offset: number, from = start + minute) =>
+      ticksOf({ from, to: end }, 6, offset).map((at) => (at - start) / minute)
     expect(ticks(0)).toEqual([10, 20, 30, 40, 50, 60])
     // Half an hour off: ticks of 15 minutes would still be round.
     expect(ticks(30 * minute)).toEqual([10, 20, 30, 40, 50, 60])
@@ -37,6 +38,16 @@ describe('the axis', () => {
 })
 
 it('tells a duration by its two largest units', () => {
-  const told = (ms: number) => durationParts(ms).map(({ n, unit }) => `${n} ${unit}`).join(' ')
-  expect([0, 52_000, 142_000, 3_600_000, 11_100_000, 90_000_000].map(told)).toEqual(['0 s', '52 s', '2 min 22 s', '1 h', '3 h 5 min', '1 d 1 h'])
+  const told = (ms: number) =>
+    durationParts(ms)
+      .map(({ n, unit }) => `${n} ${unit}`)
+      .join(' ')
+  expect([0, 52_000, 142_000, 3_600_000, 11_100_000, 90_000_000].map(told)).toEqual([
+    '0 s',
+    '52 s',
+    '2 min 22 s',
+    '1 h',
+    '3 h 5 min',
+    '1 d 1 h',
+  ])
 })

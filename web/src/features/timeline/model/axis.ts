@@ -16,7 +16,17 @@ const shortest = 10_000
  * The axis of a recording from `start` to `end` at a zoom. It keeps `at` in view: where the
  * newest part does not contain it, the axis is centred on it.
  */
-export function axisOf({ start, end, zoom, at }: { start: number; end: number; zoom: number; at: number | undefined }): Axis {
+export function axisOf({
+  start,
+  end,
+  zoom,
+  at,
+}: {
+  start: number
+  end: number
+  zoom: number
+  at: number | undefined
+}): Axis {
   const from = Math.min(start, end - shortest)
   const length = zoom * 1000
   if (!length || length >= end - from) return { from, to: end }
@@ -35,7 +45,9 @@ export function timeAt({ from, to }: Axis, part: number): number {
   return Math.round(from + Math.min(1, Math.max(0, part)) * (to - from))
 }
 
-const rounds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((s) => s * 1000)
+const rounds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map(
+  (s) => s * 1000
+)
 
 /** Round times on the axis, at most `most` of them. `offset` is that of the local zone in ms. */
 export function ticksOf({ from, to }: Axis, most: number, offset: number): number[] {

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { mappedNodes } from './branchMaps'
 
-const use = (cpuMillis: number, pods = 1) => ({ pods, cpuMillis, cpuAllocatableMillis: 4000, memoryBytes: 0, memoryAllocatableBytes: 1024 })
-const names = (nodes: { name: string; differs: boolean }[]) => nodes.map(({ name, differs }) => name + (differs ? '!' : ''))
+const use = (cpuMillis: number, pods = 1) => ({
+  pods,
+  cpuMillis,
+  cpuAllocatableMillis: 4000,
+  memoryBytes: 0,
+  memoryAllocatableBytes: 1024,
+})
+const names = (nodes: { name: string; differs: boolean }[]) =>
+  nodes.map(({ name, differs }) => name + (differs ? '!' : ''))
 
 describe('the maps of two branches', () => {
   it('tell nodes that are equally full from those that differ, and that one branch lacks', () => {

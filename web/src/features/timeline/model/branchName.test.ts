@@ -1,7 +1,18 @@
 import { expect, it } from 'vitest'
 import { isBranchName, suggestName } from './branchName'
 
-it.each([['bin-packing', true], ['a', true], ['0', true], ['', false], ['-a', false], ['a-', false], ['Bin', false], ['a b', false], ['a'.repeat(63), true], ['a'.repeat(64), false]])('%j as a name: %s', (name, valid) => {
+it.each([
+  ['bin-packing', true],
+  ['a', true],
+  ['0', true],
+  ['', false],
+  ['-a', false],
+  ['a-', false],
+  ['Bin', false],
+  ['a b', false],
+  ['a'.repeat(63), true],
+  ['a'.repeat(64), false],
+])('%j as a name: %s', (name, valid) => {
   expect(isBranchName(name)).toBe(valid)
 })
 

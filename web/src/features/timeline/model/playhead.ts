@@ -8,7 +8,12 @@ import { nextMark } from './steps'
 const grain = 200
 
 /** Where a key takes the playhead (ms); `now` leaves the past, undefined leaves the key alone. */
-export function keyMove(key: string, at: number, { from, to }: Axis, steps: readonly Step[]): number | 'now' | undefined {
+export function keyMove(
+  key: string,
+  at: number,
+  { from, to }: Axis,
+  steps: readonly Step[]
+): number | 'now' | undefined {
   const step = Math.max(1, (to - from) / grain)
   const limited = (value: number) => (value >= to ? 'now' : Math.round(Math.max(from, value)))
   switch (key) {

@@ -11,7 +11,12 @@ describe('steps', () => {
     expect([past.map((s) => s.moment), later.map((s) => s.moment)]).toEqual([[5, 9], [20]])
   })
   it('are found before and after a time', () => {
-    expect([nextMark(steps, at(5), -1)?.moment, nextMark(steps, at(5), 1)?.moment, nextMark(steps, at(1), -1), nextMark(steps, at(20), 1)]).toEqual([1, 9, undefined, undefined])
+    expect([
+      nextMark(steps, at(5), -1)?.moment,
+      nextMark(steps, at(5), 1)?.moment,
+      nextMark(steps, at(1), -1),
+      nextMark(steps, at(20), 1),
+    ]).toEqual([1, 9, undefined, undefined])
   })
   it('near a time are within reach of the pointer', () => {
     expect([markNear(steps, at(7), 2500)?.moment, markNear(steps, at(14), 2500)]).toEqual([9, undefined])
@@ -21,11 +26,17 @@ describe('steps', () => {
 describe('the configuration', () => {
   it('has a revision at every time, and those that failed', () => {
     const spans = configurationSpans(
-      [step(5, { kind: 'configuration', revision: 2 }), step(9, { kind: 'configuration', revision: 3, failed: true, endTime: clock(11) }), step(20, { kind: 'configuration', revision: 4 })],
+      [
+        step(5, { kind: 'configuration', revision: 2 }),
+        step(9, { kind: 'configuration', revision: 3, failed: true, endTime: clock(11) }),
+        step(20, { kind: 'configuration', revision: 4 }),
+      ],
       at(0),
-      at(30),
+      at(30)
     )
-    expect(spans.map(({ step, from, to, failed }) => [step?.revision, (from - at(0)) / 1000, (to - at(0)) / 1000, failed])).toEqual([
+    expect(
+      spans.map(({ step, from, to, failed }) => [step?.revision, (from - at(0)) / 1000, (to - at(0)) / 1000, failed])
+    ).toEqual([
       [undefined, 0, 5, false],
       [2, 5, 20, false],
       [3, 9, 11, true],
@@ -39,7 +50,11 @@ describe('the configuration', () => {
 })
 
 it('a failure that lasts has no end yet', () => {
-  expect(failureSpans([step(1), step(5, { kind: 'failure', endTime: clock(9) }), step(20, { kind: 'failure' })], at(30)).map(({ from, to, lasts }) => [from, to, lasts])).toEqual([
+  expect(
+    failureSpans([step(1), step(5, { kind: 'failure', endTime: clock(9) }), step(20, { kind: 'failure' })], at(30)).map(
+      ({ from, to, lasts }) => [from, to, lasts]
+    )
+  ).toEqual([
     [at(5), at(9), false],
     [at(20), at(30), true],
   ])

@@ -4,7 +4,11 @@
 import type { Step } from '@/api/timeline'
 
 /** The steps around a moment: up to `before` until it, and up to `after` later ones; oldest first. */
-export function around(steps: readonly Step[], moment: number, { before, after }: { before: number; after: number }): { past: Step[]; later: Step[] } {
+export function around(
+  steps: readonly Step[],
+  moment: number,
+  { before, after }: { before: number; after: number }
+): { past: Step[]; later: Step[] } {
   const at = steps.findIndex((step) => step.moment > moment)
   const first = at < 0 ? steps.length : at
   return { past: steps.slice(Math.max(0, first - before), first), later: steps.slice(first, first + after) }
@@ -56,6 +60,16 @@ export function configurationSpans(steps: readonly Step[], from: number, to: num
 }
 
 /** Failures with their ends; one that lasts ends at `until`. */
-export function failureSpans(steps: readonly Step[], until: number): { step: Step; from: number; to: number; lasts: boolean }[] {
-  return steps.filter(({ kind }) => kind === 'failure').map((step) => ({ step, from: Date.parse(step.time), to: step.endTime ? Date.parse(step.endTime) : until, lasts: !step.endTime }))
+export function failureSpans(
+  steps: readonly Step[],
+  until: number
+): { step: Step; from: number; to: number; lasts: boolean }[] {
+  return steps
+    .filter(({ kind }) => kind === 'failure')
+    .map((step) => ({
+      step,
+      from: Date.parse(step.time),
+      to: step.endTime ? Date.parse(step.endTime) : until,
+      lasts: !step.endTime,
+    }))
 }

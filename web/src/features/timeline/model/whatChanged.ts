@@ -17,7 +17,12 @@ export interface PodGroupChange {
   nodes: readonly { name: string; count: number }[]
 }
 
-const podsOf = (view: ClusterView) => new Map([...view.nodes.flatMap((node) => node.podList), ...view.pending].filter((pod) => !isFinished(pod)).map((pod) => [`${objectKey(pod)} ${pod.metadata.uid ?? ''}`, pod]))
+const podsOf = (view: ClusterView) =>
+  new Map(
+    [...view.nodes.flatMap((node) => node.podList), ...view.pending]
+      .filter((pod) => !isFinished(pod))
+      .map((pod) => [`${objectKey(pod)} ${pod.metadata.uid ?? ''}`, pod])
+  )
 
 /** The pods that differ, those of one owner with the same fate in one line. */
 export function podChanges(before: ClusterView, after: ClusterView): PodGroupChange[] {
@@ -39,9 +44,15 @@ export function podChanges(before: ClusterView, after: ClusterView): PodGroupCha
     .map((all): PodGroupChange => {
       const [first] = all
       const counts = new Map<string, number>()
-      for (const { pod } of all) if (pod.spec?.nodeName) counts.set(pod.spec.nodeName, (counts.get(pod.spec.nodeName) ?? 0) + 1)
-      const name = all.length > 1 ? (first && ownerOf(first.pod)?.name) : first?.pod.metadata.name
-      return { name: name ?? '', kind: first?.kind ?? 'came', pods: all.map(({ pod }) => pod), nodes: [...counts].map(([node, count]) => ({ name: node, count })).sort((a, b) => compareNames(a.name, b.name)) }
+      for (const { pod } of all)
+        if (pod.spec?.nodeName) counts.set(pod.spec.nodeName, (counts.get(pod.spec.nodeName) ?? 0) + 1)
+      const name = all.length > 1 ? first && ownerOf(first.pod)?.name : first?.pod.metadata.name
+      return {
+        name: name ?? '',
+        kind: first?.kind ?? 'came',
+        pods: all.map(({ pod }) => pod),
+        nodes: [...counts].map(([node, count]) => ({ name: node, count })).sort((a, b) => compareNames(a.name, b.name)),
+      }
     })
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || compareNames(a.name, b.name))
 }
@@ -71,7 +82,9 @@ export function otherChanges(difference: TimelineDifference): OtherChange[] {
   const other = ({ kind }: TimelineObject) => kind !== 'Pod' && kind !== 'Node'
   return [
     ...difference.created.filter(other).map((object): OtherChange => ({ object, kind: 'created', paths: [] })),
-    ...difference.changed.filter(({ object }) => object.kind !== 'Pod').map(({ object, fields }): OtherChange => ({ object, kind: 'changed', paths: fields.map(({ path }) => path) })),
+    ...difference.changed
+      .filter(({ object }) => object.kind !== 'Pod')
+      .map(({ object, fields }): OtherChange => ({ object, kind: 'changed', paths: fields.map(({ path }) => path) })),
     ...difference.deleted.filter(other).map((object): OtherChange => ({ object, kind: 'deleted', paths: [] })),
   ]
 }

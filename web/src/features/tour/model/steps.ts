@@ -16,7 +16,11 @@ export interface TourFacts {
 
 /** The steps that apply. */
 export function stepsFor({ hasNodes, hasPreemption, mayCreate }: TourFacts): TourStep[] {
-  const left: Partial<Record<TourStep, boolean>> = { sample: hasNodes || !mayCreate, preempt: hasPreemption || !mayCreate, preemption: !hasPreemption && !mayCreate }
+  const left: Partial<Record<TourStep, boolean>> = {
+    sample: hasNodes || !mayCreate,
+    preempt: hasPreemption || !mayCreate,
+    preemption: !hasPreemption && !mayCreate,
+  }
   return tourSteps.filter((step) => !left[step])
 }
 
@@ -32,7 +36,11 @@ export function stepFrom(step: TourStep, by: 1 | -1, facts: TourFacts): TourStep
 
 /** A decision worth reading: the newest with several feasible nodes, otherwise the newest that placed a pod. */
 export function decisionToRead(newestFirst: readonly Summary[]): Summary | undefined {
-  return newestFirst.find((s) => s.outcome === 'scheduled' && s.nodes.feasible > 1) ?? newestFirst.find((s) => s.outcome === 'scheduled') ?? newestFirst[0]
+  return (
+    newestFirst.find((s) => s.outcome === 'scheduled' && s.nodes.feasible > 1) ??
+    newestFirst.find((s) => s.outcome === 'scheduled') ??
+    newestFirst[0]
+  )
 }
 
 /** The newest decision that preempted. */
@@ -41,13 +49,21 @@ export function preemptionToRead(newestFirst: readonly Summary[]): Summary | und
 }
 
 /** Where the card goes: below, beside or above its target, or in a corner when the target is large or absent. */
-export function cardPlace(target: { left: number; right: number; top: number; bottom: number } | undefined, card: { width: number; height: number }, view: { width: number; height: number }): { left: number; top: number } {
+export function cardPlace(
+  target: { left: number; right: number; top: number; bottom: number } | undefined,
+  card: { width: number; height: number },
+  view: { width: number; height: number }
+): { left: number; top: number } {
   const gap = 12
   const corner = { left: Math.max(8, view.width - card.width - 16), top: Math.max(8, view.height - card.height - 16) }
-  if (!target || target.bottom < 0 || target.top > view.height || target.bottom - target.top > view.height * 0.6) return corner
+  if (!target || target.bottom < 0 || target.top > view.height || target.bottom - target.top > view.height * 0.6)
+    return corner
   const within = (value: number, size: number, most: number) => Math.max(8, Math.min(value, most - size - 8))
-  if (target.bottom + gap + card.height <= view.height - 8) return { left: within(target.left, card.width, view.width), top: target.bottom + gap }
-  if (target.right + gap + card.width <= view.width - 8) return { left: target.right + gap, top: within(target.top, card.height, view.height) }
-  if (target.top - gap - card.height >= 8) return { left: within(target.left, card.width, view.width), top: target.top - gap - card.height }
+  if (target.bottom + gap + card.height <= view.height - 8)
+    return { left: within(target.left, card.width, view.width), top: target.bottom + gap }
+  if (target.right + gap + card.width <= view.width - 8)
+    return { left: target.right + gap, top: within(target.top, card.height, view.height) }
+  if (target.top - gap - card.height >= 8)
+    return { left: within(target.left, card.width, view.width), top: target.top - gap - card.height }
   return corner
 }

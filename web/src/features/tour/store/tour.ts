@@ -6,11 +6,17 @@ import { branchName } from '@/api/base'
 import { tourSteps, type TourStep } from '../model/steps'
 
 /** '' before the first step is taken; a step; or the end. Without storage it lasts as long as the page. */
-const remembered = useStorage<string>('tour', '', undefined, { writeDefaults: false, listenToStorageChanges: false, onError: () => {} })
+const remembered = useStorage<string>('tour', '', undefined, {
+  writeDefaults: false,
+  listenToStorageChanges: false,
+  onError: () => {},
+})
 const stored = tourSteps.find((step) => step === remembered.value)
 
 /** The current step; undefined without a tour. In a branch it does not offer itself: a lesson may be going on there. */
-export const tourStep = ref<TourStep | undefined>(branchName || remembered.value === 'done' ? undefined : (stored ?? 'sample'))
+export const tourStep = ref<TourStep | undefined>(
+  branchName || remembered.value === 'done' ? undefined : (stored ?? 'sample')
+)
 /** The user has begun. Before that, the card shows only beside what it explains. */
 export const tourBegun = computed(() => remembered.value !== '' && remembered.value !== 'done')
 

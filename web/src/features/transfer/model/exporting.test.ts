@@ -7,10 +7,14 @@ const plain = { format: 'json', results: false, redact: false } as const
 describe('an export', () => {
   it('has a URL with only the options that differ from the default', () => {
     expect(exportPath(plain)).toBe('/api/v1/export')
-    expect(exportPath({ format: 'yaml', results: true, redact: true })).toBe('/api/v1/export?format=yaml&results=true&redact=true')
+    expect(exportPath({ format: 'yaml', results: true, redact: true })).toBe(
+      '/api/v1/export?format=yaml&results=true&redact=true'
+    )
   })
   it('has a command that can be pasted', () => {
-    expect(curlCommand({ ...plain, format: 'yaml' }, 'http://127.0.0.1:1212')).toBe("curl -fsS -o cluster.yaml 'http://127.0.0.1:1212/api/v1/export?format=yaml'")
+    expect(curlCommand({ ...plain, format: 'yaml' }, 'http://127.0.0.1:1212')).toBe(
+      "curl -fsS -o cluster.yaml 'http://127.0.0.1:1212/api/v1/export?format=yaml'"
+    )
     expect(applyCommand(plain)).toBe('kubectl apply -f cluster.json')
   })
   it('includes the token if the server requires it', () => {
@@ -20,5 +24,12 @@ describe('an export', () => {
 })
 
 it('formats sizes with few digits', () => {
-  expect([0, 812, 4300, 12_000, 37 * 2 ** 20, 3.2 * 2 ** 30].map(formatBytes)).toEqual(['0 bytes', '812 bytes', '4.2 KiB', '12 KiB', '37 MiB', '3.2 GiB'])
+  expect([0, 812, 4300, 12_000, 37 * 2 ** 20, 3.2 * 2 ** 30].map(formatBytes)).toEqual([
+    '0 bytes',
+    '812 bytes',
+    '4.2 KiB',
+    '12 KiB',
+    '37 MiB',
+    '3.2 GiB',
+  ])
 })

@@ -34,7 +34,12 @@ export function filterItems(items: readonly ImportItem[], text: string): readonl
 /** Sorted by a column; a leading `-` reverses the order, and equal items keep the order of the import. */
 export function sortItems(items: readonly ImportItem[], sort: string): readonly ImportItem[] {
   const by = sort.replace(/^-/, '')
-  const keys: Record<string, (item: ImportItem) => string> = { kind: (i) => i.kind, name: itemName, message: (i) => i.message, source: (i) => i.source ?? '' }
+  const keys: Record<string, (item: ImportItem) => string> = {
+    kind: (i) => i.kind,
+    name: itemName,
+    message: (i) => i.message,
+    source: (i) => i.source ?? '',
+  }
   const key = keys[by]
   if (!key) return items
   const way = sort.startsWith('-') ? -1 : 1
@@ -44,5 +49,7 @@ export function sortItems(items: readonly ImportItem[], sort: string): readonly 
 /** Items as lines for a spreadsheet: fields separated by tabs. */
 export function itemsAsText(items: readonly ImportItem[]): string {
   const clean = (field: string) => field.replace(/[\t\r\n]+/g, ' ')
-  return items.map((i) => [i.apiVersion, i.kind, itemName(i), i.message, i.source ?? ''].map(clean).join('\t')).join('\n')
+  return items
+    .map((i) => [i.apiVersion, i.kind, itemName(i), i.message, i.source ?? ''].map(clean).join('\t'))
+    .join('\n')
 }

@@ -45,7 +45,9 @@ export function previewOf(objects: readonly Pick<KubeObject, 'kind'>[], problems
 
 /** The contents of a parsed text. A KubeSchedulerConfiguration is the only document without a name. */
 export function previewOfText({ entries, problems }: ParsedText): Preview {
-  const nameless = problems.flatMap(({ says }) => (says?.key === 'nameMissing' && says.kind === 'KubeSchedulerConfiguration' ? [says] : []))
+  const nameless = problems.flatMap(({ says }) =>
+    says?.key === 'nameMissing' && says.kind === 'KubeSchedulerConfiguration' ? [says] : []
+  )
   return previewOf([...entries.map((entry) => entry.object), ...nameless], problems.length - nameless.length)
 }
 
@@ -68,7 +70,10 @@ export function previewOfJson(value: unknown): Preview | undefined {
   if (typeof value.kind === 'string' && value.kind.endsWith('List') && Array.isArray(value.items)) {
     const own = value.kind.slice(0, -'List'.length)
     const items = value.items.filter(isRecord)
-    const found = previewOf(items.map((i) => ({ kind: typeof i.kind === 'string' ? i.kind : own })), value.items.length - items.length)
+    const found = previewOf(
+      items.map((i) => ({ kind: typeof i.kind === 'string' ? i.kind : own })),
+      value.items.length - items.length
+    )
     return { ...found, configuration: configuration || found.configuration, results }
   }
   if (typeof value.kind === 'string') return previewOf([{ kind: value.kind }], 0)
@@ -83,7 +88,8 @@ export function previewOfJson(value: unknown): Preview | undefined {
 /** The combined contents of several files. */
 export function addPreviews(previews: readonly Preview[]): Preview {
   const counts = new Map<string, number>()
-  for (const { kinds } of previews) for (const { kind, count } of kinds) counts.set(kind, (counts.get(kind) ?? 0) + count)
+  for (const { kinds } of previews)
+    for (const { kind, count } of kinds) counts.set(kind, (counts.get(kind) ?? 0) + count)
   return {
     kinds: tally(counts),
     configuration: previews.some((p) => p.configuration),
@@ -93,7 +99,9 @@ export function addPreviews(previews: readonly Preview[]): Preview {
 }
 
 function tally(counts: ReadonlyMap<string, number>): KindTally[] {
-  return [...counts].map(([kind, count]) => ({ kind, count })).sort((a, b) => b.count - a.count || a.kind.localeCompare(b.kind))
+  return [...counts]
+    .map(([kind, count]) => ({ kind, count }))
+    .sort((a, b) => b.count - a.count || a.kind.localeCompare(b.kind))
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

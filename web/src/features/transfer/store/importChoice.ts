@@ -16,7 +16,11 @@ const jsonLimit = 8 * 2 ** 20
 const headLength = 512
 
 /** nothing: nothing chosen. opaque: only the server can read it. */
-export type Look = { kind: 'nothing' | 'looking' | 'archive' | 'large' } | { kind: 'recording'; file: ImportFile } | { kind: 'seen'; preview: Preview } | { kind: 'unreadable'; name: string; message: string }
+export type Look =
+  | { kind: 'nothing' | 'looking' | 'archive' | 'large' }
+  | { kind: 'recording'; file: ImportFile }
+  | { kind: 'seen'; preview: Preview }
+  | { kind: 'unreadable'; name: string; message: string }
 
 export interface ImportChoice {
   files: ShallowRef<readonly ImportFile[]>
@@ -44,7 +48,7 @@ export function useImportChoice(): ImportChoice {
       if (!signal.aborted) look.value = found
     },
     150,
-    { immediate: false },
+    { immediate: false }
   )
   watch([files, text], () => {
     turns.end()
@@ -119,7 +123,8 @@ function lookIntoText(text: string, all: number): Preview | undefined {
   const parsed = parseText(text)
   const found = previewOfText(parsed)
   // An export is a List with further fields.
-  if (parsed.entries.length || found.configuration) return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
+  if (parsed.entries.length || found.configuration)
+    return { ...found, configuration: found.configuration || /^schedulerConfiguration:/m.test(text) }
   return yamlPreview(text) ?? found
 }
 

@@ -34,7 +34,10 @@ export interface ImportFailure {
   /** One line for each part of the reason. */
   details: readonly string[]
 }
-const failureOf = ({ message, details }: ServerError): ImportFailure => ({ message, details: details.map((d) => (d.field ? `${d.field}: ${d.message}` : d.message)) })
+const failureOf = ({ message, details }: ServerError): ImportFailure => ({
+  message,
+  details: details.map((d) => (d.field ? `${d.field}: ${d.message}` : d.message)),
+})
 
 export type ImportRun =
   | { kind: 'idle' }
@@ -66,7 +69,8 @@ export async function startImport(body: Blob | FormData, options: ImportOptions)
       signal: abort.signal,
       sent: (sent, total) => {
         if (importRun.value.kind !== 'uploading') return
-        importRun.value = total && sent >= total ? { kind: 'running', progress: undefined } : { kind: 'uploading', sent, total }
+        importRun.value =
+          total && sent >= total ? { kind: 'running', progress: undefined } : { kind: 'uploading', sent, total }
       },
       received: (part) => take(lines.read(part)),
     })
@@ -106,18 +110,29 @@ function followImport(): Promise<void> {
   return following
 }
 async function follow(): Promise<void> {
-  for (let misses = 0; misses < 60; ) {
+  for (let misses = 0; misses < 60;) {
     try {
       const now = await api.getImport()
       misses = 0
       if (now.state === 'running') importRun.value = { kind: 'running', progress: now.progress }
-      else if (now.state === 'finished' && now.report) return void (importRun.value = { kind: 'finished', report: now.report })
+      else if (now.state === 'finished' && now.report)
+        return void (importRun.value = { kind: 'finished', report: now.report })
       else if (now.state === 'cancelled') return void (importRun.value = { kind: 'cancelled', report: now.report })
-      else if (now.state === 'failed') return void (importRun.value = { kind: 'failed', error: now.error ? failureOf(now.error) : { message: '', details: [] }, report: now.report })
+      else if (now.state === 'failed')
+        return void (importRun.value = {
+          kind: 'failed',
+          error: now.error ? failureOf(now.error) : { message: '', details: [] },
+          report: now.report,
+        })
       else return void (importRun.value = { kind: 'idle' })
     } catch (error) {
       misses++
-      if (error instanceof ApiError && !error.unavailable) return void (importRun.value = { kind: 'failed', error: { message: error.message, details: error.details }, report: undefined })
+      if (error instanceof ApiError && !error.unavailable)
+        return void (importRun.value = {
+          kind: 'failed',
+          error: { message: error.message, details: error.details },
+          report: undefined,
+        })
     }
     await promiseTimeout(askEvery)
   }
@@ -163,5 +178,5 @@ watch(
     if (!runs || importing.value) return
     importMode.value = undefined
     void followImport()
-  },
+  }
 )

@@ -26,7 +26,14 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'tolerate':
       return [{ key: 'advice.tolerate', values: { taints: names(s.taints) } }]
     case 'dropRequirements':
-      return s.requirements.map(({ key, operator, values }): Phrase => (key ? { key: 'advice.dropRequirement', values: { requirement: [key, operator, ...(values.length ? [`[${values.join(', ')}]`] : [])].join(' ') } } : { key: 'advice.dropEmptyTerm', values: {} }))
+      return s.requirements.map(({ key, operator, values }): Phrase =>
+        key
+          ? {
+              key: 'advice.dropRequirement',
+              values: { requirement: [key, operator, ...(values.length ? [`[${values.join(', ')}]`] : [])].join(' ') },
+            }
+          : { key: 'advice.dropEmptyTerm', values: {} }
+      )
     case 'acceptValue':
       return [{ key: 'advice.acceptValue', values: { label: `${s.key}=${s.value}` } }]
     case 'raiseMaxSkew':
@@ -34,19 +41,39 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'honorPolicy':
       return [{ key: 'advice.honorPolicy', values: { topologyKey: s.topologyKey, policy: s.policy } }]
     case 'lowerMinDomains':
-      return [{ key: s.to ? 'advice.lowerMinDomains' : 'advice.dropMinDomains', values: { topologyKey: s.topologyKey, from: s.from, to: s.to } }]
+      return [
+        {
+          key: s.to ? 'advice.lowerMinDomains' : 'advice.dropMinDomains',
+          values: { topologyKey: s.topologyKey, from: s.from, to: s.to },
+        },
+      ]
     case 'preferSpread':
       return [{ key: 'advice.preferSpread', values: { topologyKey: s.topologyKey } }]
     case 'preferPodTerms':
-      return s.terms.flatMap((term) => [{ key: s.anti ? 'advice.preferAntiTerm' : 'advice.preferTerm', values: termValues(term) }, ...wherePhrases(term, names)])
+      return s.terms.flatMap((term) => [
+        { key: s.anti ? 'advice.preferAntiTerm' : 'advice.preferTerm', values: termValues(term) },
+        ...wherePhrases(term, names),
+      ])
     case 'dropPodTerms':
-      return s.terms.flatMap((term) => [{ key: s.anti ? 'advice.dropAntiTerm' : 'advice.dropTerm', values: termValues(term) }, ...wherePhrases(term, names)])
+      return s.terms.flatMap((term) => [
+        { key: s.anti ? 'advice.dropAntiTerm' : 'advice.dropTerm', values: termValues(term) },
+        ...wherePhrases(term, names),
+      ])
     case 'changeStorageClass':
       return [{ key: 'advice.changeStorageClass', values: { claim: s.claim, from: s.from, to: s.to } }]
     case 'raisePriority':
-      return [{ key: 'advice.raisePriority', values: { class: s.class, to: s.to, node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
+      return [
+        {
+          key: 'advice.raisePriority',
+          values: { class: s.class, to: s.to, node: s.node, pods: podNames(s.pods, names) },
+        },
+        ...replacementPhrases(s.pods, names),
+      ]
     case 'takeBackResize':
-      return [{ key: 'advice.takeBackResize', values: { pod: `${s.namespace}/${s.name}`, node: s.node } }, ...s.requests.map((cut) => cutPhrase(cut))]
+      return [
+        { key: 'advice.takeBackResize', values: { pod: `${s.namespace}/${s.name}`, node: s.node } },
+        ...s.requests.map((cut) => cutPhrase(cut)),
+      ]
     case 'scaleDown':
       return [{ key: 'advice.scaleDown', values: { workload: `${s.workloadKind} ${s.name}`, from: s.from, to: s.to } }]
     case 'dropHostPorts':
@@ -58,11 +85,25 @@ export function stepPhrases(step: AdviceStep, names: Names): Phrase[] {
     case 'removeTaints':
       return [{ key: 'advice.removeTaints', values: { node: s.node, taints: names(s.taints) } }]
     case 'labelNode':
-      return s.labels.map(({ key, to }) => (to === null ? { key: 'advice.unlabelNode', values: { node: s.node, label: key } } : { key: 'advice.labelNode', values: { node: s.node, label: `${key}=${to}` } }))
+      return s.labels.map(({ key, to }) =>
+        to === null
+          ? { key: 'advice.unlabelNode', values: { node: s.node, label: key } }
+          : { key: 'advice.labelNode', values: { node: s.node, label: `${key}=${to}` } }
+      )
     case 'evict':
-      return [{ key: 'advice.evict', values: { node: s.node, pods: podNames(s.pods, names) } }, ...replacementPhrases(s.pods, names)]
+      return [
+        { key: 'advice.evict', values: { node: s.node, pods: podNames(s.pods, names) } },
+        ...replacementPhrases(s.pods, names),
+      ]
     case 'addNode':
-      return [s.more?.length ? { key: 'advice.addNodes', values: { n: 1 + s.more.length, like: s.like, nodes: names([s.name, ...s.more]) } } : { key: 'advice.addNode', values: { like: s.like } }]
+      return [
+        s.more?.length
+          ? {
+              key: 'advice.addNodes',
+              values: { n: 1 + s.more.length, like: s.like, nodes: names([s.name, ...s.more]) },
+            }
+          : { key: 'advice.addNode', values: { like: s.like } },
+      ]
     default:
       return unknownKind(s)
   }
@@ -72,22 +113,55 @@ type StepOf<K extends AdviceStep['kind']> = Extract<AdviceStep, { kind: K }>
 type EvictedPod = StepOf<'evict'>['pods'][number]
 type Term = StepOf<'dropPodTerms'>['terms'][number]
 
-const podNames = (all: readonly { namespace: string; name: string }[], names: Names) => names(all.map(({ namespace, name }) => `${namespace}/${name}`))
+const podNames = (all: readonly { namespace: string; name: string }[], names: Names) =>
+  names(all.map(({ namespace, name }) => `${namespace}/${name}`))
 
-function cutPhrase({ resource, container, init, sidecar, from, to }: StepOf<'lowerRequests'>['requests'][number]): Phrase {
+function cutPhrase({
+  resource,
+  container,
+  init,
+  sidecar,
+  from,
+  to,
+}: StepOf<'lowerRequests'>['requests'][number]): Phrase {
   const of = !container ? 'Pod' : sidecar ? 'Sidecar' : init ? 'Init' : ''
-  return { key: `advice.${to ? 'lower' : 'drop'}${of}Request`, values: { resource, container, from: amountOf(resource, from), to: amountOf(resource, to) } }
+  return {
+    key: `advice.${to ? 'lower' : 'drop'}${of}Request`,
+    values: { resource, container, from: amountOf(resource, from), to: amountOf(resource, to) },
+  }
 }
 
 /** What the pod waits for, and how long at most. */
 function waitPhrases(wait: StepOf<'wait'>, names: Names): Phrase[] {
-  const until: Phrase[] = wait.until ? [{ key: 'advice.waitUntil', values: { time: formatClock(wait.until, false) } }] : []
-  if (wait.queue) return [{ key: wait.queue === 'backoff' ? 'advice.waitBackoff' : 'advice.waitAttempt', values: {} }, ...until]
+  const until: Phrase[] = wait.until
+    ? [{ key: 'advice.waitUntil', values: { time: formatClock(wait.until, false) } }]
+    : []
+  if (wait.queue)
+    return [{ key: wait.queue === 'backoff' ? 'advice.waitBackoff' : 'advice.waitAttempt', values: {} }, ...until]
   return [
     { key: 'advice.wait', values: {} },
-    ...(wait.terminating.length ? [{ key: 'advice.waitTerminating', values: { pods: podNames(wait.terminating, names) }, count: wait.terminating.length }] : []),
-    ...wait.nominated.map(({ namespace, name, node }) => ({ key: 'advice.waitNominated', values: { pod: `${namespace}/${name}`, node } })),
-    ...(wait.group ? [{ key: 'advice.waitGroup', values: { group: `${wait.group.namespace}/${wait.group.name}`, n: wait.group.missing }, count: wait.group.missing }] : []),
+    ...(wait.terminating.length
+      ? [
+          {
+            key: 'advice.waitTerminating',
+            values: { pods: podNames(wait.terminating, names) },
+            count: wait.terminating.length,
+          },
+        ]
+      : []),
+    ...wait.nominated.map(({ namespace, name, node }) => ({
+      key: 'advice.waitNominated',
+      values: { pod: `${namespace}/${name}`, node },
+    })),
+    ...(wait.group
+      ? [
+          {
+            key: 'advice.waitGroup',
+            values: { group: `${wait.group.namespace}/${wait.group.name}`, n: wait.group.missing },
+            count: wait.group.missing,
+          },
+        ]
+      : []),
     ...until,
   ]
 }
@@ -98,7 +172,13 @@ const termValues = ({ topologyKey, selector }: Term) => ({ topologyKey, selector
 function wherePhrases({ namespaces, namespaceSelector }: Term, names: Names): Phrase[] {
   return [
     ...(namespaces?.length ? [{ key: 'advice.termNamespaces', values: { namespaces: names(namespaces) } }] : []),
-    ...(namespaceSelector === undefined ? [] : [namespaceSelector ? { key: 'advice.termNamespaceSelector', values: { selector: namespaceSelector } } : { key: 'advice.termAllNamespaces', values: {} }]),
+    ...(namespaceSelector === undefined
+      ? []
+      : [
+          namespaceSelector
+            ? { key: 'advice.termNamespaceSelector', values: { selector: namespaceSelector } }
+            : { key: 'advice.termAllNamespaces', values: {} },
+        ]),
   ]
 }
 
@@ -107,7 +187,10 @@ function replacementPhrases(pods: readonly EvictedPod[], names: Names): Phrase[]
   const made = pods.flatMap(({ replacement }) => replacement ?? [])
   const waiting = made.filter(({ node }) => !node).length
   if (!made.length) return []
-  if (!waiting) return [{ key: 'advice.replacementsGo', values: { nodes: names(made.map(({ node }) => node)) }, count: made.length }]
+  if (!waiting)
+    return [
+      { key: 'advice.replacementsGo', values: { nodes: names(made.map(({ node }) => node)) }, count: made.length },
+    ]
   if (waiting === made.length) return [{ key: 'advice.replacementsWait', values: { n: waiting }, count: waiting }]
   return [{ key: 'advice.replacementsPart', values: { made: made.length, n: waiting }, count: waiting }]
 }
@@ -119,7 +202,13 @@ export function othersOf(steps: readonly AdviceStep[]): readonly string[] {
 
 /** The priorities of the pods that would be evicted. */
 export function prioritiesOf(steps: readonly AdviceStep[]): number[] {
-  return [...new Set(steps.flatMap((step) => (step.kind === 'evict' || step.kind === 'raisePriority' ? step.pods.map((pod) => pod.priority) : [])))].sort((a, b) => a - b)
+  return [
+    ...new Set(
+      steps.flatMap((step) =>
+        step.kind === 'evict' || step.kind === 'raisePriority' ? step.pods.map((pod) => pod.priority) : []
+      )
+    ),
+  ].sort((a, b) => a - b)
 }
 
 /** What becomes of the pod. */

@@ -32,11 +32,16 @@ export interface ChangedObject {
 }
 
 /** The objects that a hypothesis touches, in order, each once. objectOf is an object as it is now. */
-export function changedObjects({ changes }: Pick<Hypothesis, 'changes'>, objectOf: (target: ChangeTarget) => KubeObject | undefined): ChangedObject[] {
+export function changedObjects(
+  { changes }: Pick<Hypothesis, 'changes'>,
+  objectOf: (target: ChangeTarget) => KubeObject | undefined
+): ChangedObject[] {
   const out: { target: ChangeTarget; changes: Change[] }[] = []
   for (const change of changes) {
     const target = targetOf(change)
-    const known = makesCopies(change) ? undefined : out.find((one) => !one.changes.some(makesCopies) && same(one.target, target))
+    const known = makesCopies(change)
+      ? undefined
+      : out.find((one) => !one.changes.some(makesCopies) && same(one.target, target))
     if (known) known.changes.push(change)
     else out.push({ target, changes: [change] })
   }
@@ -45,14 +50,25 @@ export function changedObjects({ changes }: Pick<Hypothesis, 'changes'>, objectO
 
 function changedObject(target: ChangeTarget, changes: Change[], now: KubeObject | undefined): ChangedObject {
   const [first] = changes
-  if (first && makesCopies(first)) return { target, changes, gist: { kind: 'copies', count: first.count ?? 1 }, fields: [], before: undefined, after: first.apply as unknown as KubeObject }
+  if (first && makesCopies(first))
+    return {
+      target,
+      changes,
+      gist: { kind: 'copies', count: first.count ?? 1 },
+      fields: [],
+      before: undefined,
+      after: first.apply as unknown as KubeObject,
+    }
   const after = objectThen({ changes }, target, now)
   const fields = now && after ? fieldsBetween(editable(now), editable(after)) : []
   return { target, changes, gist: gistOf(now, after, fields), fields, before: now, after }
 }
 
 /** A change of a list, reduced to the items that only one side has; undefined if a side is no list, or only the order changes. */
-export function changedItems({ from, to }: FieldChange): { gone: readonly unknown[]; come: readonly unknown[] } | undefined {
+export function changedItems({
+  from,
+  to,
+}: FieldChange): { gone: readonly unknown[]; come: readonly unknown[] } | undefined {
   if (!Array.isArray(from) || !Array.isArray(to)) return undefined
   const come: unknown[] = [...(to as unknown[])]
   const gone = (from as unknown[]).filter((item) => {
@@ -72,7 +88,8 @@ function gistOf(before: KubeObject | undefined, after: KubeObject | undefined, f
   if (only.path === 'spec.unschedulable') return { kind: only.to ? 'cordoned' : 'uncordoned' }
   if (only.path === 'spec.taints') return taintGist(only) ?? { kind: 'field', path: only.path }
   const label = /^metadata\.labels(?:\.(.+)|\[(.+)\])$/.exec(only.path)
-  if (label) return { kind: 'label', key: label[1] ?? label[2] ?? '', from: scalar(only.from) ?? '', to: scalar(only.to) ?? '' }
+  if (label)
+    return { kind: 'label', key: label[1] ?? label[2] ?? '', from: scalar(only.from) ?? '', to: scalar(only.to) ?? '' }
   const [from, to] = [scalar(only.from), scalar(only.to)]
   if (from === undefined && to === undefined) return { kind: 'field', path: only.path }
   return { kind: 'value', name: lastPart(only.path), from: from ?? '', to: to ?? '' }
@@ -86,7 +103,10 @@ function taintGist({ from, to }: FieldChange): Gist | undefined {
   return gone[0] ? { kind: 'untainted', taint: gone[0] } : { kind: 'tainted', taint: come[0] ?? '' }
 }
 
-const taints = (value: unknown) => (Array.isArray(value) ? (value as Taint[]).map(({ key, value: text, effect }) => `${key}${text ? `=${text}` : ''}:${effect}`) : [])
+const taints = (value: unknown) =>
+  Array.isArray(value)
+    ? (value as Taint[]).map(({ key, value: text, effect }) => `${key}${text ? `=${text}` : ''}:${effect}`)
+    : []
 
 /** undefined for a field that is no single value. */
 function scalar(value: unknown): string | undefined {
@@ -95,5 +115,12 @@ function scalar(value: unknown): string | undefined {
 
 /** cpu of spec.containers[0].resources.requests.cpu, or example.com/gpu of …requests[example.com/gpu]. */
 function lastPart(path: string): string {
-  return /\[([^\]]*\D[^\]]*)\]$/.exec(path)?.[1] ?? path.split('.').at(-1)?.replace(/\[\d+\]$/, '') ?? path
+  return (
+    /\[([^\]]*\D[^\]]*)\]$/.exec(path)?.[1] ??
+    path
+      .split('.')
+      .at(-1)
+      ?.replace(/\[\d+\]$/, '') ??
+    path
+  )
 }

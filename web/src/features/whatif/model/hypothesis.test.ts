@@ -1,8 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { Change, KubeObject } from '@/api/types'
-import { includes, isEmpty, noHypothesis, objectThen, questionOf, readHypothesis, replaced, sizeOf, targetsOf, withObject, type Hypothesis } from './hypothesis'
+import {
+  includes,
+  isEmpty,
+  noHypothesis,
+  objectThen,
+  questionOf,
+  readHypothesis,
+  replaced,
+  sizeOf,
+  targetsOf,
+  withObject,
+  type Hypothesis,
+} from './hypothesis'
 
-const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] } }
+const node: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n1' },
+  spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }] },
+}
 const target = { apiVersion: 'v1', kind: 'Node', name: 'n1' }
 const untaint: Change = { patch: { ...target, patch: { spec: { taints: null } } } }
 const cordon: Change = { patch: { ...target, patch: { spec: { unschedulable: true } } } }
@@ -11,7 +28,11 @@ const evict: Change = { delete: { apiVersion: 'v1', kind: 'Pod', namespace: 'sho
 const of = (...changes: Change[]): Hypothesis => ({ changes })
 
 it('is empty until it supposes something', () => {
-  expect([isEmpty(noHypothesis), isEmpty(of(untaint)), isEmpty({ changes: [], profile: 'a' })]).toEqual([true, false, false])
+  expect([isEmpty(noHypothesis), isEmpty(of(untaint)), isEmpty({ changes: [], profile: 'a' })]).toEqual([
+    true,
+    false,
+    false,
+  ])
   expect(sizeOf({ changes: [untaint, evict], configuration: 'kind: x' })).toBe(3)
 })
 
@@ -21,7 +42,11 @@ describe('an object in a hypothesis', () => {
     expect(objectThen(of(untaint, evict), { ...target, name: 'n2' }, node)).toBe(node)
   })
   it('is created by apply, and is not there after its deletion', () => {
-    const created = objectThen(of({ apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { a: 1 } } }), target, undefined)
+    const created = objectThen(
+      of({ apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { a: 1 } } }),
+      target,
+      undefined
+    )
     expect(created).toMatchObject({ metadata: { name: 'n1' }, spec: { a: 1 } })
     expect(objectThen(of({ delete: target }), target, node)).toBeUndefined()
   })
@@ -34,16 +59,31 @@ describe('an object in a hypothesis', () => {
 describe('editing an object', () => {
   it('replaces its earlier changes by one patch, and keeps those of others', () => {
     const then = { ...node, spec: { taints: [{ key: 'gpu', effect: 'NoExecute' }] } }
-    expect(withObject(of(untaint, evict, more), target, node, then).changes).toEqual([evict, more, { patch: { ...target, patch: { spec: { taints: [{ key: 'gpu', effect: 'NoExecute' }] } } } }])
+    expect(withObject(of(untaint, evict, more), target, node, then).changes).toEqual([
+      evict,
+      more,
+      { patch: { ...target, patch: { spec: { taints: [{ key: 'gpu', effect: 'NoExecute' }] } } } },
+    ])
   })
   it('drops the change when nothing differs any more', () => {
     expect(withObject(of(untaint), target, node, node).changes).toEqual([])
   })
   it('creates a pod anew whose spec differs', () => {
-    const now: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'etl', uid: 'u' }, spec: { priority: 0 }, status: { phase: 'Pending' } }
+    const now: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: 'shop', name: 'etl', uid: 'u' },
+      spec: { priority: 0 },
+      status: { phase: 'Pending' },
+    }
     const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'etl' }
-    expect(withObject(noHypothesis, pod, now, { ...now, spec: { priority: 1 } }).changes).toEqual([{ delete: pod }, { apply: { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'etl' }, spec: { priority: 1 } } }])
-    expect(withObject(noHypothesis, pod, now, { ...now, metadata: { ...now.metadata, labels: { a: 'b' } } }).changes).toEqual([{ patch: { ...pod, patch: { metadata: { labels: { a: 'b' } } } } }])
+    expect(withObject(noHypothesis, pod, now, { ...now, spec: { priority: 1 } }).changes).toEqual([
+      { delete: pod },
+      { apply: { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'shop', name: 'etl' }, spec: { priority: 1 } } },
+    ])
+    expect(
+      withObject(noHypothesis, pod, now, { ...now, metadata: { ...now.metadata, labels: { a: 'b' } } }).changes
+    ).toEqual([{ patch: { ...pod, patch: { metadata: { labels: { a: 'b' } } } } }])
   })
   it('deletes and creates', () => {
     expect(withObject(noHypothesis, target, node, undefined).changes).toEqual([{ delete: target }])
@@ -58,8 +98,15 @@ it('adds and removes the changes of a suggestion', () => {
 })
 
 it('asks about a pod of the cluster, or about its own', () => {
-  expect(questionOf(of(evict), { namespace: 'shop', name: 'web' })).toEqual({ podRef: { namespace: 'shop', name: 'web' }, changes: [evict] })
-  expect(questionOf({ changes: [], pod: 'kind: Pod', profile: 'p', configuration: 'c' }, undefined)).toEqual({ pod: 'kind: Pod', profile: 'p', configuration: 'c' })
+  expect(questionOf(of(evict), { namespace: 'shop', name: 'web' })).toEqual({
+    podRef: { namespace: 'shop', name: 'web' },
+    changes: [evict],
+  })
+  expect(questionOf({ changes: [], pod: 'kind: Pod', profile: 'p', configuration: 'c' }, undefined)).toEqual({
+    pod: 'kind: Pod',
+    profile: 'p',
+    configuration: 'c',
+  })
 })
 
 describe('a hypothesis from elsewhere', () => {
@@ -77,6 +124,9 @@ describe('a hypothesis from elsewhere', () => {
     expect(readHypothesis(value)).toBeUndefined()
   })
   it('keeps only what belongs to it', () => {
-    expect(readHypothesis({ changes: [untaint, more, evict], profile: 'p', more: 1 })).toEqual({ changes: [untaint, more, evict], profile: 'p' })
+    expect(readHypothesis({ changes: [untaint, more, evict], profile: 'p', more: 1 })).toEqual({
+      changes: [untaint, more, evict],
+      profile: 'p',
+    })
   })
 })

@@ -52,15 +52,28 @@ function isChange(value: unknown): value is Change {
   if ([apply, patch, gone].filter((part) => part !== undefined).length !== 1) return false
   if (count !== undefined && !(Number.isInteger(count) && Number(count) > 0)) return false
   if (apply !== undefined) return isRecord(apply) && isNamed(apply, apply.metadata)
-  return isRecord(patch ?? gone) && isNamed(patch ?? gone, patch ?? gone) && (patch === undefined || isRecord((patch as Record<string, unknown>).patch))
+  return (
+    isRecord(patch ?? gone) &&
+    isNamed(patch ?? gone, patch ?? gone) &&
+    (patch === undefined || isRecord((patch as Record<string, unknown>).patch))
+  )
 }
 
 function isNamed(head: unknown, names: unknown): boolean {
-  return isRecord(head) && typeof head.apiVersion === 'string' && typeof head.kind === 'string' && isRecord(names) && typeof names.name === 'string'
+  return (
+    isRecord(head) &&
+    typeof head.apiVersion === 'string' &&
+    typeof head.kind === 'string' &&
+    isRecord(names) &&
+    typeof names.name === 'string'
+  )
 }
 
 /** The question about a pod of the cluster; without one, about the hypothesis' own pod. */
-export function questionOf({ pod, changes, configuration, profile }: Hypothesis, podRef: Pick<PodRef, 'namespace' | 'name'> | undefined): Pick<WhatIfQuestion, 'pod' | 'podRef' | 'changes' | 'configuration' | 'profile'> {
+export function questionOf(
+  { pod, changes, configuration, profile }: Hypothesis,
+  podRef: Pick<PodRef, 'namespace' | 'name'> | undefined
+): Pick<WhatIfQuestion, 'pod' | 'podRef' | 'changes' | 'configuration' | 'profile'> {
   return {
     ...(pod !== undefined ? { pod } : podRef ? { podRef: { namespace: podRef.namespace, name: podRef.name } } : {}),
     ...(changes.length ? { changes: [...changes] } : {}),
@@ -82,7 +95,9 @@ export function targetOf({ apply, patch, delete: gone }: Change): ChangeTarget {
 }
 
 export function isSameTarget(a: ChangeTarget, b: ChangeTarget): boolean {
-  return a.kind === b.kind && groupOf(a) === groupOf(b) && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '')
+  return (
+    a.kind === b.kind && groupOf(a) === groupOf(b) && a.name === b.name && (a.namespace ?? '') === (b.namespace ?? '')
+  )
 }
 
 const groupOf = ({ apiVersion }: ChangeTarget) => (apiVersion.includes('/') ? apiVersion.split('/')[0] : '')
@@ -91,19 +106,36 @@ const groupOf = ({ apiVersion }: ChangeTarget) => (apiVersion.includes('/') ? ap
 export const makesCopies = ({ apply, count }: Change) => !!apply && count !== undefined
 
 /** The changes without `removed`, and then `added`. */
-export function replaced({ changes, ...rest }: Hypothesis, removed: readonly Change[], added: readonly Change[]): Hypothesis {
+export function replaced(
+  { changes, ...rest }: Hypothesis,
+  removed: readonly Change[],
+  added: readonly Change[]
+): Hypothesis {
   return { ...rest, changes: [...changes.filter((change) => !removed.some((other) => same(other, change))), ...added] }
 }
 
 /** The hypothesis under another configuration and profile; undefined for those in force. */
-export function withConfiguration({ changes, pod }: Hypothesis, { configuration, profile }: Pick<Hypothesis, 'configuration' | 'profile'>): Hypothesis {
-  return { changes, ...(configuration === undefined ? {} : { configuration }), ...(profile === undefined ? {} : { profile }), ...(pod === undefined ? {} : { pod }) }
+export function withConfiguration(
+  { changes, pod }: Hypothesis,
+  { configuration, profile }: Pick<Hypothesis, 'configuration' | 'profile'>
+): Hypothesis {
+  return {
+    changes,
+    ...(configuration === undefined ? {} : { configuration }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(pod === undefined ? {} : { pod }),
+  }
 }
 
-export const includes = ({ changes }: Hypothesis, wanted: readonly Change[]) => wanted.length > 0 && wanted.every((one) => changes.some((change) => same(one, change)))
+export const includes = ({ changes }: Hypothesis, wanted: readonly Change[]) =>
+  wanted.length > 0 && wanted.every((one) => changes.some((change) => same(one, change)))
 
 /** An object with the hypothesis' changes to it; undefined if it does not exist then. */
-export function objectThen({ changes }: Pick<Hypothesis, 'changes'>, target: ChangeTarget, now: KubeObject | undefined): KubeObject | undefined {
+export function objectThen(
+  { changes }: Pick<Hypothesis, 'changes'>,
+  target: ChangeTarget,
+  now: KubeObject | undefined
+): KubeObject | undefined {
   let object = now
   for (const change of changes) {
     if (makesCopies(change) || !isSameTarget(targetOf(change), target)) continue
@@ -115,19 +147,28 @@ export function objectThen({ changes }: Pick<Hypothesis, 'changes'>, target: Cha
 }
 
 /** The hypothesis in which `then` is what became of an object; its earlier changes to the object are dropped. */
-export function withObject(hypothesis: Hypothesis, target: ChangeTarget, now: KubeObject | undefined, then: KubeObject | undefined): Hypothesis {
+export function withObject(
+  hypothesis: Hypothesis,
+  target: ChangeTarget,
+  now: KubeObject | undefined,
+  then: KubeObject | undefined
+): Hypothesis {
   const others = hypothesis.changes.filter((change) => makesCopies(change) || !isSameTarget(targetOf(change), target))
   return { ...hypothesis, changes: [...others, ...changesBetween(target, now, then)] }
 }
 
 function changesBetween(target: ChangeTarget, now: KubeObject | undefined, then: KubeObject | undefined): Change[] {
   if (!then) return now ? [{ delete: target }] : []
-  const apply = (): Change => ({ apply: { ...editable({ ...then, apiVersion: target.apiVersion, kind: target.kind }) } as unknown as Change['apply'] })
+  const apply = (): Change => ({
+    apply: { ...editable({ ...then, apiVersion: target.apiVersion, kind: target.kind }) } as unknown as Change['apply'],
+  })
   if (!now) return [apply()]
   const patch = patchFromTo(now, then)
   if (!Object.keys(patch).length) return []
   // The API server changes hardly anything of an existing pod, and judges a new one as a whole.
-  return target.kind === 'Pod' && !same(now.spec, then.spec) ? [{ delete: target }, apply()] : [{ patch: { ...target, patch } }]
+  return target.kind === 'Pod' && !same(now.spec, then.spec)
+    ? [{ delete: target }, apply()]
+    : [{ patch: { ...target, patch } }]
 }
 
 /** The objects that the hypothesis changes or deletes, each once, in order. */

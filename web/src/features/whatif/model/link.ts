@@ -10,7 +10,10 @@ const mostText = 1_000_000
 
 /** undefined when it would be too long for a link. */
 export async function encodeHypothesis(hypothesis: Hypothesis): Promise<string | undefined> {
-  const packed = await through(new TextEncoder().encode(JSON.stringify(hypothesis)), new CompressionStream('deflate-raw'))
+  const packed = await through(
+    new TextEncoder().encode(JSON.stringify(hypothesis)),
+    new CompressionStream('deflate-raw')
+  )
   const code = packed && toBase64(packed)
   return code && code.length <= longestLink ? code : undefined
 }
@@ -27,7 +30,10 @@ export async function decodeHypothesis(code: string): Promise<Hypothesis | undef
 }
 
 /** undefined when the output is too large. */
-async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream): Promise<Uint8Array | undefined> {
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: CompressionStream | DecompressionStream
+): Promise<Uint8Array | undefined> {
   const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader()
   const parts: Uint8Array[] = []
   let length = 0

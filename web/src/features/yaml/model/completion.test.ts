@@ -12,11 +12,22 @@ const refs: Record<string, Schema> = {
       image: { type: 'string' },
       imagePullPolicy: { type: 'string', enum: ['Always', 'IfNotPresent', 'Never'] },
       args: { type: 'array', items: { type: 'string' } },
-      ports: { type: 'array', items: { type: 'object', required: ['containerPort'], properties: { containerPort: { type: 'integer' }, protocol: { type: 'string', enum: ['TCP', 'UDP'] } } } },
+      ports: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['containerPort'],
+          properties: { containerPort: { type: 'integer' }, protocol: { type: 'string', enum: ['TCP', 'UDP'] } },
+        },
+      },
       resources: { allOf: [{ $ref: '#/a.Resources' }], description: 'Compute resources.' },
     },
   },
-  '#/a.Resources': { type: 'object', description: 'other', properties: { requests: { type: 'object', additionalProperties: { $ref: '#/a.Quantity' } } } },
+  '#/a.Resources': {
+    type: 'object',
+    description: 'other',
+    properties: { requests: { type: 'object', additionalProperties: { $ref: '#/a.Quantity' } } },
+  },
   '#/a.Quantity': { type: 'string' },
 }
 const pod: Schema = {
@@ -24,7 +35,10 @@ const pod: Schema = {
   properties: {
     apiVersion: { type: 'string' },
     kind: { type: 'string' },
-    metadata: { type: 'object', properties: { name: { type: 'string' }, labels: { type: 'object', additionalProperties: { type: 'string' } } } },
+    metadata: {
+      type: 'object',
+      properties: { name: { type: 'string' }, labels: { type: 'object', additionalProperties: { type: 'string' } } },
+    },
     spec: {
       type: 'object',
       required: ['containers'],
@@ -38,7 +52,12 @@ const pod: Schema = {
             type: 'object',
             properties: {
               name: { type: 'string' },
-              args: { choose: (beside) => (beside.get('name') === 'Fit' ? { type: 'object', description: 'Arguments of Fit.', properties: { strategy: { type: 'string' } } } : undefined) },
+              args: {
+                choose: (beside) =>
+                  beside.get('name') === 'Fit'
+                    ? { type: 'object', description: 'Arguments of Fit.', properties: { strategy: { type: 'string' } } }
+                    : undefined,
+              },
             },
           },
         },
@@ -62,7 +81,11 @@ function at(text: string): { lines: Lines; line: number; column: number } {
   const offset = text.indexOf('|')
   const before = text.slice(0, offset).split('\n')
   const all = (text.slice(0, offset) + text.slice(offset + 1)).split('\n')
-  return { lines: { count: all.length, line: (n) => all[n - 1] ?? '' }, line: before.length, column: before.at(-1)?.length ?? 0 }
+  return {
+    lines: { count: all.length, line: (n) => all[n - 1] ?? '' },
+    line: before.length,
+    column: before.at(-1)?.length ?? 0,
+  }
 }
 const path = (text: string) => {
   const { lines, line, column } = at(text)
@@ -80,16 +103,32 @@ describe('spotAt', () => {
     ['an item', `${head}spec:\n  containers:\n  - na|`, 'spec.containers.[] key "na"'],
     ['an item that stands deeper', `${head}spec:\n  containers:\n    - na|`, 'spec.containers.[] key "na"'],
     ['the second key of an item', `${head}spec:\n  containers:\n  - name: c\n    im|`, 'spec.containers.[] key "im"'],
-    ['an empty line in an item', `${head}spec:\n  containers:\n  - name: c\n    |\n    image: x`, 'spec.containers.[] key ""'],
+    [
+      'an empty line in an item',
+      `${head}spec:\n  containers:\n  - name: c\n    |\n    image: x`,
+      'spec.containers.[] key ""',
+    ],
     ['the second item', `${head}spec:\n  containers:\n  - name: c\n    image: i\n  - |`, 'spec.containers.[] key ""'],
-    ['below an item', `${head}spec:\n  containers:\n  - name: c\n    ports:\n    - containerPort: 1\n      pro|`, 'spec.containers.[].ports.[] key "pro"'],
-    ['back out of a list', `${head}spec:\n  containers:\n  - name: c\n    ports:\n    - containerPort: 1\n  no|`, 'spec key "no"'],
+    [
+      'below an item',
+      `${head}spec:\n  containers:\n  - name: c\n    ports:\n    - containerPort: 1\n      pro|`,
+      'spec.containers.[].ports.[] key "pro"',
+    ],
+    [
+      'back out of a list',
+      `${head}spec:\n  containers:\n  - name: c\n    ports:\n    - containerPort: 1\n  no|`,
+      'spec key "no"',
+    ],
     ['a scalar item', `${head}spec:\n  containers:\n  - args:\n    - a|`, 'spec.containers.[].args.[] key "a"'],
     ['the second document', `kind: Node\nspec:\n  x: 1\n---\n${head}spec:\n  |`, 'spec key ""'],
     ['a quoted key above', `${head}metadata:\n  "labels":\n    |`, 'metadata.labels key ""'],
     ['past a comment and an empty line', `${head}spec:\n\n  # a: comment\n  |`, 'spec key ""'],
     ['a lone dash above', `${head}spec:\n  containers:\n  -\n    na|`, 'spec.containers.[] key "na"'],
-    ['a key with a colon in a value above', `${head}spec:\n  containers:\n  - image: a:b\n    |`, 'spec.containers.[] key ""'],
+    [
+      'a key with a colon in a value above',
+      `${head}spec:\n  containers:\n  - image: a:b\n    |`,
+      'spec.containers.[] key ""',
+    ],
   ])('finds %s', (_, text, wanted) => {
     expect(path(text)).toBe(wanted)
   })
@@ -116,14 +155,27 @@ const documented = async (text: string) => {
 
 describe('proposalsAt', () => {
   it('proposes missing keys, required ones first', async () => {
-    expect(await labels(`${head}spec:\n  containers:\n  - image: x\n    |`)).toEqual(['name! string', 'args []string', 'imagePullPolicy string', 'ports []object', 'resources Resources'])
+    expect(await labels(`${head}spec:\n  containers:\n  - image: x\n    |`)).toEqual([
+      'name! string',
+      'args []string',
+      'imagePullPolicy string',
+      'ports []object',
+      'resources Resources',
+    ])
   })
   it('considers keys below the position', async () => {
-    expect(await labels(`${head}spec:\n  |\n  nodeName: x\n  plugins: []`)).toEqual(['containers! []Container', 'hostNetwork boolean'])
+    expect(await labels(`${head}spec:\n  |\n  nodeName: x\n  plugins: []`)).toEqual([
+      'containers! []Container',
+      'hostNetwork boolean',
+    ])
   })
   it('proposes values of enums and booleans', async () => {
     expect(await labels(`${head}spec:\n  hostNetwork: |`)).toEqual(['true', 'false'])
-    expect(await labels(`${head}spec:\n  containers:\n  - imagePullPolicy: |`)).toEqual(['Always', 'IfNotPresent', 'Never'])
+    expect(await labels(`${head}spec:\n  containers:\n  - imagePullPolicy: |`)).toEqual([
+      'Always',
+      'IfNotPresent',
+      'Never',
+    ])
   })
   it('proposes names from the cluster', async () => {
     expect(await labels(`${head}spec:\n  nodeName: n|`)).toEqual(['node-1', 'node-2'])
@@ -147,11 +199,25 @@ describe('proposalsAt', () => {
 
 describe('documentationAt', () => {
   it('uses the description closest to the field', async () => {
-    expect(await documented(`${head}spec:\n  containers:\n  - name: c\n    resou|rces: {}`)).toMatchObject({ name: 'resources', type: 'Resources', documentation: 'Compute resources.', required: false })
-    expect(await documented(`${head}spec:\n  containers:\n  - na|me: c`)).toMatchObject({ type: 'string', required: true, from: 4, to: 8 })
+    expect(await documented(`${head}spec:\n  containers:\n  - name: c\n    resou|rces: {}`)).toMatchObject({
+      name: 'resources',
+      type: 'Resources',
+      documentation: 'Compute resources.',
+      required: false,
+    })
+    expect(await documented(`${head}spec:\n  containers:\n  - na|me: c`)).toMatchObject({
+      type: 'string',
+      required: true,
+      from: 4,
+      to: 8,
+    })
   })
   it('lists the values of an enum', async () => {
-    expect((await documented(`${head}spec:\n  containers:\n  - imagePull|Policy: Always`))?.values).toEqual(['Always', 'IfNotPresent', 'Never'])
+    expect((await documented(`${head}spec:\n  containers:\n  - imagePull|Policy: Always`))?.values).toEqual([
+      'Always',
+      'IfNotPresent',
+      'Never',
+    ])
   })
   it('has no documentation for values', async () => {
     expect(await documented(`${head}spec:\n  nodeName: no|de`)).toBeUndefined()
@@ -163,22 +229,34 @@ describe('typos', () => {
     const { lines, line } = at(`${head}spec:\n  containers:\n  - imagee: x|`)
     expect(await meantAt(source, lines, line)).toEqual({ from: 4, to: 10, key: 'image' })
   })
-  it.each([['wieght', 'weight'], ['contianers', 'containers'], ['imagee', 'image'], ['xyz', undefined]])('%s → %s', (word, wanted) => {
+  it.each([
+    ['wieght', 'weight'],
+    ['contianers', 'containers'],
+    ['imagee', 'image'],
+    ['xyz', undefined],
+  ])('%s → %s', (word, wanted) => {
     expect(nearest(word, ['weight', 'containers', 'image', 'name'])).toBe(wanted)
   })
 })
 
 it('formats types', () => {
-  expect(typeOf({ type: 'object', additionalProperties: { $ref: '#/a.Quantity' } }, root.resolve)).toBe('map[string]Quantity')
+  expect(typeOf({ type: 'object', additionalProperties: { $ref: '#/a.Quantity' } }, root.resolve)).toBe(
+    'map[string]Quantity'
+  )
 })
 
 it('starts an object with its required fields', () => {
-  expect(skeleton({ apiVersion: 'v1', kind: 'Pod' }, true, root)).toBe(`${head}metadata:\n  name: my-pod\n  namespace: default\nspec:\n  containers:\n  - name: ""\n`)
+  expect(skeleton({ apiVersion: 'v1', kind: 'Pod' }, true, root)).toBe(
+    `${head}metadata:\n  name: my-pod\n  namespace: default\nspec:\n  containers:\n  - name: ""\n`
+  )
 })
 
 describe('reflowed', () => {
   it('joins wrapped lines, and puts each list item on its own line', () => {
-    const text = 'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
-    expect(reflowed(text)).toBe('How to deal with it.\n- DoNotSchedule (default) tells so.\n- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two')
+    const text =
+      'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
+    expect(reflowed(text)).toBe(
+      'How to deal with it.\n- DoNotSchedule (default) tells so.\n- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two'
+    )
   })
 })

@@ -1,7 +1,18 @@
 // Proposals for a position in YAML text, and documentation of fields: combines a schema
 // with a position.
 
-import { itemStep, settle, shapeOf, typeOf, valuesOf, walk, type Schema, type SchemaRoot, type SchemaSource, type Shape } from './schema'
+import {
+  itemStep,
+  settle,
+  shapeOf,
+  typeOf,
+  valuesOf,
+  walk,
+  type Schema,
+  type SchemaRoot,
+  type SchemaSource,
+  type Shape,
+} from './schema'
 import { spotAt, type Lines, type Spot } from './yamlSpot'
 
 export interface Proposal {
@@ -41,7 +52,12 @@ export interface FieldDocumentation {
 const value = (label: string): Proposal => ({ label, type: '', required: false, documentation: '', shape: undefined })
 
 /** Proposals at a column (from 0) of a line (from 1); undefined when nothing is known there. */
-export async function proposalsAt(source: SchemaSource, lines: Lines, line: number, column: number): Promise<Proposals | undefined> {
+export async function proposalsAt(
+  source: SchemaSource,
+  lines: Lines,
+  line: number,
+  column: number
+): Promise<Proposals | undefined> {
   const spot = spotAt(lines, line, column)
   if (!spot) return undefined
   const make = (items: Proposal[]): Proposals | undefined =>
@@ -77,7 +93,9 @@ async function headProposals(source: SchemaSource, spot: Spot): Promise<Proposal
 
 function beginning(spot: Spot): Proposal[] {
   const there = spot.beside()
-  return ['apiVersion', 'kind'].filter((k) => !there.has(k)).map((k) => ({ ...value(k), type: 'string', required: true, shape: 'scalar' as const }))
+  return ['apiVersion', 'kind']
+    .filter((k) => !there.has(k))
+    .map((k) => ({ ...value(k), type: 'string', required: true, shape: 'scalar' as const }))
 }
 
 function keys(schema: Schema, root: SchemaRoot, spot: Spot): Proposal[] {
@@ -87,7 +105,13 @@ function keys(schema: Schema, root: SchemaRoot, spot: Spot): Proposal[] {
     .filter(([name]) => name === spot.word || !there.has(name))
     .map(([name, property]): Proposal => {
       const settled = settle(property, root.resolve) ?? property
-      return { label: name, type: typeOf(property, root.resolve), required: required.has(name), documentation: settled.description ?? '', shape: shapeOf(settled) }
+      return {
+        label: name,
+        type: typeOf(property, root.resolve),
+        required: required.has(name),
+        documentation: settled.description ?? '',
+        shape: shapeOf(settled),
+      }
     })
   return items.sort((a, b) => Number(b.required) - Number(a.required) || a.label.localeCompare(b.label))
 }
@@ -98,7 +122,12 @@ function pathOf(spot: Spot): string[] {
 }
 
 /** Documentation of the key at a position; undefined when there is none. */
-export async function documentationAt(source: SchemaSource, lines: Lines, line: number, column: number): Promise<FieldDocumentation | undefined> {
+export async function documentationAt(
+  source: SchemaSource,
+  lines: Lines,
+  line: number,
+  column: number
+): Promise<FieldDocumentation | undefined> {
   const spot = spotAt(lines, line, column, true)
   if (!spot || spot.at !== 'key' || !spot.word || column < spot.from || column > spot.to) return undefined
   const root = await source.root(spot.head)
@@ -131,7 +160,11 @@ export function reflowed(text: string): string {
 }
 
 /** The key that an unknown key was probably meant to be; undefined when none is close. */
-export async function meantAt(source: SchemaSource, lines: Lines, line: number): Promise<{ from: number; to: number; key: string } | undefined> {
+export async function meantAt(
+  source: SchemaSource,
+  lines: Lines,
+  line: number
+): Promise<{ from: number; to: number; key: string } | undefined> {
   const text = lines.line(line)
   const column = text.length - text.replace(/^[\s-]*/, '').length
   const spot = spotAt(lines, line, column, true)
@@ -139,7 +172,10 @@ export async function meantAt(source: SchemaSource, lines: Lines, line: number):
   const root = await source.root(spot.head)
   const parent = root && walk(root, spot.steps)
   if (!parent?.properties || spot.word in parent.properties) return undefined
-  const key = nearest(spot.word, Object.keys(parent.properties).filter((k) => !spot.beside().has(k)))
+  const key = nearest(
+    spot.word,
+    Object.keys(parent.properties).filter((k) => !spot.beside().has(k))
+  )
   return key === undefined ? undefined : { from: spot.from, to: spot.to, key }
 }
 

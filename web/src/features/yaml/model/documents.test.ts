@@ -4,19 +4,28 @@ import { DocumentReader, parseInSteps, parseText, toYaml } from './documents'
 
 describe('parseText', () => {
   it('parses several documents with their lines', () => {
-    const text = '# first\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n---\n---\napiVersion: v1\nkind: Namespace\nmetadata: {generateName: n-}\n'
+    const text =
+      '# first\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n---\n---\napiVersion: v1\nkind: Namespace\nmetadata: {generateName: n-}\n'
     const { entries, problems } = parseText(text)
     expect(problems).toEqual([])
     expect(entries.map((e) => `${e.kind} ${e.name} line ${e.line}`)).toEqual(['Pod a line 2', 'Namespace n-* line 12'])
-    expect(['spec.containers[0].image', 'spec.containers[0].nonsense', 'spec.nonsense', 'kind'].map((p) => entries[0]?.lineOf(p))).toEqual([9, 8, 6, 3])
+    expect(
+      ['spec.containers[0].image', 'spec.containers[0].nonsense', 'spec.nonsense', 'kind'].map((p) =>
+        entries[0]?.lineOf(p)
+      )
+    ).toEqual([9, 8, 6, 3])
   })
   it('finds keys with dots', () => {
-    const { entries } = parseText('apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a: b\n    example.com/x: y\n')
+    const { entries } = parseText(
+      'apiVersion: v1\nkind: Node\nmetadata:\n  name: n\n  labels:\n    a: b\n    example.com/x: y\n'
+    )
     expect(entries[0]?.lineOf('metadata.labels[example.com/x]')).toBe(7)
     expect(entries[0]?.lineOf('metadata.labels.example.com/x')).toBe(7)
   })
   it('splits a List into its items', () => {
-    const { entries } = parseText('apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: b\n')
+    const { entries } = parseText(
+      'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: b\n'
+    )
     expect(entries.map((e) => `${e.name} ${e.lineOf('metadata.name')}`)).toEqual(['a 7', 'b 11'])
   })
   it('reports the position of YAML errors', () => {
@@ -30,14 +39,20 @@ describe('parseText', () => {
     expect(parseText('\n---\n# nothing\n').entries).toEqual([])
   })
   it('writes YAML that it can parse again, without managed fields', () => {
-    const object = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', managedFields: [{}] }, spec: { x: 'yes', n: '1' } } as unknown as KubeObject
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'a', managedFields: [{}] },
+      spec: { x: 'yes', n: '1' },
+    } as unknown as KubeObject
     const text = toYaml(object)
     expect(text).toBe('apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  x: yes\n  n: "1"\n')
     expect(parseText(text).entries[0]?.object.spec).toEqual({ x: 'yes', n: '1' })
   })
 })
 
-const podText = (name: string, namespace = '') => `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\n${namespace ? `  namespace: ${namespace}\n` : ''}spec: {}\n`
+const podText = (name: string, namespace = '') =>
+  `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\n${namespace ? `  namespace: ${namespace}\n` : ''}spec: {}\n`
 
 describe('large texts', () => {
   const many = Array.from({ length: 50 }, (_, i) => podText(`p${i}`)).join('---\n')
@@ -67,6 +82,9 @@ describe('large texts', () => {
   })
   it('keep directives with their document, and do not split at dashes inside scalars', () => {
     expect(parseText(`%YAML 1.2\n---\n${podText('a')}`).entries.map((e) => e.line)).toEqual([3])
-    expect(parseText(`${podText('a')}text: |\n  --- no\n---\n${podText('b')}`).entries.map((e) => e.name)).toEqual(['a', 'b'])
+    expect(parseText(`${podText('a')}text: |\n  --- no\n---\n${podText('b')}`).entries.map((e) => e.name)).toEqual([
+      'a',
+      'b',
+    ])
   })
 })

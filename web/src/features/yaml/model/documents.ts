@@ -1,6 +1,17 @@
 // YAML text with several documents: parsing it into objects with positions, and writing it.
 
-import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, stringify, type Document, type Node as YamlNode, type Pair, type YAMLMap } from 'yaml'
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  stringify,
+  type Document,
+  type Node as YamlNode,
+  type Pair,
+  type YAMLMap,
+} from 'yaml'
 import { messageOf } from '@/api/message'
 import type { KubeObject } from '@/api/types'
 import { parsePath } from '@/kubernetes/fieldPaths'
@@ -17,7 +28,11 @@ export interface Problem {
   /** The file that `line` refers to, if it is not the text in the editor. */
   file?: string
   /** Set for problems that we found ourselves: the message to translate. */
-  says?: { key: 'notObject' } | { key: 'nameMissing'; kind: string } | { key: 'missing'; field: string } | ({ key: Finding['kind'] } & Omit<Finding, 'kind' | 'path'>)
+  says?:
+    | { key: 'notObject' }
+    | { key: 'nameMissing'; kind: string }
+    | { key: 'missing'; field: string }
+    | ({ key: Finding['kind'] } & Omit<Finding, 'kind' | 'path'>)
   /** The first line of its document, for a problem of a document whose own line is not known, and for one that the schema shows. */
   document?: number
 }
@@ -61,10 +76,15 @@ function* slices(text: string): Generator<Slice> {
   let start = 0
   let line = 1
   let slice = 1
-  for (let at = 0; at <= text.length; ) {
+  for (let at = 0; at <= text.length;) {
     const next = text.indexOf('\n', at)
     const end = next < 0 ? text.length : next
-    if (at > start && text.startsWith('---', at) && (end === at + 3 || /\s/.test(text[at + 3] ?? '')) && !isDirectives(text.slice(start, at))) {
+    if (
+      at > start &&
+      text.startsWith('---', at) &&
+      (end === at + 3 || /\s/.test(text[at + 3] ?? '')) &&
+      !isDirectives(text.slice(start, at))
+    ) {
       yield { text: text.slice(start, at), line: slice, end: at }
       start = at
       slice = line
@@ -134,7 +154,12 @@ function parseJson(text: string): ParsedText | undefined {
 
 function addPart(out: ParsedText, part: ParsedText, offset: number): void {
   for (const entry of part.entries) {
-    out.entries.push({ ...entry, index: out.entries.length, line: entry.line + offset, lineOf: (path) => entry.lineOf(path) + offset })
+    out.entries.push({
+      ...entry,
+      index: out.entries.length,
+      line: entry.line + offset,
+      lineOf: (path) => entry.lineOf(path) + offset,
+    })
   }
   for (const problem of part.problems) out.problems.push({ ...problem, line: problem.line + offset })
 }
@@ -160,7 +185,8 @@ function parseSlice(text: string): ParsedText {
       problems.push({ line: lineAt(counter, document.contents), message: messageOf(error) })
       continue
     }
-    const lineOf = (prefix: (string | number)[]) => (path: string) => lineOfPath(document, counter, [...prefix, ...parsePath(path)])
+    const lineOf = (prefix: (string | number)[]) => (path: string) =>
+      lineOfPath(document, counter, [...prefix, ...parsePath(path)])
     if (isList(value)) value.items.forEach((item, i) => addEntry(entries, problems, lineOf(['items', i]), item))
     else addEntry(entries, problems, lineOf([]), value)
   }
@@ -188,7 +214,11 @@ function addEntry(entries: Entry[], problems: Problem[], lineOf: (path: string) 
     }
   }
   if (!isRecord(value.metadata) || !(value.metadata.name || value.metadata.generateName)) {
-    problems.push({ line: lineOf('metadata'), message: 'metadata.name is missing', says: { key: 'nameMissing', kind: String(value.kind) } })
+    problems.push({
+      line: lineOf('metadata'),
+      message: 'metadata.name is missing',
+      says: { key: 'nameMissing', kind: String(value.kind) },
+    })
     return
   }
   const metadata = value.metadata

@@ -1,7 +1,17 @@
 // What the schema says about the fields of a form.
 
 import type { FormDocument, FormField, Path } from './form'
-import { itemStep, settle, shapeOf, starter, typeOf, walk, type Schema, type SchemaRoot, type SchemaSource } from './schema'
+import {
+  itemStep,
+  settle,
+  shapeOf,
+  starter,
+  typeOf,
+  walk,
+  type Schema,
+  type SchemaRoot,
+  type SchemaSource,
+} from './schema'
 import { scalarType } from './validation'
 
 /** A field that a map can get. */
@@ -35,18 +45,38 @@ export interface Knowledge {
 const heads = new Set(['apiVersion', 'kind', 'metadata'])
 
 /** The knowledge about each field of a document by its label; that of the document itself has the label ''. */
-export async function knowledgeOf(document: FormDocument, fields: readonly FormField[], root: SchemaRoot | undefined, source: Pick<SchemaSource, 'values'>): Promise<Map<string, Knowledge>> {
+export async function knowledgeOf(
+  document: FormDocument,
+  fields: readonly FormField[],
+  root: SchemaRoot | undefined,
+  source: Pick<SchemaSource, 'values'>
+): Promise<Map<string, Knowledge>> {
   const found = new Map<string, Knowledge>()
-  const keysOf = (path: Path) => document.fields.filter((f) => f.path.length === path.length + 1 && path.every((step, i) => f.path[i] === step)).map((f) => String(f.path.at(-1)))
+  const keysOf = (path: Path) =>
+    document.fields
+      .filter((f) => f.path.length === path.length + 1 && path.every((step, i) => f.path[i] === step))
+      .map((f) => String(f.path.at(-1)))
   const at = (path: Path) => root && schemaAt(root, path)
   const top: FormField = { path: [], label: '', kind: 'map', value: null, from: 0, to: 0, size: 0 }
   for (const field of [top, ...fields]) {
     const own = at(field.path)
     const last = field.path.at(-1)
-    const names = source.values && field.kind === 'scalar' ? await source.values(document, field.path.filter((step) => typeof step === 'string')) : []
+    const names =
+      source.values && field.kind === 'scalar'
+        ? await source.values(
+            document,
+            field.path.filter((step) => typeof step === 'string')
+          )
+        : []
     const parent = at(field.path.slice(0, -1))
-    const required = typeof last === 'string' && (!!parent?.schema.required?.includes(last) || (field.path.length === 1 && heads.has(last)))
-    found.set(field.label, { ...about(field, own, root, field.kind === 'map' ? keysOf(field.path) : []), proposals: names, required })
+    const required =
+      typeof last === 'string' &&
+      (!!parent?.schema.required?.includes(last) || (field.path.length === 1 && heads.has(last)))
+    found.set(field.label, {
+      ...about(field, own, root, field.kind === 'map' ? keysOf(field.path) : []),
+      proposals: names,
+      required,
+    })
   }
   return found
 }
@@ -58,16 +88,38 @@ interface At {
 }
 
 function schemaAt(root: SchemaRoot, path: Path): At | undefined {
-  const steps = path.map((step) => ({ key: typeof step === 'number' ? itemStep : step, beside: () => new Map<string, string>() }))
+  const steps = path.map((step) => ({
+    key: typeof step === 'number' ? itemStep : step,
+    beside: () => new Map<string, string>(),
+  }))
   const schema = walk(root, steps)
   const last = steps.pop()
   const parent = last && walk(root, steps)
-  const raw = !last ? root.schema : last.key === itemStep ? parent?.items : (parent?.properties?.[last.key] ?? (typeof parent?.additionalProperties === 'object' ? parent.additionalProperties : undefined))
+  const raw = !last
+    ? root.schema
+    : last.key === itemStep
+      ? parent?.items
+      : (parent?.properties?.[last.key] ??
+        (typeof parent?.additionalProperties === 'object' ? parent.additionalProperties : undefined))
   return schema && raw && { raw, schema }
 }
 
-function about(field: FormField, at: At | undefined, root: SchemaRoot | undefined, has: readonly string[]): Omit<Knowledge, 'proposals' | 'required'> {
-  const nothing = { type: '', input: inputOf(field, undefined), choices: [], documentation: '', addable: [], open: field.kind === 'map', entry: '', start: () => '' }
+function about(
+  field: FormField,
+  at: At | undefined,
+  root: SchemaRoot | undefined,
+  has: readonly string[]
+): Omit<Knowledge, 'proposals' | 'required'> {
+  const nothing = {
+    type: '',
+    input: inputOf(field, undefined),
+    choices: [],
+    documentation: '',
+    addable: [],
+    open: field.kind === 'map',
+    entry: '',
+    start: () => '',
+  }
   if (!at || !root) return nothing
   const { schema, raw } = at
   const values = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
@@ -78,7 +130,8 @@ function about(field: FormField, at: At | undefined, root: SchemaRoot | undefine
     choices: isBoolean ? [] : (schema.enum ?? []).filter((value) => value !== '' && value !== null).map(String),
     documentation: schema.description ?? '',
     addable: addableOf(schema, root, has),
-    open: !!values || !!schema['x-kubernetes-preserve-unknown-fields'] || (shapeOf(schema) === 'map' && !schema.properties),
+    open:
+      !!values || !!schema['x-kubernetes-preserve-unknown-fields'] || (shapeOf(schema) === 'map' && !schema.properties),
     entry: starter(schema.items ?? values, root),
     start: (key) => starter(schema.properties?.[key] ?? values, root),
   }
@@ -87,7 +140,12 @@ function about(field: FormField, at: At | undefined, root: SchemaRoot | undefine
 function addableOf(schema: Schema, root: SchemaRoot, has: readonly string[]): Addable[] {
   const known = Object.entries(schema.properties ?? {}).filter(([key]) => !has.includes(key))
   return known
-    .map(([key, property]) => ({ key, type: typeOf(property, root.resolve), required: !!schema.required?.includes(key), documentation: settle(property, root.resolve)?.description ?? '' }))
+    .map(([key, property]) => ({
+      key,
+      type: typeOf(property, root.resolve),
+      required: !!schema.required?.includes(key),
+      documentation: settle(property, root.resolve)?.description ?? '',
+    }))
     .sort((a, b) => Number(b.required) - Number(a.required) || a.key.localeCompare(b.key))
 }
 

@@ -7,7 +7,17 @@ import type { Lines } from './yamlSpot'
 const source: SchemaSource = {
   root: async ({ kind }) =>
     kind === 'Pod'
-      ? { schema: { type: 'object', properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, spec: { type: 'object', properties: { nodeName: { type: 'string' }, hostNetwork: { type: 'boolean' } } } } }, resolve: () => undefined }
+      ? {
+          schema: {
+            type: 'object',
+            properties: {
+              apiVersion: { type: 'string' },
+              kind: { type: 'string' },
+              spec: { type: 'object', properties: { nodeName: { type: 'string' }, hostNetwork: { type: 'boolean' } } },
+            },
+          },
+          resolve: () => undefined,
+        }
       : undefined,
   heads: async () => [],
 }
@@ -16,10 +26,13 @@ const linesOf = (text: string): Lines => {
   return { count: lines.length, line: (n) => lines[n - 1] ?? '' }
 }
 const at = (line: number): Problem => ({ line, message: `unknown field on line ${line}` })
-const fixes = async (text: string, ...problems: Problem[]) => [...(await fixesOf(source, linesOf(text), problems))].map(([problem, fix]) => ({ line: problem.line, ...fix }))
+const fixes = async (text: string, ...problems: Problem[]) =>
+  [...(await fixesOf(source, linesOf(text), problems))].map(([problem, fix]) => ({ line: problem.line, ...fix }))
 
 it('replaces a mistyped key of the schema, and only the key', async () => {
-  expect(await fixes('apiVersion: v1\nkind: Pod\nspec:\n  nodeNmae: n', at(4))).toEqual([{ line: 4, from: 2, to: 10, text: 'nodeName' }])
+  expect(await fixes('apiVersion: v1\nkind: Pod\nspec:\n  nodeNmae: n', at(4))).toEqual([
+    { line: 4, from: 2, to: 10, text: 'nodeName' },
+  ])
 })
 
 it('has no fix for a key that resembles none, for a correct key, or for a kind without a schema', async () => {
@@ -28,5 +41,7 @@ it('has no fix for a key that resembles none, for a correct key, or for a kind w
 })
 
 it('has no fix for a problem outside the text', async () => {
-  expect(await fixes('apiVersion: v1\nkind: Pod\nspecc: {}', at(0), at(3), at(4))).toEqual([{ line: 3, from: 0, to: 5, text: 'spec' }])
+  expect(await fixes('apiVersion: v1\nkind: Pod\nspecc: {}', at(0), at(3), at(4))).toEqual([
+    { line: 3, from: 0, to: 5, text: 'spec' },
+  ])
 })

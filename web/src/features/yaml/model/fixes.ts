@@ -13,7 +13,11 @@ export interface Fix {
 }
 
 /** The fixes of those problems that a mistyped key explains. Problems outside the text have none. */
-export async function fixesOf(schema: SchemaSource, lines: Lines, problems: readonly Problem[]): Promise<Map<Problem, Fix>> {
+export async function fixesOf(
+  schema: SchemaSource,
+  lines: Lines,
+  problems: readonly Problem[]
+): Promise<Map<Problem, Fix>> {
   const fixes = new Map<Problem, Fix>()
   for (const problem of problems) {
     if (problem.line < 1 || problem.line > lines.count) continue

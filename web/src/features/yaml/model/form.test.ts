@@ -22,11 +22,15 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: shop}
 `
-const field = (label: string, of = text) => formOf(of)?.flatMap((d) => d.fields).find((f) => f.label === label) as FormField
+const field = (label: string, of = text) =>
+  formOf(of)
+    ?.flatMap((d) => d.fields)
+    .find((f) => f.label === label) as FormField
 
 describe('formOf', () => {
   it('finds the fields of each document, maps and lists before their entries', () => {
-    const line = (f: FormField) => (f.kind === 'scalar' ? `${f.label}=${String(f.value)}` : `${f.label} (${f.kind}${f.size ? ` ${f.size}` : ''})`)
+    const line = (f: FormField) =>
+      f.kind === 'scalar' ? `${f.label}=${String(f.value)}` : `${f.label} (${f.kind}${f.size ? ` ${f.size}` : ''})`
     expect(formOf(text)?.map((d) => `${d.apiVersion} ${d.kind} ${d.name}: ${d.fields.map(line).join(' ')}`)).toEqual([
       'v1 Pod web: apiVersion=v1 kind=Pod metadata (map 2) metadata.name=web metadata.labels (map 1) metadata.labels[app.kubernetes.io/name]=web spec (map 5) spec.priority=10 spec.hostNetwork=false spec.nodeName=null spec.containers (list 1) spec.containers[0] (map 2) spec.containers[0].name=c spec.containers[0].image=a:1 spec.note (other)',
       'v1 Namespace shop: apiVersion=v1 kind=Namespace metadata (map 1) metadata.name=shop',
@@ -41,7 +45,9 @@ describe('formOf', () => {
 describe('withValue', () => {
   const changed = (label: string, typed: string, type: 'string' | 'number' | 'boolean' = 'string') => {
     const lines = text.split('\n')
-    return withValue(text, field(label), typed, type).split('\n').filter((line, i) => line !== lines[i])
+    return withValue(text, field(label), typed, type)
+      .split('\n')
+      .filter((line, i) => line !== lines[i])
   }
   it('changes one value and nothing else', () => {
     expect(changed('metadata.name', 'api')).toEqual(['  name: api # its name'])
@@ -81,23 +87,42 @@ function difference(before: string, after: string): string[] {
   let start = 0
   while (start < old.length && start < now.length && old[start] === now[start]) start++
   let end = 0
-  while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) end++
-  return [...old.slice(start, old.length - end).map((l) => `-${l}`), ...now.slice(start, now.length - end).map((l) => `+${l}`)]
+  while (
+    end < old.length - start &&
+    end < now.length - start &&
+    old[old.length - 1 - end] === now[now.length - 1 - end]
+  )
+    end++
+  return [
+    ...old.slice(start, old.length - end).map((l) => `-${l}`),
+    ...now.slice(start, now.length - end).map((l) => `+${l}`),
+  ]
 }
 
 describe('withAdded', () => {
-  const added = (path: Path, key: string | undefined, value: unknown, document = 0) => difference(pod, withAdded(pod, document, path, key, value))
+  const added = (path: Path, key: string | undefined, value: unknown, document = 0) =>
+    difference(pod, withAdded(pod, document, path, key, value))
   it('adds a field below the last one of its map, after its comment', () => {
     expect(added(['spec'], 'priority', 5)).toEqual(['+  priority: 5'])
     expect(added(['metadata'], 'namespace', 'shop')).toEqual(['+  namespace: shop'])
-    expect(added(['spec', 'containers', 0], 'resources', { requests: {} })).toEqual(['+    resources:', '+      requests: {}'])
+    expect(added(['spec', 'containers', 0], 'resources', { requests: {} })).toEqual([
+      '+    resources:',
+      '+      requests: {}',
+    ])
     expect(added([], 'status', {})).toEqual(['+status: {}'])
   })
   it('adds the first field of a map, and keeps the comment beside it', () => {
-    expect(added(['metadata', 'labels'], 'app', 'web')).toEqual(['-  labels: {} # none yet', '+  labels: # none yet', '+    app: web'])
+    expect(added(['metadata', 'labels'], 'app', 'web')).toEqual([
+      '-  labels: {} # none yet',
+      '+  labels: # none yet',
+      '+    app: web',
+    ])
   })
   it('adds items to lists, empty ones, those in brackets and those with dashes', () => {
-    expect(added(['spec', 'containers'], undefined, { name: 'd', image: '' })).toEqual(['+  - name: d', '+    image: ""'])
+    expect(added(['spec', 'containers'], undefined, { name: 'd', image: '' })).toEqual([
+      '+  - name: d',
+      '+    image: ""',
+    ])
     expect(added(['spec', 'containers', 0, 'args'], undefined, 'y')).toEqual(['-    args: [x]', '+    args: [x, y]'])
     expect(added(['spec', 'tolerations'], undefined, { key: 'k' })).toEqual(['+  - key: k'])
     expect(added(['spec'], undefined, 'b', 1)).toEqual(['+- b'])
@@ -111,8 +136,12 @@ describe('withAdded', () => {
   })
   it('works at the end of a text without a line break, and in one-line maps', () => {
     expect(withAdded('kind: Pod\nspec:\n  a: 1', 0, ['spec'], 'b', 2)).toBe('kind: Pod\nspec:\n  a: 1\n  b: 2')
-    expect(withAdded('metadata: {name: x}\n', 0, ['metadata'], 'labels', { a: 'b' })).toBe('metadata: {name: x, labels: { a: b }}\n')
-    expect(withAdded('metadata: {labels: {}}\n', 0, ['metadata', 'labels'], 'a', 'b')).toBe('metadata: {labels: {a: b}}\n')
+    expect(withAdded('metadata: {name: x}\n', 0, ['metadata'], 'labels', { a: 'b' })).toBe(
+      'metadata: {name: x, labels: { a: b }}\n'
+    )
+    expect(withAdded('metadata: {labels: {}}\n', 0, ['metadata', 'labels'], 'a', 'b')).toBe(
+      'metadata: {labels: {a: b}}\n'
+    )
     expect(withAdded('list:\n- {}\n', 0, ['list', 0], 'a', 'b')).toBe('list:\n- a: b\n')
   })
 })
@@ -125,10 +154,20 @@ describe('withoutField', () => {
     expect(removed(['metadata', 'name'])).toEqual(['-  name: web # its name'])
   })
   it('keeps the dash when the first field of an item goes', () => {
-    expect(removed(['spec', 'containers', 0, 'name'])).toEqual(['-  - name: c # its name', '-    image: a:1', '+  - image: a:1'])
+    expect(removed(['spec', 'containers', 0, 'name'])).toEqual([
+      '-  - name: c # its name',
+      '-    image: a:1',
+      '+  - image: a:1',
+    ])
   })
   it('leaves an empty map or list behind the last one', () => {
-    expect(removed(['spec', 'containers', 0])).toEqual(['-  containers:', '-  - name: c # its name', '-    image: a:1', '-    args: [x]', '+  containers: []'])
+    expect(removed(['spec', 'containers', 0])).toEqual([
+      '-  containers:',
+      '-  - name: c # its name',
+      '-    image: a:1',
+      '-    args: [x]',
+      '+  containers: []',
+    ])
     expect(removed(['spec', 'containers', 0, 'args', 0])).toEqual(['-    args: [x]', '+    args: []'])
     expect(withoutField('a:\n  b: 1 # c\n', 0, ['a', 'b'])).toBe('a: {}\n')
   })
@@ -142,7 +181,9 @@ describe('withoutField', () => {
 
 it('undoes what it added, for every map and list of a text', () => {
   for (const document of formOf(pod) ?? []) {
-    for (const { path, kind, size } of document.fields.filter((f) => (f.kind === 'map' || f.kind === 'list') && f.size)) {
+    for (const { path, kind, size } of document.fields.filter(
+      (f) => (f.kind === 'map' || f.kind === 'list') && f.size
+    )) {
       const key = kind === 'map' ? 'zzz' : undefined
       const more = withAdded(pod, document.index, path, key, { a: [1, { b: 'c' }] })
       expect(more, path.join('.')).not.toBe(pod)

@@ -1,7 +1,20 @@
 // A YAML text as a form: its fields with their positions, and edits that change one field
 // and leave everything else, including comments and the order, as it is.
 
-import { isAlias, isCollection, isMap, isScalar, isSeq, parseAllDocuments, stringify, type Document, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml'
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  stringify,
+  type Document,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
 import { keyPath } from './validation'
 
 export type Path = readonly (string | number)[]
@@ -43,7 +56,16 @@ export function formOf(text: string): FormDocument[] | undefined {
     }
     const fields: FormField[] = []
     collect(document.contents, [], fields, text)
-    return [{ index, apiVersion: head(['apiVersion']), kind: head(['kind']), name: head(['metadata', 'name']), fields, object: document.toJS({ maxAliasCount: 100 }) }]
+    return [
+      {
+        index,
+        apiVersion: head(['apiVersion']),
+        kind: head(['kind']),
+        name: head(['metadata', 'name']),
+        fields,
+        object: document.toJS({ maxAliasCount: 100 }),
+      },
+    ]
   })
 }
 
@@ -75,7 +97,10 @@ function isPlain({ value, range, anchor, tag }: Scalar, text: string): boolean {
 }
 
 function labelOf(path: Path): string {
-  return path.reduce<string>((label, step) => (typeof step === 'number' ? `${label}[${step}]` : keyPath(label, step)), '')
+  return path.reduce<string>(
+    (label, step) => (typeof step === 'number' ? `${label}[${step}]` : keyPath(label, step)),
+    ''
+  )
 }
 
 /**
@@ -83,8 +108,14 @@ function labelOf(path: Path): string {
  * the field had or that its schema allows: a string stays a string even if it looks like a
  * number.
  */
-export function withValue(text: string, field: FormField, typed: string, type: 'string' | 'number' | 'boolean'): string {
-  const value = type === 'number' && /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : type === 'boolean' ? typed === 'true' : typed
+export function withValue(
+  text: string,
+  field: FormField,
+  typed: string,
+  type: 'string' | 'number' | 'boolean'
+): string {
+  const value =
+    type === 'number' && /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : type === 'boolean' ? typed === 'true' : typed
   const before = text.slice(0, field.from)
   // A missing value goes right after its colon.
   const space = field.from === field.to && /[:-]$/.test(before) ? ' ' : ''
@@ -113,8 +144,17 @@ export function withAdded(text: string, document: number, path: Path, key: strin
   const node: unknown = path.length ? found.getIn(path, true) : found.contents
   if (key !== undefined && isMap(node) && node.has(key)) return text
   const content = key === undefined ? [value] : { [key]: value }
-  const edit = isCollection(node) && node.items.length ? intoFilled(text, node as YAMLMap | YAMLSeq, content) : intoEmpty(text, found, path, node, content)
-  return verified(text, edit && apply(text, edit), document, [...path, key ?? (isSeq(node) ? node.items.length : 0)], value)
+  const edit =
+    isCollection(node) && node.items.length
+      ? intoFilled(text, node as YAMLMap | YAMLSeq, content)
+      : intoEmpty(text, found, path, node, content)
+  return verified(
+    text,
+    edit && apply(text, edit),
+    document,
+    [...path, key ?? (isSeq(node) ? node.items.length : 0)],
+    value
+  )
 }
 
 /** Block text of a map or a list, with every line indented. */
@@ -137,7 +177,9 @@ function intoFilled(text: string, node: YAMLMap | YAMLSeq, content: unknown): Ed
   const end = lastEnd(node)
   if (first === undefined || end === undefined) return undefined
   // The dash of a list's item stands before the item itself.
-  const column = isSeq(node) ? text.lastIndexOf('-', first - 1) - lineStart(text, first) : first - lineStart(text, first)
+  const column = isSeq(node)
+    ? text.lastIndexOf('-', first - 1) - lineStart(text, first)
+    : first - lineStart(text, first)
   return after(text, end, blockOf(content, column))
 }
 
@@ -149,12 +191,19 @@ function after(text: string, end: number, lines: string): Edit {
 }
 
 /** Into `key:`, `key: {}` or `- {}`. */
-function intoEmpty(text: string, found: Document.Parsed, path: Path, node: unknown, content: unknown): Edit | undefined {
+function intoEmpty(
+  text: string,
+  found: Document.Parsed,
+  path: Path,
+  node: unknown,
+  content: unknown
+): Edit | undefined {
   const parent: unknown = path.length > 1 ? found.getIn(path.slice(0, -1), true) : found.contents
   const range = (node as { range?: [number, number, number] } | null)?.range
   const empty = node === null || (isScalar(node) && node.value === null) || (isCollection(node) && !node.items.length)
   if (!isCollection(parent) || !range || !empty) return undefined
-  if (parent.flow) return { from: range[0], to: range[1], text: isArray(content) ? `[${flowOf(content)}]` : `{${flowOf(content)}}` }
+  if (parent.flow)
+    return { from: range[0], to: range[1], text: isArray(content) ? `[${flowOf(content)}]` : `{${flowOf(content)}}` }
   if (isSeq(parent)) {
     const column = range[0] - lineStart(text, range[0])
     return { from: range[0], to: range[1], text: blockOf(content, column).trimStart() }
@@ -182,12 +231,22 @@ export function withoutField(text: string, document: number, path: Path): string
   const items = (parent as YAMLMap | YAMLSeq).items
   const at = isMap(parent) ? parent.items.findIndex(({ key }) => keyOf(key) === last) : Number(last)
   if (at < 0 || at >= items.length) return text
-  const edit = items.length === 1 ? emptied(text, found, parentPath, parent as YAMLMap | YAMLSeq) : parent.flow ? cutFlow(parent as YAMLMap | YAMLSeq, at) : cutBlock(text, parent as YAMLMap | YAMLSeq, at)
+  const edit =
+    items.length === 1
+      ? emptied(text, found, parentPath, parent as YAMLMap | YAMLSeq)
+      : parent.flow
+        ? cutFlow(parent as YAMLMap | YAMLSeq, at)
+        : cutBlock(text, parent as YAMLMap | YAMLSeq, at)
   return verified(text, edit && apply(text, edit), document, path, undefined)
 }
 
 function cutFlow(parent: YAMLMap | YAMLSeq, at: number): Edit | undefined {
-  const [from, to, next, previous] = [itemStart(parent, at), itemEnd(parent, at), itemStart(parent, at + 1), itemEnd(parent, at - 1)]
+  const [from, to, next, previous] = [
+    itemStart(parent, at),
+    itemEnd(parent, at),
+    itemStart(parent, at + 1),
+    itemEnd(parent, at - 1),
+  ]
   if (from === undefined || to === undefined) return undefined
   if (next !== undefined) return { from, to: next, text: '' }
   return { from: previous ?? from, to, text: '' }
@@ -230,16 +289,17 @@ function verified(text: string, edited: string | undefined, document: number, pa
   if (!wanted) return text
   if (value === undefined) wanted.deleteIn(path)
   else setIn(wanted, path, value)
-  if (edited !== undefined && JSON.stringify(parsed(edited)?.[document]?.toJS()) === JSON.stringify(wanted.toJS())) return edited
+  if (edited !== undefined && JSON.stringify(parsed(edited)?.[document]?.toJS()) === JSON.stringify(wanted.toJS()))
+    return edited
   const [from, , to] = parsed(text)?.[document]?.range ?? [0, 0, text.length]
   return text.slice(0, from) + wanted.toString({ lineWidth: 0, indentSeq: false }) + text.slice(to)
 }
 
-
 /** Sets a value, also in a field that has none yet. */
 function setIn(document: Document.Parsed, path: Path, value: unknown): void {
   const parent = path.slice(0, -1)
-  if (parent.length && document.getIn(parent) === null) document.setIn(parent, document.createNode(typeof path.at(-1) === 'number' ? [] : {}))
+  if (parent.length && document.getIn(parent) === null)
+    document.setIn(parent, document.createNode(typeof path.at(-1) === 'number' ? [] : {}))
   document.setIn(path, document.createNode(value))
 }
 

@@ -15,7 +15,9 @@ interface Account {
 /** The managers of the field at path, each once; empty when it has none: admission or the server set it. */
 export function managersOf(object: KubeObject, path: Path): string[] {
   const accounts = (object.metadata as { managedFields?: Account[] }).managedFields ?? []
-  const names = accounts.filter((a) => a.manager && a.fieldsV1 && owns(a.fieldsV1, object, path)).map((a) => a.manager ?? '')
+  const names = accounts
+    .filter((a) => a.manager && a.fieldsV1 && owns(a.fieldsV1, object, path))
+    .map((a) => a.manager ?? '')
   return [...new Set(names)]
 }
 
@@ -47,7 +49,8 @@ function itemKey(fields: Fields, item: unknown, index: number): string | undefin
  * The author of a field. `default`: the server set a missing field and recorded it under
  * the writer's name. `server` and `admission` have no manager.
  */
-export type Author = { kind: 'you' | 'default' | 'admission' | 'server' } | { kind: 'others'; names: readonly string[]; you: boolean }
+export type Author =
+  { kind: 'you' | 'default' | 'admission' | 'server' } | { kind: 'others'; names: readonly string[]; you: boolean }
 
 export interface Accounting {
   /** The name of our own field manager. */

@@ -18,6 +18,13 @@ const prefix = '#/components/schemas/'
 export function rootOf(document: OpenapiDocument, { apiVersion, kind }: Head): SchemaRoot | undefined {
   const schemas = document.components?.schemas ?? {}
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-  const schema = Object.values(schemas).find((s) => s['x-kubernetes-group-version-kind']?.some((g) => g.group === group && g.version === version && g.kind === kind) && s.properties)
-  return schema && { schema, resolve: (ref) => (ref.startsWith(prefix) ? schemas[ref.slice(prefix.length)] : undefined) }
+  const schema = Object.values(schemas).find(
+    (s) =>
+      s['x-kubernetes-group-version-kind']?.some(
+        (g) => g.group === group && g.version === version && g.kind === kind
+      ) && s.properties
+  )
+  return (
+    schema && { schema, resolve: (ref) => (ref.startsWith(prefix) ? schemas[ref.slice(prefix.length)] : undefined) }
+  )
 }

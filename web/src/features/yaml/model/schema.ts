@@ -101,11 +101,13 @@ export function typeOf(schema: Schema, resolve: SchemaRoot['resolve'], depth = 0
   const s = settle(schema, resolve) ?? schema
   if (depth < 4) {
     if (s.type === 'array') return `[]${s.items ? typeOf(s.items, resolve, depth + 1) : 'object'}`
-    if (typeof s.additionalProperties === 'object' && !s.properties) return `map[string]${typeOf(s.additionalProperties, resolve, depth + 1)}`
+    if (typeof s.additionalProperties === 'object' && !s.properties)
+      return `map[string]${typeOf(s.additionalProperties, resolve, depth + 1)}`
   }
   if (s['x-kubernetes-int-or-string'] || s.format === 'int-or-string') return 'integer or string'
   const name = reference?.slice(reference.lastIndexOf('.') + 1)
-  if (name && (s.properties || s.type === 'object' || /^(Quantity|Time|MicroTime|Duration|IntOrString)$/.test(name))) return name
+  if (name && (s.properties || s.type === 'object' || /^(Quantity|Time|MicroTime|Duration|IntOrString)$/.test(name)))
+    return name
   return s.type ?? (s.properties ? 'object' : s.oneOf || s.anyOf ? 'any' : 'object')
 }
 
@@ -114,7 +116,13 @@ export type Shape = 'scalar' | 'map' | 'list'
 /** The kind of value that is written there. */
 export function shapeOf(schema: Schema): Shape {
   if (schema.type === 'array' || schema.items) return 'list'
-  if (schema.properties || typeof schema.additionalProperties === 'object' || schema.type === 'object' || schema['x-kubernetes-preserve-unknown-fields']) return 'map'
+  if (
+    schema.properties ||
+    typeof schema.additionalProperties === 'object' ||
+    schema.type === 'object' ||
+    schema['x-kubernetes-preserve-unknown-fields']
+  )
+    return 'map'
   return 'scalar'
 }
 
@@ -123,7 +131,8 @@ export function valuesOf(schema: Schema): string[] {
   const values = (schema.enum ?? []).filter((v) => v !== '' && v !== null).map(plain)
   if (schema.type === 'boolean' && !values.length) return ['true', 'false']
   const fallback = schema.default
-  if (!values.length && (typeof fallback === 'string' || typeof fallback === 'number') && fallback !== '') return [plain(fallback)]
+  if (!values.length && (typeof fallback === 'string' || typeof fallback === 'number') && fallback !== '')
+    return [plain(fallback)]
   return values
 }
 
@@ -138,7 +147,12 @@ function plain(value: unknown): string {
  * schema provides.
  */
 export function skeleton(head: Head, namespaced: boolean, root: SchemaRoot | undefined): string {
-  const lines = [`apiVersion: ${head.apiVersion}`, `kind: ${head.kind}`, 'metadata:', `  name: my-${head.kind.toLowerCase()}`]
+  const lines = [
+    `apiVersion: ${head.apiVersion}`,
+    `kind: ${head.kind}`,
+    'metadata:',
+    `  name: my-${head.kind.toLowerCase()}`,
+  ]
   if (namespaced) lines.push('  namespace: default')
   const top = root && settle(root.schema, root.resolve)
   if (root && top?.properties) {
@@ -160,13 +174,23 @@ export function starter(schema: Schema | undefined, root: SchemaRoot, depth = 0)
   if (!s) return ''
   const shape = shapeOf(s)
   if (shape === 'list') return depth < 4 && s.items ? [starter(s.items, root, depth + 1)] : []
-  if (shape === 'map') return Object.fromEntries(depth < 4 ? (s.required ?? []).map((key) => [key, starter(s.properties?.[key], root, depth + 1)]) : [])
+  if (shape === 'map')
+    return Object.fromEntries(
+      depth < 4 ? (s.required ?? []).map((key) => [key, starter(s.properties?.[key], root, depth + 1)]) : []
+    )
   if (s.type === 'boolean') return s.default ?? false
   const first = s.default ?? (s.enum ?? []).find((value) => value !== '' && value !== null)
   return first ?? (s.type === 'integer' || s.type === 'number' ? 0 : '')
 }
 
-function writeField(name: string, schema: Schema | undefined, root: SchemaRoot, indent: string, lines: string[], depth: number): void {
+function writeField(
+  name: string,
+  schema: Schema | undefined,
+  root: SchemaRoot,
+  indent: string,
+  lines: string[],
+  depth: number
+): void {
   const s = settle(schema, root.resolve)
   if (!s) return
   const shape = shapeOf(s)

@@ -3,7 +3,10 @@ import { isQuantity, validate, type Finding } from './validation'
 import type { Schema, SchemaRoot } from './schema'
 
 const schemas: Record<string, Schema> = {
-  'io.k8s.apimachinery.pkg.api.resource.Quantity': { description: 'An amount.', oneOf: [{ type: 'string' }, { type: 'number' }] },
+  'io.k8s.apimachinery.pkg.api.resource.Quantity': {
+    description: 'An amount.',
+    oneOf: [{ type: 'string' }, { type: 'number' }],
+  },
   Container: {
     type: 'object',
     properties: {
@@ -13,7 +16,15 @@ const schemas: Record<string, Schema> = {
       tty: { type: 'boolean' },
       policy: { type: 'string', enum: ['Always', 'Never', ''] },
       probe: { 'x-kubernetes-int-or-string': true },
-      resources: { type: 'object', properties: { requests: { type: 'object', additionalProperties: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity' } } } },
+      resources: {
+        type: 'object',
+        properties: {
+          requests: {
+            type: 'object',
+            additionalProperties: { $ref: '#/io.k8s.apimachinery.pkg.api.resource.Quantity' },
+          },
+        },
+      },
     },
   },
 }
@@ -22,8 +33,17 @@ const root: SchemaRoot = {
   schema: {
     type: 'object',
     properties: {
-      metadata: { type: 'object', properties: { labels: { type: 'object', additionalProperties: { type: 'string' } } } },
-      spec: { type: 'object', properties: { containers: { type: 'array', items: { allOf: [{ $ref: '#/Container' }] } }, any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } },
+      metadata: {
+        type: 'object',
+        properties: { labels: { type: 'object', additionalProperties: { type: 'string' } } },
+      },
+      spec: {
+        type: 'object',
+        properties: {
+          containers: { type: 'array', items: { allOf: [{ $ref: '#/Container' }] } },
+          any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
+      },
     },
   },
 }
@@ -33,18 +53,41 @@ const container = (c: unknown) => found({ spec: { containers: [c] } })
 
 describe('validate', () => {
   it('accepts what the schema describes', () => {
-    expect(container({ name: 'c', image: 'i', port: 80, tty: true, policy: 'Always', probe: 'http', resources: { requests: { cpu: '500m', memory: 1 } } })).toEqual([])
+    expect(
+      container({
+        name: 'c',
+        image: 'i',
+        port: 80,
+        tty: true,
+        policy: 'Always',
+        probe: 'http',
+        resources: { requests: { cpu: '500m', memory: 1 } },
+      })
+    ).toEqual([])
     expect(found({ metadata: { labels: { 'a.b/c': 'x' } }, spec: { any: { thing: [1] } } })).toEqual([])
   })
   it('finds a quantity that is none, at its path', () => {
-    expect(container({ name: 'c', resources: { requests: { cpu: 'six', 'example.com/gpu': '1x' } } })).toEqual(['spec.containers[0].resources.requests.cpu notQuantity six', 'spec.containers[0].resources.requests[example.com/gpu] notQuantity 1x'])
+    expect(container({ name: 'c', resources: { requests: { cpu: 'six', 'example.com/gpu': '1x' } } })).toEqual([
+      'spec.containers[0].resources.requests.cpu notQuantity six',
+      'spec.containers[0].resources.requests[example.com/gpu] notQuantity 1x',
+    ])
   })
   it('finds unknown fields, each once', () => {
-    expect(found({ spec: { contaners: [], containers: [{ imagee: 'i' }] } })).toEqual(['spec.contaners unknownField', 'spec.containers[0].imagee unknownField'])
+    expect(found({ spec: { contaners: [], containers: [{ imagee: 'i' }] } })).toEqual([
+      'spec.contaners unknownField',
+      'spec.containers[0].imagee unknownField',
+    ])
   })
   it('finds values of another type', () => {
-    expect(container({ name: 5, port: '80', tty: 'yes', image: null })).toEqual(['spec.containers[0].name wrongType string', 'spec.containers[0].port wrongType integer', 'spec.containers[0].tty wrongType boolean'])
-    expect(found({ metadata: { labels: { a: true } }, spec: { containers: { name: 'c' } } })).toEqual(['metadata.labels.a wrongType string', 'spec.containers wrongType list'])
+    expect(container({ name: 5, port: '80', tty: 'yes', image: null })).toEqual([
+      'spec.containers[0].name wrongType string',
+      'spec.containers[0].port wrongType integer',
+      'spec.containers[0].tty wrongType boolean',
+    ])
+    expect(found({ metadata: { labels: { a: true } }, spec: { containers: { name: 'c' } } })).toEqual([
+      'metadata.labels.a wrongType string',
+      'spec.containers wrongType list',
+    ])
     expect(found({ spec: 'x' })).toEqual(['spec wrongType map'])
   })
   it('finds a value that the schema does not list', () => {

@@ -56,7 +56,10 @@ function check(value: unknown, schema: Schema, at: At, root: SchemaRoot, found: 
   if (!s) return
   if (s.type === 'array' || s.items) {
     if (!Array.isArray(value)) found.push({ kind: 'wrongType', ...at, type: 'list' })
-    else if (s.items) value.forEach((item, i) => s.items && check(item, s.items, { path: `${at.path}[${i}]`, field: at.field }, root, found))
+    else if (s.items)
+      value.forEach(
+        (item, i) => s.items && check(item, s.items, { path: `${at.path}[${i}]`, field: at.field }, root, found)
+      )
     return
   }
   const isMap = typeof value === 'object' && !Array.isArray(value)
@@ -67,7 +70,8 @@ function check(value: unknown, schema: Schema, at: At, root: SchemaRoot, found: 
 
 function checkMap(value: Record<string, unknown>, schema: Schema, at: At, root: SchemaRoot, found: Finding[]): void {
   const { properties = {}, additionalProperties } = schema
-  const open = !!additionalProperties || schema['x-kubernetes-preserve-unknown-fields'] || schema['x-kubernetes-embedded-resource']
+  const open =
+    !!additionalProperties || schema['x-kubernetes-preserve-unknown-fields'] || schema['x-kubernetes-embedded-resource']
   for (const [key, item] of Object.entries(value)) {
     const inner = { path: keyPath(at.path, key), field: key }
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined
@@ -84,7 +88,8 @@ function checkScalar(value: unknown, type: ScalarType, schema: Schema, at: At, f
   }
   const fits = type === 'integer' ? Number.isInteger(value) : typeof value === type
   if (!fits) found.push({ kind: 'wrongType', ...at, type })
-  else if (typeof value === 'string' && value && schema.enum?.length && !schema.enum.includes(value)) found.push({ kind: 'notAllowed', ...at, value, allowed: schema.enum.filter(Boolean).join(', ') })
+  else if (typeof value === 'string' && value && schema.enum?.length && !schema.enum.includes(value))
+    found.push({ kind: 'notAllowed', ...at, value, allowed: schema.enum.filter(Boolean).join(', ') })
 }
 
 const textOf = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -20,7 +20,8 @@ profiles:
       disabled: []
   schedulerName: default-scheduler
 `
-const folded = (keys: string[], least = 1) => blocksOf(text.split('\n'), keys, least).map(({ head, last }) => `${head + 1}-${last + 1}`)
+const folded = (keys: string[], least = 1) =>
+  blocksOf(text.split('\n'), keys, least).map(({ head, last }) => `${head + 1}-${last + 1}`)
 
 it('ends a block at the next key with the same indentation', () => {
   expect(folded(['leaderElection'])).toEqual(['2-4'])

@@ -39,7 +39,8 @@ interface Parsed {
   blank: boolean
 }
 
-const keyPattern = /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'{}[\],&*!|>%@`-][^#:]*?(?::(?!\s|$)[^#:]*?)*|-[^\s#:][^#:]*?)\s*:(?=\s|$)/
+const keyPattern =
+  /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#"'{}[\],&*!|>%@`-][^#:]*?(?::(?!\s|$)[^#:]*?)*|-[^\s#:][^#:]*?)\s*:(?=\s|$)/
 const maxLines = 20_000
 
 function read(text: string): Parsed {
@@ -57,7 +58,18 @@ function read(text: string): Parsed {
   if (!match) return { indent, dashes, column, key: undefined, valueAt: column, value: rest, blank }
   let valueAt = column + match[0].length
   while (text[valueAt] === ' ') valueAt++
-  return { indent, dashes, column, key: unquote(match[1] ?? ''), valueAt, value: text.slice(valueAt).replace(/(^|\s)#.*$/, '').trim(), blank: false }
+  return {
+    indent,
+    dashes,
+    column,
+    key: unquote(match[1] ?? ''),
+    valueAt,
+    value: text
+      .slice(valueAt)
+      .replace(/(^|\s)#.*$/, '')
+      .trim(),
+    blank: false,
+  }
 }
 
 function unquote(key: string): string {
@@ -82,7 +94,10 @@ export function spotAt(lines: Lines, number: number, column: number, whole = fal
   const current = read(text)
   if (/^\s*#|\s#/.test(text.slice(0, column)) || /\t/.test(full.slice(0, current.indent))) return undefined
   const first = firstLine(lines, number)
-  const at: 'key' | 'value' = current.key !== undefined && column >= current.valueAt && (whole || column > current.column + current.key.length) ? 'value' : 'key'
+  const at: 'key' | 'value' =
+    current.key !== undefined && column >= current.valueAt && (whole || column > current.column + current.key.length)
+      ? 'value'
+      : 'key'
   // Directly after `key:`, without a space, no value can start.
   if (at === 'key' && !whole && current.key !== undefined) return undefined
   const value = at === 'value' ? text.slice(current.valueAt) : ''
@@ -93,13 +108,31 @@ export function spotAt(lines: Lines, number: number, column: number, whole = fal
   const mapping = empty ? column : current.column
   const path = climb(lines, first, number, mapping, empty ? [] : current.dashes)
   if (!path) return undefined
-  const word = at === 'value' ? (whole ? current.value : value) : empty ? '' : (current.key ?? text.slice(current.column).trimEnd())
+  const word =
+    at === 'value'
+      ? whole
+        ? current.value
+        : value
+      : empty
+        ? ''
+        : (current.key ?? text.slice(current.column).trimEnd())
   const from = at === 'value' ? current.valueAt : mapping
-  const beside = () => fields(lines, first, number, mapping, (current.dashes.length > 0 && !empty))
+  const beside = () => fields(lines, first, number, mapping, current.dashes.length > 0 && !empty)
   const steps = [...path]
   if (at === 'value' && current.key !== undefined) steps.push({ key: current.key, beside })
   const top = once(() => headOf(lines, first))
-  return { get head() { return top() }, steps, at, word, from, to: whole ? from + word.length : column, beside: once(beside), column: mapping }
+  return {
+    get head() {
+      return top()
+    },
+    steps,
+    at,
+    word,
+    from,
+    to: whole ? from + word.length : column,
+    beside: once(beside),
+    column: mapping,
+  }
 }
 
 function once<T>(make: () => T): () => T {
@@ -119,7 +152,13 @@ function headOf(lines: Lines, first: number): Head {
 }
 
 /** The steps from the document's root to the mapping whose keys are at `column`. */
-function climb(lines: Lines, first: number, number: number, column: number, dashes: readonly number[]): Step[] | undefined {
+function climb(
+  lines: Lines,
+  first: number,
+  number: number,
+  column: number,
+  dashes: readonly number[]
+): Step[] | undefined {
   const steps: Step[] = []
   // Looks for the owner of a mapping at `column`, or of a list whose dashes are there.
   let looking = 'mapping' as 'mapping' | 'list'
@@ -143,7 +182,8 @@ function climb(lines: Lines, first: number, number: number, column: number, dash
       if (line.key === undefined || line.column > wanted) {
         const outer = line.dashes.filter((d) => d < wanted)
         if (line.key === undefined && outer.length) enter(outer)
-        else if (line.key === undefined && !line.dashes.length && line.indent < wanted && !isText(lines, first, n)) return undefined
+        else if (line.key === undefined && !line.dashes.length && line.indent < wanted && !isText(lines, first, n))
+          return undefined
         continue
       }
     } else {
@@ -186,10 +226,18 @@ function isText(lines: Lines, first: number, n: number): boolean {
 }
 
 /** Keys and scalars of the mapping at `column` around a line. */
-function fields(lines: Lines, first: number, number: number, column: number, startsItem: boolean, fromHere = false): Map<string, string> {
+function fields(
+  lines: Lines,
+  first: number,
+  number: number,
+  column: number,
+  startsItem: boolean,
+  fromHere = false
+): Map<string, string> {
   const found = new Map<string, string>()
   const add = (line: Parsed) => {
-    if (line.key !== undefined && line.column === column && !found.has(line.key)) found.set(line.key, unquote(line.value))
+    if (line.key !== undefined && line.column === column && !found.has(line.key))
+      found.set(line.key, unquote(line.value))
   }
   if (!startsItem && !fromHere) {
     for (let n = number - 1; n >= first; n--) {

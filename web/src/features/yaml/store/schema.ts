@@ -85,7 +85,9 @@ export const clusterSchema: SchemaSource = {
   async heads() {
     try {
       const found = await loadKinds()
-      return found.filter((k) => k.verbs.includes('create') && k.verbs.includes('list')).map((k) => ({ apiVersion: apiVersionOf(k), kind: k.kind }))
+      return found
+        .filter((k) => k.verbs.includes('create') && k.verbs.includes('list'))
+        .map((k) => ({ apiVersion: apiVersionOf(k), kind: k.kind }))
     } catch {
       return []
     }

@@ -40,6 +40,7 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/past/branch"
@@ -68,7 +69,7 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 		return nil, err
 	}
 	s := &simulator{options: options, prepared: p, feed: scheduler.NewFeed(), failed: make(chan error, 1)}
-	s.operations.changed = s.publish
+	s.operations.Changed = s.publish
 	s.store = resultstore.New(resultstore.Options{
 		MemoryBytes: options.ResultsMemory,
 		DiskBytes:   options.ResultsDisk,
@@ -154,7 +155,7 @@ type simulator struct {
 	classroom *lesson.Classroom
 	// queues counts the events of the scheduling queue since the latest reset.
 	queues     scheduler.QueueReader
-	operations operations
+	operations operation.Turns
 	// annotations is nil when no annotations are written.
 	annotations *annotation.Writer
 	replays     *playback.Session
@@ -272,7 +273,7 @@ func (s *simulator) start(ctx context.Context) error {
 
 	s.transfers = s.newTransfers()
 	s.inactive.recount(ctx)
-	s.onStopOf("an import or a reset", 0, s.operations.close)
+	s.onStopOf("an import or a reset", 0, s.operations.Close)
 	if err := s.web.SetBackend(s.backend()); err != nil {
 		return fmt.Errorf("attaching the web server: %w", err)
 	}
@@ -298,7 +299,7 @@ func (s *simulator) start(ctx context.Context) error {
 // quiesce is the first step of a stop: afterwards no request acts on what the next steps stop.
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
-	s.operations.cancel()
+	s.operations.Cancel()
 	if s.branches != nil {
 		s.branches.Quit()
 	}
@@ -362,6 +363,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
 		Handlers:            map[string]http.Handler{visibility.Prefix: s.visibility()},
+		Webhooks:            kueueWebhooks,
 		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		UserWrote:           s.userWrote,
 		Logger:              s.options.Logger,
@@ -457,8 +459,8 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 
 // operation returns the operation that currently acts on the whole cluster: an exclusive
 // operation, else a replay that is playing, else the first round of a mirror, else nil.
-func (s *simulator) operation() *server.Operation {
-	if o := s.operations.status(); o != nil {
+func (s *simulator) operation() *operation.Status {
+	if o := s.operations.Status(); o != nil {
 		return o
 	}
 	if o := s.replays.Operation(); o != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
-	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/host/operation"
 )
 
 // newFollowing returns a Following of another cluster that has not started.
@@ -14,8 +14,8 @@ func (s *simulator) newFollowing() *following.Following {
 		Define:           s.define,
 		Reschedule:       s.options.Reschedule,
 		DropDefaultClass: s.dropDefaultClass,
-		Begin: func(ctx context.Context, message string) (context.Context, following.Operation, error) {
-			return s.operations.begin(ctx, server.OperationImport, message)
+		Begin: func(ctx context.Context, message string) (context.Context, *operation.Operation, error) {
+			return s.operations.Begin(ctx, operation.Import, message)
 		},
 		Import:  s.importFromSource,
 		Changed: s.publish,

@@ -29,7 +29,7 @@ func (s *simulator) markImport() error {
 // unmarkImport is called when an import has ended, or a reset. An import that was cancelled because the
 // simulator stops stays marked: its client may not have seen how it ended.
 func (s *simulator) unmarkImport() {
-	if s.operations.stopping() {
+	if s.operations.Stopping() {
 		return
 	}
 	if err := datadir.Remove(s.importMark()); err != nil {

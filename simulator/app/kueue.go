@@ -16,9 +16,12 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	kueueconfiguration "kube-scheduler-simulator/simulator/batch/kueue/configuration"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
+	"kube-scheduler-simulator/simulator/batch/kueue/conversion"
+	"kube-scheduler-simulator/simulator/batch/kueue/intake"
 	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
+	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/cluster/definitions"
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/past/timeline"
@@ -39,6 +42,13 @@ type queueing struct {
 }
 
 var _ server.Kueue = (*queueing)(nil)
+
+// kueueWebhooks does what Kueue's webhooks do.
+var kueueWebhooks = controlplane.Webhooks{
+	Register: intake.Register, Plugin: intake.PluginName,
+	Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
+	Uncached: []string{conversion.V1beta1},
+}
 
 func (s *simulator) newQueueing() *queueing {
 	dir := ""

@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/playback"
 	"kube-scheduler-simulator/simulator/past/replay"
-	"kube-scheduler-simulator/simulator/server"
 )
 
 // newReplays returns the replay session, without a recording.
@@ -25,7 +26,7 @@ func (s *simulator) newReplays() *playback.Session {
 		Profiles: func() []string { return s.scheduler.State().Profiles },
 		Reset:    s.resetForReplay,
 		External: s.options.Kubeconfig != "",
-		Spool:    func() (server.Spool, error) { return s.prepared.spool("recording") },
+		Spool:    func() (*datadir.Spool, error) { return datadir.NewSpool(s.prepared.dataDir, "recording") },
 		Changed:  s.publish,
 		Logger:   s.options.Logger,
 	})
@@ -106,7 +107,7 @@ func (s *simulator) reportReplay(ctx context.Context) <-chan error {
 // resetForReplay empties the cluster and the results. It keeps the scheduler configuration,
 // because the replay shows what that configuration would have decided.
 func (s *simulator) resetForReplay(ctx context.Context) error {
-	ctx, o, err := s.operations.begin(ctx, server.OperationReplay, "emptying the cluster for the recording")
+	ctx, o, err := s.operations.Begin(ctx, operation.Replay, "emptying the cluster for the recording")
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/replay"
-	"kube-scheduler-simulator/simulator/server"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -86,12 +86,12 @@ func boundIn(changes []replay.Change, at time.Time) map[string]string {
 // refuseWhileBusy sends a recording while another operation acts on the cluster.
 func refuseWhileBusy(t *testing.T, s *running, path string) {
 	t.Helper()
-	_, other, err := s.simulator.operations.begin(t.Context(), server.OperationImport, "an import")
+	_, other, err := s.simulator.operations.Begin(t.Context(), operation.Import, "an import")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.End()
-	var busy *server.Busy
+	var busy *operation.Busy
 	if err := s.load(t, path); !errors.As(err, &busy) {
 		t.Errorf("the error is %v", err)
 	}

@@ -10,10 +10,9 @@ import (
 
 	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/server"
 )
-
-var errStopping = errors.New("the simulator is stopping")
 
 // resetMark is a file that exists in the data directory during a reset. If the program ends
 // during the reset, the next start finishes it. A reset that fails leaves no mark, or what was
@@ -23,9 +22,9 @@ const resetMark = "reset-under-way"
 // resetAll resets everything as a separate operation.
 func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if s.replays.Operation() != nil {
-		return server.Reset{}, &server.Busy{With: server.OperationReplay}
+		return server.Reset{}, &operation.Busy{With: operation.Replay}
 	}
-	ctx, o, err := s.operations.begin(ctx, server.OperationReset, "restoring the initial state")
+	ctx, o, err := s.operations.Begin(ctx, operation.Reset, "restoring the initial state")
 	if err != nil {
 		return server.Reset{}, err
 	}
@@ -141,7 +140,7 @@ func (s *simulator) markReset(extent resetExtent) error {
 // unmarkReset removes the mark, except after a reset that has failed because the simulator stops:
 // the next start finishes that one.
 func (s *simulator) unmarkReset(failed bool) error {
-	if failed && s.operations.stopping() {
+	if failed && s.operations.Stopping() {
 		return nil
 	}
 	if err := datadir.Remove(s.resetMark()); err != nil {

@@ -281,7 +281,7 @@ func TestAResetThatFailsLeavesNoMark(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.stopping {
-				if err := s.operations.close(t.Context()); err != nil {
+				if err := s.operations.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

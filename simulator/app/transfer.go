@@ -15,6 +15,8 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -83,9 +85,9 @@ var _ server.Transfer = exclusiveTransfer{}
 // Begin starts an import unless another operation is running.
 func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.Operation() != nil {
-		return nil, &server.Busy{With: server.OperationReplay}
+		return nil, &operation.Busy{With: operation.Replay}
 	}
-	ctx, o, err := t.simulator.operations.begin(context.Background(), server.OperationImport, string(transfer.Reading))
+	ctx, o, err := t.simulator.operations.Begin(context.Background(), operation.Import, string(transfer.Reading))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func imported(run *transfer.Run) int {
 
 // Spool returns a file for an upload.
 func (t exclusiveTransfer) Spool() (server.Spool, error) {
-	f, err := t.simulator.prepared.spool("import")
+	f, err := datadir.NewSpool(t.simulator.prepared.dataDir, "import")
 	if err != nil {
 		return nil, fmt.Errorf("creating a file for the import: %w", err)
 	}

@@ -71,7 +71,7 @@ type Backend struct {
 	// topic. When it is nil, the topic is refused.
 	Queues func() (result.Queues, error)
 	// Reset returns everything to the state of a first start. It may refuse with
-	// *Busy or *Forbidden. When it is nil, the cluster is not the simulator's own and
+	// *operation.Busy or *Forbidden. When it is nil, the cluster is not the simulator's own and
 	// cannot be reset.
 	Reset func(ctx context.Context) (Reset, error)
 	// Transfer imports and exports. When it is nil, its routes answer 501.

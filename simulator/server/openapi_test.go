@@ -23,7 +23,9 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/cluster/definitions"
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/past/branch"
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
@@ -164,8 +166,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"RunMoved":             &scenario.Moved{},
 		"ErrorDetail":          &config.Mistake{},
 		"Status":               &Status{},
-		"Operation":            &Operation{},
-		"Sync":                 &Sync{},
+		"Operation":            &operation.Status{},
+		"Sync":                 &mirror.Status{},
 		"Reset":                &Reset{},
 		"ImportProgress":       &transfer.Progress{},
 		"ImportItem":           &transfer.Item{},

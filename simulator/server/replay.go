@@ -24,19 +24,12 @@ type Replay interface {
 	// that wraps replay.ErrNotRecording. It also changes nothing if ctx ends before it
 	// begins to empty the simulator, which it then completes.
 	Load(ctx context.Context, name string, body io.Reader) (replay.Status, error)
-	// Do, Step, Comparison and Unload fail with ErrNoRecording if none is loaded.
+	// Do, Step, Comparison and Unload fail with replay.ErrNoRecording if none is loaded.
 	Do(replay.Control) (replay.Status, error)
 	Step(ctx context.Context) (replay.Status, error)
 	Comparison(replay.ComparisonQuery) (replay.Comparison, error)
 	Unload(ctx context.Context) error
 }
-
-var (
-	// ErrNoRecording says that no recording is loaded.
-	ErrNoRecording = errors.New("no recording is loaded")
-	// ErrReplayBusy says that another recording is being loaded.
-	ErrReplayBusy = errors.New("another recording is being loaded")
-)
 
 const replayPath = apiPrefix + "/v1/replay"
 
@@ -61,9 +54,9 @@ func replayError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNoRecording):
+	case errors.Is(err, replay.ErrNoRecording):
 		return refuse(http.StatusNotFound, "%v; send one with POST /api/v1/replay", err)
-	case errors.Is(err, ErrReplayBusy):
+	case errors.Is(err, replay.ErrBusy):
 		return refuse(http.StatusConflict, "%v", err)
 	case errors.Is(err, replay.ErrNotRecording), errors.Is(err, replay.ErrControl):
 		return refuse(http.StatusBadRequest, "%v", err)
@@ -74,7 +67,7 @@ func replayError(err error) error {
 func (s *Server) getReplay(c echo.Context, r Replay) error {
 	status, loaded := r.Status()
 	if !loaded {
-		return ErrNoRecording
+		return replay.ErrNoRecording
 	}
 	return c.JSON(http.StatusOK, status)
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
@@ -33,9 +34,9 @@ func (f *fakeReplay) Load(_ context.Context, name string, body io.Reader) (repla
 	case err != nil:
 		return replay.Status{}, err
 	case string(data) == "busy":
-		return replay.Status{}, ErrReplayBusy
+		return replay.Status{}, replay.ErrBusy
 	case string(data) == "operation":
-		return replay.Status{}, fmt.Errorf("emptying: %w", &Busy{With: OperationImport})
+		return replay.Status{}, fmt.Errorf("emptying: %w", &operation.Busy{With: operation.Import})
 	case string(data) == "external":
 		return replay.Status{}, fmt.Errorf("emptying: %w", &Forbidden{Message: "not ours"})
 	case !strings.HasPrefix(string(data), "recording"):
@@ -48,7 +49,7 @@ func (f *fakeReplay) Load(_ context.Context, name string, body io.Reader) (repla
 
 func (f *fakeReplay) Do(c replay.Control) (replay.Status, error) {
 	if !f.loaded {
-		return replay.Status{}, ErrNoRecording
+		return replay.Status{}, replay.ErrNoRecording
 	}
 	if c.Speed != nil && *c.Speed < 0 {
 		return replay.Status{}, fmt.Errorf("%w: the speed is negative", replay.ErrControl)

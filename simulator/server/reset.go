@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/simulator/host/operation"
 )
 
 // Reset is the outcome of a reset.
@@ -12,19 +14,6 @@ type Reset struct {
 	// Deleted is the number of objects that were deleted.
 	Deleted         int     `json:"deleted"`
 	DurationSeconds float64 `json:"durationSeconds"`
-}
-
-// Busy is the error of an operation that another operation excludes.
-type Busy struct {
-	// With is the operation in progress.
-	With OperationKind
-}
-
-func (e *Busy) Error() string {
-	what := map[OperationKind]string{
-		OperationImport: "an import", OperationReset: "a reset", OperationReplay: "a replay", OperationSync: "the connection to another cluster",
-	}[e.With]
-	return what + " is in progress; try again when it has ended"
 }
 
 // Forbidden is the error of an operation that this cluster does not allow.
@@ -50,7 +39,7 @@ func (s *Server) reset(c echo.Context) error {
 
 // operationError turns an error of an operation on the whole cluster into an answer.
 func operationError(err error) error {
-	if busy, ok := errors.AsType[*Busy](err); ok {
+	if busy, ok := errors.AsType[*operation.Busy](err); ok {
 		return refuse(http.StatusConflict, "%v", busy).retry(1)
 	}
 	if forbidden, ok := errors.AsType[*Forbidden](err); ok {

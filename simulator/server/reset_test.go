@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/simulator/host/operation"
 )
 
 func TestReset(t *testing.T) {
@@ -18,7 +20,7 @@ func TestReset(t *testing.T) {
 	}{
 		{"done", func(context.Context) (Reset, error) { return Reset{Deleted: 7, DurationSeconds: 0.5}, nil },
 			http.StatusOK, `{"deleted":7,"durationSeconds":0.5}` + "\n"},
-		{"another is in progress", func(context.Context) (Reset, error) { return Reset{}, &Busy{With: OperationImport} },
+		{"another is in progress", func(context.Context) (Reset, error) { return Reset{}, &operation.Busy{With: operation.Import} },
 			http.StatusConflict, `{"message":"an import is in progress; try again when it has ended","details":[]}` + "\n"},
 		{"not this one", func(context.Context) (Reset, error) { return Reset{}, &Forbidden{Message: "not this one"} },
 			http.StatusForbidden, `{"message":"not this one","details":[]}` + "\n"},

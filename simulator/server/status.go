@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/host/operation"
 )
 
 // Phase is a phase in the life of the simulator, or of its scheduler.
@@ -37,9 +39,9 @@ type Status struct {
 	// never empties any other.
 	ControlPlane ControlPlane `json:"controlPlane"`
 	// Operation is the operation on the whole cluster that is in progress, or nil.
-	Operation *Operation `json:"operation,omitempty"`
+	Operation *operation.Status `json:"operation,omitempty"`
 	// Sync is the cluster that the simulator follows, or nil.
-	Sync *Sync `json:"sync,omitempty"`
+	Sync *mirror.Status `json:"sync,omitempty"`
 	// Inactive counts the imported parts that wait for a user to activate them; see
 	// Backend.Inactive.
 	Inactive int `json:"inactive,omitempty"`
@@ -59,48 +61,6 @@ const (
 	// External: elsewhere; the simulator connected to it.
 	External ControlPlane = "external"
 )
-
-// OperationKind names an operation.
-type OperationKind string
-
-const (
-	OperationImport OperationKind = "import"
-	OperationReset  OperationKind = "reset"
-	OperationReplay OperationKind = "replay"
-	OperationSync   OperationKind = "sync"
-)
-
-// Operation is an operation on the whole cluster.
-type Operation struct {
-	Kind OperationKind `json:"kind"`
-	// Message names the current step.
-	Message string `json:"message"`
-	// Done and Total count steps or objects; both are 0 if there is no count.
-	Done  int `json:"done"`
-	Total int `json:"total"`
-}
-
-// SyncState is the state of the connection to a cluster that the simulator follows.
-type SyncState string
-
-const (
-	SyncConnecting SyncState = "connecting"
-	SyncLive       SyncState = "live"
-	// SyncStale: the cluster does not answer. The objects copied from it stay.
-	SyncStale SyncState = "stale"
-)
-
-// Sync is a cluster that the simulator follows: it repeats every change made there.
-type Sync struct {
-	// Source is the cluster's name for users.
-	Source  string    `json:"source"`
-	State   SyncState `json:"state"`
-	Message string    `json:"message"`
-	// LastChange is when the simulator last copied a change; nil before the first.
-	LastChange *time.Time `json:"lastChange,omitempty"`
-	// Objects is the number of objects here that were copied from it.
-	Objects int `json:"objects"`
-}
 
 // SchedulerStatus is the state of the scheduler.
 type SchedulerStatus struct {

@@ -16,6 +16,8 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
@@ -24,10 +26,10 @@ type Transfer interface {
 	// Export writes the cluster to w.
 	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
 	// Spool returns an empty file for an upload. Closing the file removes it. Writing fails
-	// with ErrDiskFull before the disk is full.
+	// with datadir.ErrDiskFull before the disk is full.
 	Spool() (Spool, error)
 	// Begin starts an import, which closes src when it ends. If Begin fails, with
-	// *Busy or *Forbidden for example, src is still open.
+	// *operation.Busy or *Forbidden for example, src is still open.
 	Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error)
 	// Latest returns the current or last import; nil if there was none.
 	Latest() *transfer.Run
@@ -39,9 +41,6 @@ type Spool interface {
 	io.ReaderAt
 	io.Closer
 }
-
-// ErrDiskFull says that the disk of the data directory has no room for an upload beside the cluster.
-var ErrDiskFull = errors.New("the disk of the data directory has too little space left: the upload could not be stored")
 
 const (
 	importPath = apiPrefix + "/v1/import"
@@ -134,7 +133,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 		return err
 	}
 	if latest := t.Latest(); latest != nil && latest.State() == transfer.Running {
-		return operationError(&Busy{With: OperationImport})
+		return operationError(&operation.Busy{With: operation.Import})
 	}
 	end, err := s.beginUpload()
 	if err != nil {
@@ -366,8 +365,8 @@ func (f *spooled) Close() error {
 }
 
 func receiveError(err error) error {
-	if errors.Is(err, ErrDiskFull) || errors.Is(err, syscall.ENOSPC) {
-		return refuse(http.StatusInsufficientStorage, "%v", ErrDiskFull)
+	if errors.Is(err, datadir.ErrDiskFull) || errors.Is(err, syscall.ENOSPC) {
+		return refuse(http.StatusInsufficientStorage, "%v", datadir.ErrDiskFull)
 	}
 	return err
 }

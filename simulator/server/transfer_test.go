@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
+	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
 // willing is an API server that serves only ConfigMaps and namespaces and accepts all
@@ -410,7 +411,7 @@ func TestAnImportWhenTheDiskIsFull(t *testing.T) {
 			for contentType, body := range map[string]string{"application/yaml": large, filesType: files} {
 				a := h.do(http.MethodPost, importPath, body, "Content-Type: "+contentType)
 				want(t, contentType, a.StatusCode, http.StatusInsufficientStorage)
-				want(t, contentType, a.message(t), ErrDiskFull.Error())
+				want(t, contentType, a.message(t), datadir.ErrDiskFull.Error())
 			}
 		})
 	}

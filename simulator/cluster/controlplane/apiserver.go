@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/admission"
@@ -31,8 +29,6 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/intake"
-	"kube-scheduler-simulator/simulator/cluster/outbound"
 	"kube-scheduler-simulator/simulator/host/connections"
 )
 
@@ -76,21 +72,14 @@ type apiServer struct {
 
 // serverOptions are the options in which the API servers of this package differ.
 type serverOptions struct {
+	Options
 	certs certificates
 	etcd  Etcd
 	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
 	// lifecycle controller removes the taint when the node is Ready.
 	taintNewNodes bool
-	// newNodeReady is that of Options.
-	newNodeReady func(node metav1.Object) *corev1.NodeCondition
 	// guard handles every request first.
 	guard func(http.Handler) http.Handler
-	// outbound limits which webhooks and API servers are called.
-	outbound outbound.Policy
-	// version is the version that clients see.
-	version string
-	// handlers are those of Options.
-	handlers map[string]http.Handler
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
@@ -144,13 +133,13 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
 	// does the same work without the wait.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
-	confine(opts.outbound).apply(config)
+	confine(opts.Options).apply(config)
 	extensions := &config.ApiExtensions.ExtraConfig
-	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}}
+	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}, opts.Webhooks.Uncached}
 	builtIn := config.KubeAPIs.ControlPlane.Generic
 	builtIn.RESTOptionsGetter = shortHistory{builtIn.RESTOptionsGetter, changesOften}
-	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.version, utilfeature.DefaultMutableFeatureGate))
-	setVersion(config, opts.version)
+	installOpenAPI := delayOpenAPI(builtIn, openAPIHash(opts.Version, utilfeature.DefaultMutableFeatureGate))
+	setVersion(config, opts.Version)
 	connects, err := newConnects(config.Aggregator.GenericConfig.LoopbackClientConfig, config.Aggregator.GenericConfig.Serializer)
 	if err != nil {
 		return nil, err
@@ -159,7 +148,7 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
-		return opts.guard(build(connects.before(withHandlers(opts.handlers, handler)), c))
+		return opts.guard(build(connects.before(withHandlers(opts.Handlers, handler)), c))
 	}
 	completed, err := config.Complete()
 	if err != nil {
@@ -235,7 +224,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	enableAPIs(o)
 	disableAdmission(o, opts.taintNewNodes)
 	decorateAdmission(o, opts)
-	addIntake(o)
+	addWebhooks(o, opts.Webhooks)
 	addUserWrites(o)
 	return o
 }
@@ -268,21 +257,23 @@ func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 	}
 }
 
-// addIntake adds the plugin that stands in for Kueue's webhooks, where an API server calls those that
-// change objects.
-func addIntake(o *options.ServerRunOptions) {
+// addWebhooks adds the plugin that stands in for webhooks where an API server calls those that change objects.
+func addWebhooks(o *options.ServerRunOptions, w Webhooks) {
+	if w.Register == nil {
+		return
+	}
 	generic := o.Admission.GenericAdmission
-	intake.Register(generic.Plugins)
+	w.Register(generic.Plugins)
 	order := generic.RecommendedPluginOrder
-	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), intake.PluginName)
+	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), w.Plugin)
 }
 
 // decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
 // ours.
 func decorateAdmission(o *options.ServerRunOptions, opts serverOptions) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
-		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.newNodeReady))),
-		admission.Decorator(admission.DecoratorFunc(confine(opts.outbound).decorate)))
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.NewNodeReady))),
+		admission.Decorator(admission.DecoratorFunc(confine(opts.Options).decorate)))
 }
 
 func (a *apiServer) url() string {

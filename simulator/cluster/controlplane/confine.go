@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/conversion"
 	"kube-scheduler-simulator/simulator/cluster/outbound"
 )
 
@@ -27,10 +26,11 @@ import (
 type confinement struct {
 	policy   outbound.Policy
 	services netip.Prefix
+	webhooks Webhooks
 }
 
-func confine(policy outbound.Policy) confinement {
-	return confinement{policy: policy, services: netip.MustParsePrefix(serviceIPs)}
+func confine(opts Options) confinement {
+	return confinement{policy: opts.Outbound, services: netip.MustParsePrefix(serviceIPs), webhooks: opts.Webhooks}
 }
 
 // apply replaces every dialer that the API servers of config use. Admission plugins already have
@@ -47,7 +47,7 @@ func (c confinement) apply(config *app.Config) {
 	extensions := &config.ApiExtensions.ExtraConfig
 	inner := extensions.AuthResolverWrapper
 	extensions.AuthResolverWrapper = func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-		return c.webhooks(inner(r))
+		return c.resolver(inner(r))
 	}
 	extensions.ServiceResolver = confinedServices{extensions.ServiceResolver, c}
 
@@ -61,21 +61,21 @@ func (c confinement) apply(config *app.Config) {
 // decorate is an admission.Decorator that confines plugins that call webhooks.
 func (c confinement) decorate(plugin admission.Interface, _ string) admission.Interface {
 	if wants, ok := plugin.(webhookinit.WantsAuthenticationInfoResolverWrapper); ok {
-		wants.SetAuthenticationInfoResolverWrapper(c.webhooks)
+		wants.SetAuthenticationInfoResolverWrapper(c.resolver)
 	}
 	return plugin
 }
 
-// webhooks is a webhook.AuthenticationInfoResolverWrapper. It refuses nothing itself: without its
+// resolver is a webhook.AuthenticationInfoResolverWrapper. It refuses nothing itself: without its
 // converter, a custom resource could not be served in its stored version either.
-func (c confinement) webhooks(inner webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+func (c confinement) resolver(inner webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 	return &webhook.AuthenticationInfoResolverDelegator{
 		ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
 			return c.client(inner.ClientConfigFor(hostPort))
 		},
 		ClientConfigForServiceFunc: func(name, namespace string, port int) (*rest.Config, error) {
-			if convertsKueue(namespace, name) {
-				return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return conversion.Transport{} }}, nil
+			if c.webhooks.answers(namespace, name) {
+				return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return c.webhooks.Conversion }}, nil
 			}
 			return c.client(inner.ClientConfigForService(name, namespace, port))
 		},
@@ -127,8 +127,8 @@ var _ webhook.ServiceResolver = confinedServices{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.
 func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	if convertsKueue(namespace, name) {
-		return &url.URL{Scheme: "https", Host: name + "." + namespace + ".svc:443"}, nil // conversion.Transport calls nothing
+	if s.confinement.webhooks.answers(namespace, name) {
+		return &url.URL{Scheme: "https", Host: name + "." + namespace + ".svc:443"}, nil // nothing is called
 	}
 	u, err := s.inner.ResolveEndpoint(namespace, name, port)
 	if err != nil {
@@ -138,12 +138,6 @@ func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*
 		return nil, err
 	}
 	return u, nil
-}
-
-// convertsKueue reports whether a service is the conversion webhook of Kueue's kinds, which is answered
-// in this process.
-func convertsKueue(namespace, name string) bool {
-	return namespace == conversion.ServiceNamespace && name == conversion.ServiceName
 }
 
 // refuseDial is the dialer for kubelets and for programs in pods. Requests that need it are

@@ -27,6 +27,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -83,11 +84,30 @@ type Options struct {
 	EtcdQuota int64
 	// Handlers answer authorized requests to paths that begin so, before the API server does. Default: none.
 	Handlers map[string]http.Handler
+	// Webhooks stands in for the webhooks of a program whose kinds are served here. Default: there are none.
+	Webhooks Webhooks
 	// UserWrote is called for each request by which a user changed objects, before its answer is complete. It must not block. The default
 	// does nothing.
 	UserWrote func(UserWrite)
 	// Logger receives problems that do not prevent the start. The zero value discards them.
 	Logger klog.Logger
+}
+
+// Webhooks does in this process what the webhooks of another program would do, so that they need no port and no certificate.
+type Webhooks struct {
+	// Register adds the admission plugin that Plugin names, which runs just before the webhooks that change objects.
+	Register func(*admission.Plugins)
+	Plugin   string
+	// Conversion answers the requests to the conversion webhook behind a service.
+	Conversion         http.RoundTripper
+	Namespace, Service string
+	// Uncached are versions of the kinds, such as kueue.x-k8s.io/v1beta1, that few clients read.
+	Uncached []string
+}
+
+// answers reports whether a service is that of the conversion webhook.
+func (w Webhooks) answers(namespace, service string) bool {
+	return w.Conversion != nil && namespace == w.Namespace && service == w.Service
 }
 
 // ControlPlane is one embedded control plane. It starts once and stops once.
@@ -250,7 +270,7 @@ func (c *ControlPlane) guard(next http.Handler) http.Handler {
 // startServer returns when the API server is ready and the start state is known, except for
 // the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
-	api, err := startAPIServer(ctx, serverOptions{certs: certs, etcd: etcd, taintNewNodes: taint, newNodeReady: c.opts.NewNodeReady, guard: c.guard, outbound: c.opts.Outbound, version: c.opts.Version, handlers: c.opts.Handlers}, c.fail)
+	api, err := startAPIServer(ctx, serverOptions{Options: c.opts, certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.guard}, c.fail)
 	if err != nil {
 		return nil, fmt.Errorf("start kube-apiserver: %w", err)
 	}

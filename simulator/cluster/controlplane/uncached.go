@@ -10,17 +10,15 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 	"k8s.io/client-go/tools/cache"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/conversion"
 )
 
-// uncachedVersions are versions of custom resources that few clients read.
-var uncachedVersions = []string{conversion.V1beta1}
-
-// uncached lets the API server read uncachedVersions from etcd, without a watch cache. The cache of a version decodes and converts every
+// uncached lets the API server read some versions of custom resources from etcd, without a watch cache. The cache of a version decodes and converts every
 // change twice, and keeps the changes of more than a minute, even if no client uses the version: for workloads of Kueue that took a fifth of
 // the processor and half of the memory.
-type uncached struct{ generic.RESTOptionsGetter }
+type uncached struct {
+	generic.RESTOptionsGetter
+	versions []string
+}
 
 func (u uncached) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	options, err := u.RESTOptionsGetter.GetRESTOptions(resource, example)
@@ -30,7 +28,7 @@ func (u uncached) GetRESTOptions(resource schema.GroupResource, example runtime.
 		attributes apistorage.AttrFunc, triggers apistorage.IndexerFuncs, indexers *cache.Indexers,
 	) (apistorage.Interface, factory.DestroyFunc, error) {
 		decorator := cached
-		if slices.Contains(uncachedVersions, newObject().GetObjectKind().GroupVersionKind().GroupVersion().String()) {
+		if slices.Contains(u.versions, newObject().GetObjectKind().GroupVersionKind().GroupVersion().String()) {
 			decorator = generic.UndecoratedStorage
 		}
 		return decorator(config, prefix, key, newObject, newList, attributes, triggers, indexers)

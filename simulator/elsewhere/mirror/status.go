@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Status returns the state of the mirror. It may be called from any goroutine.
@@ -12,7 +13,7 @@ func (s *Sync) Status() Status {
 	defer s.mu.Unlock()
 	out := Status{
 		Source: s.opts.Source.Name(), State: s.state, Message: s.message,
-		LastChange: s.lastChange, First: s.first,
+		LastChange: s.lastChange.UTC().Truncate(time.Second), First: s.first,
 	}
 	for _, k := range s.kinds {
 		out.Objects += k.count()

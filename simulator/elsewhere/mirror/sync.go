@@ -51,20 +51,22 @@ const (
 	Stale State = "stale"
 )
 
-// Status is the state of a mirror.
+// Status is the state of a mirror. Its JSON form is public.
 type Status struct {
-	Source  string
-	State   State
-	Message string
-	// LastChange is when something was last carried over; zero if nothing was.
-	LastChange time.Time
+	// Source is the cluster's name for users.
+	Source  string `json:"source"`
+	State   State  `json:"state"`
+	Message string `json:"message"`
+	// LastChange is when something was last carried over, in UTC and whole seconds; zero if nothing was.
+	LastChange time.Time `json:"lastChange,omitzero"`
 	// Objects is how many objects here came from the source.
-	Objects int
+	Objects int `json:"objects"`
 	// Done of Total objects have been processed. Total is 0 while it is unknown;
 	// both are 0 when the first round is over.
-	Done, Total int
+	Done  int `json:"-"`
+	Total int `json:"-"`
 	// First: the first round is under way.
-	First bool
+	First bool `json:"-"`
 }
 
 // SyncOptions are what a Sync works with. Source and Config are required.

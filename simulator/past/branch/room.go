@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
 // What a branch needs, as measured with an empty cluster, and per byte of the state that it starts from.
@@ -32,14 +34,8 @@ type Room struct {
 
 // RoomOf returns the room of this machine for a directory, which exists.
 func RoomOf(dir string) (Room, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return Room{}, fmt.Errorf("looking how much space is left in %s: %w", dir, err)
-	}
-	return Room{
-		Disk: uint64(s.Bavail) * uint64(s.Bsize), DiskTotal: uint64(s.Blocks) * uint64(s.Bsize),
-		Memory: memoryLeft("/proc/meminfo", "/sys/fs/cgroup"),
-	}, nil
+	free, total, err := datadir.Space(dir)
+	return Room{Disk: free, DiskTotal: total, Memory: memoryLeft("/proc/meminfo", "/sys/fs/cgroup")}, err
 }
 
 // memoryLeft returns what the machine has left, or the control group of this process if that is less; 0 when neither is

@@ -2,7 +2,7 @@
 // that people send to it, or the one that was named when the program started.
 //
 // It knows the simulator around it only by the functions in Options; package replay does the
-// playing. It may import the simulator's replay and server packages.
+// playing. It may import simulator/past/replay and simulator/host.
 package playback
 
 import (
@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -50,7 +52,7 @@ type Options struct {
 	// so a replay cannot seek backwards.
 	External bool
 	// Spool returns an unnamed file for a recording that is being uploaded.
-	Spool func() (server.Spool, error)
+	Spool func() (*datadir.Spool, error)
 	// Changed is called when the status has changed.
 	Changed func()
 	Logger  klog.Logger
@@ -127,14 +129,14 @@ func (s *Session) loaded() (*replay.Player, error) {
 	if p := s.current(); p != nil {
 		return p, nil
 	}
-	return nil, server.ErrNoRecording
+	return nil, replay.ErrNoRecording
 }
 
 // Load reads an uploaded recording, empties the simulator and pauses at the start. It does nothing if
 // ctx ends before it begins to empty the simulator.
 func (s *Session) Load(ctx context.Context, name string, body io.Reader) (replay.Status, error) {
 	if !s.receiving.TryLock() {
-		return replay.Status{}, server.ErrReplayBusy
+		return replay.Status{}, replay.ErrBusy
 	}
 	defer s.receiving.Unlock()
 	file, err := s.receive(ctx, body)
@@ -299,10 +301,10 @@ func (s *Session) Exclusive() bool {
 }
 
 // Operation is what the simulator's status shows of a replay; nil when none is playing.
-func (s *Session) Operation() *server.Operation {
+func (s *Session) Operation() *operation.Status {
 	status, loaded := s.Status()
 	if !loaded || status.State != replay.Playing && status.State != replay.Seeking {
 		return nil
 	}
-	return &server.Operation{Kind: server.OperationReplay, Message: string(status.State) + " " + status.Name, Done: status.Applied, Total: status.Changes}
+	return &operation.Status{Kind: operation.Replay, Message: string(status.State) + " " + status.Name, Done: status.Applied, Total: status.Changes}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/past/replay"
-	"kube-scheduler-simulator/simulator/server"
 )
 
 // patience bounds every wait of the tests. It is a limit, not a delay.
@@ -23,7 +23,7 @@ func newSession(t *testing.T) (*Session, *int) {
 	resets := 0
 	return New(Options{
 		Reset:   func(context.Context) error { resets++; return errors.New("the test has no cluster") },
-		Spool:   func() (server.Spool, error) { return os.CreateTemp(t.TempDir(), "") },
+		Spool:   func() (*datadir.Spool, error) { return datadir.NewSpool(t.TempDir(), "recording") },
 		Changed: func() {},
 	}), &resets
 }
@@ -55,10 +55,10 @@ func TestHalfAnUploadDelaysNothing(t *testing.T) {
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := s.Unload(ctx); !errors.Is(err, server.ErrNoRecording) {
+	if err := s.Unload(ctx); !errors.Is(err, replay.ErrNoRecording) {
 		t.Errorf("unloading: %v", err)
 	}
-	if _, err := s.Load(ctx, "second", bytes.NewReader(aRecording(t))); !errors.Is(err, server.ErrReplayBusy) {
+	if _, err := s.Load(ctx, "second", bytes.NewReader(aRecording(t))); !errors.Is(err, replay.ErrBusy) {
 		t.Errorf("a second upload: %v", err)
 	}
 	client.CloseWithError(io.ErrUnexpectedEOF)

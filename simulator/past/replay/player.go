@@ -124,6 +124,13 @@ type Control struct {
 // ErrControl is wrapped by the error of a Control that cannot be carried out.
 var ErrControl = errors.New("the replay cannot do this")
 
+var (
+	// ErrNoRecording says that no recording is loaded.
+	ErrNoRecording = errors.New("no recording is loaded")
+	// ErrBusy says that another recording is being loaded.
+	ErrBusy = errors.New("another recording is being loaded")
+)
+
 // Player plays a recording. It starts and stops once. Its methods are safe for
 // concurrent use.
 type Player struct {

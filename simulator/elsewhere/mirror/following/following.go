@@ -4,7 +4,7 @@
 //
 // Package mirror does the reading and package transfer the importing. It knows the simulator
 // around it only by the functions in Hooks, and may import the simulator's mirror, redact,
-// server and transfer packages.
+// transfer and host packages.
 package following
 
 import (
@@ -25,7 +25,7 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
-	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/host/operation"
 )
 
 // Hooks connect a Following to its simulator. All functions are required. They may be called
@@ -41,19 +41,12 @@ type Hooks struct {
 	// brings its own, or has none.
 	DropDefaultClass func() error
 	// Begin starts an import as an operation. The context ends when the operation is cancelled.
-	Begin func(ctx context.Context, message string) (context.Context, Operation, error)
+	Begin func(ctx context.Context, message string) (context.Context, *operation.Operation, error)
 	// Import imports src, which it closes, and waits for the result.
 	Import func(ctx context.Context, src manifest.Source) (*transfer.Report, error)
 	// Changed is called when the status has changed.
 	Changed func()
 	Logger  klog.Logger
-}
-
-// Operation is an import that is under way.
-type Operation interface {
-	// Show reports progress; total is 0 when it is not known.
-	Show(message string, done, total int)
-	End()
 }
 
 // Following is the other cluster of a running simulator, if there is one. Its methods are safe
@@ -142,7 +135,7 @@ func (f *Following) StopSync(ctx context.Context) error {
 
 // Status describes the cluster that is followed; nil when none is. first is the first round of
 // copying while it is under way.
-func (f *Following) Status() (shown *server.Sync, first *server.Operation) {
+func (f *Following) Status() (shown *mirror.Status, first *operation.Status) {
 	f.mu.Lock()
 	followed := f.sync
 	f.mu.Unlock()
@@ -150,15 +143,10 @@ func (f *Following) Status() (shown *server.Sync, first *server.Operation) {
 		return nil, nil
 	}
 	now := followed.Status()
-	shown = &server.Sync{Source: now.Source, State: server.SyncState(now.State), Message: now.Message, Objects: now.Objects}
-	if !now.LastChange.IsZero() {
-		at := now.LastChange.UTC().Truncate(time.Second)
-		shown.LastChange = &at
-	}
 	if now.First {
-		first = &server.Operation{Kind: server.OperationSync, Message: now.Message, Done: now.Done, Total: now.Total}
+		first = &operation.Status{Kind: operation.Sync, Message: now.Message, Done: now.Done, Total: now.Total}
 	}
-	return shown, first
+	return &now, first
 }
 
 // Warnings tell people what is wrong with an import from a cluster.

@@ -1,12 +1,10 @@
-package app
+package datadir
 
 import (
 	"errors"
 	"io"
 	"strings"
 	"testing"
-
-	"kube-scheduler-simulator/simulator/server"
 )
 
 // TestAnUploadLeavesSpaceForTheCluster: an upload fails while 1 GiB, or a tenth of a small disk, is
@@ -22,21 +20,20 @@ func TestAnUploadLeavesSpaceForTheCluster(t *testing.T) {
 		{"a full disk", 1 << 30, 1 << 40, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := &prepared{dataDir: t.TempDir()}
-			s, err := p.spool("import")
+			s, err := NewSpool(t.TempDir(), "import")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
 			var stored int64
-			s.disk = func(string) (uint64, uint64, error) { return tc.free - uint64(stored), tc.total, nil }
+			s.space = func(string) (uint64, uint64, error) { return tc.free - uint64(stored), tc.total, nil }
 			block := strings.Repeat("x", 1<<20)
 			for err == nil && stored < 1<<30 {
 				var n int
 				n, err = io.WriteString(s, block)
 				stored += int64(n)
 			}
-			if !errors.Is(err, server.ErrDiskFull) || stored != tc.fits {
+			if !errors.Is(err, ErrDiskFull) || stored != tc.fits {
 				t.Errorf("after %d bytes: %v; want to stop after %d", stored, err, tc.fits)
 			}
 			if read, err := io.ReadAll(io.NewSectionReader(s, 0, stored)); err != nil || int64(len(read)) != stored {

@@ -212,6 +212,7 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Authentication.ClientCert.ClientCA = certs.caFile
 	o.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc.cluster.local"}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{certs.serviceAccountKeyFile}
+	o.Authentication.ServiceAccounts.OptionalTokenGetter = tokenGetter
 	o.ServiceAccountSigningKeyFile = certs.serviceAccountKeyFile
 	// No Node authorizer: there is no kubelet to authorize.
 	o.Authorization.Modes = []string{modes.ModeRBAC}

@@ -96,7 +96,8 @@ func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
 type product struct {
 	url   string
 	ready time.Duration
-	peak  int64
+	// peak is the most resident memory, of which peakFiles are pages of files.
+	peak, peakFiles int64
 	// process is where it serves, and stop ends it.
 	process int
 	stop    func() error
@@ -139,7 +140,7 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 		return nil, err
 	}
 	var err error
-	if r.IdleBytes, err = p.resident(); err != nil {
+	if r.IdleBytes, _, err = p.resident(); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -199,8 +200,10 @@ func (p *product) watchMemory(ctx context.Context) error {
 	if err := pause(ctx, openbInterval); err != nil {
 		return err
 	}
-	bytes, err := p.resident()
-	p.peak = max(p.peak, bytes)
+	bytes, files, err := p.resident()
+	if bytes > p.peak {
+		p.peak, p.peakFiles = bytes, files
+	}
 	return err
 }
 
@@ -213,19 +216,17 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resident reads the resident memory from /proc.
-func (p *product) resident() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.process))
+// resident reads the resident memory from /proc, and how much of it are pages of files.
+func (p *product) resident() (all, files int64, err error) {
+	pages, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.process))
+	if err == nil {
+		_, err = fmt.Sscan(string(pages), new(int64), &all, &files)
+	}
 	if err != nil {
-		return 0, fmt.Errorf("reading the resident memory: %w", err)
+		return 0, 0, fmt.Errorf("reading the resident memory: %w", err)
 	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-			return kilobytes << 10, err
-		}
-	}
-	return 0, errors.New("the resident memory is unknown")
+	page := int64(os.Getpagesize())
+	return page * all, page * files, nil
 }
 
 func (p *product) importList(ctx context.Context, items []any) error {

@@ -79,8 +79,8 @@ var arrows = map[string][]string{
 	"simulator/batch/kueue/api":                                  nil,
 	"simulator/batch/kueue/configuration":                        {"simulator/batch/kueue/admission", "scheduler/yamlsource"},
 	"simulator/host/kubeconfig":                                  nil,
-	"simulator/lesson":                                           {"scheduler/config", "scheduler/result", "scheduler/whatif", "simulator/cluster/objects", "simulator/scenarios/scenario", "scheduler/yamlsource"},
-	"simulator/lesson/live":                                      {"scheduler/result", "scheduler/whatif", "simulator/lesson", "simulator/scenarios/scenario", "simulator/scenarios/oncluster"},
+	"simulator/lesson":                                           {"scheduler/config", "scheduler/result", "scheduler/whatif", "scheduler/yamlsource", "simulator/cluster/objects", "simulator/scenarios/scenario"},
+	"simulator/lesson/live":                                      {"scheduler/result", "scheduler/whatif", "simulator/lesson", "simulator/scenarios/oncluster", "simulator/scenarios/scenario"},
 	"simulator/batch/kueue/control":                              {"scheduler/customresource", "simulator/batch/kueue/admission", "simulator/batch/kueue/api", "simulator/batch/kueue/jobs", "simulator/batch/kueue/suggest", "simulator/cluster/objects"},
 	"simulator/batch/kueue/conversion":                           nil,
 	"simulator/batch/kueue/intake":                               {"simulator/batch/kueue/api", "simulator/batch/kueue/conversion", "simulator/batch/kueue/jobs"},
@@ -103,17 +103,17 @@ var arrows = map[string][]string{
 	"simulator/questions/standalone":                                          {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "simulator/cluster/storedform", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/elsewhere/mirror", "simulator/cluster/objects", "simulator/past/replay", "simulator/elsewhere/transfer/manifest", "simulator/cluster/virtualnode", "scheduler/standin"},
 	"simulator/cluster/virtualnode":                                           {"scheduler/customresource", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/cluster/objects", "scheduler/standin", "scheduler/templatecost", "scheduler/yamlsource"},
 	"simulator/scenarios/openb":                                               nil,
-	"simulator/scenarios/fanout":                                              {"scheduler/annotation", "simulator/scenarios/runner", "simulator/scenarios/scenario"},
-	"simulator/scenarios/runner":                                              {"scheduler/config", "scheduler/result", "scheduler/shadow", "simulator/host/datadir", "simulator/past/replay", "simulator/htmlreport", "simulator/scenarios/scenario", "simulator/scenarios/inmemory", "simulator/scenarios/oncluster", "simulator/scenarios/report"},
-	"simulator/scenarios/runs":                                                {"scheduler/config", "simulator/scenarios/runner", "simulator/scenarios/scenario", "scheduler/yamlsource"},
+	"simulator/command/fanout":                                                {"scheduler/annotation", "simulator/command/runner", "simulator/scenarios/scenario"},
+	"simulator/command/runner":                                                {"scheduler/config", "scheduler/shadow", "simulator/host/datadir", "simulator/host/process", "simulator/htmlreport", "simulator/past/replay", "simulator/scenarios/report", "simulator/scenarios/scenario"},
+	"simulator/scenarios/runs":                                                {"scheduler/config", "scheduler/yamlsource", "simulator/host/process", "simulator/scenarios/scenario"},
 	"simulator/batch/sessions":                                                {"scheduler/config", "scheduler/others/flow", "scheduler/result", "scheduler/others/session", "scheduler/whatif", "simulator/host/datadir", "simulator/host/recordlog"},
-	"simulator/scenarios/scenario":                                            {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/yamlsource", "simulator/cluster/objects", "simulator/scenarios/openb", "scheduler/celcost", "scheduler/templatecost"},
+	"simulator/scenarios/scenario":                                            {"scheduler/celcost", "scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/templatecost", "scheduler/yamlsource", "simulator/cluster/objects", "simulator/scenarios/openb"},
 	"simulator/scenarios/inmemory":                                            {"scheduler/config", "scheduler/feed", "scheduler/others/flow", "scheduler/result", "scheduler/others/session", "scheduler/simulation", "scheduler/whatif", "simulator/cluster/storedform", "simulator/scenarios/scenario", "simulator/batch/sessions", "simulator/cluster/virtualnode"},
 	"simulator/scenarios/oncluster":                                           {"scheduler/config", "scheduler/result", "scheduler/standin", "simulator/scenarios/scenario"},
 	"simulator/scenarios/report":                                              {"simulator/scenarios/scenario"},
 	"simulator/host/recordlog":                                                {"scheduler/blockfile"},
 	"simulator/past/replay":                                                   {"scheduler", "scheduler/blockfile", "scheduler/result", "scheduler/watchfilter", "simulator/cluster/objects"},
-	"simulator/past/playback":                                                 {"simulator/host/datadir", "simulator/host/operation", "simulator/past/replay", "simulator/server"},
+	"simulator/past/playback":                                                 {"simulator/host/datadir", "simulator/host/operation", "simulator/past/replay"},
 	"simulator/past/capture":                                                  {"simulator/host/kubeconfig", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/past/replay"},
 	"simulator/elsewhere/redact":                                              {"scheduler/result", "simulator/cluster/objects"},
 	"simulator/elsewhere/transfer":                                            {"simulator/cluster/objects", "simulator/elsewhere/transfer/manifest", "scheduler/yamlsource"},
@@ -124,17 +124,17 @@ var arrows = map[string][]string{
 	"simulator/htmlreport":                                                    {"scheduler/explain", "scheduler/result", "simulator/lesson", "simulator/elsewhere/redact", "simulator/scenarios/scenario", "simulator/host/version"},
 	"simulator/past/timeline":                                                 {"scheduler/blockfile", "scheduler/result", "simulator/host/datadir", "simulator/cluster/objects", "simulator/past/replay", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "scheduler/yamlsource"},
 	"simulator/host/version":                                                  nil,
-	"simulator/host/heap":                                                     nil,
+	"simulator/host/process":                                                  nil,
 	"simulator/past/branch":                                                   {"scheduler/yamlsource", "simulator/host/datadir"},
 	"simulator/past/clusterdiff":                                              {"scheduler/config"},
 	"simulator/bench":                                                         {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/plugins", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/plugins/noderesourcetopology/v1alpha2", "scheduler/result", "scheduler/resultstore", "simulator/cluster/controlplane", "simulator/cluster/definitions", "simulator/scenarios/openb", "simulator/past/timeline"},
-	"simulator/server":                                                        {"scheduler/config", "scheduler/explain", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/api", "simulator/batch/kueue/configuration", "simulator/batch/kueue/control", "simulator/batch/kueue/ledger", "simulator/batch/kueue/suggest", "simulator/batch/sessions", "simulator/cluster/definitions", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/connections", "simulator/host/datadir", "simulator/host/operation", "simulator/htmlreport", "simulator/lesson", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server/watch"},
+	"simulator/server":                                                        {"scheduler/config", "scheduler/explain", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/api", "simulator/batch/kueue/configuration", "simulator/batch/kueue/control", "simulator/batch/kueue/ledger", "simulator/batch/kueue/suggest", "simulator/batch/sessions", "simulator/cluster/definitions", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/connections", "simulator/host/datadir", "simulator/host/operation", "simulator/host/process", "simulator/htmlreport", "simulator/lesson", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server/watch"},
 	"simulator/server/watch":                                                  {"scheduler/result", "simulator/cluster/objects"},
 	"simulator/server/watch/watchtest":                                        nil,
 	"simulator/elsewhere/transfer/manifest/manifesttest":                      {"simulator/elsewhere/transfer/manifest"},
-	"simulator/app":                                                           {"scheduler", "scheduler/*", "simulator/batch/kueue/*", "simulator/batch/sessions", "simulator/cluster/controlplane", "simulator/cluster/controlplane/*", "simulator/cluster/definitions", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/cluster/virtualnode", "simulator/elsewhere/mirror", "simulator/elsewhere/mirror/following", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/crash", "simulator/host/datadir", "simulator/host/operation", "simulator/host/version", "simulator/lesson", "simulator/lesson/live", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/playback", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/inmemory", "simulator/scenarios/oncluster", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server", "web"},
+	"simulator/app":                                                           {"scheduler", "scheduler/*", "simulator/batch/kueue/*", "simulator/batch/sessions", "simulator/cluster/controlplane", "simulator/cluster/controlplane/*", "simulator/cluster/definitions", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/cluster/virtualnode", "simulator/elsewhere/mirror", "simulator/elsewhere/mirror/following", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/crash", "simulator/host/datadir", "simulator/host/operation", "simulator/host/process", "simulator/host/version", "simulator/lesson", "simulator/lesson/live", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/playback", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/inmemory", "simulator/scenarios/oncluster", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server", "web"},
 	"simulator/testing/systemtest":                                            nil,
-	"simulator/command":                                                       {"scheduler/whatif", "scheduler/whatif/capacity", "simulator/app", "simulator/questions/ask", "simulator/bench", "simulator/scenarios/fanout", "simulator/host/heap", "simulator/questions/hypothesis", "simulator/elsewhere/mirror", "simulator/elsewhere/mirror/following", "simulator/host/kubeconfig", "simulator/host/quiet", "simulator/past/replay", "simulator/past/capture", "simulator/past/playback", "simulator/questions/standalone", "simulator/host/version", "simulator/scenarios/runner", "simulator/scenarios/scenario", "simulator/scenarios/inmemory", "simulator/host/datadir", "simulator/lesson", "scheduler/config", "web", "scheduler/yamlsource"},
+	"simulator/command":                                                       {"scheduler/config", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/yamlsource", "simulator/app", "simulator/bench", "simulator/command/fanout", "simulator/command/runner", "simulator/elsewhere/mirror", "simulator/elsewhere/mirror/following", "simulator/host/datadir", "simulator/host/kubeconfig", "simulator/host/process", "simulator/host/quiet", "simulator/host/version", "simulator/lesson", "simulator/past/capture", "simulator/past/playback", "simulator/past/replay", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/questions/standalone", "simulator/scenarios/inmemory", "simulator/scenarios/scenario", "web"},
 	"simulator/testing/kubectltest":                                           nil,
 	"simulator/testing/clustertest":                                           nil,
 	"simulator/host/quiet":                                                    nil,
@@ -151,6 +151,26 @@ var arrows = map[string][]string{
 	"simulator/host/operation":                                                nil,
 }
 
+// groups are the folders of simulator, from the bottom up: a package imports those of its own group and of the groups before it.
+var groups = []string{"host", "cluster", "batch", "elsewhere", "past", "scenarios", "questions", "lesson", "htmlreport", "server", "app", "bench", "command", "examples", "cmd"}
+
+// groupOf returns the place of a package's group, or -1 if it is in none.
+func groupOf(dir string) int {
+	below, _ := strings.CutPrefix(dir, "simulator/")
+	group, _, _ := strings.Cut(below, "/")
+	return slices.Index(groups, group)
+}
+
+func TestGroupsImportDownwards(t *testing.T) {
+	for from, all := range arrows {
+		for _, to := range all {
+			if groupOf(to) > groupOf(from) {
+				t.Errorf("%s may not import %s, whose group is above", from, to)
+			}
+		}
+	}
+}
+
 // testPackages are the packages that all tests may import.
 var testPackages = []string{"scheduler/schedulertest", "scheduler/yamlsource/bombs", "simulator/testing/clustertest", "simulator/testing/kubectltest", "simulator/host/quiet", "simulator/elsewhere/transfer/manifest/manifesttest"}
 
@@ -159,6 +179,7 @@ var testArrows = map[string][]string{
 	"simulator/app":                           {"simulator/cluster/objects", "simulator/past/capture"},
 	"simulator/bench":                         {"simulator/scenarios/scenario", "simulator/scenarios/inmemory", "simulator/scenarios/report"},
 	"simulator/command":                       {"scheduler/examples/zonequota"},
+	"simulator/command/runner":                {"simulator/scenarios/inmemory"},
 	"scheduler":                               {"scheduler/examples/extender/reservation", "scheduler/explain", "scheduler/simulation", "scheduler/whatif"},
 	"scheduler/recorder/comparison":           {"scheduler/explain", "scheduler/plugins/noderesourcetopology/v1alpha2"},
 	"scheduler/recorder":                      {"scheduler/recorder/comparison", "scheduler/resultstore"},
@@ -173,7 +194,7 @@ var testArrows = map[string][]string{
 	"simulator/cluster/virtualnode":           {"simulator/cluster/controlplane"},
 	"simulator/elsewhere/transfer/roundtrip":  {"simulator/cluster/controlplane", "simulator/cluster/objects", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/cluster/virtualnode"},
 	"simulator/cluster/controlplane/controllers/kubecontrollers/upstreamtest": {"simulator/cluster/controlplane/controllers/kubecontrollers"},
-	"simulator/scenarios/fanout":   {"scheduler/config", "simulator/scenarios/inmemory"},
+	"simulator/command/fanout":     {"scheduler/config", "simulator/scenarios/inmemory"},
 	"simulator/lesson":             {"simulator/scenarios/inmemory"},
 	"simulator/scenarios/inmemory": {"scheduler/plugins"},
 	"simulator/scenarios/runs":     {"simulator/scenarios/inmemory"},

@@ -41,6 +41,7 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/host/operation"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/past/branch"
@@ -319,7 +320,7 @@ func (s *simulator) backend() server.Backend {
 		Transfer:      exclusiveTransfer{Cluster: s.transfers, simulator: s},
 		Inactive:      s.inactive,
 		Definitions:   userDefinitions{s.definitions, s},
-		FeatureGates:  featureGates(),
+		FeatureGates:  process.Gates(),
 
 		PreEnqueueRejections: s.scheduler.PreEnqueueRejections,
 		Waiting:              s.scheduler.Waiting,

@@ -31,6 +31,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/host/quiet"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
@@ -76,7 +77,7 @@ func program() int {
 	defer cancel()
 	options := DefaultOptions()
 	options.Listen, options.DataDir, options.stopTimeout = "127.0.0.1:0", os.Getenv(asProgram), clustertest.Timeout
-	if err := SetFeatureGates(os.Getenv(programGates)); err != nil {
+	if err := process.SetGates(os.Getenv(programGates)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

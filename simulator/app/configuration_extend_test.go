@@ -12,7 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/annotation"
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 	"kube-scheduler-simulator/scheduler/result"
-	"kube-scheduler-simulator/simulator/server"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -88,7 +88,7 @@ profiles:
 }
 
 func TestFeatureGatesAreListed(t *testing.T) {
-	var gates struct{ Items []server.FeatureGate }
+	var gates struct{ Items []process.Gate }
 	shared.get(t, "/api/v1/featuregates", &gates)
 	for _, gate := range gates.Items {
 		if gate.Name == "GenericWorkload" {

@@ -12,7 +12,10 @@ import (
 	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/playback"
 	"kube-scheduler-simulator/simulator/past/replay"
+	"kube-scheduler-simulator/simulator/server"
 )
+
+var _ server.Replay = (*playback.Session)(nil)
 
 // newReplays returns the replay session, without a recording.
 func (s *simulator) newReplays() *playback.Session {

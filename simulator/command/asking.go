@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/questions/ask"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/standalone"
@@ -260,7 +261,7 @@ func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error
 }
 
 func (a *asking) standalone(ctx context.Context, notes io.Writer) (ask.Target, error) {
-	if err := app.SetFeatureGates(a.featureGates); err != nil {
+	if err := process.SetGates(a.featureGates); err != nil {
 		return nil, err
 	}
 	plugins, err := a.options.Registry()

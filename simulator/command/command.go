@@ -30,7 +30,7 @@ import (
 	"kube-scheduler-simulator/simulator/bench"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror/following"
-	"kube-scheduler-simulator/simulator/host/heap"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/host/quiet"
 )
 
@@ -72,7 +72,7 @@ func Main(with ...Option) {
 func run(with []Option) error {
 	ctx, cancel := untilSignal()
 	defer cancel()
-	go heap.Balance(ctx, heapOf(os.Args[1:]))
+	go process.Balance(ctx, heapOf(os.Args[1:]))
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "bench":
@@ -122,11 +122,11 @@ func untilSignal() (context.Context, context.CancelFunc) {
 }
 
 // heapOf returns the sizes of the heap for a command line. Runs in memory are short and many of them go beside each other.
-func heapOf(args []string) heap.Sizes {
+func heapOf(args []string) process.Sizes {
 	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) && !fullEngine.MatchString(strings.Join(args, " ")) {
-		return heap.Runs
+		return process.Runs
 	}
-	return heap.Server
+	return process.Server
 }
 
 // fullEngine matches a command line whose runs start a control plane.
@@ -169,7 +169,7 @@ func serve(ctx context.Context, args []string, with []Option) error {
 
 // start runs the simulator that the flags describe.
 func start(ctx context.Context, options app.Options, flags flagSet, gates string) error {
-	if err := app.SetFeatureGates(gates); err != nil {
+	if err := process.SetGates(gates); err != nil {
 		return err
 	}
 	options.TieSeed = flags.seed()

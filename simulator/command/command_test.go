@@ -4,20 +4,20 @@ import (
 	"strings"
 	"testing"
 
-	"kube-scheduler-simulator/simulator/host/heap"
+	"kube-scheduler-simulator/simulator/host/process"
 )
 
 // TestHeapOf checks that runs in memory have the heap for runs, and other commands that of a server.
 func TestHeapOf(t *testing.T) {
 	for _, command := range []string{"run", "compare", "sweep"} {
-		if heapOf([]string{command, "file.yaml", "--engine", "memory"}) != heap.Runs {
+		if heapOf([]string{command, "file.yaml", "--engine", "memory"}) != process.Runs {
 			t.Errorf("%s in memory does not have the heap for runs", command)
 		}
 	}
 	for _, args := range [][]string{
 		nil, {"--port", "0"}, {"lesson"}, {"run", "a.yaml", "--engine", "full"}, {"sweep", "--engine=full", "a.yaml"},
 	} {
-		if heapOf(args) != heap.Server {
+		if heapOf(args) != process.Server {
 			t.Errorf("%v has another heap than a server", args)
 		}
 	}

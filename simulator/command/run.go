@@ -14,8 +14,9 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"kube-scheduler-simulator/simulator/app"
+	"kube-scheduler-simulator/simulator/command/runner"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/scenarios/inmemory"
-	"kube-scheduler-simulator/simulator/scenarios/runner"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 	"kube-scheduler-simulator/web"
 )
@@ -158,7 +159,7 @@ func (r *running) options() (runner.Options, error) {
 		if *r.limit <= 0 {
 			return o, errors.New("--time-limit: want more than 0")
 		}
-		if err := app.SetFeatureGates(""); err != nil {
+		if err := process.SetGates(""); err != nil {
 			return o, err
 		}
 		r.app.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 
+	"kube-scheduler-simulator/simulator/command/fanout"
+	"kube-scheduler-simulator/simulator/command/runner"
 	"kube-scheduler-simulator/simulator/host/kubeconfig"
-	"kube-scheduler-simulator/simulator/scenarios/fanout"
-	"kube-scheduler-simulator/simulator/scenarios/runner"
 )
 
 // shareFlag is set in the pods of a sweep, and not for users.

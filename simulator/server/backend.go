@@ -12,6 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
@@ -83,7 +84,7 @@ type Backend struct {
 	// read. When it is nil, its routes answer 501.
 	Definitions Definitions
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
-	FeatureGates []FeatureGate
+	FeatureGates []process.Gate
 	// Replay plays recordings. When it is nil, its routes answer 501.
 	Replay Replay
 	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer

@@ -4,23 +4,14 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-)
 
-// FeatureGate is a feature gate of Kubernetes, as set in this process.
-type FeatureGate struct {
-	Name string `json:"name"`
-	// Stage is ALPHA, BETA, GA or DEPRECATED.
-	Stage   string `json:"stage"`
-	Default bool   `json:"default"`
-	Enabled bool   `json:"enabled"`
-	// Locked gates cannot be set.
-	Locked bool `json:"locked"`
-}
+	"kube-scheduler-simulator/simulator/host/process"
+)
 
 // featureGates is a list of feature gates.
 type featureGates struct {
 	// Items are sorted by name.
-	Items []FeatureGate `json:"items"`
+	Items []process.Gate `json:"items"`
 }
 
 func (s *Server) listFeatureGates(c echo.Context) error {
@@ -30,7 +21,7 @@ func (s *Server) listFeatureGates(c echo.Context) error {
 	}
 	items := b.FeatureGates
 	if items == nil {
-		items = []FeatureGate{}
+		items = []process.Gate{}
 	}
 	return c.JSON(http.StatusOK, featureGates{Items: items})
 }

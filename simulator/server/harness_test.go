@@ -21,6 +21,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/host/process"
 )
 
 // patience bounds every wait of the tests. It is a limit, not a delay.
@@ -94,7 +95,7 @@ func (h *harness) attach(api *httptest.Server, results *fakeResults, change ...f
 		Results:              results,
 		Configuration:        configuration,
 		PreEnqueueRejections: rejectedPod,
-		FeatureGates:         []FeatureGate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
+		FeatureGates:         []process.Gate{{Name: "GenericWorkload", Stage: "ALPHA", Enabled: true}},
 	}
 	for _, f := range change {
 		f(&backend)

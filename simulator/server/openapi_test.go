@@ -26,6 +26,7 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/host/operation"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/past/branch"
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
@@ -304,7 +305,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"EffectivePlugin":      &config.EffectivePlugin{},
 		"EffectiveExtender":    &config.EffectiveExtender{},
 		"Difference":           &config.Difference{},
-		"FeatureGate":          &FeatureGate{},
+		"FeatureGate":          &process.Gate{},
 		"FeatureGates":         &featureGates{},
 		"Shadow":               &shadowAnswer{Configuration: json.RawMessage("null")},
 		"ShadowRequest":        &shadowRequest{Configuration: hypothesis.Document("{}")},

@@ -19,7 +19,6 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/replay"
-	"kube-scheduler-simulator/simulator/server"
 )
 
 // Controllers are the controllers that run during a replay unless the user asks for others.
@@ -75,8 +74,6 @@ type Session struct {
 	// reset before an uploaded recording to the reset after that recording is unloaded.
 	exclusive bool
 }
-
-var _ server.Replay = (*Session)(nil)
 
 // New returns a session without a recording.
 func New(o Options) *Session { return &Session{options: o, turn: make(chan struct{}, 1)} }

@@ -1,7 +1,7 @@
 // Package runs keeps the runs of scenarios that a server was asked for: it starts them in the background, follows their progress,
 // cancels them, and keeps their results for a while. Number, size and time are bounded.
 //
-// It may import simulator/scenarios/scenario, simulator/scenarios/runner, and scheduler/config.
+// It may import simulator/scenarios/scenario, simulator/host/process and scheduler/config.
 package runs
 
 import (
@@ -14,12 +14,9 @@ import (
 	"sync"
 	"time"
 
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/component-base/featuregate"
-
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/yamlsource"
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -115,7 +112,7 @@ type entry struct {
 	Entry
 	cancel context.CancelFunc
 	// sweep is nil for runs of a scenario.
-	sweep *runner.Loaded
+	sweep *scenario.Sweep
 	// decisionNodes is how many nodes further whole decisions may have.
 	decisionNodes int
 }
@@ -159,26 +156,28 @@ func (r *Runs) Start(ctx context.Context, q Request) (Entry, error) {
 		return Entry{}, err
 	}
 	jobs := s.Jobs(scenario.RunOptions{Engine: r.options.Engine, KeepPods: true, KeepDecisions: true, Gap: true})
-	var against *scenario.Configuration
+	var pair *scenario.Pair
 	if q.Against != "" {
-		if against, err = r.configuration(q, q.Against); err != nil {
+		against, err := r.configuration(q, q.Against)
+		if err != nil {
 			return Entry{}, wrong("against: %s", err)
 		}
-		jobs = make([]scenario.Job, 2*len(s.Matrix.Seeds)) // CompareUnder makes them; their number is what counts here
+		pair = s.Under(s.Matrix.Configurations[0], *against, r.options.Engine)
+		jobs = pair.Jobs()
 	}
 	if len(jobs) > MaxRuns {
 		return Entry{}, wrong("the matrix has %d runs; the limit of this server is %d", len(jobs), MaxRuns)
 	}
 	for _, gates := range s.Matrix.FeatureGates {
-		if err := sameGates(gates); err != nil {
+		if err := process.HasGates(gates); err != nil {
 			return Entry{}, wrong("%s", err)
 		}
 	}
-	return r.begin(Entry{Name: s.Name, Scenario: q.Scenario}, nil, s, jobs, against)
+	return r.begin(Entry{Name: s.Name, Scenario: q.Scenario}, nil, jobs, pair)
 }
 
 // begin keeps a new entry and does its jobs in the background.
-func (r *Runs) begin(of Entry, sweep *runner.Loaded, s *scenario.Scenario, jobs []scenario.Job, against *scenario.Configuration) (Entry, error) {
+func (r *Runs) begin(of Entry, sweep *scenario.Sweep, jobs []scenario.Job, pair *scenario.Pair) (Entry, error) {
 	of.Total, of.Results = len(jobs), make([]*scenario.Result, len(jobs))
 	e, ctx, err := r.add(of, sweep)
 	if err != nil {
@@ -187,7 +186,7 @@ func (r *Runs) begin(of Entry, sweep *runner.Loaded, s *scenario.Scenario, jobs 
 	cancel := e.cancel
 	r.running.Go(func() {
 		defer cancel()
-		r.run(ctx, e, s, jobs, against)
+		r.run(ctx, e, jobs, pair)
 	})
 	return r.copied(e, true), nil
 }
@@ -230,23 +229,8 @@ func (r *Runs) configuration(q Request, name string) (*scenario.Configuration, e
 	return &scenario.Configuration{Name: name, Parsed: parsed}, err
 }
 
-// sameGates refuses feature gates that differ from those of the process: the scheduler beside runs with these.
-func sameGates(gates map[string]bool) error {
-	all := utilfeature.DefaultMutableFeatureGate
-	known := all.GetAll()
-	for name, want := range gates {
-		if _, ok := known[featuregate.Feature(name)]; !ok {
-			return fmt.Errorf("there is no feature gate %s", name)
-		}
-		if all.Enabled(featuregate.Feature(name)) != want {
-			return fmt.Errorf("the feature gate %s is %t in this server, and gates belong to the whole program: use the command run for other ones", name, !want)
-		}
-	}
-	return nil
-}
-
 // add keeps a new entry, and forgets the oldest that has ended if there are too many.
-func (r *Runs) add(e Entry, sweep *runner.Loaded) (*entry, context.Context, error) {
+func (r *Runs) add(e Entry, sweep *scenario.Sweep) (*entry, context.Context, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	active := 0
@@ -265,39 +249,37 @@ func (r *Runs) add(e Entry, sweep *runner.Loaded) (*entry, context.Context, erro
 	r.last++
 	e.ID, e.State, e.Created = strconv.Itoa(r.last), Queued, time.Now().UTC()
 	ctx, cancel := context.WithTimeoutCause(r.ctx, MaxTime, fmt.Errorf("it takes more than %s, the limit of this server", MaxTime))
-	kept := &entry{Entry: e, cancel: cancel, sweep: sweep, decisionNodes: runner.MaxDecisionNodes}
+	kept := &entry{Entry: e, cancel: cancel, sweep: sweep, decisionNodes: scenario.MaxDecisionNodes}
 	r.entries = append(r.entries, kept)
 	return kept, ctx, nil
 }
 
-func (r *Runs) run(ctx context.Context, e *entry, s *scenario.Scenario, jobs []scenario.Job, against *scenario.Configuration) {
+func (r *Runs) run(ctx context.Context, e *entry, jobs []scenario.Job, pair *scenario.Pair) {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
 	}
 	r.change(func() { e.State = Running })
-	batch := func(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
-		return scenario.Batch{Workers: r.options.Workers, Gates: func(map[string]bool) (func(), error) { return func() {}, nil }, Done: func(i int, result *scenario.Result) {
-			r.change(func() {
-				e.decisionNodes = result.LimitDecisions(e.decisionNodes)
-				for d := range result.Decisions() {
-					d.Kept = d.Cycle != nil
-				}
-				e.Done++
-				e.Results[i] = result
-				if result.Outcome == scenario.Passed {
-					e.Passed++
-				}
-			})
-		}}.Run(ctx, jobs)
-	}
+	results, err := scenario.Batch{Workers: r.options.Workers, Gates: func(map[string]bool) (func(), error) { return func() {}, nil }, Done: func(i int, result *scenario.Result) {
+		r.change(func() {
+			e.decisionNodes = result.LimitDecisions(e.decisionNodes)
+			for d := range result.Decisions() {
+				d.Kept = d.Cycle != nil
+			}
+			e.Done++
+			e.Results[i] = result
+			if result.Outcome == scenario.Passed {
+				e.Passed++
+			}
+		})
+	}}.Run(ctx, jobs)
 	var comparison *scenario.Comparison
-	var err error
-	if against != nil {
-		comparison, err = runner.CompareUnder(ctx, s, s.Matrix.Configurations[0], *against, r.options.Engine, batch)
-	} else {
-		_, err = batch(ctx, jobs)
+	if pair != nil {
+		defer pair.Close()
+		if err == nil {
+			comparison, err = pair.Compare(ctx, results)
+		}
 	}
 	r.change(func() {
 		e.State, e.Comparison = Ended, comparison

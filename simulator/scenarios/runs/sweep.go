@@ -3,7 +3,7 @@ package runs
 import (
 	"context"
 
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -12,14 +12,14 @@ func (r *Runs) startSweep(ctx context.Context, q Request) (Entry, error) {
 	if q.Against != "" {
 		return Entry{}, wrong("against: a sweep compares nothing with a second configuration")
 	}
-	l, err := runner.ReadSweep(ctx, []byte(q.Sweep), scenario.Options{File: "sweep", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds}, nil)
+	l, err := scenario.LoadSweep(ctx, []byte(q.Sweep), scenario.Options{File: "sweep", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds}, nil)
 	if err != nil {
 		return Entry{}, wrongFile(err)
 	}
 	if l.Runs() > MaxRuns {
 		return Entry{}, wrong("the sweep has %d runs; the limit of this server is %d: use the command sweep for more", l.Runs(), MaxRuns)
 	}
-	if err := sameGates(l.Scenario.Matrix.FeatureGates[0]); err != nil {
+	if err := process.HasGates(l.Scenario.Matrix.FeatureGates[0]); err != nil {
 		return Entry{}, wrong("%s", err)
 	}
 	var jobs []scenario.Job
@@ -34,5 +34,5 @@ func (r *Runs) startSweep(ctx context.Context, q Request) (Entry, error) {
 			jobs = append(jobs, job)
 		}
 	}
-	return r.begin(Entry{Name: l.Name, Scenario: q.Sweep}, l, l.Scenario, jobs, nil)
+	return r.begin(Entry{Name: l.Name, Scenario: q.Sweep}, l, jobs, nil)
 }

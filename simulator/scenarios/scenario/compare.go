@@ -2,8 +2,12 @@ package scenario
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
@@ -124,9 +128,70 @@ func value[T int | float64](v *T) (float64, bool) {
 	return float64(*v), true
 }
 
-// CompareResults compares the results of the same seeds, in the same order. The first ones must have their pods. cycles returns the last
+// Pair is a scenario with all its seeds under two configurations.
+type Pair struct {
+	scenario *Scenario
+	sides    [2]Configuration
+	engine   Engine
+	// kept are the clusters of the first seed, whose decisions are compared.
+	kept [2]Cluster
+}
+
+// Under returns the scenario under two configurations. The caller closes it.
+func (s *Scenario) Under(a, b Configuration, engine Engine) *Pair {
+	return &Pair{scenario: s, sides: [2]Configuration{a, b}, engine: engine}
+}
+
+// Jobs returns the runs to do: those of the first configuration, then as many of the second.
+func (p *Pair) Jobs() []Job {
+	var jobs []Job
+	for side, c := range p.sides {
+		for i, seed := range p.scenario.Matrix.Seeds {
+			job := Job{Scenario: p.scenario, Combination: Combination{Configuration: c, FeatureGates: p.scenario.Matrix.FeatureGates[0], Seed: seed}, Options: RunOptions{Engine: p.engine, Gap: true}}
+			if i == 0 {
+				job.Options.KeepPods = true
+				job.Options.Kept = func(c Cluster) { p.kept[side] = c }
+			}
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
+}
+
+// Compare compares the results of the jobs. It fails if one of them could not be done.
+func (p *Pair) Compare(ctx context.Context, results []*Result) (*Comparison, error) {
+	for _, r := range results {
+		if r.Outcome == Broken || r.Outcome == Canceled {
+			return nil, fmt.Errorf("%s: %s", r.Title(), r.Error)
+		}
+	}
+	n := len(p.scenario.Matrix.Seeds)
+	compared := compareResults(results[:n], results[n:], func(side shadow.Side, pod PlacedPod) *result.Cycle {
+		of := p.kept[0]
+		if side == shadow.Shadow {
+			of = p.kept[1]
+		}
+		c, err := of.Cycle(ctx, types.UID(pod.UID), pod.Attempts)
+		if err != nil {
+			return nil
+		}
+		return c
+	})
+	return &compared, nil
+}
+
+// Close releases the clusters of the runs.
+func (p *Pair) Close() {
+	for _, c := range p.kept {
+		if c != nil {
+			_ = c.Close() // nothing was written
+		}
+	}
+}
+
+// compareResults compares the results of the same seeds, in the same order. The first ones must have their pods. cycles returns the last
 // decision about a pod in the first seed, or nil.
-func CompareResults(a, b []*Result, cycles func(side shadow.Side, pod PlacedPod) *result.Cycle) Comparison {
+func compareResults(a, b []*Result, cycles func(side shadow.Side, pod PlacedPod) *result.Cycle) Comparison {
 	c := Comparison{Scenario: a[0].Scenario, A: a[0].Configuration, B: b[0].Configuration}
 	for _, r := range a {
 		c.Seeds = append(c.Seeds, r.Seed)

@@ -183,6 +183,9 @@ func (r *Result) Decisions() iter.Seq[*Decision] {
 	}
 }
 
+// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they have together.
+const MaxDecisionNodes = 200_000
+
 // LimitDecisions forgets whole decisions when those of many results together have more than so many nodes. It returns what is left for
 // other results.
 func (r *Result) LimitDecisions(nodes int) (left int) {

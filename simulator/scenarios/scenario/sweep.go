@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +35,22 @@ type Sweep struct {
 	// Unchanged is the number of the point whose values the configuration has already; -1 if no point is like that.
 	Unchanged int
 
+	// Digest tells sweeps apart by the content of their files and their seeds.
+	Digest string
+	// Text is the sweep file, and Files are those that it and its scenario name, by these names.
+	Text  []byte
+	Files map[string][]byte
+
 	base  Configuration
 	parse func([]byte) (*config.Configuration, error)
+}
+
+// Runs is the number of runs of the sweep. A run has a number from 0.
+func (s *Sweep) Runs() int { return s.Len() * len(s.Seeds) }
+
+// RunOf returns the point and the seed of the run with a number.
+func (s *Sweep) RunOf(number int) (point int, seed int64) {
+	return number / len(s.Seeds), s.Seeds[number%len(s.Seeds)]
 }
 
 // Parameter is a field of the configuration with the values to try.
@@ -150,8 +166,33 @@ func (g *goalSource) decode(d *decoder, n *yaml.Node, at string) {
 	d.mapping(n, reflect.ValueOf(g).Elem(), at)
 }
 
-// LoadSweep reads a sweep file and its scenario. The error is an *Error if one of them is wrong.
-func LoadSweep(ctx context.Context, text []byte, o Options) (*Sweep, error) {
+// LoadSweep reads a sweep file, its scenario and what they name. Seeds replace its own unless they are nil. The error is an *Error if one of them is wrong.
+func LoadSweep(ctx context.Context, text []byte, o Options, seeds []int64) (*Sweep, error) {
+	files := map[string][]byte{}
+	digest := sha256.New()
+	_, _ = digest.Write(text)
+	read := o.Read
+	o.Read = func(name string) ([]byte, error) {
+		data, err := read(name)
+		_, _ = digest.Write(data)
+		if err == nil {
+			files[name] = data
+		}
+		return data, err
+	}
+	s, err := loadSweep(ctx, text, o)
+	if err != nil {
+		return nil, err
+	}
+	if seeds != nil {
+		s.Seeds = seeds
+	}
+	fmt.Fprint(digest, s.Seeds)
+	s.Digest, s.Text, s.Files = hex.EncodeToString(digest.Sum(nil)), text, files
+	return s, nil
+}
+
+func loadSweep(ctx context.Context, text []byte, o Options) (*Sweep, error) {
 	l, root, err := open(ctx, text, o, KindSweep)
 	if err != nil {
 		return nil, err

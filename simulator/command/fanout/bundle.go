@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Bounds of what travels to the cluster. Kubernetes limits the data of a ConfigMap to 1 MiB.
@@ -52,7 +52,7 @@ const (
 	sweepFile  = "sweep"
 )
 
-func newBundle(l *runner.Loaded, runs []int, shares int) *bundle {
+func newBundle(l *scenario.Sweep, runs []int, shares int) *bundle {
 	b := &bundle{File: filepath.Base(l.File), Seeds: l.Seeds, Runs: writeRanges(runs), Shares: shares, Names: map[string]string{}, text: l.Text, files: l.Files}
 	for i, name := range slices.Sorted(maps.Keys(l.Files)) {
 		b.Names["file-"+strconv.Itoa(i)] = name

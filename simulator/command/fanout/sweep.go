@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/command/runner"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Bounds and defaults of a sweep in a cluster.
@@ -60,7 +61,7 @@ type Options struct {
 // client is one client of a sweep's Job.
 type client struct {
 	Options
-	sweep *runner.Loaded
+	sweep *scenario.Sweep
 	state *runner.State
 	name  string
 
@@ -95,7 +96,7 @@ func Sweep(ctx context.Context, file string, o Options) error {
 		}
 		return err
 	}
-	if err := c.sweep.Report(c.state, o.SweepOptions); err != nil {
+	if err := runner.Report(c.sweep, c.state, o.SweepOptions); err != nil {
 		return err
 	}
 	if o.CleanUp {
@@ -133,7 +134,7 @@ func (c *client) note(format string, args ...any) {
 // complete returns when the state holds all runs.
 func (c *client) complete(ctx context.Context) error {
 	for {
-		missing := c.sweep.Missing(c.state)
+		missing := c.state.Missing(c.sweep)
 		if len(missing) == 0 {
 			return nil
 		}
@@ -145,7 +146,7 @@ func (c *client) complete(ctx context.Context) error {
 		if job, err = c.follow(ctx, job); err != nil {
 			return err
 		}
-		left := c.sweep.Missing(c.state)
+		left := c.state.Missing(c.sweep)
 		finished := isFinished(job)
 		switch {
 		case len(left) == 0:

@@ -1,7 +1,8 @@
-// Package heap decides how far the heap of this program may grow before Go collects garbage.
+// Package process owns what belongs to the whole process: Kubernetes' feature gates, and how far the heap may grow before Go
+// collects garbage.
 //
-// It may import the standard library only.
-package heap
+// It may import Kubernetes' libraries.
+package process
 
 import (
 	"context"

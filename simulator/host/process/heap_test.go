@@ -1,4 +1,4 @@
-package heap
+package process
 
 import (
 	"slices"

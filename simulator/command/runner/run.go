@@ -17,6 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/htmlreport"
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/scenarios/report"
@@ -49,9 +50,6 @@ type Options struct {
 	// Out gets the table. Progress gets a line that is written over again and again; nil shows none.
 	Out, Progress io.Writer
 }
-
-// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they have together.
-const MaxDecisionNodes = 200_000
 
 // Output is a report to write.
 type Output struct {
@@ -163,8 +161,8 @@ func (o Options) write(outputs []Output, suites []report.Suite) error {
 func (o Options) batch(ctx context.Context, jobs []scenario.Job) ([]*scenario.Result, error) {
 	progress := newProgress(o.Progress, len(jobs))
 	defer progress.end()
-	left := MaxDecisionNodes
-	return scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(_ int, r *scenario.Result) {
+	left := scenario.MaxDecisionNodes
+	return scenario.Batch{Workers: o.Workers, Gates: process.WithGates, Done: func(_ int, r *scenario.Result) {
 		progress.done(r)
 		left = r.LimitDecisions(left)
 	}}.Run(ctx, jobs)

@@ -27,8 +27,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/command/runner"
 	"kube-scheduler-simulator/simulator/scenarios/inmemory"
-	"kube-scheduler-simulator/simulator/scenarios/runner"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -39,7 +39,7 @@ func options(out *bytes.Buffer) runner.Options {
 	return runner.Options{Engine: inmemory.Engine(nil), Parse: config.Parse, Workers: 2, Out: out, Now: time.Now}
 }
 
-func load(t *testing.T) *runner.Loaded {
+func load(t *testing.T) *scenario.Sweep {
 	t.Helper()
 	l, err := runner.LoadSweep(t.Context(), weights, options(nil))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestBundle(t *testing.T) {
 	if !maps.EqualFunc(l.Files, b.files, bytes.Equal) {
 		t.Error("the files differ")
 	}
-	again, err := runner.ReadSweep(t.Context(), b.text, scenario.Options{File: b.File, Read: b.read, Parse: config.Parse}, b.Seeds)
+	again, err := scenario.LoadSweep(t.Context(), b.text, scenario.Options{File: b.File, Read: b.read, Parse: config.Parse}, b.Seeds)
 	if err != nil || again.Runs() != l.Runs() {
 		t.Errorf("%v", err)
 	}
@@ -256,7 +256,7 @@ func TestSharesMakeTheSweep(t *testing.T) {
 	shared := swept(t, func(o runner.SweepOptions) error {
 		l := load(t)
 		for index := range 3 {
-			b := newBundle(l, l.Missing(mustState(t, l, o)), 3)
+			b := newBundle(l, mustState(t, l, o).Missing(l), 3)
 			numbers, err := b.share(index)
 			must(t, err)
 			// The first attempt of each share is interrupted after its first run.
@@ -290,7 +290,7 @@ func TestSharesMakeTheSweep(t *testing.T) {
 				must(t, state.Add(o), state.Add(o))
 			}
 		}
-		return l.Report(state, o)
+		return runner.Report(l, state, o)
 	})
 	if diff := cmp.Diff(local, shared); diff != "" {
 		t.Error(diff)
@@ -308,7 +308,7 @@ func interrupting(engine scenario.Engine, cancel context.CancelFunc) scenario.En
 	}
 }
 
-func mustState(t *testing.T, l *runner.Loaded, o runner.SweepOptions) *runner.State {
+func mustState(t *testing.T, l *scenario.Sweep, o runner.SweepOptions) *runner.State {
 	t.Helper()
 	state, err := runner.OpenState(l, weights, o)
 	must(t, err)

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -28,70 +27,29 @@ type SweepOptions struct {
 	File string
 }
 
-// Loaded is a sweep with all that its files say.
-type Loaded struct {
-	*scenario.Sweep
-	// Digest tells sweeps apart by the content of their files and their seeds.
-	Digest string
-	// Text is the sweep file, and Files are those that it and its scenario name, by these names.
-	Text  []byte
-	Files map[string][]byte
-}
-
 // LoadSweep reads a sweep file and the files that it names. The error is a *FileError.
-func LoadSweep(ctx context.Context, file string, o Options) (*Loaded, error) {
+func LoadSweep(ctx context.Context, file string, o Options) (*scenario.Sweep, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &FileError{err}
 	}
-	return ReadSweep(ctx, text, o.files(file), o.Seeds)
-}
-
-// ReadSweep reads the text of a sweep file, and by the options those that it names. Seeds replace its own unless they are nil. The
-// error is a *FileError.
-func ReadSweep(ctx context.Context, text []byte, read scenario.Options, seeds []int64) (*Loaded, error) {
-	l := &Loaded{Text: text, Files: map[string][]byte{}}
-	digest := sha256.New()
-	_, _ = digest.Write(text)
-	inner := read.Read
-	read.Read = func(name string) ([]byte, error) {
-		data, err := inner(name)
-		_, _ = digest.Write(data)
-		if err == nil {
-			l.Files[name] = data
-		}
-		return data, err
-	}
-	var err error
-	if l.Sweep, err = scenario.LoadSweep(ctx, text, read); err != nil {
+	s, err := scenario.LoadSweep(ctx, text, o.files(file), o.Seeds)
+	if err != nil {
 		return nil, &FileError{err}
 	}
-	if seeds != nil {
-		l.Seeds = seeds
-	}
-	fmt.Fprint(digest, l.Seeds)
-	l.Digest = hex.EncodeToString(digest.Sum(nil))
-	return l, nil
+	return s, nil
 }
 
-// Runs is the number of runs of the sweep. A run has a number from 0.
-func (l *Loaded) Runs() int { return l.Len() * len(l.Seeds) }
-
-// RunOf returns the point and the seed of the run with a number.
-func (l *Loaded) RunOf(number int) (point int, seed int64) {
-	return number / len(l.Seeds), l.Seeds[number%len(l.Seeds)]
-}
-
-func (l *Loaded) key(number int) runKey {
+func keyOf(l *scenario.Sweep, number int) runKey {
 	point, seed := l.RunOf(number)
 	return runKey{point, seed}
 }
 
-// Missing returns the numbers of the runs that a state does not hold.
-func (l *Loaded) Missing(state *State) []int {
+// Missing returns the numbers of the runs of its sweep that the state does not hold.
+func (s *State) Missing(l *scenario.Sweep) []int {
 	var out []int
 	for number := range l.Runs() {
-		if !state.has(l.key(number)) {
+		if !s.has(keyOf(l, number)) {
 			out = append(out, number)
 		}
 	}
@@ -112,23 +70,23 @@ func Sweep(ctx context.Context, file string, o SweepOptions) error {
 	if l.Workers > 0 {
 		o.Workers = l.Workers
 	}
-	if err := l.Run(ctx, l.Missing(state), o.Options, state.Add); err != nil {
+	if err := RunPart(ctx, l, state.Missing(l), o.Options, state.Add); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted after %d of %d runs; the same command goes on from there", state.Len(), l.Runs())
 		}
 		return err
 	}
-	return l.Report(state, o)
+	return Report(l, state, o)
 }
 
 // Report writes what the sweep came to. The state must hold all runs.
-func (l *Loaded) Report(state *State, o SweepOptions) error {
-	outcomes, err := gather(l.Sweep, state.runs)
+func Report(l *scenario.Sweep, state *State, o SweepOptions) error {
+	outcomes, err := gather(l, state.runs)
 	if err != nil {
 		return err
 	}
 	ranks := l.Rank(outcomes)
-	if err := writeSweep(o.Out, l.Sweep, outcomes, ranks); err != nil {
+	if err := writeSweep(o.Out, l, outcomes, ranks); err != nil {
 		return fmt.Errorf("writing the table: %w", err)
 	}
 	if o.File == "" {
@@ -147,16 +105,16 @@ func (l *Loaded) Report(state *State, o SweepOptions) error {
 // batchSize is how many runs are prepared at a time.
 const batchSize = 256
 
-// Run does the runs with these numbers, in ascending order, and gives the outcome of each to keep, one at a time. An error of keep
+// RunPart does the runs of a sweep with these numbers, in ascending order, and gives the outcome of each to keep, one at a time. An error of keep
 // ends it. The error is that of ctx if this ended.
-func (l *Loaded) Run(ctx context.Context, numbers []int, o Options, keep func(scenario.RunOutcome) error) error {
+func RunPart(ctx context.Context, l *scenario.Sweep, numbers []int, o Options, keep func(scenario.RunOutcome) error) error {
 	progress := newProgress(o.Progress, len(numbers))
 	defer progress.end()
 	for batch := range slices.Chunk(numbers, batchSize) {
 		var jobs []scenario.Job
 		points := map[int]scenario.Point{}
 		for _, number := range batch {
-			key := l.key(number)
+			key := keyOf(l, number)
 			point, made := points[key.point]
 			if !made {
 				var err error
@@ -167,22 +125,22 @@ func (l *Loaded) Run(ctx context.Context, numbers []int, o Options, keep func(sc
 			}
 			jobs = append(jobs, l.Job(point, key.seed, o.Engine))
 		}
-		if err := l.runBatch(ctx, batch, jobs, progress, o, keep); err != nil {
+		if err := runBatch(ctx, l, batch, jobs, progress, o, keep); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Loaded) runBatch(ctx context.Context, numbers []int, jobs []scenario.Job, progress *progress, o Options, keep func(scenario.RunOutcome) error) error {
+func runBatch(ctx context.Context, l *scenario.Sweep, numbers []int, jobs []scenario.Job, progress *progress, o Options, keep func(scenario.RunOutcome) error) error {
 	runs, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_, err := scenario.Batch{Workers: o.Workers, Gates: SetGates, Done: func(i int, r *scenario.Result) {
+	_, err := scenario.Batch{Workers: o.Workers, Gates: process.WithGates, Done: func(i int, r *scenario.Result) {
 		if r.Outcome == scenario.Canceled {
 			return
 		}
 		progress.done(r)
-		if err := keep(l.OutcomeOf(l.key(numbers[i]).point, r)); err != nil {
+		if err := keep(l.OutcomeOf(keyOf(l, numbers[i]).point, r)); err != nil {
 			cancel(err)
 		}
 	}}.Run(runs, jobs)
@@ -282,7 +240,7 @@ type stateHeader struct {
 }
 
 // OpenState opens the state file of a sweep, which is FILE.runs unless the options name one. The error is a *FileError.
-func OpenState(l *Loaded, file string, o SweepOptions) (*State, error) {
+func OpenState(l *scenario.Sweep, file string, o SweepOptions) (*State, error) {
 	name := o.State
 	if name == "" {
 		name = file + ".runs"

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/annotation"
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
 // Labels and annotations of a sweep's objects.
@@ -90,7 +90,7 @@ const maxSlug = 32
 var noName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // jobName is the name of the Job of a sweep. The same files and seeds have the same name.
-func jobName(l *runner.Loaded) string {
+func jobName(l *scenario.Sweep) string {
 	slug := strings.Trim(noName.ReplaceAllString(strings.ToLower(l.Name), "-"), "-")
 	slug = strings.Trim(slug[:min(len(slug), maxSlug)], "-")
 	return strings.ReplaceAll("sweep-"+slug+"-", "--", "-") + l.Digest[:10]

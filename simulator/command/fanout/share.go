@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
-	"kube-scheduler-simulator/simulator/scenarios/runner"
+	"kube-scheduler-simulator/simulator/command/runner"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -47,7 +47,7 @@ func Share(ctx context.Context, dir string, getenv func(string) string, o runner
 	if err != nil {
 		return &HopelessError{err}
 	}
-	l, err := runner.ReadSweep(ctx, b.text, scenario.Options{File: b.File, Read: b.read, Parse: o.Parse}, b.Seeds)
+	l, err := scenario.LoadSweep(ctx, b.text, scenario.Options{File: b.File, Read: b.read, Parse: o.Parse}, b.Seeds)
 	if err != nil {
 		return &HopelessError{err}
 	}
@@ -75,7 +75,7 @@ func credentials(dir string, getenv func(string) string) *rest.Config {
 }
 
 // doShare does those runs that no pod of the share has kept yet.
-func doShare(ctx context.Context, l *runner.Loaded, numbers []int, kept *results, o runner.Options) error {
+func doShare(ctx context.Context, l *scenario.Sweep, numbers []int, kept *results, o runner.Options) error {
 	err := retry.OnError(saving, func(err error) bool { return ctx.Err() == nil && isTransient(err) }, func() error { return kept.load(ctx) })
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func doShare(ctx context.Context, l *runner.Loaded, numbers []int, kept *results
 	}
 	var done []scenario.RunOutcome
 	saved := o.Now()
-	runErr := l.Run(ctx, todo, o, func(r scenario.RunOutcome) error {
+	runErr := runner.RunPart(ctx, l, todo, o, func(r scenario.RunOutcome) error {
 		done = append(done, r)
 		if o.Now().Sub(saved) < checkpoint {
 			return nil

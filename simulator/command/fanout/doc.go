@@ -5,6 +5,6 @@
 // Every run counts once, whatever is killed and retried: runs are deterministic, outcomes are kept by point and seed, and a
 // ConfigMap is replaced whole or not at all.
 //
-// It schedules nothing and knows no flags. It may import simulator/scenarios/runner, which reads sweeps and runs them, simulator/scenarios/scenario for the types
+// It schedules nothing and knows no flags. It may import simulator/command/runner, which reads sweeps and runs them, simulator/scenarios/scenario for the types
 // of these, and scheduler/annotation for the prefix of labels.
 package fanout

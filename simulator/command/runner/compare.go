@@ -8,9 +8,6 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/shadow"
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
@@ -28,9 +25,15 @@ func Compare(ctx context.Context, a, b, on, file string, o Options) error {
 			return &FileError{err}
 		}
 	}
-	c, err := CompareUnder(ctx, s, sides[0], sides[1], o.Engine, o.batch)
+	pair := s.Under(sides[0], sides[1], o.Engine)
+	defer pair.Close()
+	results, err := o.batch(ctx, pair.Jobs())
 	if err != nil {
-		return err
+		return &FileError{err}
+	}
+	c, err := pair.Compare(ctx, results)
+	if err != nil {
+		return &FileError{err}
 	}
 	if err := writeComparison(o.Out, c); err != nil {
 		return fmt.Errorf("writing the table: %w", err)
@@ -46,51 +49,6 @@ func Compare(ctx context.Context, a, b, on, file string, o Options) error {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
 	return nil
-}
-
-// CompareUnder runs a scenario with all its seeds under two configurations. batch runs jobs.
-func CompareUnder(ctx context.Context, s *scenario.Scenario, a, b scenario.Configuration, engine scenario.Engine, batch func(context.Context, []scenario.Job) ([]*scenario.Result, error)) (*scenario.Comparison, error) {
-	var jobs []scenario.Job
-	var kept [2]scenario.Cluster
-	for side, c := range []scenario.Configuration{a, b} {
-		for i, seed := range s.Matrix.Seeds {
-			job := scenario.Job{Scenario: s, Combination: scenario.Combination{Configuration: c, FeatureGates: s.Matrix.FeatureGates[0], Seed: seed}, Options: scenario.RunOptions{Engine: engine, Gap: true}}
-			if i == 0 {
-				job.Options.KeepPods = true
-				job.Options.Kept = func(c scenario.Cluster) { kept[side] = c }
-			}
-			jobs = append(jobs, job)
-		}
-	}
-	results, err := batch(ctx, jobs)
-	defer func() {
-		for _, c := range kept {
-			if c != nil {
-				_ = c.Close() // nothing was written
-			}
-		}
-	}()
-	if err != nil {
-		return nil, &FileError{err}
-	}
-	for _, r := range results {
-		if r.Outcome == scenario.Broken || r.Outcome == scenario.Canceled {
-			return nil, &FileError{fmt.Errorf("%s: %s", r.Title(), r.Error)}
-		}
-	}
-	n := len(s.Matrix.Seeds)
-	compared := scenario.CompareResults(results[:n], results[n:], func(side shadow.Side, p scenario.PlacedPod) *result.Cycle {
-		of := kept[0]
-		if side == shadow.Shadow {
-			of = kept[1]
-		}
-		c, err := of.Cycle(ctx, types.UID(p.UID), p.Attempts)
-		if err != nil {
-			return nil
-		}
-		return c
-	})
-	return &compared, nil
 }
 
 // maxMovedShown bounds the table; the JSON file has all.

@@ -19,12 +19,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"kube-scheduler-simulator/scheduler/memory"
 )
 
 // APIServer stores objects and serves the Kubernetes API over HTTP, all in memory. It is
@@ -308,41 +310,15 @@ func (s *APIServer) patch(t target, kind types.PatchType, body []byte, agent str
 }
 
 func patched(t target, found *stored, kind types.PatchType, body []byte) (object, error) {
-	switch kind {
-	case types.MergePatchType:
-		changes, err := decode(body)
-		if err != nil {
-			return nil, err
-		}
-		return merge(found.object, changes), nil
-	case types.StrategicMergePatchType:
-		typed, err := scheme.Scheme.New(kindOf(t))
-		if err != nil {
-			return nil, err
-		}
-		out, err := strategicpatch.StrategicMergePatch(found.raw, body, typed)
-		if err != nil {
-			return nil, err
-		}
-		return decode(out)
+	like, err := scheme.Scheme.New(kindOf(t))
+	if err != nil {
+		like = &unstructured.Unstructured{}
 	}
-	return nil, fmt.Errorf("patches of type %s are not served", kind)
-}
-
-// merge applies a JSON merge patch (RFC 7386).
-func merge(to, changes object) object {
-	out := maps.Clone(to)
-	for name, value := range changes {
-		switch value := value.(type) {
-		case nil:
-			delete(out, name)
-		case object:
-			out[name] = merge(field(to, name), value)
-		default:
-			out[name] = value
-		}
+	out, err := memory.Patched(found.raw, like, kind, body)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	return decode(out)
 }
 
 // replace changes the status only through the status subresource, and everything

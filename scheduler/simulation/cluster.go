@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
@@ -237,23 +235,7 @@ func patched(before object, kind types.PatchType, patch []byte) (object, error) 
 	if err != nil {
 		return nil, err
 	}
-	var result []byte
-	switch kind {
-	case types.MergePatchType, types.ApplyPatchType:
-		result, err = jsonpatch.MergePatch(original, patch)
-	case types.JSONPatchType:
-		var operations jsonpatch.Patch
-		if operations, err = jsonpatch.DecodePatch(patch); err == nil {
-			result, err = operations.Apply(original)
-		}
-	case types.StrategicMergePatchType:
-		if _, custom := before.(*unstructured.Unstructured); custom {
-			return nil, apierrors.NewBadRequest("a strategic merge patch needs a built-in kind")
-		}
-		result, err = strategicpatch.StrategicMergePatch(original, patch, before)
-	default:
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("unknown type of patch %q", kind))
-	}
+	result, err := memory.Patched(original, before, kind, patch)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

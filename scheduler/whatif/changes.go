@@ -4,17 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -315,7 +314,11 @@ func (t *Trial) patch(p *Patch) error {
 	if err != nil {
 		return fmt.Errorf("encoding %s %s: %w", ref.GVK.Kind, ref.Name, err)
 	}
-	after, err := patched(before, document, p.Patch)
+	document, err = memory.Patched(document, before, "", p.Patch)
+	if err != nil {
+		return &InvalidError{Path: "patch", Message: err.Error()}
+	}
+	after, err := decodedLike(before, document)
 	if err != nil {
 		return err
 	}
@@ -326,35 +329,17 @@ func (t *Trial) patch(p *Patch) error {
 	return t.put(after)
 }
 
-// patched returns the object that a patch makes of another one.
-func patched(before runtime.Object, document, patch []byte) (runtime.Object, error) {
-	if _, ok := before.(*unstructured.Unstructured); ok {
-		merged, err := jsonpatch.MergePatch(document, patch)
-		if err != nil {
-			return nil, &InvalidError{Path: "patch", Message: err.Error()}
-		}
+// decodedLike decodes an object of the type of another one.
+func decodedLike(before runtime.Object, document []byte) (runtime.Object, error) {
+	if _, custom := before.(*unstructured.Unstructured); custom {
 		after := &unstructured.Unstructured{}
-		if err := json.Unmarshal(merged, &after.Object); err != nil {
+		if err := json.Unmarshal(document, &after.Object); err != nil {
 			return nil, &InvalidError{Path: "patch", Message: err.Error()}
 		}
 		return after, nil
 	}
-	gvks, _, err := scheme.Scheme.ObjectKinds(before)
-	if err != nil {
-		return nil, fmt.Errorf("patching %T: %w", before, err)
-	}
-	after, err := scheme.Scheme.New(gvks[0])
-	if err != nil {
-		return nil, fmt.Errorf("patching %T: %w", before, err)
-	}
-	merged, err := strategicpatch.StrategicMergePatch(document, patch, after)
-	if err != nil {
-		return nil, &InvalidError{Path: "patch", Message: err.Error()}
-	}
-	if err := strictly(merged, after); err != nil {
-		return nil, err
-	}
-	return after, nil
+	after := reflect.New(reflect.TypeOf(before).Elem()).Interface().(runtime.Object)
+	return after, strictly(document, after)
 }
 
 // strictly decodes a document and refuses fields that the object does not have.

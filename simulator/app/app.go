@@ -328,7 +328,7 @@ func (s *simulator) backend() server.Backend {
 		Queues:               s.queues.Queues,
 
 		Kueue:      s.queueing,
-		Hypotheses: s.hypotheses,
+		Hypotheses: s.hypotheses.desk,
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,

@@ -16,7 +16,6 @@ import (
 	"kube-scheduler-simulator/scheduler/shadow"
 	"kube-scheduler-simulator/scheduler/standin"
 	"kube-scheduler-simulator/scheduler/whatif"
-	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/cluster/virtualnode"
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
@@ -32,7 +31,7 @@ type hypotheses struct {
 }
 
 var (
-	_ server.Hypotheses = (*hypotheses)(nil)
+	_ server.Hypotheses = (*hypothesis.Desk)(nil)
 	_ server.Shadow     = (*hypotheses)(nil)
 )
 
@@ -50,7 +49,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	})}
 	var err error
 	h.desk, err = hypothesis.New(hypothesis.Options{
-		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions, Waiting: s.scheduler.Waiting,
+		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions, Waiting: s.scheduler.Waiting, Ready: h.ready,
 	})
 	if err != nil {
 		return err
@@ -88,38 +87,6 @@ func (h *hypotheses) ready() error {
 		return config.ErrNotRunning
 	}
 	return nil
-}
-
-// WhatIf implements server.Hypotheses.
-func (h *hypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
-	if err := h.ready(); err != nil {
-		return nil, err
-	}
-	return h.desk.WhatIf(ctx, q)
-}
-
-// Fit implements server.Hypotheses.
-func (h *hypotheses) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
-	if err := h.ready(); err != nil {
-		return nil, err
-	}
-	return h.desk.Fit(ctx, q)
-}
-
-// Capacity implements server.Hypotheses.
-func (h *hypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
-	if err := h.ready(); err != nil {
-		return nil, err
-	}
-	return h.desk.Capacity(ctx, q)
-}
-
-// Copies implements server.Hypotheses.
-func (h *hypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error) {
-	if err := h.ready(); err != nil {
-		return nil, err
-	}
-	return h.desk.Copies(ctx, c)
 }
 
 // State implements server.Shadow.

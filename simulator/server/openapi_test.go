@@ -323,7 +323,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ChangeTarget":         &hypothesis.Target{},
 		"ChangePatch":          &hypothesis.Patch{},
 		"HypotheticalState":    &whatif.State{},
-		"WhatIfAnswer":         &whatifAnswer{},
+		"WhatIfAnswer":         &hypothesis.WhatIfAnswer{},
 		"FitAnswer":            &hypothesis.FitAnswer{Answer: &fit.Answer{}},
 		"Suggestion":           &hypothesis.Suggestion{},
 		"Incurable":            &fit.Incurable{},

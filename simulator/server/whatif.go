@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -11,8 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/scheduler/explain"
-	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
@@ -40,73 +37,8 @@ const (
 // errSlow says that a question was not answered in questionTime.
 var errSlow = errors.New("the question takes too long; ask for less")
 
-// whatifAnswer is the answer to a hypothesis.
-type whatifAnswer struct {
-	State     whatif.State        `json:"state"`
-	Decisions []explain.Explained `json:"decisions"`
-	whatif.NotAsked
-	// NotCounted is as in whatif.Answer.
-	NotCounted []explain.Statement `json:"notCounted,omitempty"`
-	// Turn is as in hypothesis.WhatIfAnswer.
-	Turn *session.Turn `json:"turn,omitempty"`
-}
-
-// AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
-func (a whatifAnswer) AppendJSON(out []byte) ([]byte, error) {
-	rest, err := json.Marshal(struct {
-		State whatif.State `json:"state"`
-		whatif.NotAsked
-		NotCounted []explain.Statement `json:"notCounted,omitempty"`
-		Turn       *session.Turn       `json:"turn,omitempty"`
-	}{a.State, a.NotAsked, a.NotCounted, a.Turn})
-	if err != nil {
-		return nil, err
-	}
-	out = append(append(out, rest[:len(rest)-1]...), `,"decisions":[`...)
-	for i, d := range a.Decisions {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if out, err = d.AppendJSON(out); err != nil {
-			return nil, err
-		}
-	}
-	return append(out, ']', '}'), nil
-}
-
-func (s *Server) postWhatIf(ctx context.Context, h Hypotheses, q hypothesis.WhatIf) (any, error) {
-	answer, err := h.WhatIf(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	out := whatifAnswer{
-		State: answer.State, Decisions: make([]explain.Explained, len(answer.Decisions)), NotAsked: answer.NotAsked,
-		NotCounted: answer.NotCounted, Turn: answer.Turn,
-	}
-	for i, c := range answer.Decisions {
-		if i > 0 && c == answer.Decisions[i-1] {
-			out.Decisions[i] = out.Decisions[i-1]
-			continue
-		}
-		out.Decisions[i] = explain.With(c)
-	}
-	return out, nil
-}
-
-func (s *Server) postFit(ctx context.Context, h Hypotheses, q hypothesis.Fit) (any, error) {
-	return h.Fit(ctx, q)
-}
-
-func (s *Server) postCapacity(ctx context.Context, h Hypotheses, q hypothesis.Capacity) (any, error) {
-	return h.Capacity(ctx, q)
-}
-
-func (s *Server) postCopies(ctx context.Context, h Hypotheses, c hypothesis.Change) (any, error) {
-	return h.Copies(ctx, c)
-}
-
 // question returns a handler that reads a question and writes the answer.
-func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any, error)) echo.HandlerFunc {
+func question[Q, A any](s *Server, answer func(Hypotheses, context.Context, Q) (A, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
 		if err != nil {
@@ -119,7 +51,7 @@ func question[Q any](s *Server, answer func(context.Context, Hypotheses, Q) (any
 		if err := s.readStrictly(c, &q); err != nil {
 			return err
 		}
-		return s.answering(c, func(ctx context.Context) (any, error) { return answer(ctx, b.Hypotheses, q) })
+		return s.answering(c, func(ctx context.Context) (any, error) { return answer(b.Hypotheses, ctx, q) })
 	}
 }
 

@@ -41,7 +41,7 @@ func (f *fakeHypotheses) ask(ctx context.Context, q any) error {
 func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	c := cycle("a", 1, result.Unschedulable)
 	c.Hypothetical = true
-	return &hypothesis.WhatIfAnswer{Answer: &whatif.Answer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []*result.Cycle{c}}}, f.ask(ctx, q)
+	return &hypothesis.WhatIfAnswer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []explain.Explained{explain.With(c)}}, f.ask(ctx, q)
 }
 
 func (f *fakeHypotheses) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
@@ -286,7 +286,7 @@ type waitingHypotheses struct {
 func (w waitingHypotheses) WhatIf(context.Context, hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	w.asked <- struct{}{}
 	<-w.release
-	return &hypothesis.WhatIfAnswer{Answer: &whatif.Answer{}}, nil
+	return &hypothesis.WhatIfAnswer{}, nil
 }
 
 func TestNoHypotheses(t *testing.T) {

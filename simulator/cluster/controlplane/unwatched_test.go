@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/simulator/clustertest"
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // TestPodsAreNotWatched checks that the API server's informers ask for pods only when somebody lists those of a namespace.

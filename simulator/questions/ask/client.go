@@ -55,8 +55,8 @@ func (c *Client) Ready(ctx context.Context, alive bool) error {
 }
 
 // WhatIf implements Target.
-func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*WhatIfAnswer, error) {
-	return post[WhatIfAnswer](ctx, c, "", q)
+func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
+	return post[hypothesis.WhatIfAnswer](ctx, c, "", q)
 }
 
 // Fit implements Target.

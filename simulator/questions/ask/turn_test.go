@@ -9,6 +9,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/others/session"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // The answer of another scheduler says what was judged, what not, and what the job lacks. A pod whose gang gave its node back is not placed.
@@ -43,7 +44,7 @@ func TestATurnIsTold(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := &WhatIfAnswer{Decisions: []explain.Explained{given}, Turn: &test.turn}
+			answer := &hypothesis.WhatIfAnswer{Decisions: []explain.Explained{given}, Turn: &test.turn}
 			var out bytes.Buffer
 			if err := PrintWhatIf(&out, file("a file"), answer, Table); err != nil {
 				t.Fatal(err)

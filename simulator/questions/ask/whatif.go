@@ -11,10 +11,11 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // PrintWhatIf prints where a pod would go.
-func PrintWhatIf(w io.Writer, target Target, a *WhatIfAnswer, format Format) error {
+func PrintWhatIf(w io.Writer, target Target, a *hypothesis.WhatIfAnswer, format Format) error {
 	if format == JSON || format == YAML {
 		return encode(w, a, format)
 	}
@@ -366,3 +367,6 @@ func scoresOf(s *result.Score, at int, isScored bool) []string {
 	}
 	return out
 }
+
+// placed reports whether the pod finds a node. One that a gang gives back has found a node, and is not placed.
+func placed(d explain.Explained) bool { return d.Outcome == result.Scheduled }

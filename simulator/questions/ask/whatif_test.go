@@ -47,7 +47,9 @@ func (f file) Name() string { return string(f) }
 
 func (file) Node(context.Context, string) ([]byte, error) { panic("not called") }
 
-func (file) WhatIf(context.Context, hypothesis.WhatIf) (*WhatIfAnswer, error) { panic("not called") }
+func (file) WhatIf(context.Context, hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
+	panic("not called")
+}
 
 func (file) Fit(context.Context, hypothesis.Fit) (*hypothesis.FitAnswer, error) { panic("not called") }
 
@@ -149,7 +151,7 @@ func TestPrintWhatIf(t *testing.T) {
 		{"Permit plugins", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, []string{"Coscheduling"}},
 	} {
 		var out bytes.Buffer
-		answer := &WhatIfAnswer{State: state, Decisions: tc.decisions, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}
+		answer := &hypothesis.WhatIfAnswer{State: state, Decisions: tc.decisions, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}
 		if tc.name == "Extenders" {
 			answer.ExtendersNotAsked = []string{"http://127.0.0.1:8888"}
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
@@ -68,21 +67,9 @@ var _ Admission = (*admission)(nil)
 
 // Change implements Admission.
 func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.Change, error) {
-	given := 0
-	for _, is := range []bool{c.Apply != nil, c.Patch != nil, c.Delete != nil} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		return whatif.Change{}, refuse(field, "want exactly one of apply, patch and delete")
-	}
-	count, err := c.Copies(field)
 	switch {
-	case err != nil:
-		return whatif.Change{}, err
 	case c.Apply != nil:
-		return a.apply(ctx, field+".apply", c.Apply, count)
+		return a.apply(ctx, field+".apply", c.Apply, ptr.Deref(c.Count, 0))
 	case c.Patch != nil:
 		return a.patch(ctx, field+".patch", *c.Patch)
 	}
@@ -368,12 +355,7 @@ func merged(object runtime.Object, patch map[string]any) (runtime.Object, error)
 	if err != nil {
 		return nil, err
 	}
-	var after []byte
-	if patchKind(object.GetObjectKind().GroupVersionKind()) == types.MergePatchType {
-		after, err = jsonpatch.MergePatch(before, change)
-	} else {
-		after, err = strategicpatch.StrategicMergePatch(before, change, object)
-	}
+	after, err := memory.Patched(before, object, "", change)
 	if err != nil {
 		return nil, err
 	}

@@ -57,5 +57,5 @@ func (d *Desk) askBeside(ctx context.Context, q *admitted, scheduler string, ask
 	if err != nil {
 		return nil, q.refused(err)
 	}
-	return &WhatIfAnswer{Answer: answer, Turn: turn}, nil
+	return explained(answer, turn), nil
 }

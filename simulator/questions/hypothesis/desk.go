@@ -1,7 +1,9 @@
 package hypothesis
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/others/session"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -35,6 +38,8 @@ type Options struct {
 	Beside Beside
 	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
 	CompleteNode func(*v1.Node)
+	// Ready fails while nothing can be answered. Default: everything can at once.
+	Ready func() error
 	// Waiting says where a pod waits for its next attempt; nil where no scheduler runs.
 	Waiting func(result.Pod) *result.QueueWait
 }
@@ -42,6 +47,7 @@ type Options struct {
 // Admission admits the objects of one question, in order: it returns them as an API server would store them. field is
 // their path in the question. Errors about the question are a *Refused.
 type Admission interface {
+	// Change gets a change of which exactly one part is set.
 	Change(ctx context.Context, field string, c Change) (whatif.Change, error)
 	Pod(ctx context.Context, field string, d Document) (*v1.Pod, error)
 }
@@ -58,6 +64,9 @@ type Desk struct {
 
 // New returns a desk. It makes no request.
 func New(options Options) (*Desk, error) {
+	if options.Ready == nil {
+		options.Ready = func() error { return nil }
+	}
 	if options.CompleteNode == nil {
 		options.CompleteNode = func(*v1.Node) {}
 	}
@@ -87,11 +96,54 @@ type WhatIf struct {
 // MaxCopies bounds WhatIf.Copies.
 const MaxCopies = 1000
 
-// WhatIfAnswer is the answer to a WhatIf.
+// WhatIfAnswer is the answer to a WhatIf. Its JSON form is public.
 type WhatIfAnswer struct {
-	*whatif.Answer
+	State whatif.State `json:"state"`
+	// Decisions has one for each copy of the pod, in order.
+	Decisions []explain.Explained `json:"decisions"`
+	whatif.NotAsked
+	// NotCounted is as in whatif.Answer.
+	NotCounted []explain.Statement `json:"notCounted,omitempty"`
 	// Turn is nil if kube-scheduler decided.
-	Turn *session.Turn
+	Turn *session.Turn `json:"turn,omitempty"`
+}
+
+func explained(a *whatif.Answer, turn *session.Turn) *WhatIfAnswer {
+	out := &WhatIfAnswer{State: a.State, Decisions: make([]explain.Explained, len(a.Decisions)), NotAsked: a.NotAsked, NotCounted: a.NotCounted, Turn: turn}
+	for i, c := range a.Decisions {
+		if i > 0 && c == a.Decisions[i-1] {
+			out.Decisions[i] = out.Decisions[i-1]
+		} else {
+			out.Decisions[i] = explain.With(c)
+		}
+	}
+	return out
+}
+
+// AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
+func (a *WhatIfAnswer) AppendJSON(out []byte) ([]byte, error) {
+	rest := *a
+	rest.Decisions = nil
+	data, err := json.Marshal(rest)
+	if err != nil {
+		return nil, err
+	}
+	before, after, _ := bytes.Cut(data, []byte(`"decisions":null`))
+	out = append(append(out, before...), `"decisions":[`...)
+	for i, d := range a.Decisions {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = d.AppendJSON(out); err != nil {
+			return nil, err
+		}
+	}
+	return append(append(out, ']'), after...), nil
+}
+
+// Fits reports whether every copy of the pod finds a node. A pod that a gang gives back has found a node, and is not placed.
+func (a *WhatIfAnswer) Fits() bool {
+	return !slices.ContainsFunc(a.Decisions, func(d explain.Explained) bool { return d.Outcome != result.Scheduled })
 }
 
 // WhatIf answers with one decision for each copy. Pods of a scheduler that decides about all of its pods at once get those of its next turn. The
@@ -115,7 +167,7 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
 	if err != nil {
 		return nil, q.refused(err)
 	}
-	return &WhatIfAnswer{Answer: answer}, nil
+	return explained(answer, nil), nil
 }
 
 // Fit asks what makes a pod fit.
@@ -216,7 +268,10 @@ type Copies struct {
 // Copies answers with the objects that a client creates in order to make real what a change with a count makes. Copies of a node come with
 // what drivers, the kubelet and agents report of the node that they are like. The error is as that of WhatIf.
 func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
-	change, err := d.options.Admission().Change(ctx, "change", c)
+	if err := d.options.Ready(); err != nil {
+		return nil, err
+	}
+	change, err := admitChange(ctx, d.options.Admission(), "change", c)
 	if err != nil {
 		return nil, err
 	}
@@ -260,6 +315,9 @@ func (q *admitted) configuration() *schedulerconfig.KubeSchedulerConfiguration {
 }
 
 func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
+	if err := d.options.Ready(); err != nil {
+		return nil, err
+	}
 	out := &admitted{profile: q.Profile}
 	switch {
 	case (q.Pod == nil) == (q.PodRef == nil):
@@ -278,7 +336,7 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 	}
 	a := d.options.Admission()
 	for i, c := range q.Changes {
-		change, err := a.Change(ctx, fmt.Sprintf("changes[%d]", i), c)
+		change, err := admitChange(ctx, a, fmt.Sprintf("changes[%d]", i), c)
 		if err != nil {
 			return nil, err
 		}
@@ -288,6 +346,13 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 		out.pod, err = a.Pod(ctx, "pod", q.Pod)
 	}
 	return out, err
+}
+
+func admitChange(ctx context.Context, a Admission, field string, c Change) (whatif.Change, error) {
+	if err := c.check(field); err != nil {
+		return whatif.Change{}, err
+	}
+	return a.Change(ctx, field, c)
 }
 
 // settle completes a new object as controllers would soon after its creation: a node is ready,

@@ -37,18 +37,26 @@ type Change struct {
 	Delete *Target `json:"delete,omitempty"`
 }
 
-// Copies returns how many copies the change makes, 0 for the object itself. field is the path of the change. The error is a *Refused.
-func (c Change) Copies(field string) (int, error) {
+// check refuses a change of a wrong shape. field is the path of the change. The error is a *Refused.
+func (c Change) check(field string) error {
+	given := 0
+	for _, is := range []bool{c.Apply != nil, c.Patch != nil, c.Delete != nil} {
+		if is {
+			given++
+		}
+	}
 	switch {
+	case given != 1:
+		return refuse(field, "want exactly one of apply, patch and delete")
 	case c.Count == nil:
-		return 0, nil
+		return nil
 	case c.Apply == nil:
-		return 0, refuse(field+".count", "only apply has a count")
+		return refuse(field+".count", "only apply has a count")
 	}
 	if err := whatif.CheckCount(*c.Count); err != nil {
-		return 0, refusedAt(field, err)
+		return refusedAt(field, err)
 	}
-	return *c.Count, nil
+	return nil
 }
 
 // Target names an object. An empty Namespace means "default" for kinds that have namespaces.

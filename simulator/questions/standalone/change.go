@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/memory"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/cluster/storedform"
@@ -25,24 +24,19 @@ var _ hypothesis.Admission = (*state)(nil)
 
 // Change implements hypothesis.Admission: it makes the change in the state, and returns it as the engine takes it, whole.
 func (s *state) Change(ctx context.Context, field string, c hypothesis.Change) (whatif.Change, error) {
-	count, err := c.Copies(field)
-	switch {
-	case err != nil:
-		return whatif.Change{}, err
+	switch count := ptr.Deref(c.Count, 0); {
 	case c.Apply != nil:
 		o, err := s.apply(ctx, c.Apply, count)
 		return whatif.Change{Apply: o, Count: count}, refused(field+".apply", err)
 	case c.Patch != nil:
 		o, err := s.patch(ctx, *c.Patch)
 		return whatif.Change{Apply: o}, refused(field+".patch", err)
-	case c.Delete != nil:
-		k, ref := s.resolve(*c.Delete)
-		if o := s.objects[k]; o != nil {
-			s.remove(o)
-		}
-		return whatif.Change{Delete: &ref}, nil
 	}
-	return whatif.Change{}, refused(field, errors.New("want one of apply, patch and delete"))
+	k, ref := s.resolve(*c.Delete)
+	if o := s.objects[k]; o != nil {
+		s.remove(o)
+	}
+	return whatif.Change{Delete: &ref}, nil
 }
 
 // Pod implements hypothesis.Admission.
@@ -90,7 +84,7 @@ func (s *state) apply(ctx context.Context, document []byte, count int) (runtime.
 	}
 	k, _ := keyOf(o)
 	if before := s.objects[k]; before != nil && count == 0 {
-		return s.merge(ctx, before, document)
+		return s.change(ctx, before, "", document)
 	}
 	return s.create(ctx, o)
 }
@@ -101,33 +95,20 @@ func (s *state) patch(ctx context.Context, p hypothesis.Patch) (runtime.Object, 
 	if before == nil {
 		return nil, &whatif.NotFoundError{ObjectRef: ref}
 	}
-	if len(p.Patch) == 0 || p.Patch[0] != '[' {
-		return s.merge(ctx, before, p.Patch)
+	kind := types.PatchType("")
+	if len(p.Patch) > 0 && p.Patch[0] == '[' {
+		kind = types.JSONPatchType
 	}
-	operations, err := jsonpatch.DecodePatch(p.Patch)
-	if err != nil {
-		return nil, fmt.Errorf("the patch is not a JSON patch: %w", err)
-	}
-	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) { return operations.Apply(document) })
+	return s.change(ctx, before, kind, p.Patch)
 }
 
-// merge changes an object by a strategic merge patch, or a custom resource by a JSON merge patch.
-func (s *state) merge(ctx context.Context, before runtime.Object, patch []byte) (runtime.Object, error) {
-	return s.rewrite(ctx, before, func(document []byte) ([]byte, error) {
-		if _, isCustom := before.(*unstructured.Unstructured); isCustom {
-			return jsonpatch.MergePatch(document, patch)
-		}
-		return strategicpatch.StrategicMergePatch(document, patch, reflect.New(reflect.TypeOf(before).Elem()).Interface())
-	})
-}
-
-// rewrite replaces an object by one that edit makes of its JSON.
-func (s *state) rewrite(ctx context.Context, before runtime.Object, edit func([]byte) ([]byte, error)) (runtime.Object, error) {
+// change replaces an object by what a patch makes of it.
+func (s *state) change(ctx context.Context, before runtime.Object, kind types.PatchType, patch []byte) (runtime.Object, error) {
 	document, err := json.Marshal(before)
 	if err != nil {
 		return nil, err
 	}
-	if document, err = edit(document); err != nil {
+	if document, err = memory.Patched(document, before, kind, patch); err != nil {
 		return nil, fmt.Errorf("patching: %w", err)
 	}
 	after, err := storedform.DecodeStrictly(document)

@@ -13,7 +13,6 @@ import (
 
 	schedulerconfig "kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
-	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/cluster/virtualnode"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
@@ -36,12 +35,12 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 }
 
-// Cluster is a cluster as it was at one moment. It answers one question.
+// Cluster is a cluster as it was at one moment. Its desk answers one question.
 type Cluster struct {
+	*hypothesis.Desk
 	name  string
 	state *state
 	notes []string
-	desk  *hypothesis.Desk
 }
 
 var _ ask.Target = (*Cluster)(nil)
@@ -71,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{name: name, state: s, notes: r.notes, desk: desk}, nil
+	return &Cluster{Desk: desk, name: name, state: s, notes: r.notes}, nil
 }
 
 func (o Options) read(ctx context.Context) (r *reading, name string, err error) {
@@ -110,23 +109,4 @@ func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
 		return nil, &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{GVK: objects.Node.WithVersion("v1"), Name: name}}
 	}
 	return json.Marshal(node)
-}
-
-// WhatIf implements ask.Target.
-func (c *Cluster) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*ask.WhatIfAnswer, error) {
-	answer, err := c.desk.WhatIf(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return ask.Explained(answer), nil
-}
-
-// Fit implements ask.Target.
-func (c *Cluster) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
-	return c.desk.Fit(ctx, q)
-}
-
-// Capacity implements ask.Target.
-func (c *Cluster) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
-	return c.desk.Capacity(ctx, q)
 }

@@ -1,0 +1,32 @@
+package memory
+
+import (
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// Patched returns the JSON that a patch makes of an object's JSON, as an API server does. like has the type of the object. Without a kind,
+// the patch is a strategic merge patch or, of a kind for which the client library has no type, a JSON merge patch.
+func Patched(document []byte, like runtime.Object, kind types.PatchType, patch []byte) ([]byte, error) {
+	_, custom := like.(*unstructured.Unstructured)
+	switch {
+	case kind == types.MergePatchType, kind == types.ApplyPatchType, kind == "" && custom:
+		return jsonpatch.MergePatch(document, patch)
+	case kind == types.JSONPatchType:
+		operations, err := jsonpatch.DecodePatch(patch)
+		if err != nil {
+			return nil, fmt.Errorf("the patch is not a JSON patch: %w", err)
+		}
+		return operations.Apply(document)
+	case kind != "" && kind != types.StrategicMergePatchType:
+		return nil, fmt.Errorf("unknown type of patch %q", kind)
+	case custom:
+		return nil, fmt.Errorf("a strategic merge patch needs a built-in kind")
+	}
+	return strategicpatch.StrategicMergePatch(document, patch, like)
+}

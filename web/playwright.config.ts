@@ -15,7 +15,8 @@ const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? '
 // builds on are tagged, too.
 export default defineConfig<{ preloads: boolean; restarts: boolean }>({
   testDir: 'e2e',
-  // Playwright recreates this directory on every run. Directly in web, it would change web's modification time, and Go would
+  // Playwright recreates this directory on every run. Directly in web, it would change web's
+  // modification time, and Go would
   // rerun the documentation's tests, which depend on it.
   outputDir: 'test-results/latest',
   timeout: 60_000,

@@ -29,8 +29,10 @@ export default defineConfig({
     emptyOutDir: true,
     sourcemap: false,
     chunkSizeWarningLimit: 700,
-    // A browser loads every part while it is idle. With one file for each feature and one for all styles it makes 30 requests. By
-    // default, modules that parts share have files of their own: 230 requests, which cost a second of processor time.
+    // A browser loads every part while it is idle. With one file for each feature and one for all
+    // styles it makes 30 requests. By
+    // default, modules that parts share have files of their own: 230 requests, which cost a second
+    // of processor time.
     cssCodeSplit: false,
     rolldownOptions: {
       output: {

@@ -1,4 +1,5 @@
-// Acting where one looks: from a decision, a node, a workload and the palette; every change shows its dry run and can be undone.
+// Acting where one looks: from a decision, a node, a workload and the palette; every change shows
+// its dry run and can be undone.
 
 import type { Page } from '@playwright/test'
 import { choose } from './actions'

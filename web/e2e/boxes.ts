@@ -4,7 +4,10 @@
 
 import type { Page } from '@playwright/test'
 
-/** The faults of the page as it is now, as lines. An open dialog is measured alone: what is behind it is inert. */
+/**
+ * The faults of the page as it is now, as lines. An open dialog is measured alone: what is behind
+ * it is inert.
+ */
 export async function faults(page: Page): Promise<string[]> {
   return page.evaluate(measure)
 }
@@ -87,7 +90,10 @@ function measure(): string[] {
     return scope
   }
 
-  /** The part of a box that its ancestors let through, and the ancestor that cuts it without letting it scroll. */
+  /**
+   * The part of a box that its ancestors let through, and the ancestor that cuts it without letting
+   * it scroll.
+   */
   const clip = (element: Element, box: Box): { visible: Box; cutter?: Element } => {
     let visible = box
     let cutter: Element | undefined
@@ -119,7 +125,10 @@ function measure(): string[] {
     return { visible, cutter }
   }
 
-  /** True if a title or label of the element or of an ancestor near it holds its whole text, or if the page tells it under the pointer. */
+  /**
+   * True if a title or label of the element or of an ancestor near it holds its whole text, or if
+   * the page tells it under the pointer.
+   */
   const atHand = (element: Element, text: string): boolean => {
     element.dispatchEvent(new PointerEvent('pointerover', { bubbles: true, pointerType: 'mouse' }))
     const told = squeezed(document.querySelector('.whole-text')?.textContent ?? '')
@@ -134,7 +143,10 @@ function measure(): string[] {
     return false
   }
 
-  /** The last line of a label if it breaks badly: one letter alone, a number without its word, or the end of a Latin word. */
+  /**
+   * The last line of a label if it breaks badly: one letter alone, a number without its word, or
+   * the end of a Latin word.
+   */
   const orphanOf = (node: Node, element: Element, text: string): string => {
     const content = node.textContent ?? ''
     if (text.length > 24 || text.length < 3 || squeezed(element.textContent ?? '') !== text) return ''
@@ -237,7 +249,8 @@ function measure(): string[] {
     surface: Element
   }
   const interactive =
-    'a[href], button, input:not([type="hidden"]), select, textarea, summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], [role="switch"], [role="radio"], [role="slider"]'
+    'a[href], button, input:not([type="hidden"]), select, textarea, summary, [role="button"], [role="tab"], ' +
+    '[role="menuitem"], [role="option"], [role="checkbox"], [role="switch"], [role="radio"], [role="slider"]'
   const targets: Target[] = []
   for (const element of scope.querySelectorAll(interactive)) {
     if (!shown(element) && !(element instanceof HTMLInputElement || element instanceof HTMLSelectElement)) continue
@@ -305,7 +318,9 @@ function measure(): string[] {
     })
     if (crowding)
       found.add(
-        `small: ${nameOf(target.element)} “${short(squeezed(target.element.getAttribute('aria-label') ?? target.element.textContent ?? ''))}” is ${Math.round(wide(target.box))} × ${Math.round(high(target.box))}, beside ${nameOf(crowding.element)}`
+        `small: ${nameOf(target.element)} “` +
+          `${short(squeezed(target.element.getAttribute('aria-label') ?? target.element.textContent ?? ''))}` +
+          `” is ${Math.round(wide(target.box))} × ${Math.round(high(target.box))}, beside ${nameOf(crowding.element)}`
       )
   }
 

@@ -1,4 +1,5 @@
-// Public reports of pods that nobody could explain: what a person reads of each on the pages, in both languages.
+// Public reports of pods that nobody could explain: what a person reads of each on the pages, in
+// both languages.
 
 import { expect, type Locator, type Page } from '@playwright/test'
 import { en } from '../src/i18n/en'

@@ -1,4 +1,5 @@
-// The public reports that simulator/testing/systemtest/testdata/cases replays. Go runs these scripts for the command line and for HTTP.
+// The public reports that simulator/testing/systemtest/testdata/cases replays. Go runs these
+// scripts for the command line and for HTTP.
 // Here they build the same clusters, and name the questions whose answers the pages must give, too.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -51,7 +52,10 @@ function readCase(name: string): Case {
   }
 }
 
-/** Simulators of cases. Cases with the same flags share one, which is reset between them; one runs at a time. */
+/**
+ * Simulators of cases. Cases with the same flags share one, which is reset between them; one runs
+ * at a time.
+ */
 export class Cases {
   private running: Simulator | undefined
   private flags: string | undefined
@@ -271,7 +275,10 @@ class Commands {
   }
 }
 
-/** Fills a template such as {.items[0].spec.nodeName} as kubectl's jsonpath does, as far as the scripts use it. */
+/**
+ * Fills a template such as {.items[0].spec.nodeName} as kubectl's jsonpath does, as far as the
+ * scripts use it.
+ */
 function printed(of: unknown, template: string): string {
   return template.replace(/\{([^}]*)\}/g, (_, path: string) => {
     let found: unknown[] = [of]

@@ -47,7 +47,8 @@ test('the editor completes fields and values and documents them', async ({ page,
   await page.goto(simulator.url)
   await writeYaml(
     page,
-    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n  topologySpreadConstraints:\n  - maxSkew: 1\n    '
+    'apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n    image: i\n' +
+      '  topologySpreadConstraints:\n  - maxSkew: 1\n    '
   )
   await page.keyboard.press('ControlOrMeta+End')
   await page.keyboard.type('when')

@@ -151,7 +151,8 @@ test('the panel of a Filter cell computes what the node lacks', { tag: '@main' }
   if (!cpu) throw new Error('nothing was compared')
   const cores = (milli: number) => String(milli / 1000)
   await expect(page.getByTestId('cell-comparison')).toContainText(
-    `cpu: ${cores(cpu.inUse)} in use + ${cores(cpu.requested)} requested = ${cores(cpu.inUse + cpu.requested)} of ${cores(cpu.allocatable)}, ${cores(cpu.inUse + cpu.requested - cpu.allocatable)} short`
+    `cpu: ${cores(cpu.inUse)} in use + ${cores(cpu.requested)} requested = ${cores(cpu.inUse + cpu.requested)}` +
+      ` of ${cores(cpu.allocatable)}, ${cores(cpu.inUse + cpu.requested - cpu.allocatable)} short`
   )
   await expect(page.getByTestId('cell-about')).toContainText('Rejects nodes whose allocatable resources')
 })

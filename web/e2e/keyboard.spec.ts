@@ -21,7 +21,9 @@ async function focused(page: Page): Promise<Stop | undefined> {
   return page.evaluate(() => {
     const element = document.activeElement
     if (!element || element === document.body) return undefined
-    const name = `${element.tagName.toLowerCase()} “${(element.getAttribute('aria-label') ?? element.textContent ?? '').replace(/\s+/g, ' ').trim().slice(0, 40)}”`
+    const name =
+      `${element.tagName.toLowerCase()} “` +
+      `${(element.getAttribute('aria-label') ?? element.textContent ?? '').replace(/\s+/g, ' ').trim().slice(0, 40)}”`
     // The indicator may be on the control or on the box around it; a text shows its caret.
     let visible = element.matches('textarea, [contenteditable="true"]')
     for (let at: Element | null = element, steps = 0; at && steps < 3; at = at.parentElement, steps++) {

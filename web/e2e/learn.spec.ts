@@ -1,4 +1,5 @@
-// The place Learn: one lesson from the map to its end, every lesson in both languages with right and wrong answers, and
+// The place Learn: one lesson from the map to its end, every lesson in both languages with right
+// and wrong answers, and
 // predictions. The answers are the examples that stand in the files of the lessons.
 
 import { readdirSync, readFileSync } from 'node:fs'

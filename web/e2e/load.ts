@@ -40,7 +40,10 @@ export async function load(simulator: Simulator, { nodes, pods }: { nodes: numbe
   })
 }
 
-/** Changes labels of nodes, `perSecond` times a second, until the returned function is called; that resolves to the number of changes. */
+/**
+ * Changes labels of nodes, `perSecond` times a second, until the returned function is called; that
+ * resolves to the number of changes.
+ */
 export function churn(
   simulator: Simulator,
   { nodes, perSecond }: { nodes: number; perSecond: number }

@@ -8,7 +8,10 @@ import { expect, test } from './simulator'
 const nodes = Array.from({ length: 5000 }, (_, i) => `node-${i}`).sort()
 const plugins = Array.from({ length: 20 }, (_, p) => (p === 7 ? 'NodeResourcesFit' : `Plugin${p}`))
 
-/** A third of the nodes are feasible and scored by twenty plugins; each of the others is rejected by one plugin. */
+/**
+ * A third of the nodes are feasible and scored by twenty plugins; each of the others is rejected by
+ * one plugin.
+ */
 function largeCycle(): Cycle {
   const fits = (i: number) => i % 3 === 0
   const feasible = nodes.filter((_, i) => fits(i))

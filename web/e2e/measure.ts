@@ -8,7 +8,10 @@ declare global {
   }
 }
 
-/** Starts to record long tasks, and when the map shows the expected number of tiles. It runs in the page, before the page's own scripts. */
+/**
+ * Starts to record long tasks, and when the map shows the expected number of tiles. It runs in the
+ * page, before the page's own scripts.
+ */
 function watch(tiles: number): void {
   window.measured = { longTasks: [], shownAt: undefined }
   new PerformanceObserver((list) => {
@@ -41,7 +44,8 @@ interface Answer {
 }
 
 /**
- * A page that Playwright does not know. Of a page that it knows, Playwright gets a copy of each message on a WebSocket:
+ * A page that Playwright does not know. Of a page that it knows, Playwright gets a copy of each
+ * message on a WebSocket:
  * the lists of a large cluster then take twice as long to arrive.
  */
 export class UnobservedPage {
@@ -167,7 +171,10 @@ export async function scroll(page: Page, session: CDPSession, selector: string):
     await session.send('Input.synthesizeScrollGesture', { ...at, yDistance, speed: 1000, gestureSourceType: 'mouse' })
 }
 
-/** One frame at 60 frames per second, in ms. Tests compare the median, because another process may delay single frames. */
+/**
+ * One frame at 60 frames per second, in ms. Tests compare the median, because another process may
+ * delay single frames.
+ */
 export const medianFrame = 17
 
 export interface FrameTimes {
@@ -175,10 +182,16 @@ export interface FrameTimes {
   late: number
 }
 
-/** What happens in each frame: the box scrolls by some px, or the pointer moves over it by some px to the right, line by line. */
+/**
+ * What happens in each frame: the box scrolls by some px, or the pointer moves over it by some px
+ * to the right, line by line.
+ */
 export type EachFrame = { by: number } | { pointer: number }
 
-/** The best of three runs: other processes may slow down a run, and the test measures what the page can do. */
+/**
+ * The best of three runs: other processes may slow down a run, and the test measures what the page
+ * can do.
+ */
 export async function quietest(box: Locator, each: EachFrame): Promise<FrameTimes> {
   let best = await frames(box, each)
   for (let i = 1; i < 3 && best.median > medianFrame; i++) {

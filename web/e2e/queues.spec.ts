@@ -1,4 +1,5 @@
-// Queues: turning them on, the presets, the pending list with its reasons, suggestions, the ledger, the settings.
+// Queues: turning them on, the presets, the pending list with its reasons, suggestions, the ledger,
+// the settings.
 
 import type { Page } from '@playwright/test'
 import { objections } from './axe'

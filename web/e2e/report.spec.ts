@@ -1,4 +1,5 @@
-// A decision, runs, or what became of a lesson as one file: it opens without a server or a network, and a simulator opens it, too.
+// A decision, runs, or what became of a lesson as one file: it opens without a server or a network,
+// and a simulator opens it, too.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { objections } from './axe'
@@ -33,7 +34,8 @@ async function download(page: Page, click: () => Promise<void>, path: string): P
 
 /** Tries to run code in each way that a text of a result might. It sets window.ran if one works. */
 const hostile =
-  '</script><script>window.ran=1</script><img src=x onerror="window.ran=1"><svg onload="window.ran=1">{{constructor.constructor("window.ran=1")()}}'
+  '</script><script>window.ran=1</script><img src=x onerror="window.ran=1"><svg ' +
+  'onload="window.ran=1">{{constructor.constructor("window.ran=1")()}}'
 const ran = (page: Page) => page.evaluate(() => (window as unknown as { ran?: number }).ran)
 
 /** Runs a scenario, and returns its ID. */
@@ -120,8 +122,10 @@ const scenario = (say: string) => `apiVersion: kube-scheduler-simulator.sigs.k8s
 kind: Scenario
 metadata: {name: small}
 steps:
-- create: {count: 2, template: {apiVersion: v1, kind: Node, metadata: {name: "node-\${i}"}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}}
-- create: {template: {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: main, image: pause, resources: {requests: {cpu: "8"}}}]}}}
+- create: {count: 2, template: {apiVersion: v1, kind: Node, metadata: {name: "node-\${i}"},
+    status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}}}
+- create: {template: {apiVersion: v1, kind: Pod, metadata: {name: web},
+    spec: {containers: [{name: main, image: pause, resources: {requests: {cpu: "8"}}}]}}}
 - wait: settled
 - expect:
   - that: pods.all(p, p.node != "")

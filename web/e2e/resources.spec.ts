@@ -46,7 +46,8 @@ test('one batch creates a namespace and an object in it', async ({ page, simulat
   await page.goto(simulator.url)
   await writeYaml(
     page,
-    `${podYaml('inside').replace('name: inside', 'name: inside\n  namespace: fresh')}---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: fresh\n`
+    `${podYaml('inside').replace('name: inside', 'name: inside\n  namespace: fresh')}` +
+      `---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: fresh\n`
   )
   await page.getByTestId('create-submit').click()
   await expect(page.getByRole('dialog', { name: 'Create' })).toBeHidden()

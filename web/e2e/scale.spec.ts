@@ -30,7 +30,8 @@ test('the map opens, and takes a stream of changes', async ({ browser }) => {
   const shown = await page.evaluate(() => Math.round(window.measured.shownAt ?? Infinity))
   const opening = await page.evaluate(() => window.measured.longTasks)
   console.log(
-    `first paint ${paint} ms, 5,000 tiles after ${shown} ms, long tasks meanwhile: ${opening.map((t) => `${t.ms}@${t.start}`).join(', ') || 'none'}`
+    `first paint ${paint} ms, 5,000 tiles after ${shown} ms, long tasks meanwhile: ` +
+      `${opening.map((t) => `${t.ms}@${t.start}`).join(', ') || 'none'}`
   )
 
   const stop = churn(simulator, { nodes: size.nodes, perSecond: 100 })

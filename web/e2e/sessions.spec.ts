@@ -1,4 +1,5 @@
-// Sessions and flows: turning the schedulers on, what a session decided and why a job does not run, configurations edited
+// Sessions and flows: turning the schedulers on, what a session decided and why a job does not run,
+// configurations edited
 // live, and the gap to the optimum of a flow.
 
 import { objections } from './axe'

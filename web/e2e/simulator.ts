@@ -64,7 +64,10 @@ export class Simulator {
     await this.call('PUT', '/api/v1/reset')
   }
 
-  /** Sends a request to a path of the server, and fails if the server refuses it. A string is sent as YAML. */
+  /**
+   * Sends a request to a path of the server, and fails if the server refuses it. A string is sent
+   * as YAML.
+   */
   async send(method: string, path: string, body?: unknown): Promise<Response> {
     const yaml = typeof body === 'string'
     const response = await fetch(this.url + path, {
@@ -99,7 +102,10 @@ export class Simulator {
     return this.call(method, `/kubernetes${path}`, body)
   }
 
-  /** Resolves when pods can be scheduled to these nodes: nodes stay tainted until their virtual kubelets report Ready. */
+  /**
+   * Resolves when pods can be scheduled to these nodes: nodes stay tainted until their virtual
+   * kubelets report Ready.
+   */
   async ready(...nodes: string[]): Promise<void> {
     for (const name of nodes) {
       await expect(async () => {
@@ -114,7 +120,10 @@ export class Simulator {
   }
 }
 
-/** Runs one simulator at a time, and resets it for each test file. Only the time line and the numbers of revisions outlast that. */
+/**
+ * Runs one simulator at a time, and resets it for each test file. Only the time line and the
+ * numbers of revisions outlast that.
+ */
 class PerFile {
   private file = ''
   private running: Simulator | undefined
@@ -136,9 +145,15 @@ class PerFile {
 
 /** What the browser logs for a request that fails or is refused, by its status or network error. */
 export const refused = (status: number | string) => new RegExp(`^Failed to load resource: .*${status}`)
-/** What the browser logs when the server refuses a question about a pod whose text is not complete yet, or that names objects to come. */
+/**
+ * What the browser logs when the server refuses a question about a pod whose text is not complete
+ * yet, or that names objects to come.
+ */
 export const refusedQuestion = /422 .*\/api\/v1\/whatif/
-/** What the browser logs when the server ends before or in the middle of an answer, and while no server listens. */
+/**
+ * What the browser logs when the server ends before or in the middle of an answer, and while no
+ * server listens.
+ */
 export const serverAway = /net::ERR_(?:CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUNKED)|WebSocket connection to .* failed/
 
 /**
@@ -153,7 +168,10 @@ export const test = base.extend<
   restarts: [false, { option: true }],
   /** Whether the tour offers itself as on a first visit. Its card would stand in the way of other tests. */
   tour: [false, { option: true }],
-  /** Whether the application loads all of its parts while the browser is idle, which takes two fifths of a page's processor time. */
+  /**
+   * Whether the application loads all of its parts while the browser is idle, which takes two
+   * fifths of a page's processor time.
+   */
   preloads: [true, { option: true }],
   // eslint-disable-next-line no-empty-pattern
   allowed: async ({}, use) => use([]),
@@ -211,7 +229,10 @@ export function pod(name: string, cpu = '500m') {
   }
 }
 
-/** Creates a priority class and a pod with it. It retries, because admission sees a new class only after a moment. */
+/**
+ * Creates a priority class and a pod with it. It retries, because admission sees a new class only
+ * after a moment.
+ */
 export async function createUrgent(simulator: Simulator, name: string, cpu: string): Promise<void> {
   await simulator.kube('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', {
     metadata: { name: 'high' },

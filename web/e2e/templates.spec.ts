@@ -144,7 +144,8 @@ for (const [id, { plugin, says }] of Object.entries(plugged)) {
       await expect(page).toHaveURL(/\/decisions/)
       for (const one of templates.find((template) => template.id === id)?.make(free).expected ?? [])
         await expect(() => compare(simulator, one)).toPass({ timeout: 30_000 })
-      // Pods are tried again and again, for one reason or another. What is kept tells of the plugin's, of which the page shows the most frequent.
+      // Pods are tried again and again, for one reason or another. What is kept tells of the
+      // plugin's, of which the page shows the most frequent.
       await page.goto(`${simulator.url}/decisions?plugin=${plugin}`)
       await expect(page.getByRole('button', { name: says }).first()).toBeVisible()
       await page.goto(`${simulator.url}/scheduler`)

@@ -1,4 +1,5 @@
-// The time line: the past on the map, what changed, from a decision to what its scheduler saw, undo, and branches.
+// The time line: the past on the map, what changed, from a decision to what its scheduler saw,
+// undo, and branches.
 
 import type { Page } from '@playwright/test'
 import { objections } from './axe'
@@ -12,7 +13,10 @@ const create = (simulator: Simulator, name: string, cpu?: string) =>
   simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name, cpu))
 const playhead = (page: Page) => page.getByTestId('playhead')
 const card = (page: Page, name: string) => page.locator(`[data-node="${name}"]`)
-/** What one program does within a second is one step, so the next request waits until the last step is older. */
+/**
+ * What one program does within a second is one step, so the next request waits until the last step
+ * is older.
+ */
 async function apart(simulator: Simulator): Promise<void> {
   await expect(async () => {
     const { steps: all } = await simulator.call<{ steps: { time: string }[] }>('GET', '/api/v1/timeline')

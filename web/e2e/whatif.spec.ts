@@ -1,4 +1,5 @@
-// Hypotheses: what makes a pod fit, tried and then applied for real; room for more; the shadow; the prediction while typing.
+// Hypotheses: what makes a pod fit, tried and then applied for real; room for more; the shadow; the
+// prediction while typing.
 
 import type { Page } from '@playwright/test'
 import { createYaml, nodeYaml, podYaml, replaceText, writeYaml } from './actions'

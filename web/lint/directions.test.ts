@@ -94,7 +94,9 @@ describe('ESLint', { timeout: 60_000 }, () => {
   })
   it('reports parts that are not preloaded', async () => {
     const eslint = new ESLint({ cwd: web })
-    const text = `import { lazily } from './lazily'\nexport const a = lazily(() => import('./notices'))\nexport const b = () => import('./notices')\n`
+    const text =
+      `import { lazily } from './lazily'\n` +
+      `export const a = lazily(() => import('./notices'))\nexport const b = () => import('./notices')\n`
     const [result] = await eslint.lintText(text, { filePath: 'src/ui/made.ts' })
     expect(result?.messages.map((m) => `${m.ruleId} ${m.line}`)).toEqual(['no-restricted-syntax 3'])
   })

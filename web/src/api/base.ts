@@ -1,4 +1,5 @@
-// Where this page's simulator is. The trunk has the whole address; a branch has the addresses below /branches/NAME, and
+// Where this page's simulator is. The trunk has the whole address; a branch has the addresses below
+// /branches/NAME, and
 // the trunk's server forwards them.
 
 /** The name of a branch in an address; '' for the trunk. Names are DNS labels. */

@@ -1,4 +1,5 @@
-// Branches: simulators beside the trunk, each with a cluster of its own. The trunk answers for all of them, so these
+// Branches: simulators beside the trunk, each with a cluster of its own. The trunk answers for all
+// of them, so these
 // calls go there, wherever this page is.
 
 import { base } from './base'
@@ -39,7 +40,10 @@ export async function deleteBranch(name: string): Promise<void> {
   await trunkClient.DELETE('/api/v1/branches/{name}', { params: { path: { name } } })
 }
 
-/** The branch that this page shows; undefined on the trunk. Throws ApiError 404 for one that does not exist. */
+/**
+ * The branch that this page shows; undefined on the trunk. Throws ApiError 404 for one that does
+ * not exist.
+ */
 export async function getOwnBranch(signal?: AbortSignal): Promise<OwnBranch | undefined> {
   return base ? bodyOf(client.GET('/api/v1/branch', { signal })) : undefined
 }

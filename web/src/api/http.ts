@@ -41,7 +41,10 @@ interface Options {
   signal?: AbortSignal | undefined
 }
 
-/** Fetches path of this page's simulator and parses its JSON with read. Throws ApiError, or AbortError when the request is aborted. */
+/**
+ * Fetches path of this page's simulator and parses its JSON with read. Throws ApiError, or
+ * AbortError when the request is aborted.
+ */
 export async function request<T>(
   path: string,
   read: (body: unknown) => T,
@@ -73,7 +76,10 @@ export function noAnswer(error: unknown): Error {
   return new ApiError(messageOf(error), 0)
 }
 
-/** Parses an error response: ours ({message, details}) or a Kubernetes Status. retryAfter is the header's value. */
+/**
+ * Parses an error response: ours ({message, details}) or a Kubernetes Status. retryAfter is the
+ * header's value.
+ */
 export function parseError(code: number, text: string, retryAfter?: string | null): ApiError {
   let body: unknown
   try {

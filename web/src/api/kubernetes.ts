@@ -175,7 +175,8 @@ export async function eventsOf(
   ]
   const of = (fields: string[]) =>
     request(
-      `/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}/events?fieldSelector=${encodeURIComponent(fields.join(','))}`,
+      `/kubernetes/api/v1/namespaces/${encodeURIComponent(namespace ?? 'default')}` +
+        `/events?fieldSelector=${encodeURIComponent(fields.join(','))}`,
       readItems<KubeEvent>,
       { signal }
     )

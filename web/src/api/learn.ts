@@ -1,4 +1,5 @@
-// Lessons, challenges and exercises. Checks and answers are graded by the simulator that is asked: in a lesson, by the
+// Lessons, challenges and exercises. Checks and answers are graded by the simulator that is asked:
+// in a lesson, by the
 // lesson's own branch.
 
 import { based } from './base'

@@ -26,7 +26,10 @@ export async function getRound(number: number, signal?: AbortSignal): Promise<Fl
   return 'placements' in found ? found : undefined
 }
 
-/** Applies a document to kube-batch or volcano. Throws an ApiError with the document's problems if it cannot be applied. */
+/**
+ * Applies a document to kube-batch or volcano. Throws an ApiError with the document's problems if
+ * it cannot be applied.
+ */
 export const applySessionConfiguration = (rules: string, document: string): Promise<SessionConfiguration> =>
   bodyOf(
     client.PUT('/api/v1/sessions/configuration/{rules}', {

@@ -101,7 +101,8 @@ export class TableFeed<T extends WireTable> {
 
   private async list(signal: AbortSignal): Promise<void> {
     const { namespace, light } = this.wanted
-    // The watch starts at the version of the first response, so it repeats changes that later responses already contain.
+    // The watch starts at the version of the first response, so it repeats changes that later
+    // responses already contain.
     let version = ''
     let spaces: readonly (string | undefined)[] | undefined
     if (light && namespace !== undefined) spaces = [namespace]

@@ -80,7 +80,10 @@ export interface WatchOptions {
   openTimeoutMs?: number
   /** The client sends a heartbeat after this long without a frame. */
   quietMs?: number
-  /** Without a response to the heartbeat for this long, the connection is stale; after three times as long, the client gives it up. */
+  /**
+   * Without a response to the heartbeat for this long, the connection is stale; after three times
+   * as long, the client gives it up.
+   */
   answerMs?: number
 }
 

@@ -29,7 +29,10 @@ export function askCapacity(question: CapacityQuestion, signal?: AbortSignal): P
   return bodyOf(client.POST('/api/v1/whatif/capacity', { body: { limit: 1000, ...question }, signal }))
 }
 
-/** The objects that make copies of a node real, with all that comes with it, in the order of their creation. */
+/**
+ * The objects that make copies of a node real, with all that comes with it, in the order of their
+ * creation.
+ */
 export async function askCopies(change: Change, signal?: AbortSignal): Promise<readonly Change[]> {
   return (await bodyOf(client.POST('/api/v1/whatif/copies', { body: change, signal }))).changes
 }

@@ -32,7 +32,10 @@ export interface NodeView {
   node: Node
   zone: string
   taints: Taint[]
-  /** It has a Ready condition that is not True. Without a condition its state is unknown, and the scheduler ignores it. */
+  /**
+   * It has a Ready condition that is not True. Without a condition its state is unknown, and the
+   * scheduler ignores it.
+   */
   notReady: boolean
   /** Cordoned. */
   unschedulable: boolean

@@ -15,7 +15,8 @@ describe('paths', () => {
     expect(pathsInMessage('Pod "x" is invalid: spec.containers: Required value')).toEqual(['spec.containers'])
     expect(
       pathsInMessage(
-        'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32'
+        'Deployment in version "v1" cannot be handled as a Deployment: json: ' +
+          'cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32'
       )
     ).toEqual(['spec.replicas'])
     expect(pathsInMessage('pods "x" already exists')).toEqual([])

@@ -12,7 +12,10 @@ export function parsePath(path: string): (string | number)[] {
   return out
 }
 
-/** The parts of a strict decoding error, which lists every field that it refuses: each with its path and its own message. */
+/**
+ * The parts of a strict decoding error, which lists every field that it refuses: each with its path
+ * and its own message.
+ */
 export function strictErrors(message: string): { path: string; message: string }[] {
   return [...message.matchAll(/(?:unknown|duplicate) field "([^"]+)"/g)].map(([own, path]) => ({
     path: path ?? '',

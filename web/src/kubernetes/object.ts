@@ -16,7 +16,10 @@ export const keyOf = ({ namespace, name }: { namespace?: string | undefined; nam
 
 export const objectKey = (object: { metadata: { namespace?: string; name: string } }): string => keyOf(object.metadata)
 
-/** Whether both are the same version of the same object. Versions are opaque and compared only for equality. */
+/**
+ * Whether both are the same version of the same object. Versions are opaque and compared only for
+ * equality.
+ */
 export function sameVersion(
   a: { metadata: { uid?: string; resourceVersion?: string } },
   b: { metadata: { uid?: string; resourceVersion?: string } }

@@ -27,7 +27,9 @@ describe('podRequests', () => {
 describe('pending', () => {
   it('parses the scheduler’s message', () => {
     const message =
-      "0/12 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 3 node(s) had untolerated taint(s), 8 Insufficient cpu. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling."
+      "0/12 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 3 node(s) had untolerated " +
+      'taint(s), 8 Insufficient cpu. preemption: 0/12 nodes are available: ' +
+      '12 Preemption is not helpful for scheduling.'
     expect(parseFitError(message)).toMatchObject({
       nodes: 12,
       reasons: [

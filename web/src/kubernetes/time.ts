@@ -41,7 +41,10 @@ export function formatClock(at: string, millis = true): string {
   return millis ? `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}` : clock
 }
 
-/** Seconds from one time (RFC 3339) to another, with the fractions that Date drops; 0 when it is not later. */
+/**
+ * Seconds from one time (RFC 3339) to another, with the fractions that Date drops; 0 when it is not
+ * later.
+ */
 export function secondsBetween(from: string, to: string): number {
   const whole = (at: string) => Math.floor(Date.parse(at) / 1000)
   const fraction = (at: string) => Number(/\.\d+/.exec(at)?.[0] ?? 0)

@@ -4,7 +4,10 @@ import { tryOnScopeDispose } from '@vueuse/core'
 import { shallowRef, type ShallowRef } from 'vue'
 
 export interface Turns {
-  /** Starts a turn. Its signal aborts when the next turn starts, on end(), or when the calling scope is disposed. */
+  /**
+   * Starts a turn. Its signal aborts when the next turn starts, on end(), or when the calling scope
+   * is disposed.
+   */
   next: () => AbortSignal
   end: () => void
 }
@@ -29,7 +32,10 @@ export interface Answer<T, Question extends unknown[]> {
   /** The error of the last request; it stays until one succeeds. */
   error: ShallowRef<unknown>
   loading: ShallowRef<boolean>
-  /** Sends a request and discards the results of earlier ones. Resolves with whether this one was still the newest. */
+  /**
+   * Sends a request and discards the results of earlier ones. Resolves with whether this one was
+   * still the newest.
+   */
   ask: (...question: Question) => Promise<boolean>
   /** Discards the answer and all pending requests. */
   clear: () => void

@@ -78,7 +78,10 @@ export class Recent<T extends object> {
   constructor(
     private readonly keyOf: (item: T) => string,
     readonly limit: number,
-    /** When an item began (ms): cycles end in another order. Items with equal times stay in the order of arrival. */
+    /**
+     * When an item began (ms): cycles end in another order. Items with equal times stay in the
+     * order of arrival.
+     */
     private readonly timeOf: (item: T) => number = () => 0
   ) {}
 

@@ -20,7 +20,10 @@ export class Samples {
     return this.first
   }
 
-  /** Per second, newest last: `seconds` of them, up to but excluding `end` (Unix); undefined before the first observation. */
+  /**
+   * Per second, newest last: `seconds` of them, up to but excluding `end` (Unix); undefined before
+   * the first observation.
+   */
   series(end: number, seconds: number): (number | undefined)[] {
     const out: (number | undefined)[] = []
     let last: number | undefined

@@ -11,7 +11,10 @@ const shortest = 14
 const tailAtLeast = 2
 const tailAtMost = 12
 
-/** The tail starts at the last separator if it is near the end: web-6d9f7c8b5 and -x2x9z. A longer one would leave no room for the head. */
+/**
+ * The tail starts at the last separator if it is near the end: web-6d9f7c8b5 and -x2x9z. A longer
+ * one would leave no room for the head.
+ */
 export function nameParts(name: string): NameParts {
   if (name.length <= shortest) return { head: name, tail: '' }
   let at = name.length - tailAtLeast

@@ -1,4 +1,5 @@
-// Runs a composable in a test as a component's setup would: with messages, a router and lifecycle hooks. Mocks functions of
+// Runs a composable in a test as a component's setup would: with messages, a router and lifecycle
+// hooks. Mocks functions of
 // modules for the tests of a file.
 
 import { mount } from '@vue/test-utils'
@@ -48,7 +49,8 @@ export async function withSetup<T>(
 }
 
 /**
- * Replaces functions that a module exports by mocks that return undefined, until the tests of the calling file end: those of the
+ * Replaces functions that a module exports by mocks that return undefined, until the tests of the
+ * calling file end: those of the
  * given names, or all. vite.config.ts says what vi.mock costs.
  */
 export function mockFunctions<T extends object>(

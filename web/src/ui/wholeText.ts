@@ -15,7 +15,10 @@ const press = 500
 /** Cells whose texts belong together: a cut name within one cuts all of it. */
 const cells = '.ell, [data-more], [data-name]'
 
-/** True if the box, or that of a name within it, hides a part of its text, and nothing lets it scroll there. */
+/**
+ * True if the box, or that of a name within it, hides a part of its text, and nothing lets it
+ * scroll there.
+ */
 function isCut(element: Element): boolean {
   const { overflowX, overflowY } = getComputedStyle(element)
   const hides = (overflow: string) => overflow === 'hidden' || overflow === 'clip'
@@ -30,7 +33,10 @@ function isCut(element: Element): boolean {
   )
 }
 
-/** What the box tells at an element: the whole text if it is cut there or just above, and what belongs to it besides. A title tells a mouse already, but neither a finger nor the keyboard. */
+/**
+ * What the box tells at an element: the whole text if it is cut there or just above, and what
+ * belongs to it besides. A title tells a mouse already, but neither a finger nor the keyboard.
+ */
 function toldAt(target: Element, mouse: boolean): string {
   let text = ''
   for (let at: Element | null = target, steps = 0; at && steps < reach; at = at.parentElement, steps++) {
@@ -77,7 +83,10 @@ function within(target: Element): string {
 
 const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()
 
-/** Installs the listeners; the returned function removes them. The box is a popover, so that it lies above dialogs, too. */
+/**
+ * Installs the listeners; the returned function removes them. The box is a popover, so that it lies
+ * above dialogs, too.
+ */
 export function installWholeText(root: Document = document): () => void {
   const box = root.createElement('div')
   box.className = 'whole-text'

@@ -7,7 +7,10 @@ import type { Made } from './model/steps'
 const pause = 200
 const looks = 150
 
-/** Resolves when it is there, or after a while: a preset that differs from its promise still shows something. */
+/**
+ * Resolves when it is there, or after a while: a preset that differs from its promise still shows
+ * something.
+ */
 export async function until(there: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < looks; i++) {
     if (await there()) return

@@ -1,4 +1,5 @@
-// The decision that a board tells: that of the pod and the attempt in the URL, or the first of the board's list.
+// The decision that a board tells: that of the pod and the attempt in the URL, or the first of the
+// board's list.
 
 import { computed, watch, type ComputedRef, type Ref } from 'vue'
 import { listResults } from '@/api/simulator'
@@ -15,7 +16,10 @@ export interface Told {
   summary: ComputedRef<Summary | undefined>
 }
 
-/** `pod` is namespace/name; '' for none. Without the attempt, the pod's newest one of `decisions` counts, else its newest. */
+/**
+ * `pod` is namespace/name; '' for none. Without the attempt, the pod's newest one of `decisions`
+ * counts, else its newest.
+ */
 export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: ComputedRef<readonly Summary[]>): Told {
   const isOf = (one: Summary) => `${one.pod.namespace}/${one.pod.name}` === pod.value
   /** The pod may be older than the live results. */

@@ -192,7 +192,10 @@ function polygon(c: CanvasRenderingContext2D, ...points: readonly (readonly [num
 }
 const drawFrame = (c: CanvasRenderingContext2D) => c.strokeRect(0.8, 0.8, 8.4, 8.4)
 
-/** Signs for the rejecting plugins, most frequent first, which need no colour. Further plugins share the frame. */
+/**
+ * Signs for the rejecting plugins, most frequent first, which need no colour. Further plugins share
+ * the frame.
+ */
 const signs: readonly ((c: CanvasRenderingContext2D) => void)[] = [
   (c) => c.fillRect(0, 5, 10, 5),
   (c) => polygon(c, [0, 0], [10, 10], [0, 10]),

@@ -67,7 +67,8 @@ export function useNodeArrangement(
   const viewQuery = useQuery<'auto' | View>('view', 'auto', ['auto', 'cards', 'tiles', 'table'])
   const load = useQuery<LoadOf>('shade', 'cpu', ['cpu', 'memory', 'pods'])
 
-  // Separate computed values: one that stays equal stops a stream of changes from recomputing what depends on it.
+  // Separate computed values: one that stays equal stops a stream of changes from recomputing what
+  // depends on it.
   const nodeCount = computed(() => of.value.nodes.length)
   const labelValues = computed(() => of.value.labels)
   const labels = computed(() => groupingLabels(labelValues.value, nodeCount.value))

@@ -70,7 +70,8 @@ export function useShownDecision(): ShownDecision {
   /** The other copies see the nodes only a little fuller. */
   const cycle = computed((): Cycle | undefined => (predicted.value ? predicted.value.cycles[0] : recordedCycle.value))
 
-  // Its own computed value: while it stays the same, a stream of changes does not recompute what depends on it.
+  // Its own computed value: while it stays the same, a stream of changes does not recompute what
+  // depends on it.
   const present = computed(() => cluster.value.nodes)
   const decided = computed(() =>
     cycle.value && (selected.value || predicted.value) ? verdicts(cycle.value) : undefined

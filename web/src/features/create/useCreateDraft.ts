@@ -37,7 +37,10 @@ export function useCreateDraft(): CreateDraft {
     draft.value = pristine
     draftTemplate.value = 'template' in from ? from.template : undefined
   }
-  /** Applies the start that another part of the page requested. A template never replaces a changed draft; a text, such as a clone, asks first. Returns whether it applied. */
+  /**
+   * Applies the start that another part of the page requested. A template never replaces a changed
+   * draft; a text, such as a clone, asks first. Returns whether it applied.
+   */
   function takeWanted(): boolean {
     const from = wanted.value
     wanted.value = undefined

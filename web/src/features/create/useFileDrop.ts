@@ -1,4 +1,5 @@
-// Files that the user drops on the dialog or chooses: small ones are appended to the draft, large ones are listed beside it.
+// Files that the user drops on the dialog or chooses: small ones are appended to the draft, large
+// ones are listed beside it.
 
 import { ref, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'

@@ -1,4 +1,5 @@
-// The difference that one object of a batch makes: the server's result beside the existing object or the user's text.
+// The difference that one object of a batch makes: the server's result beside the existing object
+// or the user's text.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
 import { useI18n } from 'vue-i18n'

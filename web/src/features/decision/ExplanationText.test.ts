@@ -99,7 +99,8 @@ describe('ExplanationText', () => {
       blocked: 0,
     } as const
     expect(textOf(explained({ remarks: [shortage] }))).toContain(
-      'Request card of claim gpu needs 2 devices of class large: 3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).'
+      'Request card of claim gpu needs 2 devices of class large: ' +
+        '3 of 4 checked nodes cannot satisfy it (too few match on 2, already in use on 1).'
     )
   })
 

@@ -185,8 +185,10 @@ const compared: [plugin: string, comparison: Omit<Comparison, 'node' | 'plugin'>
       'Affinity to app=db (namespace shop): pods in zone=x that match: 4',
       'Affinity to app=me: no pod that counts matches, and this pod does, so it may be the first in zone=x',
       'Affinity to app=me: no pod on any node matches, and this pod does, so it may be the first in zone=x',
-      'Affinity to app=me: shop/first matches, but bare has no label zone, so it does not count. This pod matches, too, so it may be the first in zone=x',
-      'Affinity to app=me: shop/half on b3 matches, but no pod that counts matches all 2 terms. This pod does, so it may be the first in zone=x',
+      'Affinity to app=me: shop/first matches, but bare has no label zone, so it does not count. ' +
+        'This pod matches, too, so it may be the first in zone=x',
+      'Affinity to app=me: shop/half on b3 matches, but no pod that counts matches all 2 terms. ' +
+        'This pod does, so it may be the first in zone=x',
       'Anti-affinity to app=web (namespaces with team=y): no pod in host=b2 matches',
       'Anti-affinity to app=web: the node has no label rack, so it shares no domain with any pod',
       'Anti-affinity of running pods: no pod in host=b2 keeps this pod away',

@@ -51,7 +51,8 @@ const ownWords = new Set([
   'key',
 ])
 function operands(value: unknown): string[] {
-  if (typeof value === 'string' || typeof value === 'number') return value === 'pods' ? [] : [String(value)] // a word of its own in the sentences
+  // The sentences have a word of their own for pods.
+  if (typeof value === 'string' || typeof value === 'number') return value === 'pods' ? [] : [String(value)]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, of]) => (ownWords.has(name) ? [] : operands(of)))
 }

@@ -46,7 +46,10 @@ export function useAttempts(): Attempts {
   const compareQuery = useQuery('compare')
 
   const pod = computed(() => pods.value.items.get(`${namespace.value}/${name.value}`))
-  /** The newest attempt of the pod with the uid in the URL; by default of the existing pod, or of the last pod that had the name. */
+  /**
+   * The newest attempt of the pod with the uid in the URL; by default of the existing pod, or of
+   * the last pod that had the name.
+   */
   const { summary: newest, missing } = useNewest(
     computed(() => ({ namespace: namespace.value, name: name.value, uid: uidQuery.value || pod.value?.metadata.uid }))
   )

@@ -47,7 +47,10 @@ export interface DecisionSearch {
 }
 
 const pageSize = 200
-/** While decisions stream in, the search is repeated this often (ms); less often when the server reads whole decisions for it. */
+/**
+ * While decisions stream in, the search is repeated this often (ms); less often when the server
+ * reads whole decisions for it.
+ */
 const refreshEvery = 1000
 const refreshReadEvery = 10_000
 

@@ -26,7 +26,10 @@ export interface SelectedCell {
   pick(what: Selection): void
   /** Selects a candidate, or clears the selection if it is already selected. */
   pickCandidate(node: string): void
-  /** Selects an extension point and scrolls to its table, or clears the selection if it is already selected. */
+  /**
+   * Selects an extension point and scrolls to its table, or clears the selection if it is already
+   * selected.
+   */
   pickStage(name: string): void
 }
 

@@ -3,7 +3,8 @@
 import { onScopeDispose, ref, watch, type Ref } from 'vue'
 
 /**
- * `testid` is the data-testid of the element; '' marks nothing. The mark is an attribute, which Vue leaves alone when it
+ * `testid` is the data-testid of the element; '' marks nothing. The mark is an attribute, which
+ * Vue leaves alone when it
  * renders the element again.
  */
 export function useMark(testid: Ref<string>, key: () => unknown): { marked: Ref<boolean> } {

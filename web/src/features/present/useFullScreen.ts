@@ -11,7 +11,8 @@ import { onBeforeUnmount, onMounted } from 'vue'
 export function useFullScreen(left: () => void): { toggle(): void } {
   let ours = false
   const enter = () => {
-    // Browsers refuse without a recent click, and some have no full screen: the presentation then fills the window.
+    // Browsers refuse without a recent click, and some have no full screen: the presentation then
+    // fills the window.
     document.documentElement.requestFullscreen?.().then(
       () => (ours = true),
       () => {}

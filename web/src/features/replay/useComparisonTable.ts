@@ -1,4 +1,5 @@
-// The table that compares the replay's decisions with the recorded ones. Filters, sort order and the open row are kept in the URL.
+// The table that compares the replay's decisions with the recorded ones. Filters, sort order and
+// the open row are kept in the URL.
 
 import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'

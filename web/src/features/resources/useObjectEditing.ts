@@ -117,7 +117,10 @@ export function useObjectEditing(
     if (first) requestAnimationFrame(() => goTo(first.line, first.column))
   }
 
-  /** Runs a request with the parsed text, unless another one is running or the object is gone. Shows refusals at their lines. */
+  /**
+   * Runs a request with the parsed text, unless another one is running or the object is gone. Shows
+   * refusals at their lines.
+   */
   async function send(request: (entry: Entry) => Promise<void>) {
     if (saving.value || gone.value) return
     error.value = undefined

@@ -36,7 +36,10 @@ export interface ResourceTable {
   textOf(row: TableRow, column: string): string
 }
 
-/** The column with the menu of a node, pod or workload. A leading space keeps it apart from kubectl's columns. */
+/**
+ * The column with the menu of a node, pod or workload. A leading space keeps it apart from
+ * kubectl's columns.
+ */
 export const actionsColumn = ' actions'
 const actionsWidth = 24
 /** The columns that the table of pods hides first. */

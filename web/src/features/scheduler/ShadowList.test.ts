@@ -37,7 +37,8 @@ it('says of a draft what both would choose now, and on which node the pod runs',
     props: ['rows', 'columns'],
     emits: ['open'],
     template:
-      '<div><p>{{ columns.map((c) => c.label).join() }}</p><p><i v-for="c in columns"><slot name="cell" :row="rows[0]" :column="c" />,</i></p></div>',
+      '<div><p>{{ columns.map((c) => c.label).join() }}</p><p><i v-for="c in columns"><slot name="cell" :' +
+      'row="rows[0]" :column="c" />,</i></p></div>',
   }
   const said = (asked: boolean) =>
     mount(ShadowList, {

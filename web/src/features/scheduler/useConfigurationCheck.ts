@@ -23,7 +23,10 @@ export interface ConfigurationCheck {
   /** Mistakes without a line. */
   elsewhere: ComputedRef<readonly ErrorDetail[]>
   verdict: ComputedRef<{ icon: string; tone: string; text: string }>
-  /** The effective configuration of the draft and its difference from the running one, according to its last valid dry run; undefined without a draft. */
+  /**
+   * The effective configuration of the draft and its difference from the running one, according to
+   * its last valid dry run; undefined without a draft.
+   */
   effect: ComputedRef<
     | {
         effective: Effective | undefined

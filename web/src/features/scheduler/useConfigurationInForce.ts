@@ -1,4 +1,5 @@
-// The configuration in force, followed while the Scheduler page is open: the running document, its effect and the revisions.
+// The configuration in force, followed while the Scheduler page is open: the running document, its
+// effect and the revisions.
 
 import { computed, onScopeDispose, type ComputedRef } from 'vue'
 import type { Effective, Revision } from '@/api/types'

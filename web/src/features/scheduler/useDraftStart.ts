@@ -30,7 +30,10 @@ export interface DraftStart {
   /** The document that waits for confirmation, because changes would be lost. */
   replacing: ShallowRef<Start | undefined>
   replace(start: Start): void
-  /** Call it after saving the text as the user's preset, which another document may then replace without asking. */
+  /**
+   * Call it after saving the text as the user's preset, which another document may then replace
+   * without asking.
+   */
   savedAs(name: string): void
 }
 

@@ -1,4 +1,5 @@
-// What the views of the page share: the list of records, read again and again while the page is shown, and the record in view.
+// What the views of the page share: the list of records, read again and again while the page is
+// shown, and the record in view.
 
 import { useIntervalFn } from '@vueuse/core'
 import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'

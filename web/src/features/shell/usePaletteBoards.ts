@@ -1,4 +1,5 @@
-// The boards of batch scheduling in the command palette, and the groups, quotas and topologies that they show.
+// The boards of batch scheduling in the command palette, and the groups, quotas and topologies that
+// they show.
 
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'

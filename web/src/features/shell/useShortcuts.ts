@@ -9,7 +9,10 @@ import { showsPast } from '@/live/shownMoment'
 import { ShortcutReader } from './model/shortcuts'
 import { typedAhead } from './store/typedAhead'
 
-/** Whether the command palette and the list of shortcuts are open. Ctrl-K toggles the palette, ? opens the list. */
+/**
+ * Whether the command palette and the list of shortcuts are open. Ctrl-K toggles the palette, ?
+ * opens the list.
+ */
 export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boolean> } {
   const router = useRouter()
   const paletteOpen = ref(false)

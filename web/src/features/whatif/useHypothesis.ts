@@ -8,7 +8,10 @@ import { decodeHypothesis, encodeHypothesis } from './model/link'
 
 export interface HypothesisInURL {
   hypothesis: ShallowRef<Hypothesis>
-  /** Supposes something else. The URL follows a moment later: as a step of the history, unless the user is typing. */
+  /**
+   * Supposes something else. The URL follows a moment later: as a step of the history, unless the
+   * user is typing.
+   */
   suppose(next: Hypothesis, typing?: boolean): void
   discard(): void
   /** It supposes something. */

@@ -24,7 +24,10 @@ function isBusy(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.code === 429 || (error.code === 503 && error.retryAfter !== undefined))
 }
 
-/** As useAnswer. `read` must pass the signal on, so that the server stops when the page does not wait any more. */
+/**
+ * As useAnswer. `read` must pass the signal on, so that the server stops when the page does not
+ * wait any more.
+ */
 export function useQuestion<T, Asked extends unknown[]>(
   read: (signal: AbortSignal, ...asked: Asked) => Promise<T>,
   options: { dropOnError?: boolean } = {}

@@ -6,7 +6,10 @@ import type { Entry, ParsedText, Problem } from './model/documents'
 import type { SchemaSource } from './model/schema'
 import { validate } from './model/validation'
 
-/** How long the user pauses before a problem is shown, in ms: a word that is still being typed is no mistake. */
+/**
+ * How long the user pauses before a problem is shown, in ms: a word that is still being typed is no
+ * mistake.
+ */
 const pause = 700
 /** The schemas of more objects than this are not checked while typing. */
 const mostEntries = 200

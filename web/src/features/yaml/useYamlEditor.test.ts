@@ -114,7 +114,8 @@ it('folds the long blocks of the named keys whenever the parent sets the text', 
 it('goes to a line and column, and no further than the text', async () => {
   await open('a: 1\nbcd: 2')
   const goTo = (line: number, column?: number) => {
-    // happy-dom reports a focused editor's selection synchronously, which CodeMirror refuses during an update.
+    // happy-dom reports a focused editor's selection synchronously, which CodeMirror refuses during
+    // an update.
     view.contentDOM.blur()
     page.value.goTo(line, column)
     expect(view.hasFocus).toBe(true)

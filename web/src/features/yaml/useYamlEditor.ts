@@ -29,7 +29,10 @@ export interface YamlEditorEvents {
 /** goTo and focus do nothing until the component is mounted. */
 export type YamlEditor = Pick<YamlView, 'goTo' | 'focus'>
 
-/** Opens the editor in `host` while the component is mounted. Edits update `text`, and changes of `text` update the editor. */
+/**
+ * Opens the editor in `host` while the component is mounted. Edits update `text`, and changes of
+ * `text` update the editor.
+ */
 export function useYamlEditor(
   host: Ref<HTMLElement | undefined>,
   text: Ref<string>,
@@ -52,7 +55,10 @@ export function useYamlEditor(
     if (fixes.size && !signal.aborted && view.doc.eq(doc)) view.setProblems(problems, fixes)
   }
 
-  /** Takes the focus from what is around the editor, which may be loaded late, but not from where the user has gone since. */
+  /**
+   * Takes the focus from what is around the editor, which may be loaded late, but not from where
+   * the user has gone since.
+   */
   function takeFocus() {
     if (document.activeElement?.contains(host.value ?? null)) view?.focus()
   }

@@ -53,7 +53,10 @@ export interface YamlViewOptions {
 
 export interface YamlView {
   readonly doc: Text
-  /** Replaces the text, folds the long blocks of these keys and keeps the scroll position. An equal text changes nothing. */
+  /**
+   * Replaces the text, folds the long blocks of these keys and keeps the scroll position. An equal
+   * text changes nothing.
+   */
   setText(text: string, folded: readonly string[]): void
   setLabel(label: string): void
   setReadonly(readonly: boolean): void

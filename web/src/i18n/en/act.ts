@@ -125,9 +125,12 @@ export const act = {
     acceptedSome: 'The API server accepts the first {n} of {total} changes.',
     differenceOf: 'Object to compare',
     drainAllows:
-      'The API server allows all {n} evictions now. | The API server allows the eviction now. | The API server allows each of the {n} evictions now. Every eviction uses up some of what a budget allows.',
+      'The API server allows all {n} evictions now. | The API server allows the eviction now. | ' +
+      'The API server allows each of the {n} evictions now. Every eviction uses up some of what a budget allows.',
     drainRefuses:
-      '{n} of {total} evictions are rejected now and will be retried: | {n} of {total} evictions is rejected now and will be retried: | {n} of {total} evictions are rejected now and will be retried:',
+      '{n} of {total} evictions are rejected now and will be retried: | ' +
+      '{n} of {total} evictions is rejected now and will be retried: | ' +
+      '{n} of {total} evictions are rejected now and will be retried:',
     follows: {
       nodeUndo:
         'Undo creates the node again with its labels, taints and capacity. Pods that were deleted with it do not come back.',
@@ -143,7 +146,8 @@ export const act = {
         'The pod is deleted and created again with the same spec, without its node, so that the scheduler places it again.',
       recreateManaged: 'The pod is deleted. Its controller creates a replacement, which the scheduler places.',
       evict:
-        'The pod is deleted now, with its grace period and the condition DisruptionTarget, as the taint eviction controller would delete it later.',
+        'The pod is deleted now, with its grace period and the condition DisruptionTarget, as the taint eviction ' +
+        'controller would delete it later.',
       restart: 'The controller replaces all pods, as its update strategy says. The scheduler places the new ones.',
       scale: 'The controller creates or deletes pods until there are as many.',
       taint: 'Pods that a NoExecute taint evicts do not come back when the taint is removed.',

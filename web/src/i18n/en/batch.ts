@@ -28,12 +28,15 @@ export const batch = {
       queues: {
         title: 'Three queues',
         about:
-          'Queues with the weights 3, 2 and 1 share six nodes. A job finds no idle room: preempt undoes its evictions, and reclaim takes room back from the queue that holds more than it deserves.',
+          'Queues with the weights 3, 2 and 1 share six nodes. A job finds no idle room: ' +
+          'preempt undoes its evictions, and reclaim takes room back from the queue that holds more than it ' +
+          'deserves.',
       },
       held: {
         title: 'A held gang',
         about:
-          'kube-batch: two of three tasks fit. They hold their room without being bound, and a smaller job behind them waits in every session.',
+          'kube-batch: two of three tasks fit. ' +
+          'They hold their room without being bound, and a smaller job behind them waits in every session.',
       },
       discarded: {
         title: 'A discarded gang',
@@ -43,7 +46,8 @@ export const batch = {
       round: {
         title: 'Six tasks in one flow',
         about:
-          'Poseidon places six tasks on four machines in one round. Two of them need an ssd, and the flow keeps that machine free for them.',
+          'Poseidon places six tasks on four machines in one round. ' +
+          'Two of them need an ssd, and the flow keeps that machine free for them.',
       },
       gap: {
         title: 'The optimality gap',
@@ -56,7 +60,9 @@ export const batch = {
     native: 'Kubernetes',
     emptyTitle: 'No pod groups',
     emptyBody:
-      'A pod group starts its pods together or not at all. This board shows for each group which members have a node, which wait, how long they still wait, and why the group does not start. The preset enables Coscheduling and creates two small groups.',
+      'A pod group starts its pods together or not at all. ' +
+      'This board shows for each group which members have a node, which wait, how long they still wait, and why ' +
+      'the group does not start. The preset enables Coscheduling and creates two small groups.',
     emptyNative: 'For Kubernetes’ own pod groups, start the simulator with --feature-gates GenericWorkload=true.',
     filter: 'Filter groups',
     gone: 'There is no pod group {name}.',
@@ -71,20 +77,34 @@ export const batch = {
     secondsLeft: '{n} seconds until the wait at Permit ends',
     say: {
       waiting:
-        '{group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members. | {group} waits for {missing} of its {least} members.',
+        '{group} waits for {missing} of its {least} members. | ' +
+        '{group} waits for {missing} of its {least} members. | ' +
+        '{group} waits for {missing} of its {least} members.',
       tooFew:
-        '{group} needs {more} more pods: {have} of {least} exist. | {group} needs {more} more pod: {have} of {least} exist. | {group} needs {more} more pods: {have} of {least} exist.',
+        '{group} needs {more} more pods: {have} of {least} exist. | ' +
+        '{group} needs {more} more pod: {have} of {least} exist. | ' +
+        '{group} needs {more} more pods: {have} of {least} exist.',
       noPods: 'No pod belongs to {group}.',
       rejected:
-        '{group} does not start: it needs {least} members at once. | {group} does not start: it needs {least} member. | {group} does not start: it needs {least} members at once.',
+        '{group} does not start: it needs {least} members at once. | ' +
+        '{group} does not start: it needs {least} member. | ' +
+        '{group} does not start: it needs {least} members at once.',
       gated:
-        '{group} cannot start: {gated} of its {have} pods have scheduling gates. | {group} cannot start: {gated} of its {have} pods has scheduling gates. | {group} cannot start: {gated} of its {have} pods have scheduling gates.',
+        '{group} cannot start: {gated} of its {have} pods have scheduling gates. | ' +
+        '{group} cannot start: {gated} of its {have} pods has scheduling gates. | ' +
+        '{group} cannot start: {gated} of its {have} pods have scheduling gates.',
       partly:
-        '{group} has the {least} members that it needs, and {without} more have no node. | {group} has the {least} members that it needs, and {without} more has no node. | {group} has the {least} members that it needs, and {without} more have no node.',
+        '{group} has the {least} members that it needs, and {without} more have no node. | ' +
+        '{group} has the {least} members that it needs, and {without} more has no node. | ' +
+        '{group} has the {least} members that it needs, and {without} more have no node.',
       running:
-        '{group} runs: {placed} members have a node, and it needs {least}. | {group} runs: {placed} member has a node, and it needs {least}. | {group} runs: {placed} members have a node, and it needs {least}.',
+        '{group} runs: {placed} members have a node, and it needs {least}. | ' +
+        '{group} runs: {placed} member has a node, and it needs {least}. | ' +
+        '{group} runs: {placed} members have a node, and it needs {least}.',
       runningBasic:
-        '{group} runs: {placed} members have a node. It needs no minimum. | {group} runs: {placed} member has a node. It needs no minimum. | {group} runs: {placed} members have a node. It needs no minimum.',
+        '{group} runs: {placed} members have a node. It needs no minimum. | ' +
+        '{group} runs: {placed} member has a node. It needs no minimum. | ' +
+        '{group} runs: {placed} members have a node. It needs no minimum.',
       untried: 'The scheduler has not tried {group} yet.',
       finished:
         'All {have} pods of {group} have finished. | The pod of {group} has finished. | All {have} pods of {group} have finished.',
@@ -92,7 +112,8 @@ export const batch = {
       sentBack:
         '{n} members that waited were rejected. | {n} member that waited was rejected. | {n} members that waited were rejected.',
       deadline:
-        'In {time} the {n} waiting members are rejected. | In {time} the {n} waiting member is rejected. | In {time} the {n} waiting members are rejected.',
+        'In {time} the {n} waiting members are rejected. | In {time} the {n} waiting member is rejected. | ' +
+        'In {time} the {n} waiting members are rejected.',
     },
     state: {
       running: 'Running',
@@ -186,7 +207,9 @@ export const batch = {
   quota: {
     emptyTitle: 'No elastic quotas',
     emptyBody:
-      'An ElasticQuota guarantees its namespace a min, and lets it borrow up to a max what other namespaces leave unused. This board shows who borrows, and how borrowed resources are taken back. The preset enables CapacityScheduling and creates two teams that share two nodes.',
+      'An ElasticQuota guarantees its namespace a min, and lets it borrow up to a max what other namespaces leave ' +
+      'unused. This board shows who borrows, and how borrowed resources are taken back. ' +
+      'The preset enables CapacityScheduling and creates two teams that share two nodes.',
     namespace: 'Namespace',
     list: 'Elastic quotas',
     columns: 'used / min / max',
@@ -223,7 +246,9 @@ export const batch = {
     say: {
       within: 'Every namespace uses at most its min of {resource}.',
       borrowing:
-        '{n} namespaces borrow {amount} of the {unused} {resource} that others leave unused. | {n} namespace borrows {amount} of the {unused} {resource} that others leave unused. | {n} namespaces borrow {amount} of the {unused} {resource} that others leave unused.',
+        '{n} namespaces borrow {amount} of the {unused} {resource} that others leave unused. | ' +
+        '{n} namespace borrows {amount} of the {unused} {resource} that others leave unused. | ' +
+        '{n} namespaces borrow {amount} of the {unused} {resource} that others leave unused.',
     },
     term: {
       min: '{asked} of {min} min',
@@ -276,7 +301,9 @@ export const batch = {
     counts: '{zones} NUMA nodes in all',
     emptyTitle: 'No NUMA nodes',
     emptyBody:
-      'A node’s NodeResourceTopology says what each of its NUMA nodes has left. This board lays a pod’s containers in, and says for each node what was missing in which NUMA node. The preset enables NodeResourceTopologyMatch and creates a node with two NUMA nodes.',
+      'A node’s NodeResourceTopology says what each of its NUMA nodes has left. ' +
+      'This board lays a pod’s containers in, and says for each node what was missing in which NUMA node. ' +
+      'The preset enables NodeResourceTopologyMatch and creates a node with two NUMA nodes.',
     noDecision: 'When NodeResourceTopologyMatch aligns a pod or keeps it off a node, the decision appears here.',
     noSuchDecision: 'There is no decision about {name}.',
     notRun: 'NodeResourceTopologyMatch did not run in this attempt.',
@@ -285,7 +312,9 @@ export const batch = {
     cpuFree: 'CPU free in each NUMA node',
     more: '{n} more nodes. Filter to find them.',
     without:
-      '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0. | {n} node has no NodeResourceTopology: it passes unchecked, and scores 0. | {n} nodes have no NodeResourceTopology: they pass unchecked, and score 0.',
+      '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0. | ' +
+      '{n} node has no NodeResourceTopology: it passes unchecked, and scores 0. | ' +
+      '{n} nodes have no NodeResourceTopology: they pass unchecked, and score 0.',
     alignedOn: 'aligned on {n} of {of} nodes',
     zone: 'NUMA {n}',
     zoneHead: 'NUMA node',
@@ -335,7 +364,8 @@ export const batch = {
     decisions: 'Decisions about NUMA nodes',
     goneAll: 'The NUMA nodes of this decision are gone',
     goneAllBody:
-      'No NodeResourceTopology exists any more, so the board cannot draw where the containers go. The decision page still has all that the plugin compared.',
+      'No NodeResourceTopology exists any more, so the board cannot draw where the containers go. ' +
+      'The decision page still has all that the plugin compared.',
     gone: 'Node {name} has no NUMA nodes',
     goneBody: 'There is no NodeResourceTopology with this name.',
   },

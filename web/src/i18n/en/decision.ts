@@ -4,11 +4,14 @@ export const decision = {
   held: {
     title: 'Not in the scheduling queue',
     sentence: '{pod} has not been tried: {plugins} holds it in PreEnqueue.',
-    why: 'A pod that a PreEnqueue plugin holds does not enter the scheduling queue, so the scheduler neither filters nor scores nodes for it. The first attempt will appear here.',
+    why:
+      'A pod that a PreEnqueue plugin holds does not enter the scheduling queue, so the scheduler neither filters ' +
+      'nor scores nodes for it. The first attempt will appear here.',
     here: 'held',
     lifts: 'How to release it',
     gates:
-      'Every gate in spec.schedulingGates must be removed. Usually the controller that set a gate removes it. Gates cannot be added to an existing pod.',
+      'Every gate in spec.schedulingGates must be removed. Usually the controller that set a gate removes it. ' +
+      'Gates cannot be added to an existing pod.',
     gatesCommand: 'To remove all gates with kubectl:',
     remove: 'Remove',
     removeGate: 'Remove gate {gate}',
@@ -21,14 +24,22 @@ export const decision = {
     candidate: 'candidate in the PostFilter dry run',
     chosen: 'chosen by the PostFilter dry run',
     without:
-      'With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time. | With its {n} lower-priority pod removed, {pod} passes Filter. The dry run then adds it back. | With its {n} lower-priority pods removed, {pod} passes Filter. The dry run then adds them back one at a time.',
+      'With its {n} lower-priority pods removed, {pod} passes Filter. ' +
+      'The dry run then adds them back one at a time. | ' +
+      'With its {n} lower-priority pod removed, {pod} passes Filter. The dry run then adds it back. | ' +
+      'With its {n} lower-priority pods removed, {pod} passes Filter. ' +
+      'The dry run then adds them back one at a time.',
     putBack: 'Added back one at a time',
     reprieved: 'reprieved',
     victim: 'victim',
     violations:
-      'Its victims violate {n} PodDisruptionBudgets. | Its victims violate {n} PodDisruptionBudget. | Its victims violate {n} PodDisruptionBudgets.',
+      'Its victims violate {n} PodDisruptionBudgets. | Its victims violate {n} PodDisruptionBudget. | ' +
+      'Its victims violate {n} PodDisruptionBudgets.',
     noViolations: 'Its victims violate no PodDisruptionBudget.',
-    how: 'Pods are listed by priority, then by start time. The dry run first adds back pods whose removal would violate a PodDisruptionBudget. A pod that makes Filter fail is not added back and becomes a victim.',
+    how:
+      'Pods are listed by priority, then by start time. ' +
+      'The dry run first adds back pods whose removal would violate a PodDisruptionBudget. ' +
+      'A pod that makes Filter fail is not added back and becomes a victim.',
   },
   aftermath: {
     title: 'What happened next',
@@ -94,7 +105,8 @@ export const decision = {
     fewestPDBViolations: '{node} is chosen: its victims violate the fewest PodDisruptionBudgets.',
     lowestHighestPriority: '{node} is chosen: the highest priority among its victims is the lowest.',
     lowestSumOfPriorities:
-      '{node} is chosen: the sum of its victims’ priorities is the smallest. Kubernetes adds 2³¹ to each priority, so fewer victims give a smaller sum.',
+      '{node} is chosen: the sum of its victims’ priorities is the smallest. ' +
+      'Kubernetes adds 2³¹ to each priority, so fewer victims give a smaller sum.',
     fewestVictims: '{node} is chosen: it has the fewest victims.',
     latestEarliestStartTime: '{node} is chosen: its highest-priority victims started the latest.',
     firstFound: '{node} is chosen: several candidates tied under every rule, and it came first.',
@@ -199,16 +211,20 @@ export const decision = {
     stageAbout: {
       PreEnqueue: 'Decides whether the pod may enter activeQ.',
       Queue:
-        'The pod waits in the scheduling queue. The QueueSort plugin decides which pod is next: PrioritySort orders pods by priority, then by time. After a failed attempt, an event and the end of a backoff bring the pod back.',
+        'The pod waits in the scheduling queue. The QueueSort plugin decides which pod is next: ' +
+        'PrioritySort orders pods by priority, then by time. ' +
+        'After a failed attempt, an event and the end of a backoff bring the pod back.',
       PreFilter:
-        'Runs once per attempt, before any node is checked. A plugin can prepare data, restrict the search to certain nodes, or skip its Filter.',
+        'Runs once per attempt, before any node is checked. ' +
+        'A plugin can prepare data, restrict the search to certain nodes, or skip its Filter.',
       Filter:
         'Each plugin checks whether the pod can run on a node. The first rejection is final: later plugins do not run for that node.',
       PostFilter:
         'Runs only when no node is feasible. Preemption looks for nodes where removing lower-priority pods makes room.',
       PreScore: 'Prepares scoring, once for all feasible nodes. A plugin with nothing to score skips its Score here.',
       Score:
-        'Each plugin scores each feasible node from 0 to 100. The score is multiplied by the plugin’s weight, and the node with the highest total wins.',
+        'Each plugin scores each feasible node from 0 to 100. ' +
+        'The score is multiplied by the plugin’s weight, and the node with the highest total wins.',
       Reserve: 'Reserves the chosen node’s resources, so that no other pod can take them before this pod is bound.',
       Permit: 'The last decision before binding: approve the pod, delay it, or reject it.',
       PreBindPreFlight:
@@ -250,11 +266,15 @@ export const decision = {
     groupMorePlacements:
       'The scheduler tried {n} more placements, in which too few members fit. The record does not list them.',
     groupVictims:
-      'In its dry run, preemption found nodes for the group without removing a pod. | To make room for the group, preemption removes {n} pod: | To make room for the group, preemption removes {n} pods:',
+      'In its dry run, preemption found nodes for the group without removing a pod. | ' +
+      'To make room for the group, preemption removes {n} pod: | ' +
+      'To make room for the group, preemption removes {n} pods:',
     groupReprieved:
       'No lower-priority pods are reprieved. | {n} lower-priority pod is reprieved. | {n} lower-priority pods are reprieved.',
     groupNoHelp:
-      'The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pod. | The group would not fit even without the {n} lower-priority pods.',
+      'The group would not fit even without the {n} lower-priority pod. | ' +
+      'The group would not fit even without the {n} lower-priority pod. | ' +
+      'The group would not fit even without the {n} lower-priority pods.',
     placementHead: 'Placement',
     placementTried: 'Tried',
     placementHere: 'this attempt',
@@ -435,7 +455,8 @@ export const decision = {
     noResultProfile: 'Its scheduler name is {name}, and no profile has that name.',
     noResultUntried: 'The scheduler has not tried it yet. The decision will appear here.',
     noResultBound:
-      'It is on {node}, but no attempt of this scheduler is recorded for it. Either it was created with a node name, or its record was dropped to make room for newer ones.',
+      'It is on {node}, but no attempt of this scheduler is recorded for it. ' +
+      'Either it was created with a node name, or its record was dropped to make room for newer ones.',
     noResultUnschedulable: 'The scheduler reports: {message}',
     newer: 'There is a newer attempt.',
     showNewest: 'Show newest',

@@ -132,7 +132,8 @@ export const editor = {
     review: 'Dry run: {parts}.',
     reviewed: { fresh: '{n} would be created', changed: '{n} would be changed', same: '{n} already there, unchanged' },
     takenBy:
-      'Some of these fields are managed by {names}. The difference shows what would change if you took them over. Otherwise, change the text.',
+      'Some of these fields are managed by {names}. The difference shows what would change if you took them over. ' +
+      'Otherwise, change the text.',
     apply: 'Apply {n} object | Apply {n} object | Apply {n} objects',
     retryN: 'Retry {n} | Retry {n} | Retry {n}',
     others: 'Create the other {n} | Create the other {n} | Create the other {n}',
@@ -150,7 +151,8 @@ export const editor = {
     kept: 'as the server would store it',
     changedNames: 'Changed {names}',
     allSame:
-      'Nothing to change: already there, unchanged | Nothing to change: already there, unchanged | Nothing to change: all {n} are already there, unchanged',
+      'Nothing to change: already there, unchanged | Nothing to change: already there, unchanged | ' +
+      'Nothing to change: all {n} are already there, unchanged',
     fileLine: '{file} line {n}',
     files: 'Files',
     openFiles: 'Open files',

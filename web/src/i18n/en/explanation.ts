@@ -28,11 +28,15 @@ export const explanation = {
     unschedulable: '{pod} was not scheduled: {message}',
     waited: 'It waited {waited} until {plugins} allowed it.',
     nominatedCounted:
-      '{nodes} node was rejected with the pods nominated to it counted as running there ({pods}); the scheduler did not try it without them. | {nodes} nodes were rejected with the pods nominated to them counted as running there ({pods}); the scheduler did not try them without those pods.',
+      '{nodes} node was rejected with the pods nominated to it counted as running there ({pods}); ' +
+      'the scheduler did not try it without them. | ' +
+      '{nodes} nodes were rejected with the pods nominated to them counted as running there ({pods}); ' +
+      'the scheduler did not try them without those pods.',
     nominatedHolds: '{counted} The pods nominated to {node} count {amounts} there.',
     notEvicted: '{victims} of them was not evicted: {errors} | {victims} of them were not evicted: {errors}',
     searchEnded:
-      '{nodes} node was not evaluated: enough nodes had been found before extenders rejected them. | {nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
+      '{nodes} node was not evaluated: enough nodes had been found before extenders rejected them. | ' +
+      '{nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
     room: 'Preemption makes room on {node} by removing {victims} pod. | Preemption makes room on {node} by removing {victims} pods.',
     nominated: 'Preemption makes room on {node}.',
     nearest:
@@ -47,9 +51,11 @@ export const explanation = {
     requestInit: 'the init container {init}',
     requestOverhead: '{said} + {overhead} overhead',
     leaving:
-      '{leaving} of the {inUse} {resource} in use on {node} will be free: {pods} is terminating. | {leaving} of the {inUse} {resource} in use on {node} will be free: {pods} are terminating.',
+      '{leaving} of the {inUse} {resource} in use on {node} will be free: {pods} is terminating. | ' +
+      '{leaving} of the {inUse} {resource} in use on {node} will be free: {pods} are terminating.',
     permitHold:
-      '{pods} was assigned to {node} and counts {amount} {resource} there while it waits for a permit. | {pods} were assigned to {node} and count {amount} {resource} there while they wait for a permit.',
+      '{pods} was assigned to {node} and counts {amount} {resource} there while it waits for a permit. | ' +
+      '{pods} were assigned to {node} and count {amount} {resource} there while they wait for a permit.',
     resizing: '{pod} counts {amount} {resource}: {resize}.',
     resizeDeferred: 'it asked for a resize from {granted} to {asked} that is deferred',
     resizeInfeasible: 'it asked for a resize from {granted} to {asked} that is infeasible',
@@ -71,19 +77,24 @@ export const explanation = {
     devices: '{n} device | {n} devices',
     devicesAll: 'all devices',
     deviceShortage:
-      'Request {request} of claim {claim} needs {wanted} of class {deviceClass}: {nodes} of {compared} checked node cannot satisfy it ({why}). | Request {request} of claim {claim} needs {wanted} of class {deviceClass}: {nodes} of {compared} checked nodes cannot satisfy it ({why}).',
+      'Request {request} of claim {claim} needs {wanted} of class {deviceClass}: ' +
+      '{nodes} of {compared} checked node cannot satisfy it ({why}). | ' +
+      'Request {request} of claim {claim} needs {wanted} of class {deviceClass}: ' +
+      '{nodes} of {compared} checked nodes cannot satisfy it ({why}).',
     devicesNoMatch: 'too few match on {n}',
     devicesInUse: 'already in use on {n}',
     devicesBlocked: 'cannot be allocated on {n}',
     devicesTogether:
-      'On {nodes} node, each device request could be met on its own, but not all of them together. | On {nodes} nodes, each device request could be met on its own, but not all of them together.',
+      'On {nodes} node, each device request could be met on its own, but not all of them together. | ' +
+      'On {nodes} nodes, each device request could be met on its own, but not all of them together.',
     heldByGroup: '{pod} was assigned to {node}, but {shortfall}',
     notTried: '{pod} was not tried, because {shortfall}',
     groupShort: 'No member proceeds: {shortfall}',
     shortfallGang: 'its pod group {group} needs {needs} members, and nodes were found for only {found}',
     shortfallNoGang: 'no node was found for any member of its pod group {group}',
     shortfallNearest:
-      '{shortfall} in {topologyKey}={name}, the best of {placements} placement | {shortfall} in {topologyKey}={name}, the best of {placements} placements',
+      '{shortfall} in {topologyKey}={name}, the best of {placements} placement | ' +
+      '{shortfall} in {topologyKey}={name}, the best of {placements} placements',
     shortfallAlone: '{shortfall}.',
     shortfallBlocked: '{shortfall}; nodes were rejected by {blockers}.',
     blocker: '{plugin} for {members} member | {plugin} for {members} members',
@@ -97,7 +108,8 @@ export const explanation = {
     groupPlacedBest:
       '{placed}, in {topologyKey}={name}: total {total}, the best of {fitting} placements that fit, of {placements}.',
     groupPlacedOnly:
-      '{placed}, in {topologyKey}={name}, the only one of {placements} placement that fits. | {placed}, in {topologyKey}={name}, the only one of {placements} placements that fits.',
+      '{placed}, in {topologyKey}={name}, the only one of {placements} placement that fits. | ' +
+      '{placed}, in {topologyKey}={name}, the only one of {placements} placements that fits.',
     groupRoom: '{plugin} makes room for the group.',
     groupVictims:
       '{plugin} makes room for the group by removing {victims} pod. | {plugin} makes room for the group by removing {victims} pods.',
@@ -105,26 +117,41 @@ export const explanation = {
     groupRoomImpossible:
       'It would not fit even without {pods} pod of lower priority. | It would not fit even without {pods} pods of lower priority.',
     membersMissing:
-      '{pod} was rejected before any node was checked: its pod group {group} needs {needs} pod and has only {members}. | {pod} was rejected before any node was checked: its pod group {group} needs {needs} pods and has only {members}.',
+      '{pod} was rejected before any node was checked: ' +
+      'its pod group {group} needs {needs} pod and has only {members}. | ' +
+      '{pod} was rejected before any node was checked: ' +
+      'its pod group {group} needs {needs} pods and has only {members}.',
     membersGated:
-      '{pod} was rejected before any node was checked: its pod group {group} needs {needs} pod, and {gated} of its {members} have scheduling gates. | {pod} was rejected before any node was checked: its pod group {group} needs {needs} pods, and {gated} of its {members} have scheduling gates.',
+      '{pod} was rejected before any node was checked: ' +
+      'its pod group {group} needs {needs} pod, and {gated} of its {members} have scheduling gates. | ' +
+      '{pod} was rejected before any node was checked: ' +
+      'its pod group {group} needs {needs} pods, and {gated} of its {members} have scheduling gates.',
     groupBackedOff:
       '{pod} was rejected before any node was checked: its pod group {group} failed recently and is in backoff for another {left}.',
     groupLacksResources:
       '{pod} was rejected before any node was checked: for its pod group {group}, all nodes together lack {lacking}.',
     groupMissing: '{pod} was assigned to {node} and then rejected: its pod group {group} does not exist.',
     membersAwaited:
-      '{pod} was assigned to {node} and waits: its pod group {group} needs {more} more member, and has places for {has} of {needs}. | {pod} was assigned to {node} and waits: its pod group {group} needs {more} more members, and has places for {has} of {needs}.',
+      '{pod} was assigned to {node} and waits: ' +
+      'its pod group {group} needs {more} more member, and has places for {has} of {needs}. | ' +
+      '{pod} was assigned to {node} and waits: ' +
+      'its pod group {group} needs {more} more members, and has places for {has} of {needs}.',
     memberFitsNowhere:
-      '{pod} was assigned to {node} and lost its place: {member} of its pod group {group} fits no node, so the members that waited were sent back.',
+      '{pod} was assigned to {node} and lost its place: ' +
+      '{member} of its pod group {group} fits no node, so the members that waited were sent back.',
     memberLostPlace:
-      '{pod} was assigned to {node} and lost its place: {member} of its pod group {group} lost its own, so the members that waited were sent back.',
+      '{pod} was assigned to {node} and lost its place: ' +
+      '{member} of its pod group {group} lost its own, so the members that waited were sent back.',
     membersSentBack:
-      'Its pod group {group} has places for {has} of the {needs} members that it needs, so Coscheduling sent {sent} waiting member back. | Its pod group {group} has places for {has} of the {needs} members that it needs, so Coscheduling sent {sent} waiting members back.',
+      'Its pod group {group} has places for {has} of the {needs} members that it needs, so Coscheduling sent ' +
+      '{sent} waiting member back. | Its pod group {group} has places for {has} of the {needs} members that it ' +
+      'needs, so Coscheduling sent {sent} waiting members back.',
     membersKept:
-      'Its pod group {group} has places for {has} of the {needs} members that it needs, which is close enough for Coscheduling to let them wait.',
+      'Its pod group {group} has places for {has} of the {needs} members that it needs, which is close enough for ' +
+      'Coscheduling to let them wait.',
     membersComplete:
-      'Its pod group {group} needs {needs} member and has places for {has}. | Its pod group {group} needs {needs} members and has places for {has}.',
+      'Its pod group {group} needs {needs} member and has places for {has}. | ' +
+      'Its pod group {group} needs {needs} members and has places for {has}.',
     membersShort:
       'When it began to wait, its pod group {group} had places for {has} of the {needs} members that it needs.',
     quotaAtMax:

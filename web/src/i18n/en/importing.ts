@@ -6,7 +6,8 @@ export const importing = {
     what: 'What to import',
     drop: 'Drop files, a folder or an archive here',
     dropBody:
-      'YAML or JSON, kubectl output, an export of this or of the existing simulator, .zip, .tar, .gz. The type is detected from the content.',
+      'YAML or JSON, kubectl output, an export of this or of the existing simulator, .zip, .tar, .gz. ' +
+      'The type is detected from the content.',
     files: 'Choose files',
     folder: 'Choose a folder',
     paste: 'Paste text',
@@ -34,15 +35,19 @@ export const importing = {
       'Empties the simulator first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
     reschedule: 'Reschedule pods',
     rescheduleBody:
-      'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: pods that have a node in the file keep it, and only the others are scheduled.',
+      'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: ' +
+      'pods that have a node in the file keep it, and only the others are scheduled.',
     placedBy:
-      'Revision {n} of the scheduler configuration will place the pods; an import does not change it. To use Kubernetes’ default, apply it on the page Scheduler first.',
+      'Revision {n} of the scheduler configuration will place the pods; an import does not change it. ' +
+      'To use Kubernetes’ default, apply it on the page Scheduler first.',
     placedByFile: 'The scheduler configuration of the file will place the pods.',
     start: 'Import',
     startReplace: 'Empty and import',
     recording: 'This is a recording',
     recordingBody:
-      'A recording is replayed, not imported. The simulator is emptied and then replays the recorded changes at the speed you choose. {nodes}, {pods} and every decision will be deleted.',
+      'A recording is replayed, not imported. ' +
+      'The simulator is emptied and then replays the recorded changes at the speed you choose. ' +
+      '{nodes}, {pods} and every decision will be deleted.',
     loadRecording: 'Empty and load the recording',
     last: 'The last import was at {time}.',
     lastShow: 'Show summary',
@@ -71,7 +76,8 @@ export const importing = {
     again: 'Choose something else',
     done: 'Imported {n} objects in {time} | Imported {n} object in {time} | Imported {n} objects in {time}',
     doneBut:
-      'Imported {n} objects in {time}; {failed} rejected | Imported {n} object in {time}; {failed} rejected | Imported {n} objects in {time}; {failed} rejected',
+      'Imported {n} objects in {time}; {failed} rejected | Imported {n} object in {time}; {failed} rejected | ' +
+      'Imported {n} objects in {time}; {failed} rejected',
     nothing: 'Nothing was imported',
     counts: 'Objects by kind',
     colKind: 'Kind',
@@ -110,7 +116,9 @@ export const importing = {
   inactive: {
     title: 'Inactive parts of imports',
     about:
-      'These parts would call other programs: webhooks, aggregated APIs, conversions of custom resources, and extenders. Nothing calls those programs until you activate the parts. Activate only what you trust.',
+      'These parts would call other programs: ' +
+      'webhooks, aggregated APIs, conversions of custom resources, and extenders. ' +
+      'Nothing calls those programs until you activate the parts. Activate only what you trust.',
     list: 'Inactive parts',
     calls: 'would call {calls}',
     activate: 'Activate',
@@ -129,7 +137,8 @@ export const importing = {
       'Every recorded scheduling decision, for use elsewhere. The file becomes much larger, and an import skips them.',
     redact: 'Redact names',
     redactHint:
-      'Replaces names, labels and images with unreadable words, so that you can share the file. Each name is always replaced by the same word.',
+      'Replaces names, labels and images with unreadable words, so that you can share the file. ' +
+      'Each name is always replaced by the same word.',
     download: 'Download {name}',
     same: 'From the command line',
     copy: 'Copy the command',
@@ -150,6 +159,9 @@ export const importing = {
     word: 'reset',
     action: 'Reset',
     going: 'Resetting',
-    done: 'The simulator has been reset: {n} objects deleted in {time} | The simulator has been reset: {n} object deleted in {time} | The simulator has been reset: {n} objects deleted in {time}',
+    done:
+      'The simulator has been reset: {n} objects deleted in {time} | ' +
+      'The simulator has been reset: {n} object deleted in {time} | ' +
+      'The simulator has been reset: {n} objects deleted in {time}',
   },
 }

@@ -184,7 +184,9 @@ export const learn = {
     misconception: {
       'usage-counts': {
         title: 'The emptiest node wins',
-        text: 'The scheduler adds up what pods request. What they really use plays no part, and an empty node can still be rejected or score low.',
+        text:
+          'The scheduler adds up what pods request. ' +
+          'What they really use plays no part, and an empty node can still be rejected or score low.',
       },
       'prefer-forbids': {
         title: 'PreferNoSchedule forbids',
@@ -192,7 +194,9 @@ export const learn = {
       },
       'toleration-attracts': {
         title: 'A toleration attracts',
-        text: 'A toleration lets a pod onto a tainted node. It is a permission: nothing draws the pod there. A node selector or an affinity would.',
+        text:
+          'A toleration lets a pod onto a tainted node. It is a permission: nothing draws the pod there. ' +
+          'A node selector or an affinity would.',
       },
       'preferred-is-required': {
         title: 'Preferred means required',

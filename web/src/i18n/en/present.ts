@@ -35,7 +35,8 @@ export const present = {
     group: {
       title: '{pod} belongs to pod group {group}',
       members:
-        'The scheduler looks for nodes for {n} members together. | The scheduler looks for a node for {n} member. | The scheduler looks for nodes for {n} members together.',
+        'The scheduler looks for nodes for {n} members together. | ' +
+        'The scheduler looks for a node for {n} member. | The scheduler looks for nodes for {n} members together.',
       min: 'At least {n} must fit, or none is placed.',
       already: '{n} already have a node. | {n} already has a node. | {n} already have a node.',
       topology: 'All must run on nodes with the same {key}.',
@@ -78,7 +79,10 @@ export const present = {
     feasible: {
       title:
         '{n} nodes are feasible: which one is best? | {n} node is feasible | {n} nodes are feasible: which one is best?',
-      text: '{n} plugins give each node 0 to 100 points, and each plugin’s weight multiplies its points. | {n} plugin gives each node 0 to 100 points, and its weight multiplies them. | {n} plugins give each node 0 to 100 points, and each plugin’s weight multiplies its points.',
+      text:
+        '{n} plugins give each node 0 to 100 points, and each plugin’s weight multiplies its points. | ' +
+        '{n} plugin gives each node 0 to 100 points, and its weight multiplies them. | ' +
+        '{n} plugins give each node 0 to 100 points, and each plugin’s weight multiplies its points.',
       skipped: 'Nothing to score for {plugins}: skipped.',
     },
     unscored: {
@@ -88,7 +92,10 @@ export const present = {
     },
     score: {
       title: '{plugin} × {weight}',
-      same: 'Every node gets the same {n} points, so this changes nothing. | Every node gets the same {n} point, so this changes nothing. | Every node gets the same {n} points, so this changes nothing.',
+      same:
+        'Every node gets the same {n} points, so this changes nothing. | ' +
+        'Every node gets the same {n} point, so this changes nothing. | ' +
+        'Every node gets the same {n} points, so this changes nothing.',
       none: 'No node gets any points.',
       lead: 'In the lead: {nodes} with {points} points.',
       gain: '{normalized} × {weight}',
@@ -114,7 +121,9 @@ export const present = {
     rule: {
       title: 'Rule: {rule}, {wins}',
       equal: 'All candidates tie under: {rules}.',
-      out: 'It eliminates {out} candidates; {left} left. | It eliminates {out} candidate; {left} left. | It eliminates {out} candidates; {left} left.',
+      out:
+        'It eliminates {out} candidates; {left} left. | It eliminates {out} candidate; {left} left. | ' +
+        'It eliminates {out} candidates; {left} left.',
       decides: 'It decides for {node}.',
       first: 'The remaining candidates tie under every rule',
     },

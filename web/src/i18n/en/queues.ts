@@ -6,7 +6,8 @@ export const queues = {
     loading: 'Loading queues…',
     offTitle: 'Queues are off',
     offBody:
-      'Kueue decides whether a job may start, before the scheduler decides where. Turn the queues on to install Kueue’s kinds, or let a preset create a small cluster with queues.',
+      'Kueue decides whether a job may start, before the scheduler decides where. ' +
+      'Turn the queues on to install Kueue’s kinds, or let a preset create a small cluster with queues.',
     turnOn: 'Turn queues on',
     turningOn: 'Turning on…',
     stays: 'Once on, the queues stay on. Jobs without a queue start as before.',
@@ -15,7 +16,9 @@ export const queues = {
       'Kueue’s kinds are installed. Create a ResourceFlavor, a ClusterQueue and a LocalQueue, or let a preset create them.',
     foreignTitle: 'The simulator does not admit here',
     say: {
-      idle: 'No workload waits. {running} hold quota. | No workload waits. {running} holds quota. | No workload waits. {running} hold quota.',
+      idle:
+        'No workload waits. {running} hold quota. | No workload waits. {running} holds quota. | ' +
+        'No workload waits. {running} hold quota.',
       waits: '{name} waits: {why}',
       holds: '{name} holds quota in {queue}.',
       gone: 'No workload {name} waits or holds quota. The ledger may still have it.',
@@ -112,9 +115,13 @@ export const queues = {
     problems: 'What the controllers cannot do',
     problemsHint: 'They try again until it works. Events of the object have the same.',
     problem:
-      'Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since}) | Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempt since {since}) | Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since})',
+      'Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since}) | ' +
+      'Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempt since {since}) | ' +
+      'Kueue’s controllers cannot go on with {kind} {name}: {message} ({n} attempts since {since})',
     problemOver:
-      'Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message} | Kueue’s controllers were done with {kind} {name} after {n} attempt since {since}: {message} | Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message}',
+      'Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message} | ' +
+      'Kueue’s controllers were done with {kind} {name} after {n} attempt since {since}: {message} | ' +
+      'Kueue’s controllers were done with {kind} {name} after {n} attempts since {since}: {message}',
     topologyEmpty: 'Topology {topology} has room for {fits} of {wanted} pods, even if no workload of a queue ran.',
     overdrawn:
       '{missing} more {resource} needed in {flavor}, and {overdrawn} that are used beyond the quota have to come back first.',
@@ -130,7 +137,8 @@ export const queues = {
     settings: {
       title: 'Settings',
       about:
-        'Kueue’s own configuration. A change takes effect at once; workloads keep the quota that they hold. Empty fields have Kueue’s default.',
+        'Kueue’s own configuration. A change takes effect at once; workloads keep the quota that they hold. ' +
+        'Empty fields have Kueue’s default.',
       fair: 'Fair sharing: order and preempt by the shares of ClusterQueues and Cohorts',
       strategies: 'Evict others if the new share is',
       strategy: {
@@ -160,7 +168,9 @@ export const queues = {
       TopologyShort: 'Topology {topology} has room for {fits} of {wanted} pods.',
       TopologyRequestInvalid: 'The topology request is invalid: {text}',
       PreemptionPending:
-        'It waits until {victims} evicted workloads have stopped. | It waits until {victims} evicted workload has stopped. | It waits until {victims} evicted workloads have stopped.',
+        'It waits until {victims} evicted workloads have stopped. | ' +
+        'It waits until {victims} evicted workload has stopped. | ' +
+        'It waits until {victims} evicted workloads have stopped.',
       LostQuota: 'Another workload took the quota earlier in the same cycle.',
       VictimsShared: 'It would evict workloads that another one evicts already.',
       LocalQueueMissing: 'LocalQueue {name} does not exist.',

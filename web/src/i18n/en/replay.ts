@@ -20,7 +20,9 @@ export const replay = {
       'Applies the next change only after the scheduler has tried every pod. Decisions then come in the recorded order, at any speed.',
     follow: 'Follow the recording',
     followHint:
-      'The scheduler makes each decision in the recorded state: after each decision, the pod moves to its recorded node. Otherwise, the cluster diverges from the recording after the first different decision.',
+      'The scheduler makes each decision in the recorded state: ' +
+      'after each decision, the pod moves to its recorded node. ' +
+      'Otherwise, the cluster diverges from the recording after the first different decision.',
     changes: '{applied} of {changes} changes',
     failed: '{n} rejected',
     matching: '{n} matching',
@@ -35,7 +37,8 @@ export const replay = {
     failedState: 'stopped by an error',
     emptyTitle: 'No recording is loaded',
     emptyBody:
-      'Record a real cluster and replay it here: the same nodes and pods, at the same times. Then see where this scheduler, with your configuration, decides differently.',
+      'Record a real cluster and replay it here: the same nodes and pods, at the same times. ' +
+      'Then see where this scheduler, with your configuration, decides differently.',
     emptyRecord: 'Record a cluster for as long as you like',
     emptyReplay: 'Replay it in a separate simulator',
     emptyOr: 'Or load the recording here: drop it anywhere in this window.',
@@ -49,7 +52,9 @@ export const replay = {
     show: 'Decisions shown',
     tied: 'In {n} of the different decisions, the recorded node tied for the best total.',
     nodesMissing:
-      '{n} decisions were for nodes that are not in the recording. | {n} decision was for a node that is not in the recording. | {n} decisions were for nodes that are not in the recording.',
+      '{n} decisions were for nodes that are not in the recording. | ' +
+      '{n} decision was for a node that is not in the recording. | ' +
+      '{n} decisions were for nodes that are not in the recording.',
     filter: 'Filter by pod, node or reason',
     noMatch: 'No decisions match.',
     colTime: 'Recorded at',

@@ -43,7 +43,8 @@ export const report = {
     downloadRedactedHint: 'Names are replaced, alike wherever they stand. Amounts and scores stay.',
     openTitle: 'Open a report',
     openHint:
-      'A report is an HTML file that holds a decision, the runs of a scenario or the result of a lesson. A download button on their pages saves one. Drop it here, or choose it.',
+      'A report is an HTML file that holds a decision, the runs of a scenario or the result of a lesson. ' +
+      'A download button on their pages saves one. Drop it here, or choose it.',
     choose: 'Choose a file…',
     close: 'Close the report',
     failed: {

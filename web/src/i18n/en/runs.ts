@@ -22,7 +22,9 @@ export const runs = {
     earlier: 'Earlier runs',
     emptyTitle: 'Run a whole workload',
     emptyBody:
-      'A scenario creates nodes and pods, lets time pass, and says what is expected. It runs in memory beside the cluster and changes nothing there. Run the one on the left, or write your own.',
+      'A scenario creates nodes and pods, lets time pass, and says what is expected. ' +
+      'It runs in memory beside the cluster and changes nothing there. ' +
+      'Run the one on the left, or write your own.',
     passed: '{held} of {of} expectations hold.',
     failed: 'Failed: {held} of {of} expectations hold.',
     broken: 'The run could not be done.',

@@ -74,7 +74,8 @@ export const scheduler = {
     goOnEditing: 'Keep editing',
     mistakesLeft: '{n} errors left | {n} error left | {n} errors left',
     mistakes:
-      '{n} errors. Revision {revision} keeps running. | {n} error. Revision {revision} keeps running. | {n} errors. Revision {revision} keeps running.',
+      '{n} errors. Revision {revision} keeps running. | {n} error. Revision {revision} keeps running. | ' +
+      '{n} errors. Revision {revision} keeps running.',
     otherMistakes: 'Errors without a line',
     notApplied: 'Not applied',
     notReached: 'Could not reach the simulator',

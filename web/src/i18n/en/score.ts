@@ -1,5 +1,6 @@
 // The panel of a cell of the Filter matrix or the Score table. The Go package scheduler/explain
-// renders the same lines, and scheduler/explain/testdata/cells.json and scores.json test both for the same words.
+// renders the same lines, and scheduler/explain/testdata/cells.json and scores.json test both for
+// the same words.
 
 export const score = {
   cellPanel: {
@@ -16,7 +17,8 @@ export const score = {
     notKeptPlugin: '{plugin} did not report its inputs, so the simulator cannot show how it arrived at {raw}.',
     notKeptOld: 'This record was made by a version that did not keep the inputs of scores.',
     passedOther:
-      'It let {node} through. The recorder keeps what plugins compared for few nodes of a decision (here {n}), and {node} is not one of them.',
+      'It let {node} through. The recorder keeps what plugins compared for few nodes of a decision (here {n}), ' +
+      'and {node} is not one of them.',
     passedUnknown: 'It let {node} through. The recorder keeps no comparison of {plugin} for a node that passed.',
     passedOld: 'It let {node} through. The version that made this record kept no comparison for a node that passed.',
     rejectedOnly:
@@ -82,9 +84,11 @@ export const score = {
       podAffinity: 'Affinity to {term}: pods in {domain} that match: {pods}',
       podFirst: 'Affinity to {term}: no pod on any node matches, and this pod does, so it may be the first in {domain}',
       podFirstUnlabelled:
-        'Affinity to {term}: {pod} matches, but {node} has no label {key}, so it does not count. This pod matches, too, so it may be the first in {domain}',
+        'Affinity to {term}: {pod} matches, but {node} has no label {key}, so it does not count. ' +
+        'This pod matches, too, so it may be the first in {domain}',
       podFirstPartly:
-        'Affinity to {term}: {pod} on {node} matches, but no pod that counts matches all {n} terms. This pod does, so it may be the first in {domain}',
+        'Affinity to {term}: {pod} on {node} matches, but no pod that counts matches all {n} terms. ' +
+        'This pod does, so it may be the first in {domain}',
       podFirstCounted:
         'Affinity to {term}: no pod that counts matches, and this pod does, so it may be the first in {domain}',
       podAntiAffinity: 'Anti-affinity to {term}: no pod in {domain} matches',
@@ -98,7 +102,8 @@ export const score = {
       spreadElsewhere: 'On other nodes than this one: {n} of the {matching}',
       minimumNone: 'No domain is eligible, so the minimum counts as 0',
       minimumFew:
-        '{n} domain is eligible, fewer than minDomains {minDomains}, so the minimum counts as 0 | {n} domains are eligible, fewer than minDomains {minDomains}, so the minimum counts as 0',
+        '{n} domain is eligible, fewer than minDomains {minDomains}, so the minimum counts as 0 | ' +
+        '{n} domains are eligible, fewer than minDomains {minDomains}, so the minimum counts as 0',
       minimumUnknown: 'The domain with the fewest has {minimum}',
       fewestOne: '{domains} has the fewest: {minimum}',
       fewestSeveral: '{domains} have the fewest: {minimum}',
@@ -132,7 +137,8 @@ export const score = {
         candidate:
           'Preemption could make room here by evicting {n} pod. | Preemption could make room here by evicting {n} pods.',
         removedByExtender:
-          'Preemption could make room here by evicting {n} pod, but an extender removed the node. | Preemption could make room here by evicting {n} pods, but an extender removed the node.',
+          'Preemption could make room here by evicting {n} pod, but an extender removed the node. | ' +
+          'Preemption could make room here by evicting {n} pods, but an extender removed the node.',
         noVictims: {
           noPods: 'Preemption may evict no pod here: none runs on the node.',
           nobodyLower: 'Preemption may evict no pod here: none has a lower priority.',
@@ -202,7 +208,8 @@ export const score = {
     },
     score: {
       NodeResourcesFit:
-        'Compares what is requested on the node, this pod included, with what the node can allocate. The scoring strategy says whether emptier or fuller nodes are better.',
+        'Compares what is requested on the node, this pod included, with what the node can allocate. ' +
+        'The scoring strategy says whether emptier or fuller nodes are better.',
       NodeResourcesBalancedAllocation:
         'Prefers nodes on which the pod brings the shares of CPU and memory in use closer together.',
       ImageLocality:
@@ -223,7 +230,8 @@ export const score = {
   score: {
     step: {
       defaults:
-        '{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, which adds {amount}; kubectl describe shows {described} in use',
+        '{resource}: containers without a request count as {each} each here, {containers} of them in {pods}, ' +
+        'which adds {amount}; kubectl describe shows {described} in use',
       ownDefaults:
         '{resource}: containers of this pod without a request count as {each} each here, {containers} of them, which adds {amount}',
       least:
@@ -234,9 +242,11 @@ export const score = {
       mostFull:
         '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable, so 100',
       shape:
-        '{resource}: {inUse} in use + {pod} requested = {total}; 100 × {total} / {allocatable} = {utilization}% used, for which the shape gives {score}',
+        '{resource}: {inUse} in use + {pod} requested = {total}; ' +
+        '100 × {total} / {allocatable} = {utilization}% used, for which the shape gives {score}',
       shapeFull:
-        '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable; for 100% used, the shape gives {score}',
+        '{resource}: {inUse} in use + {pod} requested = {total}, more than the {allocatable} allocatable; ' +
+        'for 100% used, the shape gives {score}',
       shapeZero:
         '{resource}: {inUse} in use + {pod} requested = {total} of {allocatable}, for which the shape gives 0, so it does not count',
       shapePoints: 'Shape: {points}',
@@ -293,7 +303,8 @@ export const score = {
         'Fewer is better: 0 becomes 100, and the highest raw score, {highest}, becomes 0: 100 − 100 × {raw} / {highest} = {normalized}',
       normLowestZero: 'Fewer is better: the raw score is 0 on every node, so all become 100.',
       normRange:
-        'More is better: the lowest raw score, {lowest}, becomes 0, and the highest, {highest}, becomes 100: 100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
+        'More is better: the lowest raw score, {lowest}, becomes 0, and the highest, {highest}, becomes 100: ' +
+        '100 × ({raw} − {less}) / ({most} − {less}) = {normalized}',
       normCutOff:
         'kube-scheduler computes this in floating point. The result is just below {next}, and the fraction is cut off.',
       normRangeSame: 'The raw score is {raw} on every node, so all become 0.',

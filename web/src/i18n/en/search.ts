@@ -22,7 +22,9 @@ export const search = {
     remove: 'Remove the filter {filter}',
     without: 'Remove {filter}',
     noMatchBody:
-      'The search covers all {n} decisions that the simulator keeps. The oldest is from {since}. | The search covers the one decision that the simulator keeps, from {since}. | The search covers all {n} decisions that the simulator keeps. The oldest is from {since}.',
+      'The search covers all {n} decisions that the simulator keeps. The oldest is from {since}. | ' +
+      'The search covers the one decision that the simulator keeps, from {since}. | ' +
+      'The search covers all {n} decisions that the simulator keeps. The oldest is from {since}.',
     loaded:
       '{loaded} of {n} matching decisions loaded. | {loaded} of {n} matching decision loaded. | {loaded} of {n} matching decisions loaded.',
     read: '{found} found in the newest {n} decisions. | {found} found in the newest decision. | {found} found in the newest {n} decisions.',

@@ -13,13 +13,16 @@ export const sessions = {
     follow: 'Newest',
     offTitle: 'Session schedulers are off',
     offBody:
-      'kube-batch and Volcano decide in sessions, and Poseidon decides for all pods at once. Turn them on to serve pods whose schedulerName is kube-batch, volcano or poseidon, or let a preset create a small cluster.',
+      'kube-batch and Volcano decide in sessions, and Poseidon decides for all pods at once. ' +
+      'Turn them on to serve pods whose schedulerName is kube-batch, volcano or poseidon, or let a preset create ' +
+      'a small cluster.',
     turnOn: 'Turn on',
     turnOff: 'Turn off',
     turningOn: 'Turning on…',
     emptyTitle: 'No session yet',
     emptyBody:
-      'The schedulers run. A session is recorded as soon as a pod has the schedulerName kube-batch or volcano. Create a PodGroup and its pods, or let a preset do it.',
+      'The schedulers run. A session is recorded as soon as a pod has the schedulerName kube-batch or volcano. ' +
+      'Create a PodGroup and its pods, or let a preset do it.',
     noRecord: 'No session yet.',
     session: '{rules}, session {n}:',
     did: { bound: '{n} bound', evicted: '{n} evicted', pipelined: '{n} pipelined' },
@@ -39,12 +42,14 @@ export const sessions = {
       waiting: '{job} waits until evicted pods have left their nodes: {placed} of {needed} tasks have room there.',
       room: '{job} does not run: the nodes lack {amount}, and {placed} of {needed} tasks find room.',
       pieces:
-        '{job} does not run: the idle room is in pieces. {placed} of {needed} tasks find room, and no node has enough for the next one: {amount} are missing.',
+        '{job} does not run: the idle room is in pieces. ' +
+        '{placed} of {needed} tasks find room, and no node has enough for the next one: {amount} are missing.',
       piecesFit: '{job} does not run: the idle room is in pieces. {placed} of {needed} tasks find room.',
       predicates: '{job} does not run: {plugin} rejects the nodes that have room. {reason}',
       held: '{job} does not run: its tasks hold room, but the gang is not complete.',
       undone:
-        'Preempt found {n} victims and undid the evictions. | Preempt found {n} victim and undid the eviction. | Preempt found {n} victims and undid the evictions.',
+        'Preempt found {n} victims and undid the evictions. | Preempt found {n} victim and undid the eviction. | ' +
+        'Preempt found {n} victims and undid the evictions.',
     },
     queues: 'Queues',
     shareHint: 'share = allocated / deserved',
@@ -141,10 +146,14 @@ export const sessions = {
       gangReady: '{count} tasks are ready, and {of} are needed. All are bound.',
       gangNotReady: '{count} tasks are ready, and {of} are needed. All are given back.',
       gangUndone:
-        '{count} of {of} tasks would have room. {n} evictions are undone. | {count} of {of} tasks would have room. {n} eviction is undone. | {count} of {of} tasks would have room. {n} evictions are undone.',
+        '{count} of {of} tasks would have room. {n} evictions are undone. | ' +
+        '{count} of {of} tasks would have room. {n} eviction is undone. | ' +
+        '{count} of {of} tasks would have room. {n} evictions are undone.',
       gangKept: '{count} of {of} tasks have room, some of it still in use. They keep their places in this session.',
       gangCommitted:
-        '{count} of {of} tasks have room. {n} evictions are final. | {count} of {of} tasks have room. {n} eviction is final. | {count} of {of} tasks have room. {n} evictions are final.',
+        '{count} of {of} tasks have room. {n} evictions are final. | ' +
+        '{count} of {of} tasks have room. {n} eviction is final. | ' +
+        '{count} of {of} tasks have room. {n} evictions are final.',
       gangFits: '{count} of {of} tasks have room without an eviction.',
       noVictims: 'No victim can be found.',
       tooFewVictims: '{node}: {count} of {of} candidates may go, which is not enough.',
@@ -204,7 +213,9 @@ export const sessions = {
         },
         comparison: {
           title: 'No pods to compare',
-          body: 'Create pods for this scheduler, or let a preset do it. The comparison prices where they are, beside the least possible cost.',
+          body:
+            'Create pods for this scheduler, or let a preset do it. ' +
+            'The comparison prices where they are, beside the least possible cost.',
         },
       },
       notKept: 'The network has {n} arcs, too many to keep in the record. The table has every task.',
@@ -220,7 +231,9 @@ export const sessions = {
       total: 'Total cost',
       theFlow: 'Flow',
       unpriced:
-        '{n} pods have no slot beside the others on their node. They are priced as the next slot. | {n} pod has no slot beside the others on its node. It is priced as the next slot. | {n} pods have no slot beside the others on their node. They are priced as the next slot.',
+        '{n} pods have no slot beside the others on their node. They are priced as the next slot. | ' +
+        '{n} pod has no slot beside the others on its node. It is priced as the next slot. | ' +
+        '{n} pods have no slot beside the others on their node. They are priced as the next slot.',
       tasks: 'Task by task',
       tasksHint: 'choose one to see its arcs',
       filter: 'Filter tasks',

@@ -54,7 +54,9 @@ export const shell = {
     profiles: 'Profiles: {names}',
     warnings: 'Warnings',
     inactive:
-      '{n} imported parts stay inactive, because they would call other programs. | {n} imported part stays inactive, because it would call another program. | {n} imported parts stay inactive, because they would call other programs.',
+      '{n} imported parts stay inactive, because they would call other programs. | ' +
+      '{n} imported part stays inactive, because it would call another program. | ' +
+      '{n} imported parts stay inactive, because they would call other programs.',
     inactiveShow: 'Show',
   },
   starting: {

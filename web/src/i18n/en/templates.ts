@@ -42,13 +42,16 @@ export const templates = {
       podGroup:
         'Three workers that only start together, and room for two: none of them is placed. Add a node, and all of them are.',
       coscheduling:
-        'Two groups of three pods that only start together. One gets its places. For the other there is room for two of its pods: none of them is placed.',
+        'Two groups of three pods that only start together. One gets its places. ' +
+        'For the other there is room for two of its pods: none of them is placed.',
       elasticQuota:
-        'Two teams share 8 CPUs, and one borrows from the other. When the owner needs them, see CapacityScheduling evict the pod that borrowed.',
+        'Two teams share 8 CPUs, and one borrows from the other. ' +
+        'When the owner needs them, see CapacityScheduling evict the pod that borrowed.',
       numa: 'A node of 8 CPUs with two NUMA nodes: see NodeResourceTopologyMatch reject it for a pod of 5 CPUs, although 5 are free.',
       volume: 'A local volume in one zone: see VolumeBinding reject the node in the other.',
       claims:
-        'Each pod gets a claim, and its volume is created where the pod is placed. Delete a pod: its volume keeps the replacement in the same zone.',
+        'Each pod gets a claim, and its volume is created where the pod is placed. Delete a pod: ' +
+        'its volume keeps the replacement in the same zone.',
       device: 'Two pods ask for a GPU, and the node has one: see DynamicResources reject the node for the second.',
     },
   },

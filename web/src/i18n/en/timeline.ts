@@ -88,10 +88,12 @@ export const timeline = {
     gone: 'This moment is not in the time line',
     offTitle: 'The simulator records no time line',
     offBody:
-      'It was started with the recording switched off, or it follows a cluster of its own. Start it with room for a recording to go back in time, undo steps and branch.',
+      'It was started with the recording switched off, or it follows a cluster of its own. ' +
+      'Start it with room for a recording to go back in time, undo steps and branch.',
     emptyTitle: 'Nothing has happened yet',
     emptyBody:
-      'The simulator records every change of the cluster, every decision and every configuration. Create a node or a pod, then come back to see how it got there.',
+      'The simulator records every change of the cluster, every decision and every configuration. ' +
+      'Create a node or a pod, then come back to see how it got there.',
     change: {
       nodes: '{changed} of {total} nodes changed',
       came: '{n} pods came | {n} pod came | {n} pods came',

@@ -14,7 +14,9 @@ export const tour = {
     },
     pod: {
       title: 'Choose a pod',
-      body: 'Choose one here, among the pending pods, or on a node. The map then shows its decision: which plugin rejected each node, and what each feasible node scored.',
+      body:
+        'Choose one here, among the pending pods, or on a node. The map then shows its decision: ' +
+        'which plugin rejected each node, and what each feasible node scored.',
     },
     decision: {
       title: 'Look inside the decision',
@@ -22,11 +24,15 @@ export const tour = {
     },
     filter: {
       title: 'Read Filter from left to right',
-      body: 'Each row is a node, each column a plugin in the order in which it ran. The first ✕ is final: later plugins did not run for that node. Click a cell to see what the plugin compared.',
+      body:
+        'Each row is a node, each column a plugin in the order in which it ran. The first ✕ is final: ' +
+        'later plugins did not run for that node. Click a cell to see what the plugin compared.',
     },
     score: {
       title: 'Add up the scores',
-      body: 'Each plugin gives a node 0 to 100 points, and its weight multiplies them. The node with the highest total wins. A column with the same number everywhere decides nothing.',
+      body:
+        'Each plugin gives a node 0 to 100 points, and its weight multiplies them. ' +
+        'The node with the highest total wins. A column with the same number everywhere decides nothing.',
     },
     preempt: {
       title: 'What if no node has room?',
@@ -34,11 +40,15 @@ export const tour = {
     },
     preemption: {
       title: 'Read a preemption',
-      body: 'In attempt 1, the pod fit no node. Dry runs then looked for nodes where removing pods makes room, and rules chose one of them. Attempt 2 used that room.',
+      body:
+        'In attempt 1, the pod fit no node. Dry runs then looked for nodes where removing pods makes room, and ' +
+        'rules chose one of them. Attempt 2 used that room.',
     },
     more: {
       title: 'Continue on your own',
-      body: 'Create has templates for taints, affinity, spreading, volumes and more, each with something to look for. On a decision, P presents it step by step. Help starts this tour again.',
+      body:
+        'Create has templates for taints, affinity, spreading, volumes and more, each with something to look for. ' +
+        'On a decision, P presents it step by step. Help starts this tour again.',
     },
   },
 }

@@ -88,7 +88,8 @@ export const whatif = {
       'Their replacements go to {nodes}. | Its replacement goes to {nodes}. | Their replacements go to {nodes}.',
     replacementsWait: 'Their replacements then wait. | Its replacement then waits. | Their replacements then wait.',
     replacementsPart:
-      'Of their {made} replacements, {n} then wait. | Of their {made} replacements, {n} then waits. | Of their {made} replacements, {n} then wait.',
+      'Of their {made} replacements, {n} then wait. | Of their {made} replacements, {n} then waits. | ' +
+      'Of their {made} replacements, {n} then wait.',
     noNodesToTry: 'The cluster has no nodes: none can change, and there is none that a new one could be like.',
     rolloutNotTried: 'A change for all pods of a workload with more than {n} was not tried.',
     tolerate: 'Tolerate {taints}',
@@ -109,23 +110,31 @@ export const whatif = {
     addNode: 'Add a node like {like}',
     addNodes: 'Add {n} nodes ({nodes}) like {like}',
     leaves:
-      '{n} other pods of {workload} still find no node. | {n} other pod of {workload} still finds no node. | {n} other pods of {workload} still find no node.',
+      '{n} other pods of {workload} still find no node. | {n} other pod of {workload} still finds no node. | ' +
+      '{n} other pods of {workload} still find no node.',
     recreated: '{pod} will be deleted and created again.',
     rolledOut: '{workload} replaces {pod} with a new pod.',
     restartedWorkload: '{workload} will be deleted and created again, and makes a new pod in place of {pod}.',
     changesNotTried:
-      '{n} further changes of the pod or of nodes were not tried. | {n} further change of the pod or of a node was not tried. | {n} further changes of the pod or of nodes were not tried.',
+      '{n} further changes of the pod or of nodes were not tried. | ' +
+      '{n} further change of the pod or of a node was not tried. | ' +
+      '{n} further changes of the pod or of nodes were not tried.',
     combinationsNotTried: 'Combinations of more than {n} changes were not tried.',
     newNodesNotTried:
-      'New nodes of {n} further kinds were not tried. | A new node of {n} further kind was not tried. | New nodes of {n} further kinds were not tried.',
+      'New nodes of {n} further kinds were not tried. | A new node of {n} further kind was not tried. | ' +
+      'New nodes of {n} further kinds were not tried.',
     evictionsNotTried:
-      'Evictions on {n} further nodes were not tried. | Evictions on {n} further node were not tried. | Evictions on {n} further nodes were not tried.',
+      'Evictions on {n} further nodes were not tried. | Evictions on {n} further node were not tried. | ' +
+      'Evictions on {n} further nodes were not tried.',
     devicesShared:
-      'The devices of {driver} in the pool {pool} are not tied to {like} alone. What a new node like it adds to them is not known, and was not counted.',
+      'The devices of {driver} in the pool {pool} are not tied to {like} alone. ' +
+      'What a new node like it adds to them is not known, and was not counted.',
     devicesIncomplete:
-      '{like} has not published all of its devices of {driver} in the pool {pool}. Those of a new node like it are not known, and were not counted.',
+      '{like} has not published all of its devices of {driver} in the pool {pool}. ' +
+      'Those of a new node like it are not known, and were not counted.',
     storageNotReported:
-      'No CSIStorageCapacity reports how much storage of the class {class} a new node like {like} reaches. It is not known, and was not counted.',
+      'No CSIStorageCapacity reports how much storage of the class {class} a new node like {like} reaches. ' +
+      'It is not known, and was not counted.',
     localVolumes:
       '{like} has local volumes of the class {class}. Those of a new node like it are not known, and were not counted.',
     attachLimits:
@@ -136,10 +145,14 @@ export const whatif = {
     attempt: 'Attempt',
     panels: 'Beside the tables',
     beside:
-      '{scheduler} decides about all of its pods at once, so there are no suggestions for one of them. The page Sessions says what a job lacks, and under What if, changes can be tried on the next turn.',
+      '{scheduler} decides about all of its pods at once, so there are no suggestions for one of them. ' +
+      'The page Sessions says what a job lacks, and under What if, changes can be tried on the next turn.',
     besideBoard: 'What {scheduler} decided',
     looking: 'Looking for changes that make it fit…',
-    lead: '{n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first. | One way to make it fit, checked by the scheduler’s plugins. | {n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first.',
+    lead:
+      '{n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first. | ' +
+      'One way to make it fit, checked by the scheduler’s plugins. | ' +
+      '{n} ways to make it fit, each checked by the scheduler’s plugins. The least disturbing comes first.',
     leadWait: 'It does not fit yet, and needs no change.',
     onAny: 'on any node',
     on: 'Where',
@@ -189,7 +202,8 @@ export const whatif = {
     asItRan: 'As it ran',
     view: 'Which results',
     byOneAlone:
-      'On {n} nodes, a single plugin is in the way. | On {n} node, a single plugin is in the way. | On {n} nodes, a single plugin is in the way.',
+      'On {n} nodes, a single plugin is in the way. | On {n} node, a single plugin is in the way. | ' +
+      'On {n} nodes, a single plugin is in the way.',
     first: 'first',
     firstToReject: 'first to reject',
     and: 'and {plugins}',
@@ -243,7 +257,8 @@ export const whatif = {
     moreCopies:
       '{n} further copies are not predicted. | {n} further copy is not predicted. | {n} further copies are not predicted.',
     otherPods:
-      '{n} other pods in the text are not predicted. | {n} other pod in the text is not predicted. | {n} other pods in the text are not predicted.',
+      '{n} other pods in the text are not predicted. | {n} other pod in the text is not predicted. | ' +
+      '{n} other pods in the text are not predicted.',
     outdated: 'outdated',
     asBefore: 'For the text before the last edit.',
     line: 'Line {n}',
@@ -266,7 +281,10 @@ export const whatif = {
     moreLike: 'more, nodes like',
     likeNode: 'Node to copy',
     likeHint: 'node',
-    need: 'With {n} more nodes like {like} there is room for {fits}. | With {n} more node like {like} there is room for {fits}. | With {n} more nodes like {like} there is room for {fits}.',
+    need:
+      'With {n} more nodes like {like} there is room for {fits}. | ' +
+      'With {n} more node like {like} there is room for {fits}. | ' +
+      'With {n} more nodes like {like} there is room for {fits}.',
     needNone: 'No further node is needed for {n} more.',
     needMost: 'With {n} nodes more, {fits} fit. | With {n} node more, {fits} fit. | With {n} nodes more, {fits} fit.',
     needMostNow: '{fits} fit as it is.',
@@ -275,10 +293,14 @@ export const whatif = {
     needUnknown: 'Whether further nodes like {like} would help is not known.',
     fits: '{n} more {pod} fit. | {n} more {pod} fits. | {n} more {pod} fit.',
     fitsLimit:
-      'At least {n} more {pod} fit; the count ends there. | At least {n} more {pod} fits; the count ends there. | At least {n} more {pod} fit; the count ends there.',
+      'At least {n} more {pod} fit; the count ends there. | At least {n} more {pod} fits; the count ends there. | ' +
+      'At least {n} more {pod} fit; the count ends there.',
     group: {
       runs: 'PodGroup {name} has the {minimum} members that it needs, so each further one may run.',
-      fits: 'PodGroup {name} needs {minimum} members: there is room for {n} groups of that size. | PodGroup {name} needs {minimum} members: there is room for {n} group of that size. | PodGroup {name} needs {minimum} members: there is room for {n} groups of that size.',
+      fits:
+        'PodGroup {name} needs {minimum} members: there is room for {n} groups of that size. | ' +
+        'PodGroup {name} needs {minimum} members: there is room for {n} group of that size. | ' +
+        'PodGroup {name} needs {minimum} members: there is room for {n} groups of that size.',
       waits:
         'PodGroup {name} needs {minimum} members before any of them runs. It has {bound}, and there is room for {places} more.',
     },
@@ -334,12 +356,16 @@ export const whatif = {
       'For {n} of the last {total} decisions, the draft would now choose otherwise than the running configuration.',
     waiting: 'No decision since the shadow was set. It judges the next one.',
     means:
-      'Each decision is made again under the shadow, on the state that the scheduler saw; the cluster then follows the scheduler. “As good” is a tie that chance decides.',
+      'Each decision is made again under the shadow, on the state that the scheduler saw; ' +
+      'the cluster then follows the scheduler. “As good” is a tie that chance decides.',
     problem: 'The shadow does not judge at the moment: {problem}',
     share:
-      'The counts stand for {percent} of the decisions: {skipped} were left out, because decisions came faster than the shadow judges. Which ones depends on the load alone.',
+      'The counts stand for {percent} of the decisions: ' +
+      '{skipped} were left out, because decisions came faster than the shadow judges. ' +
+      'Which ones depends on the load alone.',
     draftMeans:
-      'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that pod alone were not placed. This does not repeat the past.',
+      'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that ' +
+      'pod alone were not placed. This does not repeat the past.',
     draftIncomplete: 'The time for the answer ran out before all pods were judged.',
     verdict: {
       same: 'same',
@@ -388,7 +414,8 @@ export const whatif = {
     error: '{pod} could not be scheduled because of an error: {message}',
     preFilter: '{pod} would be rejected by {plugins} before any node is checked: {reasons}',
     noNode:
-      '{pod} would fit no node: {evaluated} node rejected, {rejecters}. | {pod} would fit no node: {evaluated} nodes rejected, {rejecters}.',
+      '{pod} would fit no node: {evaluated} node rejected, {rejecters}. | ' +
+      '{pod} would fit no node: {evaluated} nodes rejected, {rejecters}.',
     unschedulable: '{pod} would not be scheduled: {message}',
   },
 }

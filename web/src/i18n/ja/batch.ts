@@ -59,7 +59,8 @@ export const batch: typeof english = {
     native: 'Kubernetes',
     emptyTitle: 'Pod グループがありません',
     emptyBody:
-      'Pod グループの Pod は、全部そろって始まるか、1 つも始まらないかのどちらかです。このボードでは、どのメンバーにノードがあり、どれが待っていて、あとどれだけ待つか、なぜグループが始まらないかがわかります。プリセットは Coscheduling を有効にし、小さなグループを 2 つ作ります。',
+      'Pod グループの Pod は、全部そろって始まるか、1 つも始まらないかのどちらかです。このボードでは、どのメンバーにノードがあり、どれが待っていて、あとどれだけ待つか、なぜグループが始まらないかがわかります。' +
+      'プリセットは Coscheduling を有効にし、小さなグループを 2 つ作ります。',
     emptyNative:
       'Kubernetes 自身の Pod グループを使うには、シミュレーターを --feature-gates GenericWorkload=true で起動します。',
     filter: 'グループを絞り込む',
@@ -180,7 +181,8 @@ export const batch: typeof english = {
   quota: {
     emptyTitle: 'ElasticQuota がありません',
     emptyBody:
-      'ElasticQuota は名前空間に min を保証し、ほかの名前空間が使っていない分を max まで借りられるようにします。このボードでは、だれが借りているか、借りた分がどう取り戻されるかがわかります。プリセットは CapacityScheduling を有効にし、2 つのノードを分け合う 2 つのチームを作ります。',
+      'ElasticQuota は名前空間に min を保証し、ほかの名前空間が使っていない分を max まで借りられるようにします。このボードでは、だれが借りているか、借りた分がどう取り戻されるかがわかります。' +
+      'プリセットは CapacityScheduling を有効にし、2 つのノードを分け合う 2 つのチームを作ります。',
     namespace: '名前空間',
     list: 'ElasticQuota',
     columns: '使用 / min / max',
@@ -266,7 +268,9 @@ export const batch: typeof english = {
     counts: '全部で {zones} NUMA ノード',
     emptyTitle: 'NUMA ノードがありません',
     emptyBody:
-      'ノードの NodeResourceTopology は、各 NUMA ノードに何が残っているかを示します。このボードでは、Pod のコンテナを NUMA ノードに並べ、どの NUMA ノードで何が足りなかったかをノードごとに示します。プリセットは NodeResourceTopologyMatch を有効にし、NUMA ノードが 2 つあるノードを作ります。',
+      'ノードの NodeResourceTopology は、各 NUMA ノードに何が残っているかを示します。' +
+      'このボードでは、Pod のコンテナを NUMA ノードに並べ、どの NUMA ノードで何が足りなかったかをノードごとに示します。' +
+      'プリセットは NodeResourceTopologyMatch を有効にし、NUMA ノードが 2 つあるノードを作ります。',
     noDecision: 'NodeResourceTopologyMatch が Pod を配置したり、ノードから遠ざけたりすると、その決定がここに出ます。',
     noSuchDecision: '{name} に関する決定はありません。',
     notRun: 'この試行では NodeResourceTopologyMatch は動きませんでした。',

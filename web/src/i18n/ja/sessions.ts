@@ -15,7 +15,8 @@ export const sessions: typeof english = {
     follow: '最新',
     offTitle: 'セッション型のスケジューラーはオフです',
     offBody:
-      'kube-batch と Volcano はセッションごとに、Poseidon はすべての Pod をまとめて決めます。オンにすると、schedulerName が kube-batch、volcano、poseidon の Pod を担当します。プリセットを選ぶと、小さなクラスターが作られます。',
+      'kube-batch と Volcano はセッションごとに、Poseidon はすべての Pod をまとめて決めます。' +
+      'オンにすると、schedulerName が kube-batch、volcano、poseidon の Pod を担当します。プリセットを選ぶと、小さなクラスターが作られます。',
     turnOn: 'オンにする',
     turnOff: 'オフにする',
     turningOn: 'オンにしています…',

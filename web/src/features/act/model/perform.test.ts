@@ -70,7 +70,8 @@ describe('a write', () => {
     conflict(1)
     await perform({ op: 'taints', of, add: [{ key: 'k', effect: 'NoExecute' }], remove: [] }, server, false)
     const patch =
-      'patch {"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"key":"other","effect":"NoSchedule"},{"key":"k","effect":"NoExecute"}]}}'
+      'patch {"metadata":{"resourceVersion":"7"},"spec":{"taints":[{"key":"other","effect":"NoSchedule"},{"key":' +
+      '"k","effect":"NoExecute"}]}}'
     expect(said).toEqual([patch, patch])
   })
   it('gives up after five conflicts', async () => {

@@ -124,7 +124,10 @@ function recreation(of: ObjectRef, object: KubeObject): Write {
 
 const gatesOf = (object: KubeObject | undefined) => (object as Pod | undefined)?.spec?.schedulingGates ?? []
 
-/** A restart back would replace the pods a second time, the API server adds no gate to an existing pod, and an evicted pod would be evicted again. */
+/**
+ * A restart back would replace the pods a second time, the API server adds no gate to an existing
+ * pod, and an evicted pod would be evicted again.
+ */
 export function isUndoable(verb: Verb): boolean {
   return verb !== 'restart' && verb !== 'recreate' && verb !== 'ungate' && verb !== 'evict'
 }

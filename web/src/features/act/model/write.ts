@@ -10,7 +10,10 @@ import { same } from '@/kubernetes/merge'
 export type TaintKey = Pick<Taint, 'key' | 'effect'>
 
 export type Write =
-  /** A JSON merge patch (RFC 7386), of the object or of its status. With `expect`, these fields must still have these values: undoing must not overwrite what came later. */
+  /**
+   * A JSON merge patch (RFC 7386), of the object or of its status. With `expect`, these fields must
+   * still have these values: undoing must not overwrite what came later.
+   */
   | { op: 'merge'; of: ObjectRef; patch: Fields; expect?: Fields; subresource?: 'status' | 'resize' }
   /** Taints are a list, which a merge patch would replace as a whole, so they are changed one by one. */
   | { op: 'taints'; of: ObjectRef; add: readonly Taint[]; remove: readonly TaintKey[] }

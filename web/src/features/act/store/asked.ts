@@ -45,7 +45,10 @@ export function openObjectMenu(refs: readonly ObjectRef[], event: Event): void {
   objectMenu.value = { refs, ...at, from }
 }
 
-/** Opens the menu of the node whose row was clicked, or of the active row of a grid whose menu key was pressed. */
+/**
+ * Opens the menu of the node whose row was clicked, or of the active row of a grid whose menu key
+ * was pressed.
+ */
 export function onRowMenu(event: Event): void {
   const target = event.target as HTMLElement
   const at =

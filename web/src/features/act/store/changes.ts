@@ -66,7 +66,10 @@ async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
   }
 }
 
-/** Starts no further writes once the signal aborts; with inOrder, each waits for the one before it. Never throws. */
+/**
+ * Starts no further writes once the signal aborts; with inOrder, each waits for the one before it.
+ * Never throws.
+ */
 export async function makeWrites(
   writes: readonly Write[],
   { signal, progress, inOrder = false }: { signal: AbortSignal; progress: () => void; inOrder?: boolean }

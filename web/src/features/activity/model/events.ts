@@ -20,7 +20,10 @@ type Raw = Record<string, unknown>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const recordOf = (value: unknown): Raw => (typeof value === 'object' && value !== null ? (value as Raw) : {})
 
-/** Reads time and count of an event from either API: the series of events.k8s.io or the count of the core API. */
+/**
+ * Reads time and count of an event from either API: the series of events.k8s.io or the count of the
+ * core API.
+ */
 function rowOf(event: KubeObject): EventRow {
   const about = recordOf(event.involvedObject ?? event.regarding)
   const series = recordOf(event.series)

@@ -19,8 +19,10 @@ export function filterFeed(items: readonly Summary[], filter: FeedFilter): Summa
     if (filter.profile && s.profile !== filter.profile) return false
     if (filter.namespace && s.pod.namespace !== filter.namespace) return false
     if (!words.length) return true
-    const text =
-      `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ${s.nominatedNode ?? ''} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`.toLowerCase()
+    const text = (
+      `${s.pod.namespace}/${s.pod.name} ${s.selectedNode ?? ''} ` +
+      `${s.nominatedNode ?? ''} ${s.refusal?.plugin ?? ''} ${s.message ?? ''}`
+    ).toLowerCase()
     return words.every((word) => text.includes(word))
   })
 }

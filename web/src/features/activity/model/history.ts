@@ -50,7 +50,10 @@ export function withHistory(
 
 const outcomes: readonly Outcome[] = ['scheduled', 'unschedulable', 'waiting', 'error']
 
-/** Cycles per second in each interval of a timeline; undefined where the server keeps no decisions any more. */
+/**
+ * Cycles per second in each interval of a timeline; undefined where the server keeps no decisions
+ * any more.
+ */
 export function perSecond(
   timeline: Timeline,
   of: 'cycles' | 'bound',

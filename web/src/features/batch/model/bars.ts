@@ -1,6 +1,9 @@
 // Bars that show what is used beside what one is entitled to, in percent of their width.
 
-/** share: what one is entitled to. room: what may come on top of it. over: used beyond the share. lent: a part of the share that others use, or may. */
+/**
+ * share: what one is entitled to. room: what may come on top of it. over: used beyond the share.
+ * lent: a part of the share that others use, or may.
+ */
 export type Part = 'share' | 'room' | 'used' | 'over' | 'lent' | 'asks' | 'round1' | 'round2' | 'round3'
 
 export interface Stretch {

@@ -9,7 +9,10 @@ export interface RoomRow {
   node: NodeView
   /** How many more pods the node takes. */
   count: number
-  /** The first plugin that rejects the next pod here; undefined if none does, or if the limit ended the count. */
+  /**
+   * The first plugin that rejects the next pod here; undefined if none does, or if the limit ended
+   * the count.
+   */
   stop: PluginNodes | undefined
   /** Further plugins that reject it. */
   moreStops: number
@@ -21,7 +24,10 @@ export interface RoomGroup {
   count: number
 }
 
-/** The nodes by zone, in the order of the names. A node that the hypothesis adds is not in the cluster and has no row. */
+/**
+ * The nodes by zone, in the order of the names. A node that the hypothesis adds is not in the
+ * cluster and has no row.
+ */
 export function roomByZone(nodes: readonly NodeView[], answer: CapacityAnswer): RoomGroup[] {
   const counts = new Map(answer.nodes.map(({ name, count }) => [name, count]))
   const stops = new Map<string, PluginNodes[]>()
@@ -58,7 +64,10 @@ export function mostTelling(groups: readonly RoomGroup[], most: number): { group
 }
 
 export interface GroupStart {
-  /** runs: the group has the members that it needs. fits: there is room for what it lacks. waits: there is not, so no member runs. */
+  /**
+   * runs: the group has the members that it needs. fits: there is room for what it lacks. waits:
+   * there is not, so no member runs.
+   */
   kind: 'runs' | 'fits' | 'waits'
   name: string
   minimum: number

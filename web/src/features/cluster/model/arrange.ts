@@ -84,7 +84,10 @@ function nodeText(view: NodeView): string {
 
 const mostValues = 40
 
-/** Label keys worth grouping by: more than one value, but few; zone first. `labels` holds the number of values of each key. */
+/**
+ * Label keys worth grouping by: more than one value, but few; zone first. `labels` holds the number
+ * of values of each key.
+ */
 export function groupingLabels(labels: ReadonlyMap<string, number>, nodes: number): string[] {
   const few = [...labels]
     .filter(([key, values]) => key === zoneLabel || (values > 1 && values <= mostValues && values < nodes))

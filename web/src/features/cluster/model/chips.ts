@@ -5,7 +5,10 @@ import { ownerOf } from '@/kubernetes/pods'
 
 const short = 12
 
-/** The whole name if it is short or nothing tells the owner; otherwise what distinguishes the pod from its siblings. */
+/**
+ * The whole name if it is short or nothing tells the owner; otherwise what distinguishes the pod
+ * from its siblings.
+ */
 export function chipText(pod: Pod): string {
   const { name } = pod.metadata
   const owner = ownerOf(pod)

@@ -4,7 +4,10 @@ import type { Cycle } from '@/api/types'
 
 export interface NearestNode {
   node: string
-  /** What the node lacks, if only resources are missing there; otherwise how many plugins it passed before one rejected it. */
+  /**
+   * What the node lacks, if only resources are missing there; otherwise how many plugins it passed
+   * before one rejected it.
+   */
   why:
     | { kind: 'lacks'; lacks: readonly { resource: string; amount: number }[] }
     | { kind: 'passed'; plugins: number; of: number; by: string }

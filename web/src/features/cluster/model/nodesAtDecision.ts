@@ -13,7 +13,10 @@ export function placementTimes(summaries: readonly Summary[]): ReadonlyMap<strin
   )
 }
 
-/** The nodes as in the scheduler's snapshot. The decided pod stays in the list of its node, but its requests do not count. */
+/**
+ * The nodes as in the scheduler's snapshot. The decided pod stays in the list of its node, but its
+ * requests do not count.
+ */
 export function nodesAtDecision(
   nodes: readonly NodeView[],
   cycle: Cycle,
@@ -43,7 +46,10 @@ export function addedAfter(cycle: Cycle, nodes: readonly NodeView[]): string[] {
   return nodes.flatMap(({ name, node }) => (Date.parse(node.metadata.creationTimestamp ?? '') > moment ? [name] : []))
 }
 
-/** The verdicts on the current nodes. A node that was added later has none, whatever the record says about its name. */
+/**
+ * The verdicts on the current nodes. A node that was added later has none, whatever the record says
+ * about its name.
+ */
 export function verdictsAtDecision(
   recorded: (node: string) => NodeVerdict,
   added: readonly string[]

@@ -47,7 +47,10 @@ interface Size {
   height: number
 }
 
-/** The top left corner of a card that is beside a tile and inside the frame. Positions are relative to the frame. */
+/**
+ * The top left corner of a card that is beside a tile and inside the frame. Positions are relative
+ * to the frame.
+ */
 export function placeCard(
   tile: { x: number; y: number; pitch: number },
   card: Size,
@@ -58,7 +61,10 @@ export function placeCard(
   return { left, top: Math.max(4, Math.min(tile.y + tile.pitch + 6, frame.height - card.height - 4)) }
 }
 
-/** The scroll position of a box at which a tile is visible with some room around it; undefined if it already is. */
+/**
+ * The scroll position of a box at which a tile is visible with some room around it; undefined if it
+ * already is.
+ */
 export function scrollTo(tile: { y: number; pitch: number }, box: { top: number; height: number }): number | undefined {
   if (tile.y < box.top + 20) return tile.y - 40
   if (tile.y + tile.pitch > box.top + box.height - 20) return tile.y + tile.pitch - box.height + 40

@@ -55,7 +55,10 @@ export function shapeOf(groups: readonly NodeGroup[]): GroupShape[] {
   }))
 }
 
-/** Lays out tiles in width px: as large as possible if all fit into height px, otherwise at the smallest readable size. */
+/**
+ * Lays out tiles in width px: as large as possible if all fit into height px, otherwise at the
+ * smallest readable size.
+ */
 export function layoutTiles(
   groups: readonly GroupShape[],
   { width, height }: { width: number; height: number }
@@ -134,7 +137,10 @@ function placeRow(
   return bottom
 }
 
-/** The smallest number of tiles per column with which the group's blocks fit side by side; at most 24, then they wrap. */
+/**
+ * The smallest number of tiles per column with which the group's blocks fit side by side; at most
+ * 24, then they wrap.
+ */
 function rowsToFit(group: GroupShape, width: number, pitch: number): number {
   const widthAt = (rows: number) =>
     group.parts.reduce((sum, part) => sum + blockWidth(part, rows, pitch, width) + between, -between)

@@ -42,7 +42,10 @@ interface Container {
   resources?: { requests?: Record<string, string | number> }
 }
 
-/** The fields of a spec that a suggestion may change; amounts that equal those of `like` are written as there. */
+/**
+ * The fields of a spec that a suggestion may change; amounts that equal those of `like` are written
+ * as there.
+ */
 function comparable(spec: Record<string, unknown>, like?: Record<string, unknown>): Record<string, unknown> {
   const containers = (of: Record<string, unknown>, field: string) =>
     Array.isArray(of[field]) ? (of[field] as Container[]) : []

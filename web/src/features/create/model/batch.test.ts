@@ -122,7 +122,8 @@ describe('creating', () => {
   })
   it('marks a refusal that names no field as one of its whole document', async () => {
     const message =
-      'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\''
+      'Pod in version "v1" cannot be handled as a Pod: ' +
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     const result = await create(
       parseText(`${podText('a')}---\n${podText('b')}`).entries,
       new FakeCluster((o) => (o.metadata.name === 'b' ? { message, code: 400, causes: [] } : undefined))
@@ -181,7 +182,8 @@ describe('creating', () => {
   it('waits for a kind that the batch defines', async () => {
     const cluster = new FakeCluster()
     const crd =
-      'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec: {group: example.com, names: {kind: Widget}}\n'
+      'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ' +
+      'widgets.example.com}\nspec: {group: example.com, names: {kind: Widget}}\n'
     const result = await create(
       parseText(`${crd}---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n`).entries,
       cluster

@@ -47,7 +47,10 @@ export type EntryState =
   | { kind: 'same' }
   | { kind: 'created'; name: string; namespace: string | undefined }
   | { kind: 'changed'; name: string; namespace: string | undefined }
-  /** With `before` and `after`, it exists and other managers own the fields: the difference that a takeover would make. */
+  /**
+   * With `before` and `after`, it exists and other managers own the fields: the difference that a
+   * takeover would make.
+   */
   | { kind: 'failed'; refusal: Refusal; before?: KubeObject; after?: KubeObject }
   | { kind: 'notAttempted' }
 
@@ -78,7 +81,10 @@ export function itemsOf(entries: readonly Entry[]): Item[] {
     .map((entry) => ({ entry, info: undefined, namespace: undefined, state: { kind: 'pending' } }))
 }
 
-/** Dependencies come first, pods last: first those that have a node already, because the scheduler counts them for the others. */
+/**
+ * Dependencies come first, pods last: first those that have a node already, because the scheduler
+ * counts them for the others.
+ */
 const ranks: readonly (readonly string[])[] = [
   ['CustomResourceDefinition', 'Namespace'],
   [
@@ -151,7 +157,10 @@ export async function check(
   )
 }
 
-/** Finds the kinds of items. It asks the server again for kinds that were not served at the latest discovery. */
+/**
+ * Finds the kinds of items. It asks the server again for kinds that were not served at the latest
+ * discovery.
+ */
 async function resolveKinds(items: readonly Item[], creator: Creator, made: Made): Promise<void> {
   for (const fresh of [false, true]) {
     if (fresh && !items.some((item) => isUnknown(item, made))) return
@@ -267,7 +276,10 @@ async function write(item: Item, creator: Creator, made: Made, force: boolean): 
   }
 }
 
-/** The server serves a kind that the batch defines only a moment after its definition; the same holds for a class. */
+/**
+ * The server serves a kind that the batch defines only a moment after its definition; the same
+ * holds for a class.
+ */
 async function create(item: Item, object: KubeObject, creator: Creator, made: Made): Promise<KubeObject> {
   const defined = made.kinds.has(groupKind(item.entry))
   for (let attempt = 0; ; attempt++) {

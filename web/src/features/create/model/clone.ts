@@ -22,7 +22,10 @@ export function forCreation(object: KubeObject): KubeObject {
   return { ...object, metadata: metadata as unknown as KubeObject['metadata'] }
 }
 
-/** Annotations about the history of the original, other than those that say what a virtual node has and what a pod does. */
+/**
+ * Annotations about the history of the original, other than those that say what a virtual node has
+ * and what a pod does.
+ */
 const ownAnnotations =
   /^(kube-scheduler-simulator\.sigs\.k8s\.io\/(?!(?:devices|numa|run-duration|exit-code|shutdown-duration)$)|kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/revision$|pv\.kubernetes\.io\/|kwok\.x-k8s\.io\/)/
 

@@ -48,7 +48,8 @@ describe('the question of a text', () => {
   })
   it('is about the pods of a workload', () => {
     const text =
-      'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 2, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}\n'
+      'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: ' +
+      '2, template: {metadata: {labels: {app: web}}, spec: {containers: []}}}\n'
     expect(asked(text)).toMatchObject({
       names: ['web-1', 'web-2'],
       pod: {

@@ -127,7 +127,8 @@ function podAffinity(free: FreeName): Situation {
     text: documents(
       nodeOf(name, 'a'),
       nodeOf(name, 'b'),
-      `# The cache is on ${name}-a: nodeName bypasses the scheduler.\n${podText({ name: `${name}-cache`, app: `${name}-cache`, spec: `  nodeName: ${name}-a\n` })}`,
+      `# The cache is on ${name}-a: nodeName bypasses the scheduler.\n` +
+        `${podText({ name: `${name}-cache`, app: `${name}-cache`, spec: `  nodeName: ${name}-a\n` })}`,
       podText({ name: `${name}-web`, spec: on(name) + podTerm('podAffinity', `${name}-cache`) })
     ),
     expected: [{ pods: `${name}-web`, count: 1, outcome: 'scheduled', nodes: [`${name}-a`] }],
@@ -321,7 +322,8 @@ spec:
   return {
     text: documents(
       `# Room for the three members of one group.\n${nodeText({ name: `${name}-a`, labels: { example: `${name}-a` }, cpu: '3' })}`,
-      `# Room for two of the three members of the other group.\n${nodeText({ name: `${name}-b`, labels: { example: `${name}-b` }, cpu: '2' })}`,
+      `# Room for two of the three members of the other group.\n` +
+        `${nodeText({ name: `${name}-b`, labels: { example: `${name}-b` }, cpu: '2' })}`,
       group('fits'),
       group('waits'),
       ...members('fits', 'a'),
@@ -372,7 +374,8 @@ spec:
       placed(2, 'a'),
       `# This one borrows what the other team does not use.\n${placed(3, 'b')}`,
       `# This one would take its team above its max.\n${borrower(4, on(`${name}-a`))}`,
-      `# This one takes back what was borrowed.\n${podText({ name: `${name}-owner-1`, namespace: `${name}-owner`, cpu: '4', spec: on(`${name}-b`) })}`
+      `# This one takes back what was borrowed.\n` +
+        `${podText({ name: `${name}-owner-1`, namespace: `${name}-owner`, cpu: '4', spec: on(`${name}-b`) })}`
     ),
     expected: [
       { pods: `${name}-borrower-`, count: 2, outcome: 'scheduled', nodes: [`${name}-a`, `${name}-a`] },

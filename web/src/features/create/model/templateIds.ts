@@ -14,7 +14,10 @@ export type TemplateTopic = keyof typeof templateTopics
 export type TemplateId = (typeof templateTopics)[TemplateTopic][number]
 export const templateIds: readonly TemplateId[] = Object.values(templateTopics).flat()
 
-/** The most typical template of a resource. Kinds without one start from the required fields of their schema. */
+/**
+ * The most typical template of a resource. Kinds without one start from the required fields of
+ * their schema.
+ */
 export const templateOfResource: Readonly<Record<string, TemplateId>> = {
   nodes: 'node',
   pods: 'pod',

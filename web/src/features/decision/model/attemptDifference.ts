@@ -38,7 +38,10 @@ export interface CycleDifference {
   numbers: ({ fact: 'revision' | 'total' | 'evaluated' | 'feasible' } & Change<number>)[]
   /** Plugins that rejected a different number of nodes; largest change first. */
   rejections: ({ plugin: string } & Change<number>)[]
-  /** Nodes with a different result in Filter: first those that became feasible, then those that are no longer feasible. */
+  /**
+   * Nodes with a different result in Filter: first those that became feasible, then those that are
+   * no longer feasible.
+   */
   nodes: NodeChange[]
   /** Nodes that both attempts scored with different totals; by the later total. */
   totals: TotalChange[]
@@ -114,7 +117,10 @@ export interface TotalPair extends Change<number | undefined> {
   parts: TotalChange['parts']
 }
 
-/** The scored nodes of either decision: by the total of the later one, then those that only the earlier one scored. */
+/**
+ * The scored nodes of either decision: by the total of the later one, then those that only the
+ * earlier one scored.
+ */
 export function totalPairs(from: Cycle, to: Cycle): TotalPair[] {
   const before = scoreTable(from)
   const after = scoreTable(to)

@@ -11,16 +11,25 @@ export interface FilterCell {
   rejectedBy: string | undefined
   /** Why this plugin rejected the node. */
   reasons: readonly string[]
-  /** The status that this plugin returned when it rejected the node; undefined if it did not, and in records of an earlier version. */
+  /**
+   * The status that this plugin returned when it rejected the node; undefined if it did not, and in
+   * records of an earlier version.
+   */
   status: string | undefined
-  /** The result of a second Filter pass that also counts the pods nominated to the node; undefined if there was none. */
+  /**
+   * The result of a second Filter pass that also counts the pods nominated to the node; undefined
+   * if there was none.
+   */
   nominatedPass: 'rejected' | 'passed' | undefined
   /** The plugin's position in the execution order, from 1, and the number of plugins. */
   order: number
   of: number
   /** The number of plugins that did not run because this one rejected the node. */
   notRunAfter: number
-  /** For all nodes; undefined if the plugin did not run for this node, null if none of its calls was measured. */
+  /**
+   * For all nodes; undefined if the plugin did not run for this node, null if none of its calls was
+   * measured.
+   */
   durationSeconds: number | null | undefined
   preFilter: PluginResult | undefined
 }
@@ -91,7 +100,10 @@ export function factsAt(cycle: Cycle, node: string, plugin: string): Fact[] {
   return (cycle.facts ?? []).filter((f) => f.plugin === plugin && (!f.node || f.node === node))
 }
 
-/** The resources of which a plugin found too little, and how the pod's requests for them follow from its containers. */
+/**
+ * The resources of which a plugin found too little, and how the pod's requests for them follow from
+ * its containers.
+ */
 export function resourcesAt(
   cycle: Cycle,
   node: string,

@@ -179,7 +179,10 @@ export function pipeline(cycle: Cycle): Stage[] {
   })
 }
 
-/** Whether the strip of extension points has a step for the stage. That every PreBind plugin skips the pod shows in PreBind, too. */
+/**
+ * Whether the strip of extension points has a step for the stage. That every PreBind plugin skips
+ * the pod shows in PreBind, too.
+ */
 export function isShown(stage: Stage): boolean {
   if (!rare.has(stage.name)) return true
   return stage.ran && (stage.name !== 'PreBindPreFlight' || stage.plugins > 0)
@@ -225,7 +228,10 @@ function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
   }
 }
 
-/** Splits a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL at dots and slashes. */
+/**
+ * Splits a name where a line may break: NodeResourcesFit → Node, Resources, Fit; an extender's URL
+ * at dots and slashes.
+ */
 export function nameParts(name: string): string[] {
   const plain = plainName(name)
   return plain === name ? name.split(/(?<=[a-z0-9])(?=[A-Z])/) : plain.split(/(?<=[/:.])/)

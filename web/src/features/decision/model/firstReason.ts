@@ -14,7 +14,10 @@ export function feedOutcome(summary: Summary): FeedOutcome {
 
 /** The reason why a cycle placed no pod, in one line. */
 export interface Reason {
-  /** The plugin that rejected the pod or its nodes, or the extension point where the cycle ended or waits; '' when unknown. */
+  /**
+   * The plugin that rejected the pod or its nodes, or the extension point where the cycle ended or
+   * waits; '' when unknown.
+   */
   lead: string
   text: string
   /** The text of the reason. */
@@ -25,7 +28,10 @@ export interface Reason {
   more: number
 }
 
-/** The most frequent reason with its plugin, or the plugin that holds the pod; older records have only the scheduler's message. */
+/**
+ * The most frequent reason with its plugin, or the plugin that holds the pod; older records have
+ * only the scheduler's message.
+ */
 export function firstReason(summary: Summary): Reason {
   const { refusal, message = '' } = summary
   if (!refusal) {
@@ -53,7 +59,10 @@ export interface PluginReason {
   nodes: number | undefined
 }
 
-/** Every known reason, most nodes first, and how many more there are; empty for a pod with a node, and in older records. */
+/**
+ * Every known reason, most nodes first, and how many more there are; empty for a pod with a node,
+ * and in older records.
+ */
 export function reasonsOf({ refusal }: Pick<Summary, 'refusal'>): { reasons: PluginReason[]; more: number } {
   if (!refusal) return { reasons: [], more: 0 }
   const further = refusal.further ?? []

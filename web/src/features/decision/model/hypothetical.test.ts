@@ -5,7 +5,10 @@ import { askedMatrix, rejectersAt } from './hypothetical'
 import { filterMatrix, refusalAt, type FilterMatrix } from './matrix'
 import { explained, sampleCycle } from './testing'
 
-/** A matrix with one letter per plugin and node; reasons in the order of the engine, which need not be that of the plugins. */
+/**
+ * A matrix with one letter per plugin and node; reasons in the order of the engine, which need not
+ * be that of the plugins.
+ */
 function cycleOf(plugins: string[], rows: Record<string, string>): Cycle {
   const nodes = Object.keys(rows)
   const reasons = nodes

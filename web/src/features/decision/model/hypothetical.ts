@@ -13,7 +13,10 @@ export interface AskedMatrix {
   before: (number | undefined)[]
   /** 1 where the hypothesis changes the result of a plugin: changed[row * plugins + column]. */
   changed: Uint8Array
-  /** 1 for cells that did not run in the recorded attempt, because an earlier plugin had rejected the node. */
+  /**
+   * 1 for cells that did not run in the recorded attempt, because an earlier plugin had rejected
+   * the node.
+   */
   onlyAsked: Uint8Array
   /** Nodes that one plugin alone keeps the pod from. */
   byOneAlone: number

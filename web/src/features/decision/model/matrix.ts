@@ -16,7 +16,10 @@ export interface FilterMatrix {
   /** states[row] has one letter per plugin. */
   states: string[]
   refusals: NodeReasons[]
-  /** refusalOf[row] is an index of refusals: of the first one, because a hypothetical cycle has one from each plugin that rejects the node; -1 for a node without one. */
+  /**
+   * refusalOf[row] is an index of refusals: of the first one, because a hypothetical cycle has one
+   * from each plugin that rejects the node; -1 for a node without one.
+   */
   refusalOf: Int32Array
   /** 1 for nodes that passed every plugin and extender. */
   feasibleAt: Uint8Array
@@ -92,7 +95,10 @@ function extenderColumns(
   return { names: [...answers.keys()], letters }
 }
 
-/** The extenders that were called in Filter, in their order. Calls about the nominated node alone count only if no search of all nodes followed. */
+/**
+ * The extenders that were called in Filter, in their order. Calls about the nominated node alone
+ * count only if no search of all nodes followed.
+ */
 function filterAnswers(cycle: Cycle): Map<string, { rejected: Map<string, string>; failed: boolean }> {
   const calls = (cycle.extenders ?? []).filter((call) => call.verb === 'filter')
   const search = calls.filter((call) => !call.nominated)
@@ -160,7 +166,10 @@ export function formatRowFilter(filter: RowFilter): string | undefined {
   return filter.kind === 'rejectedBy' ? `by:${filter.plugin}` : filter.kind
 }
 
-/** node: by name. result: feasible nodes by total, then the others by the position of the rejecting plugin. A minus reverses the order. */
+/**
+ * node: by name. result: feasible nodes by total, then the others by the position of the rejecting
+ * plugin. A minus reverses the order.
+ */
 export const rowSorts = ['node', '-node', 'result', '-result'] as const
 export type RowSort = (typeof rowSorts)[number]
 

@@ -65,7 +65,10 @@ export type Note =
   | { kind: 'devices'; onNode: number; inUse: number }
   /** A term of pod affinity that no pod in the domain meets, or of anti-affinity that `pod` violates. */
   | { kind: 'podTerm'; rule: PodTerm['rule']; domain: string; pod: string | undefined }
-  /** `fewest` is the only domain with the minimum; `few`: there are fewer domains than minDomains, so the minimum counts as 0. */
+  /**
+   * `fewest` is the only domain with the minimum; `few`: there are fewer domains than minDomains,
+   * so the minimum counts as 0.
+   */
   | {
       kind: 'spread'
       domain: string

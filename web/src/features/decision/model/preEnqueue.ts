@@ -22,7 +22,10 @@ export interface Holder {
   lift: Lift
 }
 
-/** `answers` are the results of the PreEnqueue plugins. Gates are in the pod, so they are known without them. */
+/**
+ * `answers` are the results of the PreEnqueue plugins. Gates are in the pod, so they are known
+ * without them.
+ */
 export function holdersOf(pod: Pod, answers: readonly PluginResult[]): Holder[] {
   const gates = (pod.spec?.schedulingGates ?? []).map((g) => g.name)
   const known: readonly { plugin: string; reasons?: string[] }[] =

@@ -22,7 +22,10 @@ export interface PreemptionRow {
   /** How many of them the record left out. */
   victimsDropped: number
   reprievedDropped: number
-  /** By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, '' when none has started: the scheduler takes that as now. */
+  /**
+   * By rule; latestEarliestStartTime is the earliest start among the highest-priority victims, ''
+   * when none has started: the scheduler takes that as now.
+   */
   values: Record<ComparedRule, number | string>
   /** The rule that eliminated the candidate; undefined: it was among the last. */
   outBy: ComparedRule | undefined
@@ -53,7 +56,10 @@ export interface PreemptionTable {
   evictions: Evictions | undefined
 }
 
-/** Why dry runs found no victims. plugin and reason are '' if no pod may be evicted: the dry run ended before Filter. */
+/**
+ * Why dry runs found no victims. plugin and reason are '' if no pod may be evicted: the dry run
+ * ended before Filter.
+ */
 export interface Unhelpful {
   why: 'noPods' | 'nobodyLower' | 'nobodyMay' | 'notEnough' | 'failed' | 'unknown'
   plugin: string
@@ -168,7 +174,10 @@ export function decidingValues(
   return next && { rule: decided, value: chosen.values[decided], next: next.values[decided] }
 }
 
-/** The lower-priority pods on a candidate, in the order in which the dry run adds them back: by priority, then by start time. */
+/**
+ * The lower-priority pods on a candidate, in the order in which the dry run adds them back: by
+ * priority, then by start time.
+ */
 export function putBack(row: PreemptionRow): { pod: Victim; stays: boolean }[] {
   const all = [
     ...row.victims.map((pod) => ({ pod, stays: false })),
@@ -185,7 +194,10 @@ export interface Aftermath {
   victims: string[]
   /** The event that requeued the pod. */
   back: { event: string; object: string; plugin: string; time: string } | undefined
-  /** The attempts after it, up to the one that selected a node; of many, the first and the last ones. node: '' for none. */
+  /**
+   * The attempts after it, up to the one that selected a node; of many, the first and the last
+   * ones. node: '' for none.
+   */
   tries: { attempt: number; node: string; time: string }[]
   /** The number of attempts that are left out after the first. */
   hidden: number
@@ -196,7 +208,10 @@ export interface Aftermath {
 /** How many of the last attempts are listed. */
 const lastTries = 3
 
-/** undefined when preemption made no room. `later` are the attempts after this one, in order; nextCycle is the record of the first of them. */
+/**
+ * undefined when preemption made no room. `later` are the attempts after this one, in order;
+ * nextCycle is the record of the first of them.
+ */
 export function aftermath(
   cycle: Cycle,
   later: readonly Summary[],

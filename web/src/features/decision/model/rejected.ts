@@ -81,7 +81,10 @@ const names = (all: readonly string[]): string | ComparisonLine =>
     ? line('andMore', { listed: all.slice(0, mostNamed - 1).join(', '), n: all.length - mostNamed + 1 })
     : all.join(', ')
 
-/** Why the pod cannot use the domains that have the minimum, if all their nodes are known to be rejected by other plugins. */
+/**
+ * Why the pod cannot use the domains that have the minimum, if all their nodes are known to be
+ * rejected by other plugins.
+ */
 function heldLines({ filter }: Cycle, s: Spread): ComparisonLine[] {
   const fewest = s.fewest ?? []
   if ((s.domains ?? 0) < Math.max(s.minDomains ?? 0, 1) || s.fewestCount !== fewest.length) return []

@@ -74,7 +74,10 @@ function rawOf(facts: PluginScoreFacts, work: Work): number | undefined {
 const whole = (n: number) => (n < 0 ? `−${-n}` : String(n))
 /** In parentheses if negative. */
 const operand = (n: number) => (n < 0 ? `(${whole(n)})` : whole(n))
-/** a × b ÷ c of whole numbers, rounded towards 0, also where a product exceeds what a number holds exactly. */
+/**
+ * a × b ÷ c of whole numbers, rounded towards 0, also where a product exceeds what a number holds
+ * exactly.
+ */
 const ratio = (a: number, b: number, c: number) => Number((BigInt(a) * BigInt(b)) / BigInt(c))
 /** Rounds half up, and drops trailing zeros. */
 const decimal = (value: number, decimals: number) => String(Math.floor(value * 10 ** decimals + 0.5) / 10 ** decimals)
@@ -550,7 +553,10 @@ function overSpread(
 
 const mostExamples = 6
 
-/** What becomes of the distinct raw scores, lowest first; '' if all are the same. Of many, those in the middle are left out. */
+/**
+ * What becomes of the distinct raw scores, lowest first; '' if all are the same. Of many, those in
+ * the middle are left out.
+ */
 function examplesOf(score: Score, column: number, row: number): string {
   const pairs = new Map<string, [number, number]>()
   const key = (at: number) => `${score.raw[at]?.[column]} ${score.normalized[at]?.[column]}`

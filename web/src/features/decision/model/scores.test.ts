@@ -16,7 +16,8 @@ describe('scoreTable', () => {
     expect(
       [...table.ranked].map(
         (row) =>
-          `${table.ranks[row]}${table.tied[row] ? '=' : ''} ${table.nodes[row]} ${table.totals[row]} ${toBest(table, row)}${row === table.chosen ? ' chosen' : ''}`
+          `${table.ranks[row]}${table.tied[row] ? '=' : ''} ${table.nodes[row]} ` +
+          `${table.totals[row]} ${toBest(table, row)}${row === table.chosen ? ' chosen' : ''}`
       )
     ).toEqual([
       '1 node-b2 823 0 chosen',

@@ -9,7 +9,10 @@ import { boundsOf, type TimeRange } from './timeRange'
 export const facetFields = ['outcome', 'plugin', 'reason', 'namespace', 'owner', 'node', 'profile', 'revision'] as const
 export type FacetField = (typeof facetFields)[number]
 
-/** The fields that a chip shows. `rejectedOn` is a node; beside it, `plugin` is the one that rejected that node. */
+/**
+ * The fields that a chip shows. `rejectedOn` is a node; beside it, `plugin` is the one that
+ * rejected that node.
+ */
 export const chipFields = ['rejectedOn', ...facetFields] as const
 export type ChipField = (typeof chipFields)[number]
 
@@ -102,7 +105,10 @@ export function current(items: readonly Summary[], live: readonly Summary[], out
   return items.map((s) => now.get(attemptKey(s)) ?? s).filter((s) => !outcome || s.outcome === outcome)
 }
 
-/** The values of a facet, with the chosen one even if no decision has it. Revisions are in descending order. */
+/**
+ * The values of a facet, with the chosen one even if no decision has it. Revisions are in
+ * descending order.
+ */
 export function valuesOf(field: FacetField, facet: Facet, chosen: string): Facet['values'] {
   const values =
     chosen && !facet.values.some((v) => v.value === chosen)

@@ -82,7 +82,10 @@ export function useCycles(wanted: Ref<readonly Summary[]>, most = 10): Ref<Reado
   return found
 }
 
-/** The records of attempts of several pods by the pod's uid, fetched one after the other in the given order. A record stays until a newer one of its pod arrives. */
+/**
+ * The records of attempts of several pods by the pod's uid, fetched one after the other in the
+ * given order. A record stays until a newer one of its pod arrives.
+ */
 export function useCyclesOf(wanted: Ref<readonly Summary[]>): Ref<ReadonlyMap<string, Cycle>> {
   const found = shallowRef<ReadonlyMap<string, Cycle>>(new Map())
   const versions = new Map<string, string>()

@@ -32,7 +32,10 @@ export interface Present {
 /** What happens to an object for real. */
 export type RealChange =
   | { kind: 'change' | 'recreate' | 'create' | 'delete'; target: ChangeTarget; writes: Write[] }
-  /** The template of the workload changes; `replaces`: the pod is deleted, so that the workload makes a new one. */
+  /**
+   * The template of the workload changes; `replaces`: the pod is deleted, so that the workload
+   * makes a new one.
+   */
   | { kind: 'template'; target: ChangeTarget; workload: ObjectRef; replaces: boolean; writes: Write[] }
   | { kind: 'impossible'; target: ChangeTarget; why: 'unknownKind' | 'gone' | 'fixedTemplate' }
 
@@ -113,7 +116,10 @@ function changeOf(target: ChangeTarget, changes: readonly Change[], present: Pre
   return writes.length ? { kind: 'change', target, writes } : undefined
 }
 
-/** A merge patch of the object and one of its status, which has a request of its own. They fail if another client has changed the fields since. */
+/**
+ * A merge patch of the object and one of its status, which has a request of its own. They fail if
+ * another client has changed the fields since.
+ */
 function mergesBetween(of: ObjectRef, now: KubeObject, then: KubeObject): Write[] {
   const patch = withoutEmpty(patchBetween(changeable(now), changeable(then)))
   const status = patchBetween({ status: now.status }, { status: then.status })
@@ -148,7 +154,10 @@ function changesInPlace(now: KubeObject, then: KubeObject): boolean {
   )
 }
 
-/** A pod's spec cannot change: a pod of its own is created again, and for others their workload's template changes. */
+/**
+ * A pod's spec cannot change: a pod of its own is created again, and for others their workload's
+ * template changes.
+ */
 function podChange(
   target: ChangeTarget,
   of: ObjectRef,

@@ -65,7 +65,10 @@ export interface Gang {
   members: readonly Member[]
   /** The members' states in the order of the slots, and the absent ones. */
   slots: readonly SlotState[]
-  /** Members with a node: bound, finished or waiting at Permit. A simulated node counts for the groups of Kubernetes. */
+  /**
+   * Members with a node: bound, finished or waiting at Permit. A simulated node counts for the
+   * groups of Kubernetes.
+   */
   placed: number
 }
 
@@ -98,7 +101,10 @@ function slotOf(pod: Pod, summary: Summary | undefined, system: GroupSystem): Sl
   return at === 'preFilter' ? 'held' : 'rejected'
 }
 
-/** The groups of the cluster, those that need attention first, then by name. A group that pods name need not exist. */
+/**
+ * The groups of the cluster, those that need attention first, then by name. A group that pods name
+ * need not exist.
+ */
 export function gangsOf(
   groups: { coscheduling: Iterable<KubeObject>; native: Iterable<KubeObject> },
   pods: Iterable<Pod>,

@@ -49,7 +49,10 @@ export interface Held {
   requests: Amounts
 }
 
-/** The resource of which the nodes have room for the fewest members: an extended one, or cpu or memory. undefined if members request nothing. */
+/**
+ * The resource of which the nodes have room for the fewest members: an extended one, or cpu or
+ * memory. undefined if members request nothing.
+ */
 export function scarceResource(nodes: readonly NodeView[], request: Amounts): string | undefined {
   let found: string | undefined
   let least = Infinity
@@ -65,7 +68,10 @@ const meters = (node: NodeView) => [node.cpu, node.memory, ...node.extended]
 const meterOf = (node: NodeView, resource: string) => meters(node).find((meter) => meter.resource === resource)
 const allocatableOf = (node: NodeView, resource: string) => meterOf(node, resource)?.allocatable ?? 0
 
-/** Nodes grouped by a label, those that hold members or have the most room first if there are more than `most`. */
+/**
+ * Nodes grouped by a label, those that hold members or have the most room first if there are more
+ * than `most`.
+ */
 export function placesOf(
   gang: Gang,
   nodes: readonly NodeView[],

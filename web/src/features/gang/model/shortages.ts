@@ -6,7 +6,10 @@ import { amountOf } from '@/kubernetes/quantity'
 
 export interface ShortageRow {
   plugin: string
-  /** What is missing, such as 1 nvidia.com/gpu; empty when the plugin compared something else or its values were not kept. */
+  /**
+   * What is missing, such as 1 nvidia.com/gpu; empty when the plugin compared something else or its
+   * values were not kept.
+   */
   lacks: readonly { resource: string; amount: string }[]
   /** What the plugin said. */
   reason: string

@@ -24,7 +24,10 @@ export interface Step {
   times: number
 }
 
-/** The steps, oldest first: at most the newest `most`. Summaries come newest first, and those of other pods do not count. */
+/**
+ * The steps, oldest first: at most the newest `most`. Summaries come newest first, and those of
+ * other pods do not count.
+ */
 export function storyOf(
   summaries: readonly Summary[],
   members: ReadonlySet<string>,

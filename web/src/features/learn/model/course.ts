@@ -9,7 +9,10 @@ export interface Stop {
   lesson: LessonSummary
   /** Its place in the course, from 1. */
   number: number
-  /** Its drawing: the place among the lessons that the simulator brings along, from 0; undefined for a teacher's. */
+  /**
+   * Its drawing: the place among the lessons that the simulator brings along, from 0; undefined for
+   * a teacher's.
+   */
   drawing: number | undefined
   state: LessonState
   progress: LessonProgress | undefined

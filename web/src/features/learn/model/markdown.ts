@@ -1,4 +1,5 @@
-// The part of Markdown that lessons use, parsed into data. The page renders the data as elements and never as HTML,
+// The part of Markdown that lessons use, parsed into data. The page renders the data as elements
+// and never as HTML,
 // so the text of a lesson cannot run code or load anything.
 
 export type Inline =

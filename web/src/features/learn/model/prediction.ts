@@ -51,7 +51,8 @@ const cellKind: Record<Exclude<CellState, 'R'>, 'passed' | 'notRun' | 'skipped' 
 }
 
 /**
- * The rows are the plugins that rejected a node or whose scores differ, in the order in which they ran, and the totals.
+ * The rows are the plugins that rejected a node or whose scores differ, in the order in which they
+ * ran, and the totals.
  * A plugin that the learner thought would reject has nothing to say unless its score does.
  */
 export function reveals(cycle: Cycle, grades: readonly NodeGrade[]): Reveals {

@@ -7,7 +7,10 @@ import { language } from '@/i18n/language'
 export const lessonTitles = shallowRef<readonly LessonSummary[]>([])
 let askedIn = ''
 
-/** Asks once for each language. Without an answer there is nothing to choose, and the next call asks again. */
+/**
+ * Asks once for each language. Without an answer there is nothing to choose, and the next call asks
+ * again.
+ */
 export async function askTitles(): Promise<void> {
   const lang = language.value
   if (lang === askedIn) return

@@ -60,7 +60,8 @@ export function cellsOf(
     { kind: 'free', part: -1, value: left - asked },
     { kind: 'short', part: -1, value: Math.max(0, asks - left) },
   ]
-  // The ends of the runs are rounded, not their lengths, so that the cells add up. Whatever is not nothing has a cell.
+  // The ends of the runs are rounded, not their lengths, so that the cells add up. Whatever is not
+  // nothing has a cell.
   const runs: CellRun[] = []
   let end = 0
   let drawn = 0

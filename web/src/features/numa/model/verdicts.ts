@@ -29,7 +29,10 @@ export type NumaVerdict =
   | { kind: 'other'; plugin: string; reason: string }
   | { kind: 'notEvaluated' }
 
-/** undefined when the plugin did not run in the cycle's Filter. pod is the pod of the cycle, if it still exists. */
+/**
+ * undefined when the plugin did not run in the cycle's Filter. pod is the pod of the cycle, if it
+ * still exists.
+ */
 export function verdictsOf(
   cycle: Pick<Cycle, 'filter'>,
   nodes: readonly NumaNode[],
@@ -83,7 +86,10 @@ export function verdictsOf(
 
 const shared = /^(cpu|memory|hugepages-.*)$/
 
-/** Whether a pod is not Guaranteed and asks only for CPU, memory and huge pages: it gets them from any NUMA node. */
+/**
+ * Whether a pod is not Guaranteed and asks only for CPU, memory and huge pages: it gets them from
+ * any NUMA node.
+ */
 function sharesAll(pod: Pod): boolean {
   const qos = pod.status?.qosClass
   return qos !== undefined && qos !== 'Guaranteed' && [...podRequests(pod).keys()].every((name) => shared.test(name))
@@ -105,7 +111,10 @@ export interface Part {
   requests: Amounts
 }
 
-/** The parts of a pod: itself at scope pod, else its init containers and containers, in the order in which they are aligned. */
+/**
+ * The parts of a pod: itself at scope pod, else its init containers and containers, in the order in
+ * which they are aligned.
+ */
 export function partsOf(pod: Pod, scope: NumaNode['scope']): Part[] {
   if (scope === 'pod') return [{ role: 'pod', name: '', requests: podRequests(pod) }]
   const of = (role: Part['role'], container: NonNullable<NonNullable<Pod['spec']>['containers']>[number]): Part => ({
@@ -123,7 +132,10 @@ export function partsOf(pod: Pod, scope: NumaNode['scope']): Part[] {
   ]
 }
 
-/** The newest attempt of each pod that the plugin kept off a node, or that got a node with NUMA nodes; newest first. */
+/**
+ * The newest attempt of each pod that the plugin kept off a node, or that got a node with NUMA
+ * nodes; newest first.
+ */
 export function numaDecisions(summaries: readonly Summary[], nodes: ReadonlySet<string>, most = 30): Summary[] {
   const out = new Map<string, Summary>()
   for (const summary of summaries) {

@@ -115,7 +115,10 @@ function pointsOf(
   return { points, share: table.best > 0 ? Math.min(1, Math.max(0, points / table.best)) : 0, added }
 }
 
-/** The nodes with the most points at a step, among all scored nodes, and their points; empty when all have the same. */
+/**
+ * The nodes with the most points at a step, among all scored nodes, and their points; empty when
+ * all have the same.
+ */
 export function leadersAt({ table }: Presentation, { scored }: Step): { nodes: string[]; points: number } {
   let points = -Infinity
   let nodes: string[] = []
@@ -153,7 +156,10 @@ function countsOf(shown: Presentation, step: Step, notEvaluated: number): Count[
   return [...counts.values()].sort((a, b) => rank[a.state] - rank[b.state] || position(b.plugin) - position(a.plugin))
 }
 
-/** The rows of the nodes with the best totals at the end, so that they stay in place while points are added. */
+/**
+ * The rows of the nodes with the best totals at the end, so that they stay in place while points
+ * are added.
+ */
 function bestRows({ matrix, table, cycle }: Presentation, step: Step): { rows: number[]; scored: number } {
   if (!table || step.part === 'Filter' || step.part === 'PreFilter' || step.part === 'Queue')
     return { rows: rowsOf(matrix, [cycle.nominatedNode], step), scored: 0 }

@@ -31,7 +31,10 @@ export type Content =
   | { kind: 'pod'; attempt: number; nodes: number; waited: number | undefined }
   | { kind: 'group'; group: PodGroup }
   | { kind: 'placements'; group: PodGroup }
-  /** `narrowed`: plugins that restricted the search to some nodes. `refused`: plugins that rejected the pod outright. */
+  /**
+   * `narrowed`: plugins that restricted the search to some nodes. `refused`: plugins that rejected
+   * the pod outright.
+   */
   | {
       kind: 'preFilter'
       plugins: number
@@ -39,7 +42,10 @@ export type Content =
       narrowed: { plugin: string; nodes: number }[]
       refused: PluginResult[]
     }
-  /** Plugins that ran one after the other and rejected no node. Those that PreFilter skips are named there. */
+  /**
+   * Plugins that ran one after the other and rejected no node. Those that PreFilter skips are named
+   * there.
+   */
   | { kind: 'passes'; plugins: string[]; left: number }
   /** One plugin, or an extender, that rejected nodes; '' if no plugin did, but the framework itself. */
   | { kind: 'rejects'; plugin: string; extender: boolean; nodes: number; left: number; reasons: Reason[] }
@@ -54,7 +60,10 @@ export type Content =
   | { kind: 'unscored'; nodes: number; why: 'one' | 'hint' | 'nominated' | 'missing' }
   /** One plugin, or an extender, adds its scores. `same`: every node gets this many points from it. */
   | { kind: 'score'; plugin: string; extender: boolean; weight: number; same: number | undefined }
-  /** The best node. `tied`: other nodes with the same total, among which the seed of the simulator or chance decided. */
+  /**
+   * The best node. `tied`: other nodes with the same total, among which the seed of the simulator
+   * or chance decided.
+   */
   | {
       kind: 'chosen'
       node: string
@@ -65,7 +74,10 @@ export type Content =
       margin: number
     }
   | { kind: 'candidates'; candidates: number; nodes: number; unhelpful: Unhelpful[] }
-  /** One rule of preemption, and the candidates that it removes. `equal`: earlier rules under which all were equal. */
+  /**
+   * One rule of preemption, and the candidates that it removes. `equal`: earlier rules under which
+   * all were equal.
+   */
   | { kind: 'rule'; rule: ComparedRule; equal: ComparedRule[]; out: number; left: number; decides: boolean }
   /** Several candidates were equal under every rule. */
   | { kind: 'firstFound'; node: string; left: number }
@@ -93,7 +105,10 @@ export interface Presentation {
   preemption: PreemptionTable | undefined
   /** The values that a plugin compared for a node, if recorded. */
   compared: ReturnType<typeof comparisons>
-  /** By row of the matrix: the column that rejected the node, or failed on it; -1 for a feasible node. The number of columns if the framework rejected it. */
+  /**
+   * By row of the matrix: the column that rejected the node, or failed on it; -1 for a feasible
+   * node. The number of columns if the framework rejected it.
+   */
   outAt: Int32Array
   steps: Step[]
 }

@@ -27,7 +27,10 @@ export function line(content: Content): string {
     case 'candidates':
       return `candidates ${c.candidates}`
     case 'rule':
-      return `rule ${c.rule}${c.equal.length ? ` after ${c.equal.join(' ')}` : ''}: ${c.out} out, ${c.left} left${c.decides ? ', decides' : ''}`
+      return (
+        `rule ${c.rule}${c.equal.length ? ` after ${c.equal.join(' ')}` : ''}` +
+        `: ${c.out} out, ${c.left} left${c.decides ? ', decides' : ''}`
+      )
     case 'firstFound':
       return `firstFound ${c.node} of ${c.left}`
     case 'victims':
@@ -35,7 +38,10 @@ export function line(content: Content): string {
     case 'binding':
       return `binding ${c.stages.map((s) => `${s.name} ${s.status}`).join(', ')}`
     case 'preFilter':
-      return `preFilter${c.refused.map((r) => ` refused by ${r.plugin}`).join('')}${c.narrowed.map((n) => ` ${n.plugin} ${n.nodes}`).join('')}`
+      return (
+        `preFilter${c.refused.map((r) => ` refused by ${r.plugin}`).join('')}` +
+        `${c.narrowed.map((n) => ` ${n.plugin} ${n.nodes}`).join('')}`
+      )
     default:
       return c.kind
   }

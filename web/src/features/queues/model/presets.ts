@@ -98,7 +98,8 @@ export const presets = {
       objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)],
       admits: ['running'],
     },
-    // Times of creation are whole seconds, so a priority keeps the head in front of what comes in the same one.
+    // Times of creation are whole seconds, so a priority keeps the head in front of what comes in
+    // the same one.
     {
       objects: [
         make(priorityKind, 'first-in-line', { value: 10 }),

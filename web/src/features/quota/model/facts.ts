@@ -21,7 +21,10 @@ export interface QuotaFacts {
   quota: string
   /** The rule by which the pod was rejected; '' if it passed. */
   exceeded: 'max' | 'total' | ''
-  /** From whom the pod may take: from those above their min, or from less important pods of its own namespace. */
+  /**
+   * From whom the pod may take: from those above their min, or from less important pods of its own
+   * namespace.
+   */
   takes: 'borrowed' | 'own'
   own: readonly Sum[]
   all: readonly Sum[]
@@ -83,7 +86,10 @@ function readSum(resource: string, value: string): Sum | undefined {
 /** What would be used with the pod. */
 export const asked = ({ used, nominated, requested }: Sum) => used + nominated + requested
 
-/** The two rules of PreFilter for the resource that decides: the one that breaks the rule, else the one that comes closest to its limit. */
+/**
+ * The two rules of PreFilter for the resource that decides: the one that breaks the rule, else the
+ * one that comes closest to its limit.
+ */
 export interface Rule {
   sum: Sum
   limit: number | undefined
@@ -107,7 +113,10 @@ export function rulesOf({ own, all }: QuotaFacts): { max: Rule | undefined; tota
   return { max: closest(own, ({ max }) => max), total: closest(all, ({ min }) => min) }
 }
 
-/** The newest attempt of each pod that a quota rejected, or that preempted in a namespace with a quota; newest first. */
+/**
+ * The newest attempt of each pod that a quota rejected, or that preempted in a namespace with a
+ * quota; newest first.
+ */
 export function quotaDecisions(summaries: readonly Summary[], namespaces: ReadonlySet<string>, most = 30): Summary[] {
   const out = new Map<string, Summary>()
   for (const summary of summaries) {

@@ -17,7 +17,10 @@ export interface QuotaLine {
   min: number
   /** undefined: unlimited. */
   max: number | undefined
-  /** What a controller wrote to the status: only pods that run count there. undefined when it wrote nothing. */
+  /**
+   * What a controller wrote to the status: only pods that run count there. undefined when it wrote
+   * nothing.
+   */
   reported: number | undefined
 }
 
@@ -101,7 +104,10 @@ export interface Flow {
   amount: number
 }
 
-/** The account of one resource over all quotas. Nothing records who lent to whom: what is unused is a pool. */
+/**
+ * The account of one resource over all quotas. Nothing records who lent to whom: what is unused is
+ * a pool.
+ */
 export interface Pool {
   resource: string
   used: number

@@ -11,8 +11,10 @@ export function filterDecisions(decisions: readonly ReplayDecision[], text: stri
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return decisions
   return decisions.filter((d) => {
-    const all =
-      `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${d.why} ${d.recordedNodeRejectedBy?.plugin ?? ''}`.toLowerCase()
+    const all = (
+      `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ` +
+      `${d.simulatedNode} ${d.why} ${d.recordedNodeRejectedBy?.plugin ?? ''}`
+    ).toLowerCase()
     return words.every((word) => all.includes(word))
   })
 }
@@ -38,7 +40,10 @@ export function matchShare({ compared, matching }: { compared: number; matching:
   return compared > 0 ? matching / compared : undefined
 }
 
-/** A share as a percentage with one decimal. Only all of them are 100 %, and only none is 0 %: 99.96 % is 99.9 %. */
+/**
+ * A share as a percentage with one decimal. Only all of them are 100 %, and only none is 0 %: 99.96
+ * % is 99.9 %.
+ */
 export function formatShare(share: number): string {
   if (share === 0 || share === 1) return `${share * 100}%`
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)}%`

@@ -1,11 +1,15 @@
-// What a report holds: an HTML file with one decision, or with two to compare, with runs, or with the result of a lesson, that
+// What a report holds: an HTML file with one decision, or with two to compare, with runs, or with
+// the result of a lesson, that
 // opens without a server. The server's package report writes it.
 
 import { isRecord } from '@/api/http'
 import type { AnsweredCheck, LessonResult } from '@/api/learn'
 import type { Cycle, RunComparison, RunDecision, RunResult, RunSweep, Summary } from '@/api/types'
 
-/** The version of the content. A file of a later version is not read; those of version 1 held decisions only. */
+/**
+ * The version of the content. A file of a later version is not read; those of version 1 held
+ * decisions only.
+ */
 const version = 2
 /** The element that holds the content: JSON, compressed with gzip, in base64. */
 export const contentId = 'report'

@@ -232,7 +232,10 @@ export class RowFilter {
   }
 }
 
-/** Column widths for a grid, based on the first rows and limited, so that a row stays together; longer cells share the remaining width. */
+/**
+ * Column widths for a grid, based on the first rows and limited, so that a row stays together;
+ * longer cells share the remaining width.
+ */
 export function columnWidths(
   columns: readonly ShownColumn[],
   rows: readonly TableRow[],

@@ -1,4 +1,5 @@
-// What is in the editor when a user opens the page for the first time: a scenario that needs no files, and a sweep of it.
+// What is in the editor when a user opens the page for the first time: a scenario that needs no
+// files, and a sweep of it.
 
 export const exampleScenario = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
 kind: Scenario

@@ -31,7 +31,10 @@ export interface SweepChart {
   panels: SweepPanel[]
 }
 
-/** Spreads the points of a sweep over panels. The parameter with the most values goes across, the next one down. */
+/**
+ * Spreads the points of a sweep over panels. The parameter with the most values goes across, the
+ * next one down.
+ */
 export function chartOf({ parameters, points }: RunSweep): SweepChart {
   const byMany = parameters
     .map((_, i) => i)
@@ -77,13 +80,19 @@ export function moreIsBetter({ best }: RunSweep, metric: string): boolean | unde
   return (ownMetrics as readonly string[]).includes(metric) ? true : undefined
 }
 
-/** The metric that the page shows first: the first goal that tells points apart by more than whether they pass. */
+/**
+ * The metric that the page shows first: the first goal that tells points apart by more than whether
+ * they pass.
+ */
 export function firstMetric({ best, metrics }: RunSweep): string {
   const telling = best.find(({ metric }) => metrics.includes(metric)) ?? best[0]
   return telling?.metric ?? metrics[0] ?? 'passed'
 }
 
-/** How deep the colour of a point is, from 0 to 1; 1 is the best, or the most when the sweep does not say what is better. */
+/**
+ * How deep the colour of a point is, from 0 to 1; 1 is the best, or the most when the sweep does
+ * not say what is better.
+ */
 export function shadesOf(sweep: RunSweep, metric: string): (point: RunPoint) => number {
   const values = sweep.points.flatMap((point) => (metric in point.metrics ? [point.metrics[metric] ?? 0] : []))
   const low = Math.min(...values)
@@ -99,7 +108,10 @@ export function shadesOf(sweep: RunSweep, metric: string): (point: RunPoint) => 
 
 /** How many points have a metric in a range of values, in steps of equal width. */
 export interface SweepBar {
-  /** The ends of the range, which are equal if the bar is for one value. A value between two bars counts for the higher one. */
+  /**
+   * The ends of the range, which are equal if the bar is for one value. A value between two bars
+   * counts for the higher one.
+   */
   from: number
   to: number
   points: number

@@ -186,7 +186,8 @@ export const argumentSchemas: Record<string, Schema> = {
       'List',
     ]),
     defaultConstraints: list(
-      'For pods without their own constraints that belong to a Service, ReplicaSet, StatefulSet or ReplicationController. Requires defaultingType List.',
+      'For pods without their own constraints that belong to a Service, ReplicaSet, StatefulSet or ' +
+        'ReplicationController. Requires defaultingType List.',
       object(
         'A constraint.',
         {
@@ -249,7 +250,8 @@ export const argumentSchemas: Record<string, Schema> = {
     {
       scoringStrategy: object('How the use of NUMA nodes becomes a score.', {
         type: choice(
-          'LeastAllocated prefers empty NUMA nodes, MostAllocated full ones, BalancedAllocation those whose resources are used evenly, LeastNUMANodes nodes where the pod needs few.',
+          'LeastAllocated prefers empty NUMA nodes, MostAllocated full ones, BalancedAllocation those whose ' +
+            'resources are used evenly, LeastNUMANodes nodes where the pod needs few.',
           ['LeastAllocated', 'MostAllocated', 'BalancedAllocation', 'LeastNUMANodes']
         ),
         resources: list(
@@ -259,7 +261,8 @@ export const argumentSchemas: Record<string, Schema> = {
       }),
       discardReservedNodes: boolean('Leave a node out while a pod is on its way there.'),
       cacheResyncPeriodSeconds: integer(
-        'Above 0: subtract pods on their way from every NUMA node, and compare with the published topologies at most once in so many seconds. Enable Reserve with it.',
+        'Above 0: subtract pods on their way from every NUMA node, and compare with the published topologies at ' +
+          'most once in so many seconds. Enable Reserve with it.',
         0
       ),
       cache: object('Applies with cacheResyncPeriodSeconds.', {
@@ -363,7 +366,9 @@ export const configurationSchema: Schema = object(
     kind: choice('The kind of this document.', [configurationHead.kind]),
     parallelism: integer('How many nodes the scheduler checks in parallel.', 16),
     percentageOfNodesToScore: integer(
-      'The scheduler stops its search when this percentage of nodes is feasible. 0: between 5 and 50, depending on the cluster size. 100: never stops early. Clusters below 100 nodes are always searched completely.',
+      'The scheduler stops its search when this percentage of nodes is feasible. 0: ' +
+        'between 5 and 50, depending on the cluster size. 100: never stops early. ' +
+        'Clusters below 100 nodes are always searched completely.',
       0
     ),
     podInitialBackoffSeconds: integer(

@@ -7,7 +7,10 @@ import type { ConfigurationDifference, Effective } from '@/api/types'
 /** How one field differs. added: only the second configuration has it. */
 export interface Change {
   kind: 'added' | 'removed' | 'changed'
-  /** The path without its profile, such as plugins.score[NodeResourcesFit].weight; '' for the profile itself. */
+  /**
+   * The path without its profile, such as plugins.score[NodeResourcesFit].weight; '' for the
+   * profile itself.
+   */
   field: string
   from: string
   to: string
@@ -43,7 +46,10 @@ function valueText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A configuration in force, written out as a document: every plugin at the extension points at which it runs. */
+/**
+ * A configuration in force, written out as a document: every plugin at the extension points at
+ * which it runs.
+ */
 export function effectiveDocument({ global, profiles, extenders }: Effective): string {
   return stringify({
     apiVersion: 'kubescheduler.config.k8s.io/v1',

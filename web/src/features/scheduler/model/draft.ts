@@ -10,7 +10,10 @@ export interface Draft {
   text: string
   /** The running text when the draft last equalled it, or was last compared with it. */
   base: Running
-  /** The name of the preset or the number of the revision that the draft started from; '' for the running one. */
+  /**
+   * The name of the preset or the number of the revision that the draft started from; '' for the
+   * running one.
+   */
   origin: string
 }
 

@@ -49,7 +49,9 @@ it('shows where a draft differs from the running configuration', () => {
   expect(
     rows.map(
       (r) =>
-        `${r.plugin}: ${r.cells.map((c) => told(c.state, c.weight) + (c.was ? ` was ${told(c.was.state, c.was.weight)}` : '')).join(', ')}${r.argumentsDiffer ? ' args' : ''}`
+        `${r.plugin}: ` +
+        `${r.cells.map((c) => told(c.state, c.weight) + (c.was ? ` was ${told(c.was.state, c.was.weight)}` : '')).join(', ')}` +
+        `${r.argumentsDiffer ? ' args' : ''}`
     )
   ).toEqual([
     'NodeResourcesFit: on, on7 was on5 args',
@@ -68,7 +70,9 @@ it('is plugins × extension points, with the differences from the default', () =
   expect(
     matrix.rows.map(
       (r) =>
-        `${r.plugin}${r.changed ? '*' : ''}: ${r.cells.map((c) => `${c.state}${c.weight ?? ''}${c.changed ? '*' : ''}${c.order || ''}`).join(' ')}${r.argumentsChanged ? ' args*' : ''}`
+        `${r.plugin}${r.changed ? '*' : ''}: ` +
+        `${r.cells.map((c) => `${c.state}${c.weight ?? ''}${c.changed ? '*' : ''}${c.order || ''}`).join(' ')}` +
+        `${r.argumentsChanged ? ' args*' : ''}`
     )
   ).toEqual(['NodeName: on1 none', 'NodeResourcesFit*: on2 on5*1 args*', 'ImageLocality*: none off*'])
   expect(matrix.changed).toBe(2)

@@ -5,7 +5,10 @@ import type { FeatureGate } from '@/api/types'
 const touchesScheduling =
   /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
 
-/** Changed gates first. Without text, those that affect scheduling; with text, all whose name contains every word. */
+/**
+ * Changed gates first. Without text, those that affect scheduling; with text, all whose name
+ * contains every word.
+ */
 export function gatesToShow(gates: readonly FeatureGate[], text: string): FeatureGate[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const isChanged = (gate: FeatureGate) => gate.enabled !== gate.default

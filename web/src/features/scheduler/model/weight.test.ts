@@ -26,7 +26,9 @@ it('changes the weight where it is, and keeps comments', () => {
 `
   expect(withWeight(text, 'NodeResourcesFit', 7)).toBe(text.replace('weight: 2', 'weight: 7'))
   expect(withWeight(text, 'NodeAffinity', 3)).toContain(
-    'multiPoint:\n        enabled:\n          # prefers emptier nodes\n          - name: NodeResourcesFit\n            weight: 2\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: 3\n'
+    'multiPoint:\n        enabled:\n          # prefers emptier nodes\n          - name: NodeResourcesFit\n' +
+      '            weight: 2\n      score:\n        enabled:\n          - name: NodeAffinity\n            weight: ' +
+      '3\n'
   )
 })
 

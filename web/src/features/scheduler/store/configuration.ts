@@ -82,7 +82,10 @@ export function followRunning(): () => void {
   )
 }
 
-/** Dry-runs the draft a moment after each change, also of the running configuration, with which the answer compares it; until stop is called. */
+/**
+ * Dry-runs the draft a moment after each change, also of the running configuration, with which the
+ * answer compares it; until stop is called.
+ */
 export function useCheck(): { check: Ref<Check>; now: () => Promise<Check>; stop: () => void } {
   const check = shallowRef<Check>({ kind: 'idle' })
   const turns = useTurns()

@@ -1,4 +1,5 @@
-// The network of the flow scheduler as the page draws it: columns, arcs, and the arcs among which a task could choose.
+// The network of the flow scheduler as the page draws it: columns, arcs, and the arcs among which a
+// task could choose.
 
 import type { FlowComparedTask, FlowNetwork } from '@/api/types'
 
@@ -41,7 +42,10 @@ export const mostBoxes = 160
 const columnOf: Record<Kind, Box['column']> = { task: 0, class: 1, unscheduled: 1, slot: 2, machine: 3, sink: 4 }
 const rowHeight = 38
 
-/** Lays the network out in columns; undefined if it is too large to be read. others is another placement to mark. */
+/**
+ * Lays the network out in columns; undefined if it is too large to be read. others is another
+ * placement to mark.
+ */
 export function pictureOf(network: FlowNetwork, others: readonly FlowComparedTask[] = []): Picture | undefined {
   if (network.nodes.length > mostBoxes) return undefined
   const into = network.nodes.map((): number[] => [])
@@ -129,7 +133,10 @@ function apart(column: readonly number[], place: Map<number, number>, height: nu
   }
 }
 
-/** How much another placement sends along each arc: task by task, along the arc to its machine that has its cost. */
+/**
+ * How much another placement sends along each arc: task by task, along the arc to its machine that
+ * has its cost.
+ */
 function otherFlow(network: FlowNetwork, tasks: readonly FlowComparedTask[]): number[] {
   const out = network.arcs.map(() => 0)
   const find = (kind: Kind, name: string) => network.nodes.findIndex((node) => node.kind === kind && node.name === name)

@@ -1,4 +1,5 @@
-// Small clusters that each show one thing about sessions or flows. They are applied step by step: a step begins when the pods
+// Small clusters that each show one thing about sessions or flows. They are applied step by step: a
+// step begins when the pods
 // of the one before run.
 
 import type { KindInfo } from '@/api/types'

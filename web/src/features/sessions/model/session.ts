@@ -31,7 +31,10 @@ export function resourcesOf({ total }: Session): string[] {
 export const jobToTell = ({ jobs }: Session, chosen: string): SessionJob | undefined =>
   chosen ? jobs.find((one) => keyOf(one) === chosen) : jobs.find(({ why }) => why)
 
-/** How much of a resource a queue holds, beside what it deserves and asks for; most is the amount at the bar's right end. */
+/**
+ * How much of a resource a queue holds, beside what it deserves and asks for; most is the amount at
+ * the bar's right end.
+ */
 export function queueBar(allocated: number, deserved: number | undefined, asks: number, most: number): Bar {
   const { stretch, mark } = scaleTo(most)
   const share = deserved ?? allocated

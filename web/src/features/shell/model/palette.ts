@@ -38,7 +38,10 @@ export function parseQuery(text: string): { words: string[]; groups: readonly Pa
   return { words: rest.toLowerCase().split(/\s+/).filter(Boolean), groups }
 }
 
-/** Lower is better; undefined when a word is missing. A match at the start or after a separator ranks higher. */
+/**
+ * Lower is better; undefined when a word is missing. A match at the start or after a separator
+ * ranks higher.
+ */
 export function rank(text: string, words: readonly string[]): number | undefined {
   const lower = text.toLowerCase()
   let sum = words.length ? lower.length / 100 : 0

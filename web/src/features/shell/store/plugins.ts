@@ -5,7 +5,10 @@ import { getEffective } from '@/api/configuration'
 
 export const pluginNames = shallowRef<readonly string[]>([])
 
-/** Requests the names again each time, because a new configuration may have other plugins. If that fails, the earlier names stay. */
+/**
+ * Requests the names again each time, because a new configuration may have other plugins. If that
+ * fails, the earlier names stay.
+ */
 export async function loadPluginNames(): Promise<void> {
   try {
     const { profiles } = await getEffective()

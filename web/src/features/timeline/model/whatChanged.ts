@@ -11,7 +11,10 @@ export interface PodGroupChange {
   /** The owner's name, or the name of the one pod. */
   name: string
   pods: readonly Pod[]
-  /** came: new or newly assigned. moved: from one node to another. gone: deleted or finished. waits: new and without a node. */
+  /**
+   * came: new or newly assigned. moved: from one node to another. gone: deleted or finished. waits:
+   * new and without a node.
+   */
   kind: 'came' | 'moved' | 'gone' | 'waits'
   /** Where they are now, or were last, with how many of them. */
   nodes: readonly { name: string; count: number }[]

@@ -10,7 +10,10 @@ export function useUndo() {
   const next = useAnswer<Undo, []>((signal) => getUndo(signal))
   const undone = shallowRef<Undone>()
   const { busy, error: failed, attempt } = useAttempt()
-  /** Takes back exactly the step that was shown. When another one was made since, the server changes nothing, and the dialog shows that one. */
+  /**
+   * Takes back exactly the step that was shown. When another one was made since, the server changes
+   * nothing, and the dialog shows that one.
+   */
   async function run(): Promise<boolean> {
     const step = next.value.value?.step
     if (!step || busy.value) return false

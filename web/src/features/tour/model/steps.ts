@@ -34,7 +34,10 @@ export function stepFrom(step: TourStep, by: 1 | -1, facts: TourFacts): TourStep
   return by > 0 ? onward[0] : onward.at(-1)
 }
 
-/** A decision worth reading: the newest with several feasible nodes, otherwise the newest that placed a pod. */
+/**
+ * A decision worth reading: the newest with several feasible nodes, otherwise the newest that
+ * placed a pod.
+ */
 export function decisionToRead(newestFirst: readonly Summary[]): Summary | undefined {
   return (
     newestFirst.find((s) => s.outcome === 'scheduled' && s.nodes.feasible > 1) ??
@@ -48,7 +51,10 @@ export function preemptionToRead(newestFirst: readonly Summary[]): Summary | und
   return newestFirst.find((s) => s.outcome === 'unschedulable' && !!s.nominatedNode)
 }
 
-/** Where the card goes: below, beside or above its target, or in a corner when the target is large or absent. */
+/**
+ * Where the card goes: below, beside or above its target, or in a corner when the target is large
+ * or absent.
+ */
 export function cardPlace(
   target: { left: number; right: number; top: number; bottom: number } | undefined,
   card: { width: number; height: number },

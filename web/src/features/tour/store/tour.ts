@@ -13,7 +13,10 @@ const remembered = useStorage<string>('tour', '', undefined, {
 })
 const stored = tourSteps.find((step) => step === remembered.value)
 
-/** The current step; undefined without a tour. In a branch it does not offer itself: a lesson may be going on there. */
+/**
+ * The current step; undefined without a tour. In a branch it does not offer itself: a lesson may be
+ * going on there.
+ */
 export const tourStep = ref<TourStep | undefined>(
   branchName || remembered.value === 'done' ? undefined : (stored ?? 'sample')
 )

@@ -3,7 +3,10 @@
 import type { ImportItem, ImportReport } from '@/api/types'
 
 export const concerns = ['failed', 'inactive', 'skipped', 'warnings'] as const
-/** The topic of an item in the summary: rejected, imported but inactive, skipped, or imported with a warning. */
+/**
+ * The topic of an item in the summary: rejected, imported but inactive, skipped, or imported with a
+ * warning.
+ */
 export type Concern = (typeof concerns)[number]
 
 /** The number of items; the report's lists hold at most 1,000 each. */

@@ -20,7 +20,8 @@ describe('the type of a file', () => {
 it('recognises a configuration, the only document without a name', () => {
   const found = previewOfText(
     parseText(
-      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\napiVersion: v1\nkind: Pod\nmetadata: {}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n'
+      'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\napiVersion: v1\nkind: ' +
+        'Pod\nmetadata: {}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\n'
     )
   )
   expect(found).toEqual({ kinds: [{ kind: 'Node', count: 1 }], configuration: true, problems: 1, results: 0 })

@@ -128,7 +128,10 @@ function lookIntoText(text: string, all: number): Preview | undefined {
   return yamlPreview(text) ?? found
 }
 
-/** The contents of a single YAML document that is not a Kubernetes object, such as an export of the existing simulator. */
+/**
+ * The contents of a single YAML document that is not a Kubernetes object, such as an export of the
+ * existing simulator.
+ */
 function yamlPreview(text: string): Preview | undefined {
   try {
     return previewOfJson(parse(text))

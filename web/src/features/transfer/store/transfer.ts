@@ -139,7 +139,10 @@ async function follow(): Promise<void> {
   importRun.value = { kind: 'idle' }
 }
 
-/** Loads an import that this page has not followed: it follows a running one, and shows the last one on request. */
+/**
+ * Loads an import that this page has not followed: it follows a running one, and shows the last one
+ * on request.
+ */
 export async function lookForImport(): Promise<void> {
   if (importing.value) return
   const now = await api.getImport()

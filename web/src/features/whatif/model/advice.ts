@@ -267,7 +267,10 @@ export interface SuggestionGroup {
   items: { rank: number; suggestion: Suggestion }[]
 }
 
-/** The suggestions with their ranks, in the server's order: least disturbing first. Neighbours of one kind are a group. */
+/**
+ * The suggestions with their ranks, in the server's order: least disturbing first. Neighbours of
+ * one kind are a group.
+ */
 export function groupSuggestions(suggestions: readonly Suggestion[]): SuggestionGroup[] {
   const groups: SuggestionGroup[] = []
   for (const [i, suggestion] of suggestions.entries()) {

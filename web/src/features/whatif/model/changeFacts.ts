@@ -64,7 +64,10 @@ function changedObject(target: ChangeTarget, changes: Change[], now: KubeObject 
   return { target, changes, gist: gistOf(now, after, fields), fields, before: now, after }
 }
 
-/** A change of a list, reduced to the items that only one side has; undefined if a side is no list, or only the order changes. */
+/**
+ * A change of a list, reduced to the items that only one side has; undefined if a side is no list,
+ * or only the order changes.
+ */
 export function changedItems({
   from,
   to,

@@ -146,7 +146,10 @@ export function objectThen(
   return object
 }
 
-/** The hypothesis in which `then` is what became of an object; its earlier changes to the object are dropped. */
+/**
+ * The hypothesis in which `then` is what became of an object; its earlier changes to the object are
+ * dropped.
+ */
 export function withObject(
   hypothesis: Hypothesis,
   target: ChangeTarget,

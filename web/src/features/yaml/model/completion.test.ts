@@ -254,9 +254,11 @@ it('starts an object with its required fields', () => {
 describe('reflowed', () => {
   it('joins wrapped lines, and puts each list item on its own line', () => {
     const text =
-      'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
+      'How to deal with it. - DoNotSchedule (default) tells so. - ScheduleAnyway tells\nthe scheduler,\n' +
+      '  but prefers others.\n\nA constraint holds.\n - one\n - two\n'
     expect(reflowed(text)).toBe(
-      'How to deal with it.\n- DoNotSchedule (default) tells so.\n- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two'
+      'How to deal with it.\n- DoNotSchedule (default) tells so.\n' +
+        '- ScheduleAnyway tells the scheduler, but prefers others.\n\nA constraint holds.\n - one\n - two'
     )
   })
 })

@@ -5,7 +5,8 @@ import { DocumentReader, parseInSteps, parseText, toYaml } from './documents'
 describe('parseText', () => {
   it('parses several documents with their lines', () => {
     const text =
-      '# first\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n---\n---\napiVersion: v1\nkind: Namespace\nmetadata: {generateName: n-}\n'
+      '# first\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  containers:\n  - name: c\n    image: x\n' +
+      '---\n---\napiVersion: v1\nkind: Namespace\nmetadata: {generateName: n-}\n'
     const { entries, problems } = parseText(text)
     expect(problems).toEqual([])
     expect(entries.map((e) => `${e.kind} ${e.name} line ${e.line}`)).toEqual(['Pod a line 2', 'Namespace n-* line 12'])
@@ -24,7 +25,8 @@ describe('parseText', () => {
   })
   it('splits a List into its items', () => {
     const { entries } = parseText(
-      'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: b\n'
+      'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n- apiVersion: ' +
+        'v1\n  kind: Pod\n  metadata:\n    name: b\n'
     )
     expect(entries.map((e) => `${e.name} ${e.lineOf('metadata.name')}`)).toEqual(['a 7', 'b 11'])
   })

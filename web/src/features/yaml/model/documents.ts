@@ -33,7 +33,10 @@ export interface Problem {
     | { key: 'nameMissing'; kind: string }
     | { key: 'missing'; field: string }
     | ({ key: Finding['kind'] } & Omit<Finding, 'kind' | 'path'>)
-  /** The first line of its document, for a problem of a document whose own line is not known, and for one that the schema shows. */
+  /**
+   * The first line of its document, for a problem of a document whose own line is not known, and
+   * for one that the schema shows.
+   */
   document?: number
 }
 

@@ -44,7 +44,10 @@ export interface Knowledge {
 
 const heads = new Set(['apiVersion', 'kind', 'metadata'])
 
-/** The knowledge about each field of a document by its label; that of the document itself has the label ''. */
+/**
+ * The knowledge about each field of a document by its label; that of the document itself has the
+ * label ''.
+ */
 export async function knowledgeOf(
   document: FormDocument,
   fields: readonly FormField[],

@@ -32,7 +32,10 @@ describe('formOf', () => {
     const line = (f: FormField) =>
       f.kind === 'scalar' ? `${f.label}=${String(f.value)}` : `${f.label} (${f.kind}${f.size ? ` ${f.size}` : ''})`
     expect(formOf(text)?.map((d) => `${d.apiVersion} ${d.kind} ${d.name}: ${d.fields.map(line).join(' ')}`)).toEqual([
-      'v1 Pod web: apiVersion=v1 kind=Pod metadata (map 2) metadata.name=web metadata.labels (map 1) metadata.labels[app.kubernetes.io/name]=web spec (map 5) spec.priority=10 spec.hostNetwork=false spec.nodeName=null spec.containers (list 1) spec.containers[0] (map 2) spec.containers[0].name=c spec.containers[0].image=a:1 spec.note (other)',
+      'v1 Pod web: apiVersion=v1 kind=Pod metadata (map 2) metadata.name=web metadata.labels (map 1) ' +
+        'metadata.labels[app.kubernetes.io/name]=web spec (map 5) spec.priority=10 spec.hostNetwork=false ' +
+        'spec.nodeName=null spec.containers (list 1) spec.containers[0] (map 2) spec.containers[0].name=c ' +
+        'spec.containers[0].image=a:1 spec.note (other)',
       'v1 Namespace shop: apiVersion=v1 kind=Namespace metadata (map 1) metadata.name=shop',
     ])
   })

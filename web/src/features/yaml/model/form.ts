@@ -23,7 +23,10 @@ export interface FormField {
   path: Path
   /** The path for display: spec.containers[0].image. */
   label: string
-  /** scalar: one value. map, list: it contains other fields. other: a value that only the text can edit, such as several lines. */
+  /**
+   * scalar: one value. map, list: it contains other fields. other: a value that only the text can
+   * edit, such as several lines.
+   */
   kind: 'scalar' | 'map' | 'list' | 'other'
   /** Of a scalar; null for the others. */
   value: string | number | boolean | null
@@ -328,7 +331,10 @@ function itemEnd(parent: YAMLMap | YAMLSeq, at: number): number | undefined {
 const firstStart = (node: YAMLMap | YAMLSeq) => itemStart(node, 0)
 const lastEnd = (node: YAMLMap | YAMLSeq) => itemEnd(node, node.items.length - 1)
 
-/** The end of a node's content, without the comments and the blank lines that a block collection's range includes. */
+/**
+ * The end of a node's content, without the comments and the blank lines that a block collection's
+ * range includes.
+ */
 function endOf(node: unknown): number | undefined {
   if ((isMap(node) || isSeq(node)) && !node.flow && node.items.length) return lastEnd(node as YAMLMap | YAMLSeq)
   return rangeOf(node)?.[1]

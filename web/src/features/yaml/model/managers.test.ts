@@ -110,7 +110,8 @@ describe('authorsByLine', () => {
     const lines = text.split('\n')
     return [...authorsByLine(object, text, { ours: 'simulator-web', written })].map(
       ([line, author]) =>
-        `${lines[line - 1]?.trim()} ← ${author.kind === 'others' ? [...author.names, ...(author.you ? ['you'] : [])].join(', ') : author.kind}`
+        `${lines[line - 1]?.trim()} ← ` +
+        `${author.kind === 'others' ? [...author.names, ...(author.you ? ['you'] : [])].join(', ') : author.kind}`
     )
   }
 

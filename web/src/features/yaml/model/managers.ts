@@ -21,7 +21,10 @@ export function managersOf(object: KubeObject, path: Path): string[] {
   return [...new Set(names)]
 }
 
-/** managedFields identifies list items by keys, values or positions, or a list as a whole; a whole list has no parts. */
+/**
+ * managedFields identifies list items by keys, values or positions, or a list as a whole; a whole
+ * list has no parts.
+ */
 function owns(fields: Fields, object: unknown, path: Path): boolean {
   let at = fields
   let value = object

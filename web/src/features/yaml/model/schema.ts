@@ -61,7 +61,10 @@ export interface Step {
 
 const maxDepth = 12
 
-/** Follows references and the wrappers that OpenAPI puts around them; the description closest to the field wins. */
+/**
+ * Follows references and the wrappers that OpenAPI puts around them; the description closest to the
+ * field wins.
+ */
 export function settle(schema: Schema | undefined, resolve: SchemaRoot['resolve'], depth = 0): Schema | undefined {
   if (!schema || depth > maxDepth) return schema
   if (schema.$ref) {

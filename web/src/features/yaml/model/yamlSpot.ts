@@ -11,7 +11,10 @@ export interface Lines {
 
 export interface Spot {
   head: Head
-  /** From the document's root to the mapping at the position; includes the key if the position is its value. */
+  /**
+   * From the document's root to the mapping at the position; includes the key if the position is
+   * its value.
+   */
   steps: Step[]
   /** The user is writing a key (or a scalar item), or the value after `key:`. */
   at: 'key' | 'value'

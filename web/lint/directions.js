@@ -56,17 +56,7 @@ export const features = {
 }
 
 /** Packages that api, kubernetes and the features' models must not import. */
-const frameworks = [
-  'vue',
-  'vue-router',
-  'vue-i18n',
-  'reka-ui',
-  '@vue/',
-  '@vueuse/',
-  '@tanstack/',
-  '@codemirror/',
-  '@lezer/',
-]
+const frameworks = ['vue', 'vue-router', 'vue-i18n', '@vue/', '@vueuse/', '@tanstack/', '@codemirror/', '@lezer/']
 const withoutFramework = (/** @type {Place} */ from) =>
   from.layer === 'api' || from.layer === 'kubernetes' || from.part === 'model'
 

@@ -149,7 +149,7 @@ func (r *Recorder) without(profile string, podInfo *framework.QueuedPodInfo, nod
 		group:    r.groupOf(pod),
 	}
 	r.mu.Lock()
-	c.preEnqueue = append(c.preEnqueue, r.preEnqueue[pod.UID]...)
+	c.answers.PreEnqueue = append(c.answers.PreEnqueue, r.preEnqueue[pod.UID]...)
 	c.queue.RequeuedBy = r.requeued[pod.UID]
 	delete(r.requeued, pod.UID)
 	r.mu.Unlock()

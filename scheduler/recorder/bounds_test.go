@@ -97,7 +97,7 @@ func TestAPodInPreBindKeepsOnlyItsTables(t *testing.T) {
 	if err := r.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := statusesOf(c.preBind); !slices.Equal(got, []string{"Preparing Success"}) {
+	if got := statusesOf(c.answers.PreBind); !slices.Equal(got, []string{"Preparing Success"}) {
 		t.Errorf("PreBind is recorded as %v", got)
 	}
 }

@@ -78,22 +78,11 @@ type cycle struct {
 	// others is used in hypothetical cycles.
 	others others
 
-	mu         sync.Mutex
-	points     []result.ExtensionPoint
-	preEnqueue []result.PluginResult
-	preFilter  []result.PluginResult
-	postFilter []result.PluginResult
-	preScore   []result.PluginResult
-	reserve    []result.PluginResult
-	permit     []result.PluginResult
-	wait       *permitWait
-
-	preBindPreFlight []result.PluginResult
-
-	preBind   []result.PluginResult
-	bind      []result.PluginResult
-	postBind  []result.PluginResult
-	unreserve []result.PluginResult
+	mu     sync.Mutex
+	points []result.ExtensionPoint
+	// answers has only the lists of answers.
+	answers   result.Cycle
+	wait      *permitWait
 	extenders []extenderCall
 	claims    []result.ClaimAllocation
 	// early: see Recorder.searchEarly.
@@ -143,7 +132,7 @@ func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 func (c *cycle) reserveAgain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reserve, c.unreserve = nil, nil
+	c.answers.Reserve, c.answers.Unreserve = nil, nil
 	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "unreserve" })
 }
 
@@ -233,20 +222,12 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		PodGroup:        c.group.build(c.placement, e.outcome == result.Error),
 		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
-		PreEnqueue:      c.profile.ordered(c.preEnqueue, c.profile.preEnqueueOrder),
-		PreFilter:       append([]result.PluginResult(nil), c.preFilter...),
-		PostFilter:      append([]result.PluginResult(nil), c.postFilter...),
-		PreScore:        append([]result.PluginResult(nil), c.preScore...),
-		Reserve:         append([]result.PluginResult(nil), c.reserve...),
-		Permit:          append([]result.PluginResult(nil), c.permit...),
 		PermitWait:      c.wait.build(c.profile.permitOrder),
-		PreBind:         c.profile.ordered(append(skipped(c.preBindPreFlight), c.preBind...), c.profile.preBindOrder),
-		Unreserve:       append([]result.PluginResult(nil), c.unreserve...),
-		Bind:            append([]result.PluginResult(nil), c.bind...),
-		PostBind:        append([]result.PluginResult(nil), c.postBind...),
 	}
+	out.CopyAnswers(&c.answers)
+	out.PreEnqueue = c.profile.ordered(out.PreEnqueue, c.profile.preEnqueueOrder)
+	out.PreBind = c.profile.ordered(append(skipped(out.PreBindPreFlight), out.PreBind...), c.profile.preBindOrder)
 	c.builds++
-	out.PreBindPreFlight = append([]result.PluginResult(nil), c.preBindPreFlight...)
 	out.PreFilterExtensions = c.extensions.sorted(c.profile.preFilterOrder)
 	if out.Preemption != nil {
 		out.Preemption.Evictions = c.evictions.build()

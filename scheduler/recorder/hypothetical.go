@@ -73,7 +73,7 @@ func hypotheticalEnding(status *fwk.Status, nominating *fwk.NominatingInfo) endi
 // buildHypothetical leaves out what only the cycle of a pod group does: it reserves each member's node while it tries the next
 // ones.
 func (r *Recorder) buildHypothetical(c *cycle, e ending) *result.Cycle {
-	c.attempt, c.queue, c.reserve, c.unreserve = 1, nil, nil, nil
+	c.attempt, c.queue, c.answers.Reserve, c.answers.Unreserve = 1, nil, nil, nil
 	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "reserve" || p.Name == "unreserve" })
 	return r.build(c, e)
 }
@@ -94,12 +94,12 @@ type others struct {
 // preFiltered notes a plugin's answer in PreFilter, and returns the result for the framework.
 func (c *cycle) preFiltered(answer result.PluginResult, res *fwk.PreFilterResult, status *fwk.Status) *fwk.PreFilterResult {
 	if !c.recorder.hypothetical {
-		c.note(&c.preFilter, answer)
+		c.note(&c.answers.PreFilter, answer)
 		return res
 	}
 	o := &c.others
-	if !slices.ContainsFunc(c.preFilter, func(p result.PluginResult) bool { return p.Plugin == answer.Plugin }) {
-		c.note(&c.preFilter, answer)
+	if !slices.ContainsFunc(c.answers.PreFilter, func(p result.PluginResult) bool { return p.Plugin == answer.Plugin }) {
+		c.note(&c.answers.PreFilter, answer)
 	}
 	switch {
 	case status.IsRejected():

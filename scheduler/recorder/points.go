@@ -190,7 +190,7 @@ func (p postFilter) PostFilter(ctx context.Context, state fwk.CycleState, pod *v
 		if res != nil && res.NominatingInfo != nil {
 			answer.NominatedNode = res.NominatedNodeName
 		}
-		c.note(&c.postFilter, answer)
+		c.note(&c.answers.PostFilter, answer)
 	}
 	return res, status
 }
@@ -208,7 +208,7 @@ func (p preScore) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	start := p.to.recorder.now()
 	status := p.inner.PreScore(ctx, state, pod, nodes)
 	if c := p.to.recorder.scheduling(pod); c != nil && state == c.state { // batching scores again with a clone
-		c.note(&c.preScore, pluginResult(p.to.Name(), status, p.to.since(start)))
+		c.note(&c.answers.PreScore, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
 }
@@ -259,7 +259,7 @@ func (p reserve) Reserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	start := p.to.recorder.now()
 	status := p.inner.Reserve(ctx, state, pod, node)
 	if c := p.to.recorder.scheduling(pod); c != nil {
-		c.note(&c.reserve, pluginResult(p.to.Name(), status, p.to.since(start)))
+		c.note(&c.answers.Reserve, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
 }
@@ -268,7 +268,7 @@ func (p reserve) Unreserve(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	start := p.to.recorder.now()
 	p.inner.Unreserve(ctx, state, pod, node)
 	if c := p.to.recorder.reserved(state, pod); c != nil {
-		c.note(&c.unreserve, pluginResult(p.to.Name(), nil, p.to.since(start)))
+		c.note(&c.answers.Unreserve, pluginResult(p.to.Name(), nil, p.to.since(start)))
 	}
 }
 
@@ -289,7 +289,7 @@ func (p permit) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, n
 		if status.IsWait() {
 			answer.TimeoutSeconds = timeout.Seconds()
 		}
-		c.note(&c.permit, answer)
+		c.note(&c.answers.Permit, answer)
 	}
 	return status, timeout
 }
@@ -310,7 +310,7 @@ func (p preBind) PreBindPreFlight(ctx context.Context, state fwk.CycleState, pod
 	if c := p.to.recorder.binding(pod); c != nil {
 		answer := pluginResult(p.to.Name(), status, p.to.since(start))
 		answer.Parallel = status.IsSuccess() && res != nil && res.AllowParallel
-		c.note(&c.preBindPreFlight, answer)
+		c.note(&c.answers.PreBindPreFlight, answer)
 	}
 	return res, status
 }
@@ -324,7 +324,7 @@ func (p preBind) PreBind(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	start := p.to.recorder.now()
 	status := p.inner.PreBind(ctx, state, pod, node)
 	if c != nil {
-		c.note(&c.preBind, pluginResult(p.to.Name(), status, p.to.since(start)))
+		c.note(&c.answers.PreBind, pluginResult(p.to.Name(), status, p.to.since(start)))
 		if plugins := p.to.recorder.plugins; status.IsSuccess() && plugins.AllocatesClaims(p.to.Name()) {
 			c.noteClaims(plugins.Claims(p.to.handle, pod))
 		}
@@ -345,7 +345,7 @@ func (p bind) Bind(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node 
 	start := p.to.recorder.now()
 	status := p.inner.Bind(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
-		c.note(&c.bind, pluginResult(p.to.Name(), status, p.to.since(start)))
+		c.note(&c.answers.Bind, pluginResult(p.to.Name(), status, p.to.since(start)))
 	}
 	return status
 }
@@ -363,7 +363,7 @@ func (p postBind) PostBind(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	start := p.to.recorder.now()
 	p.inner.PostBind(ctx, state, pod, node)
 	if c := p.to.recorder.binding(pod); c != nil {
-		c.note(&c.postBind, pluginResult(p.to.Name(), nil, p.to.since(start)))
+		c.note(&c.answers.PostBind, pluginResult(p.to.Name(), nil, p.to.since(start)))
 	}
 }
 

@@ -348,7 +348,7 @@ func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.Qu
 	p.beginSampling(len(nodes))
 
 	r.mu.Lock()
-	c.preEnqueue = append(c.preEnqueue, r.preEnqueue[pod.UID]...)
+	c.answers.PreEnqueue = append(c.answers.PreEnqueue, r.preEnqueue[pod.UID]...)
 	c.queue.RequeuedBy = r.requeued[pod.UID]
 	delete(r.requeued, pod.UID)
 	t := r.inFlight[pod.UID]

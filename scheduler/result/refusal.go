@@ -40,9 +40,9 @@ const MaxFurther = 15
 func FindRefusal(c *Cycle) *Refusal {
 	switch c.Outcome {
 	case Waiting:
-		return answered(c, "Wait")
+		return refusedBy(c, "Wait")
 	case Error:
-		return cmp.Or(answered(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
+		return cmp.Or(refusedBy(c, "Error"), extenderFailed(c), nodesRefused(c, Failed))
 	case Unschedulable:
 		// If PreFilter rejected the pod, or a node was chosen, another extension point
 		// ended the cycle. The flow scheduler refuses a pod in Permit without choosing a node.
@@ -51,7 +51,7 @@ func FindRefusal(c *Cycle) *Refusal {
 				return r
 			}
 		}
-		return answered(c, rejectedStatuses...)
+		return refusedBy(c, rejectedStatuses...)
 	}
 	return nil
 }
@@ -65,26 +65,7 @@ func RejectedBy(c *Cycle) (extensionPoint string, answer *PluginResult) {
 	return firstAnswer(c, rejectedStatuses...)
 }
 
-// firstAnswer returns the first answer with one of these statuses, in the order in
-// which the extension points run, or nil.
-func firstAnswer(c *Cycle, statuses ...string) (extensionPoint string, answer *PluginResult) {
-	for _, point := range []struct {
-		name    string
-		answers []PluginResult
-	}{
-		{"preFilter", c.PreFilter}, {"preScore", c.PreScore}, {"reserve", c.Reserve}, {"permit", c.Permit},
-		{"preBindPreFlight", c.PreBindPreFlight}, {"permit", c.PermitWait.answer()}, {"preBind", c.PreBind}, {"bind", c.Bind},
-	} {
-		for i := range point.answers {
-			if slices.Contains(statuses, point.answers[i].Status) {
-				return point.name, &point.answers[i]
-			}
-		}
-	}
-	return "", nil
-}
-
-func answered(c *Cycle, statuses ...string) *Refusal {
+func refusedBy(c *Cycle, statuses ...string) *Refusal {
 	point, a := firstAnswer(c, statuses...)
 	if a == nil {
 		return nil

@@ -26,9 +26,7 @@ func (c *Cycle) Size() int {
 	for i := range c.PreFilterExtensions {
 		size += sizeOfTexts(c.PreFilterExtensions[i].Errors)
 	}
-	for _, answers := range [][]PluginResult{
-		c.PreEnqueue, c.PreFilter, c.PostFilter, c.PreScore, c.Reserve, c.Permit, c.PreBindPreFlight, c.PreBind, c.Bind, c.PostBind, c.Unreserve,
-	} {
+	for _, answers := range c.Answers() {
 		size += sizeOfAnswers(answers)
 	}
 	size += c.Filter.size() + c.Score.size()

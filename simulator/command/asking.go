@@ -39,10 +39,7 @@ type asking struct {
 }
 
 func newAsking(usage, what string, with []Option) *asking {
-	a := &asking{flags: newFlags(usage, what), options: app.DefaultOptions()}
-	for _, o := range with {
-		o(&a.options)
-	}
+	a := &asking{flags: newFlags(usage, what), options: optionsOf(with)}
 	// An export may name extenders anywhere. Only --extenders calls them.
 	a.options.Outbound.Anywhere = true
 	f := a.flags

@@ -12,11 +12,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -72,36 +71,21 @@ func Main(with ...Option) {
 func run(with []Option) error {
 	ctx, cancel := untilSignal()
 	defer cancel()
-	go process.Balance(ctx, heapOf(os.Args[1:]))
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "bench":
-			return runBench(ctx, os.Args[2:])
-		case "record":
-			return record(ctx, os.Args[2:])
-		case "replay":
-			return replayFile(ctx, os.Args[2:], with)
-		case "whatif":
-			return whatIf(ctx, os.Args[2:], with)
-		case "capacity":
-			return capacity(ctx, os.Args[2:], with)
-		case "run":
-			return runScenarios(ctx, os.Args[2:], with)
-		case "compare":
-			return compareConfigurations(ctx, os.Args[2:], with)
-		case "sweep":
-			return sweepParameters(ctx, os.Args[2:], with)
-		case "lesson":
-			return checkLessons(ctx, os.Args[2:], with)
-		case "report":
-			return report(ctx, os.Args[2:])
-		case "ready":
-			return ready(ctx, os.Args[2:])
-		case "version":
-			return showVersion(os.Args[2:], os.Stdout)
-		}
-	}
-	return serve(ctx, os.Args[1:], with)
+	return program(with).ExecuteContext(ctx)
+}
+
+// program returns the command that runs without a name, with all others.
+func program(with []Option) *cobra.Command {
+	// cobra offers the flags that packages of Kubernetes register for every program, such as --version.
+	pflag.CommandLine = pflag.NewFlagSet("simulator", pflag.ContinueOnError)
+	root := serve(with)
+	root.AddCommand(
+		runBench(), record(), replayFile(with), whatIf(with), capacity(with), runScenarios(with), compareConfigurations(with),
+		sweepParameters(with), lessons(with), report(), ready(), showVersion(),
+	)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w (see --help)", err) })
+	return root
 }
 
 // untilSignal returns a context that ends with the first SIGINT or SIGTERM, which stops the program in order. Before the context
@@ -121,50 +105,29 @@ func untilSignal() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// heapOf returns the sizes of the heap for a command line. Runs in memory are short and many of them go beside each other.
-func heapOf(args []string) process.Sizes {
-	if len(args) > 0 && slices.Contains([]string{"run", "compare", "sweep"}, args[0]) && !fullEngine.MatchString(strings.Join(args, " ")) {
-		return process.Runs
-	}
-	return process.Server
+func serve(with []Option) *cobra.Command {
+	options := optionsOf(with)
+	flags := newFlags("simulator [flags]",
+		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
+	gates := flags.serve(&options)
+	flags.branch(&options)
+	return flags.runs(func(ctx context.Context) error {
+		if options.Branch != "" {
+			var cancel context.CancelFunc
+			ctx, cancel = untilInputEnds(ctx)
+			defer cancel()
+		}
+		return start(ctx, options, flags, *gates)
+	})
 }
 
-// fullEngine matches a command line whose runs start a control plane.
-var fullEngine = regexp.MustCompile(`(^| )--?engine[= ]full( |$)`)
-
-// usage names every command.
-const usage = `simulator [flags]
-       simulator bench [flags]
-       simulator record [flags]
-       simulator replay FILE [flags]
-       simulator whatif ([NAMESPACE/]NAME | -f FILE) [flags]
-       simulator capacity ([NAMESPACE/]NAME | -f FILE) [flags]
-       simulator run FILE… [flags]
-       simulator compare A B --on FILE [flags]
-       simulator sweep FILE [flags]
-       simulator lesson check PATH… [flags]
-       simulator report [NAMESPACE/]NAME [flags]
-       simulator ready [flags]
-       simulator version [flags]`
-
-func serve(ctx context.Context, args []string, with []Option) error {
+// optionsOf returns the default options of a simulator with what the program's author adds.
+func optionsOf(with []Option) app.Options {
 	options := app.DefaultOptions()
 	for _, o := range with {
 		o(&options)
 	}
-	flags := newFlags(usage,
-		"Runs a Kubernetes control plane and a recorded kube-scheduler, and serves their web application.")
-	gates := flags.serve(&options)
-	flags.branch(&options)
-	if done, err := flags.parse(args); done || err != nil {
-		return err
-	}
-	if options.Branch != "" {
-		var cancel context.CancelFunc
-		ctx, cancel = untilInputEnds(ctx)
-		defer cancel()
-	}
-	return start(ctx, options, flags, *gates)
+	return options
 }
 
 // start runs the simulator that the flags describe.
@@ -247,9 +210,9 @@ func (flags flagSet) seed() *int64 {
 	return &seed
 }
 
-func runBench(ctx context.Context, args []string) error {
+func runBench() *cobra.Command {
 	options := bench.Options{Load: bench.Plain, Nodes: 1000, Pods: 1000, Pairs: 7, AnnotationBytes: app.DefaultOptions().AnnotationBytes}
-	flags := newFlags("simulator bench [flags]",
+	flags := newFlags("bench [flags]",
 		"Measures bare against recorded scheduling, in alternating runs, and prints one JSON object.")
 	table := flags.Bool("table", false, "measure every load, or that of --load, at 100, 1,000 and 5,000 nodes, or the number of --nodes, without and with annotations, with the number of --pods or as many as fill some seconds, and print a table")
 	flags.StringVar((*string)(&options.Load), "load", string(options.Load), "`kind` of cluster and pods: plain, rejecting, spread, antiaffinity, preempting, waiting or batch")
@@ -263,79 +226,100 @@ func runBench(ctx context.Context, args []string) error {
 	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of the recorded runs")
 	flags.StringVar(&options.BareCPUProfile, "bare-cpuprofile", "", "`file` for a CPU profile of the bare runs")
 	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of the last recorded run")
-	if done, err := flags.parse(args); done || err != nil {
-		return err
-	}
-	if *openb != "" {
-		if err := flags.alone("openb", "import", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
-			return err
+	return flags.runs(func(ctx context.Context) error {
+		if *openb != "" {
+			if err := flags.alone("openb", "import", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
+				return err
+			}
+			return bench.Openb(ctx, *openb, os.Stdout)
 		}
-		return bench.Openb(ctx, *openb, os.Stdout)
-	}
-	if *imported {
-		if err := flags.alone("import", "table", "load", "pairs", "timeline", "annotation-bytes", "bare-cpuprofile"); err != nil {
-			return err
+		if *imported {
+			if err := flags.alone("import", "table", "load", "pairs", "timeline", "annotation-bytes", "bare-cpuprofile"); err != nil {
+				return err
+			}
+			return bench.Import(ctx, bench.ImportOptions{
+				Nodes: options.Nodes, Pods: options.Pods, CPUProfile: options.CPUProfile, MemoryProfile: options.MemoryProfile,
+				Serve: func(ctx context.Context, dataDir string, out io.Writer) error {
+					served := app.DefaultOptions()
+					served.Listen, served.DataDir = "127.0.0.1:0", dataDir
+					served.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
+					return app.Run(ctx, served, out)
+				},
+			}, os.Stdout)
 		}
-		return bench.Import(ctx, bench.ImportOptions{
-			Nodes: options.Nodes, Pods: options.Pods, CPUProfile: options.CPUProfile, MemoryProfile: options.MemoryProfile,
-			Serve: func(ctx context.Context, dataDir string, out io.Writer) error {
-				served := app.DefaultOptions()
-				served.Listen, served.DataDir = "127.0.0.1:0", dataDir
-				served.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(os.Stderr)))
-				return app.Run(ctx, served, out)
-			},
-		}, os.Stdout)
-	}
-	if *table {
-		loads, sizes := bench.Loads, bench.Sizes
-		if flags.Changed("load") {
-			loads = []bench.Load{options.Load}
+		if *table {
+			loads, sizes := bench.Loads, bench.Sizes
+			if flags.Changed("load") {
+				loads = []bench.Load{options.Load}
+			}
+			if flags.Changed("nodes") {
+				sizes = []int{options.Nodes}
+			}
+			if !flags.Changed("pods") {
+				options.Pods = 0
+			}
+			return bench.Table(ctx, options, loads, sizes, os.Stdout)
 		}
-		if flags.Changed("nodes") {
-			sizes = []int{options.Nodes}
-		}
-		if !flags.Changed("pods") {
-			options.Pods = 0
-		}
-		return bench.Table(ctx, options, loads, sizes, os.Stdout)
-	}
-	return bench.Run(ctx, options, os.Stdout)
+		return bench.Run(ctx, options, os.Stdout)
+	})
 }
 
-// flagSet holds the flags of a command and those that all commands share.
+// flagSet holds a command that is being put together, and its flags.
 type flagSet struct {
 	*pflag.FlagSet
+	command   *cobra.Command
 	verbosity *int
+	// sizes returns the sizes of the heap when the flags are parsed.
+	sizes func() process.Sizes
 }
 
+// newFlags returns a command without anything to run. Its short description is the beginning of what it does.
 func newFlags(usage, what string) flagSet {
-	f := pflag.NewFlagSet("simulator", pflag.ContinueOnError)
-	f.Usage = func() { fmt.Fprintf(os.Stderr, "Usage: %s\n\n%s\n\n%s", usage, what, f.FlagUsages()) }
-	return flagSet{f, f.IntP("v", "v", 0, "log `level`: 0 logs the simulator's own problems, 1 and more also the logs of Kubernetes' components")}
+	short := what[:strings.IndexAny(what, ".,:")]
+	c := &cobra.Command{Use: usage, Long: what, Short: short, DisableFlagsInUseLine: true}
+	f := c.Flags()
+	return flagSet{
+		f, c, f.IntP("v", "v", 0, "log `level`: 0 logs the simulator's own problems, 1 and more also the logs of Kubernetes' components"),
+		func() process.Sizes { return process.Server },
+	}
 }
 
-// parse returns done when the command has nothing left to do because the user asked for help.
-func (f flagSet) parse(args []string) (done bool, err error) {
-	switch err := f.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		return true, nil
-	case err != nil:
-		return true, fmt.Errorf("%w (see --help)", err)
-	case f.NArg() > 0:
-		return true, fmt.Errorf("unknown argument %q (see --help)", f.Arg(0))
-	}
-	return false, setUpLogging(*f.verbosity)
+// takes returns the command. do gets its arguments.
+func (f flagSet) takes(do func(ctx context.Context, args []string) error) *cobra.Command {
+	f.command.Args = cobra.ArbitraryArgs
+	return f.with(do)
 }
 
-// parseWith is parse for a command that takes arguments. It returns them as rest.
-func (f flagSet) parseWith(args []string) (rest []string, done bool, err error) {
-	switch err := f.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		return nil, true, nil
-	case err != nil:
-		return nil, true, fmt.Errorf("%w (see --help)", err)
+// runs returns the command, which takes no arguments.
+func (f flagSet) runs(do func(ctx context.Context) error) *cobra.Command {
+	f.command.Args = noArguments
+	return f.with(func(ctx context.Context, _ []string) error { return do(ctx) })
+}
+
+// noArguments refuses arguments. One may be the name of a command with a typing error.
+func noArguments(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case !c.HasSubCommands():
+		return fmt.Errorf("unknown argument %q (see --help)", args[0])
 	}
-	return f.Args(), false, setUpLogging(*f.verbosity)
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s? (see --help)", args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q (see --help)", args[0])
+}
+
+func (f flagSet) with(do func(ctx context.Context, args []string) error) *cobra.Command {
+	f.command.RunE = func(c *cobra.Command, args []string) error {
+		if err := setUpLogging(*f.verbosity); err != nil {
+			return err
+		}
+		go process.Balance(c.Context(), f.sizes())
+		return do(c.Context(), args)
+	}
+	return f.command
 }
 
 // without returns an error if one of the flags is given, which make sense with another one only.

@@ -1,25 +1,67 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"kube-scheduler-simulator/simulator/host/process"
 )
 
-// TestHeapOf checks that runs in memory have the heap for runs, and other commands that of a server.
-func TestHeapOf(t *testing.T) {
-	for _, command := range []string{"run", "compare", "sweep"} {
-		if heapOf([]string{command, "file.yaml", "--engine", "memory"}) != process.Runs {
-			t.Errorf("%s in memory does not have the heap for runs", command)
+// execute runs a command line.
+func execute(ctx context.Context, args ...string) error {
+	c := program(nil)
+	c.SetArgs(args)
+	return c.ExecuteContext(ctx)
+}
+
+// TestUnknownCommands checks that a command with a typing error is refused, in one line that names the nearest one. Without a name, the
+// program serves.
+func TestUnknownCommands(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"whatifs"}, `unknown command "whatifs"; did you mean whatif? (see --help)`},
+		{[]string{"nothing-like-it"}, `unknown command "nothing-like-it" (see --help)`},
+		{[]string{"version", "now"}, `unknown argument "now" (see --help)`},
+		{[]string{"version", "--now"}, `unknown flag: --now (see --help)`},
+		{[]string{"run", "--now"}, `unknown flag: --now (see --help)`},
+		{[]string{"lesson", "chek"}, `unknown command "chek"; did you mean check? (see --help)`},
+		{[]string{"lesson", "check"}, "name a directory of lessons, or a file of one (see --help)"},
+	} {
+		err := execute(t.Context(), test.args...)
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%v: %v, want %s", test.args, err, test.want)
+		}
+		if exit, is := errors.AsType[*exitError](err); test.args[0] == "run" && (!is || exit.code != exitWrongFile) {
+			t.Errorf("%v: another exit code than that of a wrong file", test.args)
 		}
 	}
-	for _, args := range [][]string{
-		nil, {"--port", "0"}, {"lesson"}, {"run", "a.yaml", "--engine", "full"}, {"sweep", "--engine=full", "a.yaml"},
+}
+
+// TestHeapOf checks that runs in memory have the heap for runs, and other commands that of a server.
+func TestHeapOf(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want process.Sizes
+	}{
+		{[]string{"file.yaml"}, process.Runs},
+		{[]string{"file.yaml", "--engine", "memory"}, process.Runs},
+		{[]string{"file.yaml", "--engine", "full"}, process.Server},
+		{[]string{"--engine=full", "file.yaml"}, process.Server},
 	} {
-		if heapOf(args) != process.Server {
-			t.Errorf("%v has another heap than a server", args)
+		r := newRunning("run FILE…", "Runs.", nil)
+		if err := r.flags.Parse(test.args); err != nil {
+			t.Fatal(err)
 		}
+		if got := r.flags.sizes(); got != test.want {
+			t.Errorf("%v has the heap %+v, want %+v", test.args, got, test.want)
+		}
+	}
+	if newFlags("bench", "Measures.").sizes() != process.Server {
+		t.Error("other commands have another heap than a server")
 	}
 }
 
@@ -27,7 +69,7 @@ func TestHeapOf(t *testing.T) {
 // programs of its own, which it cannot profile.
 func TestBenchOfOpenbRefusesOtherFlags(t *testing.T) {
 	for _, flag := range []string{"--table", "--nodes=5", "--cpuprofile=cpu.pprof", "--memprofile=memory.pprof"} {
-		err := runBench(t.Context(), []string{"--openb", t.TempDir(), flag})
+		err := execute(t.Context(), "bench", "--openb", t.TempDir(), flag)
 		name, _, _ := strings.Cut(flag, "=")
 		if err == nil || !strings.Contains(err.Error(), "--openb and "+name+" exclude each other") {
 			t.Errorf("with %s: %v", flag, err)

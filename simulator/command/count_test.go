@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,7 +56,7 @@ func TestEachCountFromEachFlag(t *testing.T) {
 	} {
 		t.Run(test.flag+"="+strings.TrimPrefix(test.value, dir), func(t *testing.T) {
 			said, err := printed(t, func() error {
-				return capacity(context.Background(), []string{"-f", pod, "--state", state, "--" + test.flag, test.value}, nil)
+				return execute(t.Context(), "capacity", "-f", pod, "--state", state, "--"+test.flag, test.value)
 			})
 			switch {
 			case test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)):
@@ -66,7 +65,7 @@ func TestEachCountFromEachFlag(t *testing.T) {
 				t.Errorf("%v, want %s:\n%s", err, test.fits, said)
 			}
 			_, err = printed(t, func() error {
-				return whatIf(context.Background(), []string{"-f", pod, "--state", state, "--" + test.flag, test.value}, nil)
+				return execute(t.Context(), "whatif", "-f", pod, "--state", state, "--"+test.flag, test.value)
 			})
 			if (err == nil) != (test.refused == "") {
 				t.Errorf("whatif: %v", err)

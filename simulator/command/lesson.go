@@ -4,53 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/config"
-	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/scenarios/inmemory"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
+// lessons are the commands for the authors of lessons.
+func lessons(with []Option) *cobra.Command {
+	c := &cobra.Command{Use: "lesson", Short: "Has the commands for authors of lessons", Args: noArguments, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(checkLessons(with))
+	return c
+}
+
 // checkLessons reads lessons, and tries every check with the answers that its file calls right and wrong.
-func checkLessons(ctx context.Context, args []string, with []Option) error {
-	options := app.DefaultOptions()
-	for _, o := range with {
-		o(&options)
-	}
-	flags := newFlags("simulator lesson check PATH… [flags]",
+func checkLessons(with []Option) *cobra.Command {
+	options := optionsOf(with)
+	flags := newFlags("check PATH… [flags]",
 		"Reads lessons and tries every check in memory, with the answers that the files call right and wrong. A PATH is a directory of lessons, or a file of one.\n"+
 			"The exit code is 1 if a file has mistakes or a check does not grade as its file says.")
-	rest, done, err := flags.parseWith(args)
-	if done || err != nil {
-		return err
-	}
-	if len(rest) < 2 || rest[0] != "check" {
-		return errors.New("want simulator lesson check PATH… (see --help)")
-	}
-	registry, err := options.Registry()
-	if err != nil {
-		return err
-	}
-	open := lesson.InMemory(inmemory.Engine(registry))
-	wrong := 0
-	for _, path := range rest[1:] {
-		found, err := checkPath(ctx, path, options.ParseConfiguration, open)
+	return flags.takes(func(ctx context.Context, args []string) error {
+		if len(args) == 0 {
+			return errors.New("name a directory of lessons, or a file of one (see --help)")
+		}
+		registry, err := options.Registry()
 		if err != nil {
 			return err
 		}
-		wrong += found
-	}
-	switch wrong {
-	case 0:
-		return nil
-	case 1:
-		return errors.New("1 mistake in the lessons")
-	}
-	return fmt.Errorf("%d mistakes in the lessons", wrong)
+		open := lesson.InMemory(inmemory.Engine(registry))
+		wrong := 0
+		for _, path := range args {
+			found, err := checkPath(ctx, path, options.ParseConfiguration, open)
+			if err != nil {
+				return err
+			}
+			wrong += found
+		}
+		switch wrong {
+		case 0:
+			return nil
+		case 1:
+			return errors.New("1 mistake in the lessons")
+		}
+		return fmt.Errorf("%d mistakes in the lessons", wrong)
+	})
 }
 
 // checkPath checks the lessons of a path, and returns how many mistakes it has reported.

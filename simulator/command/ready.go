@@ -2,27 +2,27 @@ package command
 
 import (
 	"context"
+	"github.com/spf13/cobra"
 
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
 // ready asks a simulator how it is. Probes of a container use it, because they cannot send the token.
-func ready(ctx context.Context, args []string) error {
-	flags := newFlags("simulator ready [flags]", "Exits with code 0 if a running simulator schedules, and with code 1 otherwise.")
+func ready() *cobra.Command {
+	flags := newFlags("ready [flags]", "Exits with code 0 if a running simulator schedules, and with code 1 otherwise.")
 	server := flags.String("server", "http://"+app.DefaultListen, "`address` of the running simulator")
 	tokenFile := flags.String("token-file", "", "`file` with the token of that simulator")
 	alive := flags.Bool("alive", false, "ask only whether it answers, and not whether it schedules")
-	if done, err := flags.parse(args); done || err != nil {
-		return err
-	}
-	token, err := app.ReadToken(*tokenFile)
-	if err != nil {
-		return err
-	}
-	client, err := ask.NewClient(*server, token)
-	if err != nil {
-		return err
-	}
-	return client.Ready(ctx, *alive)
+	return flags.runs(func(ctx context.Context) error {
+		token, err := app.ReadToken(*tokenFile)
+		if err != nil {
+			return err
+		}
+		client, err := ask.NewClient(*server, token)
+		if err != nil {
+			return err
+		}
+		return client.Ready(ctx, *alive)
+	})
 }

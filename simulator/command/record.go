@@ -3,14 +3,15 @@ package command
 import (
 	"context"
 	"errors"
+	"github.com/spf13/cobra"
 	"os"
 
 	"kube-scheduler-simulator/simulator/past/capture"
 )
 
-func record(ctx context.Context, args []string) error {
+func record() *cobra.Command {
 	options := capture.Options{QPS: capture.DefaultQPS}
-	flags := newFlags("simulator record --kubeconfig FILE --output FILE [flags]",
+	flags := newFlags("record --kubeconfig FILE --output FILE [flags]",
 		"Records the changes in a cluster until it is interrupted. It only reads from the cluster, and never its secrets.")
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "kubeconfig `file` of the cluster")
 	flags.StringVar(&options.Context, "context", "", "`context` of the kubeconfig (default: its current one)")
@@ -19,14 +20,13 @@ func record(ctx context.Context, args []string) error {
 	flags.StringVar(&options.Selector, "selector", "", "record only pods with these `labels`")
 	flags.BoolVar(&options.Redact, "redact", false, "replace the names that users chose, each one consistently")
 	flags.Float32Var(&options.QPS, "qps", options.QPS, "maximum `number` of requests per second")
-	if done, err := flags.parse(args); done || err != nil {
-		return err
-	}
-	switch {
-	case options.Kubeconfig == "":
-		return errors.New("record needs --kubeconfig (see --help)")
-	case options.Output == "":
-		return errors.New("record needs --output (see --help)")
-	}
-	return capture.Run(ctx, options, os.Stderr)
+	return flags.runs(func(ctx context.Context) error {
+		switch {
+		case options.Kubeconfig == "":
+			return errors.New("record needs --kubeconfig (see --help)")
+		case options.Output == "":
+			return errors.New("record needs --output (see --help)")
+		}
+		return capture.Run(ctx, options, os.Stderr)
+	})
 }

@@ -4,23 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"strconv"
 
-	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/past/playback"
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
-func replayFile(ctx context.Context, args []string, with []Option) error {
-	options := app.DefaultOptions()
-	for _, o := range with {
-		o(&options)
-	}
+func replayFile(with []Option) *cobra.Command {
+	options := optionsOf(with)
 	// The recording holds what the source's kubelets and controllers did.
 	options.NoVirtualNodes, options.Controllers = true, playback.Controllers()
 	playback := &playback.Playback{}
 	options.Replay = playback
-	flags := newFlags("simulator replay FILE [flags]",
+	flags := newFlags("replay FILE [flags]",
 		"Plays a recording into a simulator, and compares the placements with those in the recording.")
 	gates := flags.serve(&options)
 	speed := flags.String("speed", "max", "`speed`: max, realtime, or how many times faster than real time")
@@ -30,21 +27,20 @@ func replayFile(ctx context.Context, args []string, with []Option) error {
 	flags.StringVar(&playback.Report, "report", "", "`file` for the comparison at the end of the recording: JSON when its name ends in .json, otherwise text")
 	flags.BoolVar(&playback.Exit, "exit", false, "exit when the recording has ended and the report is written")
 	flags.BoolVar(&playback.FailOnDifference, "fail-on-difference", false, "with --exit, exit with code 1 when a placement differs")
-	rest, done, err := flags.parseWith(args)
-	if done || err != nil {
-		return err
-	}
-	if len(rest) != 1 {
-		return errors.New("replay takes one recording (see --help)")
-	}
-	playback.File = rest[0]
-	if playback.FailOnDifference && !playback.Exit {
-		return errors.New("--fail-on-difference needs --exit (see --help)")
-	}
-	if playback.Speed, err = parseSpeed(*speed); err != nil {
-		return err
-	}
-	return start(ctx, options, flags, *gates)
+	return flags.takes(func(ctx context.Context, args []string) error {
+		if len(args) != 1 {
+			return errors.New("replay takes one recording (see --help)")
+		}
+		playback.File = args[0]
+		if playback.FailOnDifference && !playback.Exit {
+			return errors.New("--fail-on-difference needs --exit (see --help)")
+		}
+		var err error
+		if playback.Speed, err = parseSpeed(*speed); err != nil {
+			return err
+		}
+		return start(ctx, options, flags, *gates)
+	})
 }
 
 // parseSpeed returns 0 for as fast as possible.

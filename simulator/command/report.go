@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"os"
 
 	"kube-scheduler-simulator/simulator/app"
@@ -23,8 +24,8 @@ type reporting struct {
 }
 
 // report saves a result of a running simulator as a file.
-func report(ctx context.Context, args []string) error {
-	flags := newFlags("simulator report [[NAMESPACE/]NAME[@ATTEMPT] [[NAMESPACE/]NAME[@ATTEMPT]]] [flags]",
+func report() *cobra.Command {
+	flags := newFlags("report [[NAMESPACE/]NAME[@ATTEMPT] [[NAMESPACE/]NAME[@ATTEMPT]]] [flags]",
 		"Saves a decision as one HTML file that opens in a browser without a server or a network, by default the newest attempt to schedule the pod. With a second decision, the file compares both. With --run or --lesson, it saves a run or what became of a lesson instead.")
 	var r reporting
 	flags.StringVarP(&r.namespace, "namespace", "n", "default", "`namespace` of a pod that is named without one")
@@ -35,30 +36,28 @@ func report(ctx context.Context, args []string) error {
 	output := flags.StringP("output", "o", "", "`file` to write; - is stdout (default: NAMESPACE-NAME-ATTEMPT.html, decision-redacted.html, run-NUMBER.html or lesson-NAME.html)")
 	server := flags.String("server", "http://"+app.DefaultListen, "`address` of the running simulator")
 	tokenFile := flags.String("token-file", "", "`file` with the token of that simulator")
-	rest, done, err := flags.parseWith(args)
-	if done || err != nil {
-		return err
-	}
-	r.decisions = rest
-	if err := r.check(); err != nil {
-		return err
-	}
-	token, err := app.ReadToken(*tokenFile)
-	if err != nil {
-		return err
-	}
-	if r.client, err = ask.NewClient(*server, token); err != nil {
-		return err
-	}
-	file, name, err := r.fetch(ctx)
-	if err != nil {
-		return err
-	}
-	if *output == "-" {
-		_, err = os.Stdout.Write(file)
-		return err
-	}
-	return datadir.WriteFile(cmp.Or(*output, name+".html"), file)
+	return flags.takes(func(ctx context.Context, args []string) error {
+		r.decisions = args
+		if err := r.check(); err != nil {
+			return err
+		}
+		token, err := app.ReadToken(*tokenFile)
+		if err != nil {
+			return err
+		}
+		if r.client, err = ask.NewClient(*server, token); err != nil {
+			return err
+		}
+		file, name, err := r.fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if *output == "-" {
+			_, err = os.Stdout.Write(file)
+			return err
+		}
+		return datadir.WriteFile(cmp.Or(*output, name+".html"), file)
+	})
 }
 
 func (r *reporting) check() error {

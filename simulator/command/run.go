@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
 	"os"
 	"regexp"
@@ -37,63 +38,59 @@ const (
 	exitWrongFile = 2
 )
 
-func runScenarios(ctx context.Context, args []string, with []Option) error {
-	r := newRunning("simulator run FILE… [flags]",
+func runScenarios(with []Option) *cobra.Command {
+	r := newRunning("run FILE… [flags]",
 		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
 	configurations := r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
 	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE, html=FILE, or perf=FILE with the measurements of scheduler_perf; may be given again")
 	labels := r.flags.StringSlice("label-filter", nil, "of a file of scheduler_perf, the workloads with these `labels`, or with a leading - without them")
 	workloads := r.flags.String("workload", "", "of a file of scheduler_perf, the workloads whose TestCase/Workload this regular `expression` matches")
 	bare := r.flags.Bool("bare", false, "record no decisions, to measure the scheduler alone; expectations see none then")
-	files, done, err := r.flags.parseWith(args)
-	if done || err != nil {
-		return wrong(err)
-	}
-	if len(files) == 0 {
-		return wrong(errors.New("which scenario file is to run? (see --help)"))
-	}
-	o, err := r.options()
-	if err != nil {
-		return wrong(err)
-	}
-	o.Configurations, o.Perf.Labels, o.Bare = *configurations, *labels, *bare
-	if *workloads != "" {
-		if o.Perf.Workloads, err = regexp.Compile(*workloads); err != nil {
-			return wrong(fmt.Errorf("--workload: %w", err))
+	return r.flags.takes(func(ctx context.Context, files []string) error {
+		if len(files) == 0 {
+			return wrong(errors.New("which scenario file is to run? (see --help)"))
 		}
-	}
-	if *bare && *r.engine != "memory" {
-		return wrong(errors.New("--bare needs --engine memory: the full engine follows its scheduler by the recorded decisions"))
-	}
-	var parsed []runner.Output
-	for _, text := range *outputs {
-		output, err := runner.ParseOutput(text)
+		o, err := r.options()
 		if err != nil {
 			return wrong(err)
 		}
-		parsed = append(parsed, output)
-	}
-	passed, err := runner.Run(ctx, files, parsed, o)
-	return ended(passed, err)
+		o.Configurations, o.Perf.Labels, o.Bare = *configurations, *labels, *bare
+		if *workloads != "" {
+			if o.Perf.Workloads, err = regexp.Compile(*workloads); err != nil {
+				return wrong(fmt.Errorf("--workload: %w", err))
+			}
+		}
+		if *bare && *r.engine != "memory" {
+			return wrong(errors.New("--bare needs --engine memory: the full engine follows its scheduler by the recorded decisions"))
+		}
+		var parsed []runner.Output
+		for _, text := range *outputs {
+			output, err := runner.ParseOutput(text)
+			if err != nil {
+				return wrong(err)
+			}
+			parsed = append(parsed, output)
+		}
+		passed, err := runner.Run(ctx, files, parsed, o)
+		return ended(passed, err)
+	})
 }
 
-func compareConfigurations(ctx context.Context, args []string, with []Option) error {
-	r := newRunning("simulator compare A B --on FILE [flags]",
+func compareConfigurations(with []Option) *cobra.Command {
+	r := newRunning("compare A B --on FILE [flags]",
 		"Runs a scenario under two scheduler configurations and says in what they differ: metrics, which pods moved, and which plugin made the difference. A and B are files, or default.", with)
 	on := r.flags.String("on", "", "`file` with the scenario to run under both")
 	file := r.flags.StringP("output", "o", "", "`file` for the whole comparison in JSON")
-	sides, done, err := r.flags.parseWith(args)
-	if done || err != nil {
-		return wrong(err)
-	}
-	if len(sides) != 2 || *on == "" {
-		return wrong(errors.New("want two configurations and --on with a scenario (see --help)"))
-	}
-	o, err := r.options()
-	if err != nil {
-		return wrong(err)
-	}
-	return ended(true, runner.Compare(ctx, sides[0], sides[1], *on, *file, o))
+	return r.flags.takes(func(ctx context.Context, sides []string) error {
+		if len(sides) != 2 || *on == "" {
+			return wrong(errors.New("want two configurations and --on with a scenario (see --help)"))
+		}
+		o, err := r.options()
+		if err != nil {
+			return wrong(err)
+		}
+		return ended(true, runner.Compare(ctx, sides[0], sides[1], *on, *file, o))
+	})
 }
 
 // wrong asks for the exit code of a wrong command line or file. It returns nil for nil.
@@ -127,9 +124,13 @@ type running struct {
 }
 
 func newRunning(usage, what string, with []Option) *running {
-	r := &running{flags: newFlags(usage, what), app: app.DefaultOptions()}
-	for _, o := range with {
-		o(&r.app)
+	r := &running{flags: newFlags(usage, what), app: optionsOf(with)}
+	r.flags.command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return wrong(fmt.Errorf("%w (see --help)", err)) })
+	r.flags.sizes = func() process.Sizes {
+		if *r.engine == "memory" { // such runs are short, and many go beside each other
+			return process.Runs
+		}
+		return process.Server
 	}
 	r.engine = r.flags.String("engine", "memory", "`engine` that runs the scenarios: memory, in virtual time, or full, on a real control plane in real time")
 	r.limit = r.flags.Duration("time-limit", defaultTimeLimit, "with --engine full, how much real `time` a run may take")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"os"
 	"time"
 
@@ -49,8 +50,8 @@ func (c *sweepInCluster) add(flags flagSet) {
 // flagsInCluster are those that make no sense for a sweep on this machine.
 var flagsInCluster = []string{"image", "kubeconfig", "context", "namespace", "service-account", "parallelism", "shares", "retries", "requests", "clean-up", "abandon"}
 
-func sweepParameters(ctx context.Context, args []string, with []Option) error {
-	r := newRunning("simulator sweep FILE [flags]",
+func sweepParameters(with []Option) *cobra.Command {
+	r := newRunning("sweep FILE [flags]",
 		"Runs a scenario under all values of some parameters and prints the best. An interrupted sweep goes on when the same command is given again.", with)
 	o := runner.SweepOptions{}
 	r.flags.StringVar(&o.State, "state", "", "`file` that holds the runs that have ended (default: FILE.runs)")
@@ -59,39 +60,38 @@ func sweepParameters(ctx context.Context, args []string, with []Option) error {
 	cluster.add(r.flags)
 	share := r.flags.String(shareFlag, "", "")
 	_ = r.flags.MarkHidden(shareFlag) // only the pods of a sweep set it
-	files, done, err := r.flags.parseWith(args)
-	if done || err != nil {
-		return wrong(err)
-	}
-	if o.Options, err = r.options(); err != nil {
-		return wrong(err)
-	}
-	if *share != "" {
-		return sharedOut(fanout.Share(ctx, *share, os.Getenv, o.Options))
-	}
-	if len(files) != 1 {
-		return wrong(errors.New("want one sweep file (see --help)"))
-	}
-	if !cluster.on {
-		if err := r.flags.without("kubernetes", flagsInCluster...); err != nil {
+	return r.flags.takes(func(ctx context.Context, files []string) error {
+		var err error
+		if o.Options, err = r.options(); err != nil {
 			return wrong(err)
 		}
-		return ended(true, runner.Sweep(ctx, files[0], o))
-	}
-	cluster.o.SweepOptions, cluster.o.EngineFlags = o, []string{"--engine=" + *r.engine}
-	if r.flags.Changed("time-limit") {
-		cluster.o.EngineFlags = append(cluster.o.EngineFlags, "--time-limit="+r.limit.String())
-	}
-	if !r.flags.Changed("workers") {
-		cluster.o.Workers = 1
-	}
-	if err := cluster.connect(); err != nil {
-		return wrong(err)
-	}
-	if cluster.abandon {
-		return ended(true, fanout.Abandon(ctx, files[0], cluster.o))
-	}
-	return ended(true, fanout.Sweep(ctx, files[0], cluster.o))
+		if *share != "" {
+			return sharedOut(fanout.Share(ctx, *share, os.Getenv, o.Options))
+		}
+		if len(files) != 1 {
+			return wrong(errors.New("want one sweep file (see --help)"))
+		}
+		if !cluster.on {
+			if err := r.flags.without("kubernetes", flagsInCluster...); err != nil {
+				return wrong(err)
+			}
+			return ended(true, runner.Sweep(ctx, files[0], o))
+		}
+		cluster.o.SweepOptions, cluster.o.EngineFlags = o, []string{"--engine=" + *r.engine}
+		if r.flags.Changed("time-limit") {
+			cluster.o.EngineFlags = append(cluster.o.EngineFlags, "--time-limit="+r.limit.String())
+		}
+		if !r.flags.Changed("workers") {
+			cluster.o.Workers = 1
+		}
+		if err := cluster.connect(); err != nil {
+			return wrong(err)
+		}
+		if cluster.abandon {
+			return ended(true, fanout.Abandon(ctx, files[0], cluster.o))
+		}
+		return ended(true, fanout.Sweep(ctx, files[0], cluster.o))
+	})
 }
 
 // connect checks the flags and reads the kubeconfig. It asks the cluster nothing.

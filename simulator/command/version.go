@@ -1,22 +1,24 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/spf13/cobra"
 	"io"
+	"os"
 
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/host/version"
 )
 
-func showVersion(args []string, out io.Writer) error {
-	flags := newFlags("simulator version [flags]", "Prints the versions of the simulator and of the parts that it was built from.")
+func showVersion() *cobra.Command {
+	flags := newFlags("version [flags]", "Prints the versions of the simulator and of the parts that it was built from.")
 	output := flags.StringP("output", "o", "", "`format`: json or yaml (default: text)")
-	if done, err := flags.parse(args); done || err != nil {
-		return err
-	}
-	return writeVersion(out, version.Get(), *output)
+	return flags.runs(func(context.Context) error {
+		return writeVersion(os.Stdout, version.Get(), *output)
+	})
 }
 
 func writeVersion(out io.Writer, v version.Info, format string) error {

@@ -72,8 +72,8 @@ func TestFlagsPage(t *testing.T) {
 }
 
 var (
-	// usageLine matches a line of the usage that --help prints, and captures the command.
-	usageLine = regexp.MustCompile(`(?m)^(?:Usage:| {6}) (simulator(?: [a-z]+)?)\b`)
+	// commandLine matches a line of --help that describes a command, and captures its name.
+	commandLine = regexp.MustCompile(`(?m)^  ([a-z]+) +[A-Z]`)
 	// helpLine matches a line of --help that describes a flag, and captures its name.
 	helpLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
 	// listedFlag matches a flag in the first cell of a row.
@@ -91,12 +91,18 @@ func help(t *testing.T, program string, command ...string) string {
 	return out.String()
 }
 
-// commandsOf returns the commands that the program's --help names.
-func commandsOf(t *testing.T, program string) []string {
+// commandsOf returns the commands that the --help of the program or of one of its commands names, and that command itself if it has no
+// commands. It leaves out those that come with every program.
+func commandsOf(t *testing.T, program string, command ...string) []string {
 	t.Helper()
 	var commands []string
-	for _, match := range usageLine.FindAllStringSubmatch(help(t, program), -1) {
-		commands = append(commands, match[1])
+	for _, match := range commandLine.FindAllStringSubmatch(help(t, program, command...), -1) {
+		if name := match[1]; name != "help" && name != "completion" {
+			commands = append(commands, commandsOf(t, program, append(slices.Clone(command), name)...)...)
+		}
+	}
+	if commands == nil || len(command) == 0 {
+		commands = append(commands, strings.Join(append([]string{"simulator"}, command...), " "))
 	}
 	return commands
 }

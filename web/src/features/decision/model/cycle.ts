@@ -56,34 +56,44 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
 
 // ── pipeline ────────────────────────────────────────────────────────────
 
-/** The extension points in execution order, with the scheduling queue after the first. */
-const stageNames = [
-  'PreEnqueue',
-  'Queue',
-  'PreFilter',
-  'Filter',
-  'PostFilter',
-  'PreScore',
-  'Score',
-  'Reserve',
-  'Permit',
-  'PreBindPreFlight',
-  'WaitOnPermit',
-  'PreBind',
-  'Bind',
-  'PostBind',
-  'Unreserve',
-] as const
+interface Point<Name = string> {
+  name: Name
+  group: StageGroup
+  /** What an extender is asked for at this point. */
+  verb?: ExtenderCall['verb']
+  rare?: true
+}
 
-/** Extension points that exist for few pods. They are shown only where they have something to say. */
-const rare: ReadonlySet<string> = new Set(['PreBindPreFlight', 'WaitOnPermit', 'Unreserve'])
+/**
+ * The extension points in execution order, with the scheduling queue after the first. A cycle has
+ * the results of a point in the field with its name. `rare` points exist for few pods and are shown
+ * only where they have something to say.
+ */
+const stages = [
+  { name: 'PreEnqueue', group: 'queue' },
+  { name: 'Queue', group: 'queue' },
+  { name: 'PreFilter', group: 'scheduling' },
+  { name: 'Filter', group: 'scheduling', verb: 'filter' },
+  { name: 'PostFilter', group: 'scheduling', verb: 'preempt' },
+  { name: 'PreScore', group: 'scheduling' },
+  { name: 'Score', group: 'scheduling', verb: 'prioritize' },
+  { name: 'Reserve', group: 'scheduling' },
+  { name: 'Permit', group: 'scheduling' },
+  { name: 'PreBindPreFlight', group: 'binding', rare: true },
+  { name: 'WaitOnPermit', group: 'binding', rare: true },
+  { name: 'PreBind', group: 'binding' },
+  { name: 'Bind', group: 'binding', verb: 'bind' },
+  { name: 'PostBind', group: 'binding' },
+  { name: 'Unreserve', group: 'binding', rare: true },
+] as const satisfies Point[]
 
-export type StageName = (typeof stageNames)[number]
+export type StageName = (typeof stages)[number]['name']
 export type StageGroup = 'queue' | 'scheduling' | 'binding'
 
 export interface Stage {
   name: StageName
   group: StageGroup
+  rare: boolean
   ran: boolean
   /** Plugins that returned a result; skips are counted separately. For Filter and Score: the columns. */
   plugins: number
@@ -102,55 +112,33 @@ export interface Stage {
   extensions: ExtensionCalls[]
 }
 
-const groups: Record<StageName, StageGroup> = {
-  PreEnqueue: 'queue',
-  Queue: 'queue',
-  PreFilter: 'scheduling',
-  Filter: 'scheduling',
-  PostFilter: 'scheduling',
-  PreScore: 'scheduling',
-  Score: 'scheduling',
-  Reserve: 'scheduling',
-  Permit: 'scheduling',
-  PreBindPreFlight: 'binding',
-  WaitOnPermit: 'binding',
-  PreBind: 'binding',
-  Bind: 'binding',
-  PostBind: 'binding',
-  Unreserve: 'binding',
-}
-
-const verbOf: Partial<Record<StageName, ExtenderCall['verb']>> = {
-  Filter: 'filter',
-  PostFilter: 'preempt',
-  Score: 'prioritize',
-  Bind: 'bind',
-}
-
 /** The API writes extension points like the fields of the configuration: preFilter, filter. */
-const fieldOf = (name: StageName) => name.charAt(0).toLowerCase() + name.slice(1)
+const fieldOf = <N extends StageName>(name: N) => (name.charAt(0).toLowerCase() + name.slice(1)) as Uncapitalize<N>
 
 /** The reverse: filter → Filter. */
 export const stageName = (field: string) => field.charAt(0).toUpperCase() + field.slice(1)
 
 export function pipeline(cycle: Cycle): Stage[] {
   const times = new Map((cycle.extensionPoints ?? []).map((e) => [e.name, e.durationSeconds]))
-  return stageNames.map((name): Stage => {
-    const results = resultsOf(cycle, name)
+  const points: readonly Point<StageName>[] = stages
+  return points.map(({ name, group, verb, rare = false }): Stage => {
+    const field = fieldOf(name)
+    const found = field === 'waitOnPermit' ? undefined : cycle[field]
+    const results = Array.isArray(found) ? found : []
     const stage: Stage = {
       name,
-      group: groups[name],
-      ran: results.length > 0 || times.has(fieldOf(name)),
+      group,
+      rare,
+      ran: results.length > 0 || times.has(field),
       plugins: results.filter((r) => r.status !== 'Skip').length,
       skipped: results.filter((r) => r.status === 'Skip').length,
       failed: results.filter((r) => !['Success', 'Skip', 'Wait'].includes(r.status)).length,
       waiting: results.filter((r) => r.status === 'Wait').length,
       durationSeconds:
-        times.get(fieldOf(name)) ??
-        (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
+        times.get(field) ?? (results.length ? results.reduce((sum, r) => sum + r.durationSeconds, 0) : undefined),
       results,
-      calls: (cycle.extenders ?? []).filter((call) => call.verb !== undefined && call.verb === verbOf[name]),
-      extensions: (cycle.preFilterExtensions ?? []).filter((e) => e.point === fieldOf(name)),
+      calls: (cycle.extenders ?? []).filter((call) => verb && call.verb === verb),
+      extensions: (cycle.preFilterExtensions ?? []).filter((e) => e.point === field),
     }
     stage.ran ||= stage.calls.length > 0
     if (name === 'Queue' && cycle.queue) {
@@ -184,7 +172,7 @@ export function pipeline(cycle: Cycle): Stage[] {
  * the pod shows in PreBind, too.
  */
 export function isShown(stage: Stage): boolean {
-  if (!rare.has(stage.name)) return true
+  if (!stage.rare) return true
   return stage.ran && (stage.name !== 'PreBindPreFlight' || stage.plugins > 0)
 }
 
@@ -197,35 +185,6 @@ export function waitEnd(wait: PermitWait): WaitEnd {
   if (!wait.plugin) return 'over'
   if (wait.timedOut) return 'timedOut'
   return wait.status === 'Error' ? 'preempted' : 'rejected'
-}
-
-function resultsOf(cycle: Cycle, name: StageName): PluginResult[] {
-  switch (name) {
-    case 'PreEnqueue':
-      return cycle.preEnqueue ?? []
-    case 'PreFilter':
-      return cycle.preFilter ?? []
-    case 'PostFilter':
-      return cycle.postFilter ?? []
-    case 'PreScore':
-      return cycle.preScore ?? []
-    case 'Reserve':
-      return cycle.reserve ?? []
-    case 'Permit':
-      return cycle.permit ?? []
-    case 'PreBindPreFlight':
-      return cycle.preBindPreFlight ?? []
-    case 'Unreserve':
-      return cycle.unreserve ?? []
-    case 'PreBind':
-      return cycle.preBind ?? []
-    case 'Bind':
-      return cycle.bind ?? []
-    case 'PostBind':
-      return cycle.postBind ?? []
-    default:
-      return []
-  }
 }
 
 /**

@@ -380,20 +380,11 @@ function* preemptionOf({ cycle, preemption: table }: Presentation): Generator<{ 
 
 // ── After the choice ────────────────────────────────────────────────────
 
-const afterChoice: ReadonlySet<StageName> = new Set<StageName>([
-  'Reserve',
-  'Permit',
-  'WaitOnPermit',
-  'PreBind',
-  'Bind',
-  'PostBind',
-  'Unreserve',
-])
-
 function bindingOf(cycle: Cycle): Content[] {
-  const stages = pipeline(cycle).filter(
-    (stage) => afterChoice.has(stage.name) && (stage.plugins > 0 || stage.name === 'WaitOnPermit') && stage.ran
-  )
+  const all = pipeline(cycle)
+  const stages = all
+    .slice(all.findIndex((stage) => stage.name === 'Score') + 1)
+    .filter(({ name, plugins, ran }) => ran && name !== 'PreBindPreFlight' && (plugins > 0 || name === 'WaitOnPermit'))
   if (!stages.length) return []
   return [
     {

@@ -18,7 +18,14 @@ const (
 	module            = "kube-scheduler-simulator/"
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	upstreamTest      = "simulator/cluster/controlplane/controllers/kubecontrollers/upstreamtest"
+	kueueModule       = "sigs.k8s.io/kueue"
 )
+
+// kueuePackages are those of Kueue's module that we import: its types, names and conversions. What decides is ours.
+var kueuePackages = []string{
+	kueueModule + "/apis/kueue/v1beta1", kueueModule + "/apis/kueue/v1beta2", kueueModule + "/apis/visibility/v1beta2",
+	kueueModule + "/pkg/constants", kueueModule + "/pkg/controller/constants", kueueModule + "/pkg/controller/jobs/pod/constants", kueueModule + "/pkg/util/tas",
+}
 
 // arrows lists the imports that are allowed between our packages. A package that is not
 // listed may import none. Tests may also import testPackages and the imports of their
@@ -75,18 +82,17 @@ var arrows = map[string][]string{
 	"simulator/cluster/objects":                                  {"scheduler/annotation", "scheduler/standin"},
 	"simulator/questions/hypothesis":                             {"scheduler/config", "scheduler/explain", "scheduler/memory", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource"},
 	"simulator/cluster/definitions":                              {"simulator/cluster/objects"},
-	"simulator/batch/kueue/admission":                            {"simulator/batch/kueue/api"},
-	"simulator/batch/kueue/api":                                  nil,
+	"simulator/batch/kueue/admission":                            nil,
 	"simulator/batch/kueue/configuration":                        {"simulator/batch/kueue/admission", "scheduler/yamlsource"},
 	"simulator/host/kubeconfig":                                  nil,
 	"simulator/lesson":                                           {"scheduler/config", "scheduler/result", "scheduler/whatif", "scheduler/yamlsource", "simulator/cluster/objects", "simulator/scenarios/scenario"},
 	"simulator/lesson/live":                                      {"scheduler/result", "scheduler/whatif", "simulator/lesson", "simulator/scenarios/oncluster", "simulator/scenarios/scenario"},
-	"simulator/batch/kueue/control":                              {"scheduler/customresource", "simulator/batch/kueue/admission", "simulator/batch/kueue/api", "simulator/batch/kueue/jobs", "simulator/batch/kueue/suggest", "simulator/cluster/objects"},
+	"simulator/batch/kueue/control":                              {"scheduler/customresource", "simulator/batch/kueue/admission", "simulator/batch/kueue/jobs", "simulator/batch/kueue/suggest", "simulator/cluster/objects"},
 	"simulator/batch/kueue/conversion":                           nil,
-	"simulator/batch/kueue/intake":                               {"simulator/batch/kueue/api", "simulator/batch/kueue/conversion", "simulator/batch/kueue/jobs"},
-	"simulator/batch/kueue/jobs":                                 {"simulator/batch/kueue/api"},
+	"simulator/batch/kueue/intake":                               {"simulator/batch/kueue/conversion", "simulator/batch/kueue/jobs"},
+	"simulator/batch/kueue/jobs":                                 nil,
 	"simulator/batch/kueue/ledger":                               {"simulator/batch/kueue/admission", "simulator/host/recordlog"},
-	"simulator/batch/kueue/suggest":                              {"simulator/batch/kueue/admission", "simulator/batch/kueue/api"},
+	"simulator/batch/kueue/suggest":                              {"simulator/batch/kueue/admission"},
 	"simulator/batch/kueue/visibility":                           {"simulator/batch/kueue/admission"},
 	"simulator/host/connections":                                 nil,
 	"simulator/cluster/controlplane":                             {"scheduler/sharedpods", "simulator/cluster/controlplane/controllers", "simulator/cluster/controlplane/internal/etcddata", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/host/connections", "simulator/host/datadir"},
@@ -128,7 +134,7 @@ var arrows = map[string][]string{
 	"simulator/past/branch":                                                   {"scheduler/yamlsource", "simulator/host/datadir"},
 	"simulator/past/clusterdiff":                                              {"scheduler/config"},
 	"simulator/bench":                                                         {"scheduler", "scheduler/annotation", "scheduler/config", "scheduler/plugins", "scheduler/plugins/capacityscheduling/v1alpha1", "scheduler/plugins/coscheduling/v1alpha1", "scheduler/plugins/noderesourcetopology/v1alpha2", "scheduler/result", "scheduler/resultstore", "simulator/cluster/controlplane", "simulator/cluster/definitions", "simulator/scenarios/openb", "simulator/past/timeline"},
-	"simulator/server":                                                        {"scheduler/config", "scheduler/explain", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/api", "simulator/batch/kueue/configuration", "simulator/batch/kueue/control", "simulator/batch/kueue/ledger", "simulator/batch/kueue/suggest", "simulator/batch/sessions", "simulator/cluster/definitions", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/connections", "simulator/host/datadir", "simulator/host/operation", "simulator/host/process", "simulator/htmlreport", "simulator/lesson", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server/watch"},
+	"simulator/server":                                                        {"scheduler/config", "scheduler/explain", "scheduler/others/flow", "scheduler/others/session", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/*", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/configuration", "simulator/batch/kueue/control", "simulator/batch/kueue/ledger", "simulator/batch/kueue/suggest", "simulator/batch/sessions", "simulator/cluster/definitions", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/host/connections", "simulator/host/datadir", "simulator/host/operation", "simulator/host/process", "simulator/htmlreport", "simulator/lesson", "simulator/past/branch", "simulator/past/clusterdiff", "simulator/past/replay", "simulator/past/timeline", "simulator/questions/hypothesis", "simulator/scenarios/runs", "simulator/scenarios/scenario", "simulator/server/watch"},
 	"simulator/server/watch":                                                  {"scheduler/result", "simulator/cluster/objects"},
 	"simulator/server/watch/watchtest":                                        nil,
 	"simulator/elsewhere/transfer/manifest/manifesttest":                      {"simulator/elsewhere/transfer/manifest"},
@@ -249,6 +255,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 			}
 			if within(imported, controllerManager) && from != upstreamTest {
 				t.Errorf("%s imports %s: only %s may, because it would add controllers and volume plugins that never run here", path, imported, upstreamTest)
+			}
+			if within(imported, kueueModule) && (within(from, "scheduler") || !slices.Contains(kueuePackages, imported)) {
+				t.Errorf("%s imports %s: scheduler knows nothing of Kueue, and the others only its types, names and conversions", path, imported)
 			}
 			to, ours := strings.CutPrefix(imported, module)
 			if ours && !permits(allowed, to) {

@@ -12,8 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/kueue/apis/kueue/v1beta1"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	kueueconfiguration "kube-scheduler-simulator/simulator/batch/kueue/configuration"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/batch/kueue/conversion"
@@ -47,7 +48,7 @@ var _ server.Kueue = (*queueing)(nil)
 var kueueWebhooks = controlplane.Webhooks{
 	Register: intake.Register, Plugin: intake.PluginName,
 	Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
-	Uncached: []string{conversion.V1beta1},
+	Uncached: []string{v1beta1.GroupVersion.String()},
 }
 
 func (s *simulator) newQueueing() *queueing {
@@ -204,7 +205,7 @@ func (s *simulator) servesKueue() bool {
 	if err != nil {
 		return false
 	}
-	_, err = client.ServerResourcesForGroupVersion(api.GroupVersion.String())
+	_, err = client.ServerResourcesForGroupVersion(kueue.GroupVersion.String())
 	return err == nil
 }
 
@@ -221,14 +222,14 @@ func (q *queueing) View() (*control.View, error) {
 func (q *queueing) Admissions(query ledger.Query) (ledger.Page, error) { return q.ledger.List(query) }
 
 // Flip implements server.Kueue.
-func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, check string, state api.CheckState, message string) error {
+func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, check string, state kueue.CheckState, message string) error {
 	queues := q.running.Load()
 	if queues == nil {
 		return control.ErrOff
 	}
 	begun := time.Now()
 	err := queues.Flip(ctx, workload, check, state, message)
-	q.s.wroteForUser(begun, verbJudge, timeline.Written{Group: api.GroupVersion.Group, Resource: "workloads", Namespace: workload.Namespace, Name: workload.Name})
+	q.s.wroteForUser(begun, verbJudge, timeline.Written{Group: kueue.GroupVersion.Group, Resource: "workloads", Namespace: workload.Namespace, Name: workload.Name})
 	return err
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/labstack/echo/v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/configuration"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
@@ -36,7 +36,7 @@ type Kueue interface {
 	Admissions(q ledger.Query) (ledger.Page, error)
 	// Flip gives an admission check of a workload a state. The error is a *control.NoCheckError, or an API
 	// server's, if there is none.
-	Flip(ctx context.Context, workload types.NamespacedName, check string, state api.CheckState, message string) error
+	Flip(ctx context.Context, workload types.NamespacedName, check string, state kueue.CheckState, message string) error
 	// Suggest finds what would let a workload in. The error is NotFound for one that does not wait.
 	Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error)
 }
@@ -72,7 +72,7 @@ type kueueAnswer struct {
 const latestAdmissions = 50
 
 func answerOf(k Kueue) (kueueAnswer, error) {
-	a := kueueAnswer{Latest: []json.RawMessage{}, Configuration: k.Configuration(), Ignored: []configuration.Ignored{}, Follows: api.Follows}
+	a := kueueAnswer{Latest: []json.RawMessage{}, Configuration: k.Configuration(), Ignored: []configuration.Ignored{}, Follows: admission.Follows}
 	a.Ignored = append(a.Ignored, a.Configuration.Ignored...)
 	a.State, a.Message = k.State()
 	view, err := k.View()
@@ -204,9 +204,9 @@ func (r workloadRequest) key() types.NamespacedName {
 // checkRequest is the body of PUT /kueue/checks.
 type checkRequest struct {
 	workloadRequest
-	Check   string         `json:"check"`
-	State   api.CheckState `json:"state"`
-	Message string         `json:"message,omitempty"`
+	Check   string           `json:"check"`
+	State   kueue.CheckState `json:"state"`
+	Message string           `json:"message,omitempty"`
 }
 
 func (s *Server) putCheck(c echo.Context) error {
@@ -219,7 +219,7 @@ func (s *Server) putCheck(c echo.Context) error {
 		return err
 	}
 	switch request.State {
-	case api.CheckStatePending, api.CheckStateReady, api.CheckStateRetry, api.CheckStateRejected:
+	case kueue.CheckStatePending, kueue.CheckStateReady, kueue.CheckStateRetry, kueue.CheckStateRejected:
 	default:
 		return badQuery(config.Mistake{Field: "state", Message: "must be Pending, Ready, Retry or Rejected"})
 	}

@@ -10,8 +10,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // rank orders modes from the worst to the best.
@@ -81,7 +80,7 @@ func severityOf(why Reason) int {
 type search struct {
 	state  *State
 	cycle  *snapshot
-	queue  *api.ClusterQueue
+	queue  *kueue.ClusterQueue
 	node   *node
 	w      *workload
 	counts []int32
@@ -192,8 +191,8 @@ func (a *search) assignGroup(result *assignment, group []int, from []map[v1.Reso
 }
 
 // groupOf returns the index of the resource group that covers a resource; -1 if none does.
-func groupOf(queue *api.ClusterQueue, name v1.ResourceName) int {
-	return slices.IndexFunc(queue.Spec.ResourceGroups, func(g api.ResourceGroup) bool { return slices.Contains(g.CoveredResources, name) })
+func groupOf(queue *kueue.ClusterQueue, name v1.ResourceName) int {
+	return slices.IndexFunc(queue.Spec.ResourceGroups, func(g kueue.ResourceGroup) bool { return slices.Contains(g.CoveredResources, name) })
 }
 
 // searchGroup tries the flavors of one resource group, beginning with index begin, and takes the
@@ -215,7 +214,7 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 	var reasons []Reason
 	mildest, last := len(refusals)-1, len(group.Flavors)-1
 	for i := begin; i < len(group.Flavors); i++ {
-		flavor := group.Flavors[i].Name
+		flavor := string(group.Flavors[i].Name)
 		if a.pinned != nil && a.pinned.flavorOf(lead.podSet.name, names[0]) != flavor {
 			continue
 		}
@@ -241,7 +240,7 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 	if last < len(group.Flavors)-1 {
 		record.More = true
 		for _, f := range group.Flavors[last+1:] {
-			record.Untried = append(record.Untried, f.Name)
+			record.Untried = append(record.Untried, string(f.Name))
 		}
 	}
 	for _, name := range names {
@@ -266,7 +265,7 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 
 // stopsAt reports whether the search ends at a flavor.
 func (a *search) stopsAt(trial FlavorTrial) bool {
-	whenCanBorrow, whenCanPreempt := api.MayStopSearch, api.TryNextFlavor
+	whenCanBorrow, whenCanPreempt := kueue.MayStopSearch, kueue.TryNextFlavor
 	if f := a.queue.Spec.FlavorFungibility; f != nil {
 		whenCanBorrow, whenCanPreempt = cmp.Or(f.WhenCanBorrow, whenCanBorrow), cmp.Or(f.WhenCanPreempt, whenCanPreempt)
 	}
@@ -274,11 +273,11 @@ func (a *search) stopsAt(trial FlavorTrial) bool {
 	case NoFit, NoCandidates:
 		return false
 	case Preempt, Reclaim:
-		if whenCanPreempt == api.TryNextFlavor {
+		if whenCanPreempt == kueue.TryNextFlavor {
 			return false
 		}
 	}
-	return trial.Borrowing == 0 || whenCanBorrow != api.TryNextFlavor
+	return trial.Borrowing == 0 || whenCanBorrow != kueue.TryNextFlavor
 }
 
 // better reports whether a flavor is preferred to one before it.
@@ -287,7 +286,7 @@ func (a *search) better(x, y FlavorTrial) bool {
 		return rank(x.Mode) > rank(y.Mode)
 	}
 	mode, borrowing := cmp.Compare(rank(x.Mode), rank(y.Mode)), cmp.Compare(y.Borrowing, x.Borrowing)
-	if f := a.queue.Spec.FlavorFungibility; f != nil && ptr.Deref(f.Preference, "") == api.PreemptionOverBorrowing {
+	if f := a.queue.Spec.FlavorFungibility; f != nil && ptr.Deref(f.Preference, "") == kueue.PreemptionOverBorrowing {
 		return cmp.Or(borrowing, mode) > 0
 	}
 	return cmp.Or(mode, borrowing) > 0
@@ -357,7 +356,7 @@ func (a *search) judge(fr flavorResource, requested, earlier int64) (ResourceTri
 func (a *search) preemptsWhileBorrowing() bool {
 	preemption := preemptionOf(a.queue)
 	if a.state.settings.FairSharing != nil {
-		return preemption.reclaim != api.PreemptionNever
+		return preemption.reclaim != kueue.PreemptionPolicyNever
 	}
 	return preemption.borrow != nil
 }
@@ -382,7 +381,7 @@ func (a *search) simulate(fr flavorResource, value int64, height int) (Mode, int
 }
 
 // untolerated returns the first taint of a flavor that neither the pods nor the flavor tolerate.
-func untolerated(spec *v1.PodSpec, flavor *api.ResourceFlavor) Reason {
+func untolerated(spec *v1.PodSpec, flavor *kueue.ResourceFlavor) Reason {
 	tolerations := slices.Concat(spec.Tolerations, flavor.Spec.Tolerations)
 	taint, found := corev1.FindMatchingUntoleratedTaint(klog.Logger{}, flavor.Spec.NodeTaints, tolerations, func(t *v1.Taint) bool {
 		return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
@@ -395,7 +394,7 @@ func untolerated(spec *v1.PodSpec, flavor *api.ResourceFlavor) Reason {
 
 // mismatched says whether the pods' node selector and required affinity rule a flavor out. Only
 // keys of the flavor's own labels count. A term without any such key lets the flavor pass.
-func mismatched(spec *v1.PodSpec, flavor *api.ResourceFlavor) Reason {
+func mismatched(spec *v1.PodSpec, flavor *kueue.ResourceFlavor) Reason {
 	selector := make(map[string]string)
 	for key, value := range spec.NodeSelector {
 		if _, known := flavor.Spec.NodeLabels[key]; known {

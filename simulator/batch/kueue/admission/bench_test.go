@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // BenchmarkAdmission admits 15,000 workloads over 30 ClusterQueues in 6 cohorts and finishes them,
@@ -36,27 +35,27 @@ func admitMany(b *testing.B, fair bool, count int) int {
 		settings.FairSharing = &FairSharing{}
 	}
 	s := New(settings)
-	s.SetFlavor(&api.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "f"}})
+	s.SetFlavor(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "f"}})
 	for i := range 30 {
 		name := fmt.Sprintf("q%d", i)
-		s.SetClusterQueue(&api.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: api.ClusterQueueSpec{
-			CohortName: fmt.Sprintf("c%d", i/5), NamespaceSelector: &metav1.LabelSelector{},
-			ResourceGroups: []api.ResourceGroup{{CoveredResources: []v1.ResourceName{"cpu"}, Flavors: []api.FlavorQuotas{{
-				Name: "f", Resources: []api.ResourceQuota{{Name: "cpu", NominalQuota: resource.MustParse("20"), BorrowingLimit: ptr.To(resource.MustParse("100"))}},
+		s.SetClusterQueue(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.ClusterQueueSpec{
+			CohortName: kueue.CohortReference(fmt.Sprintf("c%d", i/5)), NamespaceSelector: &metav1.LabelSelector{},
+			ResourceGroups: []kueue.ResourceGroup{{CoveredResources: []v1.ResourceName{"cpu"}, Flavors: []kueue.FlavorQuotas{{
+				Name: "f", Resources: []kueue.ResourceQuota{{Name: "cpu", NominalQuota: resource.MustParse("20"), BorrowingLimit: ptr.To(resource.MustParse("100"))}},
 			}}}},
-			Preemption: &api.ClusterQueuePreemption{WithinClusterQueue: api.PreemptionLowerPriority, ReclaimWithinCohort: api.PreemptionAny},
+			Preemption: &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority, ReclaimWithinCohort: kueue.PreemptionPolicyAny},
 		}})
-		s.SetLocalQueue(&api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: api.LocalQueueSpec{ClusterQueue: name}})
+		s.SetLocalQueue(&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)}})
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	objects := make(map[types.NamespacedName]*api.Workload, count)
+	objects := make(map[types.NamespacedName]*kueue.Workload, count)
 	for i := range count {
 		name := fmt.Sprintf("w%d", i)
 		size := []string{"1", "1", "1", "5", "20"}[i%5]
-		o := &api.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(i) * time.Second))}}
-		o.Spec.QueueName = fmt.Sprintf("q%d", i%30)
+		o := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(now.Add(time.Duration(i) * time.Second))}}
+		o.Spec.QueueName = kueue.LocalQueueName(fmt.Sprintf("q%d", i%30))
 		o.Spec.Priority = ptr.To(int32(i % 3))
-		o.Spec.PodSets = []api.PodSet{podSetOf(size)}
+		o.Spec.PodSets = []kueue.PodSet{podSetOf(size)}
 		objects[types.NamespacedName{Namespace: "ns", Name: name}] = o
 		s.SetWorkload(o, now)
 	}
@@ -94,18 +93,18 @@ func admitMany(b *testing.B, fair bool, count int) int {
 			key := running[0]
 			running = running[1:]
 			o := objects[key].DeepCopy()
-			if !meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadQuotaReserved) {
+			if !meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadQuotaReserved) {
 				continue
 			}
-			meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: api.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(now)})
+			meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(now)})
 			objects[key] = o
 			s.SetWorkload(o, now)
 		}
 	}
 }
 
-func podSetOf(cpu string) api.PodSet {
-	p := api.PodSet{Name: api.DefaultPodSetName, Count: 1}
+func podSetOf(cpu string) kueue.PodSet {
+	p := kueue.PodSet{Name: kueue.DefaultPodSetName, Count: 1}
 	p.Template.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
 	return p
 }

@@ -15,8 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // TestReasonsHold makes random queues, lets cycles decide, and for each reason that the ledger or the list of pending workloads
@@ -181,7 +180,7 @@ func (j *judge) play() {
 					status = metav1.ConditionTrue
 				}
 				j.lines = append(j.lines, fmt.Sprintf("# %s waits for pods: %s", name, status))
-				w.update(name, func(o *api.Workload) { w.condition(o, api.WorkloadWaitingForReplacementPods, status, "PodsFailed") })
+				w.update(name, func(o *kueue.Workload) { w.condition(o, WaitingForReplacementPods, status, "PodsFailed") })
 			}
 		case n < 8 && names > 0:
 			name := fmt.Sprint("w", 1+r.IntN(names))
@@ -193,7 +192,7 @@ func (j *judge) play() {
 		default:
 			do("settle")
 			q := w.state.clusterQueues[queues[0]].DeepCopy()
-			q.Spec.StopPolicy = ptr.To(api.StopPolicy(pick("None", "None", "HoldAndDrain")))
+			q.Spec.StopPolicy = ptr.To(kueue.StopPolicy(pick("None", "None", "HoldAndDrain")))
 			j.lines = append(j.lines, fmt.Sprintf("# %s is %s", q.Name, *q.Spec.StopPolicy))
 			w.state.SetClusterQueue(q)
 		}
@@ -362,24 +361,24 @@ func (s statement) trial(h *Head) *FlavorTrial {
 }
 
 // change replaces the object of the workload by a changed copy.
-func (s statement) change(c *State, do func(*api.Workload)) {
+func (s statement) change(c *State, do func(*kueue.Workload)) {
 	o := c.workloads[s.key].object.DeepCopy()
 	do(o)
 	c.SetWorkload(o, s.now)
 }
 
 // spec changes the templates of all pod sets.
-func (s statement) spec(c *State, do func(*api.PodSet)) {
-	s.change(c, func(o *api.Workload) {
+func (s statement) spec(c *State, do func(*kueue.PodSet)) {
+	s.change(c, func(o *kueue.Workload) {
 		for i := range o.Spec.PodSets {
 			do(&o.Spec.PodSets[i])
 		}
 	})
 }
 
-func (s statement) queue(c *State) *api.ClusterQueue {
-	local := c.localQueues[types.NamespacedName{Namespace: s.key.Namespace, Name: c.workloads[s.key].object.Spec.QueueName}]
-	return c.clusterQueues[local.Spec.ClusterQueue].DeepCopy()
+func (s statement) queue(c *State) *kueue.ClusterQueue {
+	local := c.localQueues[types.NamespacedName{Namespace: s.key.Namespace, Name: string(c.workloads[s.key].object.Spec.QueueName)}]
+	return c.clusterQueues[string(local.Spec.ClusterQueue)].DeepCopy()
 }
 
 // more adds to a nominal quota of the workload's queue, in the unit of ResourceTrial.
@@ -389,7 +388,7 @@ func (s statement) more(c *State, flavor string, name v1.ResourceName, n int64) 
 		for k := range q.Spec.ResourceGroups[i].Flavors {
 			f := &q.Spec.ResourceGroups[i].Flavors[k]
 			for l := range f.Resources {
-				if f.Name == flavor && f.Resources[l].Name == name {
+				if string(f.Name) == flavor && f.Resources[l].Name == name {
 					f.Resources[l].NominalQuota.Add(quantityOf(name, n))
 				}
 			}
@@ -524,23 +523,23 @@ func init() {
 				f := &q.Spec.ResourceGroups[0]
 				f.CoveredResources = append(slices.Clone(f.CoveredResources), o.Resource)
 				for i := range f.Flavors {
-					f.Flavors[i].Resources = append(f.Flavors[i].Resources, api.ResourceQuota{Name: o.Resource, NominalQuota: resource.MustParse("1000")})
+					f.Flavors[i].Resources = append(f.Flavors[i].Resources, kueue.ResourceQuota{Name: o.Resource, NominalQuota: resource.MustParse("1000")})
 				}
 				c.SetClusterQueue(q)
 			})
 			j.ends(s, "no request for it", func(c *State) {
-				s.spec(c, func(p *api.PodSet) { delete(p.Template.Spec.Containers[0].Resources.Requests, o.Resource) })
+				s.spec(c, func(p *kueue.PodSet) { delete(p.Template.Spec.Containers[0].Resources.Requests, o.Resource) })
 			})
 		},
 		"FlavorMissing": func(j *judge, s statement) {
 			o := s.Operands.(FlavorMissing)
-			j.gone(s, "that flavor", anyOf, func(c *State) { c.SetFlavor(&api.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: o.Flavor}}) })
+			j.gone(s, "that flavor", anyOf, func(c *State) { c.SetFlavor(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: o.Flavor}}) })
 		},
 		"UntoleratedTaint": func(j *judge, s statement) {
 			o := s.Operands.(UntoleratedTaint)
 			of := func(other Operands) bool { return other == Operands(o) }
 			j.gone(s, "a toleration", of, func(c *State) {
-				s.spec(c, func(p *api.PodSet) {
+				s.spec(c, func(p *kueue.PodSet) {
 					p.Template.Spec.Tolerations = append(p.Template.Spec.Tolerations, v1.Toleration{Key: o.Key, Value: o.Value, Effect: o.Effect})
 				})
 			})
@@ -550,14 +549,14 @@ func init() {
 				c.SetFlavor(f)
 			})
 			j.stays(s, "another toleration", of, func(c *State) {
-				s.spec(c, func(p *api.PodSet) {
+				s.spec(c, func(p *kueue.PodSet) {
 					p.Template.Spec.Tolerations = append(p.Template.Spec.Tolerations, v1.Toleration{Key: o.Key + "-other", Operator: v1.TolerationOpExists})
 				})
 			})
 		},
 		"AffinityMismatch": func(j *judge, s statement) {
 			j.gone(s, "no node selector and affinity", anyOf, func(c *State) {
-				s.spec(c, func(p *api.PodSet) { p.Template.Spec.NodeSelector, p.Template.Spec.Affinity = nil, nil })
+				s.spec(c, func(p *kueue.PodSet) { p.Template.Spec.NodeSelector, p.Template.Spec.Affinity = nil, nil })
 			})
 			o := s.Operands.(AffinityMismatch)
 			j.gone(s, "no labels of the flavor", anyOf, func(c *State) {
@@ -567,18 +566,18 @@ func init() {
 			})
 		},
 		"TopologyUnsupported": func(j *judge, s statement) {
-			j.gone(s, "no topology request", anyOf, func(c *State) { s.spec(c, func(p *api.PodSet) { p.TopologyRequest = nil }) })
+			j.gone(s, "no topology request", anyOf, func(c *State) { s.spec(c, func(p *kueue.PodSet) { p.TopologyRequest = nil }) })
 		},
 		"TopologyLevelMissing": func(j *judge, s statement) {
 			j.gone(s, "a level that it has", anyOf, func(c *State) {
-				s.spec(c, func(p *api.PodSet) {
-					p.TopologyRequest = &api.PodSetTopologyRequest{Required: ptr.To(v1.LabelHostname)}
+				s.spec(c, func(p *kueue.PodSet) {
+					p.TopologyRequest = &kueue.PodSetTopologyRequest{Required: ptr.To(v1.LabelHostname)}
 				})
 			})
 		},
 		"TopologyOnly": func(j *judge, s statement) {
 			j.gone(s, "a topology request", anyOf, func(c *State) {
-				s.spec(c, func(p *api.PodSet) { p.TopologyRequest = &api.PodSetTopologyRequest{Unconstrained: ptr.To(true)} })
+				s.spec(c, func(p *kueue.PodSet) { p.TopologyRequest = &kueue.PodSetTopologyRequest{Unconstrained: ptr.To(true)} })
 			})
 		},
 		"TopologyShort": func(j *judge, s statement) {
@@ -609,7 +608,7 @@ func init() {
 					f.Spec.TopologyName = nil
 					c.SetFlavor(f)
 				}
-				s.spec(c, func(p *api.PodSet) { p.TopologyRequest = nil })
+				s.spec(c, func(p *kueue.PodSet) { p.TopologyRequest = nil })
 			}); again {
 				j.refuted(s, "it is so without topologies, too: %s", h.Reason)
 			}
@@ -621,7 +620,7 @@ func init() {
 				return
 			}
 			count := func(n int32) func(*State) {
-				return func(c *State) { s.spec(c, func(p *api.PodSet) { p.Count = n }) }
+				return func(c *State) { s.spec(c, func(p *kueue.PodSet) { p.Count = n }) }
 			}
 			if o.Fits > 0 {
 				if h, again := short(count(o.Fits)); again {
@@ -633,7 +632,7 @@ func init() {
 			}
 		},
 		"TopologyRequestInvalid": func(j *judge, s statement) {
-			j.ends(s, "no topology request", func(c *State) { s.spec(c, func(p *api.PodSet) { p.TopologyRequest = nil }) })
+			j.ends(s, "no topology request", func(c *State) { s.spec(c, func(p *kueue.PodSet) { p.TopologyRequest = nil }) })
 		},
 		"NoFlavors": func(j *judge, s statement) {
 			for _, set := range s.Operands.(NoFlavors).PodSets {
@@ -701,7 +700,7 @@ func init() {
 		"LocalQueueMissing": func(j *judge, s statement) {
 			o := s.Operands.(LocalQueueMissing)
 			j.ends(s, "its creation", func(c *State) {
-				c.SetLocalQueue(&api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: o.Name}, Spec: api.LocalQueueSpec{ClusterQueue: "q1"}})
+				c.SetLocalQueue(&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: o.Name}, Spec: kueue.LocalQueueSpec{ClusterQueue: "q1"}})
 			})
 		},
 		"LocalQueueStopped": func(j *judge, s statement) {
@@ -715,7 +714,7 @@ func init() {
 		"ClusterQueueMissing": func(j *judge, s statement) {
 			o := s.Operands.(ClusterQueueMissing)
 			j.ends(s, "its creation", func(c *State) {
-				c.SetClusterQueue(&api.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: o.Name}, Spec: api.ClusterQueueSpec{NamespaceSelector: &metav1.LabelSelector{}}})
+				c.SetClusterQueue(&kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: o.Name}, Spec: kueue.ClusterQueueSpec{NamespaceSelector: &metav1.LabelSelector{}}})
 			})
 		},
 		"ClusterQueueInactive": func(j *judge, s statement) {
@@ -723,13 +722,13 @@ func init() {
 			j.ends(s, "what it lacks is there", func(c *State) {
 				for _, g := range c.clusterQueues[o.Name].Spec.ResourceGroups {
 					for _, f := range g.Flavors {
-						if c.flavors[f.Name] == nil {
-							c.SetFlavor(&api.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: f.Name}})
+						if c.flavors[string(f.Name)] == nil {
+							c.SetFlavor(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: string(f.Name)}})
 						}
 					}
 				}
-				check := &api.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "budget"}}
-				meta.SetStatusCondition(&check.Status.Conditions, metav1.Condition{Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active"})
+				check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "budget"}}
+				meta.SetStatusCondition(&check.Status.Conditions, metav1.Condition{Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: "Active"})
 				c.SetAdmissionCheck(check)
 			})
 		},
@@ -749,7 +748,7 @@ func init() {
 		},
 		"RequestsAboveLimits": func(j *judge, s statement) {
 			j.ends(s, "no limits", func(c *State) {
-				s.spec(c, func(p *api.PodSet) { p.Template.Spec.Containers[0].Resources.Limits = nil })
+				s.spec(c, func(p *kueue.PodSet) { p.Template.Spec.Containers[0].Resources.Limits = nil })
 			})
 		},
 		"OutsideLimitRange": func(j *judge, s statement) {
@@ -761,9 +760,9 @@ func init() {
 		},
 		"ChecksFailed": func(j *judge, s statement) {
 			j.ends(s, "checks that agree", func(c *State) {
-				s.change(c, func(o *api.Workload) {
+				s.change(c, func(o *kueue.Workload) {
 					for i := range o.Status.AdmissionChecks {
-						o.Status.AdmissionChecks[i].State = api.CheckStateReady
+						o.Status.AdmissionChecks[i].State = kueue.CheckStateReady
 					}
 				})
 			})
@@ -778,7 +777,7 @@ func init() {
 				}
 			}
 			ready := c.workloads[o.Workload.Key()].object.DeepCopy()
-			meta.SetStatusCondition(&ready.Status.Conditions, metav1.Condition{Type: api.WorkloadPodsReady, Status: metav1.ConditionTrue, Reason: "Started"})
+			meta.SetStatusCondition(&ready.Status.Conditions, metav1.Condition{Type: kueue.WorkloadPodsReady, Status: metav1.ConditionTrue, Reason: "Started"})
 			c.SetWorkload(ready, s.now)
 			if h := s.again(c); h != nil {
 				if now, same := h.Reason.Operands.(PodsNotReady); same && now == o {
@@ -787,10 +786,10 @@ func init() {
 			}
 		},
 		"Gated": func(j *judge, s statement) {
-			j.ends(s, "no gate", func(c *State) { s.change(c, func(o *api.Workload) { o.Annotations = nil }) })
+			j.ends(s, "no gate", func(c *State) { s.change(c, func(o *kueue.Workload) { o.Annotations = nil }) })
 		},
 		"Deactivated": func(j *judge, s statement) {
-			j.ends(s, "its activation", func(c *State) { s.change(c, func(o *api.Workload) { o.Spec.Active = ptr.To(true) }) })
+			j.ends(s, "its activation", func(c *State) { s.change(c, func(o *kueue.Workload) { o.Spec.Active = ptr.To(true) }) })
 		},
 		"BackedOff": func(j *judge, s statement) {
 			o := s.Operands.(BackedOff)
@@ -815,16 +814,16 @@ func init() {
 		},
 		"NotRequeued": func(j *judge, s statement) {
 			j.ends(s, "the end of the eviction", func(c *State) {
-				s.change(c, func(o *api.Workload) {
-					meta.RemoveStatusCondition(&o.Status.Conditions, api.WorkloadEvicted)
-					meta.RemoveStatusCondition(&o.Status.Conditions, api.WorkloadRequeued)
+				s.change(c, func(o *kueue.Workload) {
+					meta.RemoveStatusCondition(&o.Status.Conditions, kueue.WorkloadEvicted)
+					meta.RemoveStatusCondition(&o.Status.Conditions, kueue.WorkloadRequeued)
 				})
 			})
 		},
 		"PodsAwaited": func(j *judge, s statement) {
 			j.ends(s, "the pods have come", func(c *State) {
-				s.change(c, func(o *api.Workload) {
-					meta.RemoveStatusCondition(&o.Status.Conditions, api.WorkloadWaitingForReplacementPods)
+				s.change(c, func(o *kueue.Workload) {
+					meta.RemoveStatusCondition(&o.Status.Conditions, WaitingForReplacementPods)
 				})
 			})
 		},

@@ -11,9 +11,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 )
+
+// WaitingForReplacementPods is the condition of a workload whose pod group waits for pods in place of
+// failed ones.
+const WaitingForReplacementPods = "WaitingForReplacementPods"
 
 // The reasons of workloads' conditions.
 const (
@@ -99,7 +103,7 @@ var whyPreempted = map[string]string{
 func preempted(v victim, e *entry) Decision {
 	why := whyPreempted[v.reason]
 	message := fmt.Sprintf("Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
-		cmp.Or(string(e.w.object.UID), "UNKNOWN"), cmp.Or(e.w.object.Labels[api.JobUIDLabel], "UNKNOWN"), why, path(e.node), path(e.root(v.w.queue)))
+		cmp.Or(string(e.w.object.UID), "UNKNOWN"), cmp.Or(e.w.object.Labels[controllerconstants.JobUIDLabel], "UNKNOWN"), why, path(e.node), path(e.root(v.w.queue)))
 	return Decision{
 		Workload: v.w.ref(), Verb: Evict, Reason: reasonPreempted, Message: message, Preempted: v.reason,
 		Events: []Event{
@@ -135,7 +139,7 @@ func path(n *node) string {
 
 // refuseDecision says why a workload waits. changed is false if its condition says so already.
 func refuseDecision(w *workload, reason, message string, now time.Time) (d Decision, changed bool) {
-	c := meta.FindStatusCondition(w.object.Status.Conditions, api.WorkloadQuotaReserved)
+	c := meta.FindStatusCondition(w.object.Status.Conditions, kueue.WorkloadQuotaReserved)
 	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == reason && c.Message == message {
 		return Decision{}, false
 	}
@@ -145,14 +149,14 @@ func refuseDecision(w *workload, reason, message string, now time.Time) (d Decis
 		for name, v := range p.total(p.count) {
 			requests[name] = quantityOf(name, v)
 		}
-		d.Requests = append(d.Requests, api.PodSetRequest{Name: p.name, Resources: requests})
+		d.Requests = append(d.Requests, kueue.PodSetRequest{Name: kueue.PodSetReference(p.name), Resources: requests})
 	}
 	d.Events = []Event{{Workload: w.ref(), Warning: true, Reason: reason, Message: message}}
 	return d, true
 }
 
 // reserveDecision gives a head its quota, and admits it if no check has a say.
-func (s *State) reserveDecision(e *entry, admission *api.Admission, now time.Time) Decision {
+func (s *State) reserveDecision(e *entry, admission *kueue.Admission, now time.Time) Decision {
 	message := fmt.Sprintf("Quota reserved in ClusterQueue %s, wait time since queued was %.0fs", e.w.queue, now.Sub(e.w.since).Seconds())
 	if considered := e.considered(); considered != "" {
 		message += "; Flavors considered: " + considered
@@ -194,15 +198,15 @@ func (e *entry) considered() string {
 
 // checksFor are the admission checks of a ClusterQueue that apply to an admission; those for all
 // flavors only if admission is nil.
-func (s *State) checksFor(admission *api.Admission) []string {
-	return checksOf(s.clusterQueues[admission.ClusterQueue], admission)
+func (s *State) checksFor(admission *kueue.Admission) []string {
+	return checksOf(s.clusterQueues[string(admission.ClusterQueue)], admission)
 }
 
-func checksOf(queue *api.ClusterQueue, admission *api.Admission) []string {
+func checksOf(queue *kueue.ClusterQueue, admission *kueue.Admission) []string {
 	if queue == nil || queue.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
-	used := make(map[string]bool)
+	used := make(map[kueue.ResourceFlavorReference]bool)
 	if admission != nil {
 		for _, p := range admission.PodSetAssignments {
 			for _, flavor := range p.Flavors {
@@ -212,8 +216,8 @@ func checksOf(queue *api.ClusterQueue, admission *api.Admission) []string {
 	}
 	var names []string
 	for _, rule := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
-		if len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(flavor string) bool { return used[flavor] }) {
-			names = append(names, rule.Name)
+		if len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(flavor kueue.ResourceFlavorReference) bool { return used[flavor] }) {
+			names = append(names, string(rule.Name))
 		}
 	}
 	return names
@@ -221,7 +225,7 @@ func checksOf(queue *api.ClusterQueue, admission *api.Admission) []string {
 
 // Apply makes the change in w, which must be a copy of the caller's own. The caller writes the
 // spec if d.Spec is set, and the status otherwise.
-func (d Decision) Apply(w *api.Workload, now time.Time) {
+func (d Decision) Apply(w *kueue.Workload, now time.Time) {
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
 			Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(now), ObservedGeneration: w.Generation,
@@ -230,8 +234,8 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 	switch d.Verb {
 	case Reserve:
 		w.Status.Admission = d.Admission.DeepCopy()
-		set(api.WorkloadQuotaReserved, metav1.ConditionTrue, d.Reason, d.Message)
-		for _, over := range []string{api.WorkloadEvicted, api.WorkloadPreempted} {
+		set(kueue.WorkloadQuotaReserved, metav1.ConditionTrue, d.Reason, d.Message)
+		for _, over := range []string{kueue.WorkloadEvicted, kueue.WorkloadPreempted} {
 			if c := meta.FindStatusCondition(w.Status.Conditions, over); c != nil && c.Status == metav1.ConditionTrue {
 				set(over, metav1.ConditionFalse, reasonQuotaReserved, "Previously: "+c.Message)
 			}
@@ -240,12 +244,12 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 		if len(d.Checks) == 0 {
 			d.admit(w, set)
 		} else {
-			set(api.WorkloadAdmitted, metav1.ConditionFalse, reasonUnsatisfiedChecks, "The workload has not all checks ready")
+			set(kueue.WorkloadAdmitted, metav1.ConditionFalse, reasonUnsatisfiedChecks, "The workload has not all checks ready")
 		}
 	case Admit:
 		d.admit(w, set)
 	case Refuse:
-		set(api.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
+		set(kueue.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
 		unreserved(set)
 		w.Status.ResourceRequests = d.Requests
 	case Evict:
@@ -253,9 +257,9 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 	case Release:
 		d.release(w, set, now)
 	case Requeue:
-		set(api.WorkloadRequeued, metav1.ConditionTrue, d.Reason, d.Message)
+		set(kueue.WorkloadRequeued, metav1.ConditionTrue, d.Reason, d.Message)
 	case Target:
-		set(api.WorkloadDeactivationTarget, metav1.ConditionTrue, d.Reason, d.Message)
+		set(kueue.WorkloadDeactivationTarget, metav1.ConditionTrue, d.Reason, d.Message)
 	case Deactivate:
 		w.Spec.Active = new(bool)
 	case Assign:
@@ -268,43 +272,43 @@ func (d Decision) Apply(w *api.Workload, now time.Time) {
 
 // unreserved says that a workload without quota is not admitted, either.
 func unreserved(set setCondition) {
-	set(api.WorkloadAdmitted, metav1.ConditionFalse, reasonNoReservation, "The workload has no reservation")
+	set(kueue.WorkloadAdmitted, metav1.ConditionFalse, reasonNoReservation, "The workload has no reservation")
 }
 
 type setCondition func(kind string, status metav1.ConditionStatus, reason, message string)
 
-func (d Decision) admit(w *api.Workload, set setCondition) {
-	set(api.WorkloadAdmitted, metav1.ConditionTrue, reasonAdmitted, "The workload is admitted")
+func (d Decision) admit(w *kueue.Workload, set setCondition) {
+	set(kueue.WorkloadAdmitted, metav1.ConditionTrue, reasonAdmitted, "The workload is admitted")
 	w.Status.ResourceRequests = nil
 }
 
 // syncChecks lists the checks that apply, and keeps what they have said.
-func (d Decision) syncChecks(w *api.Workload, now time.Time) {
-	var states []api.AdmissionCheckState
+func (d Decision) syncChecks(w *kueue.Workload, now time.Time) {
+	var states []kueue.AdmissionCheckState
 	for _, name := range d.Checks {
-		i := slices.IndexFunc(w.Status.AdmissionChecks, func(c api.AdmissionCheckState) bool { return c.Name == name })
+		i := slices.IndexFunc(w.Status.AdmissionChecks, func(c kueue.AdmissionCheckState) bool { return string(c.Name) == name })
 		if i >= 0 {
 			states = append(states, w.Status.AdmissionChecks[i])
 			continue
 		}
-		states = append(states, api.AdmissionCheckState{Name: name, State: api.CheckStatePending, LastTransitionTime: metav1.NewTime(now)})
+		states = append(states, kueue.AdmissionCheckState{Name: kueue.AdmissionCheckReference(name), State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(now)})
 	}
 	w.Status.AdmissionChecks = states
 }
 
-func (d Decision) evict(w *api.Workload, set setCondition, now time.Time) {
-	set(api.WorkloadEvicted, metav1.ConditionTrue, d.Reason, d.Message)
+func (d Decision) evict(w *kueue.Workload, set setCondition, now time.Time) {
+	set(kueue.WorkloadEvicted, metav1.ConditionTrue, d.Reason, d.Message)
 	if d.Preempted != "" {
-		set(api.WorkloadPreempted, metav1.ConditionTrue, d.Preempted, d.Message)
+		set(kueue.WorkloadPreempted, metav1.ConditionTrue, d.Preempted, d.Message)
 	}
 	for i := range w.Status.AdmissionChecks {
 		check := &w.Status.AdmissionChecks[i]
-		if check.State == api.CheckStatePending {
+		if check.State == kueue.CheckStatePending {
 			continue
 		}
 		previous := cmp.Or(check.Message, string(check.State))
-		*check = api.AdmissionCheckState{
-			Name: check.Name, State: api.CheckStatePending, LastTransitionTime: metav1.NewTime(now), RetryCount: check.RetryCount,
+		*check = kueue.AdmissionCheckState{
+			Name: check.Name, State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(now), RetryCount: check.RetryCount,
 			Message: "Reset to Pending after eviction. Previously: " + previous,
 		}
 	}
@@ -313,37 +317,37 @@ func (d Decision) evict(w *api.Workload, set setCondition, now time.Time) {
 	switch {
 	case d.Backoffs > 0:
 		at := metav1.NewTime(d.RequeueAt)
-		w.Status.RequeueState = &api.RequeueState{Count: &d.Backoffs, RequeueAt: &at}
+		w.Status.RequeueState = &kueue.RequeueState{Count: &d.Backoffs, RequeueAt: &at}
 	case !d.RequeueAt.IsZero():
 		if w.Status.RequeueState == nil {
-			w.Status.RequeueState = &api.RequeueState{}
+			w.Status.RequeueState = &kueue.RequeueState{}
 		}
 		at := metav1.NewTime(d.RequeueAt)
 		w.Status.RequeueState.RequeueAt = &at
 	case strings.HasPrefix(d.Reason, reasonDeactivated):
 		w.Status.RequeueState = nil
-		meta.RemoveStatusCondition(&w.Status.Conditions, api.WorkloadDeactivationTarget)
+		meta.RemoveStatusCondition(&w.Status.Conditions, kueue.WorkloadDeactivationTarget)
 	}
 }
 
 // count adds the eviction to the statistics.
-func (d Decision) count(w *api.Workload) {
+func (d Decision) count(w *kueue.Workload) {
 	if w.Status.SchedulingStats == nil {
-		w.Status.SchedulingStats = &api.SchedulingStats{}
+		w.Status.SchedulingStats = &kueue.SchedulingStats{}
 	}
 	stats := w.Status.SchedulingStats
-	i := slices.IndexFunc(stats.Evictions, func(e api.WorkloadSchedulingStatsEviction) bool {
-		return e.Reason == d.Reason && e.UnderlyingCause == d.Cause
+	i := slices.IndexFunc(stats.Evictions, func(e kueue.WorkloadSchedulingStatsEviction) bool {
+		return e.Reason == d.Reason && string(e.UnderlyingCause) == d.Cause
 	})
 	if i < 0 {
-		stats.Evictions = append(stats.Evictions, api.WorkloadSchedulingStatsEviction{Reason: d.Reason, UnderlyingCause: d.Cause})
+		stats.Evictions = append(stats.Evictions, kueue.WorkloadSchedulingStatsEviction{Reason: d.Reason, UnderlyingCause: kueue.EvictionUnderlyingCause(d.Cause)})
 		i = len(stats.Evictions) - 1
 	}
 	stats.Evictions[i].Count++
 }
 
-func (d Decision) release(w *api.Workload, set setCondition, now time.Time) {
-	if admitted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
+func (d Decision) release(w *kueue.Workload, set setCondition, now time.Time) {
+	if admitted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
 		ran := int32(now.Sub(admitted.LastTransitionTime.Time).Seconds())
 		if w.Status.AccumulatedPastExecutionTimeSeconds != nil {
 			ran += *w.Status.AccumulatedPastExecutionTimeSeconds
@@ -351,7 +355,7 @@ func (d Decision) release(w *api.Workload, set setCondition, now time.Time) {
 		w.Status.AccumulatedPastExecutionTimeSeconds = &ran
 	}
 	w.Status.Admission = nil
-	set(api.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
+	set(kueue.WorkloadQuotaReserved, metav1.ConditionFalse, d.Reason, d.Message)
 	unreserved(set)
 	if d.Cause == "" {
 		return
@@ -360,5 +364,5 @@ func (d Decision) release(w *api.Workload, set setCondition, now time.Time) {
 	if d.Cause == reasonPreempted || d.Cause == reasonNodeFailures {
 		requeued = metav1.ConditionTrue
 	}
-	set(api.WorkloadRequeued, requeued, d.Cause, d.Message)
+	set(kueue.WorkloadRequeued, requeued, d.Cause, d.Message)
 }

@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // snapshot is what one cycle works on. Its tree changes as heads are processed, and while
@@ -64,7 +63,7 @@ func (s *State) snapshot(now time.Time) *snapshot {
 
 // placedByTopology reports whether a pod belongs to a workload whose domains are counted.
 func (s *State) placedByTopology(pod *v1.Pod) bool {
-	w := s.workloads[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[api.WorkloadAnnotation]}]
+	w := s.workloads[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[kueue.WorkloadAnnotation]}]
 	return w != nil && len(w.domains) > 0
 }
 
@@ -117,7 +116,7 @@ func (c *snapshot) without(victims []victim) (restore func()) {
 // entry is one head while a cycle works on it.
 type entry struct {
 	w          *workload
-	queue      *api.ClusterQueue
+	queue      *kueue.ClusterQueue
 	node       *node
 	head       Head
 	assignment *assignment
@@ -174,7 +173,7 @@ func (s *State) heads() []*workload {
 func (s *State) entry(w *workload, c *snapshot) *entry {
 	n := c.tree.queues[w.queue]
 	return &entry{w: w, queue: s.clusterQueues[w.queue], node: n, head: Head{
-		Workload: w.ref(), LocalQueue: w.object.Spec.QueueName, ClusterQueue: w.queue, Cohorts: n.cohorts(),
+		Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), ClusterQueue: w.queue, Cohorts: n.cohorts(),
 		Priority: w.priority, QueuedSince: w.since,
 	}}
 }
@@ -409,7 +408,7 @@ func (e *entry) skip(condition string, why Reason) {
 // keep reserves quota for a head that waits for others to finish, so that later heads do not
 // take it. A ClusterQueue that can always reclaim does not need to.
 func (c *snapshot) keep(e *entry) {
-	if preemptionOf(e.queue).reclaim == api.PreemptionAny {
+	if preemptionOf(e.queue).reclaim == kueue.PreemptionPolicyAny {
 		return
 	}
 	kept := make(amounts)
@@ -451,12 +450,12 @@ func (c *snapshot) admit(e *entry, record *Record) {
 }
 
 // admission is the assignment as the workload's status has it.
-func (c *snapshot) admission(e *entry) *api.Admission {
-	admission := &api.Admission{ClusterQueue: e.w.queue}
+func (c *snapshot) admission(e *entry) *kueue.Admission {
+	admission := &kueue.Admission{ClusterQueue: kueue.ClusterQueueReference(e.w.queue)}
 	for _, p := range e.assignment.podSets {
-		assigned := api.PodSetAssignment{Name: p.podSet.name, Count: ptr.To(p.count), Flavors: make(map[v1.ResourceName]string), ResourceUsage: make(v1.ResourceList)}
+		assigned := kueue.PodSetAssignment{Name: kueue.PodSetReference(p.podSet.name), Count: ptr.To(p.count), Flavors: make(map[v1.ResourceName]kueue.ResourceFlavorReference), ResourceUsage: make(v1.ResourceList)}
 		for name, choice := range p.flavors {
-			assigned.Flavors[name] = choice.flavor
+			assigned.Flavors[name] = kueue.ResourceFlavorReference(choice.flavor)
 			assigned.ResourceUsage[name] = quantityOf(name, p.requests[name])
 		}
 		if len(p.domains) > 0 {
@@ -500,7 +499,7 @@ func (s *State) finish(e *entry, record *Record) {
 	if e.assignment != nil && e.head.Outcome != Preempting && !isVictimsShared(e.head.Reason) {
 		w.progress = progress{cycle: s.cycle, generation: s.shapes + s.releases[e.node.root().name], next: e.assignment.next}
 	}
-	strict := e.queue.Spec.QueueingStrategy == api.StrictFIFO
+	strict := e.queue.Spec.QueueingStrategy == kueue.StrictFIFO
 	if !strict && (e.head.Outcome == Preempting || isVictimsShared(e.head.Reason)) {
 		q.sticky = w.key
 	}
@@ -538,8 +537,8 @@ func (s *State) unready() *workload {
 	}
 	for _, name := range s.queueNames() {
 		for _, w := range s.queues[name].reservedInOrder() {
-			admitted := w.assumed || meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadAdmitted)
-			if admitted && !meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadPodsReady) {
+			admitted := w.assumed || meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadAdmitted)
+			if admitted && !meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadPodsReady) {
 				return w
 			}
 		}

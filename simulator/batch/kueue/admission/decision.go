@@ -3,7 +3,7 @@ package admission
 import (
 	"time"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // Verb says what a decision does to a workload.
@@ -39,7 +39,7 @@ type Decision struct {
 	// Reason and Message are those of the condition that Verb writes.
 	Reason, Message string
 	// Admission is the quota given by Reserve and Assign.
-	Admission *api.Admission
+	Admission *kueue.Admission
 	// Preempted is the reason of the condition Preempted; "" for other evictions.
 	Preempted string
 	// Cause is the underlying cause of an eviction, counted in the statistics.
@@ -51,7 +51,7 @@ type Decision struct {
 	// Backoffs is the number of evictions because of pods that were not ready; 0 leaves it.
 	Backoffs int32
 	// Requests are what the pod sets asked for, for Refuse.
-	Requests []api.PodSetRequest
+	Requests []kueue.PodSetRequest
 	// Spec means that the change is to the workload's spec, not to its status.
 	Spec bool
 	// Events are to be recorded once the change is written.

@@ -4,9 +4,12 @@
 //
 // It is a library without a control plane. It reads no clock, draws no random numbers, starts no
 // goroutine and writes nothing: a caller feeds it objects and writes the decisions that it
-// returns. The same calls give the same results. It may import simulator/batch/kueue/api, apimachinery
+// returns. The same calls give the same results. It may import Kueue's API package, apimachinery
 // and Kubernetes' API types and their helpers only.
 //
-// The rules are those of Kueue after v0.19.2. Every comment that says "Kueue" states its
-// behaviour, not ours.
+// The objects are those of Kueue's module; the rules are those of a later Kueue (see Follows). Every
+// comment that says "Kueue" states its behaviour, not ours.
 package admission
+
+// Follows is the version of Kueue that the simulator does as.
+const Follows = "main of August 2026, after v0.19.2"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // fairVictims returns whom to evict under fair sharing. The preemptor's need is counted while
@@ -40,10 +40,10 @@ func (f *FairSharing) strategies() []PreemptionStrategy {
 // fairCandidates returns whom the policies allow to evict, in order.
 func (p *preemptor) fairCandidates() []*workload {
 	var list []*workload
-	if p.policy.within != api.PreemptionNever {
+	if p.policy.within != kueue.PreemptionPolicyNever {
 		list = p.holders(p.node, p.policy.within)
 	}
-	if p.policy.reclaim != api.PreemptionNever && p.node.parent != nil {
+	if p.policy.reclaim != kueue.PreemptionPolicyNever && p.node.parent != nil {
 		p.eachQueue(p.node.root(), func(n *node) {
 			if n != p.node && !n.withinQuota(p.short) {
 				list = append(list, p.holders(n, p.policy.reclaim)...)

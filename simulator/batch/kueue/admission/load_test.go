@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 var load = flag.Duration("load", 0, "how long TestInvariantsUnderLoad draws new loads; 0 for a fixed number of them")
@@ -210,7 +209,7 @@ func (l *randomLoad) step() {
 	l.check()
 }
 
-func (l *randomLoad) names(pick func(*api.Workload) bool) []string {
+func (l *randomLoad) names(pick func(*kueue.Workload) bool) []string {
 	var names []string
 	for name, o := range l.world.objects {
 		if pick(o) {
@@ -221,29 +220,29 @@ func (l *randomLoad) names(pick func(*api.Workload) bool) []string {
 	return names
 }
 
-func (l *randomLoad) finished(o *api.Workload) bool {
-	return meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadFinished)
+func (l *randomLoad) finished(o *kueue.Workload) bool {
+	return meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadFinished)
 }
 
-func (l *randomLoad) holds(o *api.Workload) bool {
-	return meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadQuotaReserved) && !l.finished(o)
+func (l *randomLoad) holds(o *kueue.Workload) bool {
+	return meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadQuotaReserved) && !l.finished(o)
 }
 
 // runs are the workloads that hold quota and are not being evicted.
-func (l *randomLoad) runs(o *api.Workload) bool {
-	return l.holds(o) && !meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadEvicted)
+func (l *randomLoad) runs(o *kueue.Workload) bool {
+	return l.holds(o) && !meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadEvicted)
 }
 
-func (l *randomLoad) waits(o *api.Workload) bool { return !l.holds(o) && !l.finished(o) }
+func (l *randomLoad) waits(o *kueue.Workload) bool { return !l.holds(o) && !l.finished(o) }
 
 // cycle runs one and checks that nobody overtakes in a StrictFIFO queue.
 func (l *randomLoad) cycle() {
-	first := make(map[string]*api.Workload)
+	first := make(map[string]*kueue.Workload)
 	for _, name := range l.names(l.waits) {
 		o := l.world.objects[name]
-		if best := first[o.Spec.QueueName]; best == nil || *o.Spec.Priority > *best.Spec.Priority ||
+		if best := first[string(o.Spec.QueueName)]; best == nil || *o.Spec.Priority > *best.Spec.Priority ||
 			*o.Spec.Priority == *best.Spec.Priority && o.CreationTimestamp.Before(&best.CreationTimestamp) {
-			first[o.Spec.QueueName] = o
+			first[string(o.Spec.QueueName)] = o
 		}
 	}
 	before := len(l.world.records)
@@ -265,14 +264,14 @@ func (l *randomLoad) check() {
 	onNode := make(map[string]int)
 	for _, name := range l.names(l.holds) {
 		admission := l.world.objects[name].Status.Admission
-		at := used[admission.ClusterQueue]
+		at := used[string(admission.ClusterQueue)]
 		if at == nil {
 			at = make(map[string]int)
-			used[admission.ClusterQueue] = at
+			used[string(admission.ClusterQueue)] = at
 		}
 		for _, assigned := range admission.PodSetAssignments {
 			cpu := assigned.ResourceUsage["cpu"]
-			at[assigned.Flavors["cpu"]] += int(cpu.Value())
+			at[string(assigned.Flavors["cpu"])] += int(cpu.Value())
 			if assigned.TopologyAssignment != nil {
 				for _, d := range Domains(assigned.TopologyAssignment) {
 					onNode[d.Values[0]] += int(cpu.Value()) / int(*assigned.Count) * int(d.Pods)
@@ -343,8 +342,8 @@ func (l *randomLoad) drain() {
 	}
 	for _, name := range l.names(l.waits) {
 		o := l.world.objects[name]
-		c := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadQuotaReserved)
-		behind := l.strict[o.Spec.QueueName]
+		c := meta.FindStatusCondition(o.Status.Conditions, kueue.WorkloadQuotaReserved)
+		behind := l.strict[string(o.Spec.QueueName)]
 		if c == nil && !behind && !l.parkedAlong(name) || c != nil && c.Reason != reasonExceedsMaxQuota && c.Reason != reasonTopologyPlacementFailed && !behind {
 			l.t.Errorf("%s starves in %s: %+v", name, o.Spec.QueueName, c)
 		}

@@ -12,8 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // Outlook says what would become of a waiting workload, as things are and after changes. All of
@@ -33,9 +32,9 @@ type Admittance struct {
 	// Cycles is how many cycles it takes.
 	Cycles int `json:"cycles"`
 	// Flavors are those of the pod sets' resources, by pod set.
-	Flavors map[string]map[v1.ResourceName]string `json:"flavors"`
+	Flavors map[kueue.PodSetReference]map[v1.ResourceName]kueue.ResourceFlavorReference `json:"flavors"`
 	// Counts are the pods of each pod set.
-	Counts map[string]int32 `json:"counts"`
+	Counts map[kueue.PodSetReference]int32 `json:"counts"`
 	// Evicts are the workloads that would be evicted on the way, by any workload.
 	Evicts []Ref `json:"evicts,omitempty"`
 }
@@ -149,7 +148,7 @@ type question struct {
 func (q *question) ask(change func(*State)) *Admittance {
 	s := q.state.Clone()
 	change(s)
-	result := &Admittance{Flavors: make(map[string]map[v1.ResourceName]string), Counts: make(map[string]int32)}
+	result := &Admittance{Flavors: make(map[kueue.PodSetReference]map[v1.ResourceName]kueue.ResourceFlavorReference), Counts: make(map[kueue.PodSetReference]int32)}
 	now := q.now
 	for cycle := 1; cycle <= maxOutlookCycles; cycle++ {
 		now = now.Add(time.Second)
@@ -198,7 +197,7 @@ func (s *State) settled(key types.NamespacedName, record *Record) bool {
 	}
 	s.flushed()
 	for name, q := range s.queues {
-		strict := s.clusterQueues[name].Spec.QueueingStrategy == api.StrictFIFO
+		strict := s.clusterQueues[name].Spec.QueueingStrategy == kueue.StrictFIFO
 		if len(q.active) > 0 && !strict {
 			return false
 		}
@@ -230,7 +229,7 @@ func (q *question) resume() {
 			s.SetLocalQueue(resumed)
 		})
 	}
-	if queue := q.state.clusterQueues[local.Spec.ClusterQueue]; queue != nil && stopped(queue.Spec.StopPolicy) {
+	if queue := q.state.clusterQueues[string(local.Spec.ClusterQueue)]; queue != nil && stopped(queue.Spec.StopPolicy) {
 		q.try(Change{Kind: ResumeClusterQueue, ClusterQueue: queue.Name}, func(s *State) {
 			resumed := queue.DeepCopy()
 			resumed.Spec.StopPolicy = nil
@@ -291,12 +290,12 @@ func lackingIn(n *node, trial FlavorTrial) (l lacking, ok bool) {
 // quota tries to raise what a flavor lacks, and finds the least that is enough.
 func (q *question) quota() {
 	for _, l := range q.lacks() {
-		q.raise(RaiseNominalQuota, l, func(quota *api.ResourceQuota, v int64) {
+		q.raise(RaiseNominalQuota, l, func(quota *kueue.ResourceQuota, v int64) {
 			sum := valueOf(l.fr.resource, quota.NominalQuota) + v
 			quota.NominalQuota = quantityOf(l.fr.resource, sum)
 		})
 		if l.limited {
-			q.raise(RaiseBorrowingLimit, l, func(quota *api.ResourceQuota, v int64) {
+			q.raise(RaiseBorrowingLimit, l, func(quota *kueue.ResourceQuota, v int64) {
 				limit := quantityOf(l.fr.resource, valueOf(l.fr.resource, *quota.BorrowingLimit)+v)
 				quota.BorrowingLimit = &limit
 			})
@@ -304,7 +303,7 @@ func (q *question) quota() {
 	}
 }
 
-func (q *question) raise(kind ChangeKind, l lacking, set func(quota *api.ResourceQuota, v int64)) {
+func (q *question) raise(kind ChangeKind, l lacking, set func(quota *kueue.ResourceQuota, v int64)) {
 	unit := int64(1)
 	if l.fr.resource == v1.ResourceCPU && l.missing%1000 == 0 {
 		unit = 1000
@@ -316,7 +315,7 @@ func (q *question) raise(kind ChangeKind, l lacking, set func(quota *api.Resourc
 				for j := range queue.Spec.ResourceGroups[i].Flavors {
 					flavor := &queue.Spec.ResourceGroups[i].Flavors[j]
 					for k := range flavor.Resources {
-						if flavor.Name == l.fr.flavor && flavor.Resources[k].Name == l.fr.resource {
+						if string(flavor.Name) == l.fr.flavor && flavor.Resources[k].Name == l.fr.resource {
 							set(&flavor.Resources[k], unit*int64(steps))
 						}
 					}
@@ -347,7 +346,7 @@ func (q *question) finish() {
 		return func(s *State) {
 			for _, w := range list {
 				object := w.object.DeepCopy()
-				object.Status.Conditions = append(object.Status.Conditions, metav1.Condition{Type: api.WorkloadFinished, Status: metav1.ConditionTrue})
+				object.Status.Conditions = append(object.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue})
 				s.SetWorkload(object, q.now)
 			}
 		}

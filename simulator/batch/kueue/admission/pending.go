@@ -38,7 +38,7 @@ func (s *State) Held() (held []Pending) {
 			continue
 		}
 		held = append(held, Pending{
-			Workload: w.ref(), LocalQueue: w.object.Spec.QueueName, Priority: w.priority, Created: w.object.CreationTimestamp.Time,
+			Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), Priority: w.priority, Created: w.object.CreationTimestamp.Time,
 			Held: true, Condition: conditionOf(w.waits), Reason: w.waits,
 		})
 	}

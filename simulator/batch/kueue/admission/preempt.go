@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // victim is a workload that is evicted for another, with the reason of its condition Preempted.
@@ -17,19 +17,19 @@ type victim struct {
 
 // preemption is what a ClusterQueue allows.
 type preemption struct {
-	within, reclaim api.PreemptionPolicy
+	within, reclaim kueue.PreemptionPolicy
 	// borrow is nil unless a workload that borrows may evict others in the cohort.
-	borrow *api.BorrowWithinCohort
+	borrow *kueue.BorrowWithinCohort
 }
 
-func preemptionOf(queue *api.ClusterQueue) preemption {
-	p := preemption{within: api.PreemptionNever, reclaim: api.PreemptionNever}
+func preemptionOf(queue *kueue.ClusterQueue) preemption {
+	p := preemption{within: kueue.PreemptionPolicyNever, reclaim: kueue.PreemptionPolicyNever}
 	spec := queue.Spec.Preemption
 	if spec == nil {
 		return p
 	}
 	p.within, p.reclaim = cmp.Or(spec.WithinClusterQueue, p.within), cmp.Or(spec.ReclaimWithinCohort, p.reclaim)
-	if spec.BorrowWithinCohort != nil && spec.BorrowWithinCohort.Policy == api.PreemptionLowerPriority {
+	if spec.BorrowWithinCohort != nil && spec.BorrowWithinCohort.Policy == kueue.BorrowWithinCohortPolicyLowerPriority {
 		p.borrow = spec.BorrowWithinCohort
 	}
 	return p
@@ -50,7 +50,7 @@ type preemptor struct {
 	spared int
 }
 
-func (c *snapshot) preemptor(w *workload, n *node, queue *api.ClusterQueue, usage amounts, short frSet, placed func() bool) *preemptor {
+func (c *snapshot) preemptor(w *workload, n *node, queue *kueue.ClusterQueue, usage amounts, short frSet, placed func() bool) *preemptor {
 	return &preemptor{cycle: c, w: w, node: n, policy: preemptionOf(queue), usage: usage, short: short, placed: placed}
 }
 
@@ -105,12 +105,12 @@ func (p *preemptor) victims() []victim {
 // candidates returns whom the policies allow to evict, in the order in which they are tried.
 func (p *preemptor) candidates() []candidate {
 	var list []candidate
-	if p.policy.within != api.PreemptionNever {
+	if p.policy.within != kueue.PreemptionPolicyNever {
 		for _, w := range p.holders(p.node, p.policy.within) {
 			list = append(list, candidate{w: w, node: p.node, variant: own})
 		}
 	}
-	if p.policy.reclaim != api.PreemptionNever {
+	if p.policy.reclaim != kueue.PreemptionPolicyNever {
 		list = append(list, p.cohortCandidates()...)
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int {
@@ -148,7 +148,7 @@ func compareCandidates(a, b *workload, own string) int {
 
 // holders are the workloads of a ClusterQueue that use what is short and that a policy allows to
 // evict.
-func (p *preemptor) holders(n *node, policy api.PreemptionPolicy) []*workload {
+func (p *preemptor) holders(n *node, policy kueue.PreemptionPolicy) []*workload {
 	var list []*workload
 	for _, w := range p.cycle.holders(n.name) {
 		uses := false
@@ -162,13 +162,13 @@ func (p *preemptor) holders(n *node, policy api.PreemptionPolicy) []*workload {
 	return list
 }
 
-func (p *preemptor) allows(policy api.PreemptionPolicy, w *workload) bool {
+func (p *preemptor) allows(policy kueue.PreemptionPolicy, w *workload) bool {
 	switch policy {
-	case api.PreemptionAny:
+	case kueue.PreemptionPolicyAny:
 		return true
-	case api.PreemptionLowerPriority:
+	case kueue.PreemptionPolicyLowerPriority:
 		return w.priority < p.w.priority
-	case api.PreemptionLowerOrNewerEqualPriority:
+	case kueue.PreemptionPolicyLowerOrNewerEqualPriority:
 		return w.priority < p.w.priority || w.priority == p.w.priority && p.w.since.Before(w.since)
 	default:
 		return false

@@ -5,8 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // queue has the workloads of one ClusterQueue.
@@ -207,12 +206,12 @@ func (s *State) flushTopologies() {
 }
 
 // topologyOf returns the topology of a flavor; nil for one without.
-func (s *State) topologyOf(flavor string) *api.Topology {
+func (s *State) topologyOf(flavor string) *kueue.Topology {
 	f := s.flavors[flavor]
 	if f == nil || f.Spec.TopologyName == nil {
 		return nil
 	}
-	return s.topologies[*f.Spec.TopologyName]
+	return s.topologies[string(*f.Spec.TopologyName)]
 }
 
 // queuesWith are the ClusterQueues that name a flavor.
@@ -229,11 +228,11 @@ func (s *State) queuesWith(flavor string) []string {
 func (s *State) queueNames() []string { return sortedKeys(s.clusterQueues, cmp.Compare[string]) }
 
 // flavorNames are the flavors that a ClusterQueue names, in its order.
-func flavorNames(queue *api.ClusterQueue) []string {
+func flavorNames(queue *kueue.ClusterQueue) []string {
 	var names []string
 	for _, group := range queue.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
-			names = append(names, flavor.Name)
+			names = append(names, string(flavor.Name))
 		}
 	}
 	return names

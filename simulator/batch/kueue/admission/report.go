@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // Pending returns the workloads that wait in a ClusterQueue, in the order of the queue.
@@ -26,7 +25,7 @@ func (s *State) Pending(clusterQueue string, now time.Time) []Pending {
 	list := make([]Pending, 0, len(waiting))
 	for i, w := range waiting {
 		p := Pending{
-			Workload: w.ref(), LocalQueue: w.object.Spec.QueueName, Priority: w.priority, Created: w.object.CreationTimestamp.Time,
+			Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), Priority: w.priority, Created: w.object.CreationTimestamp.Time,
 			PositionInClusterQueue: int32(i), PositionInLocalQueue: locals[w.localQueue()],
 			Parked: w.place == parked, Cycle: w.last.cycle,
 		}
@@ -61,7 +60,7 @@ func (s *State) waitsFor(w *workload, q *queue) (Reason, string) {
 		return Reason{ClusterQueueInactive{queue.Name}}, reasonSuspended
 	case w.place == parked:
 		return w.waits, cmp.Or(s.conditionOfParked(w), conditionOf(w.waits))
-	case queue.Spec.QueueingStrategy == api.StrictFIFO && q.head() != w:
+	case queue.Spec.QueueingStrategy == kueue.StrictFIFO && q.head() != w:
 		return Reason{BehindHead{q.head().ref()}}, reasonPendingEvaluation
 	case w.last.cycle > 0:
 		return w.last.reason, w.last.condition
@@ -80,12 +79,12 @@ func (s *State) conditionOfParked(w *workload) string {
 
 // ClusterQueueStatus returns the status that a controller should write. The times of conditions
 // that have not changed are kept. It returns the zero value for an unknown ClusterQueue.
-func (s *State) ClusterQueueStatus(name string, now time.Time) api.ClusterQueueStatus {
+func (s *State) ClusterQueueStatus(name string, now time.Time) kueue.ClusterQueueStatus {
 	queue := s.clusterQueues[name]
 	if queue == nil {
-		return api.ClusterQueueStatus{}
+		return kueue.ClusterQueueStatus{}
 	}
-	status := api.ClusterQueueStatus{Conditions: slices.Clone(queue.Status.Conditions)}
+	status := kueue.ClusterQueueStatus{Conditions: slices.Clone(queue.Status.Conditions)}
 	setActive(&status.Conditions, s.activeCondition(name), queue.Generation, now)
 	q, n := s.queues[name], s.tree().queues[name]
 	status.PendingWorkloads = int32(len(q.active) + len(q.parked))
@@ -99,7 +98,7 @@ func (s *State) ClusterQueueStatus(name string, now time.Time) api.ClusterQueueS
 	}
 	status.FlavorsReservation, status.FlavorsUsage = flavorUsages(queue, n, n.usage), flavorUsages(queue, n, admitted)
 	if s.settings.FairSharing != nil {
-		status.FairSharing = &api.FairSharingStatus{WeightedShare: n.share().rounded()}
+		status.FairSharing = &kueue.FairSharingStatus{WeightedShare: n.share().rounded()}
 	}
 	return status
 }
@@ -112,7 +111,7 @@ func setActive(conditions *[]metav1.Condition, active metav1.Condition, generati
 // admitted reports whether a reserved workload has its checks behind it. One that was reserved
 // without checks is admitted at once.
 func (w *workload) admitted() bool {
-	return meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadAdmitted)
+	return meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadAdmitted)
 }
 
 func (s share) rounded() int64 {
@@ -123,18 +122,18 @@ func (s share) rounded() int64 {
 }
 
 // flavorUsages lists usage in the order of the ClusterQueue's flavors.
-func flavorUsages(queue *api.ClusterQueue, n *node, usage amounts) []api.FlavorUsage {
-	var flavors []api.FlavorUsage
+func flavorUsages(queue *kueue.ClusterQueue, n *node, usage amounts) []kueue.FlavorUsage {
+	var flavors []kueue.FlavorUsage
 	for _, group := range queue.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
-			u := api.FlavorUsage{Name: flavor.Name}
+			u := kueue.FlavorUsage{Name: flavor.Name}
 			for _, r := range flavor.Resources {
-				used := usage[flavorResource{flavor.Name, r.Name}]
+				used := usage[flavorResource{string(flavor.Name), r.Name}]
 				var borrowed int64
 				if n.parent != nil {
 					borrowed = max(0, used-valueOf(r.Name, r.NominalQuota))
 				}
-				u.Resources = append(u.Resources, api.ResourceUsage{Name: r.Name, Total: quantityOf(r.Name, used), Borrowed: quantityOf(r.Name, borrowed)})
+				u.Resources = append(u.Resources, kueue.ResourceUsage{Name: r.Name, Total: quantityOf(r.Name, used), Borrowed: quantityOf(r.Name, borrowed)})
 			}
 			flavors = append(flavors, u)
 		}
@@ -144,14 +143,14 @@ func flavorUsages(queue *api.ClusterQueue, n *node, usage amounts) []api.FlavorU
 
 // LocalQueueStatus returns the status that a controller should write. It returns the zero value
 // for an unknown LocalQueue.
-func (s *State) LocalQueueStatus(key types.NamespacedName, now time.Time) api.LocalQueueStatus {
+func (s *State) LocalQueueStatus(key types.NamespacedName, now time.Time) kueue.LocalQueueStatus {
 	local := s.localQueues[key]
 	if local == nil {
-		return api.LocalQueueStatus{}
+		return kueue.LocalQueueStatus{}
 	}
-	status := api.LocalQueueStatus{Conditions: slices.Clone(local.Status.Conditions)}
+	status := kueue.LocalQueueStatus{Conditions: slices.Clone(local.Status.Conditions)}
 	setActive(&status.Conditions, s.localActive(local), local.Generation, now)
-	q := s.queues[local.Spec.ClusterQueue]
+	q := s.queues[string(local.Spec.ClusterQueue)]
 	if q == nil {
 		return status
 	}
@@ -172,14 +171,14 @@ func (s *State) LocalQueueStatus(key types.NamespacedName, now time.Time) api.Lo
 			admitted.add(w.usage)
 		}
 	}
-	queue := s.clusterQueues[local.Spec.ClusterQueue]
+	queue := s.clusterQueues[string(local.Spec.ClusterQueue)]
 	status.FlavorsReservation, status.FlavorsUsage = localUsages(queue, held), localUsages(queue, admitted)
 	return status
 }
 
-func (s *State) localActive(local *api.LocalQueue) metav1.Condition {
-	c := metav1.Condition{Type: api.ConditionActive, Status: metav1.ConditionFalse, Message: "Can't submit new workloads to clusterQueue"}
-	switch queue := s.clusterQueues[local.Spec.ClusterQueue]; {
+func (s *State) localActive(local *kueue.LocalQueue) metav1.Condition {
+	c := metav1.Condition{Type: kueue.LocalQueueActive, Status: metav1.ConditionFalse, Message: "Can't submit new workloads to clusterQueue"}
+	switch queue := s.clusterQueues[string(local.Spec.ClusterQueue)]; {
 	case stopped(local.Spec.StopPolicy):
 		c.Reason, c.Message = "Stopped", "LocalQueue is stopped"
 	case queue == nil:
@@ -192,13 +191,13 @@ func (s *State) localActive(local *api.LocalQueue) metav1.Condition {
 	return c
 }
 
-func localUsages(queue *api.ClusterQueue, usage amounts) []api.LocalQueueFlavorUsage {
-	var flavors []api.LocalQueueFlavorUsage
+func localUsages(queue *kueue.ClusterQueue, usage amounts) []kueue.LocalQueueFlavorUsage {
+	var flavors []kueue.LocalQueueFlavorUsage
 	for _, group := range queue.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
-			u := api.LocalQueueFlavorUsage{Name: flavor.Name}
+			u := kueue.LocalQueueFlavorUsage{Name: flavor.Name}
 			for _, r := range flavor.Resources {
-				u.Resources = append(u.Resources, api.LocalQueueResourceUsage{Name: r.Name, Total: quantityOf(r.Name, usage[flavorResource{flavor.Name, r.Name}])})
+				u.Resources = append(u.Resources, kueue.LocalQueueResourceUsage{Name: r.Name, Total: quantityOf(r.Name, usage[flavorResource{string(flavor.Name), r.Name}])})
 			}
 			flavors = append(flavors, u)
 		}
@@ -208,12 +207,12 @@ func localUsages(queue *api.ClusterQueue, usage amounts) []api.LocalQueueFlavorU
 
 // CohortStatus returns the status that a controller should write. It is empty without fair
 // sharing.
-func (s *State) CohortStatus(name string) api.CohortStatus {
+func (s *State) CohortStatus(name string) kueue.CohortStatus {
 	n := s.tree().cohorts[name]
 	if n == nil || s.settings.FairSharing == nil {
-		return api.CohortStatus{}
+		return kueue.CohortStatus{}
 	}
-	return api.CohortStatus{FairSharing: &api.FairSharingStatus{WeightedShare: n.share().rounded()}}
+	return kueue.CohortStatus{FairSharing: &kueue.FairSharingStatus{WeightedShare: n.share().rounded()}}
 }
 
 // CohortsOf returns the Cohorts above a ClusterQueue, from its own to the root.
@@ -226,7 +225,7 @@ func (s *State) CohortsOf(clusterQueue string) []string {
 
 // EachWaiting calls visit with each workload that waits in a ClusterQueue, in no order. active means that cycles try it, and inactive
 // ones wait for a change. Workloads of one shape are alike for admission.
-func (s *State) EachWaiting(visit func(w *api.Workload, clusterQueue string, active bool, shape string)) {
+func (s *State) EachWaiting(visit func(w *kueue.Workload, clusterQueue string, active bool, shape string)) {
 	for name, q := range s.queues {
 		q.each(func(w *workload) { visit(w.object, name, w.place == active, w.shapeOf()) })
 	}
@@ -309,7 +308,7 @@ func (s *State) nodeQuota(n *node) NodeQuota {
 		for _, group := range s.clusterQueues[n.name].Spec.ResourceGroups {
 			for _, flavor := range group.Flavors {
 				for _, r := range flavor.Resources {
-					frs = append(frs, flavorResource{flavor.Name, r.Name})
+					frs = append(frs, flavorResource{string(flavor.Name), r.Name})
 				}
 			}
 		}

@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // Review returns what a workload is owed outside of cycles, as Kueue's workload controller
@@ -22,7 +21,7 @@ import (
 // when to ask even if nothing changes; 0 for never.
 func (s *State) Review(key types.NamespacedName, now time.Time) (decisions []Decision, next time.Duration) {
 	w := s.workloads[key]
-	if w == nil || meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadFinished) {
+	if w == nil || meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadFinished) {
 		return nil, 0
 	}
 	r := &review{state: s, w: w, object: w.object, now: now}
@@ -38,7 +37,7 @@ func (s *State) Review(key types.NamespacedName, now time.Time) (decisions []Dec
 type review struct {
 	state     *State
 	w         *workload
-	object    *api.Workload
+	object    *kueue.Workload
 	now       time.Time
 	decisions []Decision
 	next      time.Duration
@@ -58,7 +57,7 @@ func (r *review) decide(d Decision) {
 
 // reserved reviews a workload that holds quota.
 func (r *review) reserved() {
-	target := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadDeactivationTarget)
+	target := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadDeactivationTarget)
 	targeted := target != nil && target.Status == metav1.ConditionTrue
 	switch {
 	case r.w.assumed, r.w.evicted():
@@ -77,7 +76,7 @@ func (r *review) reserved() {
 	if r.checksSpoke() || r.queueStopped() || r.nodesFailed() {
 		return
 	}
-	if !r.is(api.WorkloadAdmitted) {
+	if !r.is(kueue.WorkloadAdmitted) {
 		r.admitWhenChecked()
 		return
 	}
@@ -96,7 +95,7 @@ func (r *review) evict(d Decision) {
 // checksSpoke acts on a check that asked to retry or rejected the workload.
 func (r *review) checksSpoke() bool {
 	for _, check := range r.object.Status.AdmissionChecks {
-		if check.State == api.CheckStateRejected {
+		if check.State == kueue.CheckStateRejected {
 			message := fmt.Sprintf("Admission check(s): %s, were rejected", check.Name)
 			r.decide(Decision{Verb: Target, Reason: reasonAdmissionCheck, Message: message, Events: []Event{{Warning: true, Reason: "AdmissionCheckRejected", Message: message}}})
 			return true
@@ -105,7 +104,7 @@ func (r *review) checksSpoke() bool {
 	var retries []string
 	var wait time.Duration
 	for _, check := range r.object.Status.AdmissionChecks {
-		if check.State == api.CheckStateRetry {
+		if check.State == kueue.CheckStateRetry {
 			retries = append(retries, fmt.Sprintf("%q (%s)", check.Name, check.Message))
 			wait = max(wait, time.Duration(ptr.Deref(check.RequeueAfterSeconds, 0))*time.Second)
 		}
@@ -124,8 +123,8 @@ func (r *review) checksSpoke() bool {
 // queueStopped evicts from a stopped queue: always under HoldAndDrain, and only while the
 // workload is not admitted under Hold.
 func (r *review) queueStopped() bool {
-	evicts := func(policy *api.StopPolicy) bool {
-		return stopped(policy) && (*policy == api.HoldAndDrain || !r.is(api.WorkloadAdmitted))
+	evicts := func(policy *kueue.StopPolicy) bool {
+		return stopped(policy) && (*policy == kueue.HoldAndDrain || !r.is(kueue.WorkloadAdmitted))
 	}
 	if queue := r.state.clusterQueues[r.w.queue]; queue != nil && evicts(queue.Spec.StopPolicy) {
 		r.evict(Decision{Reason: reasonClusterQueueStopped, Message: "The ClusterQueue is stopped"})
@@ -160,14 +159,14 @@ func (r *review) admitWhenChecked() {
 	names := r.state.checksFor(r.object.Status.Admission)
 	listed := make([]string, len(r.object.Status.AdmissionChecks))
 	for i, check := range r.object.Status.AdmissionChecks {
-		listed[i] = check.Name
+		listed[i] = string(check.Name)
 	}
 	if !slices.Equal(names, listed) {
 		r.decide(Decision{Verb: SyncChecks, Checks: names})
 		return
 	}
 	for _, check := range r.object.Status.AdmissionChecks {
-		if check.State != api.CheckStateReady {
+		if check.State != kueue.CheckStateReady {
 			return
 		}
 	}
@@ -183,7 +182,7 @@ func (r *review) executionTime() {
 	if limit == nil {
 		return
 	}
-	admitted := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadAdmitted)
+	admitted := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadAdmitted)
 	past := ptr.Deref(r.object.Status.AccumulatedPastExecutionTimeSeconds, 0)
 	left := time.Duration(*limit-past)*time.Second - r.now.Sub(admitted.LastTransitionTime.Time)
 	if left > 0 {
@@ -204,12 +203,12 @@ func (r *review) wake(after time.Duration) {
 // deactivates it after too many evictions.
 func (r *review) podsReady() {
 	settings := r.state.settings.WaitForPodsReady
-	if settings == nil || r.is(api.WorkloadPodsReady) {
+	if settings == nil || r.is(kueue.WorkloadPodsReady) {
 		return
 	}
 	timeout := cmp.Or(settings.Timeout, 30*time.Minute)
-	since, cause := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadAdmitted).LastTransitionTime.Time, reasonWaitForStart
-	if ready := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadPodsReady); ready != nil && ready.Reason == reasonWaitForRecovery {
+	since, cause := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadAdmitted).LastTransitionTime.Time, reasonWaitForStart
+	if ready := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadPodsReady); ready != nil && ready.Reason == reasonWaitForRecovery {
 		since, cause, timeout = ready.LastTransitionTime.Time, reasonWaitForRecovery, cmp.Or(settings.RecoveryTimeout, timeout)
 	}
 	if left := timeout - r.now.Sub(since); left > 0 {
@@ -247,7 +246,7 @@ func (p *WaitForPodsReady) backoff(count int32) time.Duration {
 
 // waiting reviews a workload that holds no quota.
 func (r *review) waiting() {
-	if target := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadDeactivationTarget); target != nil && target.Status == metav1.ConditionTrue && isActive(r.object) {
+	if target := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadDeactivationTarget); target != nil && target.Status == metav1.ConditionTrue && isActive(r.object) {
 		r.decide(Decision{Verb: Deactivate, Spec: true, Reason: target.Reason, Message: target.Message})
 		return
 	}
@@ -277,7 +276,7 @@ func (r *review) waiting() {
 // checksListed reports whether a waiting workload lists the checks that apply to all flavors.
 func (r *review) checksListed(names []string) bool {
 	for _, name := range names {
-		if !slices.ContainsFunc(r.object.Status.AdmissionChecks, func(c api.AdmissionCheckState) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(r.object.Status.AdmissionChecks, func(c kueue.AdmissionCheckState) bool { return string(c.Name) == name }) {
 			return false
 		}
 	}
@@ -299,7 +298,7 @@ func (r *review) suspended() Reason {
 // requeue ends what the latest eviction keeps the workload out for, and reports whether it did or
 // has yet to wait.
 func (r *review) requeue() bool {
-	requeued := meta.FindStatusCondition(r.object.Status.Conditions, api.WorkloadRequeued)
+	requeued := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadRequeued)
 	if requeued == nil || requeued.Status != metav1.ConditionFalse || !isActive(r.object) {
 		return false
 	}
@@ -309,7 +308,7 @@ func (r *review) requeue() bool {
 	case strings.HasPrefix(requeued.Reason, reasonDeactivated):
 		reason, message = reasonReactivated, "The workload was reactivated"
 	case requeued.Reason == reasonClusterQueueStopped:
-		if local == nil || r.state.clusterQueues[local.Spec.ClusterQueue] == nil || stopped(r.state.clusterQueues[local.Spec.ClusterQueue].Spec.StopPolicy) {
+		if local == nil || r.state.clusterQueues[string(local.Spec.ClusterQueue)] == nil || stopped(r.state.clusterQueues[string(local.Spec.ClusterQueue)].Spec.StopPolicy) {
 			return false
 		}
 		reason, message = reasonClusterQueueRestarted, "The ClusterQueue was restarted after being stopped"
@@ -337,7 +336,7 @@ func (s *State) Released(key types.NamespacedName, now time.Time) []Decision {
 	if w == nil || w.place != reserved {
 		return nil
 	}
-	evicted := meta.FindStatusCondition(w.object.Status.Conditions, api.WorkloadEvicted)
+	evicted := meta.FindStatusCondition(w.object.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted == nil || evicted.Status != metav1.ConditionTrue {
 		return nil
 	}

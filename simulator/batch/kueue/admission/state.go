@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
 )
 
 // State is everything that admission depends on. It follows objects: the controller that watches them calls
@@ -21,12 +21,12 @@ import (
 type State struct {
 	settings Settings
 
-	clusterQueues map[string]*api.ClusterQueue
-	cohorts       map[string]*api.Cohort
-	localQueues   map[types.NamespacedName]*api.LocalQueue
-	flavors       map[string]*api.ResourceFlavor
-	topologies    map[string]*api.Topology
-	checks        map[string]*api.AdmissionCheck
+	clusterQueues map[string]*kueue.ClusterQueue
+	cohorts       map[string]*kueue.Cohort
+	localQueues   map[types.NamespacedName]*kueue.LocalQueue
+	flavors       map[string]*kueue.ResourceFlavor
+	topologies    map[string]*kueue.Topology
+	checks        map[string]*kueue.AdmissionCheck
 	namespaces    map[string]*v1.Namespace
 	limitRanges   map[types.NamespacedName]*v1.LimitRange
 	nodes         map[string]*v1.Node
@@ -48,12 +48,12 @@ type State struct {
 func New(settings Settings) *State {
 	return &State{
 		settings:      settings,
-		clusterQueues: make(map[string]*api.ClusterQueue),
-		cohorts:       make(map[string]*api.Cohort),
-		localQueues:   make(map[types.NamespacedName]*api.LocalQueue),
-		flavors:       make(map[string]*api.ResourceFlavor),
-		topologies:    make(map[string]*api.Topology),
-		checks:        make(map[string]*api.AdmissionCheck),
+		clusterQueues: make(map[string]*kueue.ClusterQueue),
+		cohorts:       make(map[string]*kueue.Cohort),
+		localQueues:   make(map[types.NamespacedName]*kueue.LocalQueue),
+		flavors:       make(map[string]*kueue.ResourceFlavor),
+		topologies:    make(map[string]*kueue.Topology),
+		checks:        make(map[string]*kueue.AdmissionCheck),
 		namespaces:    make(map[string]*v1.Namespace),
 		limitRanges:   make(map[types.NamespacedName]*v1.LimitRange),
 		nodes:         make(map[string]*v1.Node),
@@ -119,7 +119,7 @@ func (s *State) members(queues []string) map[string]bool {
 }
 
 // SetClusterQueue follows a ClusterQueue.
-func (s *State) SetClusterQueue(queue *api.ClusterQueue) {
+func (s *State) SetClusterQueue(queue *kueue.ClusterQueue) {
 	old := s.clusterQueues[queue.Name]
 	if old != nil && equality.Semantic.DeepEqual(old.Spec, queue.Spec) && old.DeletionTimestamp.IsZero() == queue.DeletionTimestamp.IsZero() {
 		s.clusterQueues[queue.Name] = queue
@@ -158,7 +158,7 @@ func (s *State) DeleteClusterQueue(name string) {
 }
 
 // SetCohort follows a Cohort.
-func (s *State) SetCohort(cohort *api.Cohort) {
+func (s *State) SetCohort(cohort *kueue.Cohort) {
 	if old := s.cohorts[cohort.Name]; old != nil && equality.Semantic.DeepEqual(old.Spec, cohort.Spec) {
 		s.cohorts[cohort.Name] = cohort
 		return
@@ -172,7 +172,7 @@ func (s *State) DeleteCohort(name string) {
 }
 
 // SetLocalQueue follows a LocalQueue.
-func (s *State) SetLocalQueue(queue *api.LocalQueue) {
+func (s *State) SetLocalQueue(queue *kueue.LocalQueue) {
 	key := types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}
 	old := s.localQueues[key]
 	s.localQueues[key] = queue
@@ -188,7 +188,7 @@ func (s *State) DeleteLocalQueue(key types.NamespacedName) {
 }
 
 // SetFlavor follows a ResourceFlavor.
-func (s *State) SetFlavor(flavor *api.ResourceFlavor) {
+func (s *State) SetFlavor(flavor *kueue.ResourceFlavor) {
 	old := s.flavors[flavor.Name]
 	s.flavors[flavor.Name] = flavor
 	if old == nil || !equality.Semantic.DeepEqual(old.Spec, flavor.Spec) {
@@ -200,7 +200,7 @@ func (s *State) SetFlavor(flavor *api.ResourceFlavor) {
 func (s *State) DeleteFlavor(name string) { delete(s.flavors, name) }
 
 // SetTopology follows a Topology.
-func (s *State) SetTopology(topology *api.Topology) {
+func (s *State) SetTopology(topology *kueue.Topology) {
 	s.topologies[topology.Name] = topology
 	s.flushTopologies()
 }
@@ -209,10 +209,10 @@ func (s *State) SetTopology(topology *api.Topology) {
 func (s *State) DeleteTopology(name string) { delete(s.topologies, name) }
 
 // SetAdmissionCheck follows an AdmissionCheck.
-func (s *State) SetAdmissionCheck(check *api.AdmissionCheck) {
+func (s *State) SetAdmissionCheck(check *kueue.AdmissionCheck) {
 	old := s.checks[check.Name]
 	s.checks[check.Name] = check
-	if meta.IsStatusConditionTrue(check.Status.Conditions, api.ConditionActive) && (old == nil || !meta.IsStatusConditionTrue(old.Status.Conditions, api.ConditionActive)) {
+	if meta.IsStatusConditionTrue(check.Status.Conditions, kueue.AdmissionCheckActive) && (old == nil || !meta.IsStatusConditionTrue(old.Status.Conditions, kueue.AdmissionCheckActive)) {
 		s.flushQueues(s.queueNames())
 	}
 }
@@ -295,7 +295,7 @@ func (s *State) DeletePod(key types.NamespacedName) {
 // SetWorkload follows a workload: it queues one that waits, counts the quota of one that has
 // reserved it, and lets go of one that has finished. A version from before a decision that this
 // State made, and that has not been written yet, does not undo the decision; Forget does.
-func (s *State) SetWorkload(object *api.Workload, now time.Time) {
+func (s *State) SetWorkload(object *kueue.Workload, now time.Time) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	w := s.workloads[key]
 	if w != nil && w.object.UID != object.UID {
@@ -314,14 +314,14 @@ func (s *State) SetWorkload(object *api.Workload, now time.Time) {
 }
 
 // follow takes over a version of a workload. old is nil for the first.
-func (s *State) follow(w *workload, object, old *api.Workload, now time.Time) {
+func (s *State) follow(w *workload, object, old *kueue.Workload, now time.Time) {
 	conditions := object.Status.Conditions
-	holds := meta.IsStatusConditionTrue(conditions, api.WorkloadQuotaReserved) && object.Status.Admission != nil
-	finished := meta.IsStatusConditionTrue(conditions, api.WorkloadFinished)
+	holds := meta.IsStatusConditionTrue(conditions, kueue.WorkloadQuotaReserved) && object.Status.Admission != nil
+	finished := meta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished)
 	if w.assumed && !holds && !finished && isActive(object) {
 		return
 	}
-	if meta.IsStatusConditionTrue(conditions, api.WorkloadEvicted) || !holds {
+	if meta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) || !holds {
 		w.evicting = false
 	}
 	if old == nil || !equality.Semantic.DeepEqual(old.Spec, object.Spec) {
@@ -345,15 +345,15 @@ func (s *State) follow(w *workload, object, old *api.Workload, now time.Time) {
 }
 
 // waitsDifferently reports whether a new version of a waiting workload is worth another try.
-func waitsDifferently(old, object *api.Workload) bool {
-	for _, condition := range []string{api.WorkloadEvicted, api.WorkloadRequeued, api.WorkloadWaitingForReplacementPods} {
+func waitsDifferently(old, object *kueue.Workload) bool {
+	for _, condition := range []string{kueue.WorkloadEvicted, kueue.WorkloadRequeued, WaitingForReplacementPods} {
 		if meta.IsStatusConditionTrue(old.Status.Conditions, condition) != meta.IsStatusConditionTrue(object.Status.Conditions, condition) ||
 			meta.IsStatusConditionFalse(old.Status.Conditions, condition) != meta.IsStatusConditionFalse(object.Status.Conditions, condition) {
 			return true
 		}
 	}
 	return onHold(old) != onHold(object) ||
-		old.Annotations[api.AdmissionGatedAnnotation] != object.Annotations[api.AdmissionGatedAnnotation] ||
+		old.Annotations[constants.AdmissionGatedByAnnotation] != object.Annotations[constants.AdmissionGatedByAnnotation] ||
 		!equality.Semantic.DeepEqual(old.Spec, object.Spec) ||
 		!equality.Semantic.DeepEqual(old.Status.RequeueState, object.Status.RequeueState) ||
 		!equality.Semantic.DeepEqual(old.Status.ReclaimablePods, object.Status.ReclaimablePods) ||
@@ -385,19 +385,19 @@ func (s *State) Forget(key types.NamespacedName, now time.Time) {
 }
 
 // reserve counts the quota of an admission, in place of what the workload held before.
-func (s *State) reserve(w *workload, admission *api.Admission, now time.Time) {
+func (s *State) reserve(w *workload, admission *kueue.Admission, now time.Time) {
 	usage := usageOf(w.podSets, admission, w.object.Status.ReclaimablePods)
 	w.priority = priorityOf(w.object)
-	if w.place == reserved && w.queue == admission.ClusterQueue && equality.Semantic.DeepEqual(w.usage, usage) {
+	if w.place == reserved && w.queue == string(admission.ClusterQueue) && equality.Semantic.DeepEqual(w.usage, usage) {
 		w.assumed = false
 		w.domains = domainsOf(w.podSets, admission)
 		return
 	}
 	s.leave(w)
-	w.place, w.queue, w.usage = reserved, admission.ClusterQueue, usage
+	w.place, w.queue, w.usage = reserved, string(admission.ClusterQueue), usage
 	w.domains = domainsOf(w.podSets, admission)
 	w.reservedAt, w.since = now.Truncate(time.Second), s.queueTimestamp(w.object)
-	if c := meta.FindStatusCondition(w.object.Status.Conditions, api.WorkloadQuotaReserved); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(w.object.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil && c.Status == metav1.ConditionTrue {
 		w.reservedAt = c.LastTransitionTime.Time
 	}
 	w.waits, w.progress = Reason{}, progress{}
@@ -443,7 +443,7 @@ func (s *State) settle(w *workload, now time.Time) {
 		w.waits = why
 		return
 	}
-	w.queue = s.localQueues[w.localQueue()].Spec.ClusterQueue
+	w.queue = string(s.localQueues[w.localQueue()].Spec.ClusterQueue)
 	q := s.queues[w.queue]
 	if sticky {
 		q.sticky = w.key
@@ -463,7 +463,7 @@ func (s *State) settle(w *workload, now time.Time) {
 func (s *State) settleWaiting(pick func(*workload) bool) {
 	for _, key := range sortedKeys(s.workloads, compareKeys) {
 		w := s.workloads[key]
-		if w.place != reserved && !meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadFinished) && pick(w) {
+		if w.place != reserved && !meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadFinished) && pick(w) {
 			s.settle(w, time.Time{})
 		}
 	}
@@ -479,47 +479,47 @@ func (s *State) heldOutside(w *workload) Reason {
 	switch {
 	case !isActive(w.object):
 		return Reason{Deactivated{}}
-	case w.object.Annotations[api.AdmissionGatedAnnotation] != "":
-		return Reason{Gated{w.object.Annotations[api.AdmissionGatedAnnotation]}}
-	case onHold(w.object), meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadWaitingForReplacementPods):
+	case w.object.Annotations[constants.AdmissionGatedByAnnotation] != "":
+		return Reason{Gated{w.object.Annotations[constants.AdmissionGatedByAnnotation]}}
+	case onHold(w.object), meta.IsStatusConditionTrue(w.object.Status.Conditions, WaitingForReplacementPods):
 		return Reason{PodsAwaited{}}
 	case local == nil:
-		return Reason{LocalQueueMissing{w.object.Spec.QueueName}}
+		return Reason{LocalQueueMissing{string(w.object.Spec.QueueName)}}
 	case stopped(local.Spec.StopPolicy):
 		return Reason{LocalQueueStopped{local.Name}}
-	case s.clusterQueues[local.Spec.ClusterQueue] == nil:
-		return Reason{ClusterQueueMissing{local.Spec.ClusterQueue}}
+	case s.clusterQueues[string(local.Spec.ClusterQueue)] == nil:
+		return Reason{ClusterQueueMissing{string(local.Spec.ClusterQueue)}}
 	}
 	return Reason{}
 }
 
 // heldParked says why a queued workload may not be tried yet. Without a time, only an explicit
 // backoff in the future counts, which Review ends.
-func heldParked(w *api.Workload, now time.Time) Reason {
+func heldParked(w *kueue.Workload, now time.Time) Reason {
 	if state := w.Status.RequeueState; state != nil && state.RequeueAt != nil && state.RequeueAt.After(now) {
 		return Reason{BackedOff{state.RequeueAt.Time}}
 	}
-	if requeued := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadRequeued); requeued != nil && requeued.Status == metav1.ConditionFalse {
+	if requeued := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadRequeued); requeued != nil && requeued.Status == metav1.ConditionFalse {
 		return Reason{NotRequeued{requeued.Reason}}
 	}
 	return Reason{}
 }
 
-func isActive(w *api.Workload) bool { return w.Spec.Active == nil || *w.Spec.Active }
+func isActive(w *kueue.Workload) bool { return w.Spec.Active == nil || *w.Spec.Active }
 
-func stopped(policy *api.StopPolicy) bool {
-	return policy != nil && *policy != "" && *policy != api.None
+func stopped(policy *kueue.StopPolicy) bool {
+	return policy != nil && *policy != "" && *policy != kueue.None
 }
 
-func onHold(w *api.Workload) bool {
-	c := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadQuotaReserved)
+func onHold(w *kueue.Workload) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadQuotaReserved)
 	return c != nil && c.Status == metav1.ConditionFalse && c.Reason == reasonOnHold
 }
 
 // checksFailed reports whether an admission check asked to retry or rejected the workload.
-func checksFailed(w *api.Workload) bool {
+func checksFailed(w *kueue.Workload) bool {
 	for _, check := range w.Status.AdmissionChecks {
-		if check.State == api.CheckStateRetry || check.State == api.CheckStateRejected {
+		if check.State == kueue.CheckStateRetry || check.State == kueue.CheckStateRejected {
 			return true
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 func played(t *testing.T, commands string) *world {
@@ -268,7 +267,7 @@ func TestConditionsThroughALife(t *testing.T) {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 	stats := w.objects["v"].Status.SchedulingStats
-	if diff := cmp.Diff([]api.WorkloadSchedulingStatsEviction{{Reason: "Preempted", Count: 1}}, stats.Evictions); diff != "" {
+	if diff := cmp.Diff([]kueue.WorkloadSchedulingStatsEviction{{Reason: "Preempted", Count: 1}}, stats.Evictions); diff != "" {
 		t.Errorf("evictions (-want +got):\n%s", diff)
 	}
 }
@@ -277,10 +276,10 @@ func TestClusterQueueStatus(t *testing.T) {
 	w := played(t, "admissioncheck prov\ncq a co=co check=prov f:2\ncq b co=co f:4\nwl w1 a 3\nwl w2 a 9\ncycle\ncycle")
 	got := w.state.ClusterQueueStatus("a", w.now)
 	got.Conditions[0].LastTransitionTime.Reset()
-	usage := func(total, borrowed string) []api.FlavorUsage {
-		return []api.FlavorUsage{{Name: "f", Resources: []api.ResourceUsage{{Name: v1.ResourceCPU, Total: resource.MustParse(total), Borrowed: resource.MustParse(borrowed)}}}}
+	usage := func(total, borrowed string) []kueue.FlavorUsage {
+		return []kueue.FlavorUsage{{Name: "f", Resources: []kueue.ResourceUsage{{Name: v1.ResourceCPU, Total: resource.MustParse(total), Borrowed: resource.MustParse(borrowed)}}}}
 	}
-	want := api.ClusterQueueStatus{
+	want := kueue.ClusterQueueStatus{
 		FlavorsReservation: usage("3", "1"), FlavorsUsage: usage("0", "0"),
 		PendingWorkloads: 1, ReservingWorkloads: 1,
 	}
@@ -307,12 +306,12 @@ func TestTopologyAssignmentsAreCompressed(t *testing.T) {
 			t.Errorf("domains (-want +got):\n%s", diff)
 		}
 	}
-	shared := &api.TopologyAssignment{Levels: []string{v1.LabelHostname}, Slices: []api.TopologyAssignmentSlice{{
+	shared := &kueue.TopologyAssignment{Levels: []string{v1.LabelHostname}, Slices: []kueue.TopologyAssignmentSlice{{
 		DomainCount: 2,
-		ValuesPerLevel: []api.TopologyAssignmentSliceLevelValues{{Individual: &api.TopologyAssignmentSliceLevelIndividualValues{
+		ValuesPerLevel: []kueue.TopologyAssignmentSliceLevelValues{{Individual: &kueue.TopologyAssignmentSliceLevelIndividualValues{
 			Prefix: ptr.To("node-"), Suffix: ptr.To(".x"), Roots: []string{"1", "2"},
 		}}},
-		PodCounts: api.TopologyAssignmentSlicePodCounts{Universal: ptr.To(int32(4))},
+		PodCounts: kueue.TopologyAssignmentSlicePodCounts{Universal: ptr.To(int32(4))},
 	}}}
 	want := []DomainPods{{Values: []string{"node-1.x"}, Pods: 4}, {Values: []string{"node-2.x"}, Pods: 4}}
 	if diff := cmp.Diff(want, Domains(shared)); diff != "" {

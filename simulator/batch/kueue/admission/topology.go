@@ -13,8 +13,8 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/util/tas"
 )
 
 // leafKey names the lowest domain of a topology: a node if the lowest level is the hostname, so
@@ -56,14 +56,14 @@ func (u leafUsage) add(usage []domainUsage, sign int64) {
 }
 
 // domainsOf returns what an admission takes in each lowest domain.
-func domainsOf(podSets []podSet, admission *api.Admission) []domainUsage {
+func domainsOf(podSets []podSet, admission *kueue.Admission) []domainUsage {
 	var usage []domainUsage
 	for _, assigned := range admission.PodSetAssignments {
-		i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == assigned.Name })
+		i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == string(assigned.Name) })
 		if i < 0 || assigned.TopologyAssignment == nil {
 			continue
 		}
-		flavor := assigned.Flavors[sortedKeys(assigned.Flavors, cmp.Compare[v1.ResourceName])[0]]
+		flavor := string(assigned.Flavors[sortedKeys(assigned.Flavors, cmp.Compare[v1.ResourceName])[0]])
 		for _, d := range Domains(assigned.TopologyAssignment) {
 			usage = append(usage, domainUsage{leafOf(flavor, assigned.TopologyAssignment.Levels, d.Values), d.Pods, podSets[i].pod})
 		}
@@ -71,24 +71,20 @@ func domainsOf(podSets []podSet, admission *api.Admission) []domainUsage {
 	return usage
 }
 
-// Domains lists the domains of a topology assignment, which are compressed in the object.
-func Domains(assignment *api.TopologyAssignment) []DomainPods {
+// Domains lists the domains of a topology assignment, which are compressed in the object. It accepts
+// an assignment whose lengths do not agree.
+func Domains(assignment *kueue.TopologyAssignment) []DomainPods {
 	var domains []DomainPods
 	for _, run := range assignment.Slices {
 		for i := range int(run.DomainCount) {
-			d := DomainPods{Values: make([]string, len(run.ValuesPerLevel))}
-			for level, values := range run.ValuesPerLevel {
-				switch {
-				case values.Universal != nil:
-					d.Values[level] = *values.Universal
-				case values.Individual != nil && i < len(values.Individual.Roots):
-					d.Values[level] = ptr.Deref(values.Individual.Prefix, "") + values.Individual.Roots[i] + ptr.Deref(values.Individual.Suffix, "")
+			d := DomainPods{Values: make([]string, len(assignment.Levels)), Pods: ptr.Deref(run.PodCounts.Universal, 0)}
+			for level, values := range run.ValuesPerLevel[:min(len(run.ValuesPerLevel), len(d.Values))] {
+				d.Values[level] = ptr.Deref(values.Universal, "")
+				if each := values.Individual; each != nil && i < len(each.Roots) {
+					d.Values[level] = ptr.Deref(each.Prefix, "") + each.Roots[i] + ptr.Deref(each.Suffix, "")
 				}
 			}
-			switch {
-			case run.PodCounts.Universal != nil:
-				d.Pods = *run.PodCounts.Universal
-			case i < len(run.PodCounts.Individual):
+			if i < len(run.PodCounts.Individual) {
 				d.Pods = run.PodCounts.Individual[i]
 			}
 			domains = append(domains, d)
@@ -98,33 +94,12 @@ func Domains(assignment *api.TopologyAssignment) []DomainPods {
 }
 
 // compress is the reverse of Domains.
-func compress(levels []string, domains []DomainPods) *api.TopologyAssignment {
-	run := api.TopologyAssignmentSlice{DomainCount: int32(len(domains)), ValuesPerLevel: make([]api.TopologyAssignmentSliceLevelValues, len(levels))}
-	for level := range levels {
-		roots := make([]string, len(domains))
-		for i, d := range domains {
-			roots[i] = d.Values[level]
-		}
-		if allEqual(roots) {
-			run.ValuesPerLevel[level].Universal = &roots[0]
-			continue
-		}
-		run.ValuesPerLevel[level].Individual = &api.TopologyAssignmentSliceLevelIndividualValues{Roots: roots}
+func compress(levels []string, domains []DomainPods) *kueue.TopologyAssignment {
+	assignment := &tas.TopologyAssignment{Levels: levels}
+	for _, d := range domains {
+		assignment.Domains = append(assignment.Domains, tas.TopologyDomainAssignment{Values: d.Values, Count: d.Pods})
 	}
-	counts := make([]int32, len(domains))
-	for i, d := range domains {
-		counts[i] = d.Pods
-	}
-	if allEqual(counts) {
-		run.PodCounts.Universal = &counts[0]
-	} else {
-		run.PodCounts.Individual = counts
-	}
-	return &api.TopologyAssignment{Levels: levels, Slices: []api.TopologyAssignmentSlice{run}}
-}
-
-func allEqual[T comparable](list []T) bool {
-	return len(slices.Compact(slices.Clone(list))) == 1
+	return tas.V1Beta2From(assignment)
 }
 
 // topologyMismatch says whether a flavor's topology suits a pod set.
@@ -151,7 +126,7 @@ func asksTopology(p *podSet) bool {
 	return t != nil && (t.Required != nil || t.Preferred != nil || ptr.Deref(t.Unconstrained, false) || t.PodSetSliceRequiredTopology != nil)
 }
 
-func askedLevels(t *api.PodSetTopologyRequest) []string {
+func askedLevels(t *kueue.PodSetTopologyRequest) []string {
 	var levels []string
 	for _, level := range []*string{t.Required, t.Preferred, t.PodSetSliceRequiredTopology} {
 		if level != nil {
@@ -161,8 +136,8 @@ func askedLevels(t *api.PodSetTopologyRequest) []string {
 	return levels
 }
 
-func levelIndex(topology *api.Topology, label string) int {
-	return slices.IndexFunc(topology.Spec.Levels, func(l api.TopologyLevel) bool { return l.NodeLabel == label })
+func levelIndex(topology *kueue.Topology, label string) int {
+	return slices.IndexFunc(topology.Spec.Levels, func(l kueue.TopologyLevel) bool { return l.NodeLabel == label })
 }
 
 // placeByTopology finds domains for the pod sets of an assignment. If there is no room now, the
@@ -220,7 +195,7 @@ func (a *search) usesTopology(result *assignment) bool {
 }
 
 // topologyFor returns the topology of a pod set's flavor; nil without topology-aware placement.
-func (a *search) topologyFor(p *podSetAssignment) *api.Topology {
+func (a *search) topologyFor(p *podSetAssignment) *kueue.Topology {
 	flavor := p.flavor()
 	if flavor == "" {
 		return nil
@@ -314,7 +289,7 @@ func (a *search) placeGroup(taken leafUsage, workers, leader *podSetAssignment) 
 	topology := a.topologyFor(workers)
 	request := workers.podSet.topology
 	if request == nil {
-		request = &api.PodSetTopologyRequest{Unconstrained: ptr.To(true)}
+		request = &kueue.PodSetTopologyRequest{Unconstrained: ptr.To(true)}
 	}
 	lowest := len(topology.Spec.Levels) - 1
 	p := &placing{levels: make([][]*area, lowest+1), sliceLevel: lowest, sliceSize: max(1, ptr.Deref(request.PodSetSliceSize, 1)), leader: leader != nil}
@@ -369,7 +344,7 @@ func compareAreas(a, b *area) int { return slices.Compare(a.values, b.values) }
 
 // fill builds the domains from the flavor's nodes, and counts the pods that fit in each of the
 // lowest. It returns which nodes were excluded.
-func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssignment, topology *api.Topology) TopologyShort {
+func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssignment, topology *kueue.Topology) TopologyShort {
 	short := TopologyShort{Topology: topology.Name}
 	flavor := a.state.flavors[workers.flavor()]
 	byPath := make(map[string]*area)
@@ -427,7 +402,7 @@ func (a *search) fill(p *placing, taken leafUsage, workers, leader *podSetAssign
 }
 
 // eachNode visits the nodes that a flavor with a topology can use, by name.
-func (s *State) eachNode(flavor *api.ResourceFlavor, topology *api.Topology, visit func(node *v1.Node, values []string)) {
+func (s *State) eachNode(flavor *kueue.ResourceFlavor, topology *kueue.Topology, visit func(node *v1.Node, values []string)) {
 	for _, name := range sortedKeys(s.nodes, cmp.Compare[string]) {
 		if values, ok := nodeValues(s.nodes[name], flavor, topology); ok {
 			visit(s.nodes[name], values)
@@ -445,7 +420,7 @@ func (c *snapshot) addRoom(room map[v1.ResourceName]int64, node *v1.Node) {
 	}
 }
 
-func labelsOf(topology *api.Topology) []string {
+func labelsOf(topology *kueue.Topology) []string {
 	labels := make([]string, len(topology.Spec.Levels))
 	for i, level := range topology.Spec.Levels {
 		labels[i] = level.NodeLabel
@@ -487,7 +462,7 @@ func (c *snapshot) roomInDomains(e *entry) bool {
 }
 
 // topologyAssignment is where a pod set's pods go, as the workload's status has it.
-func (e *entry) topologyAssignment(p *podSetAssignment, topology *api.Topology) *api.TopologyAssignment {
+func (e *entry) topologyAssignment(p *podSetAssignment, topology *kueue.Topology) *kueue.TopologyAssignment {
 	levels := labelsOf(topology)
 	skip := 0
 	if last := len(levels) - 1; levels[last] == v1.LabelHostname {
@@ -520,7 +495,7 @@ func (p *placing) area(byPath map[string]*area, values []string) *area {
 }
 
 // nodeValues returns a node's values of the topology's levels, if the flavor can use the node.
-func nodeValues(node *v1.Node, flavor *api.ResourceFlavor, topology *api.Topology) ([]string, bool) {
+func nodeValues(node *v1.Node, flavor *kueue.ResourceFlavor, topology *kueue.Topology) ([]string, bool) {
 	if node.Spec.Unschedulable || !nodeReady(node) {
 		return nil, false
 	}
@@ -542,7 +517,7 @@ func nodeValues(node *v1.Node, flavor *api.ResourceFlavor, topology *api.Topolog
 
 // replaced returns an admission in which the pods on unhealthy nodes have other nodes, of the same
 // flavor and inside the domain that the workload requires. ok is false if there are none.
-func (s *State) replaced(w *workload, now time.Time) (admission *api.Admission, ok bool) {
+func (s *State) replaced(w *workload, now time.Time) (admission *kueue.Admission, ok bool) {
 	failed := make(map[string]bool)
 	for _, node := range w.object.Status.UnhealthyNodes {
 		failed[node.Name] = true
@@ -551,7 +526,7 @@ func (s *State) replaced(w *workload, now time.Time) (admission *api.Admission, 
 	c := s.snapshot(now)
 	for i := range admission.PodSetAssignments {
 		assigned := &admission.PodSetAssignments[i]
-		at := slices.IndexFunc(w.podSets, func(p podSet) bool { return p.name == assigned.Name })
+		at := slices.IndexFunc(w.podSets, func(p podSet) bool { return p.name == string(assigned.Name) })
 		if at < 0 || assigned.TopologyAssignment == nil {
 			continue
 		}
@@ -574,7 +549,7 @@ func (s *State) replaced(w *workload, now time.Time) (admission *api.Admission, 
 		}
 		a := &search{state: s, cycle: c, w: w, usable: func(node *v1.Node) bool { return !failed[node.Name] && s.sameDomain(node, level, kept, failed) }}
 		p.topology = nil
-		flavor := assigned.Flavors[sortedKeys(assigned.Flavors, cmp.Compare[v1.ResourceName])[0]]
+		flavor := string(assigned.Flavors[sortedKeys(assigned.Flavors, cmp.Compare[v1.ResourceName])[0]])
 		moved := &podSetAssignment{podSet: &p, count: lost, flavors: map[v1.ResourceName]flavorChoice{"": {flavor: flavor}}}
 		if why := a.placeGroup(c.leaves, moved, nil); !why.IsZero() {
 			return nil, false
@@ -619,7 +594,7 @@ func join(domains []DomainPods, more DomainPods) []DomainPods {
 }
 
 // excludes names the rule by which a single node is ruled out; "" for none.
-func excludes(node *v1.Node, spec *v1.PodSpec, flavor *api.ResourceFlavor) string {
+func excludes(node *v1.Node, spec *v1.PodSpec, flavor *kueue.ResourceFlavor) string {
 	taint, found := corev1.FindMatchingUntoleratedTaint(klog.Logger{}, node.Spec.Taints, slices.Concat(spec.Tolerations, flavor.Spec.Tolerations), func(t *v1.Taint) bool {
 		return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
 	}, true)
@@ -683,7 +658,7 @@ func (p *placing) roll() {
 
 // choose picks domains for the wanted slices and returns their level. chosen is nil if there is
 // not room, and fits then says how many slices there is room for.
-func (p *placing) choose(level int, wanted int32, request *api.PodSetTopologyRequest) (chosen []*area, at int, fits int32) {
+func (p *placing) choose(level int, wanted int32, request *kueue.PodSetTopologyRequest) (chosen []*area, at int, fits int32) {
 	var best int32
 	if !ptr.Deref(request.Unconstrained, false) {
 		for ; ; level-- {

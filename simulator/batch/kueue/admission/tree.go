@@ -7,8 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // flavorResource is what quota is counted in.
@@ -257,11 +256,11 @@ type tree struct {
 }
 
 // newTree builds the trees of quota, without usage.
-func newTree(queues map[string]*api.ClusterQueue, cohorts map[string]*api.Cohort) *tree {
+func newTree(queues map[string]*kueue.ClusterQueue, cohorts map[string]*kueue.Cohort) *tree {
 	t := &tree{queues: make(map[string]*node), cohorts: make(map[string]*node), looped: make(map[string]bool)}
 	parentOf := func(cohort string) string {
 		if object := cohorts[cohort]; object != nil {
-			return object.Spec.ParentName
+			return string(object.Spec.ParentName)
 		}
 		return ""
 	}
@@ -291,7 +290,7 @@ func newTree(queues map[string]*api.ClusterQueue, cohorts map[string]*api.Cohort
 	for name, object := range queues {
 		n := &node{name: name, weight: weightOf(object.Spec.FairSharing), quotas: quotasOf(object.Spec.ResourceGroups)}
 		if object.Spec.CohortName != "" {
-			n.parent = cohort(object.Spec.CohortName)
+			n.parent = cohort(string(object.Spec.CohortName))
 		}
 		t.queues[name] = n
 	}
@@ -386,12 +385,12 @@ func (t *tree) copy() *tree {
 	return c
 }
 
-func quotasOf(groups []api.ResourceGroup) quotas {
+func quotasOf(groups []kueue.ResourceGroup) quotas {
 	own := make(quotas)
 	for _, group := range groups {
 		for _, flavor := range group.Flavors {
 			for _, r := range flavor.Resources {
-				own[flavorResource{flavor.Name, r.Name}] = quota{
+				own[flavorResource{string(flavor.Name), r.Name}] = quota{
 					nominal:   valueOf(r.Name, r.NominalQuota),
 					borrowing: limitOf(r.Name, r.BorrowingLimit),
 					lending:   limitOf(r.Name, r.LendingLimit),
@@ -402,7 +401,7 @@ func quotasOf(groups []api.ResourceGroup) quotas {
 	return own
 }
 
-func weightOf(sharing *api.FairSharing) float64 {
+func weightOf(sharing *kueue.FairSharing) float64 {
 	if sharing == nil || sharing.Weight == nil {
 		return 1
 	}

@@ -9,13 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // selects reports whether a ClusterQueue accepts workloads of a namespace. An unreadable selector
 // selects nothing.
-func (s *State) selects(queue *api.ClusterQueue, namespace string) bool {
+func (s *State) selects(queue *kueue.ClusterQueue, namespace string) bool {
 	if queue == nil || queue.Spec.NamespaceSelector == nil {
 		return false
 	}
@@ -50,8 +49,8 @@ func (s *State) causes(name string) []cause {
 		switch {
 		case f == nil:
 			missing = append(missing, flavor)
-		case f.Spec.TopologyName != nil && s.topologies[*f.Spec.TopologyName] == nil:
-			topologies = append(topologies, *f.Spec.TopologyName)
+		case f.Spec.TopologyName != nil && s.topologies[string(*f.Spec.TopologyName)] == nil:
+			topologies = append(topologies, string(*f.Spec.TopologyName))
 		}
 	}
 	if len(missing) > 0 {
@@ -61,24 +60,24 @@ func (s *State) causes(name string) []cause {
 	if len(topologies) > 0 {
 		causes = append(causes, cause{"TopologyNotFound", "references missing Topology(ies): " + strings.Join(topologies, ",")})
 	}
-	if s.tree().looped[queue.Spec.CohortName] {
+	if s.tree().looped[string(queue.Spec.CohortName)] {
 		causes = append(causes, cause{"Unknown", "belongs to a cohort with a cycle"})
 	}
 	return causes
 }
 
-func (s *State) checkCauses(queue *api.ClusterQueue) []cause {
+func (s *State) checkCauses(queue *kueue.ClusterQueue) []cause {
 	if queue.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
 	var missing, inactive []string
 	for _, rule := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
-		check := s.checks[rule.Name]
+		check := s.checks[string(rule.Name)]
 		switch {
 		case check == nil:
-			missing = append(missing, rule.Name)
-		case !meta.IsStatusConditionTrue(check.Status.Conditions, api.ConditionActive):
-			inactive = append(inactive, rule.Name)
+			missing = append(missing, string(rule.Name))
+		case !meta.IsStatusConditionTrue(check.Status.Conditions, kueue.AdmissionCheckActive):
+			inactive = append(inactive, string(rule.Name))
 		}
 	}
 	var causes []cause
@@ -92,7 +91,7 @@ func (s *State) checkCauses(queue *api.ClusterQueue) []cause {
 }
 
 // requestsAboveLimits are the paths of requests that exceed their limit.
-func requestsAboveLimits(w *api.Workload) []string {
+func requestsAboveLimits(w *kueue.Workload) []string {
 	var fields []string
 	for i := range w.Spec.PodSets {
 		spec := &w.Spec.PodSets[i].Template.Spec
@@ -114,7 +113,7 @@ func requestsAboveLimits(w *api.Workload) []string {
 }
 
 // limitViolations are the bounds of the namespace's LimitRanges that the containers break.
-func (s *State) limitViolations(w *api.Workload) []string {
+func (s *State) limitViolations(w *kueue.Workload) []string {
 	var violations []string
 	for _, item := range s.limitItems(w.Namespace) {
 		for i := range w.Spec.PodSets {
@@ -175,14 +174,14 @@ func compareResources(a, b v1.ResourceName) int { return strings.Compare(string(
 func (s *State) activeCondition(name string) metav1.Condition {
 	causes := s.causes(name)
 	if len(causes) == 0 {
-		return metav1.Condition{Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Ready", Message: "Can admit new workloads"}
+		return metav1.Condition{Type: kueue.ClusterQueueActive, Status: metav1.ConditionTrue, Reason: "Ready", Message: "Can admit new workloads"}
 	}
 	texts := make([]string, len(causes))
 	for i, c := range causes {
 		texts[i] = c.text
 	}
 	return metav1.Condition{
-		Type: api.ConditionActive, Status: metav1.ConditionFalse, Reason: causes[0].reason,
+		Type: kueue.ClusterQueueActive, Status: metav1.ConditionFalse, Reason: causes[0].reason,
 		Message: "Can't admit new workloads: " + strings.Join(slices.Compact(texts), ", "),
 	}
 }

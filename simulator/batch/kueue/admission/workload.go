@@ -14,8 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // place is where a workload is.
@@ -33,7 +32,7 @@ const (
 
 // workload is what the State knows of one workload.
 type workload struct {
-	object *api.Workload
+	object *kueue.Workload
 	key    types.NamespacedName
 
 	place place
@@ -94,7 +93,7 @@ type podSet struct {
 	spec     *v1.PodSpec
 	count    int32
 	minCount *int32
-	topology *api.PodSetTopologyRequest
+	topology *kueue.PodSetTopologyRequest
 	// each are the requests of one pod that count against quota, and pod those that count on
 	// a node.
 	each, pod map[v1.ResourceName]int64
@@ -111,17 +110,17 @@ func (p podSet) total(count int32) map[v1.ResourceName]int64 {
 
 // podSetsOf computes the requests of a workload's pod sets: overhead is added, limits stand in for
 // missing requests, and LimitRange defaults fill what is still missing.
-func (s *State) podSetsOf(w *api.Workload) []podSet {
+func (s *State) podSetsOf(w *kueue.Workload) []podSet {
 	podSets := make([]podSet, 0, len(w.Spec.PodSets))
 	for i := range w.Spec.PodSets {
 		spec := &w.Spec.PodSets[i]
 		requests := s.podRequests(w.Namespace, &spec.Template.Spec)
 		p := podSet{
-			name: spec.Name, spec: &spec.Template.Spec, count: spec.Count, minCount: spec.MinCount, topology: spec.TopologyRequest,
+			name: string(spec.Name), spec: &spec.Template.Spec, count: spec.Count, minCount: spec.MinCount, topology: spec.TopologyRequest,
 			each: s.quotaRequests(requests), pod: make(map[v1.ResourceName]int64, len(requests)),
 		}
 		if p.name == "" {
-			p.name = api.DefaultPodSetName
+			p.name = string(kueue.DefaultPodSetName)
 		}
 		for name, q := range requests {
 			p.pod[name] = valueOf(name, q)
@@ -191,7 +190,7 @@ func (w *workload) shapeOf() string {
 		Each         map[v1.ResourceName]int64
 		Count        int32
 		MinCount     *int32
-		Topology     *api.PodSetTopologyRequest
+		Topology     *kueue.PodSetTopologyRequest
 		NodeSelector map[string]string
 		Affinity     *v1.Affinity
 		Tolerations  []v1.Toleration
@@ -214,20 +213,20 @@ func (w *workload) ref() Ref {
 }
 
 func (w *workload) localQueue() types.NamespacedName {
-	return types.NamespacedName{Namespace: w.key.Namespace, Name: w.object.Spec.QueueName}
+	return types.NamespacedName{Namespace: w.key.Namespace, Name: string(w.object.Spec.QueueName)}
 }
 
 // evicted reports whether the workload holds quota only until its job has stopped.
 func (w *workload) evicted() bool {
-	return w.evicting || meta.IsStatusConditionTrue(w.object.Status.Conditions, api.WorkloadEvicted)
+	return w.evicting || meta.IsStatusConditionTrue(w.object.Status.Conditions, kueue.WorkloadEvicted)
 }
 
 // usageOf counts the quota of an admission: the requests of the admitted pods that have not been
 // reclaimed, in their flavors.
-func usageOf(podSets []podSet, admission *api.Admission, reclaimable []api.ReclaimablePod) amounts {
+func usageOf(podSets []podSet, admission *kueue.Admission, reclaimable []kueue.ReclaimablePod) amounts {
 	usage := make(amounts)
 	for _, assigned := range admission.PodSetAssignments {
-		i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == assigned.Name })
+		i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == string(assigned.Name) })
 		if i < 0 {
 			continue
 		}
@@ -235,28 +234,28 @@ func usageOf(podSets []podSet, admission *api.Admission, reclaimable []api.Recla
 		if assigned.Count != nil {
 			count = *assigned.Count
 		}
-		count = max(0, count-reclaimed(reclaimable, assigned.Name))
+		count = max(0, count-reclaimed(reclaimable, string(assigned.Name)))
 		for name, flavor := range assigned.Flavors {
 			each := podSets[i].each[name]
 			if name == v1.ResourcePods {
 				each = 1
 			}
-			usage.add(amounts{{flavor, name}: each * int64(count)})
+			usage.add(amounts{{string(flavor), name}: each * int64(count)})
 		}
 	}
 	return usage
 }
 
-func reclaimed(reclaimable []api.ReclaimablePod, name string) int32 {
+func reclaimed(reclaimable []kueue.ReclaimablePod, name string) int32 {
 	for _, r := range reclaimable {
-		if r.Name == name {
+		if string(r.Name) == name {
 			return r.Count
 		}
 	}
 	return 0
 }
 
-func priorityOf(w *api.Workload) int32 {
+func priorityOf(w *kueue.Workload) int32 {
 	if w.Spec.Priority == nil {
 		return 0
 	}
@@ -266,8 +265,8 @@ func priorityOf(w *api.Workload) int32 {
 // queueTimestamp is the creation in whole seconds, or a later eviction that sends the workload to
 // the back: by pods that were not ready in time, or by an admission check. Preemption keeps the
 // place.
-func (s *State) queueTimestamp(w *api.Workload) time.Time {
-	evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted)
+func (s *State) queueTimestamp(w *kueue.Workload) time.Time {
+	evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted == nil || evicted.Status != metav1.ConditionTrue {
 		return w.CreationTimestamp.Time
 	}

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
 )
 
 // world plays the API server and the job controllers: it keeps the objects, writes decisions and
@@ -26,14 +27,14 @@ type world struct {
 	state    *State
 	settings Settings
 	now      time.Time
-	objects  map[string]*api.Workload
+	objects  map[string]*kueue.Workload
 	out      strings.Builder
 	flavors  map[string]bool
 	records  []*Record
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), objects: make(map[string]*api.Workload), flavors: make(map[string]bool)}
+	w := &world{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), objects: make(map[string]*kueue.Workload), flavors: make(map[string]bool)}
 	w.reset(Settings{})
 	return w
 }
@@ -77,31 +78,31 @@ func (w *world) do(line string) {
 		w.state.DeleteWorkload(w.key(rest[0]), w.now)
 		delete(w.objects, rest[0])
 	case "reclaim":
-		w.update(rest[0], func(o *api.Workload) {
-			o.Status.ReclaimablePods = []api.ReclaimablePod{{Name: "main", Count: int32(atoi(w.t, rest[1]))}}
+		w.update(rest[0], func(o *kueue.Workload) {
+			o.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: int32(atoi(w.t, rest[1]))}}
 		})
 	case "priority":
-		w.update(rest[0], func(o *api.Workload) { o.Spec.Priority = ptr.To(int32(atoi(w.t, rest[1]))) })
+		w.update(rest[0], func(o *kueue.Workload) { o.Spec.Priority = ptr.To(int32(atoi(w.t, rest[1]))) })
 	case "ready":
-		w.update(rest[0], func(o *api.Workload) { w.condition(o, api.WorkloadPodsReady, metav1.ConditionTrue, "Started") })
+		w.update(rest[0], func(o *kueue.Workload) { w.condition(o, kueue.WorkloadPodsReady, metav1.ConditionTrue, "Started") })
 	case "unready":
-		w.update(rest[0], func(o *api.Workload) {
-			w.condition(o, api.WorkloadPodsReady, metav1.ConditionFalse, reasonWaitForRecovery)
+		w.update(rest[0], func(o *kueue.Workload) {
+			w.condition(o, kueue.WorkloadPodsReady, metav1.ConditionFalse, reasonWaitForRecovery)
 		})
 	case "check":
 		w.check(rest)
 	case "admissioncheck":
-		check := &api.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: rest[0]}}
-		meta.SetStatusCondition(&check.Status.Conditions, metav1.Condition{Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active"})
+		check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: rest[0]}}
+		meta.SetStatusCondition(&check.Status.Conditions, metav1.Condition{Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: "Active"})
 		w.state.SetAdmissionCheck(check)
 	case "activate", "deactivate":
-		w.update(rest[0], func(o *api.Workload) { o.Spec.Active = ptr.To(words[0] == "activate") })
+		w.update(rest[0], func(o *kueue.Workload) { o.Spec.Active = ptr.To(words[0] == "activate") })
 	case "localqueue":
 		w.localQueue(rest)
 	case "namespace":
 		w.state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: rest[0], Labels: pairs(rest[1:])}})
 	case "unhealthy":
-		w.update(rest[0], func(o *api.Workload) { o.Status.UnhealthyNodes = []api.UnhealthyNode{{Name: rest[1]}} })
+		w.update(rest[0], func(o *kueue.Workload) { o.Status.UnhealthyNodes = []kueue.UnhealthyNode{{Name: rest[1]}} })
 	case "wait":
 		d, err := time.ParseDuration(rest[0])
 		if err != nil {
@@ -193,7 +194,7 @@ func settingsOf(t *testing.T, words []string) Settings {
 
 // flavor reads: NAME [label KEY=VALUE] [taint KEY=VALUE] [toleration KEY=VALUE] [topology NAME].
 func (w *world) flavor(words []string) {
-	f := &api.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	f := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
 	for i := 1; i+1 < len(words); i += 2 {
 		key, value, _ := strings.Cut(words[i+1], "=")
 		switch words[i] {
@@ -207,7 +208,7 @@ func (w *world) flavor(words []string) {
 		case "toleration":
 			f.Spec.Tolerations = append(f.Spec.Tolerations, v1.Toleration{Key: key, Value: value, Operator: v1.TolerationOpEqual})
 		case "topology":
-			f.Spec.TopologyName = &words[i+1]
+			f.Spec.TopologyName = ptr.To(kueue.TopologyReference(words[i+1]))
 		default:
 			w.t.Fatalf("unknown word %q", words[i])
 		}
@@ -218,9 +219,9 @@ func (w *world) flavor(words []string) {
 
 // topology reads: NAME LEVEL….
 func (w *world) topology(words []string) {
-	topology := &api.Topology{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	topology := &kueue.Topology{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
 	for _, level := range words[1:] {
-		topology.Spec.Levels = append(topology.Spec.Levels, api.TopologyLevel{NodeLabel: levelLabel(level)})
+		topology.Spec.Levels = append(topology.Spec.Levels, kueue.TopologyLevel{NodeLabel: levelLabel(level)})
 	}
 	w.state.SetTopology(topology)
 }
@@ -247,8 +248,8 @@ func (w *world) node(words []string) {
 
 // groups reads resource groups: FLAVOR:RESOURCE=NOMINAL[/+BORROWING][/-LENDING],… with | between
 // groups. A number alone is cpu.
-func (w *world) groups(words []string) []api.ResourceGroup {
-	var groups []api.ResourceGroup
+func (w *world) groups(words []string) []kueue.ResourceGroup {
+	var groups []kueue.ResourceGroup
 	next := true
 	for _, word := range words {
 		if word == "|" {
@@ -256,12 +257,12 @@ func (w *world) groups(words []string) []api.ResourceGroup {
 			continue
 		}
 		if next {
-			groups = append(groups, api.ResourceGroup{})
+			groups = append(groups, kueue.ResourceGroup{})
 			next = false
 		}
 		group := &groups[len(groups)-1]
 		name, list, _ := strings.Cut(word, ":")
-		flavor := api.FlavorQuotas{Name: name}
+		flavor := kueue.FlavorQuotas{Name: kueue.ResourceFlavorReference(name)}
 		var covered []v1.ResourceName
 		for item := range strings.SplitSeq(list, ",") {
 			resourceName, amount, named := strings.Cut(item, "=")
@@ -269,7 +270,7 @@ func (w *world) groups(words []string) []api.ResourceGroup {
 				resourceName, amount = "cpu", item
 			}
 			parts := strings.Split(amount, "/")
-			q := api.ResourceQuota{Name: v1.ResourceName(resourceName), NominalQuota: resource.MustParse(parts[0])}
+			q := kueue.ResourceQuota{Name: v1.ResourceName(resourceName), NominalQuota: resource.MustParse(parts[0])}
 			for _, part := range parts[1:] {
 				limit := resource.MustParse(part[1:])
 				if part[0] == '+' {
@@ -292,7 +293,7 @@ func (w *world) groups(words []string) []api.ResourceGroup {
 
 // cohort reads: NAME [parent=NAME] [weight=N] [GROUPS].
 func (w *world) cohort(words []string) {
-	c := &api.Cohort{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	c := &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
 	var groups []string
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -300,9 +301,9 @@ func (w *world) cohort(words []string) {
 		case strings.Contains(word, ":") || word == "|":
 			groups = append(groups, word)
 		case key == "parent":
-			c.Spec.ParentName = value
+			c.Spec.ParentName = kueue.CohortReference(value)
 		case key == "weight":
-			c.Spec.FairSharing = &api.FairSharing{Weight: ptr.To(resource.MustParse(value))}
+			c.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse(value))}
 		default:
 			w.t.Fatalf("unknown word %q", word)
 		}
@@ -313,10 +314,10 @@ func (w *world) cohort(words []string) {
 
 // clusterQueue reads: NAME [OPTION=VALUE]… GROUPS, and makes a LocalQueue of the same name.
 func (w *world) clusterQueue(words []string) {
-	q := &api.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
+	q := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: words[0]}}
 	q.Spec.NamespaceSelector = &metav1.LabelSelector{}
-	q.Spec.Preemption = &api.ClusterQueuePreemption{}
-	q.Spec.FlavorFungibility = &api.FlavorFungibility{}
+	q.Spec.Preemption = &kueue.ClusterQueuePreemption{}
+	q.Spec.FlavorFungibility = &kueue.FlavorFungibility{}
 	var groups []string
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -326,28 +327,28 @@ func (w *world) clusterQueue(words []string) {
 		case word == "|":
 			groups = append(groups, word)
 		case key == "co":
-			q.Spec.CohortName = value
+			q.Spec.CohortName = kueue.CohortReference(value)
 		case word == "StrictFIFO":
-			q.Spec.QueueingStrategy = api.StrictFIFO
+			q.Spec.QueueingStrategy = kueue.StrictFIFO
 		case key == "within":
-			q.Spec.Preemption.WithinClusterQueue = api.PreemptionPolicy(value)
+			q.Spec.Preemption.WithinClusterQueue = kueue.PreemptionPolicy(value)
 		case key == "reclaim":
-			q.Spec.Preemption.ReclaimWithinCohort = api.PreemptionPolicy(value)
+			q.Spec.Preemption.ReclaimWithinCohort = kueue.PreemptionPolicy(value)
 		case key == "bwc":
-			q.Spec.Preemption.BorrowWithinCohort = &api.BorrowWithinCohort{Policy: api.PreemptionLowerPriority}
+			q.Spec.Preemption.BorrowWithinCohort = &kueue.BorrowWithinCohort{Policy: kueue.BorrowWithinCohortPolicyLowerPriority}
 			if _, threshold, ok := strings.Cut(value, ":"); ok {
 				q.Spec.Preemption.BorrowWithinCohort.MaxPriorityThreshold = ptr.To(int32(atoi(w.t, threshold)))
 			}
 		case key == "whenCanBorrow":
-			q.Spec.FlavorFungibility.WhenCanBorrow = api.FlavorFungibilityPolicy(value)
+			q.Spec.FlavorFungibility.WhenCanBorrow = kueue.FlavorFungibilityPolicy(value)
 		case key == "whenCanPreempt":
-			q.Spec.FlavorFungibility.WhenCanPreempt = api.FlavorFungibilityPolicy(value)
+			q.Spec.FlavorFungibility.WhenCanPreempt = kueue.FlavorFungibilityPolicy(value)
 		case key == "preference":
-			q.Spec.FlavorFungibility.Preference = ptr.To(api.FlavorFungibilityPreference(value))
+			q.Spec.FlavorFungibility.Preference = ptr.To(kueue.FlavorFungibilityPreference(value))
 		case key == "weight":
-			q.Spec.FairSharing = &api.FairSharing{Weight: ptr.To(resource.MustParse(value))}
+			q.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse(value))}
 		case key == "stop":
-			q.Spec.StopPolicy = ptr.To(api.StopPolicy(value))
+			q.Spec.StopPolicy = ptr.To(kueue.StopPolicy(value))
 		case key == "selector":
 			q.Spec.NamespaceSelector = nil
 			if value != "nil" {
@@ -355,12 +356,12 @@ func (w *world) clusterQueue(words []string) {
 			}
 		case key == "check":
 			name, flavor, _ := strings.Cut(value, ":")
-			rule := api.AdmissionCheckStrategyRule{Name: name}
+			rule := kueue.AdmissionCheckStrategyRule{Name: kueue.AdmissionCheckReference(name)}
 			if flavor != "" {
-				rule.OnFlavors = []string{flavor}
+				rule.OnFlavors = []kueue.ResourceFlavorReference{kueue.ResourceFlavorReference(flavor)}
 			}
 			if q.Spec.AdmissionChecksStrategy == nil {
-				q.Spec.AdmissionChecksStrategy = &api.AdmissionChecksStrategy{}
+				q.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{}
 			}
 			q.Spec.AdmissionChecksStrategy.AdmissionChecks = append(q.Spec.AdmissionChecksStrategy.AdmissionChecks, rule)
 		default:
@@ -371,15 +372,15 @@ func (w *world) clusterQueue(words []string) {
 	w.state.SetClusterQueue(q)
 	w.localQueue([]string{words[0], words[0]})
 	if w.state.localQueues[types.NamespacedName{Namespace: "other", Name: words[0]}] == nil {
-		w.state.SetLocalQueue(&api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: words[0]}, Spec: api.LocalQueueSpec{ClusterQueue: words[0]}})
+		w.state.SetLocalQueue(&kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: words[0]}, Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(words[0])}})
 	}
 }
 
 // localQueue reads: NAME CLUSTERQUEUE [STOPPOLICY].
 func (w *world) localQueue(words []string) {
-	l := &api.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}, Spec: api.LocalQueueSpec{ClusterQueue: words[1]}}
+	l := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}, Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(words[1])}}
 	if len(words) > 2 {
-		l.Spec.StopPolicy = ptr.To(api.StopPolicy(words[2]))
+		l.Spec.StopPolicy = ptr.To(kueue.StopPolicy(words[2]))
 	}
 	w.state.SetLocalQueue(l)
 }
@@ -388,10 +389,10 @@ func (w *world) localQueue(words []string) {
 // REQUESTS are RESOURCE=QUANTITY,… or a quantity of cpu. Options: @PRIORITY, selector=KEY=VALUE,
 // tolerate=KEY=VALUE, affinity=KEY=VALUE, not=KEY=VALUE, required=LEVEL, preferred=LEVEL, unconstrained, slice=LEVEL:SIZE,
 // together, namespace=NAME, max=SECONDS. Options of pods apply to all pod sets.
-func (w *world) workload(words []string) *api.Workload {
+func (w *world) workload(words []string) *kueue.Workload {
 	w.now = w.now.Add(time.Second)
-	o := &api.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0], UID: types.UID(words[0]), CreationTimestamp: metav1.NewTime(w.now)}}
-	o.Spec.QueueName = words[1]
+	o := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0], UID: types.UID(words[0]), CreationTimestamp: metav1.NewTime(w.now)}}
+	o.Spec.QueueName = kueue.LocalQueueName(words[1])
 	for _, word := range words[2:] {
 		key, value, _ := strings.Cut(word, "=")
 		if o.Spec.PodSets == nil || isPodSet(word) {
@@ -402,7 +403,7 @@ func (w *world) workload(words []string) *api.Workload {
 			p := &o.Spec.PodSets[i]
 			spec := &p.Template.Spec
 			if p.TopologyRequest == nil {
-				p.TopologyRequest = &api.PodSetTopologyRequest{}
+				p.TopologyRequest = &kueue.PodSetTopologyRequest{}
 			}
 			k, v, _ := strings.Cut(value, "=")
 			switch key {
@@ -431,7 +432,7 @@ func (w *world) workload(words []string) *api.Workload {
 			case "namespace":
 				o.Namespace = value
 			case "gated":
-				o.Annotations = map[string]string{api.AdmissionGatedAnnotation: value}
+				o.Annotations = map[string]string{constants.AdmissionGatedByAnnotation: value}
 			case "max":
 				o.Spec.MaximumExecutionTimeSeconds = ptr.To(int32(atoi(w.t, value)))
 			default:
@@ -440,7 +441,7 @@ func (w *world) workload(words []string) *api.Workload {
 				}
 				o.Spec.Priority = ptr.To(int32(atoi(w.t, word[1:])))
 			}
-			if *p.TopologyRequest == (api.PodSetTopologyRequest{}) {
+			if reflect.ValueOf(*p.TopologyRequest).IsZero() {
 				p.TopologyRequest = nil
 			}
 		}
@@ -458,10 +459,10 @@ func isPodSet(word string) bool {
 	return named && !strings.Contains(name, "=") || strings.HasPrefix(word, "+")
 }
 
-func podSetFrom(t *testing.T, word string) api.PodSet {
-	p := api.PodSet{Name: api.DefaultPodSetName, Count: 1}
+func podSetFrom(t *testing.T, word string) kueue.PodSet {
+	p := kueue.PodSet{Name: kueue.DefaultPodSetName, Count: 1}
 	if name, rest, named := strings.Cut(word, ":"); named {
-		p.Name, word = name, rest
+		p.Name, word = kueue.PodSetReference(name), rest
 	}
 	if rest, least, ok := strings.Cut(word, ">="); ok {
 		word, p.MinCount = rest, ptr.To(int32(atoi(t, least)))
@@ -481,7 +482,7 @@ func podSetFrom(t *testing.T, word string) api.PodSet {
 	return p
 }
 
-func (w *world) add(o *api.Workload) {
+func (w *world) add(o *kueue.Workload) {
 	w.objects[o.Name] = o
 	w.state.SetWorkload(o, w.now)
 }
@@ -495,15 +496,15 @@ func (w *world) held(words []string) {
 		words = slices.Delete(words, i, i+2)
 	}
 	o := w.workload(words)
-	admission := &api.Admission{ClusterQueue: o.Spec.QueueName}
+	admission := &kueue.Admission{ClusterQueue: kueue.ClusterQueueReference(o.Spec.QueueName)}
 	for _, p := range o.Spec.PodSets {
-		assigned := api.PodSetAssignment{Name: p.Name, Count: ptr.To(p.Count), Flavors: make(map[v1.ResourceName]string)}
+		assigned := kueue.PodSetAssignment{Name: p.Name, Count: ptr.To(p.Count), Flavors: make(map[v1.ResourceName]kueue.ResourceFlavorReference)}
 		for name := range p.Template.Spec.Containers[0].Resources.Requests {
-			assigned.Flavors[name] = flavor
+			assigned.Flavors[name] = kueue.ResourceFlavorReference(flavor)
 		}
 		admission.PodSetAssignments = append(admission.PodSetAssignments, assigned)
 	}
-	d := Decision{Verb: Reserve, Reason: reasonQuotaReserved, Message: "Quota reserved in ClusterQueue " + o.Spec.QueueName, Admission: admission}
+	d := Decision{Verb: Reserve, Reason: reasonQuotaReserved, Message: "Quota reserved in ClusterQueue " + string(o.Spec.QueueName), Admission: admission}
 	d.Apply(o, w.now)
 	w.add(o)
 }
@@ -516,30 +517,30 @@ func (w *world) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Namespace, Name: name}
 }
 
-func (w *world) update(name string, change func(*api.Workload)) {
+func (w *world) update(name string, change func(*kueue.Workload)) {
 	w.key(name)
 	o := w.objects[name].DeepCopy()
 	change(o)
 	w.add(o)
 }
 
-func (w *world) condition(o *api.Workload, kind string, status metav1.ConditionStatus, reason string) {
+func (w *world) condition(o *kueue.Workload, kind string, status metav1.ConditionStatus, reason string) {
 	meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(w.now)})
 }
 
 func (w *world) finish(name string) {
-	w.update(name, func(o *api.Workload) { w.condition(o, api.WorkloadFinished, metav1.ConditionTrue, "Succeeded") })
+	w.update(name, func(o *kueue.Workload) { w.condition(o, kueue.WorkloadFinished, metav1.ConditionTrue, "Succeeded") })
 }
 
 // check reads: WORKLOAD CHECK STATE [SECONDS].
 func (w *world) check(words []string) {
-	w.update(words[0], func(o *api.Workload) {
+	w.update(words[0], func(o *kueue.Workload) {
 		for i := range o.Status.AdmissionChecks {
 			c := &o.Status.AdmissionChecks[i]
-			if c.Name != words[1] {
+			if string(c.Name) != words[1] {
 				continue
 			}
-			c.State, c.Message = api.CheckState(words[2]), "said so"
+			c.State, c.Message = kueue.CheckState(words[2]), "said so"
 			if len(words) > 3 {
 				c.RequeueAfterSeconds = ptr.To(int32(atoi(w.t, words[3])))
 			}
@@ -549,7 +550,7 @@ func (w *world) check(words []string) {
 
 func (w *world) write(decisions []Decision) {
 	for _, d := range decisions {
-		w.update(d.Workload.Name, func(o *api.Workload) { d.Apply(o, w.now) })
+		w.update(d.Workload.Name, func(o *kueue.Workload) { d.Apply(o, w.now) })
 	}
 }
 
@@ -702,7 +703,7 @@ func (w *world) expect(words []string) {
 		w.t.Fatalf("no workload %q", words[0])
 	}
 	name, what, rest := words[0], words[1], words[2:]
-	c := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadQuotaReserved)
+	c := meta.FindStatusCondition(o.Status.Conditions, kueue.WorkloadQuotaReserved)
 	pending, queued := w.pending(name)
 	switch what {
 	case "in", "admitted":
@@ -710,7 +711,7 @@ func (w *world) expect(words []string) {
 			w.t.Errorf("%s has no quota: %+v", name, c)
 			return
 		}
-		if what == "admitted" && !meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadAdmitted) {
+		if what == "admitted" && !meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadAdmitted) {
 			w.t.Errorf("%s is not admitted", name)
 		}
 		w.expectAdmission(o, rest)
@@ -722,8 +723,8 @@ func (w *world) expect(words []string) {
 			w.t.Errorf("%s is parked: %t", name, pending.Parked)
 		}
 	case "evicted":
-		e := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadEvicted)
-		p := meta.FindStatusCondition(o.Status.Conditions, api.WorkloadPreempted)
+		e := meta.FindStatusCondition(o.Status.Conditions, kueue.WorkloadEvicted)
+		p := meta.FindStatusCondition(o.Status.Conditions, kueue.WorkloadPreempted)
 		if e == nil || e.Status != metav1.ConditionTrue {
 			w.t.Errorf("%s is not evicted", name)
 			return
@@ -732,7 +733,7 @@ func (w *world) expect(words []string) {
 			w.t.Errorf("%s is evicted for %s: %+v, want %s", name, e.Reason, p, rest[0])
 		}
 	case "kept":
-		if meta.IsStatusConditionTrue(o.Status.Conditions, api.WorkloadEvicted) {
+		if meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadEvicted) {
 			w.t.Errorf("%s is evicted", name)
 		}
 	case "inactive":
@@ -759,13 +760,14 @@ func (w *world) expect(words []string) {
 	}
 }
 
-func (w *world) expectAdmission(o *api.Workload, words []string) {
+func (w *world) expectAdmission(o *kueue.Workload, words []string) {
 	w.t.Helper()
 	var flavors, domains []string
 	pods := int32(0)
 	for _, assigned := range o.Status.Admission.PodSetAssignments {
 		for _, name := range slices.Sorted(maps.Keys(assigned.Flavors)) {
-			flavors = append(flavors, assigned.Name+":"+assigned.Flavors[name], assigned.Flavors[name], string(name)+":"+assigned.Flavors[name])
+			flavor := string(assigned.Flavors[name])
+			flavors = append(flavors, string(assigned.Name)+":"+flavor, flavor, string(name)+":"+flavor)
 		}
 		pods += *assigned.Count
 		if assigned.TopologyAssignment != nil {

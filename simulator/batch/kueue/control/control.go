@@ -19,9 +19,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // Ledger keeps what the cycles did.
@@ -74,10 +74,22 @@ func (q *Queues) Configure(settings admission.Settings) {
 	signal(q.again)
 }
 
+// The resources of Kueue's group.
+var (
+	workloadResource      = kueue.GroupVersion.WithResource("workloads")
+	clusterQueueResource  = kueue.GroupVersion.WithResource("clusterqueues")
+	localQueueResource    = kueue.GroupVersion.WithResource("localqueues")
+	cohortResource        = kueue.GroupVersion.WithResource("cohorts")
+	flavorResource        = kueue.GroupVersion.WithResource("resourceflavors")
+	topologyResource      = kueue.GroupVersion.WithResource("topologies")
+	priorityClassResource = kueue.GroupVersion.WithResource("workloadpriorityclasses")
+	checkResource         = kueue.GroupVersion.WithResource("admissionchecks")
+)
+
 // definition is that of the kind without which nothing runs. The others are installed with it.
 var (
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	definition  = api.Workloads.Resource + "." + api.GroupName
+	definition  = workloadResource.Resource + "." + kueue.GroupVersion.Group
 )
 
 // Start begins to watch for the definitions. It does not wait for them.

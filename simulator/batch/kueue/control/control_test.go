@@ -18,22 +18,24 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // ground is one flavor and one queue with four cores of it.
-func ground(change ...func(*api.ClusterQueueSpec)) []runtime.Object {
+func ground(change ...func(*kueue.ClusterQueueSpec)) []runtime.Object {
 	return append([]runtime.Object{aFlavor("f")}, aQueue("q", "f", "4", change...)...)
 }
 
-func preempts(s *api.ClusterQueueSpec) {
-	s.Preemption = &api.ClusterQueuePreemption{WithinClusterQueue: api.PreemptionLowerPriority}
+func preempts(s *kueue.ClusterQueueSpec) {
+	s.Preemption = &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority}
 }
 
-var urgent = &api.WorkloadPriorityClass{
-	TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "WorkloadPriorityClass"}, ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 100,
+var urgent = &kueue.WorkloadPriorityClass{
+	TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "WorkloadPriorityClass"}, ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 100,
 }
 
 // waits are the settings of a Kueue that waits for pods to be ready, as it does by default.
@@ -46,7 +48,7 @@ func TestReadinessIsOfNoInterest(t *testing.T) {
 		s.settle()
 		s.has("train", "Admitted=True")
 		for _, c := range s.workload("train").Status.Conditions {
-			if c.Type == api.WorkloadPodsReady {
+			if c.Type == kueue.WorkloadPodsReady {
 				t.Errorf("there is the condition %+v", c)
 			}
 		}
@@ -99,7 +101,7 @@ func TestAPreemptedJobStops(t *testing.T) {
 		s.create(aJob("patient", "q", 3))
 		s.settle()
 		s.change("patient", func(job *batchv1.Job) { job.Status.Active, job.Status.StartTime = 3, ptr.To(metav1.Now()) })
-		s.create(aJob("urgent", "q", 4, api.PriorityClassLabel, "urgent"))
+		s.create(aJob("urgent", "q", 4, controllerconstants.WorkloadPriorityClassLabel, "urgent"))
 		s.settle()
 		s.has("patient", "Evicted=True Preempted", "QuotaReserved=True")
 		s.has("urgent", "QuotaReserved=False WaitingForPreemptedWorkloads")
@@ -175,8 +177,8 @@ func TestPodsPassTheGate(t *testing.T) {
 		s.create(aPod("alone", "q"))
 		group := func(name string) *corev1.Pod {
 			p := aPod(name, "q")
-			p.Labels[api.PodGroupNameLabel] = "team"
-			p.Annotations = map[string]string{api.GroupName + "/pod-group-total-count": "2"}
+			p.Labels[podconstants.GroupNameLabel] = "team"
+			p.Annotations = map[string]string{kueue.GroupVersion.Group + "/pod-group-total-count": "2"}
 			return p
 		}
 		s.create(group("team-1"))
@@ -205,7 +207,7 @@ func TestPodsPassTheGate(t *testing.T) {
 		}
 		s.settle()
 		s.has("alone", "Finished=True Succeeded")
-		if pod := s.pod("alone"); slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
+		if pod := s.pod("alone"); slices.Contains(pod.Finalizers, podconstants.PodFinalizer) {
 			t.Error("a pod that has ended keeps the finalizer")
 		}
 		if got := s.reserved("q"); got != "2" {
@@ -215,9 +217,9 @@ func TestPodsPassTheGate(t *testing.T) {
 }
 
 func TestAdmissionChecksAreSwitches(t *testing.T) {
-	check := &api.AdmissionCheck{TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "AdmissionCheck"}, ObjectMeta: metav1.ObjectMeta{Name: "budget"}}
-	asks := func(s *api.ClusterQueueSpec) {
-		s.AdmissionChecksStrategy = &api.AdmissionChecksStrategy{AdmissionChecks: []api.AdmissionCheckStrategyRule{{Name: "budget"}}}
+	check := &kueue.AdmissionCheck{TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "AdmissionCheck"}, ObjectMeta: metav1.ObjectMeta{Name: "budget"}}
+	asks := func(s *kueue.ClusterQueueSpec) {
+		s.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: "budget"}}}
 	}
 	play(t, admission.Settings{}, append(ground(asks), check), func(s *stage) {
 		s.create(aJob("checked", "q", 1))
@@ -228,10 +230,10 @@ func TestAdmissionChecksAreSwitches(t *testing.T) {
 		}
 		key := types.NamespacedName{Namespace: namespace, Name: s.workload("checked").Name}
 		var none *NoCheckError
-		if err := s.queues.Flip(t.Context(), key, "other", api.CheckStateReady, ""); !errors.As(err, &none) {
+		if err := s.queues.Flip(t.Context(), key, "other", kueue.CheckStateReady, ""); !errors.As(err, &none) {
 			t.Errorf("a check that it does not have: %v", err)
 		}
-		if err := s.queues.Flip(t.Context(), key, "budget", api.CheckStateReady, "granted"); err != nil {
+		if err := s.queues.Flip(t.Context(), key, "budget", kueue.CheckStateReady, "granted"); err != nil {
 			t.Fatal(err)
 		}
 		s.settle()
@@ -263,7 +265,7 @@ func TestARestartWritesNothing(t *testing.T) {
 
 // TestSettingsTakeEffect: with fair sharing, the status has a share.
 func TestSettingsTakeEffect(t *testing.T) {
-	cohort := func(s *api.ClusterQueueSpec) { s.CohortName = "both" }
+	cohort := func(s *kueue.ClusterQueueSpec) { s.CohortName = "both" }
 	objects := append(append([]runtime.Object{aFlavor("f")}, aQueue("a", "f", "4", cohort)...), aQueue("b", "f", "4", cohort)...)
 	play(t, admission.Settings{FairSharing: &admission.FairSharing{}}, objects, func(s *stage) {
 		s.create(aJob("borrower", "a", 6))
@@ -283,11 +285,11 @@ func TestSettingsTakeEffect(t *testing.T) {
 // TestMetricsHaveKueuesNames: after a life with admission, preemption and an end, these are there.
 func TestMetricsHaveKueuesNames(t *testing.T) {
 	have := map[string]bool{}
-	play(t, waits, append(ground(preempts, func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), urgent), func(s *stage) {
+	play(t, waits, append(ground(preempts, func(s *kueue.ClusterQueueSpec) { s.CohortName = "c" }), urgent), func(s *stage) {
 		s.create(aJob("patient", "q", 3))
 		s.settle()
 		s.change("patient", func(job *batchv1.Job) { job.Status.Active, job.Status.Ready = 3, ptr.To[int32](3) })
-		s.create(aJob("urgent", "q", 4, api.PriorityClassLabel, "urgent"))
+		s.create(aJob("urgent", "q", 4, controllerconstants.WorkloadPriorityClassLabel, "urgent"))
 		s.settle()
 		s.change("patient", func(job *batchv1.Job) { job.Status.Active = 0 })
 		s.change("urgent", func(job *batchv1.Job) {
@@ -344,7 +346,7 @@ func kueueNames(t *testing.T, registry metrics.Gatherer, names map[string]bool) 
 
 // TestGaugesCount: workloads that wait count by shape, by queue and below all Cohorts.
 func TestGaugesCount(t *testing.T) {
-	play(t, admission.Settings{}, ground(func(s *api.ClusterQueueSpec) { s.CohortName = "c" }), func(s *stage) {
+	play(t, admission.Settings{}, ground(func(s *kueue.ClusterQueueSpec) { s.CohortName = "c" }), func(s *stage) {
 		s.create(aJob("runs", "q", 4))
 		s.settle()
 		s.create(aJob("large", "q", 3))

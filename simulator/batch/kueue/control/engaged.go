@@ -20,10 +20,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
 	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -95,14 +97,14 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
 		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),
-		workloads:     customresource.NewInformer[api.Workload](custom.Resource(api.Workloads)),
-		clusterQueues: customresource.NewInformer[api.ClusterQueue](custom.Resource(api.ClusterQueues)),
-		localQueues:   customresource.NewInformer[api.LocalQueue](custom.Resource(api.LocalQueues)),
-		cohorts:       customresource.NewInformer[api.Cohort](custom.Resource(api.Cohorts)),
-		flavors:       customresource.NewInformer[api.ResourceFlavor](custom.Resource(api.ResourceFlavors)),
-		topologies:    customresource.NewInformer[api.Topology](custom.Resource(api.Topologies)),
-		classes:       customresource.NewInformer[api.WorkloadPriorityClass](custom.Resource(api.WorkloadPriorityClasses)),
-		checks:        customresource.NewInformer[api.AdmissionCheck](custom.Resource(api.AdmissionChecks)),
+		workloads:     customresource.NewInformer[kueue.Workload](custom.Resource(workloadResource)),
+		clusterQueues: customresource.NewInformer[kueue.ClusterQueue](custom.Resource(clusterQueueResource)),
+		localQueues:   customresource.NewInformer[kueue.LocalQueue](custom.Resource(localQueueResource)),
+		cohorts:       customresource.NewInformer[kueue.Cohort](custom.Resource(cohortResource)),
+		flavors:       customresource.NewInformer[kueue.ResourceFlavor](custom.Resource(flavorResource)),
+		topologies:    customresource.NewInformer[kueue.Topology](custom.Resource(topologyResource)),
+		classes:       customresource.NewInformer[kueue.WorkloadPriorityClass](custom.Resource(priorityClassResource)),
+		checks:        customresource.NewInformer[kueue.AdmissionCheck](custom.Resource(checkResource)),
 		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
 		batch:         q.opts.Informers.Batch().V1().Jobs().Informer(),
 	}
@@ -116,7 +118,7 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 
 func workloadOfPod(obj any) ([]string, error) {
 	pod, ok := obj.(*corev1.Pod)
-	if !ok || pod.Labels[api.ManagedLabel] == "" || pod.Labels[api.QueueNameLabel] == "" {
+	if !ok || pod.Labels[constants.ManagedByKueueLabelKey] == "" || pod.Labels[controllerconstants.QueueLabel] == "" {
 		return nil, nil
 	}
 	return []string{pod.Namespace + "/" + jobs.PodWorkloadName(pod)}, nil
@@ -169,20 +171,20 @@ func (e *engaged) watch() error {
 		return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 	}
 	shared := e.opts.Informers
-	follow(e, e.clusterQueues, s.SetClusterQueue, func(o *api.ClusterQueue) { s.DeleteClusterQueue(o.Name); delete(e.stamps, o.UID) }, func(o *api.ClusterQueue) { e.renewed(o, o.Status.Conditions) })
-	follow(e, e.cohorts, s.SetCohort, func(o *api.Cohort) { s.DeleteCohort(o.Name) }, touched[*api.Cohort](e))
-	follow(e, e.localQueues, s.SetLocalQueue, func(o *api.LocalQueue) { s.DeleteLocalQueue(key(o)); delete(e.stamps, o.UID) }, func(o *api.LocalQueue) { e.renewed(o, o.Status.Conditions) })
-	follow(e, e.flavors, s.SetFlavor, func(o *api.ResourceFlavor) { s.DeleteFlavor(o.Name) }, touched[*api.ResourceFlavor](e))
-	follow(e, e.topologies, s.SetTopology, func(o *api.Topology) { s.DeleteTopology(o.Name) }, touched[*api.Topology](e))
-	follow(e, e.checks, s.SetAdmissionCheck, func(o *api.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *api.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
-	follow(e, e.classes, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) {}, func(*api.WorkloadPriorityClass) { e.reviewAll(); e.retry() })
+	follow(e, e.clusterQueues, s.SetClusterQueue, func(o *kueue.ClusterQueue) { s.DeleteClusterQueue(o.Name); delete(e.stamps, o.UID) }, func(o *kueue.ClusterQueue) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.cohorts, s.SetCohort, func(o *kueue.Cohort) { s.DeleteCohort(o.Name) }, touched[*kueue.Cohort](e))
+	follow(e, e.localQueues, s.SetLocalQueue, func(o *kueue.LocalQueue) { s.DeleteLocalQueue(key(o)); delete(e.stamps, o.UID) }, func(o *kueue.LocalQueue) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.flavors, s.SetFlavor, func(o *kueue.ResourceFlavor) { s.DeleteFlavor(o.Name) }, touched[*kueue.ResourceFlavor](e))
+	follow(e, e.topologies, s.SetTopology, func(o *kueue.Topology) { s.DeleteTopology(o.Name) }, touched[*kueue.Topology](e))
+	follow(e, e.checks, s.SetAdmissionCheck, func(o *kueue.AdmissionCheck) { s.DeleteAdmissionCheck(o.Name); delete(e.stamps, o.UID) }, func(o *kueue.AdmissionCheck) { e.renewed(o, o.Status.Conditions) })
+	follow(e, e.classes, func(*kueue.WorkloadPriorityClass) {}, func(*kueue.WorkloadPriorityClass) {}, func(*kueue.WorkloadPriorityClass) { e.reviewAll(); e.retry() })
 	follow(e, shared.Core().V1().Namespaces().Informer(), s.SetNamespace, func(o *corev1.Namespace) { s.DeleteNamespace(o.Name) }, e.namespaceChanged)
 	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
 	follow(e, shared.Core().V1().Nodes().Informer(), s.SetNode, func(o *corev1.Node) { s.DeleteNode(o.Name) }, touched[*corev1.Node](e))
 	// Before the workloads, whose jobs and pods they are.
 	follow(e, e.batch, func(*batchv1.Job) {}, func(*batchv1.Job) {}, func(o *batchv1.Job) { e.jobKeys.Add(key(o)) })
 	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
-	follow(e, e.workloads, func(o *api.Workload) { s.SetWorkload(o, now()) }, func(o *api.Workload) { s.DeleteWorkload(key(o), now()) }, e.workloadChanged)
+	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o), now()) }, e.workloadChanged)
 	// Read when workloads are made.
 	for _, informer := range []cache.SharedIndexInformer{shared.Scheduling().V1().PriorityClasses().Informer(), shared.Node().V1().RuntimeClasses().Informer()} {
 		e.synced = append(e.synced, informer.HasSynced)
@@ -196,7 +198,7 @@ func (e *engaged) namespaceChanged(o *corev1.Namespace) {
 	if o.DeletionTimestamp == nil {
 		return
 	}
-	for _, w := range list[api.Workload](e.workloads) {
+	for _, w := range list[kueue.Workload](e.workloads) {
 		if w.Namespace == o.Name {
 			e.podKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
 		}
@@ -207,12 +209,12 @@ func (e *engaged) namespaceChanged(o *corev1.Namespace) {
 func (e *engaged) podChanged(pod *corev1.Pod) {
 	if keys, _ := workloadOfPod(pod); len(keys) > 0 {
 		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: jobs.PodWorkloadName(pod)})
-	} else if name := pod.Annotations[api.WorkloadAnnotation]; name != "" && jobs.AwaitsPlace(pod) {
+	} else if name := pod.Annotations[kueue.WorkloadAnnotation]; name != "" && jobs.AwaitsPlace(pod) {
 		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: name})
 	}
 }
 
-func (e *engaged) workloadChanged(w *api.Workload) {
+func (e *engaged) workloadChanged(w *kueue.Workload) {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	e.workloadKeys.Add(key)
 	e.podKeys.Add(key)
@@ -244,7 +246,7 @@ func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
 // reviewAll reviews every workload, after a change that may concern any.
 func (e *engaged) reviewAll() {
 	for _, obj := range e.workloads.GetStore().List() {
-		w := obj.(*api.Workload)
+		w := obj.(*kueue.Workload)
 		e.workloadKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
 	}
 }
@@ -277,7 +279,7 @@ func (e *engaged) run(ctx context.Context) error {
 	if err := scheme.AddToScheme(eventScheme); err != nil {
 		return err
 	}
-	if err := api.AddToScheme(eventScheme); err != nil {
+	if err := kueue.AddToScheme(eventScheme); err != nil {
 		return err
 	}
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
@@ -347,8 +349,8 @@ func cached[T any](informer cache.SharedIndexInformer, key types.NamespacedName)
 	return typed
 }
 
-func (e *engaged) flavor(name string) *api.ResourceFlavor {
-	return cached[api.ResourceFlavor](e.flavors, types.NamespacedName{Name: name})
+func (e *engaged) flavor(name string) *kueue.ResourceFlavor {
+	return cached[kueue.ResourceFlavor](e.flavors, types.NamespacedName{Name: name})
 }
 
 // podsOf returns the pods of a queue that belong to a workload, by name.

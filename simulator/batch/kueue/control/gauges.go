@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // The gauges say how things are. The program computes them when a client asks for its metrics, so that they cost nothing
@@ -111,10 +111,10 @@ var statusNames = map[bool]string{true: "active", false: "inadmissible"}
 func (e *engaged) measure() measured {
 	m := measured{}
 	cohorts := e.measureQueues(m)
-	for _, w := range list[api.Workload](e.workloads) {
+	for _, w := range list[kueue.Workload](e.workloads) {
 		queue := holding(w)
-		if local := cached[api.LocalQueue](e.localQueues, types.NamespacedName{Namespace: w.Namespace, Name: w.Spec.QueueName}); local != nil {
-			queue = cmp.Or(queue, local.Spec.ClusterQueue)
+		if local := cached[kueue.LocalQueue](e.localQueues, types.NamespacedName{Namespace: w.Namespace, Name: string(w.Spec.QueueName)}); local != nil {
+			queue = cmp.Or(queue, string(local.Spec.ClusterQueue))
 		}
 		m.addWorkload(w, queue, cohorts[queue])
 	}
@@ -134,11 +134,11 @@ func (e *engaged) measureQueues(m measured) map[string][]string {
 		m.addClusterQueue(q)
 		cohorts[q.ClusterQueue] = e.state.CohortsOf(q.ClusterQueue)
 	}
-	for _, queue := range list[api.LocalQueue](e.localQueues) {
+	for _, queue := range list[kueue.LocalQueue](e.localQueues) {
 		m.addLocalQueue(queue, e.state.LocalQueueStatus(types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}, e.clock.Now()))
 	}
 	seen := map[[3]string]bool{}
-	e.state.EachWaiting(func(w *api.Workload, queue string, active bool, shape string) {
+	e.state.EachWaiting(func(w *kueue.Workload, queue string, active bool, shape string) {
 		status := statusNames[active]
 		m.addOfQueues(pending, memberOf(w, queue), 1, status)
 		if key := [...]string{queue, status, shape}; !seen[key] {
@@ -187,7 +187,7 @@ func (m measured) addCohort(q admission.NodeQuota) {
 	}
 }
 
-func (m measured) addLocalQueue(queue *api.LocalQueue, status api.LocalQueueStatus) {
+func (m measured) addLocalQueue(queue *kueue.LocalQueue, status kueue.LocalQueueStatus) {
 	name, namespace := queue.Name, queue.Namespace
 	for _, status := range statusNames {
 		m.add(pending.local, 0, name, namespace, status)
@@ -195,28 +195,28 @@ func (m measured) addLocalQueue(queue *api.LocalQueue, status api.LocalQueueStat
 	m.add(reserving.local, float64(status.ReservingWorkloads), name, namespace)
 	m.add(admitted.local, float64(status.AdmittedWorkloads), name, namespace)
 	active := corev1.ConditionUnknown
-	if c := meta.FindStatusCondition(status.Conditions, api.ConditionActive); c != nil {
+	if c := meta.FindStatusCondition(status.Conditions, kueue.ClusterQueueActive); c != nil {
 		active = corev1.ConditionStatus(c.Status)
 	}
 	for _, value := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown} {
 		m.add(localStatus, one(active == value), name, namespace, string(value))
 	}
-	for gauge, flavors := range map[*metrics.Desc][]api.LocalQueueFlavorUsage{localReservation: status.FlavorsReservation, localUsage: status.FlavorsUsage} {
+	for gauge, flavors := range map[*metrics.Desc][]kueue.LocalQueueFlavorUsage{localReservation: status.FlavorsReservation, localUsage: status.FlavorsUsage} {
 		for _, flavor := range flavors {
 			for _, r := range flavor.Resources {
-				m.add(gauge, r.Total.AsApproximateFloat64(), name, namespace, flavor.Name, string(r.Name))
+				m.add(gauge, r.Total.AsApproximateFloat64(), name, namespace, string(flavor.Name), string(r.Name))
 			}
 		}
 	}
 }
 
 // addWorkload counts a workload, and what it asks for or has.
-func (m measured) addWorkload(w *api.Workload, queue string, cohorts []string) {
+func (m measured) addWorkload(w *kueue.Workload, queue string, cohorts []string) {
 	switch {
-	case is(w, api.WorkloadFinished):
+	case is(w, kueue.WorkloadFinished):
 		m.addOfQueues(finished, memberOf(w, queue), 1)
 		return
-	case is(w, api.WorkloadAdmitted):
+	case is(w, kueue.WorkloadAdmitted):
 		parent := ""
 		if len(cohorts) > 0 {
 			parent = cohorts[0]
@@ -226,17 +226,17 @@ func (m measured) addWorkload(w *api.Workload, queue string, cohorts []string) {
 		}
 		for _, set := range w.Status.Admission.PodSetAssignments {
 			for name, amount := range set.ResourceUsage {
-				m.add(usage, amount.AsApproximateFloat64(), parent, queue, set.Flavors[name], string(name))
+				m.add(usage, amount.AsApproximateFloat64(), parent, queue, string(set.Flavors[name]), string(name))
 			}
 		}
 		return
 	}
 	reason := "PendingEvaluation"
-	if c := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadQuotaReserved); c != nil {
+	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil {
 		reason = c.Reason
 	}
 	m.add(unadmitted, 1, queue, reason, "")
-	if !is(w, api.WorkloadQuotaReserved) {
+	if !is(w, kueue.WorkloadQuotaReserved) {
 		for name, amount := range requestsOf(w) {
 			m.add(demand, units(name, amount), queue, string(name))
 		}

@@ -11,15 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // reconcileGroup brings the pods of a group and their workload together. The workload outlives its pods: a pod that has failed, or
 // was deleted, stays as an object, held by the finalizer, until another of its role takes its place. Whoever deletes the workload
 // ends the group.
-func (e *engaged) reconcileGroup(ctx context.Context, key types.NamespacedName, w *api.Workload, pods []*corev1.Pod) error {
+func (e *engaged) reconcileGroup(ctx context.Context, key types.NamespacedName, w *kueue.Workload, pods []*corev1.Pod) error {
 	switch {
 	case w == nil:
 		for _, pod := range pods {
@@ -33,7 +35,7 @@ func (e *engaged) reconcileGroup(ctx context.Context, key types.NamespacedName, 
 		return e.createForPods(ctx, key.Name, pods, true)
 	case w.DeletionTimestamp != nil:
 		return nil // the workload's reconciler ends the group
-	case is(w, api.WorkloadFinished), e.endsWithNamespace(w.Namespace):
+	case is(w, kueue.WorkloadFinished), e.endsWithNamespace(w.Namespace):
 		for _, pod := range pods {
 			if !jobs.Ended(pod) && !jobs.Terminating(pod) {
 				continue
@@ -89,7 +91,7 @@ func (e *engaged) deleteExcess(ctx context.Context, pods []*corev1.Pod) error {
 
 // dismiss deletes those pods of a new group that are more than it expects, and returns the others.
 func (e *engaged) dismiss(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	total := int(numberOf(pods[0].Annotations[jobs.GroupTotalCount]))
+	total := int(numberOf(pods[0].Annotations[podconstants.GroupTotalCountAnnotation]))
 	if total < 1 || len(pods) <= total {
 		return pods, nil // what is wrong with the number is said elsewhere
 	}
@@ -108,7 +110,7 @@ type muster struct {
 }
 
 // muster gives the places of each pod set to the pods of that role. Pods of other roles have none.
-func (e *engaged) muster(w *api.Workload, pods []*corev1.Pod) (m muster) {
+func (e *engaged) muster(w *kueue.Workload, pods []*corev1.Pod) (m muster) {
 	for _, set := range w.Spec.PodSets {
 		var alive, dead []*corev1.Pod
 		for _, pod := range pods {
@@ -140,7 +142,7 @@ func (e *engaged) muster(w *api.Workload, pods []*corev1.Pod) (m muster) {
 // gate, then the youngest.
 func longestHere(a, b *corev1.Pod) int {
 	return cmp.Or(
-		first(slices.Contains(a.Finalizers, api.ManagedFinalizer), slices.Contains(b.Finalizers, api.ManagedFinalizer)),
+		first(slices.Contains(a.Finalizers, podconstants.PodFinalizer), slices.Contains(b.Finalizers, podconstants.PodFinalizer)),
 		first(jobs.Admitted(a), jobs.Admitted(b)),
 		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 	)
@@ -150,7 +152,7 @@ func longestHere(a, b *corev1.Pod) int {
 // active the longest time ago.
 func (e *engaged) latestDead(a, b *corev1.Pod) int {
 	return cmp.Or(
-		first(slices.Contains(a.Finalizers, api.ManagedFinalizer), slices.Contains(b.Finalizers, api.ManagedFinalizer)),
+		first(slices.Contains(a.Finalizers, podconstants.PodFinalizer), slices.Contains(b.Finalizers, podconstants.PodFinalizer)),
 		e.lastActive(b).Compare(e.lastActive(a)),
 		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 	)
@@ -182,21 +184,21 @@ func (e *engaged) lastActive(pod *corev1.Pod) time.Time {
 }
 
 // awaitReplacements keeps the condition WaitingForReplacementPods, which keeps an evicted workload out of its queue.
-func (e *engaged) awaitReplacements(ctx context.Context, w *api.Workload, absent int) error {
-	was := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadWaitingForReplacementPods)
+func (e *engaged) awaitReplacements(ctx context.Context, w *kueue.Workload, absent int) error {
+	was := meta.FindStatusCondition(w.Status.Conditions, admission.WaitingForReplacementPods)
 	if was == nil && absent == 0 {
 		return nil
 	}
-	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
-		was := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadWaitingForReplacementPods)
-		evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted)
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
+		was := meta.FindStatusCondition(w.Status.Conditions, admission.WaitingForReplacementPods)
+		evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted)
 		switch {
 		case absent == 0:
-			e.set(w, api.WorkloadWaitingForReplacementPods, metav1.ConditionFalse, api.WorkloadPodsReady, "No pods need replacement")
+			e.set(w, admission.WaitingForReplacementPods, metav1.ConditionFalse, kueue.WorkloadPodsReady, "No pods need replacement")
 		case evicted != nil && evicted.Status == metav1.ConditionTrue:
-			e.set(w, api.WorkloadWaitingForReplacementPods, metav1.ConditionTrue, evicted.Reason, evicted.Message)
+			e.set(w, admission.WaitingForReplacementPods, metav1.ConditionTrue, evicted.Reason, evicted.Message)
 		case was == nil || was.Status != metav1.ConditionTrue:
-			e.set(w, api.WorkloadWaitingForReplacementPods, metav1.ConditionTrue, "PodsFailed", "Some Failed pods need replacement")
+			e.set(w, admission.WaitingForReplacementPods, metav1.ConditionTrue, "PodsFailed", "Some Failed pods need replacement")
 		}
 	}, "status")
 	return err

@@ -11,17 +11,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // aMember is a pod of a group, as it comes.
 func aMember(name, group string, of int, annotations ...string) *corev1.Pod {
 	pod := aPod(name, "q")
-	pod.Labels[api.PodGroupNameLabel] = group
-	pod.Annotations = map[string]string{jobs.GroupTotalCount: fmt.Sprint(of), jobs.RoleHash: jobs.RoleOf(pod)}
+	pod.Labels[podconstants.GroupNameLabel] = group
+	pod.Annotations = map[string]string{podconstants.GroupTotalCountAnnotation: fmt.Sprint(of), podconstants.RoleHashAnnotation: jobs.RoleOf(pod)}
 	for i := 0; i < len(annotations); i += 2 {
 		pod.Annotations[annotations[i]] = annotations[i+1]
 	}
@@ -50,8 +52,8 @@ func (s *stage) gone(name string) bool {
 }
 
 // group returns the workload of a group, nil if there is none.
-func (s *stage) group(name string) *api.Workload {
-	return cached[api.Workload](s.queues.engaged.Load().workloads, types.NamespacedName{Namespace: namespace, Name: name})
+func (s *stage) group(name string) *kueue.Workload {
+	return cached[kueue.Workload](s.queues.engaged.Load().workloads, types.NamespacedName{Namespace: namespace, Name: name})
 }
 
 // TestAGroupOutlivesItsPods: its workload counts the evictions, keeps its place, and is deactivated after too many.
@@ -110,7 +112,7 @@ func TestAPreemptedGroupWaitsForPods(t *testing.T) {
 		s.becomes("crew-1", corev1.PodRunning)
 		s.becomes("crew-2", corev1.PodRunning)
 		s.has("crew-1", "PodsReady=True")
-		s.create(aJob("urgent", "q", 4, api.PriorityClassLabel, "urgent"))
+		s.create(aJob("urgent", "q", 4, controllerconstants.WorkloadPriorityClassLabel, "urgent"))
 		s.settle()
 		s.has("crew-1", "Evicted=True Preempted", "QuotaReserved=True")
 		s.becomes("crew-1", corev1.PodFailed)

@@ -28,9 +28,12 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 const namespace = "default"
@@ -91,8 +94,8 @@ func play(t *testing.T, settings admission.Settings, objects []runtime.Object, s
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{t: t, told: map[string][]string{}, client: fake.NewSimpleClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})}
 		kinds := map[schema.GroupVersionResource]string{
-			api.Workloads: "WorkloadList", api.ClusterQueues: "ClusterQueueList", api.LocalQueues: "LocalQueueList", api.Cohorts: "CohortList",
-			api.ResourceFlavors: "ResourceFlavorList", api.Topologies: "TopologyList", api.WorkloadPriorityClasses: "WorkloadPriorityClassList", api.AdmissionChecks: "AdmissionCheckList",
+			workloadResource: "WorkloadList", clusterQueueResource: "ClusterQueueList", localQueueResource: "LocalQueueList", cohortResource: "CohortList",
+			flavorResource: "ResourceFlavorList", topologyResource: "TopologyList", priorityClassResource: "WorkloadPriorityClassList", checkResource: "AdmissionCheckList",
 		}
 		s.custom = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 		for _, c := range []*clienttesting.Fake{&s.client.Fake, &s.custom.Fake} {
@@ -175,8 +178,8 @@ func (s *stage) settle() {
 
 // resources of the kinds that a story creates.
 var resources = map[string]schema.GroupVersionResource{
-	"Workload": api.Workloads, "ClusterQueue": api.ClusterQueues, "LocalQueue": api.LocalQueues, "Cohort": api.Cohorts, "ResourceFlavor": api.ResourceFlavors, "AdmissionCheck": api.AdmissionChecks,
-	"WorkloadPriorityClass": api.WorkloadPriorityClasses,
+	"Workload": workloadResource, "ClusterQueue": clusterQueueResource, "LocalQueue": localQueueResource, "Cohort": cohortResource, "ResourceFlavor": flavorResource, "AdmissionCheck": checkResource,
+	"WorkloadPriorityClass": priorityClassResource,
 }
 
 func (s *stage) create(o runtime.Object) {
@@ -228,7 +231,7 @@ func (s *stage) change(name string, do func(*batchv1.Job)) {
 }
 
 // workload returns the workload that the owner has; nil if it has none.
-func (s *stage) workload(owner string) *api.Workload {
+func (s *stage) workload(owner string) *kueue.Workload {
 	s.t.Helper()
 	list, err := s.at("Workload").List(context.Background(), metav1.ListOptions{})
 	if err != nil {
@@ -237,7 +240,7 @@ func (s *stage) workload(owner string) *api.Workload {
 	for _, item := range list.Items {
 		for _, o := range item.GetOwnerReferences() {
 			if o.Name == owner {
-				w := &api.Workload{}
+				w := &kueue.Workload{}
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, w); err != nil {
 					s.t.Fatal(err)
 				}
@@ -281,7 +284,7 @@ func (s *stage) reserved(queue string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	q := &api.ClusterQueue{}
+	q := &kueue.ClusterQueue{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, q); err != nil {
 		s.t.Fatal(err)
 	}
@@ -293,28 +296,28 @@ func (s *stage) reserved(queue string) string {
 	return "nothing"
 }
 
-func aFlavor(name string) *api.ResourceFlavor {
-	return &api.ResourceFlavor{
-		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "ResourceFlavor"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: api.ResourceFlavorSpec{NodeLabels: map[string]string{"pool": name}, Tolerations: []corev1.Toleration{{Key: name, Operator: corev1.TolerationOpExists}}},
+func aFlavor(name string) *kueue.ResourceFlavor {
+	return &kueue.ResourceFlavor{
+		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "ResourceFlavor"}, ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.ResourceFlavorSpec{NodeLabels: map[string]string{"pool": name}, Tolerations: []corev1.Toleration{{Key: name, Operator: corev1.TolerationOpExists}}},
 	}
 }
 
 // aQueue returns a ClusterQueue with cores of a flavor, and its LocalQueue of the same name.
-func aQueue(name, flavor, cores string, change ...func(*api.ClusterQueueSpec)) []runtime.Object {
-	q := &api.ClusterQueue{
-		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "ClusterQueue"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: api.ClusterQueueSpec{NamespaceSelector: &metav1.LabelSelector{}, ResourceGroups: []api.ResourceGroup{{
+func aQueue(name, flavor, cores string, change ...func(*kueue.ClusterQueueSpec)) []runtime.Object {
+	q := &kueue.ClusterQueue{
+		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "ClusterQueue"}, ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.ClusterQueueSpec{NamespaceSelector: &metav1.LabelSelector{}, ResourceGroups: []kueue.ResourceGroup{{
 			CoveredResources: []corev1.ResourceName{corev1.ResourceCPU},
-			Flavors:          []api.FlavorQuotas{{Name: flavor, Resources: []api.ResourceQuota{{Name: corev1.ResourceCPU, NominalQuota: resource.MustParse(cores)}}}},
+			Flavors:          []kueue.FlavorQuotas{{Name: kueue.ResourceFlavorReference(flavor), Resources: []kueue.ResourceQuota{{Name: corev1.ResourceCPU, NominalQuota: resource.MustParse(cores)}}}},
 		}}},
 	}
 	for _, do := range change {
 		do(&q.Spec)
 	}
-	return []runtime.Object{q, &api.LocalQueue{
-		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: "LocalQueue"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: api.LocalQueueSpec{ClusterQueue: name},
+	return []runtime.Object{q, &kueue.LocalQueue{
+		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "LocalQueue"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)},
 	}}
 }
 
@@ -325,7 +328,7 @@ func aSpec(cores string) corev1.PodSpec {
 // aJob is suspended, as a job of a queue is when it comes.
 func aJob(name, queue string, pods int32, labels ...string) *batchv1.Job {
 	job := &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{api.QueueNameLabel: queue}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{controllerconstants.QueueLabel: queue}},
 		Spec:       batchv1.JobSpec{Parallelism: &pods, Completions: &pods, Suspend: ptr.To(true), Template: corev1.PodTemplateSpec{Spec: aSpec("1")}},
 	}
 	for i := 0; i < len(labels); i += 2 {
@@ -337,9 +340,9 @@ func aJob(name, queue string, pods int32, labels ...string) *batchv1.Job {
 // aPod is gated, as a pod of a queue is when it comes.
 func aPod(name, queue string) *corev1.Pod {
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{api.QueueNameLabel: queue, api.ManagedLabel: "true"}, Finalizers: []string{api.ManagedFinalizer}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{controllerconstants.QueueLabel: queue, constants.ManagedByKueueLabelKey: "true"}, Finalizers: []string{podconstants.PodFinalizer}},
 		Spec:       aSpec("1"),
 	}
-	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: api.AdmissionGate}}
+	pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: podconstants.SchedulingGateName}}
 	return pod
 }

@@ -12,8 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -31,14 +32,14 @@ func inactive(job *batchv1.Job) bool {
 }
 
 func workloadName(job *batchv1.Job) string {
-	if name := job.Labels[api.PrebuiltWorkloadLabel]; name != "" {
+	if name := job.Labels[controllerconstants.PrebuiltWorkloadLabel]; name != "" {
 		return name
 	}
 	return jobs.NameOf("job", job.Name, batchv1.GroupName, job.UID)
 }
 
 // jobOf returns the job that owns a workload; nil if none does or it has gone.
-func (e *engaged) jobOf(w *api.Workload) *batchv1.Job {
+func (e *engaged) jobOf(w *kueue.Workload) *batchv1.Job {
 	for _, owner := range w.OwnerReferences {
 		job := e.cachedJob(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		if owner.Kind == "Job" && job != nil && job.UID == owner.UID {
@@ -55,14 +56,14 @@ func (e *engaged) cachedJob(key types.NamespacedName) *batchv1.Job {
 // reconcileJob brings a job of a queue and its workload together, in the order of Kueue's job controllers.
 func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) error {
 	job := e.cachedJob(key)
-	if job == nil || job.Labels[api.QueueNameLabel] == "" || job.DeletionTimestamp != nil {
+	if job == nil || job.Labels[controllerconstants.QueueLabel] == "" || job.DeletionTimestamp != nil {
 		return nil
 	}
 	at := types.NamespacedName{Namespace: job.Namespace, Name: workloadName(job)}
-	w := cached[api.Workload](e.workloads, at)
+	w := cached[kueue.Workload](e.workloads, at)
 	message, success, finished := jobs.JobFinished(job)
 	switch {
-	case w != nil && (is(w, api.WorkloadFinished) || w.DeletionTimestamp != nil):
+	case w != nil && (is(w, kueue.WorkloadFinished) || w.DeletionTimestamp != nil):
 		return nil
 	case finished && w != nil:
 		return e.finish(ctx, w, job, success, message)
@@ -82,7 +83,7 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 	if err := e.reclaim(ctx, w, jobs.JobReclaimable(job)); err != nil {
 		return err
 	}
-	if evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, api.WorkloadQuotaReserved) {
+	if evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, kueue.WorkloadQuotaReserved) {
 		if stopped, err := e.stopped(ctx, job, w, evicted.Message); err != nil || !stopped {
 			return err
 		}
@@ -92,12 +93,14 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 		return err
 	}
 	switch {
-	case !suspended && !is(w, api.WorkloadAdmitted):
+	case !suspended && !is(w, kueue.WorkloadAdmitted):
 		return e.stopJob(ctx, job, w, "Not admitted by cluster queue")
-	case suspended && is(w, api.WorkloadAdmitted):
+	case suspended && is(w, kueue.WorkloadAdmitted):
 		return e.startJob(ctx, job, w)
-	case suspended && w.Spec.QueueName != job.Labels[api.QueueNameLabel] && !is(w, api.WorkloadQuotaReserved):
-		_, _, err := e.change(ctx, at, func(w *api.Workload) { w.Spec.QueueName = job.Labels[api.QueueNameLabel] })
+	case suspended && string(w.Spec.QueueName) != job.Labels[controllerconstants.QueueLabel] && !is(w, kueue.WorkloadQuotaReserved):
+		_, _, err := e.change(ctx, at, func(w *kueue.Workload) {
+			w.Spec.QueueName = kueue.LocalQueueName(job.Labels[controllerconstants.QueueLabel])
+		})
 		return err
 	}
 	return nil
@@ -112,7 +115,7 @@ func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name strin
 		return err
 	}
 	w.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
-	if err := e.create(ctx, api.Workloads, w); err != nil {
+	if err := e.create(ctx, workloadResource, w); err != nil {
 		return fmt.Errorf("creating the workload of job %s/%s: %w", job.Namespace, job.Name, err)
 	}
 	e.recorder.Eventf(job, corev1.EventTypeNormal, "CreatedWorkload", "Created Workload: %s/%s", w.Namespace, w.Name)
@@ -120,16 +123,16 @@ func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name strin
 }
 
 // rebuild makes the workload follow a job that has changed.
-func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *api.Workload, sets []api.PodSet) error {
+func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *kueue.Workload, sets []kueue.PodSet) error {
 	at := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	if ptr.Deref(job.Spec.Suspend, false) && !is(w, api.WorkloadQuotaReserved) {
-		if _, _, err := e.change(ctx, at, func(w *api.Workload) { w.Spec.PodSets = sets }); err != nil {
+	if ptr.Deref(job.Spec.Suspend, false) && !is(w, kueue.WorkloadQuotaReserved) {
+		if _, _, err := e.change(ctx, at, func(w *kueue.Workload) { w.Spec.PodSets = sets }); err != nil {
 			return err
 		}
 		e.recorder.Eventf(job, corev1.EventTypeNormal, "UpdatedWorkload", "Updated not matching Workload for suspended job: %s", at)
 		return nil
 	}
-	if err := e.custom.Resource(api.Workloads).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}}); err != nil {
+	if err := e.custom.Resource(workloadResource).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}}); err != nil {
 		return err
 	}
 	e.recorder.Eventf(job, corev1.EventTypeNormal, "DeletedWorkload", "Deleted not matching Workload: %s", at)
@@ -137,15 +140,15 @@ func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *api.Workload
 }
 
 // startJob lets an admitted job run.
-func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *api.Workload) error {
+func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *kueue.Workload) error {
 	infos, err := jobs.Infos(w, e.flavor)
 	started := job.DeepCopy()
 	if err == nil {
 		err = jobs.StartJob(started, infos[0])
 	}
 	if errors.Is(err, jobs.ErrConflict) {
-		_, _, err = e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
-			e.set(w, api.WorkloadFinished, metav1.ConditionTrue, "FailedToStart", err.Error())
+		_, _, err = e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
+			e.set(w, kueue.WorkloadFinished, metav1.ConditionTrue, "FailedToStart", err.Error())
 		}, "status")
 		return err
 	}
@@ -160,14 +163,14 @@ func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *api.Workloa
 }
 
 // stopJob suspends a job. w is nil if it has none.
-func (e *engaged) stopJob(ctx context.Context, job *batchv1.Job, w *api.Workload, message string) error {
+func (e *engaged) stopJob(ctx context.Context, job *batchv1.Job, w *kueue.Workload, message string) error {
 	_, err := e.stopped(ctx, job, w, message)
 	return err
 }
 
 // stopped suspends a job, resets its start time, which lets it start again, and restores its template. It
 // reports whether that is done and no pod of it is left.
-func (e *engaged) stopped(ctx context.Context, job *batchv1.Job, w *api.Workload, message string) (bool, error) {
+func (e *engaged) stopped(ctx context.Context, job *batchv1.Job, w *kueue.Workload, message string) (bool, error) {
 	if !ptr.Deref(job.Spec.Suspend, false) {
 		suspended := job.DeepCopy()
 		suspended.Spec.Suspend = ptr.To(true)

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // The metrics have Kueue's names and labels. Like those of Kubernetes they belong to the process.
@@ -54,8 +54,8 @@ func init() { legacyregistry.MustRegister(skips) }
 type member struct{ clusterQueue, namespace, localQueue string }
 
 // memberOf is where a workload counts that a ClusterQueue holds.
-func memberOf(w *api.Workload, clusterQueue string) member {
-	return member{clusterQueue, w.Namespace, w.Spec.QueueName}
+func memberOf(w *kueue.Workload, clusterQueue string) member {
+	return member{clusterQueue, w.Namespace, string(w.Spec.QueueName)}
 }
 
 // queueCounter counts for ClusterQueues and for LocalQueues.
@@ -114,7 +114,7 @@ func observe(r *admission.Record, took time.Duration) {
 	}
 }
 
-func classOf(w *api.Workload) string {
+func classOf(w *kueue.Workload) string {
 	if w.Spec.PriorityClassRef == nil {
 		return ""
 	}
@@ -122,22 +122,22 @@ func classOf(w *api.Workload) string {
 }
 
 // count counts a decision that has been written to a workload.
-func (e *engaged) count(d admission.Decision, before, after *api.Workload) {
+func (e *engaged) count(d admission.Decision, before, after *kueue.Workload) {
 	now := e.clock.Now()
 	at := memberOf(after, cmp.Or(holding(after), holding(before)))
 	since := before.CreationTimestamp.Time
-	if c := meta.FindStatusCondition(before.Status.Conditions, api.WorkloadRequeued); c != nil {
+	if c := meta.FindStatusCondition(before.Status.Conditions, kueue.WorkloadRequeued); c != nil {
 		since = c.LastTransitionTime.Time
 	}
 	class := classOf(before)
-	if !is(before, api.WorkloadQuotaReserved) && is(after, api.WorkloadQuotaReserved) {
+	if !is(before, kueue.WorkloadQuotaReserved) && is(after, kueue.WorkloadQuotaReserved) {
 		quotaTotal.inc(at, class)
 		quotaWait.observe(at, now.Sub(since), class)
 	}
-	if !is(before, api.WorkloadAdmitted) && is(after, api.WorkloadAdmitted) {
+	if !is(before, kueue.WorkloadAdmitted) && is(after, kueue.WorkloadAdmitted) {
 		admitTotal.inc(at, class)
 		admitWait.observe(at, now.Sub(since), class)
-		if c := meta.FindStatusCondition(after.Status.Conditions, api.WorkloadQuotaReserved); c != nil && d.Verb == admission.Admit {
+		if c := meta.FindStatusCondition(after.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil && d.Verb == admission.Admit {
 			checksWait.observe(at, now.Sub(c.LastTransitionTime.Time), class)
 		}
 		e.mu.Lock()
@@ -152,54 +152,54 @@ func (e *engaged) count(d admission.Decision, before, after *api.Workload) {
 		if !evictedBefore(before, d.Reason, d.Cause) {
 			evictOnce.WithLabelValues(at.clusterQueue, d.Reason, d.Cause, class).Inc()
 		}
-		if c := trueCondition(before, api.WorkloadPodsReady); c != nil {
+		if c := trueCondition(before, kueue.WorkloadPodsReady); c != nil {
 			readyEvicted.WithLabelValues(at.clusterQueue, d.Reason, d.Cause).Observe(now.Sub(c.LastTransitionTime.Time).Seconds())
 		}
 	}
-	if evicted := trueCondition(before, api.WorkloadEvicted); evicted != nil && is(before, api.WorkloadQuotaReserved) && !is(after, api.WorkloadQuotaReserved) {
+	if evicted := trueCondition(before, kueue.WorkloadEvicted); evicted != nil && is(before, kueue.WorkloadQuotaReserved) && !is(after, kueue.WorkloadQuotaReserved) {
 		evictLatency.WithLabelValues(at.clusterQueue, evicted.Reason, "").Observe(now.Sub(evicted.LastTransitionTime.Time).Seconds())
 	}
 }
 
 // trueCondition returns a condition that is true; nil if it is not.
-func trueCondition(w *api.Workload, kind string) *metav1.Condition {
+func trueCondition(w *kueue.Workload, kind string) *metav1.Condition {
 	if c := meta.FindStatusCondition(w.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 		return c
 	}
 	return nil
 }
 
-func evictedBefore(w *api.Workload, reason, cause string) bool {
-	return w.Status.SchedulingStats != nil && slices.ContainsFunc(w.Status.SchedulingStats.Evictions, func(e api.WorkloadSchedulingStatsEviction) bool {
-		return e.Reason == reason && e.UnderlyingCause == cause
+func evictedBefore(w *kueue.Workload, reason, cause string) bool {
+	return w.Status.SchedulingStats != nil && slices.ContainsFunc(w.Status.SchedulingStats.Evictions, func(e kueue.WorkloadSchedulingStatsEviction) bool {
+		return e.Reason == reason && string(e.UnderlyingCause) == cause
 	})
 }
 
 // holding is the ClusterQueue whose quota a workload holds; "" if it holds none.
-func holding(w *api.Workload) string {
+func holding(w *kueue.Workload) string {
 	if w.Status.Admission == nil {
 		return ""
 	}
-	return w.Status.Admission.ClusterQueue
+	return string(w.Status.Admission.ClusterQueue)
 }
 
-func countFinished(w *api.Workload, now time.Time) {
+func countFinished(w *kueue.Workload, now time.Time) {
 	at, class := memberOf(w, holding(w)), classOf(w)
 	finishTotal.inc(at, class)
-	if c := trueCondition(w, api.WorkloadAdmitted); c != nil {
+	if c := trueCondition(w, kueue.WorkloadAdmitted); c != nil {
 		execution.observe(at, now.Sub(c.LastTransitionTime.Time), class)
 	}
 }
 
 // countReady counts a workload whose pods have become ready for the first time since its admission.
-func countReady(w *api.Workload, now time.Time) {
+func countReady(w *kueue.Workload, now time.Time) {
 	at, class := memberOf(w, holding(w)), classOf(w)
 	since := w.CreationTimestamp.Time
-	if c := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadRequeued); c != nil {
+	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadRequeued); c != nil {
 		since = c.LastTransitionTime.Time
 	}
 	readyWait.observe(at, now.Sub(since), class)
-	if c := trueCondition(w, api.WorkloadAdmitted); c != nil {
+	if c := trueCondition(w, kueue.WorkloadAdmitted); c != nil {
 		admitReady.observe(at, now.Sub(c.LastTransitionTime.Time), class)
 	}
 }

@@ -16,15 +16,19 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
+	"sigs.k8s.io/kueue/pkg/util/tas"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // reconcilePods brings the pods of a queue and their workload together, and gives pods their place in a
 // topology. The key is that of the workload.
 func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) error {
-	w := cached[api.Workload](e.workloads, key)
+	w := cached[kueue.Workload](e.workloads, key)
 	pods := e.podsOf(key)
 	if len(pods) == 0 {
 		if w == nil {
@@ -47,7 +51,7 @@ func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) e
 	switch {
 	case w == nil:
 		return e.createForPods(ctx, key.Name, pods, group)
-	case w.DeletionTimestamp != nil || is(w, api.WorkloadFinished):
+	case w.DeletionTimestamp != nil || is(w, kueue.WorkloadFinished):
 		return nil
 	}
 	if group {
@@ -59,14 +63,14 @@ func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) e
 }
 
 // attend takes a workload through the life of its pods.
-func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *api.Workload, pods []*corev1.Pod, group bool) error {
+func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *kueue.Workload, pods []*corev1.Pod, group bool) error {
 	if err := e.followLabel(ctx, w, pods[0]); err != nil {
 		return err
 	}
 	if message, success, finished := podsFinished(pods, w, group); finished {
 		return e.finish(ctx, w, pods[0], success, message)
 	}
-	if evicted := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, api.WorkloadQuotaReserved) {
+	if evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, kueue.WorkloadQuotaReserved) {
 		return e.stopPods(ctx, key, pods, evicted)
 	}
 	if err := e.reclaim(ctx, w, reclaimable(pods, w, group)); err != nil {
@@ -75,7 +79,7 @@ func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *api.W
 	if err := e.ready(ctx, w, podsReady(pods, w)); err != nil {
 		return err
 	}
-	if is(w, api.WorkloadAdmitted) {
+	if is(w, kueue.WorkloadAdmitted) {
 		return e.startPods(ctx, w, pods)
 	}
 	return nil
@@ -83,7 +87,7 @@ func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *api.W
 
 // abandon deletes a workload all of whose pods have gone. The garbage collector would, too, but waits for
 // the finalizer.
-func (e *engaged) abandon(ctx context.Context, w *api.Workload) error {
+func (e *engaged) abandon(ctx context.Context, w *kueue.Workload) error {
 	if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }) {
 		return nil
 	}
@@ -91,21 +95,21 @@ func (e *engaged) abandon(ctx context.Context, w *api.Workload) error {
 }
 
 // remove deletes a workload whose pods may live on.
-func (e *engaged) remove(ctx context.Context, w *api.Workload) error {
+func (e *engaged) remove(ctx context.Context, w *kueue.Workload) error {
 	if err := e.dropFinalizer(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}); err != nil {
 		return err
 	}
 	if w.DeletionTimestamp != nil {
 		return nil
 	}
-	return e.custom.Resource(api.Workloads).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}})
+	return e.custom.Resource(workloadResource).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}})
 }
 
 // letGo removes the finalizer of a pod that holds no quota any more, and whose place in a group, if it has one, its
 // controller fills.
-func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *api.Workload) error {
+func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *kueue.Workload) error {
 	gone := jobs.Terminating(pod) && (jobs.Ended(pod) || pod.Spec.NodeName == "" || ptr.Deref(pod.DeletionGracePeriodSeconds, 1) == 0)
-	over := jobs.Ended(pod) && w != nil && is(w, api.WorkloadFinished)
+	over := jobs.Ended(pod) && w != nil && is(w, kueue.WorkloadFinished)
 	if !gone && !over {
 		return nil
 	}
@@ -114,11 +118,11 @@ func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *api.Workload) e
 
 // finalize removes the finalizer of a pod.
 func (e *engaged) finalize(ctx context.Context, pod *corev1.Pod) error {
-	if !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
+	if !slices.Contains(pod.Finalizers, podconstants.PodFinalizer) {
 		return nil
 	}
 	after := pod.DeepCopy()
-	after.Finalizers = slices.DeleteFunc(after.Finalizers, func(f string) bool { return f == api.ManagedFinalizer })
+	after.Finalizers = slices.DeleteFunc(after.Finalizers, func(f string) bool { return f == podconstants.PodFinalizer })
 	return e.patchPod(ctx, pod, after)
 }
 
@@ -158,9 +162,9 @@ func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1
 	if !group {
 		w.OwnerReferences[0].Controller, w.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true), ptr.To(true)
 	} else {
-		w.Annotations = map[string]string{api.GroupName + "/is-group-workload": "true"}
+		w.Annotations = map[string]string{kueue.GroupVersion.Group + "/is-group-workload": "true"}
 	}
-	if err := e.create(ctx, api.Workloads, w); err != nil {
+	if err := e.create(ctx, workloadResource, w); err != nil {
 		return fmt.Errorf("creating the workload of pod %s/%s: %w", active[0].Namespace, active[0].Name, err)
 	}
 	e.recorder.Eventf(active[0], corev1.EventTypeNormal, "CreatedWorkload", "Created Workload: %s/%s", w.Namespace, w.Name)
@@ -172,15 +176,15 @@ func ownerReference(pod *corev1.Pod) metav1.OwnerReference {
 }
 
 // own makes pods owners of their workload.
-func (e *engaged) own(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
-	owns := func(w *api.Workload, pod *corev1.Pod) bool {
+func (e *engaged) own(ctx context.Context, w *kueue.Workload, pods []*corev1.Pod) error {
+	owns := func(w *kueue.Workload, pod *corev1.Pod) bool {
 		return slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == pod.UID })
 	}
 	late := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return owns(w, p) })
 	if len(late) == 0 {
 		return nil
 	}
-	_, after, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+	_, after, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
 		for _, pod := range late {
 			if !owns(w, pod) {
 				w.OwnerReferences = append(w.OwnerReferences, ownerReference(pod))
@@ -194,7 +198,7 @@ func (e *engaged) own(ctx context.Context, w *api.Workload, pods []*corev1.Pod) 
 }
 
 // podsFinished is jobs.GroupFinished for a pod of its own, too.
-func podsFinished(pods []*corev1.Pod, w *api.Workload, group bool) (message string, success, finished bool) {
+func podsFinished(pods []*corev1.Pod, w *kueue.Workload, group bool) (message string, success, finished bool) {
 	if !group {
 		return pods[0].Status.Message, pods[0].Status.Phase == corev1.PodSucceeded, jobs.Ended(pods[0])
 	}
@@ -205,7 +209,7 @@ func podsFinished(pods []*corev1.Pod, w *api.Workload, group bool) (message stri
 	return jobs.GroupFinished(pods, total)
 }
 
-func podsReady(pods []*corev1.Pod, w *api.Workload) bool {
+func podsReady(pods []*corev1.Pod, w *kueue.Workload) bool {
 	wanted := int32(0)
 	for _, set := range w.Spec.PodSets {
 		wanted += set.Count
@@ -219,20 +223,20 @@ func podsReady(pods []*corev1.Pod, w *api.Workload) bool {
 }
 
 // reclaimable are the pods of a group that have succeeded.
-func reclaimable(pods []*corev1.Pod, w *api.Workload, group bool) []api.ReclaimablePod {
+func reclaimable(pods []*corev1.Pod, w *kueue.Workload, group bool) []kueue.ReclaimablePod {
 	if !group {
 		return nil
 	}
-	done := map[string]int32{}
+	done := map[kueue.PodSetReference]int32{}
 	for _, pod := range pods {
 		if pod.Status.Phase == corev1.PodSucceeded {
 			done[roleIn(w, pod)]++
 		}
 	}
-	var out []api.ReclaimablePod
+	var out []kueue.ReclaimablePod
 	for _, set := range w.Spec.PodSets {
 		if n := done[set.Name]; n > 0 {
-			out = append(out, api.ReclaimablePod{Name: set.Name, Count: n})
+			out = append(out, kueue.ReclaimablePod{Name: set.Name, Count: n})
 		}
 	}
 	return out
@@ -240,14 +244,14 @@ func reclaimable(pods []*corev1.Pod, w *api.Workload, group bool) []api.Reclaima
 
 // roleIn returns the pod set that a pod belongs to. Admission changes the shape of pods, so those that have
 // been admitted are told by their label, and all by the role that they had when they came.
-func roleIn(w *api.Workload, pod *corev1.Pod) string {
-	if name := pod.Labels[api.PodSetLabel]; name != "" {
-		return name
+func roleIn(w *kueue.Workload, pod *corev1.Pod) kueue.PodSetReference {
+	if name := pod.Labels[constants.PodSetLabel]; name != "" {
+		return kueue.PodSetReference(name)
 	}
-	if sets := w.Spec.PodSets; len(sets) == 1 && (sets[0].Name == api.DefaultPodSetName || pod.Annotations[jobs.RoleHash] == "") {
+	if sets := w.Spec.PodSets; len(sets) == 1 && (sets[0].Name == kueue.DefaultPodSetName || pod.Annotations[podconstants.RoleHashAnnotation] == "") {
 		return sets[0].Name
 	}
-	return jobs.RoleOf(pod)
+	return kueue.PodSetReference(jobs.RoleOf(pod))
 }
 
 // stopPods deletes the pods of an evicted workload, and releases its quota when none runs any more. What has not passed the gate
@@ -307,14 +311,14 @@ func (e *engaged) deletePod(ctx context.Context, pod *corev1.Pod, reason, messag
 }
 
 // startPods lets the pods of an admitted workload through the gate.
-func (e *engaged) startPods(ctx context.Context, w *api.Workload, pods []*corev1.Pod) error {
+func (e *engaged) startPods(ctx context.Context, w *kueue.Workload, pods []*corev1.Pod) error {
 	infos, err := jobs.Infos(w, e.flavor)
 	if err != nil {
 		return err
 	}
 	for i, info := range infos {
 		members := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return roleIn(w, p) != info.Name || jobs.Ended(p) })
-		places := placesFor(w.Status.Admission.PodSetAssignments[i].TopologyAssignment, members, api.PodGroupPodIndexLabel)
+		places := placesFor(w.Status.Admission.PodSetAssignments[i].TopologyAssignment, members, kueue.PodGroupPodIndexLabel)
 		for n, pod := range members {
 			if jobs.Admitted(pod) || jobs.Terminating(pod) {
 				continue
@@ -324,8 +328,8 @@ func (e *engaged) startPods(ctx context.Context, w *api.Workload, pods []*corev1
 			if err := info.Inject(&started.ObjectMeta, &started.Spec); err != nil {
 				return err
 			}
-			jobs.Ungate(started, api.AdmissionGate)
-			jobs.Ungate(started, api.TopologyGate)
+			jobs.Ungate(started, podconstants.SchedulingGateName)
+			jobs.Ungate(started, kueue.TopologySchedulingGate)
 			selectNodes(started, places[n])
 			if err := e.patchPod(ctx, pod, started); err != nil {
 				return err
@@ -337,7 +341,7 @@ func (e *engaged) startPods(ctx context.Context, w *api.Workload, pods []*corev1
 }
 
 // place gives the pods of an admitted job their places in a topology.
-func (e *engaged) place(ctx context.Context, w *api.Workload) error {
+func (e *engaged) place(ctx context.Context, w *kueue.Workload) error {
 	if w.Status.Admission == nil || len(w.Status.Admission.PodSetAssignments) == 0 || w.Status.Admission.PodSetAssignments[0].TopologyAssignment == nil {
 		return nil
 	}
@@ -353,7 +357,7 @@ func (e *engaged) place(ctx context.Context, w *api.Workload) error {
 			continue
 		}
 		placed := pod.DeepCopy()
-		jobs.Ungate(placed, api.TopologyGate)
+		jobs.Ungate(placed, kueue.TopologySchedulingGate)
 		selectNodes(placed, places[n])
 		if err := e.patchPod(ctx, pod, placed); err != nil {
 			return err
@@ -372,29 +376,22 @@ func selectNodes(pod *corev1.Pod, labels map[string]string) {
 
 // placesFor returns the node selector of each pod's domain; nil without a topology, and where there is no
 // room. Pods that have a rank go to the domain of their rank, the others to the first with room.
-func placesFor(assignment *api.TopologyAssignment, pods []*corev1.Pod, rankLabel string) []map[string]string {
+func placesFor(assignment *kueue.TopologyAssignment, pods []*corev1.Pod, rankLabel string) []map[string]string {
 	places := make([]map[string]string, len(pods))
 	if assignment == nil {
 		return places
 	}
-	domains := jobs.Domains(assignment)
+	domains := admission.Domains(assignment)
 	free := make([]int32, len(domains))
+	selectors := make([]labels.Set, len(domains))
 	for i, d := range domains {
-		free[i] = d.Pods
-	}
-	matches := func(pod *corev1.Pod, d jobs.Domain) bool {
-		for label, value := range d.Selector {
-			if pod.Spec.NodeSelector[label] != value {
-				return false
-			}
-		}
-		return true
+		free[i], selectors[i] = d.Pods, tas.NodeLabelsFromKeysAndValues(assignment.Levels, d.Values)
 	}
 	for _, pod := range pods {
 		if jobs.AwaitsPlace(pod) || !jobs.Admitted(pod) {
 			continue
 		}
-		if i := slices.IndexFunc(domains, func(d jobs.Domain) bool { return matches(pod, d) }); i >= 0 {
+		if i := slices.IndexFunc(selectors, func(s labels.Set) bool { return s.AsSelector().Matches(labels.Set(pod.Spec.NodeSelector)) }); i >= 0 {
 			free[i]--
 		}
 	}
@@ -415,7 +412,7 @@ func placesFor(assignment *api.TopologyAssignment, pods []*corev1.Pod, rankLabel
 		}
 		if at >= 0 {
 			free[at]--
-			places[n] = domains[at].Selector
+			places[n] = selectors[at]
 		}
 	}
 	return places

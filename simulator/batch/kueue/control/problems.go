@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // trouble is what one of the controllers has with one key of its own.
@@ -79,7 +79,7 @@ func (e *engaged) untell(t trouble) {
 
 // subject returns the object that a trouble is about, nil if it has gone, its kind, and the name of its workload.
 func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
-	w := cached[api.Workload](e.workloads, t.NamespacedName)
+	w := cached[kueue.Workload](e.workloads, t.NamespacedName)
 	switch t.by {
 	case jobController:
 		if job := e.cachedJob(t.NamespacedName); job != nil {
@@ -95,26 +95,26 @@ func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
 		return string(t.by), e.queueObject(t), ""
 	}
 	if w == nil {
-		return api.WorkloadKind.Kind, nil, t.Name
+		return "Workload", nil, t.Name
 	}
-	return api.WorkloadKind.Kind, w, t.Name
+	return "Workload", w, t.Name
 }
 
 // queueObject returns an object whose status the controllers write; nil if it has gone.
 func (e *engaged) queueObject(t trouble) object {
 	switch string(t.by) {
-	case api.ClusterQueueKind.Kind:
-		return orNil(cached[api.ClusterQueue](e.clusterQueues, t.NamespacedName))
-	case api.LocalQueueKind.Kind:
-		return orNil(cached[api.LocalQueue](e.localQueues, t.NamespacedName))
-	case api.CohortKind.Kind:
-		return orNil(cached[api.Cohort](e.cohorts, t.NamespacedName))
-	case api.AdmissionCheckKind.Kind:
-		return orNil(cached[api.AdmissionCheck](e.checks, t.NamespacedName))
-	case api.ResourceFlavorKind.Kind:
+	case "ClusterQueue":
+		return orNil(cached[kueue.ClusterQueue](e.clusterQueues, t.NamespacedName))
+	case "LocalQueue":
+		return orNil(cached[kueue.LocalQueue](e.localQueues, t.NamespacedName))
+	case "Cohort":
+		return orNil(cached[kueue.Cohort](e.cohorts, t.NamespacedName))
+	case "AdmissionCheck":
+		return orNil(cached[kueue.AdmissionCheck](e.checks, t.NamespacedName))
+	case "ResourceFlavor":
 		return orNil(e.flavor(t.Name))
-	case api.TopologyKind.Kind:
-		return orNil(cached[api.Topology](e.topologies, t.NamespacedName))
+	case "Topology":
+		return orNil(cached[kueue.Topology](e.topologies, t.NamespacedName))
 	}
 	return nil
 }

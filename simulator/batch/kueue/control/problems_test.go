@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // problems are those that the ledger has heard of.
@@ -71,7 +71,7 @@ func TestTheLabelOfAPriorityClassCounts(t *testing.T) {
 		if got := priority(s, "third"); got != 0 {
 			t.Errorf("a job without a class has priority %d", got)
 		}
-		s.change("third", func(job *batchv1.Job) { job.Labels[api.PriorityClassLabel] = "urgent" })
+		s.change("third", func(job *batchv1.Job) { job.Labels[controllerconstants.WorkloadPriorityClassLabel] = "urgent" })
 		if got := priority(s, "third"); got != 100 {
 			t.Errorf("with the class urgent: %d", got)
 		}
@@ -79,7 +79,7 @@ func TestTheLabelOfAPriorityClassCounts(t *testing.T) {
 		if err != nil || len(v.Pending) != 2 || v.Pending[0].Workload.Name != s.workload("third").Name {
 			t.Errorf("the order is %+v %v", v.Pending, err)
 		}
-		s.create(aJob("unknown", "q", 1, api.PriorityClassLabel, "missing"))
+		s.create(aJob("unknown", "q", 1, controllerconstants.WorkloadPriorityClassLabel, "missing"))
 		s.settle()
 		if w := s.workload("unknown"); w != nil || !s.heard("unknown", controllerError) {
 			t.Errorf("a class that does not exist: %+v", w)

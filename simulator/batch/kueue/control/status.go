@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 const (
@@ -46,8 +45,8 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 
 func (e *engaged) writeAll(ctx context.Context) {
 	failed := false
-	note := func(kind schema.GroupVersionKind, o metav1.Object, errs ...error) {
-		t := trouble{controller(kind.Kind), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+	note := func(kind controller, o metav1.Object, errs ...error) {
+		t := trouble{kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
 		if err := errors.Join(errs...); err != nil {
 			failed = failed || ctx.Err() == nil
 			e.tell(ctx, t, err)
@@ -56,40 +55,40 @@ func (e *engaged) writeAll(ctx context.Context) {
 		}
 	}
 	now := e.clock.Now()
-	for _, queue := range list[api.ClusterQueue](e.clusterQueues) {
+	for _, queue := range list[kueue.ClusterQueue](e.clusterQueues) {
 		after := queue.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.ClusterQueueStatus(queue.Name, now)
 		e.mu.Unlock()
-		note(api.ClusterQueueKind, queue, e.patch(ctx, api.ClusterQueues, queue, after, "status"), hold(ctx, e, api.ClusterQueues, queue, after.Status.ReservingWorkloads > 0))
+		note("ClusterQueue", queue, e.patch(ctx, clusterQueueResource, queue, after, "status"), hold(ctx, e, clusterQueueResource, queue, after.Status.ReservingWorkloads > 0))
 	}
-	for _, queue := range list[api.LocalQueue](e.localQueues) {
+	for _, queue := range list[kueue.LocalQueue](e.localQueues) {
 		after := queue.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.LocalQueueStatus(types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}, now)
 		e.mu.Unlock()
-		note(api.LocalQueueKind, queue, e.patch(ctx, api.LocalQueues, queue, after, "status"))
+		note("LocalQueue", queue, e.patch(ctx, localQueueResource, queue, after, "status"))
 	}
-	for _, cohort := range list[api.Cohort](e.cohorts) {
+	for _, cohort := range list[kueue.Cohort](e.cohorts) {
 		after := cohort.DeepCopy()
 		e.mu.Lock()
 		after.Status = e.state.CohortStatus(cohort.Name)
 		e.mu.Unlock()
-		note(api.CohortKind, cohort, e.patch(ctx, api.Cohorts, cohort, after, "status"))
+		note("Cohort", cohort, e.patch(ctx, cohortResource, cohort, after, "status"))
 	}
-	for _, check := range list[api.AdmissionCheck](e.checks) {
+	for _, check := range list[kueue.AdmissionCheck](e.checks) {
 		after := check.DeepCopy()
 		meta.SetStatusCondition(&after.Status.Conditions, metav1.Condition{
-			Type: api.ConditionActive, Status: metav1.ConditionTrue, Reason: "Active", Message: "The admission check is active", ObservedGeneration: check.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
+			Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: "Active", Message: "The admission check is active", ObservedGeneration: check.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
 		})
-		note(api.AdmissionCheckKind, check, e.patch(ctx, api.AdmissionChecks, check, after, "status"), hold(ctx, e, api.AdmissionChecks, check, e.usesCheck(check.Name)))
+		note("AdmissionCheck", check, e.patch(ctx, checkResource, check, after, "status"), hold(ctx, e, checkResource, check, e.usesCheck(check.Name)))
 	}
-	for _, flavor := range list[api.ResourceFlavor](e.flavors) {
-		note(api.ResourceFlavorKind, flavor, hold(ctx, e, api.ResourceFlavors, flavor, e.usesFlavor(flavor.Name)))
+	for _, flavor := range list[kueue.ResourceFlavor](e.flavors) {
+		note("ResourceFlavor", flavor, hold(ctx, e, flavorResource, flavor, e.usesFlavor(flavor.Name)))
 	}
-	for _, topology := range list[api.Topology](e.topologies) {
-		note(api.TopologyKind, topology, hold(ctx, e, api.Topologies, topology, slices.ContainsFunc(list[api.ResourceFlavor](e.flavors), func(f *api.ResourceFlavor) bool {
-			return f.Spec.TopologyName != nil && *f.Spec.TopologyName == topology.Name
+	for _, topology := range list[kueue.Topology](e.topologies) {
+		note("Topology", topology, hold(ctx, e, topologyResource, topology, slices.ContainsFunc(list[kueue.ResourceFlavor](e.flavors), func(f *kueue.ResourceFlavor) bool {
+			return f.Spec.TopologyName != nil && string(*f.Spec.TopologyName) == topology.Name
 		})))
 	}
 	if failed {
@@ -115,14 +114,14 @@ type kept[T any] interface {
 
 // hold adds the finalizer to an object, and removes it from a deleted one that nothing uses.
 func hold[T kept[T]](ctx context.Context, e *engaged, resource schema.GroupVersionResource, o T, used bool) error {
-	has := slices.Contains(o.GetFinalizers(), api.ResourceInUseFinalizer)
+	has := slices.Contains(o.GetFinalizers(), kueue.ResourceInUseFinalizerName)
 	deleted := o.GetDeletionTimestamp() != nil
 	after := o.DeepCopy()
 	switch {
 	case deleted && has && !used:
-		after.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == api.ResourceInUseFinalizer }))
+		after.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == kueue.ResourceInUseFinalizerName }))
 	case !deleted && !has:
-		after.SetFinalizers(append(slices.Clone(o.GetFinalizers()), api.ResourceInUseFinalizer))
+		after.SetFinalizers(append(slices.Clone(o.GetFinalizers()), kueue.ResourceInUseFinalizerName))
 	default:
 		return nil
 	}
@@ -134,15 +133,15 @@ func hold[T kept[T]](ctx context.Context, e *engaged, resource schema.GroupVersi
 }
 
 func (e *engaged) usesFlavor(name string) bool {
-	return slices.ContainsFunc(list[api.ClusterQueue](e.clusterQueues), func(q *api.ClusterQueue) bool {
-		return slices.ContainsFunc(q.Spec.ResourceGroups, func(g api.ResourceGroup) bool {
-			return slices.ContainsFunc(g.Flavors, func(f api.FlavorQuotas) bool { return f.Name == name })
+	return slices.ContainsFunc(list[kueue.ClusterQueue](e.clusterQueues), func(q *kueue.ClusterQueue) bool {
+		return slices.ContainsFunc(q.Spec.ResourceGroups, func(g kueue.ResourceGroup) bool {
+			return slices.ContainsFunc(g.Flavors, func(f kueue.FlavorQuotas) bool { return string(f.Name) == name })
 		})
 	})
 }
 
 func (e *engaged) usesCheck(name string) bool {
-	return slices.ContainsFunc(list[api.ClusterQueue](e.clusterQueues), func(q *api.ClusterQueue) bool {
-		return q.Spec.AdmissionChecksStrategy != nil && slices.ContainsFunc(q.Spec.AdmissionChecksStrategy.AdmissionChecks, func(c api.AdmissionCheckStrategyRule) bool { return c.Name == name })
+	return slices.ContainsFunc(list[kueue.ClusterQueue](e.clusterQueues), func(q *kueue.ClusterQueue) bool {
+		return q.Spec.AdmissionChecksStrategy != nil && slices.ContainsFunc(q.Spec.AdmissionChecksStrategy.AdmissionChecks, func(c kueue.AdmissionCheckStrategyRule) bool { return string(c.Name) == name })
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 )
 
@@ -72,9 +72,9 @@ type PodSetQuota struct {
 
 // CheckState is the state of an admission check of a workload.
 type CheckState struct {
-	Name    string         `json:"name"`
-	State   api.CheckState `json:"state"`
-	Message string         `json:"message,omitempty"`
+	Name    string           `json:"name"`
+	State   kueue.CheckState `json:"state"`
+	Message string           `json:"message,omitempty"`
 }
 
 // On reports whether the controllers run.
@@ -99,18 +99,18 @@ func (q *Queues) View() (*View, error) {
 	}
 	v.Pending = append(v.Pending, e.state.Held()...)
 	e.mu.Unlock()
-	for _, queue := range list[api.LocalQueue](e.localQueues) {
-		v.LocalQueues = append(v.LocalQueues, LocalQueue{queue.Namespace, queue.Name, queue.Spec.ClusterQueue})
+	for _, queue := range list[kueue.LocalQueue](e.localQueues) {
+		v.LocalQueues = append(v.LocalQueues, LocalQueue{queue.Namespace, queue.Name, string(queue.Spec.ClusterQueue)})
 	}
 	slices.SortFunc(v.LocalQueues, func(a, b LocalQueue) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	for _, check := range list[api.AdmissionCheck](e.checks) {
+	for _, check := range list[kueue.AdmissionCheck](e.checks) {
 		v.Checks = append(v.Checks, check.Name)
 	}
 	slices.Sort(v.Checks)
-	for _, w := range list[api.Workload](e.workloads) {
-		if is(w, api.WorkloadQuotaReserved) && !is(w, api.WorkloadFinished) && w.Status.Admission != nil {
+	for _, w := range list[kueue.Workload](e.workloads) {
+		if is(w, kueue.WorkloadQuotaReserved) && !is(w, kueue.WorkloadFinished) && w.Status.Admission != nil {
 			v.Running = append(v.Running, holderOf(w))
 		}
 	}
@@ -120,9 +120,9 @@ func (q *Queues) View() (*View, error) {
 	return v, nil
 }
 
-func holderOf(w *api.Workload) Holder {
+func holderOf(w *kueue.Workload) Holder {
 	h := Holder{
-		Workload: admission.Ref{Namespace: w.Namespace, Name: w.Name, UID: w.UID}, LocalQueue: w.Spec.QueueName, ClusterQueue: w.Status.Admission.ClusterQueue,
+		Workload: admission.Ref{Namespace: w.Namespace, Name: w.Name, UID: w.UID}, LocalQueue: string(w.Spec.QueueName), ClusterQueue: string(w.Status.Admission.ClusterQueue),
 		Created: w.CreationTimestamp.Time, Flavors: []PodSetQuota{},
 	}
 	if w.Spec.Priority != nil {
@@ -130,21 +130,21 @@ func holderOf(w *api.Workload) Holder {
 	}
 	for _, c := range w.Status.Conditions {
 		switch {
-		case c.Type == api.WorkloadQuotaReserved:
+		case c.Type == kueue.WorkloadQuotaReserved:
 			h.Since = c.LastTransitionTime.Time
-		case c.Type == api.WorkloadAdmitted && c.Status == metav1.ConditionTrue:
+		case c.Type == kueue.WorkloadAdmitted && c.Status == metav1.ConditionTrue:
 			h.AdmittedAt = &c.LastTransitionTime.Time
-		case c.Type == api.WorkloadEvicted && c.Status == metav1.ConditionTrue:
+		case c.Type == kueue.WorkloadEvicted && c.Status == metav1.ConditionTrue:
 			h.Evicted = c.Reason
 		}
 	}
 	for _, a := range w.Status.Admission.PodSetAssignments {
-		set := PodSetQuota{PodSet: a.Name, Flavors: map[string]string{}, Usage: map[string]string{}}
+		set := PodSetQuota{PodSet: string(a.Name), Flavors: map[string]string{}, Usage: map[string]string{}}
 		if a.Count != nil {
 			set.Count = *a.Count
 		}
 		for resource, flavor := range a.Flavors {
-			set.Flavors[string(resource)] = flavor
+			set.Flavors[string(resource)] = string(flavor)
 		}
 		for resource, amount := range a.ResourceUsage {
 			set.Usage[string(resource)] = amount.String()
@@ -152,7 +152,7 @@ func holderOf(w *api.Workload) Holder {
 		h.Flavors = append(h.Flavors, set)
 	}
 	for _, c := range w.Status.AdmissionChecks {
-		h.Checks = append(h.Checks, CheckState{c.Name, c.State, c.Message})
+		h.Checks = append(h.Checks, CheckState{string(c.Name), c.State, c.Message})
 	}
 	return h
 }
@@ -160,7 +160,7 @@ func holderOf(w *api.Workload) Holder {
 // Pending returns the workloads that wait in a ClusterQueue, in order; false if there is no such queue.
 func (q *Queues) Pending(clusterQueue string) ([]admission.Pending, bool) {
 	e := q.engaged.Load()
-	if e == nil || cached[api.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: clusterQueue}) == nil {
+	if e == nil || cached[kueue.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: clusterQueue}) == nil {
 		return nil, false
 	}
 	e.mu.Lock()
@@ -174,11 +174,11 @@ func (q *Queues) LocalQueue(key types.NamespacedName) (clusterQueue string, know
 	if e == nil {
 		return "", false
 	}
-	queue := cached[api.LocalQueue](e.localQueues, key)
+	queue := cached[kueue.LocalQueue](e.localQueues, key)
 	if queue == nil {
 		return "", false
 	}
-	return queue.Spec.ClusterQueue, true
+	return string(queue.Spec.ClusterQueue), true
 }
 
 // Suggest finds what would let a workload in that waits. The error is NotFound for any other.
@@ -187,19 +187,19 @@ func (q *Queues) Suggest(ctx context.Context, key types.NamespacedName) (suggest
 	if e == nil {
 		return suggest.Answer{}, ErrOff
 	}
-	missing := apierrors.NewNotFound(schema.GroupResource{Group: api.GroupName, Resource: api.Workloads.Resource}, key.Name)
-	w := cached[api.Workload](e.workloads, key)
-	if w == nil || is(w, api.WorkloadQuotaReserved) || is(w, api.WorkloadFinished) {
+	missing := apierrors.NewNotFound(schema.GroupResource{Group: kueue.GroupVersion.Group, Resource: workloadResource.Resource}, key.Name)
+	w := cached[kueue.Workload](e.workloads, key)
+	if w == nil || is(w, kueue.WorkloadQuotaReserved) || is(w, kueue.WorkloadFinished) {
 		return suggest.Answer{}, missing
 	}
-	name, _ := q.LocalQueue(types.NamespacedName{Namespace: w.Namespace, Name: w.Spec.QueueName})
-	queue := cached[api.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: name})
+	name, _ := q.LocalQueue(types.NamespacedName{Namespace: w.Namespace, Name: string(w.Spec.QueueName)})
+	queue := cached[kueue.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: name})
 	if queue == nil {
 		return suggest.Answer{}, missing
 	}
 	question := suggest.Question{Workload: key, Queue: queue, Requests: requestsOf(w), Now: e.clock.Now()}
-	for _, holder := range list[api.Workload](e.workloads) {
-		if is(holder, api.WorkloadQuotaReserved) && !is(holder, api.WorkloadFinished) {
+	for _, holder := range list[kueue.Workload](e.workloads) {
+		if is(holder, kueue.WorkloadQuotaReserved) && !is(holder, kueue.WorkloadFinished) {
 			question.Holders = append(question.Holders, holder)
 		}
 	}
@@ -210,7 +210,7 @@ func (q *Queues) Suggest(ctx context.Context, key types.NamespacedName) (suggest
 }
 
 // requestsOf returns what all pods of a workload ask for, in the units of admission.
-func requestsOf(w *api.Workload) map[corev1.ResourceName]int64 {
+func requestsOf(w *kueue.Workload) map[corev1.ResourceName]int64 {
 	total := map[corev1.ResourceName]int64{corev1.ResourcePods: 0}
 	for _, set := range w.Spec.PodSets {
 		pod := &corev1.Pod{Spec: set.Template.Spec}
@@ -232,23 +232,23 @@ func (q *Queues) Owners(key types.NamespacedName) []metav1.OwnerReference {
 	if e == nil {
 		return nil
 	}
-	if w := cached[api.Workload](e.workloads, key); w != nil {
+	if w := cached[kueue.Workload](e.workloads, key); w != nil {
 		return w.OwnerReferences
 	}
 	return nil
 }
 
 // Flip gives an admission check a state, for one workload, as the check's controller would.
-func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check string, state api.CheckState, message string) error {
+func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check string, state kueue.CheckState, message string) error {
 	e := q.engaged.Load()
 	if e == nil {
 		return ErrOff
 	}
 	found := false
-	_, _, err := e.change(ctx, key, func(w *api.Workload) {
+	_, _, err := e.change(ctx, key, func(w *kueue.Workload) {
 		for i := range w.Status.AdmissionChecks {
 			c := &w.Status.AdmissionChecks[i]
-			if c.Name != check {
+			if string(c.Name) != check {
 				continue
 			}
 			found = true

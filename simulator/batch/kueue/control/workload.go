@@ -15,14 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // reconcileWorkload writes what a workload is owed outside of cycles.
 func (e *engaged) reconcileWorkload(ctx context.Context, key types.NamespacedName) error {
-	w := cached[api.Workload](e.workloads, key)
+	w := cached[kueue.Workload](e.workloads, key)
 	if w == nil {
 		return nil
 	}
@@ -45,30 +46,30 @@ func (e *engaged) reconcileWorkload(ctx context.Context, key types.NamespacedNam
 }
 
 // followClass gives a workload the priority of its WorkloadPriorityClass, which can change.
-func (e *engaged) followClass(ctx context.Context, w *api.Workload) error {
+func (e *engaged) followClass(ctx context.Context, w *kueue.Workload) error {
 	ref := w.Spec.PriorityClassRef
-	if ref == nil || ref.Kind != api.WorkloadPriorityClassKind.Kind {
+	if ref == nil || ref.Kind != kueue.WorkloadPriorityClassKind {
 		return nil
 	}
-	class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: ref.Name})
+	class := cached[kueue.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: ref.Name})
 	if class == nil || ptr.Equal(w.Spec.Priority, &class.Value) {
 		return nil
 	}
-	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) { w.Spec.Priority = ptr.To(class.Value) })
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) { w.Spec.Priority = ptr.To(class.Value) })
 	return err
 }
 
 // followLabel gives a workload the class that the label of its owner names, which can change, or be added.
-func (e *engaged) followLabel(ctx context.Context, w *api.Workload, owner object) error {
-	name, ref := owner.GetLabels()[api.PriorityClassLabel], w.Spec.PriorityClassRef
-	if ref != nil && ref.Kind != api.WorkloadPriorityClassKind.Kind || ref == nil && name == "" || ref != nil && ref.Name == name {
+func (e *engaged) followLabel(ctx context.Context, w *kueue.Workload, owner object) error {
+	name, ref := owner.GetLabels()[controllerconstants.WorkloadPriorityClassLabel], w.Spec.PriorityClassRef
+	if ref != nil && ref.Kind != kueue.WorkloadPriorityClassKind || ref == nil && name == "" || ref != nil && ref.Name == name {
 		return nil
 	}
 	changed, priority, err := e.priorityOf(owner.GetLabels(), w.Spec.PodSets)
 	if err != nil {
 		return err
 	}
-	if _, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
+	if _, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
 		w.Spec.PriorityClassRef, w.Spec.Priority = changed, priority
 	}); err != nil {
 		return err
@@ -78,12 +79,12 @@ func (e *engaged) followLabel(ctx context.Context, w *api.Workload, owner object
 }
 
 // releaseDeleted lets a deleted workload go once nothing runs on its quota.
-func (e *engaged) releaseDeleted(ctx context.Context, w *api.Workload) error {
+func (e *engaged) releaseDeleted(ctx context.Context, w *kueue.Workload) error {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	if job := e.jobOf(w); job != nil && job.DeletionTimestamp == nil && !inactive(job) {
 		return e.stopJob(ctx, job, w, "The workload is deleted")
 	}
-	if !is(w, api.WorkloadFinished) {
+	if !is(w, kueue.WorkloadFinished) {
 		if err := e.endPods(ctx, e.podsOf(key)); err != nil {
 			return err
 		}
@@ -115,34 +116,34 @@ func (e *engaged) endPods(ctx context.Context, pods []*corev1.Pod) error {
 }
 
 func (e *engaged) dropFinalizer(ctx context.Context, key types.NamespacedName) error {
-	_, _, err := e.change(ctx, key, func(w *api.Workload) {
-		w.Finalizers = slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == api.ResourceInUseFinalizer })
+	_, _, err := e.change(ctx, key, func(w *kueue.Workload) {
+		w.Finalizers = slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == kueue.ResourceInUseFinalizerName })
 	})
 	return err
 }
 
 // newWorkload returns the workload of an owner. meta is that of the owner, or of one of them.
-func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []api.PodSet) (*api.Workload, error) {
+func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []kueue.PodSet) (*kueue.Workload, error) {
 	ref, priority, err := e.priorityOf(owner.Labels, sets)
 	if err != nil {
 		return nil, err
 	}
-	w := &api.Workload{
-		TypeMeta: metav1.TypeMeta{APIVersion: api.GroupVersion.String(), Kind: api.WorkloadKind.Kind},
+	w := &kueue.Workload{
+		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "Workload"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: owner.Namespace, Name: name, Finalizers: []string{api.ResourceInUseFinalizer},
-			Labels: map[string]string{api.JobUIDLabel: string(owner.UID)},
+			Namespace: owner.Namespace, Name: name, Finalizers: []string{kueue.ResourceInUseFinalizerName},
+			Labels: map[string]string{controllerconstants.JobUIDLabel: string(owner.UID)},
 		},
-		Spec: api.WorkloadSpec{QueueName: owner.Labels[api.QueueNameLabel], PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
+		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(owner.Labels[controllerconstants.QueueLabel]), PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
 	}
-	if seconds := numberOf(owner.Labels[api.MaxExecTimeSecondsLabel]); seconds > 0 {
+	if seconds := numberOf(owner.Labels[controllerconstants.MaxExecTimeSecondsLabel]); seconds > 0 {
 		w.Spec.MaximumExecutionTimeSeconds = &seconds
 	}
 	return w, nil
 }
 
 // adjusted returns the pod sets with what their templates leave out.
-func (e *engaged) adjusted(namespace string, sets []api.PodSet) []api.PodSet {
+func (e *engaged) adjusted(namespace string, sets []kueue.PodSet) []kueue.PodSet {
 	ranges, _ := e.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(everything)
 	for i := range sets {
 		spec := &sets[i].Template.Spec
@@ -161,17 +162,17 @@ var everything = labels.Everything()
 
 // priorityOf returns the priority of a workload and the class that it comes from, if any. labels are those of its owner. A
 // WorkloadPriorityClass that is missing is an error, as in Kueue.
-func (e *engaged) priorityOf(labels map[string]string, sets []api.PodSet) (*api.PriorityClassRef, *int32, error) {
-	if name := labels[api.PriorityClassLabel]; name != "" {
-		class := cached[api.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name})
+func (e *engaged) priorityOf(labels map[string]string, sets []kueue.PodSet) (*kueue.PriorityClassRef, *int32, error) {
+	if name := labels[controllerconstants.WorkloadPriorityClassLabel]; name != "" {
+		class := cached[kueue.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name})
 		if class == nil {
-			return nil, nil, fmt.Errorf("the label %s names the WorkloadPriorityClass %s, which does not exist", api.PriorityClassLabel, name)
+			return nil, nil, fmt.Errorf("the label %s names the WorkloadPriorityClass %s, which does not exist", controllerconstants.WorkloadPriorityClassLabel, name)
 		}
-		return &api.PriorityClassRef{Group: api.GroupName, Kind: api.WorkloadPriorityClassKind.Kind, Name: name}, ptr.To(class.Value), nil
+		return kueue.NewWorkloadPriorityClassRef(name), ptr.To(class.Value), nil
 	}
 	classes := e.opts.Informers.Scheduling().V1().PriorityClasses().Lister()
-	ref := func(class *schedulingv1.PriorityClass) (*api.PriorityClassRef, *int32, error) {
-		return &api.PriorityClassRef{Group: schedulingv1.GroupName, Kind: "PriorityClass", Name: class.Name}, ptr.To(class.Value), nil
+	ref := func(class *schedulingv1.PriorityClass) (*kueue.PriorityClassRef, *int32, error) {
+		return kueue.NewPodPriorityClassRef(class.Name), ptr.To(class.Value), nil
 	}
 	for _, set := range sets {
 		if name := set.Template.Spec.PriorityClassName; name != "" {
@@ -189,19 +190,19 @@ func (e *engaged) priorityOf(labels map[string]string, sets []api.PodSet) (*api.
 }
 
 // set sets a condition, and reports whether its status changed.
-func (e *engaged) set(w *api.Workload, kind string, status metav1.ConditionStatus, reason, message string) bool {
+func (e *engaged) set(w *kueue.Workload, kind string, status metav1.ConditionStatus, reason, message string) bool {
 	return meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: w.Generation, LastTransitionTime: metav1.NewTime(e.clock.Now().Truncate(time.Second)),
 	})
 }
 
-func is(w *api.Workload, condition string) bool {
+func is(w *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, condition)
 }
 
 // finish writes that the owner of a workload has ended.
-func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, success bool, message string) error {
-	if is(w, api.WorkloadFinished) {
+func (e *engaged) finish(ctx context.Context, w *kueue.Workload, owner object, success bool, message string) error {
+	if is(w, kueue.WorkloadFinished) {
 		return nil
 	}
 	reason := "Failed"
@@ -209,8 +210,8 @@ func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, suc
 		reason = "Succeeded"
 	}
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	if _, _, err := e.change(ctx, key, func(w *api.Workload) {
-		e.set(w, api.WorkloadFinished, metav1.ConditionTrue, reason, cmp.Or(message, "Job finished"))
+	if _, _, err := e.change(ctx, key, func(w *kueue.Workload) {
+		e.set(w, kueue.WorkloadFinished, metav1.ConditionTrue, reason, cmp.Or(message, "Job finished"))
 	}, "status"); err != nil {
 		return err
 	}
@@ -220,14 +221,14 @@ func (e *engaged) finish(ctx context.Context, w *api.Workload, owner object, suc
 }
 
 // ready keeps the condition PodsReady of an admitted workload, if the settings ask for it.
-func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error {
+func (e *engaged) ready(ctx context.Context, w *kueue.Workload, ready bool) error {
 	if e.settings.Load().WaitForPodsReady == nil {
 		return nil
 	}
-	if !is(w, api.WorkloadAdmitted) || is(w, api.WorkloadEvicted) || is(w, api.WorkloadFinished) || ready && is(w, api.WorkloadPodsReady) {
+	if !is(w, kueue.WorkloadAdmitted) || is(w, kueue.WorkloadEvicted) || is(w, kueue.WorkloadFinished) || ready && is(w, kueue.WorkloadPodsReady) {
 		return nil
 	}
-	was := meta.FindStatusCondition(w.Status.Conditions, api.WorkloadPodsReady)
+	was := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadPodsReady)
 	status, reason, message := metav1.ConditionFalse, "WaitForStart", "Not all pods are ready or succeeded"
 	before := was != nil && (was.Status == metav1.ConditionTrue || was.Reason == "WaitForRecovery" || was.Reason == "Recovered")
 	switch {
@@ -238,8 +239,8 @@ func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error 
 	case before:
 		reason, message = "WaitForRecovery", "At least one pod has failed, waiting for recovery"
 	}
-	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) {
-		e.set(w, api.WorkloadPodsReady, status, reason, message)
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
+		e.set(w, kueue.WorkloadPodsReady, status, reason, message)
 	}, "status")
 	if err == nil && reason == "Started" {
 		countReady(w, e.clock.Now())
@@ -248,11 +249,11 @@ func (e *engaged) ready(ctx context.Context, w *api.Workload, ready bool) error 
 }
 
 // reclaim writes how many pods have given their quota back.
-func (e *engaged) reclaim(ctx context.Context, w *api.Workload, pods []api.ReclaimablePod) error {
+func (e *engaged) reclaim(ctx context.Context, w *kueue.Workload, pods []kueue.ReclaimablePod) error {
 	if len(pods) == 0 || slices.Equal(pods, w.Status.ReclaimablePods) {
 		return nil
 	}
-	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *api.Workload) { w.Status.ReclaimablePods = pods }, "status")
+	_, _, err := e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) { w.Status.ReclaimablePods = pods }, "status")
 	return err
 }
 

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
@@ -73,12 +73,12 @@ func (e *engaged) send(ctx context.Context, resource schema.GroupVersionResource
 }
 
 // live reads a workload from the API server.
-func (e *engaged) live(ctx context.Context, key types.NamespacedName) (*api.Workload, error) {
-	raw, err := e.custom.Resource(api.Workloads).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+func (e *engaged) live(ctx context.Context, key types.NamespacedName) (*kueue.Workload, error) {
+	raw, err := e.custom.Resource(workloadResource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	w := &api.Workload{}
+	w := &kueue.Workload{}
 	return w, runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, w)
 }
 
@@ -88,8 +88,8 @@ const attempts = 5
 // change writes what do changes in a workload, and returns the workload before and after that: twice the same
 // pointer if do changed nothing. do may be called several times, and must not write to anything else. The error is
 // NotFound when the workload has gone.
-func (e *engaged) change(ctx context.Context, key types.NamespacedName, do func(*api.Workload), subresources ...string) (before, after *api.Workload, err error) {
-	before = cached[api.Workload](e.workloads, key)
+func (e *engaged) change(ctx context.Context, key types.NamespacedName, do func(*kueue.Workload), subresources ...string) (before, after *kueue.Workload, err error) {
+	before = cached[kueue.Workload](e.workloads, key)
 	for n := 0; ; n++ {
 		if before == nil || n > 0 {
 			if before, err = e.live(ctx, key); err != nil {
@@ -105,7 +105,7 @@ func (e *engaged) change(ctx context.Context, key types.NamespacedName, do func(
 		if data == nil {
 			return before, before, nil
 		}
-		if err = e.send(ctx, api.Workloads, before, data, subresources...); err == nil || !apierrors.IsConflict(err) || n == attempts {
+		if err = e.send(ctx, workloadResource, before, data, subresources...); err == nil || !apierrors.IsConflict(err) || n == attempts {
 			return before, after, err
 		}
 	}
@@ -118,7 +118,7 @@ func (e *engaged) write(ctx context.Context, d admission.Decision) error {
 		subresources = []string{"status"}
 	}
 	other := false
-	before, after, err := e.change(ctx, d.Workload.Key(), func(w *api.Workload) {
+	before, after, err := e.change(ctx, d.Workload.Key(), func(w *kueue.Workload) {
 		if other = d.Workload.UID != "" && w.UID != d.Workload.UID; !other {
 			d.Apply(w, e.clock.Now())
 		}
@@ -127,7 +127,7 @@ func (e *engaged) write(ctx context.Context, d admission.Decision) error {
 		return err
 	}
 	if other {
-		return apierrors.NewNotFound(schema.GroupResource{Group: api.GroupName, Resource: api.Workloads.Resource}, d.Workload.Name)
+		return apierrors.NewNotFound(schema.GroupResource{Group: kueue.GroupVersion.Group, Resource: workloadResource.Resource}, d.Workload.Name)
 	}
 	if before == after {
 		return nil // written before, so told before

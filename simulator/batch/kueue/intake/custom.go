@@ -15,8 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/kueue/apis/kueue/v1beta1"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/conversion"
 )
 
@@ -43,11 +44,11 @@ func checkCustom(o, before *unstructured.Unstructured) field.ErrorList {
 			return slices.ContainsFunc(old, func(o *field.Error) bool { return equality.Semantic.DeepEqual(m, o) })
 		})
 	}
-	if o.GetKind() != api.WorkloadKind.Kind {
+	if o.GetKind() != "Workload" {
 		return mistakes
 	}
-	workload, err := read[api.Workload](o)
-	was, errWas := read[api.Workload](before)
+	workload, err := read[kueue.Workload](o)
+	was, errWas := read[kueue.Workload](before)
 	if err != nil || errWas != nil {
 		return mistakes // said above, or beyond repair
 	}
@@ -57,15 +58,15 @@ func checkCustom(o, before *unstructured.Unstructured) field.ErrorList {
 // mistakesOf checks an object by itself.
 func mistakesOf(o *unstructured.Unstructured) field.ErrorList {
 	switch o.GetKind() {
-	case api.ClusterQueueKind.Kind:
+	case "ClusterQueue":
 		return check(o, checkClusterQueue)
-	case api.CohortKind.Kind:
-		return check(o, func(cohort *api.Cohort) field.ErrorList {
+	case "Cohort":
+		return check(o, func(cohort *kueue.Cohort) field.ErrorList {
 			return append(checkWeight(cohort.Spec.FairSharing), checkGroups(cohort.Spec.ResourceGroups, false)...)
 		})
-	case api.ResourceFlavorKind.Kind:
+	case "ResourceFlavor":
 		return check(o, checkFlavor)
-	case api.WorkloadKind.Kind:
+	case "Workload":
 		return check(o, checkWorkload)
 	}
 	return nil
@@ -81,10 +82,10 @@ func check[T any](o *unstructured.Unstructured, do func(*T) field.ErrorList) fie
 
 // read returns an object in the stored version.
 func read[T any](o *unstructured.Unstructured) (*T, error) {
-	if o.GetAPIVersion() == conversion.V1beta1 {
+	if o.GetAPIVersion() == v1beta1.GroupVersion.String() {
 		switch o.GetKind() {
-		case api.ClusterQueueKind.Kind, api.CohortKind.Kind, api.WorkloadKind.Kind:
-			converted, err := conversion.Convert(o, conversion.V1beta2)
+		case "ClusterQueue", "Cohort", "Workload":
+			converted, err := conversion.Convert(o, kueue.GroupVersion.String())
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +96,7 @@ func read[T any](o *unstructured.Unstructured) (*T, error) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out)
 }
 
-func checkClusterQueue(queue *api.ClusterQueue) field.ErrorList {
+func checkClusterQueue(queue *kueue.ClusterQueue) field.ErrorList {
 	mistakes := checkGroups(queue.Spec.ResourceGroups, true)
 	mistakes = append(mistakes, metav1validation.ValidateLabelSelector(queue.Spec.NamespaceSelector, metav1validation.LabelSelectorValidationOptions{}, spec.Child("namespaceSelector"))...)
 	mistakes = append(mistakes, checkWeight(queue.Spec.FairSharing)...)
@@ -104,8 +105,8 @@ func checkClusterQueue(queue *api.ClusterQueue) field.ErrorList {
 	}
 	for i, check := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
 		for j, flavor := range check.OnFlavors {
-			if !slices.ContainsFunc(queue.Spec.ResourceGroups, func(g api.ResourceGroup) bool {
-				return slices.ContainsFunc(g.Flavors, func(f api.FlavorQuotas) bool { return string(f.Name) == string(flavor) })
+			if !slices.ContainsFunc(queue.Spec.ResourceGroups, func(g kueue.ResourceGroup) bool {
+				return slices.ContainsFunc(g.Flavors, func(f kueue.FlavorQuotas) bool { return string(f.Name) == string(flavor) })
 			}) {
 				mistakes = append(mistakes, field.Invalid(spec.Child("admissionChecksStrategy", "admissionChecks").Index(i).Child("onFlavors").Index(j), flavor, "must be a flavor of the cluster queue"))
 			}
@@ -117,7 +118,7 @@ func checkClusterQueue(queue *api.ClusterQueue) field.ErrorList {
 // least is the greatest weight that would count as 0.
 var least = resource.MustParse("1n")
 
-func checkWeight(sharing *api.FairSharing) field.ErrorList {
+func checkWeight(sharing *kueue.FairSharing) field.ErrorList {
 	if sharing == nil || sharing.Weight == nil {
 		return nil
 	}
@@ -132,7 +133,7 @@ func checkWeight(sharing *api.FairSharing) field.ErrorList {
 }
 
 // checkGroups checks quotas. lendsOwn: a lending limit is at most the nominal quota.
-func checkGroups(groups []api.ResourceGroup, lendsOwn bool) (mistakes field.ErrorList) {
+func checkGroups(groups []kueue.ResourceGroup, lendsOwn bool) (mistakes field.ErrorList) {
 	path := spec.Child("resourceGroups")
 	flavors, resources := map[string]bool{}, map[v1.ResourceName]bool{}
 	for i, group := range groups {
@@ -167,7 +168,7 @@ func checkGroups(groups []api.ResourceGroup, lendsOwn bool) (mistakes field.Erro
 	return mistakes
 }
 
-func checkQuotas(path *field.Path, flavor api.FlavorQuotas, covered []v1.ResourceName, lendsOwn bool) (mistakes field.ErrorList) {
+func checkQuotas(path *field.Path, flavor kueue.FlavorQuotas, covered []v1.ResourceName, lendsOwn bool) (mistakes field.ErrorList) {
 	negative := func(at *field.Path, q resource.Quantity) {
 		if q.Sign() < 0 {
 			mistakes = append(mistakes, field.Invalid(at, q.String(), "must be greater than or equal to 0"))
@@ -193,7 +194,7 @@ func checkQuotas(path *field.Path, flavor api.FlavorQuotas, covered []v1.Resourc
 	return mistakes
 }
 
-func checkFlavor(flavor *api.ResourceFlavor) (mistakes field.ErrorList) {
+func checkFlavor(flavor *kueue.ResourceFlavor) (mistakes field.ErrorList) {
 	mistakes = append(mistakes, metav1validation.ValidateLabels(flavor.Spec.NodeLabels, spec.Child("nodeLabels"))...)
 	mistakes = append(mistakes, checkTolerations(flavor.Spec.Tolerations, spec.Child("tolerations"))...)
 	seen := map[string]bool{}
@@ -221,7 +222,7 @@ func checkTolerations(tolerations []v1.Toleration, path *field.Path) (mistakes f
 	return mistakes
 }
 
-func checkWorkload(workload *api.Workload) (mistakes field.ErrorList) {
+func checkWorkload(workload *kueue.Workload) (mistakes field.ErrorList) {
 	for i, set := range workload.Spec.PodSets {
 		for _, list := range [][]v1.Container{set.Template.Spec.InitContainers, set.Template.Spec.Containers} {
 			for j := range list {
@@ -241,15 +242,15 @@ func checkWorkload(workload *api.Workload) (mistakes field.ErrorList) {
 }
 
 // checkStatus checks that the status speaks of pod sets that there are.
-func checkStatus(workload *api.Workload) (mistakes field.ErrorList) {
+func checkStatus(workload *kueue.Workload) (mistakes field.ErrorList) {
 	status := field.NewPath("status")
-	sets := map[string]int32{}
-	var names []string
+	sets := map[kueue.PodSetReference]int32{}
+	var names []kueue.PodSetReference
 	for _, set := range workload.Spec.PodSets {
 		sets[set.Name] = set.Count
 		names = append(names, set.Name)
 	}
-	known := func(name string) bool { _, ok := sets[name]; return ok }
+	known := func(name kueue.PodSetReference) bool { _, ok := sets[name]; return ok }
 	if workload.Status.Admission != nil && reserved(workload) {
 		for i, a := range workload.Status.Admission.PodSetAssignments {
 			if !known(a.Name) {
@@ -281,7 +282,7 @@ func checkStatus(workload *api.Workload) (mistakes field.ErrorList) {
 }
 
 // checkChange checks what may not change while quota is reserved.
-func checkChange(workload, before *api.Workload) (mistakes field.ErrorList) {
+func checkChange(workload, before *kueue.Workload) (mistakes field.ErrorList) {
 	if !reserved(workload) || !reserved(before) {
 		return nil
 	}
@@ -293,7 +294,7 @@ func checkChange(workload, before *api.Workload) (mistakes field.ErrorList) {
 		mistakes = append(mistakes, field.Invalid(status.Child("admission"), a.ClusterQueue, "field is immutable"))
 	}
 	for i, was := range before.Status.ReclaimablePods {
-		at := slices.IndexFunc(workload.Status.ReclaimablePods, func(r api.ReclaimablePod) bool { return r.Name == was.Name })
+		at := slices.IndexFunc(workload.Status.ReclaimablePods, func(r kueue.ReclaimablePod) bool { return r.Name == was.Name })
 		if at < 0 || workload.Status.ReclaimablePods[at].Count < was.Count {
 			mistakes = append(mistakes, field.Invalid(status.Child("reclaimablePods").Index(i).Child("count"), was.Name, fmt.Sprintf("cannot be less than %d", was.Count)))
 		}
@@ -301,6 +302,6 @@ func checkChange(workload, before *api.Workload) (mistakes field.ErrorList) {
 	return mistakes
 }
 
-func reserved(workload *api.Workload) bool {
-	return meta.IsStatusConditionTrue(workload.Status.Conditions, api.WorkloadQuotaReserved)
+func reserved(workload *kueue.Workload) bool {
+	return meta.IsStatusConditionTrue(workload.Status.Conditions, kueue.WorkloadQuotaReserved)
 }

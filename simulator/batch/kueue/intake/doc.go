@@ -3,5 +3,5 @@
 // workloads that Kueue would refuse. What schemas can express is in the CustomResourceDefinitions.
 //
 // It admits no workload; the controllers in package control do. While the cluster does not serve
-// LocalQueues, the plugin changes nothing. It may import Kubernetes and the packages api and jobs.
+// LocalQueues, the plugin changes nothing. It may import Kubernetes, Kueue's module and the packages conversion and jobs.
 package intake

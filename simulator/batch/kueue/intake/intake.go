@@ -22,8 +22,11 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -78,16 +81,16 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 			return i.admitPod(ctx, o)
 		}
 	case *apps.Deployment:
-		if queue := o.Labels[api.QueueNameLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+		if queue := o.Labels[controllerconstants.QueueLabel]; queue != "" && i.serves(ctx, o.Namespace) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 		}
 	case *apps.StatefulSet:
-		if queue := o.Labels[api.QueueNameLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+		if queue := o.Labels[controllerconstants.QueueLabel]; queue != "" && i.serves(ctx, o.Namespace) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
-			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, api.PodGroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupTotalCount, strconv.Itoa(int(o.Spec.Replicas)))
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupFastAdmission, "true")
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, jobs.GroupServing, "true")
+			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupTotalCountAnnotation, strconv.Itoa(int(o.Spec.Replicas)))
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupFastAdmissionAnnotationKey, "true")
+			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupServingAnnotationKey, "true")
 		}
 	}
 	return nil
@@ -95,7 +98,7 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 
 // passOn copies the labels that choose a queue to a template.
 func passOn(labels map[string]string, template *metav1.ObjectMeta) {
-	for _, label := range []string{api.QueueNameLabel, api.PriorityClassLabel} {
+	for _, label := range []string{controllerconstants.QueueLabel, controllerconstants.WorkloadPriorityClassLabel} {
 		if value := labels[label]; value != "" && template.Labels[label] == "" {
 			metav1.SetMetaDataLabel(template, label, value)
 		}
@@ -105,11 +108,11 @@ func passOn(labels map[string]string, template *metav1.ObjectMeta) {
 // admitJob suspends a job of a queue. A job without one goes to the local queue named default, if its
 // namespace has that.
 func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
-	if job.Labels[api.QueueNameLabel] == "" {
-		if !i.exists(ctx, job.Namespace, jobs.DefaultQueue) {
+	if job.Labels[controllerconstants.QueueLabel] == "" {
+		if !i.exists(ctx, job.Namespace, string(controllerconstants.DefaultLocalQueueName)) {
 			return nil
 		}
-		metav1.SetMetaDataLabel(&job.ObjectMeta, api.QueueNameLabel, jobs.DefaultQueue)
+		metav1.SetMetaDataLabel(&job.ObjectMeta, controllerconstants.QueueLabel, string(controllerconstants.DefaultLocalQueueName))
 	}
 	if i.serves(ctx, job.Namespace) {
 		job.Spec.Suspend = ptr.To(true)
@@ -120,40 +123,40 @@ func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
 // admitPod gates a pod of a queue, unless it belongs to a job that a queue has admitted as a whole, or
 // has been through the gate in the cluster from which it was copied.
 func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
-	if pod.Labels[api.QueueNameLabel] == "" || pod.Labels[api.ManagedLabel] != "" || pod.Spec.NodeName != "" || !i.serves(ctx, pod.Namespace) {
+	if pod.Labels[controllerconstants.QueueLabel] == "" || pod.Labels[constants.ManagedByKueueLabelKey] != "" || pod.Spec.NodeName != "" || !i.serves(ctx, pod.Namespace) {
 		return nil
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" {
 		job, err := i.client.BatchV1().Jobs(pod.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
-		if err == nil && job.Labels[api.QueueNameLabel] != "" {
+		if err == nil && job.Labels[controllerconstants.QueueLabel] != "" {
 			return nil
 		}
 	}
-	metav1.SetMetaDataLabel(&pod.ObjectMeta, api.ManagedLabel, "true")
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, constants.ManagedByKueueLabelKey, "true")
 	// A label can be selected by, so the group's name is one in any case.
-	if group := pod.Annotations[api.PodGroupNameLabel]; group != "" {
-		metav1.SetMetaDataLabel(&pod.ObjectMeta, api.PodGroupNameLabel, group)
+	if group := pod.Annotations[podconstants.GroupNameLabel]; group != "" {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, podconstants.GroupNameLabel, group)
 	}
-	if !slices.Contains(pod.Finalizers, api.ManagedFinalizer) {
-		pod.Finalizers = append(pod.Finalizers, api.ManagedFinalizer)
+	if !slices.Contains(pod.Finalizers, podconstants.PodFinalizer) {
+		pod.Finalizers = append(pod.Finalizers, podconstants.PodFinalizer)
 	}
 	gate := func(name string) {
 		if !slices.ContainsFunc(pod.Spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == name }) {
 			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, core.PodSchedulingGate{Name: name})
 		}
 	}
-	gate(api.AdmissionGate)
+	gate(podconstants.SchedulingGateName)
 	// Kueue gates every pod for its place in a topology: which flavor it gets, and so whether it needs a place, is known later.
-	gate(api.TopologyGate)
+	gate(kueue.TopologySchedulingGate)
 	spec, err := specOf(&pod.Spec)
 	if err != nil {
 		return fmt.Errorf("reading the shape of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	role := jobs.RoleOfSpec(*spec)
-	if pod.Annotations[jobs.GroupServing] == "true" {
-		role = api.DefaultPodSetName // whatever its shape: all have that of the StatefulSet
+	if pod.Annotations[podconstants.GroupServingAnnotationKey] == "true" {
+		role = string(kueue.DefaultPodSetName) // whatever its shape: all have that of the StatefulSet
 	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, jobs.RoleHash, role)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podconstants.RoleHashAnnotation, role)
 	return nil
 }
 
@@ -192,7 +195,7 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	var mistakes field.ErrorList
 	switch o := a.GetObject().(type) {
 	case *unstructured.Unstructured:
-		if o.GroupVersionKind().Group != api.GroupName {
+		if o.GroupVersionKind().Group != kueue.GroupVersion.Group {
 			return nil
 		}
 		before, _ := a.GetOldObject().(*unstructured.Unstructured)
@@ -205,7 +208,7 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 		before, _ := a.GetOldObject().(metav1.Object)
 		mistakes = checkOwner(o, before)
 		if i.leavesDefaultQueue(ctx, o, before) {
-			mistakes = append(mistakes, field.Invalid(labels.Key(api.QueueNameLabel), "", "queue-name must not be empty in namespace with default queue"))
+			mistakes = append(mistakes, field.Invalid(labels.Key(controllerconstants.QueueLabel), "", "queue-name must not be empty in namespace with default queue"))
 		}
 		if len(mistakes) > 0 && !i.serves(ctx, a.GetNamespace()) {
 			return nil
@@ -221,7 +224,7 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 func (i *intake) leavesDefaultQueue(ctx context.Context, o, before metav1.Object) bool {
 	switch before.(type) {
 	case *batch.Job, *core.Pod:
-		return o.GetLabels()[api.QueueNameLabel] == "" && before.GetLabels()[api.QueueNameLabel] != "" && i.exists(ctx, o.GetNamespace(), jobs.DefaultQueue)
+		return o.GetLabels()[controllerconstants.QueueLabel] == "" && before.GetLabels()[controllerconstants.QueueLabel] != "" && i.exists(ctx, o.GetNamespace(), string(controllerconstants.DefaultLocalQueueName))
 	}
 	return false
 }

@@ -16,8 +16,11 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -76,10 +79,10 @@ func changeOf(key string, o owner, in func(metav1.Object) map[string]string) (no
 
 // common are the checks of Kueue's integrations that run jobs to their end.
 func (o owner) common() (mistakes field.ErrorList) {
-	mistakes = append(mistakes, o.name(api.QueueNameLabel)...)
-	mistakes = append(mistakes, o.name(api.PrebuiltWorkloadLabel)...)
-	path := labels.Key(api.MaxExecTimeSecondsLabel)
-	if value, _, changed := o.label(api.MaxExecTimeSecondsLabel); changed {
+	mistakes = append(mistakes, o.name(controllerconstants.QueueLabel)...)
+	mistakes = append(mistakes, o.name(controllerconstants.PrebuiltWorkloadLabel)...)
+	path := labels.Key(controllerconstants.MaxExecTimeSecondsLabel)
+	if value, _, changed := o.label(controllerconstants.MaxExecTimeSecondsLabel); changed {
 		if n, err := strconv.Atoi(value); err != nil {
 			mistakes = append(mistakes, field.Invalid(path, value, err.Error()))
 		} else if n <= 0 {
@@ -90,11 +93,11 @@ func (o owner) common() (mistakes field.ErrorList) {
 		return mistakes
 	}
 	if !o.suspended {
-		mistakes = append(mistakes, o.immutable(api.QueueNameLabel)...)
-		mistakes = append(mistakes, o.immutable(api.PrebuiltWorkloadLabel)...)
+		mistakes = append(mistakes, o.immutable(controllerconstants.QueueLabel)...)
+		mistakes = append(mistakes, o.immutable(controllerconstants.PrebuiltWorkloadLabel)...)
 	}
 	if !o.suspended || !o.wasSuspended {
-		mistakes = append(mistakes, o.immutable(api.MaxExecTimeSecondsLabel)...)
+		mistakes = append(mistakes, o.immutable(controllerconstants.MaxExecTimeSecondsLabel)...)
 	}
 	return append(mistakes, o.priorityClass()...)
 }
@@ -117,8 +120,8 @@ func (o owner) immutable(label string) field.ErrorList {
 
 // priorityClass checks that a class stays, and that none is added to what runs.
 func (o owner) priorityClass() field.ErrorList {
-	path := labels.Key(api.PriorityClassLabel)
-	now, before, _ := o.label(api.PriorityClassLabel)
+	path := labels.Key(controllerconstants.WorkloadPriorityClassLabel)
+	now, before, _ := o.label(controllerconstants.WorkloadPriorityClassLabel)
 	switch {
 	case now == "" && before != "":
 		return field.ErrorList{field.Invalid(path, now, "WorkloadPriorityClass cannot be removed from a workload")}
@@ -187,15 +190,15 @@ func checkCompletions(o owner, job, before *batch.Job) (mistakes field.ErrorList
 func checkPod(pod, before *core.Pod) (mistakes field.ErrorList) {
 	suspended := func(p *core.Pod) bool {
 		return p.Status.Phase == core.PodFailed || p.Status.Phase == core.PodSucceeded ||
-			slices.ContainsFunc(p.Spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == api.AdmissionGate })
+			slices.ContainsFunc(p.Spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == podconstants.SchedulingGateName })
 	}
 	o := owner{now: pod, suspended: suspended(pod)}
 	if before != nil {
 		o.before, o.wasSuspended = before, suspended(before)
 	}
 	mistakes = append(mistakes, o.common()...)
-	if value, _, changed := o.label(api.ManagedLabel); changed && value != "true" {
-		mistakes = append(mistakes, field.Forbidden(labels.Key(api.ManagedLabel), "managed label value can only be 'true'"))
+	if value, _, changed := o.label(constants.ManagedByKueueLabelKey); changed && value != "true" {
+		mistakes = append(mistakes, field.Forbidden(labels.Key(constants.ManagedByKueueLabelKey), "managed label value can only be 'true'"))
 	}
 	mistakes = append(mistakes, checkMember(o)...)
 	return append(mistakes, checkTopology(o, field.NewPath("metadata"), 0)...)
@@ -203,10 +206,10 @@ func checkPod(pod, before *core.Pod) (mistakes field.ErrorList) {
 
 // groupOf is jobs.GroupOf of a pod as the API server has it.
 func groupOf(pod metav1.Object) string {
-	if group := pod.GetAnnotations()[api.PodGroupNameLabel]; group != "" {
+	if group := pod.GetAnnotations()[podconstants.GroupNameLabel]; group != "" {
 		return group
 	}
-	return pod.GetLabels()[api.PodGroupNameLabel]
+	return pod.GetLabels()[podconstants.GroupNameLabel]
 }
 
 // checkMember checks what makes a pod a member of a group.
@@ -215,7 +218,7 @@ func checkMember(o owner) (mistakes field.ErrorList) {
 	if o.before != nil {
 		was = groupOf(o.before)
 	}
-	name, count := labels.Key(api.PodGroupNameLabel), annotations.Key(jobs.GroupTotalCount)
+	name, count := labels.Key(podconstants.GroupNameLabel), annotations.Key(podconstants.GroupTotalCountAnnotation)
 	if group != "" && group != was {
 		if wrong := validation.IsDNS1123Subdomain(group); len(wrong) > 0 {
 			mistakes = append(mistakes, field.Invalid(name, group, strings.Join(wrong, ",")))
@@ -224,9 +227,9 @@ func checkMember(o owner) (mistakes field.ErrorList) {
 	if was != "" {
 		mistakes = append(mistakes, apivalidation.ValidateImmutableField(group, was, name)...)
 	}
-	total, totalWas, counted := o.annotation(jobs.GroupTotalCount)
-	both := fmt.Sprintf("both the '%s' annotation and the '%s' label should be set", jobs.GroupTotalCount, api.PodGroupNameLabel)
-	switch _, has := o.now.GetAnnotations()[jobs.GroupTotalCount]; {
+	total, totalWas, counted := o.annotation(podconstants.GroupTotalCountAnnotation)
+	both := fmt.Sprintf("both the '%s' annotation and the '%s' label should be set", podconstants.GroupTotalCountAnnotation, podconstants.GroupNameLabel)
+	switch _, has := o.now.GetAnnotations()[podconstants.GroupTotalCountAnnotation]; {
 	case counted && group == "":
 		return append(mistakes, field.Required(name, both))
 	case group != "" && !has && (group != was || totalWas != ""):
@@ -238,11 +241,11 @@ func checkMember(o owner) (mistakes field.ErrorList) {
 			mistakes = append(mistakes, field.Invalid(count, total, "group total count should be greater than zero"))
 		}
 	}
-	if o.before != nil && group != "" && o.before.GetAnnotations()[jobs.RetriableInGroup] == "false" && o.now.GetAnnotations()[jobs.RetriableInGroup] != "false" {
-		mistakes = append(mistakes, field.Forbidden(annotations.Key(jobs.RetriableInGroup), "unretriable pod group can't be converted to retriable"))
+	if o.before != nil && group != "" && o.before.GetAnnotations()[podconstants.RetriableInGroupAnnotationKey] == "false" && o.now.GetAnnotations()[podconstants.RetriableInGroupAnnotationKey] != "false" {
+		mistakes = append(mistakes, field.Forbidden(annotations.Key(podconstants.RetriableInGroupAnnotationKey), "unretriable pod group can't be converted to retriable"))
 	}
-	if prebuilt, _, changed := o.label(api.PrebuiltWorkloadLabel); changed && group != "" && prebuilt != group {
-		mistakes = append(mistakes, field.Invalid(labels.Key(api.PrebuiltWorkloadLabel), prebuilt, "prebuilt workload and pod group should be equal"))
+	if prebuilt, _, changed := o.label(controllerconstants.PrebuiltWorkloadLabel); changed && group != "" && prebuilt != group {
+		mistakes = append(mistakes, field.Invalid(labels.Key(controllerconstants.PrebuiltWorkloadLabel), prebuilt, "prebuilt workload and pod group should be equal"))
 	}
 	return mistakes
 }
@@ -255,27 +258,27 @@ func checkTopology(o owner, at *field.Path, pods int32) (mistakes field.ErrorLis
 	}
 	path := at.Child("annotations")
 	asked := 0
-	for _, key := range []string{jobs.RequiredTopology, jobs.PreferredTopology, jobs.UnconstrainedTopology} {
+	for _, key := range []string{kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation, kueue.PodSetUnconstrainedTopologyAnnotation} {
 		if _, has := o.now.GetAnnotations()[key]; has {
 			asked++
 		}
 	}
 	if asked > 1 {
 		mistakes = append(mistakes, field.Invalid(path, field.OmitValueType{}, fmt.Sprintf("must not contain more than one topology annotation: [%q, %q, %q]",
-			jobs.RequiredTopology, jobs.PreferredTopology, jobs.UnconstrainedTopology)))
+			kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation, kueue.PodSetUnconstrainedTopologyAnnotation)))
 	}
-	for _, key := range []string{jobs.RequiredTopology, jobs.PreferredTopology, jobs.SliceTopology} {
+	for _, key := range []string{kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation, kueue.PodSetSliceRequiredTopologyAnnotation} {
 		if value, _, changed := o.annotation(key); changed {
 			mistakes = append(mistakes, metav1validation.ValidateLabelName(value, path.Key(key))...)
 		}
 	}
-	if value, _, changed := o.annotation(jobs.UnconstrainedTopology); changed {
+	if value, _, changed := o.annotation(kueue.PodSetUnconstrainedTopologyAnnotation); changed {
 		if _, err := strconv.ParseBool(value); err != nil {
-			mistakes = append(mistakes, field.Invalid(path.Key(jobs.UnconstrainedTopology), value, "must be a boolean value"))
+			mistakes = append(mistakes, field.Invalid(path.Key(kueue.PodSetUnconstrainedTopologyAnnotation), value, "must be a boolean value"))
 		}
 	}
-	if value, _, changed := o.annotation(jobs.SliceSize); changed {
-		size := path.Key(jobs.SliceSize)
+	if value, _, changed := o.annotation(kueue.PodSetSliceSizeAnnotation); changed {
+		size := path.Key(kueue.PodSetSliceSizeAnnotation)
 		switch n, err := strconv.ParseInt(value, 10, 32); {
 		case err != nil:
 			mistakes = append(mistakes, field.Invalid(size, value, "must be a numeric value"))
@@ -285,36 +288,36 @@ func checkTopology(o owner, at *field.Path, pods int32) (mistakes field.ErrorLis
 			mistakes = append(mistakes, field.Invalid(size, value, fmt.Sprintf("must not be greater than pod set count %d", pods)))
 		}
 	}
-	_, sliced := o.now.GetAnnotations()[jobs.SliceTopology]
-	_, sized := o.now.GetAnnotations()[jobs.SliceSize]
+	_, sliced := o.now.GetAnnotations()[kueue.PodSetSliceRequiredTopologyAnnotation]
+	_, sized := o.now.GetAnnotations()[kueue.PodSetSliceSizeAnnotation]
 	switch {
 	case sliced && !sized:
-		mistakes = append(mistakes, field.Required(path.Key(jobs.SliceSize), fmt.Sprintf("must be set when '%s' is specified", jobs.SliceTopology)))
+		mistakes = append(mistakes, field.Required(path.Key(kueue.PodSetSliceSizeAnnotation), fmt.Sprintf("must be set when '%s' is specified", kueue.PodSetSliceRequiredTopologyAnnotation)))
 	case sized && !sliced:
-		mistakes = append(mistakes, field.Forbidden(path.Key(jobs.SliceSize), fmt.Sprintf("may not be set when '%s' is not specified", jobs.SliceTopology)))
+		mistakes = append(mistakes, field.Forbidden(path.Key(kueue.PodSetSliceSizeAnnotation), fmt.Sprintf("may not be set when '%s' is not specified", kueue.PodSetSliceRequiredTopologyAnnotation)))
 	}
 	return append(mistakes, checkPodSetGroup(o, path, sliced, sized)...)
 }
 
 func checkPodSetGroup(o owner, path *field.Path, sliced, sized bool) (mistakes field.ErrorList) {
-	name, _, changed := o.annotation(jobs.PodSetGroup)
+	name, _, changed := o.annotation(kueue.PodSetGroupName)
 	if !changed {
 		return nil
 	}
-	at := path.Key(jobs.PodSetGroup)
+	at := path.Key(kueue.PodSetGroupName)
 	if _, err := strconv.ParseUint(name, 10, 64); err == nil {
 		mistakes = append(mistakes, field.Invalid(at, name, "must not be a number"))
 	}
 	if sized {
-		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when '%s' is specified", jobs.SliceSize)))
+		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when '%s' is specified", kueue.PodSetSliceSizeAnnotation)))
 	}
 	if sliced {
-		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when '%s' is specified", jobs.SliceTopology)))
+		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when '%s' is specified", kueue.PodSetSliceRequiredTopologyAnnotation)))
 	}
-	_, required := o.now.GetAnnotations()[jobs.RequiredTopology]
-	_, preferred := o.now.GetAnnotations()[jobs.PreferredTopology]
+	_, required := o.now.GetAnnotations()[kueue.PodSetRequiredTopologyAnnotation]
+	_, preferred := o.now.GetAnnotations()[kueue.PodSetPreferredTopologyAnnotation]
 	if !required && !preferred {
-		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when neither '%s' nor '%s' is specified", jobs.PreferredTopology, jobs.RequiredTopology)))
+		mistakes = append(mistakes, field.Forbidden(at, fmt.Sprintf("may not be set when neither '%s' nor '%s' is specified", kueue.PodSetPreferredTopologyAnnotation, kueue.PodSetRequiredTopologyAnnotation)))
 	}
 	return mistakes
 }
@@ -322,12 +325,12 @@ func checkPodSetGroup(o owner, path *field.Path, sliced, sized bool) (mistakes f
 // checkServing checks a workload that serves; before is nil for a new one, and ready how many of its pods were ready.
 func checkServing(now, before metav1.Object, ready int32) field.ErrorList {
 	o := owner{now: now, suspended: ready == 0, before: before}
-	mistakes := o.name(api.QueueNameLabel)
+	mistakes := o.name(controllerconstants.QueueLabel)
 	if before == nil {
 		return mistakes
 	}
-	if !o.suspended || now.GetLabels()[api.QueueNameLabel] == "" {
-		mistakes = append(mistakes, o.immutable(api.QueueNameLabel)...)
+	if !o.suspended || now.GetLabels()[controllerconstants.QueueLabel] == "" {
+		mistakes = append(mistakes, o.immutable(controllerconstants.QueueLabel)...)
 	}
 	return append(mistakes, o.priorityClass()...)
 }
@@ -337,7 +340,7 @@ func checkStatefulSet(now, before *apps.StatefulSet) field.ErrorList {
 		return checkServing(now, nil, 0)
 	}
 	mistakes := checkServing(now, before, before.Status.ReadyReplicas)
-	if now.Labels[api.QueueNameLabel] == "" {
+	if now.Labels[controllerconstants.QueueLabel] == "" {
 		return mistakes
 	}
 	replicas := field.NewPath("spec", "replicas")

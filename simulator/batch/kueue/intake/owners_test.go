@@ -9,8 +9,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -20,7 +21,7 @@ type values map[string]string
 func (v values) full() map[string]string {
 	out := map[string]string{}
 	for key, value := range v {
-		out[api.GroupName+"/"+key] = value
+		out[kueue.GroupVersion.Group+"/"+key] = value
 	}
 	return out
 }
@@ -107,7 +108,7 @@ func TestWritesThatKueueRefuses(t *testing.T) {
 		{"a group", nil, aPod(member, two), ""},
 		{"another group later", aPod(member, two), aPod(values{"pod-group-name": "h"}, two), "metadata.labels[kueue.x-k8s.io/pod-group-name]"},
 		{"no group later", aPod(member, two), aPod(nil, nil), "metadata.labels[kueue.x-k8s.io/pod-group-name]"},
-		{"another queue behind the gate", aPod(queue, nil, api.AdmissionGate), aPod(values{"queue-name": "other"}, nil, api.AdmissionGate), ""},
+		{"another queue behind the gate", aPod(queue, nil, podconstants.SchedulingGateName), aPod(values{"queue-name": "other"}, nil, podconstants.SchedulingGateName), ""},
 		{"another queue beyond the gate", aPod(queue, nil), aPod(values{"queue-name": "other"}, nil), "metadata.labels[kueue.x-k8s.io/queue-name]"},
 		{"not managed", nil, aPod(values{"managed": "no"}, nil), "metadata.labels[kueue.x-k8s.io/managed]"},
 		{"retriable after all", aPod(member, values{"pod-group-total-count": "2", "retriable-in-group": "false"}), aPod(member, two), "metadata.annotations[kueue.x-k8s.io/retriable-in-group]"},
@@ -190,7 +191,7 @@ func TestAStoredMistakeStopsNoWrite(t *testing.T) {
 		t.Errorf("a new one: %v", got.ToAggregate())
 	}
 	held := wrong.DeepCopy()
-	held.SetFinalizers([]string{api.ResourceInUseFinalizer})
+	held.SetFinalizers([]string{kueue.ResourceInUseFinalizerName})
 	if got := checkCustom(held, wrong); len(got) != 0 {
 		t.Errorf("another finalizer: %v", got.ToAggregate())
 	}

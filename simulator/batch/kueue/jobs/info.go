@@ -9,13 +9,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/pkg/constants"
 )
 
 // Info is what admission gives to the pods of one pod set.
 type Info struct {
-	Name                            string
+	Name                            kueue.PodSetReference
 	Count                           int32
 	Labels, Annotations, NodeLabels map[string]string
 	Tolerations                     []v1.Toleration
@@ -28,7 +28,7 @@ var ErrConflict = errors.New("conflict when merging")
 
 // Infos returns what admission gives to each pod set of a workload, in the order of the pod sets. flavor
 // returns nil for a flavor that does not exist.
-func Infos(w *api.Workload, flavor func(name string) *api.ResourceFlavor) ([]Info, error) {
+func Infos(w *kueue.Workload, flavor func(name string) *kueue.ResourceFlavor) ([]Info, error) {
 	if w.Status.Admission == nil {
 		return nil, fmt.Errorf("workload %s/%s has no quota", w.Namespace, w.Name)
 	}
@@ -40,10 +40,10 @@ func Infos(w *api.Workload, flavor func(name string) *api.ResourceFlavor) ([]Inf
 		assignment := w.Status.Admission.PodSetAssignments[i]
 		info := Info{
 			Name: set.Name, Count: set.Count, NodeLabels: map[string]string{},
-			Labels:      map[string]string{api.PodSetLabel: set.Name},
-			Annotations: map[string]string{api.WorkloadAnnotation: w.Name},
+			Labels:      map[string]string{constants.PodSetLabel: string(set.Name)},
+			Annotations: map[string]string{kueue.WorkloadAnnotation: w.Name},
 		}
-		for label, value := range map[string]string{api.LocalQueueLabel: w.Spec.QueueName, api.ClusterQueueLabel: w.Status.Admission.ClusterQueue} {
+		for label, value := range map[string]string{constants.LocalQueueLabel: string(w.Spec.QueueName), constants.ClusterQueueLabel: string(w.Status.Admission.ClusterQueue)} {
 			if len(validation.IsValidLabelValue(value)) == 0 {
 				info.Labels[label] = value
 			}
@@ -51,14 +51,14 @@ func Infos(w *api.Workload, flavor func(name string) *api.ResourceFlavor) ([]Inf
 		if assignment.Count != nil {
 			info.Count = *assignment.Count
 		}
-		seen := map[string]bool{}
+		seen := map[kueue.ResourceFlavorReference]bool{}
 		for _, resource := range slices.Sorted(maps.Keys(assignment.Flavors)) {
 			name := assignment.Flavors[resource]
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
-			f := flavor(name)
+			f := flavor(string(name))
 			if f == nil {
 				return nil, fmt.Errorf("flavor %s does not exist", name)
 			}
@@ -66,7 +66,7 @@ func Infos(w *api.Workload, flavor func(name string) *api.ResourceFlavor) ([]Inf
 			info.Tolerations = append(info.Tolerations, f.Spec.Tolerations...)
 		}
 		if assignment.TopologyAssignment != nil {
-			info.Gates = []v1.PodSchedulingGate{{Name: api.TopologyGate}}
+			info.Gates = []v1.PodSchedulingGate{{Name: kueue.TopologySchedulingGate}}
 		}
 		if err := info.update(w); err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func Infos(w *api.Workload, flavor func(name string) *api.ResourceFlavor) ([]Inf
 }
 
 // update adds what admission checks want.
-func (info *Info) update(w *api.Workload) error {
+func (info *Info) update(w *kueue.Workload) error {
 	for _, check := range w.Status.AdmissionChecks {
 		for _, u := range check.PodSetUpdates {
 			if u.Name != info.Name {

@@ -8,24 +8,23 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
 // JobPodSets returns the one pod set of a job.
-func JobPodSets(job *batchv1.Job) []api.PodSet {
+func JobPodSets(job *batchv1.Job) []kueue.PodSet {
 	count := ptr.Deref(job.Spec.Parallelism, 1)
 	if job.Spec.Completions != nil {
 		count = min(count, *job.Spec.Completions)
 	}
-	set := api.PodSet{
-		Name: api.DefaultPodSetName, Count: count, Template: *job.Spec.Template.DeepCopy(),
+	set := kueue.PodSet{
+		Name: kueue.DefaultPodSetName, Count: count, Template: *job.Spec.Template.DeepCopy(),
 		TopologyRequest: indexed(TopologyOf(job.Spec.Template.Annotations), jobIndexLabel),
 	}
 	if least, err := strconv.ParseInt(job.Annotations[MinParallelism], 10, 32); err == nil && least > 0 {
 		set.MinCount = ptr.To(int32(least))
 	}
-	return []api.PodSet{set}
+	return []kueue.PodSet{set}
 }
 
 // StartJob injects what admission gives and lets the job run.
@@ -48,7 +47,7 @@ func follows(job *batchv1.Job) bool {
 
 // RestoreJob undoes what StartJob injected, by the workload's template, and reports whether anything
 // changed. The job is suspended and has no start time any more.
-func RestoreJob(job *batchv1.Job, set api.PodSet) (changed bool) {
+func RestoreJob(job *batchv1.Job, set kueue.PodSet) (changed bool) {
 	if job.Annotations[MinParallelism] != "" && ptr.Deref(job.Spec.Parallelism, 1) != set.Count {
 		job.Spec.Parallelism = ptr.To(set.Count)
 		if follows(job) {
@@ -68,8 +67,8 @@ func RestoreJob(job *batchv1.Job, set api.PodSet) (changed bool) {
 
 // Matches reports whether the pod sets of a workload are those of its job as it is. want comes from the
 // job, after Adjust. What a start changes does not count; counts says whether the number of pods does.
-func Matches(want, have []api.PodSet, counts bool) bool {
-	return slices.EqualFunc(want, have, func(want, have api.PodSet) bool {
+func Matches(want, have []kueue.PodSet, counts bool) bool {
+	return slices.EqualFunc(want, have, func(want, have kueue.PodSet) bool {
 		return want.Name == have.Name && (!counts || want.Count == have.Count) && ptr.Equal(want.MinCount, have.MinCount) &&
 			equality.Semantic.DeepEqual(resources(want.Template.Spec), resources(have.Template.Spec))
 	})
@@ -101,7 +100,7 @@ func JobReady(job *batchv1.Job) bool {
 }
 
 // JobReclaimable returns the pods of a job that will not run again.
-func JobReclaimable(job *batchv1.Job) []api.ReclaimablePod {
+func JobReclaimable(job *batchv1.Job) []kueue.ReclaimablePod {
 	parallelism := ptr.Deref(job.Spec.Parallelism, 1)
 	if parallelism <= 1 || job.Status.Succeeded == 0 {
 		return nil
@@ -110,5 +109,5 @@ func JobReclaimable(job *batchv1.Job) []api.ReclaimablePod {
 	if remaining >= parallelism {
 		return nil
 	}
-	return []api.ReclaimablePod{{Name: api.DefaultPodSetName, Count: parallelism - remaining}}
+	return []kueue.ReclaimablePod{{Name: kueue.DefaultPodSetName, Count: parallelism - remaining}}
 }

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -48,7 +49,7 @@ func TestARestoredJobIsAsBefore(t *testing.T) {
 	started := before.DeepCopy()
 	info := jobs.Info{
 		Name: "main", Count: 3, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, NodeLabels: map[string]string{"pool": "spot"},
-		Tolerations: []v1.Toleration{{Key: "spot"}}, Gates: []v1.PodSchedulingGate{{Name: api.TopologyGate}},
+		Tolerations: []v1.Toleration{{Key: "spot"}}, Gates: []v1.PodSchedulingGate{{Name: kueue.TopologySchedulingGate}},
 	}
 	if err := jobs.StartJob(started, info); err != nil {
 		t.Fatal(err)
@@ -105,8 +106,8 @@ func member(name string, cpu string, annotations map[string]string) *v1.Pod {
 }
 
 func TestTheRolesOfAGroup(t *testing.T) {
-	three := map[string]string{jobs.GroupTotalCount: "3"}
-	fast := map[string]string{jobs.GroupTotalCount: "3", jobs.GroupFastAdmission: "true"}
+	three := map[string]string{podconstants.GroupTotalCountAnnotation: "3"}
+	fast := map[string]string{podconstants.GroupTotalCountAnnotation: "3", podconstants.GroupFastAdmissionAnnotationKey: "true"}
 	failed := member("d", "1", three)
 	failed.Status.Phase = v1.PodFailed
 	for _, c := range []struct {
@@ -142,7 +143,7 @@ func TestAGroupEnds(t *testing.T) {
 		pod.Status.Phase = phase
 		return pod
 	}
-	never := map[string]string{jobs.RetriableInGroup: "false"}
+	never := map[string]string{podconstants.RetriableInGroupAnnotationKey: "false"}
 	for _, c := range []struct {
 		name          string
 		pods          []*v1.Pod
@@ -156,23 +157,6 @@ func TestAGroupEnds(t *testing.T) {
 		if _, success, over := jobs.GroupFinished(c.pods, 2); success != c.success || over != c.over {
 			t.Errorf("%s: success %v, over %v", c.name, success, over)
 		}
-	}
-}
-
-func TestDomains(t *testing.T) {
-	got := jobs.Domains(&api.TopologyAssignment{
-		Levels: []string{"rack", "host"},
-		Slices: []api.TopologyAssignmentSlice{{
-			DomainCount: 2,
-			ValuesPerLevel: []api.TopologyAssignmentSliceLevelValues{
-				{Universal: ptr.To("r1")}, {Individual: &api.TopologyAssignmentSliceLevelIndividualValues{Prefix: ptr.To("n-"), Roots: []string{"1", "2"}}},
-			},
-			PodCounts: api.TopologyAssignmentSlicePodCounts{Individual: []int32{3, 1}},
-		}},
-	})
-	want := []jobs.Domain{{Selector: map[string]string{"rack": "r1", "host": "n-1"}, Pods: 3}, {Selector: map[string]string{"rack": "r1", "host": "n-2"}, Pods: 1}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

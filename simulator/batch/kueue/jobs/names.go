@@ -9,30 +9,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// DefaultQueue is the local queue of jobs that name none, where it exists.
-const DefaultQueue = "default"
-
-// Annotations of jobs and pods.
+// Annotations of jobs whose names the module keeps in the package of its controller.
 const (
-	MinParallelism              = api.GroupName + "/job-min-parallelism"
-	CompletionsEqualParallelism = api.GroupName + "/job-completions-equal-parallelism"
-
-	GroupTotalCount    = api.GroupName + "/pod-group-total-count"
-	GroupFastAdmission = api.GroupName + "/pod-group-fast-admission"
-	GroupServing       = api.GroupName + "/pod-group-serving"
-	RetriableInGroup   = api.GroupName + "/retriable-in-group"
-	RoleHash           = api.GroupName + "/role-hash"
-
-	RequiredTopology      = api.GroupName + "/podset-required-topology"
-	PreferredTopology     = api.GroupName + "/podset-preferred-topology"
-	UnconstrainedTopology = api.GroupName + "/podset-unconstrained-topology"
-	SliceTopology         = api.GroupName + "/podset-slice-required-topology"
-	SliceSize             = api.GroupName + "/podset-slice-size"
-	PodSetGroup           = api.GroupName + "/podset-group-name"
+	MinParallelism              = "kueue.x-k8s.io/job-min-parallelism"
+	CompletionsEqualParallelism = "kueue.x-k8s.io/job-completions-equal-parallelism"
 )
 
 const (
@@ -56,34 +39,34 @@ func NameOf(kind, owner, group string, uid types.UID) string {
 
 // TopologyOf reads the topology request in the annotations of a pod template; nil if there is none. A
 // malformed number counts as absent.
-func TopologyOf(annotations map[string]string) *api.PodSetTopologyRequest {
-	request := &api.PodSetTopologyRequest{}
+func TopologyOf(annotations map[string]string) *kueue.PodSetTopologyRequest {
+	request := &kueue.PodSetTopologyRequest{}
 	found := false
 	set := func(annotation string, to **string) {
 		if value, ok := annotations[annotation]; ok {
 			*to, found = &value, true
 		}
 	}
-	set(RequiredTopology, &request.Required)
-	set(PreferredTopology, &request.Preferred)
-	set(SliceTopology, &request.PodSetSliceRequiredTopology)
-	if value, err := strconv.ParseBool(annotations[UnconstrainedTopology]); err == nil {
+	set(kueue.PodSetRequiredTopologyAnnotation, &request.Required)
+	set(kueue.PodSetPreferredTopologyAnnotation, &request.Preferred)
+	set(kueue.PodSetSliceRequiredTopologyAnnotation, &request.PodSetSliceRequiredTopology)
+	if value, err := strconv.ParseBool(annotations[kueue.PodSetUnconstrainedTopologyAnnotation]); err == nil {
 		request.Unconstrained, found = &value, true
 	}
 	if !found {
 		return nil
 	}
-	if size, err := strconv.ParseInt(annotations[SliceSize], 10, 32); err == nil {
+	if size, err := strconv.ParseInt(annotations[kueue.PodSetSliceSizeAnnotation], 10, 32); err == nil {
 		request.PodSetSliceSize = ptr.To(int32(size))
 	}
-	if group := annotations[PodSetGroup]; group != "" {
+	if group := annotations[kueue.PodSetGroupName]; group != "" {
 		request.PodSetGroupName = &group
 	}
 	return request
 }
 
 // indexed returns the request with the label that ranks the pods.
-func indexed(request *api.PodSetTopologyRequest, label string) *api.PodSetTopologyRequest {
+func indexed(request *kueue.PodSetTopologyRequest, label string) *kueue.PodSetTopologyRequest {
 	if request != nil {
 		request.PodIndexLabel = &label
 	}

@@ -10,13 +10,14 @@ import (
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
-
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 )
 
 // GroupOf returns the name of the group that a pod belongs to; "" for a pod of its own.
 func GroupOf(pod *v1.Pod) string {
-	return cmp.Or(pod.Annotations[api.PodGroupNameLabel], pod.Labels[api.PodGroupNameLabel])
+	return cmp.Or(pod.Annotations[podconstants.GroupNameLabel], pod.Labels[podconstants.GroupNameLabel])
 }
 
 // PodWorkloadName is the name of the workload of a pod, or of its group.
@@ -30,7 +31,7 @@ const roleLength = 8
 // RoleOf returns the name of the pod set of a pod in a group: pods of one shape have the same. Admission
 // changes the shape of a pod, so the role that the pod had when it came is kept in an annotation.
 func RoleOf(pod *v1.Pod) string {
-	if role, ok := pod.Annotations[RoleHash]; ok {
+	if role, ok := pod.Annotations[podconstants.RoleHashAnnotation]; ok {
 		return role
 	}
 	return RoleOfSpec(pod.Spec)
@@ -62,10 +63,10 @@ func ShapeOf(spec v1.PodSpec) map[string]any {
 }
 
 // Admitted reports whether a pod has passed the gate.
-func Admitted(pod *v1.Pod) bool { return !gated(pod, api.AdmissionGate) }
+func Admitted(pod *v1.Pod) bool { return !gated(pod, podconstants.SchedulingGateName) }
 
 // AwaitsPlace reports whether a pod has been admitted and waits for its place in a topology.
-func AwaitsPlace(pod *v1.Pod) bool { return Admitted(pod) && gated(pod, api.TopologyGate) }
+func AwaitsPlace(pod *v1.Pod) bool { return Admitted(pod) && gated(pod, kueue.TopologySchedulingGate) }
 
 func gated(pod *v1.Pod, gate string) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g v1.PodSchedulingGate) bool { return g.Name == gate })
@@ -90,7 +91,9 @@ func Runnable(pod *v1.Pod) bool {
 }
 
 // Serves reports whether a pod is one of a group whose controller replaces its pods, such as a StatefulSet.
-func Serves(pod *v1.Pod) bool { return pod.Annotations[GroupServing] == "true" }
+func Serves(pod *v1.Pod) bool {
+	return pod.Annotations[podconstants.GroupServingAnnotationKey] == "true"
+}
 
 // Ready reports whether a pod serves, or has succeeded.
 func Ready(pod *v1.Pod) bool {
@@ -108,8 +111,8 @@ func template(pod *v1.Pod) v1.PodTemplateSpec {
 }
 
 // PodPodSets returns the pod set of a pod of its own.
-func PodPodSets(pod *v1.Pod) []api.PodSet {
-	return []api.PodSet{{Name: api.DefaultPodSetName, Count: 1, Template: template(pod), TopologyRequest: TopologyOf(pod.Annotations)}}
+func PodPodSets(pod *v1.Pod) []kueue.PodSet {
+	return []kueue.PodSet{{Name: kueue.DefaultPodSetName, Count: 1, Template: template(pod), TopologyRequest: TopologyOf(pod.Annotations)}}
 }
 
 // maxRoles is the number of pod sets that a workload may have.
@@ -122,25 +125,25 @@ func (e *GroupError) Error() string { return e.Message }
 
 // GroupPodSets returns the pod sets of a group, one for each role, by name. pods are the group's, in any order. The
 // error is a *GroupError.
-func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
+func GroupPodSets(group string, pods []*v1.Pod) ([]kueue.PodSet, error) {
 	total := 0
 	fast := false
-	roles := map[string]*api.PodSet{}
+	roles := map[string]*kueue.PodSet{}
 	runnable := 0
 	var first *v1.Pod
 	for _, pod := range pods {
-		n, err := strconv.Atoi(pod.Annotations[GroupTotalCount])
+		n, err := strconv.Atoi(pod.Annotations[podconstants.GroupTotalCountAnnotation])
 		if err != nil || n < 1 {
-			return nil, &GroupError{fmt.Sprintf("failed to extract '%s' annotation of pod %s: a positive number is expected", GroupTotalCount, pod.Name)}
+			return nil, &GroupError{fmt.Sprintf("failed to extract '%s' annotation of pod %s: a positive number is expected", podconstants.GroupTotalCountAnnotation, pod.Name)}
 		}
 		if total != 0 && n != total {
-			return nil, &GroupError{fmt.Sprintf("pods '%s' and '%s' has different '%s' values: %d!=%d", pods[0].Name, pod.Name, GroupTotalCount, total, n)}
+			return nil, &GroupError{fmt.Sprintf("pods '%s' and '%s' has different '%s' values: %d!=%d", pods[0].Name, pod.Name, podconstants.GroupTotalCountAnnotation, total, n)}
 		}
-		if queue, other := pods[0].Labels[api.QueueNameLabel], pod.Labels[api.QueueNameLabel]; queue != other {
+		if queue, other := pods[0].Labels[controllerconstants.QueueLabel], pod.Labels[controllerconstants.QueueLabel]; queue != other {
 			return nil, &GroupError{fmt.Sprintf("pods '%s' and '%s' has different queue names: %s!=%s", pods[0].Name, pod.Name, queue, other)}
 		}
 		total = n
-		fast = fast || pod.Annotations[GroupFastAdmission] == "true"
+		fast = fast || pod.Annotations[podconstants.GroupFastAdmissionAnnotationKey] == "true"
 		if !Runnable(pod) {
 			continue
 		}
@@ -149,7 +152,7 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
 		}
 		role := RoleOf(pod)
 		if roles[role] == nil {
-			roles[role] = &api.PodSet{Name: role, Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), api.PodGroupPodIndexLabel)}
+			roles[role] = &kueue.PodSet{Name: kueue.PodSetReference(role), Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), kueue.PodGroupPodIndexLabel)}
 		}
 		roles[role].Count++
 	}
@@ -159,18 +162,18 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]api.PodSet, error) {
 	if len(roles) > maxRoles {
 		return nil, &GroupError{fmt.Sprintf("'%s' group has %d roles, more than %d", group, len(roles), maxRoles)}
 	}
-	sets := make([]api.PodSet, 0, len(roles))
+	sets := make([]kueue.PodSet, 0, len(roles))
 	for _, set := range roles {
 		sets = append(sets, *set)
 	}
-	slices.SortFunc(sets, func(a, b api.PodSet) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(sets, func(a, b kueue.PodSet) int { return cmp.Compare(a.Name, b.Name) })
 	if fast {
 		// The first pod stands for all that will come.
 		of := RoleOf(first)
-		sets = slices.DeleteFunc(sets, func(set api.PodSet) bool { return set.Name != of })
+		sets = slices.DeleteFunc(sets, func(set kueue.PodSet) bool { return string(set.Name) != of })
 		sets[0].Count = int32(total)
 		if Serves(first) {
-			sets[0].Name = api.DefaultPodSetName
+			sets[0].Name = kueue.DefaultPodSetName
 		}
 	}
 	return sets, nil
@@ -181,7 +184,7 @@ func GroupFinished(pods []*v1.Pod, total int32) (message string, success, finish
 	succeeded, active, unretriable, serving := int32(0), 0, false, false
 	for _, pod := range pods {
 		serving = serving || Serves(pod)
-		unretriable = unretriable || pod.Annotations[RetriableInGroup] == "false"
+		unretriable = unretriable || pod.Annotations[podconstants.RetriableInGroupAnnotationKey] == "false"
 		switch pod.Status.Phase {
 		case v1.PodSucceeded:
 			succeeded++

@@ -1,7 +1,7 @@
 // Package suggest finds what would let a workload in that waits: more quota, or the end of another workload.
 // It tries each on a copy of what admission knows, so that what it returns is true of that copy.
 //
-// It changes nothing but copies. It may import the packages admission and api of simulator/batch/kueue.
+// It changes nothing but copies. It may import simulator/batch/kueue/admission and Kueue's API package.
 package suggest
 
 import (
@@ -13,9 +13,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
-	"kube-scheduler-simulator/simulator/batch/kueue/api"
 )
 
 // Kind says what a suggestion changes.
@@ -56,10 +56,10 @@ type Question struct {
 	Workload types.NamespacedName
 	// Queue is the workload's ClusterQueue, Pods and Requests what it asks for, per resource, in the units of
 	// admission.
-	Queue    *api.ClusterQueue
+	Queue    *kueue.ClusterQueue
 	Requests map[v1.ResourceName]int64
 	// Holders are the workloads that hold quota.
-	Holders []*api.Workload
+	Holders []*kueue.Workload
 	Now     time.Time
 }
 
@@ -186,7 +186,7 @@ func quantity(r v1.ResourceName, amount int64) *resource.Quantity {
 }
 
 // withMore returns a copy of the queue with more quota in one flavor. A limit on borrowing stays.
-func (q Question) withMore(group, flavor int, more map[v1.ResourceName]int64) *api.ClusterQueue {
+func (q Question) withMore(group, flavor int, more map[v1.ResourceName]int64) *kueue.ClusterQueue {
 	queue := q.Queue.DeepCopy()
 	queue.Generation++
 	resources := queue.Spec.ResourceGroups[group].Flavors[flavor].Resources
@@ -201,7 +201,7 @@ func (q Question) withMore(group, flavor int, more map[v1.ResourceName]int64) *a
 // finish returns the workloads any one of whose ends would be enough, those of lower priority first.
 func (q Question) finish(ctx context.Context) (out []Suggestion, complete bool) {
 	holders := slices.Clone(q.Holders)
-	slices.SortFunc(holders, func(a, b *api.Workload) int {
+	slices.SortFunc(holders, func(a, b *kueue.Workload) int {
 		return cmp.Or(cmp.Compare(priority(a), priority(b)), b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	for i, w := range holders {
@@ -219,7 +219,7 @@ func (q Question) finish(ctx context.Context) (out []Suggestion, complete bool) 
 	return out, true
 }
 
-func priority(w *api.Workload) int32 {
+func priority(w *kueue.Workload) int32 {
 	if w.Spec.Priority == nil {
 		return 0
 	}

@@ -1,5 +1,5 @@
 // Package visibility serves visibility.kueue.x-k8s.io: the workloads that wait in a queue, with their
-// positions. It may import the packages admission and control of simulator/batch/kueue and Kubernetes' API machinery.
+// positions. It may import the package admission of simulator/batch/kueue, Kueue's API packages and Kubernetes' API machinery.
 package visibility
 
 import (
@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	"sigs.k8s.io/kueue/apis/visibility/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 )
@@ -38,22 +40,6 @@ type Source interface {
 	LocalQueue(types.NamespacedName) (clusterQueue string, known bool)
 	// Owners returns the owners of a workload.
 	Owners(types.NamespacedName) []metav1.OwnerReference
-}
-
-// Workload is a workload that waits.
-type Workload struct {
-	metav1.ObjectMeta      `json:"metadata"`
-	Priority               int32  `json:"priority"`
-	LocalQueueName         string `json:"localQueueName"`
-	PositionInClusterQueue int32  `json:"positionInClusterQueue"`
-	PositionInLocalQueue   int32  `json:"positionInLocalQueue"`
-}
-
-// Summary is the answer.
-type Summary struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Items             []Workload `json:"items"`
 }
 
 // Handler serves the group. source returns nil while nothing is known.
@@ -124,7 +110,7 @@ func (h Handler) summary(r *http.Request, version, queue string, wanted func(adm
 	if !known {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: group, Resource: "clusterqueue"}, queue)
 	}
-	s := &Summary{TypeMeta: metav1.TypeMeta{APIVersion: group + "/" + version, Kind: "PendingWorkloadsSummary"}, Items: []Workload{}}
+	s := &v1beta2.PendingWorkloadsSummary{TypeMeta: metav1.TypeMeta{APIVersion: group + "/" + version, Kind: "PendingWorkloadsSummary"}, Items: []v1beta2.PendingWorkload{}}
 	for _, p := range pending {
 		if !wanted(p) {
 			continue
@@ -135,11 +121,11 @@ func (h Handler) summary(r *http.Request, version, queue string, wanted func(adm
 		if len(s.Items) == min(limit, maxLimit) {
 			break
 		}
-		s.Items = append(s.Items, Workload{
+		s.Items = append(s.Items, v1beta2.PendingWorkload{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: p.Workload.Namespace, Name: p.Workload.Name, CreationTimestamp: metav1.NewTime(p.Created), OwnerReferences: source.Owners(p.Workload.Key()),
 			},
-			Priority: p.Priority, LocalQueueName: p.LocalQueue, PositionInClusterQueue: p.PositionInClusterQueue, PositionInLocalQueue: p.PositionInLocalQueue,
+			Priority: p.Priority, LocalQueueName: kueue.LocalQueueName(p.LocalQueue), PositionInClusterQueue: p.PositionInClusterQueue, PositionInLocalQueue: p.PositionInLocalQueue,
 		})
 	}
 	return s, nil

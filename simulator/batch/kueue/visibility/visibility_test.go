@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/kueue/apis/visibility/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
@@ -53,7 +54,7 @@ func TestPendingWorkloads(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, visibility.Prefix+c.path, nil))
-		var got visibility.Summary
+		var got v1beta2.PendingWorkloadsSummary
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != c.code {
 			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
 			continue

@@ -337,7 +337,7 @@ func (s *simulator) backend() server.Backend {
 		Timeline:   s.timeline,
 	}
 	if s.branches != nil {
-		b.Branches = comparedBranches{s.branches, s}
+		b.Branches = s.comparedBranches()
 	}
 	if s.embedded != nil {
 		b.ClientConfig = s.embedded.UserClientConfig()
@@ -513,7 +513,7 @@ func (s *simulator) publish() {
 	if why := s.interrupted.Load(); why != nil {
 		status.Warnings = append(status.Warnings, *why)
 	}
-	status.Warnings = append(status.Warnings, processTroubles.warnings()...)
+	status.Warnings = append(status.Warnings, process.Troubles()...)
 	status.Warnings = append(status.Warnings, s.timeline.Warnings()...)
 	status.Sync, _ = s.following.Status()
 	status.Warnings = append(status.Warnings, s.following.Warnings()...)

@@ -1,5 +1,5 @@
-// Package process owns what belongs to the whole process: Kubernetes' feature gates, and how far the heap may grow before Go
-// collects garbage.
+// Package process owns what belongs to the whole process: Kubernetes' feature gates, the errors that Kubernetes' parts report to
+// it, and how far the heap may grow before Go collects garbage.
 //
 // It may import Kubernetes' libraries.
 package process

@@ -1,7 +1,7 @@
 // Package clusterdiff compares the clusters of two simulators: which pods they placed on different nodes, how full they
 // are, and how their scheduler configurations differ.
 //
-// It only compares states that others have read. It may import scheduler/config.
+// It may import scheduler/config, client-go and simulator/past/branch.
 package clusterdiff
 
 import (

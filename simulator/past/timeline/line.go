@@ -3,8 +3,10 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -367,4 +369,30 @@ func sum(attempts []attemptsMark, from, to time.Time) Decisions {
 		}
 	}
 	return d
+}
+
+// WriteState writes the state at a moment in the format of an export. The moment is a number or a time. It returns which moment that is,
+// at which time, or at the time that was asked for. The error wraps fs.ErrNotExist when there is no such moment any more.
+func (t *Timeline) WriteState(ctx context.Context, moment string, w io.Writer) (int64, time.Time, error) {
+	var at At
+	var err error
+	if at.Moment, err = strconv.ParseUint(moment, 10, 64); err != nil {
+		if at.Time, err = time.Parse(time.RFC3339Nano, moment); err != nil {
+			return 0, time.Time{}, fmt.Errorf("%q is neither the number of a moment nor a time: %w", moment, fs.ErrNotExist)
+		}
+	}
+	found, err := t.Moment(ctx, at)
+	if err == nil {
+		err = t.Export(ctx, w, At{Moment: found.Moment, Time: at.Time})
+	}
+	if missing, ok := errors.AsType[*NotKeptError](err); ok {
+		return 0, time.Time{}, fmt.Errorf("%w: %w", missing, fs.ErrNotExist)
+	}
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	if at.Time.IsZero() {
+		at.Time = found.Time
+	}
+	return int64(found.Moment), at.Time, nil
 }

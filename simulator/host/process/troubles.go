@@ -1,4 +1,4 @@
-package app
+package process
 
 import (
 	"cmp"
@@ -40,12 +40,15 @@ type trouble struct {
 	first, last time.Time
 }
 
-// processTroubles are those of this process. They listen from the beginning, because the list of handlers has no lock.
-var processTroubles = func() *troubles {
+// ours are the troubles of this process. They listen from the beginning, because the list of handlers has no lock.
+var ours = func() *troubles {
 	t := &troubles{now: time.Now, causes: map[string]*trouble{}}
 	utilruntime.ErrorHandlers = append(utilruntime.ErrorHandlers, t.heard)
 	return t
 }()
+
+// Troubles returns a text for each cause that keeps a controller of this process from going on, in order. Safe for concurrent use.
+func Troubles() []string { return ours.warnings() }
 
 // heard is a utilruntime.ErrorHandler. It leaves out conflicts and objects that are
 // missing or exist already: another writer was faster, and the controller looks again.

@@ -2,10 +2,11 @@
 // both languages.
 
 import { expect, type Locator, type Page } from '@playwright/test'
-import { en } from '../src/i18n/en'
-import { deferred } from '../src/i18n/en/deferred'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { Cases, readCases, type Built, type Case } from './cases'
+import { gather } from '../src/i18n/gather'
 import { test } from './simulator'
 
 const languages = ['en', 'ja'] as const
@@ -213,10 +214,15 @@ function namesIn({ files }: Case, { values }: Built): Set<string> {
   return names
 }
 
-const messages: unknown = { ...en, ...deferred }
+const src = join(import.meta.dirname, '../src')
+const words = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  /words.en(\.deferred)?\.ts$|common\.en\.ts$/.test(file)
+)
+const messages = gather(await Promise.all(words.map((file) => import(join(src, file)) as Promise<object>)))
 const isKey = (word: string) =>
-  typeof word.split('.').reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], messages) ===
-  'string'
+  typeof word
+    .split('.')
+    .reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], messages as unknown) === 'string'
 
 /** Reads pages in one language. */
 class Reading {

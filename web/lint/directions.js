@@ -16,6 +16,7 @@ export const layers = {
   kubernetes: ['api/types'],
   /** Watched lists, and the state of the connection and of the simulator. */
   live: ['api', 'kubernetes'],
+  /** It gathers the words of features by their path, features/<name>/words, and imports none. */
   i18n: [],
   /** Components that know nothing about scheduling. */
   ui: ['api/http', 'api/message', 'i18n'],

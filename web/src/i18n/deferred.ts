@@ -8,10 +8,10 @@ let loading: Promise<void> | undefined
 
 /** Adds the deferred messages of both languages; further calls return the same promise. */
 export function loadDeferredMessages(): Promise<void> {
-  loading ??= Promise.all([import('./en/deferred'), import('./ja/deferred')]).then(
-    ([en, ja]) => {
-      i18n.global.mergeLocaleMessage('en', en.deferred)
-      i18n.global.mergeLocaleMessage('ja', ja.deferred)
+  loading ??= import('./deferredWords').then(
+    ({ en, ja }) => {
+      i18n.global.mergeLocaleMessage('en', en)
+      i18n.global.mergeLocaleMessage('ja', ja)
     },
     (error: unknown) => {
       loading = undefined

@@ -3,9 +3,8 @@
 import { watchEffect } from 'vue'
 import { createI18n } from 'vue-i18n'
 import { language } from './language'
-import { en } from './en'
 import { groupedArguments } from './numbers'
-import { ja } from './ja'
+import { en, ja } from './words'
 
 export const i18n = createI18n({
   legacy: false,

@@ -5,15 +5,12 @@ import { join } from 'node:path'
 import { parse, type SFCTemplateBlock } from 'vue/compiler-sfc'
 import { createI18n } from 'vue-i18n'
 import { describe, expect, it } from 'vitest'
-import { en as first } from './en'
-import { deferred as deferredEnglish } from './en/deferred'
-import { ja as firstJapanese } from './ja'
-import { deferred as deferredJapanese } from './ja/deferred'
-import { flatten, type Tree } from './testing'
+import * as deferred from './deferredWords'
+import { flatten } from './testing'
+import * as words from './words'
 
-/** Widened, because the precise type of each message exceeds the compiler's limits. */
-const en: Tree = { ...first, ...deferredEnglish }
-const ja: Tree = { ...firstJapanese, ...deferredJapanese }
+const en = { ...words.en, ...deferred.en }
+const ja = { ...words.ja, ...deferred.ja }
 const english = flatten(en)
 const japanese = flatten(ja)
 const placeholders = (text: string) => [...new Set([...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))].sort()

@@ -14,14 +14,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { en as first } from './en'
-import { deferred as deferredEnglish } from './en/deferred'
-import { ja as firstJapanese } from './ja'
-import { deferred as deferredJapanese } from './ja/deferred'
-import { flatten, type Tree } from './testing'
+import * as deferred from './deferredWords'
+import { flatten } from './testing'
+import * as words from './words'
 
-const english = flatten({ ...first, ...deferredEnglish } as Tree)
-const japanese = flatten({ ...firstJapanese, ...deferredJapanese } as Tree)
+const english = flatten({ ...words.en, ...deferred.en })
+const japanese = flatten({ ...words.ja, ...deferred.ja })
 
 interface Rule {
   not: RegExp

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { queues as en } from '@/i18n/en/queues'
+import { queues as en } from './words/en.deferred'
 import { reasonKinds } from './model/reason'
 
 it('has a text for each kind of reason', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionDecision, SessionJob } from '@/api/types'
-import { sessions as en } from '@/i18n/en/sessions'
+import { sessions as en } from './words/en.deferred'
 import { whyText } from '@/kubernetes/sessionJob'
 import { decisionText, giverText } from './model/session'
 

@@ -1,0 +1,238 @@
+// Changes to objects: their menu, the dialog with the dry run, the history.
+
+export const act = {
+  act: {
+    objects: '{n} objects | {n} object | {n} objects',
+    page: {
+      open: 'Open {name}',
+      board: 'Open its board',
+      decision: 'Decision',
+      yaml: 'YAML',
+      pods: 'Its pods',
+      decisions: 'Its decisions',
+      owner: 'Open {name}',
+    },
+    menu: {
+      scale: 'Scale…',
+      restart: 'Restart…',
+      taint: 'Taints…',
+      label: 'Labels…',
+      cordon: 'Cordon',
+      uncordon: 'Uncordon',
+      drain: 'Drain',
+      notReady: 'Make not ready',
+      unreachable: 'Make unreachable',
+      recover: 'Recover',
+      ungate: 'Remove gate',
+      evict: 'Evict now…',
+      recreate: 'Recreate',
+      delete: 'Delete',
+    },
+    note: {
+      scale: 'Changes the number of replicas',
+      restart: 'Replaces its pods, as kubectl rollout restart does',
+      taint: 'Adds and removes taints',
+      label: 'Adds, changes and removes labels',
+      cordon: 'No new pods are scheduled on it',
+      uncordon: 'Pods can be scheduled on it again',
+      drain: 'Evicts its pods as disruption budgets allow',
+      notReady: 'Its kubelet reports that it is not ready',
+      unreachable: 'It stops reporting',
+      recover: 'Ends the failure and removes the taint',
+      ungate: 'Lets the pod into the queue when it was the last one',
+      evict: 'Does not wait until the pod tolerates the taint no longer',
+      recreate: 'Deletes the pod and has it scheduled again',
+    },
+    ask: {
+      scale: 'Scale {name}',
+      restart: 'Restart {name}?',
+      taint: 'Taints of {name}',
+      label: 'Labels of {name}',
+      cordon: 'Cordon {name}?',
+      uncordon: 'Uncordon {name}?',
+      notReady: 'Make {name} not ready?',
+      unreachable: 'Make {name} unreachable?',
+      recover: 'Recover {name}?',
+      ungate: 'Remove the gate of {name}?',
+      evict: 'Evict {name} now?',
+      recreate: 'Recreate {name}?',
+      delete: 'Delete {name}?',
+    },
+    do: {
+      scale: 'Scale',
+      restart: 'Restart',
+      taint: 'Change taints',
+      label: 'Change labels',
+      cordon: 'Cordon',
+      uncordon: 'Uncordon',
+      notReady: 'Make not ready',
+      unreachable: 'Make unreachable',
+      recover: 'Recover',
+      ungate: 'Remove gate',
+      evict: 'Evict now',
+      recreate: 'Recreate',
+      delete: 'Delete',
+    },
+    did: {
+      scale: 'Scaled: {name}',
+      restart: 'Restarting: {name}',
+      taint: 'Taints changed: {name}',
+      label: 'Labels changed: {name}',
+      cordon: 'Cordoned: {name}',
+      uncordon: 'Uncordoned: {name}',
+      drain: 'Drained: {name}',
+      notReady: 'Not ready: {name}',
+      unreachable: 'Unreachable: {name}',
+      recover: 'Recovering: {name}',
+      ungate: 'Gate removed: {name}',
+      evict: 'Evicted: {name}',
+      recreate: 'Recreated: {name}',
+      delete: 'Deleted: {name}',
+      edit: 'Saved: {name}',
+      suppose: 'Applied: {name}',
+    },
+    lost: '{name} was deleted, but could not be created again.',
+    failedTitle:
+      '{n} objects could not be changed | {n} object could not be changed | {n} objects could not be changed',
+    key: 'Key',
+    value: 'Value',
+    replicas: 'Replicas',
+    removed: 'will be removed',
+    tickToRemove: 'tick to remove',
+    taint: {
+      present: 'Current taints',
+      none: 'It has no taints.',
+      add: 'New taint',
+      effect: 'Effect',
+      effects: {
+        NoSchedule: 'Pods that do not tolerate it are not scheduled on the node. Running pods stay.',
+        PreferNoSchedule: 'The scheduler avoids the node for pods that do not tolerate it.',
+        NoExecute: 'Pods that do not tolerate it are not scheduled on the node, and running ones are evicted.',
+      },
+    },
+    label: {
+      present: 'Current labels',
+      none: 'They have no labels in common.',
+      add: 'New label',
+      remove: 'Remove label {name}',
+    },
+    dryRun: 'Dry run',
+    nothingYet: 'Enter a change to see its dry run.',
+    trying: 'The API server is checking the change…',
+    refused: 'The API server rejects this change',
+    noChange: 'This changes nothing.',
+    accepted: 'The API server accepts this change.',
+    acceptedSome: 'The API server accepts the first {n} of {total} changes.',
+    differenceOf: 'Object to compare',
+    drainAllows:
+      'The API server allows all {n} evictions now. | The API server allows the eviction now. | ' +
+      'The API server allows each of the {n} evictions now. Every eviction uses up some of what a budget allows.',
+    drainRefuses:
+      '{n} of {total} evictions are rejected now and will be retried: | ' +
+      '{n} of {total} evictions is rejected now and will be retried: | ' +
+      '{n} of {total} evictions are rejected now and will be retried:',
+    follows: {
+      nodeUndo:
+        'Undo creates the node again with its labels, taints and capacity. Pods that were deleted with it do not come back.',
+      podsAtOnce: 'Pods are deleted immediately, without a grace period.',
+      managed: 'Controllers create replacements for their pods, so there is nothing to undo.',
+      podUndo: 'Undo creates a pod without a controller again, on the same node.',
+      namespace: 'Everything in a namespace is deleted with it. Undo creates only the namespace itself again.',
+      definition: 'All objects of these kinds are deleted, too. Undo creates only the definition again.',
+      workload: 'Its pods are deleted, too.',
+      objectUndo: 'Undo creates the object again, under a new UID.',
+      ungate: 'A pod without gates enters the scheduling queue. Gates cannot be added to an existing pod.',
+      recreate:
+        'The pod is deleted and created again with the same spec, without its node, so that the scheduler places it again.',
+      recreateManaged: 'The pod is deleted. Its controller creates a replacement, which the scheduler places.',
+      evict:
+        'The pod is deleted now, with its grace period and the condition DisruptionTarget, as the taint eviction ' +
+        'controller would delete it later.',
+      restart: 'The controller replaces all pods, as its update strategy says. The scheduler places the new ones.',
+      scale: 'The controller creates or deletes pods until there are as many.',
+      taint: 'Pods that a NoExecute taint evicts do not come back when the taint is removed.',
+      notUndone: 'This cannot be undone.',
+    },
+    wait: {
+      seconds: '{n} s',
+      backoff: 'In backoff: next attempt in {time}.',
+      backoffOpen: 'In backoff.',
+      unschedulable: 'Waits for an event that may help. Without one, next attempt in {time}.',
+      unschedulableOpen: 'Waits for an event that may help.',
+      due: 'Next attempt within seconds.',
+      tryNow: 'Try now',
+      tryNowHint: 'The scheduler tries the pod now, as it would at the end of its wait.',
+      tried: 'The scheduler tries {name} now.',
+      eviction: 'Evicted in {time}: the pod tolerates the taint {taint} of its node for {limit}.',
+      evictionOpen: 'Evicted {limit} after its node got the taint {taint}.',
+      evictionDue: 'The taint {taint} of its node evicts the pod now.',
+      node: '{pods} will be evicted in {time}. | {pod} will be evicted in {time}. | {pods} will be evicted, the first in {time}.',
+      nodeOpen: '{pods} will be evicted. | {pod} will be evicted. | {pods} will be evicted.',
+      nodeDue: '{pods} are being evicted. | {pod} is being evicted. | {pods} are being evicted.',
+      evictNow: 'Evict now…',
+      evictNowHint: 'Does now what taint eviction does at the end of the wait.',
+    },
+    undo: 'Undo',
+    undone: 'Undone: {name}',
+    changedSince: '{name} has changed since, so undoing would overwrite the newer change.',
+    undoFailed: 'Could not undo the change of {name}: {message}',
+    history: 'Your changes',
+    historyEmpty: 'No changes yet',
+    historyAll: 'All steps, also those of kubectl, are in the time line.',
+    historyNote: 'The list lasts until you close or reload this page.',
+    isUndone: 'undone',
+    cannotUndo: 'cannot be undone',
+  },
+}
+
+// Consequences of failures on demand and of deletion, and drains.
+
+export const nodeAction = {
+  nodeAction: {
+    many: '{n} nodes | {n} node | {n} nodes',
+    action: { drain: 'Drain', uncordon: 'Uncordon' },
+    ask: { drain: 'Drain {name}?' },
+    follows: 'What happens next',
+    tainted: 'Within seconds the node gets the taint {taint}, and no new pods are scheduled on it.',
+    noPods: 'It has no pods.',
+    evictedAfter:
+      '{pods} are evicted after {time}, unless the node recovers first. | ' +
+      '{pods} is evicted after {time}, unless the node recovers first. | ' +
+      '{pods} are evicted after {time}, unless the node recovers first.',
+    evictedAtOnce: '{pods} are evicted immediately. | {pods} is evicted immediately. | {pods} are evicted immediately.',
+    staying:
+      '{pods} stay: they tolerate the taint indefinitely. | {pods} stays: it tolerates the taint indefinitely. | ' +
+      '{pods} stay: they tolerate the taint indefinitely.',
+    replaced: 'Their controllers create replacements on other nodes.',
+    terminating:
+      'Evicted pods stay Terminating until the node recovers or is deleted, because its kubelet cannot stop them.',
+    stopping: 'Its kubelet still runs and stops pods.',
+    endsWith: 'The node keeps failing until you recover it.',
+    deleted:
+      '{pods} are on it. They are garbage-collected after about a minute, and their controllers create ' +
+      'replacements. | {pods} is on it. It is garbage-collected after about a minute, and its controller creates ' +
+      'a replacement. | {pods} are on it. They are garbage-collected after about a minute, and their controllers ' +
+      'create replacements.',
+    drainCordons: 'The node is cordoned, then its pods are evicted.',
+    drainEvicts: '{pods} to evict, as PodDisruptionBudgets allow. Blocked evictions are retried every 5 seconds.',
+    drainNothing: 'No pods to evict.',
+    drainDaemons: '{pods} of DaemonSets stay. | {pods} of a DaemonSet stays. | {pods} of DaemonSets stay.',
+    drainUnmanaged:
+      '{pods} without a controller: nothing recreates them. | ' +
+      '{pods} without a controller: nothing recreates it. | {pods} without a controller: nothing recreates them.',
+    draining: 'Draining {name}',
+    drained: '{name} is drained: {pods} evicted',
+    drainStopped: 'The drain of {name} was stopped: {done} of {total} pods evicted. The node stays cordoned.',
+    drainFailed: 'The drain of {name} ended: {failed} of {total} pods could not be evicted',
+    drainCordonFailed: 'Could not cordon {name}: {message}',
+    progress: '{done} of {total} evicted',
+    blocked:
+      '{n} blocked by a disruption budget, retrying | {n} blocked by a disruption budget, retrying | ' +
+      '{n} blocked by disruption budgets, retrying',
+    failedPods: '{n} failed',
+    goesOn: 'The drain continues if you close this dialog, until you leave the page.',
+    stop: 'Stop',
+    blockedState: 'waiting for its budget',
+    failedState: 'failed',
+  },
+}

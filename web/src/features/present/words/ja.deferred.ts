@@ -1,0 +1,146 @@
+// 決定のプレゼンテーション。1 ステップずつ進む。
+
+import type * as english from './en.deferred'
+
+export const present: typeof english.present = {
+  present: {
+    title: '決定のプレゼンテーション',
+    previous: '前のステップ',
+    next: '次のステップ',
+    leave: 'プレゼンテーションを終了',
+    fullScreen: '全画面表示',
+    stepOf: '{n} / {total}',
+    stepSaid: 'ステップ {n} / {total}',
+    parts: 'プレゼンテーションの構成',
+    part: {
+      Queue: 'Pod',
+      PreFilter: 'PreFilter',
+      Filter: 'Filter',
+      Score: 'Score',
+      PostFilter: 'プリエンプション',
+      Bind: 'バインド',
+      Result: '結果',
+    },
+    nodes: 'このステップのノード',
+    blank: '画面を消しています。B キーで戻ります。',
+    keys: { step: '移動', blank: '画面を消す', leave: '終了' },
+    gone: 'この試行はもう保存されていません。',
+    none: 'この Pod の決定はまだありません。',
+    pod: {
+      title: '{pod} はどのノードに割り当てられる？',
+      nodes: '候補となるノードは {n} 個です。',
+      noNodes: 'クラスターにノードがありません。',
+      attempt: 'これは {n} 回目の試行です。',
+      waited: 'Pod はスケジューリングキューで {time} 待ちました。',
+    },
+    group: {
+      title: '{pod} は Pod グループ {group} のメンバー',
+      members: 'スケジューラーは {n} 個のメンバーのノードをまとめて探します。',
+      min: '{n} 個以上に割り当て先が見つからなければ、どのメンバーも割り当てられません。',
+      already: '{n} 個はすでにノードに割り当て済みです。',
+      topology: 'すべて {key} が同じノードで動かす必要があります。',
+    },
+    placements: {
+      title: '{n} 通りの配置案を試行',
+      text: '配置案とは、{key} の値が同じノードの集まりです。{n} 通りのうち {fitting} 通りに、必要な数のメンバーが収まります。',
+      of: '{tried} 個中 {assigned} 個のメンバーを {nodes} ノードに配置',
+      chosen: '選択',
+    },
+    preFilter: {
+      title: 'PreFilter が Pod を調べる（全ノード共通で 1 回）',
+      asked: '{n} 個のプラグインがチェックを準備します。',
+      skipped: '{plugins} にはチェックする対象がなく、Filter ではスキップされます。',
+      narrowed: '{plugin} が、調べるノードを {n} 個に絞ります。',
+      refusedTitle: 'ノードを調べる前に {plugins} が Pod を拒否',
+      refused: '{plugin}: {reasons}',
+    },
+    sentence: '{text}。',
+    passes: {
+      title:
+        '{n} 個のプラグインはどのノードも拒否しない | {plugins} はどのノードも拒否しない | {n} 個のプラグインはどのノードも拒否しない',
+    },
+    rejects: {
+      title: '{plugin} が {n} ノードを拒否',
+      framework: 'フレームワークが {n} ノードを拒否',
+      reason: '「{reason}」: {n} ノード。',
+      one: '「{reason}」。',
+      left: '残りのノードはありません。 | 残りは {n} ノードです。 | 残りは {n} ノードです。',
+    },
+    notRun: { title: '調べるノードが残っていない', text: '{plugins} は実行されません。' },
+    failed: { ignored: '{plugin} が失敗し、無視される', title: '{plugin} が {n} ノードで失敗' },
+    notEvaluated: { title: '{n} ノードは未評価' },
+    feasible: {
+      title:
+        '割り当て可能なのは {n} ノード。最適なのは？ | 割り当て可能なのは {n} ノード | 割り当て可能なのは {n} ノード。最適なのは？',
+      text: '{n} 個のプラグインが各ノードに 0～100 点を付け、それぞれの重みを掛けて合計します。',
+      skipped: '{plugins} にはスコアを付ける対象がなく、スキップされます。',
+    },
+    unscored: {
+      title:
+        '割り当て可能なのは {n} ノードで、スコアは計算されない | 残りは {n} ノード | 割り当て可能なのは {n} ノードで、スコアは計算されない',
+      nominated:
+        '以前プリエンプションで空きを作ったノードなので、スケジューラーは最初にこのノードを試しました。Pod はここに収まります。',
+    },
+    score: {
+      title: '{plugin} × {weight}',
+      same: 'すべてのノードが同じ {n} 点で、順位は変わりません。',
+      none: 'どのノードにも点は入りません。',
+      lead: '首位: {nodes}（{points} 点）。',
+      gain: '{normalized} × {weight}',
+      noScore: 'スコアなし',
+      bestOf: 'スコアを付けた {total} ノードのうち、最終合計の上位 {n} ノード',
+    },
+    chosen: {
+      title: '{node} に決定',
+      margin: '{total} 点。次点 {next} との差は {margin} 点です。',
+      tied: '{total} 点で {nodes} と同点のため、その中からランダムに選ばれました。',
+      alone: '点が付いた唯一のノードです。',
+      tiedBySeed: '{total} 点で {nodes} と同点のため、シードによって選ばれました。',
+      unscored: 'スケジューラーはスコアなしでこのノードを選びました。',
+    },
+    candidates: {
+      title: 'プリエンプションの候補は {n} ノード',
+      none: 'プリエンプションの候補なし: 空きは作れない',
+      text: '優先度の低い Pod を追い出せば Pod が収まるノードが候補です。',
+      unhelpful: '犠牲になる Pod がないノード: {reasons}。',
+      unhelpfulOn: '{n} ノード（{reason}）',
+    },
+    rule: {
+      title: '規則: {rule}（{wins}）',
+      equal: '次の規則ではすべての候補が同等: {rules}。',
+      out: 'この規則で {out} 個の候補が外れ、残りは {left} 個です。',
+      decides: 'この規則で {node} に決まります。',
+      first: '残った候補はどの規則でも同点',
+    },
+    victims: {
+      title: '{node} で {n} 個の Pod を追い出して空きを作る',
+      evicted: '退避する Pod: {pods}。',
+      stay: '優先度の低い Pod のうち {n} 個は残ります。',
+      violations: '{n} 個の PodDisruptionBudget に違反します。',
+    },
+    candidate: { victims: '犠牲になる Pod {n} 個', startsNow: '未開始', more: 'ほか {n} 個の候補' },
+    binding: {
+      title: 'ノードの決定からバインドまで',
+      stopped: '{stage} で Pod が拒否された',
+      waits: 'Pod は {stage} で待機中',
+    },
+    end: {
+      scheduled: '割り当て済み',
+      unschedulable: '割り当てられるノードなし',
+      waiting: '待機中',
+      error: 'エラー',
+      preempts: '割り当て可能なノードはまだなし: プリエンプションで空きを作る',
+    },
+    face: {
+      in: '残っている',
+      leaving: 'ここで拒否',
+      out: '拒否済み',
+      failed: '失敗',
+      chosen: '選択',
+      nominated: '指名',
+      notEvaluated: '未評価',
+    },
+    more: 'ほか {n} ノードは未評価',
+    byPlugin: '{plugin} が {state}',
+  },
+}

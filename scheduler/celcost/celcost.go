@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -65,6 +66,16 @@ func Compile(env *cel.Env, text string) (*cel.Ast, *cel.Issues) {
 		return nil, cel.NewIssues(all)
 	}
 	return env.Check(parsed)
+}
+
+// Explain says what is wrong with an expression that Compile refused. It names the variables if one
+// is unknown.
+func Explain(e *common.Error, variables ...string) string {
+	message := strings.TrimSuffix(strings.TrimPrefix(e.Message, "Syntax error: "), " (in container '')")
+	if strings.HasPrefix(message, "undeclared reference") {
+		message += "; the variables are " + strings.Join(variables, ", ")
+	}
+	return message
 }
 
 // depth returns how deep loops, lists and maps are in each other.
@@ -180,9 +191,18 @@ func Unpriced(env *cel.Env) []string {
 	return out
 }
 
-// Option returns the option of programs of env that charges their evaluations. A program that calls a function without a price
-// cannot be made.
-func Option(env *cel.Env) (cel.ProgramOption, error) {
+// Program makes a program of an expression that Compile returned. It charges its evaluations. A
+// program that calls a function without a price cannot be made.
+func Program(env *cel.Env, checked *cel.Ast, options ...cel.ProgramOption) (cel.Program, error) {
+	charged, err := charging(env)
+	if err != nil {
+		return nil, err
+	}
+	return env.Program(checked, append(options, charged)...)
+}
+
+// charging returns the option of programs of env that charges their evaluations.
+func charging(env *cel.Env) (cel.ProgramOption, error) {
 	calls := map[string]*functions.Overload{}
 	for name, f := range env.Functions() {
 		if _, priced := prices[name]; !priced {

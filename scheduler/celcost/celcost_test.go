@@ -33,7 +33,7 @@ func compile(t testing.TB, text string) cel.Program {
 	if issues.Err() != nil {
 		return nil
 	}
-	charged, err := Option(env)
+	charged, err := charging(env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestFunctionsWithoutAPrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	ast, issues := Compile(env, "grow('a')")
-	charged, err := Option(env)
+	charged, err := charging(env)
 	if issues.Err() != nil || err != nil {
 		t.Fatal(issues.Err(), err)
 	}

@@ -93,7 +93,7 @@ func (c *Configuration) Refuse(err error) *Error {
 		at := slices.IndexFunc(profile.PluginConfig, func(c config.PluginConfig) bool { return c.Name == failed.Plugin })
 		if at >= 0 && failed.Profile == profile.SchedulerName {
 			p := path{{Key: "profiles"}}.At(i).Child("pluginConfig").At(at).Child("args")
-			return newError([]Mistake{c.document.mistake(p, "%s: %s", failed.Plugin, failed.Err)})
+			return newError([]Mistake{c.document.Mistake(p, "%s: %s", failed.Plugin, failed.Err)})
 		}
 	}
 	return newError([]Mistake{{Message: err.Error()}})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -36,7 +37,7 @@ func compare(a, b *view, def *profileView) []Difference {
 		}
 	}
 	d.items("extenders", byURL(a.extenders), byURL(b.extenders))
-	for _, name := range merged(keys(a.global), keys(b.global)) {
+	for _, name := range merged(a.global, b.global) {
 		if !slices.Contains(settingNames(), name) {
 			d.value(name, a.global[name], b.global[name])
 		}
@@ -62,7 +63,9 @@ func (d *differences) add(field string, a, b any) {
 func (d *differences) profile(field string, a, b *profileView) {
 	d.value(field+".percentageOfNodesToScore", percentage(a), percentage(b))
 	ours, theirs := a.names(), b.names()
-	for _, name := range merged(ours, theirs) {
+	all := slices.Concat(ours, theirs)
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
 		before, after := slices.Contains(ours, name), slices.Contains(theirs, name)
 		plugin, args := field+".plugins["+name+"]", field+".pluginConfig["+name+"].args"
 		switch {
@@ -148,7 +151,7 @@ func (d *differences) value(field string, a, b any) {
 	before, isObject := a.(map[string]any)
 	after, areObjects := b.(map[string]any)
 	if isObject && areObjects {
-		for _, key := range merged(keys(before), keys(after)) {
+		for _, key := range merged(before, after) {
 			d.value(field+"."+key, before[key], after[key])
 		}
 		return
@@ -164,7 +167,7 @@ func (d *differences) value(field string, a, b any) {
 
 // items compares list items by their names.
 func (d *differences) items(field string, a, b map[string]any) {
-	for _, name := range merged(keys(a), keys(b)) {
+	for _, name := range merged(a, b) {
 		d.value(field+"["+name+"]", a[name], b[name])
 	}
 }
@@ -202,9 +205,9 @@ func byURL(extenders []any) map[string]any {
 	return out
 }
 
-// merged returns the sorted union of two sorted lists.
-func merged(a, b []string) []string {
-	all := slices.Concat(a, b)
+// merged returns the sorted keys of both.
+func merged[V any](a, b map[string]V) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -5,16 +5,14 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // document is a well-formed text: one mapping, within the bounds.
 type document struct {
-	root  *yaml.Node     // for positions; nil for JSON that only a JSON parser can read
-	json  []byte         // the input of kube-scheduler's decoder
-	value map[string]any // json, decoded
+	*yamlsource.Document
+	value map[string]any
 }
 
 // read returns the document, or the mistakes that prevent the text from being one.
@@ -31,37 +29,23 @@ func read(text []byte) (*document, []Mistake) {
 		return nil, []Mistake{*m}
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, []Mistake{{Line: root.Line, Column: root.Column, Message: fmt.Sprintf("want a mapping that begins with %q and %q, got %s",
+		return nil, []Mistake{{Line: root.Line, Column: root.Column, Message: fmt.Sprintf("want a mapping that begins with %q and %q, not %s",
 			"apiVersion: "+apiVersion, "kind: "+kind, yamlsource.Kind(root))}}
 	}
 
-	d := &document{}
-	if root.Line > 0 {
-		d.root = root
-	}
 	// Scalars mean what kube-scheduler's YAML library reads.
-	if d.json, wrong = yamlsource.JSON(text); wrong != nil {
+	whole, wrong := yamlsource.NewDocument(root, text)
+	if wrong != nil {
 		return nil, []Mistake{*wrong}
 	}
-	if err := utiljson.Unmarshal(d.json, &d.value); err != nil {
-		return nil, []Mistake{{Message: "want a mapping: " + err.Error()}}
-	}
+	value, _ := whole.Value.(map[string]any)
+	d := &document{whole, value}
 	for _, name := range []string{"profiles", "extenders"} {
 		if items, _ := d.value[name].([]any); len(items) > maxProfiles {
-			return nil, []Mistake{d.keyMistake(path{{Key: name}}, "%d items, more than the limit of %d", len(items), maxProfiles)}
+			return nil, []Mistake{d.KeyMistake(path{{Key: name}}, "%d items, more than the limit of %d", len(items), maxProfiles)}
 		}
 	}
 	return d, nil
-}
-
-// duplicates returns the fields that occur twice.
-func (d *document) duplicates() []Mistake {
-	if d.root == nil {
-		return nil
-	}
-	var twice yamlsource.Mistakes
-	twice.Duplicates(d.root)
-	return twice.List
 }
 
 // header checks the kind and the version. readable says whether the rest can be read as a
@@ -70,25 +54,16 @@ func (d *document) header() (mistakes []Mistake, readable bool) {
 	readable = true
 	switch got, set := d.value["kind"]; {
 	case !set:
-		mistakes = append(mistakes, d.mistake(path{{Key: "kind"}}, "missing; want %q", "kind: "+kind))
+		mistakes = append(mistakes, d.Mistake(path{{Key: "kind"}}, "missing; want %q", "kind: "+kind))
 	case got != kind:
-		mistakes = append(mistakes, d.mistake(path{{Key: "kind"}}, "want %s, got %s", kind, quoted(got)))
+		mistakes = append(mistakes, d.Mistake(path{{Key: "kind"}}, "want %s, not %s", kind, yamlsource.Quoted(got)))
 		readable = false
 	}
 	switch got, set := d.value["apiVersion"]; {
 	case !set:
-		mistakes = append(mistakes, d.mistake(path{{Key: "apiVersion"}}, "missing; want %q", "apiVersion: "+apiVersion))
+		mistakes = append(mistakes, d.Mistake(path{{Key: "apiVersion"}}, "missing; want %q", "apiVersion: "+apiVersion))
 	case got != apiVersion:
-		mistakes = append(mistakes, d.mistake(path{{Key: "apiVersion"}}, "want %s, the only version that this kube-scheduler reads; got %s", apiVersion, quoted(got)))
+		mistakes = append(mistakes, d.Mistake(path{{Key: "apiVersion"}}, "want %s, the only version that this kube-scheduler reads, not %s", apiVersion, yamlsource.Quoted(got)))
 	}
 	return mistakes, readable
-}
-
-// quoted shows a JSON value in a message.
-func quoted(v any) string {
-	data, err := utiljson.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%T", v)
-	}
-	return yamlsource.Cut(string(data), 60)
 }

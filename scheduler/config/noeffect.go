@@ -1,18 +1,21 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // NoEffect returns the fields of the document that have no effect in the simulator: those about the
 // deployment of kube-scheduler, and those that Kubernetes accepts and ignores. It returns at
 // most a hundred.
 func (c *Configuration) NoEffect() []NoEffect {
-	n := &noEffect{configuration: c, written: &document{value: c.written}, found: []NoEffect{}}
+	n := &noEffect{configuration: c, written: &yamlsource.Document{Value: c.written}, found: []NoEffect{}}
 	n.section("leaderElection", "the simulator runs one scheduler, so there is no leader to elect")
 	n.section("clientConnection", "the simulator connects the scheduler to its own control plane")
 	n.debugging()
@@ -27,7 +30,7 @@ func (c *Configuration) NoEffect() []NoEffect {
 
 type noEffect struct {
 	configuration *Configuration
-	written       *document
+	written       *yamlsource.Document
 	found         []NoEffect
 }
 
@@ -52,7 +55,7 @@ func (n *noEffect) section(name, message string) {
 	fields, _ := n.configuration.written[name].(map[string]any)
 	byDefault, _ := n.configuration.standard.global[name].(map[string]any)
 	whole := len(fields) == len(byDefault)
-	for _, key := range keys(fields) {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !whole || !reflect.DeepEqual(fields[key], byDefault[key]) {
 			n.add(path{{Key: name}, {Key: key}}, message)
 		}
@@ -77,7 +80,7 @@ func (n *noEffect) profile(profile *config.KubeSchedulerProfile, at path) {
 	for _, point := range allPoints() {
 		set := at.Child("plugins").Child(point.name)
 		n.weights(point, set.Child("enabled"))
-		if _, written := n.written.at(set.Child("enabled")).([]any); written && !point.runs() {
+		if _, written := n.written.At(set.Child("enabled")).([]any); written && !point.runs() {
 			n.add(set, "needs the feature gate "+string(point.gate))
 			continue
 		}
@@ -88,7 +91,7 @@ func (n *noEffect) profile(profile *config.KubeSchedulerProfile, at path) {
 	for _, name := range running {
 		enabled[name] = true
 	}
-	items, _ := n.written.at(at.Child("pluginConfig")).([]any)
+	items, _ := n.written.At(at.Child("pluginConfig")).([]any)
 	for i, item := range items {
 		fields, _ := item.(map[string]any)
 		name, _ := fields["name"].(string)
@@ -112,7 +115,7 @@ func (n *noEffect) arguments(name string, args any, enabled bool, at path) {
 
 // weights reports weights where they have no effect.
 func (n *noEffect) weights(point extensionPoint, at path) {
-	items, _ := n.written.at(at).([]any)
+	items, _ := n.written.At(at).([]any)
 	for i, item := range items {
 		fields, _ := item.(map[string]any)
 		name, _ := fields["name"].(string)
@@ -136,7 +139,7 @@ func (n *noEffect) weights(point extensionPoint, at path) {
 
 // disabled reports disabled plugins that would not run anyway.
 func (n *noEffect) disabled(point extensionPoint, profile *config.KubeSchedulerProfile, at path) {
-	items, _ := n.written.at(at).([]any)
+	items, _ := n.written.At(at).([]any)
 	for i, item := range items {
 		fields, _ := item.(map[string]any)
 		name, _ := fields["name"].(string)
@@ -157,7 +160,7 @@ func suggestion(name string, known bool) string {
 	if known {
 		return ""
 	}
-	return didYouMean(name, registered(nil))
+	return yamlsource.DidYouMean(name, registered(nil))
 }
 
 // copied handles a multiPoint that looks like an edited copy of Kubernetes' default: plugins that are
@@ -167,7 +170,7 @@ func (n *noEffect) copied(profile *config.KubeSchedulerProfile, at path) {
 	if has(disabled, "*") {
 		return
 	}
-	items, _ := n.written.at(at.Child("enabled")).([]any)
+	items, _ := n.written.At(at.Child("enabled")).([]any)
 	var written, byDefault []string
 	for _, item := range items {
 		fields, _ := item.(map[string]any)

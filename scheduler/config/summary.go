@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
+
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // maxSummary is about the length of a line, in characters.
@@ -141,7 +143,7 @@ func short(v any) string {
 	case []any:
 		return "[…]"
 	default:
-		return quoted(v)
+		return yamlsource.Quoted(v)
 	}
 }
 

@@ -62,7 +62,7 @@ type validator struct {
 	// extender says why an extender may not be called; it may be nil.
 	extender func(urlPrefix string) error
 	reported []path // fields that have a mistake already
-	mistakes []Mistake
+	yamlsource.Mistakes
 }
 
 func (v *validator) validate() []Mistake {
@@ -89,7 +89,7 @@ func (v *validator) validate() []Mistake {
 				"ignoredByScheduler is implemented by %s, which profile %q does not enable", names.NodeResourcesFit, profile.SchedulerName)
 		}
 	}
-	return v.mistakes
+	return v.List
 }
 
 func (v *validator) extenders() {
@@ -107,15 +107,13 @@ func ignoresResources(e config.Extender) bool {
 	return slices.ContainsFunc(e.ManagedResources, func(r config.ExtenderManagedResource) bool { return r.IgnoredByScheduler })
 }
 
-func (v *validator) enough() bool { return len(v.mistakes) >= maxFound }
-
 // report adds a mistake unless an earlier check found one at its field.
 func (v *validator) report(at path, format string, args ...any) {
 	v.reportBecause(OtherMistake, at, format, args...)
 }
 
 func (v *validator) reportBecause(reason Reason, at path, format string, args ...any) {
-	if v.enough() {
+	if v.Full() {
 		return
 	}
 	for _, known := range v.reported {
@@ -123,7 +121,9 @@ func (v *validator) reportBecause(reason Reason, at path, format string, args ..
 			return
 		}
 	}
-	v.mistakes = append(v.mistakes, because(v.document.mistake(at, format, args...), reason))
+	m := v.document.Mistake(at, format, args...)
+	m.Reason = reason
+	v.Note(m)
 }
 
 // add adds the single mistakes of upstream's errors.
@@ -137,7 +137,7 @@ func (v *validator) add(err error) {
 	}
 	var invalid *field.Error
 	if !errors.As(err, &invalid) {
-		v.mistakes = append(v.mistakes, Mistake{Message: err.Error()})
+		v.Note(Mistake{Message: err.Error()})
 		return
 	}
 	at := parsePath(invalid.Field)
@@ -229,17 +229,17 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 // reportWithin adds a mistake within the text of a field. In a literal block it points to
 // the line of the block, and otherwise to the field.
 func (v *validator) reportWithin(at path, m *argument.Error) {
-	before := len(v.mistakes)
+	before := len(v.List)
 	if m.Line == 0 {
 		v.report(at, "%s", m.Message)
 		return
 	}
 	v.report(at, "line %d, column %d: %s", m.Line, m.Column, m.Message)
-	if len(v.mistakes) == before || v.document.root == nil {
+	if len(v.List) == before {
 		return
 	}
-	if text, _ := yamlsource.Locate(v.document.root, at, false); text.Style&yaml.LiteralStyle != 0 {
-		v.mistakes[before].Line, v.mistakes[before].Column = text.Line+m.Line, 0
+	if text, _ := yamlsource.Locate(v.document.Root, at, false); text.Style&yaml.LiteralStyle != 0 {
+		v.List[before].Line, v.List[before].Column = text.Line+m.Line, 0
 	}
 }
 
@@ -252,12 +252,12 @@ var elsewhere = []string{
 
 // pluginNames finds unknown plugins. It reports whether all plugins are known.
 func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) bool {
-	before := len(v.mistakes)
+	before := len(v.List)
 	if v.plugins == nil {
 		return true
 	}
 	check := func(name string, at path) {
-		if slices.Contains(v.plugins, name) || v.enough() || v.says(at) {
+		if slices.Contains(v.plugins, name) || v.Full() || v.says(at) {
 			return
 		}
 		if name == "" {
@@ -268,26 +268,26 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 			v.reportBecause(UnknownPlugin, at, "%s is a plugin of kubernetes-sigs/scheduler-plugins that is not available here", name)
 			return
 		}
-		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", yamlsource.Cut(name, 60), didYouMean(name, v.plugins))
+		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", yamlsource.Cut(name, 60), yamlsource.DidYouMean(name, v.plugins))
 	}
 	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.Child("name")) })
 	for j, c := range profile.PluginConfig {
 		check(c.Name, at.Child("pluginConfig").At(j).Child("name"))
 	}
-	return len(v.mistakes) == before
+	return len(v.List) == before
 }
 
 // says reports whether upstream found a mistake in the list item that contains the field at.
 func (v *validator) says(at path) bool {
 	item := at[:len(at)-1].String()
-	return slices.ContainsFunc(v.mistakes, func(m Mistake) bool { return m.Field == item })
+	return slices.ContainsFunc(v.List, func(m Mistake) bool { return m.Field == item })
 }
 
 // written calls visit for every plugin that the document enables.
 func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit func(point extensionPoint, name string, at path)) {
 	for _, point := range allPoints() {
 		enabled := at.Child("plugins").Child(point.name).Child("enabled")
-		items, _ := v.document.at(enabled).([]any)
+		items, _ := v.document.At(enabled).([]any)
 		for j, item := range items {
 			fields, _ := item.(map[string]any)
 			name, _ := fields["name"].(string)
@@ -299,7 +299,7 @@ func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit
 // pluginPoints finds plugins that are listed twice at an extension point or do not run there. It
 // reports whether there are none.
 func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) bool {
-	before := len(v.mistakes)
+	before := len(v.List)
 	types := inTree()
 	first := map[string]path{}
 	v.written(profile, at, func(point extensionPoint, name string, at path) {
@@ -313,7 +313,7 @@ func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) 
 			v.reportBecause(WrongExtensionPoint, at.Child("name"), "%s does not run at the extension point %s; it has %s", name, point.name, pointsOf(t))
 		}
 	})
-	return len(v.mistakes) == before
+	return len(v.List) == before
 }
 
 // pointsOf lists the extension points of a type of plugin.

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -105,7 +107,7 @@ func (p *profileView) names() []string {
 			all[plugin.Name] = true
 		}
 	}
-	return keys(all)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // ignoredResources returns the resources that extenders handle instead of NodeResourcesFit.

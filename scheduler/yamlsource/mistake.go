@@ -1,8 +1,11 @@
 package yamlsource
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -33,6 +36,8 @@ const (
 	Syntax Reason = "syntax"
 	// Duplicate: a mapping has a field twice.
 	Duplicate Reason = "duplicate"
+	// UnknownField: there is no such field.
+	UnknownField Reason = "unknownField"
 	// SecondDocument: a document follows where a reader wants one.
 	SecondDocument Reason = "secondDocument"
 	// TooLong: the text is longer than Bounds.Written.
@@ -90,6 +95,49 @@ func (m *Mistake) Unwrap() error {
 	return nil
 }
 
+// Errors are several mistakes.
+type Errors []Mistake
+
+func (e Errors) Error() string {
+	texts := make([]string, len(e))
+	for i, m := range e {
+		texts[i] = m.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Err returns e as an error, which is nil for none.
+func (e Errors) Err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// maxMistakes is how many mistakes a reader tells.
+const maxMistakes = 100
+
+// Sorted returns mistakes in the order of the document, those of one place as they were found,
+// without what is there twice; those of the first file stay first. If there are more than a
+// hundred, the last one says how many.
+func Sorted(all []Mistake) Errors {
+	files := map[string]int{}
+	for i, m := range all {
+		all[i] = m.cut()
+		if _, known := files[m.File]; !known {
+			files[m.File] = len(files)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Mistake) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	all = slices.Compact(all)
+	if more := len(all) - (maxMistakes - 1); more > 1 {
+		all = append(all[:maxMistakes-1:maxMistakes-1], Mistake{Message: fmt.Sprintf("and %d more mistakes", more)})
+	}
+	return all
+}
+
 // Mistakes collects the mistakes of a document: after one, its reader goes on.
 type Mistakes struct {
 	// File is that of the mistakes; it may be empty.
@@ -106,10 +154,19 @@ func (m *Mistakes) Add(n *yaml.Node, field, format string, args ...any) {
 }
 
 func (m *Mistakes) add(n *yaml.Node, field string, reason Reason, format string, args ...any) {
-	if len(m.List) < maxFound {
-		m.List = append(m.List, Mistake{File: m.File, Line: n.Line, Column: n.Column, Field: Cut(field, maxField), Message: Cut(fmt.Sprintf(format, args...), maxMessage), Reason: reason})
+	m.Note(Mistake{Line: n.Line, Column: n.Column, Field: field, Message: fmt.Sprintf(format, args...), Reason: reason})
+}
+
+// Note adds a mistake in the file.
+func (m *Mistakes) Note(one Mistake) {
+	if !m.Full() {
+		one.File = m.File
+		m.List = append(m.List, one.cut())
 	}
 }
+
+// Full reports whether no more mistakes are collected.
+func (m *Mistakes) Full() bool { return len(m.List) >= maxFound }
 
 const (
 	// maxField bounds the path in a mistake, in bytes.
@@ -125,7 +182,7 @@ const (
 func (m *Mistakes) Fields(n *yaml.Node, at string, known []string, each func(key, value *yaml.Node)) {
 	n = Target(n)
 	if n.Kind != yaml.MappingNode {
-		m.Add(n, at, "want a mapping, not %s", Describe(n))
+		m.Add(n, at, "want %s, not %s", anObject, Describe(n))
 		return
 	}
 	first := make(map[string]int, len(n.Content)/2)
@@ -137,14 +194,23 @@ func (m *Mistakes) Fields(n *yaml.Node, at string, known []string, each func(key
 			m.Add(key, at, "want the name of a field")
 		case twice:
 			m.duplicate(key, Child(at, key.Value), line)
-		case known != nil && !contains(known, key.Value):
-			m.Add(key, Child(at, key.Value), "there is no such field here; the fields are %s", strings.Join(known, ", "))
+		case known != nil && !slices.Contains(known, key.Value):
+			m.add(key, Child(at, key.Value), UnknownField, "%s", unknownField(key.Value, known))
 			first[key.Value] = key.Line
 		default:
 			first[key.Value] = key.Line
 			each(key, Target(n.Content[i+1]))
 		}
 	}
+}
+
+// unknownField is the mistake of a field that is none of those.
+func unknownField(key string, known []string) string {
+	better := DidYouMean(key, known)
+	if better == "" {
+		better = "; the fields are " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf("unknown field %q%s", Cut(key, maxQuoted), better)
 }
 
 func (m *Mistakes) duplicate(key *yaml.Node, field string, line int) {
@@ -168,7 +234,7 @@ func (m *Mistakes) Items(n *yaml.Node, at string, each func(item *yaml.Node, at 
 func (m *Mistakes) Duplicates(n *yaml.Node) { m.duplicates(n, nil) }
 
 func (m *Mistakes) duplicates(n *yaml.Node, at Path) {
-	if len(m.List) >= maxFound {
+	if m.Full() {
 		return
 	}
 	switch n.Kind {
@@ -191,12 +257,25 @@ func (m *Mistakes) duplicates(n *yaml.Node, at Path) {
 	}
 }
 
+func (m Mistake) cut() Mistake {
+	m.Field, m.Message = Cut(m.Field, maxField), Cut(m.Message, maxMessage)
+	return m
+}
+
+// WrongType notes that a node is no value of a type.
+func (m *Mistakes) WrongType(n *yaml.Node, at string, t reflect.Type) {
+	m.Add(n, at, "want %s, not %s", Wanted(t), Describe(n))
+}
+
 // Describe says what a node is, for messages. It quotes a text.
 func Describe(n *yaml.Node) string {
-	if what := Kind(n); what != "a text" {
-		return what
+	switch {
+	case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null":
+		return Kind(n)
+	case n.ShortTag() == "!!str":
+		return fmt.Sprintf("%q", Cut(n.Value, maxQuoted))
 	}
-	return fmt.Sprintf("%q", Cut(n.Value, maxQuoted))
+	return Cut(n.Value, maxQuoted)
 }
 
 // Kind says what a node is without quoting anything: a whole file that is but a text may be a file that is none of the reader's
@@ -204,13 +283,13 @@ func Describe(n *yaml.Node) string {
 func Kind(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return "a mapping"
+		return anObject
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	}
-	return "a text"
+	return "a string"
 }
 
 // Cut shortens a text that a message quotes to so many bytes.
@@ -219,15 +298,6 @@ func Cut(s string, limit int) string {
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
-
-func contains(list []string, s string) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }
 
 // Err returns m as an error, which is nil for nil.

@@ -100,6 +100,25 @@ func Locate(root *yaml.Node, p Path, key bool) (node, place *yaml.Node) {
 	return node, place
 }
 
+// Field returns the value of a field of a node, or nil if it has none.
+func Field(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	if _, value := Lookup(n, name); value != nil {
+		return Target(value)
+	}
+	return nil
+}
+
+// Text returns the scalar in a field of a node, such as its kind.
+func Text(n *yaml.Node, name string) string {
+	if value := Field(n, name); value != nil {
+		return value.Value
+	}
+	return ""
+}
+
 // Lookup returns the key and the value of a field of a mapping, which may come from a merge key; nil if there is none.
 func Lookup(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 	var merged []*yaml.Node

@@ -178,21 +178,6 @@ func JSON(text []byte) ([]byte, *Mistake) {
 	return data, nil
 }
 
-// Decode decodes the only document of a text into a Go value with tags of JSON. It refuses fields that the value does not have,
-// and those that are there twice. It stops when ctx ends.
-func Decode(ctx context.Context, text []byte, b Bounds, into any) *Mistake {
-	data, m := ToJSON(ctx, text, b)
-	if m != nil {
-		return m
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return mistake("", "%s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
-}
-
 var (
 	errorLine     = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)

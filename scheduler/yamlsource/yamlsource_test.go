@@ -3,9 +3,11 @@ package yamlsource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -103,6 +105,64 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
+// TestDecode: a text that does not fit its type has every mistake at its place, in YAML and in
+// JSON.
+func TestDecode(t *testing.T) {
+	type inner struct {
+		Name string         `json:"name"`
+		Wait wrapped        `json:"wait,omitempty"`
+		Raw  *json.Number   `json:"raw,omitempty"`
+		Self selfDecoding   `json:"self,omitempty"`
+		More map[string]int `json:"more,omitempty"`
+	}
+	type outer struct {
+		inner
+		Count *int32  `json:"count,omitempty"`
+		Rules []inner `json:"rules"`
+	}
+	for _, test := range []struct {
+		text string
+		want Errors
+	}{
+		{"name: a\nrules: [{name: b, wait: 3s, more: {x: 1}}]\ncount: 3\n", nil},
+		{`{"name": "a", "rules": null}`, nil},
+		{"", nil},
+		{"hello", Errors{{Line: 1, Column: 1, Message: `want a mapping with the fields count, more, name, raw, rules, self, wait, not "hello"`}}},
+		{"Name: a\nruels: []\nsomething: 1\n", Errors{
+			{Field: "Name", Line: 1, Column: 1, Message: `unknown field "Name", did you mean name?`, Reason: UnknownField},
+			{Field: "ruels", Line: 2, Column: 1, Message: `unknown field "ruels", did you mean rules?`, Reason: UnknownField},
+			{Field: "something", Line: 3, Column: 1, Message: `unknown field "something"; the fields are count, more, name, raw, rules, self, wait`, Reason: UnknownField},
+		}},
+		{"name: 3\ncount: 99999999999\nrules:\n- hello\n- wait: soon\n  more: [1]\n  self: x\n", Errors{
+			{Field: "name", Line: 1, Column: 7, Message: "want a string, not 3"},
+			{Field: "count", Line: 2, Column: 8, Message: "want a whole number of 32 bits, not 99999999999"},
+			{Field: "rules[0]", Line: 4, Column: 3, Message: `want a mapping, not "hello"`},
+			{Field: "rules[1].wait", Line: 5, Column: 9, Message: `want a duration such as 90s, not "soon"`},
+			{Field: "rules[1].more", Line: 6, Column: 3, Message: "want a mapping, not a list"},
+			{Field: "rules[1].self", Line: 7, Column: 9, Message: "want an answer"},
+		}},
+		{"{\n\"name\": \"a\",\n\"name\": \"b\"\n}", Errors{
+			{Field: "name", Line: 3, Column: 1, Message: `duplicate field "name"; the first is on line 2`, Reason: Duplicate},
+		}},
+		{"a: [", Errors{{Line: 1, Message: "not YAML: did not find expected node content", Reason: Syntax}}},
+	} {
+		if diff := cmp.Diff(test.want, Decode(context.Background(), []byte(test.text), Object, &outer{})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.text, diff)
+		}
+	}
+}
+
+type wrapped struct{ time.Duration }
+
+func (w *wrapped) UnmarshalJSON(data []byte) (err error) {
+	w.Duration, err = time.ParseDuration(strings.Trim(string(data), `"`))
+	return err
+}
+
+type selfDecoding struct{}
+
+func (*selfDecoding) UnmarshalJSON([]byte) error { return errors.New("want an answer") }
+
 func TestLocate(t *testing.T) {
 	root, m := Parse(context.Background(), []byte("a: &a\n- b: 1\n  c: {}\nd:\n  <<: [{x: 1}, {y: 2}]\ne: *a\n"), Object)
 	if m != nil {
@@ -132,7 +192,7 @@ func TestMistakesGoOn(t *testing.T) {
 	want := []Mistake{
 		{File: "f.yaml", Field: "a", Line: 2, Message: `duplicate field "a"; the first is on line 1`},
 		{File: "f.yaml", Field: "b", Line: 3, Message: `want a list, not "` + strings.Repeat("x", 40) + `…"`},
-		{File: "f.yaml", Field: "c", Line: 4, Message: "there is no such field here; the fields are a, b"},
+		{File: "f.yaml", Field: "c", Line: 4, Message: `unknown field "c"; the fields are a, b`},
 	}
 	if diff := cmp.Diff(want, all.List, cmpopts.IgnoreFields(Mistake{}, "Column", "Reason")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

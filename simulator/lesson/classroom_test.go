@@ -156,7 +156,7 @@ func TestATeachersDirectory(t *testing.T) {
 		{filepath.Join(t.TempDir(), "none"), "reading lessons: stat"},
 		{t.TempDir(), "has no files such as"},
 		{write("01-decides.en.md", strings.Replace(small, "id: small", "id: decides", 1)), "01-decides.en.md:2: id: a built-in lesson has the id decides; choose another one"},
-		{write("01-small.en.md", strings.Replace(small, "page: /", "pagge: /", 1)), "pagge: there is no such field here"},
+		{write("01-small.en.md", strings.Replace(small, "page: /", "pagge: /", 1)), "pagge: unknown field \"pagge\", did you mean page?"},
 	} {
 		if _, err := LoadDir(c.dir, config.Parse); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v\nwant %s", err, c.want)

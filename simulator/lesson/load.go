@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -304,16 +305,6 @@ func (r *reader) checkHead(l *Lesson) {
 	}
 }
 
-// kindAt returns the kind in a document.
-func kindAt(n *yaml.Node) string {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "kind" {
-			return n.Content[i+1].Value
-		}
-	}
-	return ""
-}
-
 func (r *reader) cluster(l *Lesson, b block) {
 	if l.cluster != nil {
 		r.Fail(b.line-1, "", "the lesson has a cluster already")
@@ -321,7 +312,7 @@ func (r *reader) cluster(l *Lesson, b block) {
 	}
 	var objects []*yaml.Node
 	for _, n := range r.Documents(b.text, b.line) {
-		if kindAt(n) != "KubeSchedulerConfiguration" {
+		if yamlsource.Text(n, "kind") != "KubeSchedulerConfiguration" {
 			objects = append(objects, n)
 			continue
 		}
@@ -383,7 +374,7 @@ func (r *reader) steps(n *yaml.Node) []*scenario.Step {
 	}
 	var out []*scenario.Step
 	for _, item := range items {
-		if kindAt(item) != "" {
+		if yamlsource.Text(item, "kind") != "" {
 			out = append(out, r.ApplyStep(item))
 			continue
 		}
@@ -398,7 +389,7 @@ func (r *reader) steps(n *yaml.Node) []*scenario.Step {
 // text returns the YAML of a value; a list of manifests becomes documents.
 func (r *reader) text(n *yaml.Node) string {
 	items := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(item *yaml.Node) bool { return kindAt(item) == "" }) {
+	if n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(item *yaml.Node) bool { return yamlsource.Text(item, "kind") == "" }) {
 		items = n.Content
 	}
 	var b bytes.Buffer

@@ -125,7 +125,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 	}{
 		{"no front matter", "---\nid", "id", false, "dir/01-small.en.md:1: want front matter"},
 		{"front matter without an end", "goal: Nothing.\n---", "goal: Nothing.", false, "dir/01-small.en.md:1: the front matter has no end"},
-		{"an unknown field of the front matter", "goal:", "gaol:", false, "dir/01-small.en.md:4: gaol: there is no such field"},
+		{"an unknown field of the front matter", "goal:", "gaol:", false, `dir/01-small.en.md:4: gaol: unknown field "gaol", did you mean goal?`},
 		{"no id", "id: small\n", "id: Small One\n", false, "dir/01-small.en.md:2: id: want letters"},
 		{"an unknown block", "yaml cluster", "yaml clutser", false, `dir/01-small.en.md:9: there is no block "clutser"`},
 		{"a block without an end", "yes: Yes.\n```\n", "yes: Yes.\n", false, "dir/01-small.en.md:27: this block has no end"},
@@ -145,7 +145,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		{"a translation with a cluster", "```yaml step", "```yaml cluster\n```\n\n```yaml step", true, "dir/01-small.ja.md:9: the cluster stands in dir/01-small.en.md only"},
 		{"a translation without a check", "```yaml check\nid: where\nprompt: どこ？\nyes: はい。\n```", "", true, "the block of where is missing"},
 		{"a translation without a text", "yes: はい。\n", "", true, "both languages have yes, or none"},
-		{"a translation with more than texts", "prompt: どこ？", "prompt: どこ？\npasses: 'true'", true, "dir/01-small.ja.md:21: passes: there is no such field"},
+		{"a translation with more than texts", "prompt: どこ？", "prompt: どこ？\npasses: 'true'", true, `dir/01-small.ja.md:21: passes: unknown field "passes"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"01-small.en.md": small, "01-small.ja.md": smallJa}

@@ -56,20 +56,15 @@ var maxValues = yamlsource.Object.Values
 // readStrictly decodes the body of a request in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
 // because a misspelt one would silently change the question.
 func (s *Server) readStrictly(c echo.Context, into any) error {
-	return s.readAs(c, into, "the body is not a question that this route answers")
-}
-
-// readAs is readStrictly with words of its own for what the body must be.
-func (s *Server) readAs(c echo.Context, into any, want string) error {
-	read, err := s.readOptional(c, into, want)
+	read, err := s.readOptional(c, into)
 	if err == nil && !read {
 		return refuse(http.StatusBadRequest, "the body is empty")
 	}
 	return err
 }
 
-// readOptional is readAs for a request that may have no body. It reports whether there was one.
-func (s *Server) readOptional(c echo.Context, into any, want string) (read bool, err error) {
+// readOptional is readStrictly for a request that may have no body. It reports whether there was one.
+func (s *Server) readOptional(c echo.Context, into any) (read bool, err error) {
 	data, release, err := s.readBody(c.Request().Body)
 	if err != nil {
 		return false, err
@@ -79,16 +74,14 @@ func (s *Server) readOptional(c echo.Context, into any, want string) (read bool,
 	err = s.parse(ctx, func() error {
 		document, wrong := yamlsource.ToJSON(ctx, data, yamlsource.Object)
 		if wrong != nil {
-			return wrongBody(wrong)
+			return wrongBody(*wrong)
 		}
-		if bytes.Equal(bytes.TrimSpace(document), []byte("null")) { // as which YAML reads nothing
+		read = !bytes.Equal(document, []byte("null")) // as which YAML reads nothing
+		if !read {
 			return nil
 		}
-		read = true
-		d := json.NewDecoder(bytes.NewReader(document))
-		d.DisallowUnknownFields()
-		if err := d.Decode(into); err != nil {
-			return badBody(err, want)
+		if all := yamlsource.DecodeJSON(ctx, data, document, yamlsource.Object, into); len(all) > 0 {
+			return wrongBody(all...)
 		}
 		return nil
 	})
@@ -96,13 +89,13 @@ func (s *Server) readOptional(c echo.Context, into any, want string) (read bool,
 }
 
 // wrongBody is the answer to a body that cannot be read.
-func wrongBody(m *yamlsource.Mistake) error {
+func wrongBody(all ...config.Mistake) error {
 	code := http.StatusBadRequest
-	if m.Reason.Exceeds() {
+	if all[0].Reason.Exceeds() {
 		code = http.StatusRequestEntityTooLarge
 	}
-	answer := refuse(code, "the request body: %s", m)
-	answer.Details = []config.Mistake{*m}
+	answer := refuse(code, "the request body: %s", yamlsource.Errors(all))
+	answer.Details = all
 	return answer
 }
 
@@ -135,7 +128,7 @@ func bounded(ctx context.Context, text []byte) error {
 		_, wrong = yamlsource.Documents(ctx, text, yamlsource.Object)
 	}
 	if wrong != nil {
-		return wrongBody(wrong)
+		return wrongBody(*wrong)
 	}
 	return nil
 }

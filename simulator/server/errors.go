@@ -1,13 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -98,28 +96,6 @@ func apiErrorOf(err error, c echo.Context) *apiError {
 		return refuse(http.StatusMethodNotAllowed, "%s is not allowed at %s", r.Method, r.URL.Path)
 	}
 	return refuse(fromEcho.Code, "%v", fromEcho.Message)
-}
-
-// badBody is the answer to a body that is not what the route wants. Errors of package json
-// name Go types, which say nothing to a client.
-func badBody(err error, want string) error {
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return err
-	}
-	if late, ok := errors.AsType[*apiError](err); ok {
-		return late
-	}
-	if broken, ok := errors.AsType[*brokenBody](err); ok {
-		return broken
-	}
-	if late, ok := errors.AsType[*apiError](err); ok {
-		return late
-	}
-	message := strings.TrimPrefix(err.Error(), "json: ")
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		message = fmt.Sprintf("%s cannot be a %s", cmp.Or(wrong.Field, "the body"), wrong.Value)
-	}
-	return refuse(http.StatusBadRequest, "%s: %s", want, message)
 }
 
 func tooLarge(limit int64) *apiError {

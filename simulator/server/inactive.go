@@ -61,7 +61,7 @@ func (s *Server) activate(c echo.Context) error {
 		return err
 	}
 	var which activation
-	if _, err := s.readOptional(c, &which, "the body must be empty, or an object with kind or name"); err != nil {
+	if _, err := s.readOptional(c, &which); err != nil {
 		return err
 	}
 	if err := inactive.Activate(c.Request().Context(), which.chooses); err != nil {

@@ -48,8 +48,8 @@ func TestInactive(t *testing.T) {
 		{`{"kind":"Extender","name":"near"}`, http.StatusOK, `{"items":[{"apiVersion":"v1","kind":"Hook","name":"near","calls":[]},{"apiVersion":"v1","kind":"Hook","name":"far","calls":[]}]}`},
 		{`{"kind":"Hook","name":"nothing"}`, http.StatusOK, `{"items":[{"apiVersion":"v1","kind":"Hook","name":"near","calls":[]},{"apiVersion":"v1","kind":"Hook","name":"far","calls":[]}]}`},
 		{"", http.StatusForbidden, `{"message":"far stays inactive","details":[]}`},
-		{`{"kind":1}`, http.StatusBadRequest, `{"message":"the body must be empty, or an object with kind or name: kind cannot be a number","details":[]}`},
-		{`{"kinds":""}`, http.StatusBadRequest, `{"message":"the body must be empty, or an object with kind or name: unknown field \"kinds\"","details":[]}`},
+		{`{"kind":1}`, http.StatusBadRequest, `{"message":"the request body: line 1: kind: want a string, not 1","details":[{"field":"kind","line":1,"column":9,"message":"want a string, not 1"}]}`},
+		{`{"kinds":""}`, http.StatusBadRequest, `{"message":"the request body: line 1: kinds: unknown field \"kinds\", did you mean kind?","details":[{"field":"kinds","line":1,"column":2,"message":"unknown field \"kinds\", did you mean kind?"}]}`},
 	} {
 		a := h.do(http.MethodPost, "/api/v1/inactive/activate", step.body)
 		want(t, step.body, a.StatusCode, step.code)

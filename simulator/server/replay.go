@@ -89,7 +89,7 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 // patchReplay refuses unknown fields: otherwise a misspelt one would silently do nothing.
 func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	var control replay.Control
-	if err := s.readAs(c, &control, "the body must be an object with state, speed, waitForScheduler, followRecording or position"); err != nil {
+	if err := s.readStrictly(c, &control); err != nil {
 		return err
 	}
 	status, err := r.Do(control)

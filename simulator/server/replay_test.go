@@ -103,7 +103,7 @@ func TestReplay(t *testing.T) {
 		{"PATCH", "", `{"position":"2026-03-03T14:03:00Z","speed":10}`, 200, `"tuesday"`},
 		{"PATCH", "", `{"speed":-1}`, 400, "negative"},
 		{"PATCH", "", `{"sped":1}`, 400, "unknown field"},
-		{"PATCH", "", `speed`, 400, "state, speed, waitForScheduler, followRecording or position"},
+		{"PATCH", "", `speed`, 400, "want a mapping with the fields followRecording, position, speed, state, waitForScheduler"},
 		{"POST", "/step", "", 200, `"tuesday"`},
 		{"GET", "/comparison?outcome=different&limit=5&continue=10", "", 200, `"items":[]`},
 		{"GET", "/comparison?outcome=other", "", 400, "want one of"},

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
-	"go.yaml.in/yaml/v3"
 
 	schedulerresult "kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/yamlsource"
@@ -69,26 +68,18 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 func runRequest(ctx context.Context, body []byte) (runs.Request, error) {
 	root, wrong := yamlsource.Parse(ctx, body, yamlsource.Object)
 	if wrong != nil && wrong.Reason.Exceeds() {
-		return runs.Request{}, wrongBody(wrong)
+		return runs.Request{}, wrongBody(*wrong)
 	}
-	has := func(name string) bool {
-		if root == nil || root.Kind != yaml.MappingNode {
-			return false
-		}
-		key, _ := yamlsource.Lookup(root, name)
-		return key != nil
-	}
+	has := func(name string) bool { return yamlsource.Field(root, name) != nil }
 	if !has("scenario") && !has("sweep") || has("kind") {
-		if root != nil {
-			if kind, _ := yamlsource.Locate(root, yamlsource.ParsePath("kind"), false); kind.Value == scenario.KindSweep {
-				return runs.Request{Sweep: string(body)}, nil
-			}
+		if yamlsource.Text(root, "kind") == scenario.KindSweep {
+			return runs.Request{Sweep: string(body)}, nil
 		}
 		return runs.Request{Scenario: string(body)}, nil // Load says what is wrong with it
 	}
 	var q runs.Request
-	if wrong := yamlsource.Decode(ctx, body, yamlsource.Object, &q); wrong != nil {
-		return q, wrongBody(wrong)
+	if all := yamlsource.Decode(ctx, body, yamlsource.Object, &q); len(all) > 0 {
+		return q, wrongBody(all...)
 	}
 	return q, nil
 }

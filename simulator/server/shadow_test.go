@@ -109,13 +109,13 @@ func TestBadShadows(t *testing.T) {
 		details      string
 	}{
 		"no configuration":        {http.MethodPut, `{}`, http.StatusBadRequest, `[{"field":"configuration","message":"want a KubeSchedulerConfiguration"}]`},
-		"a bare document":         {http.MethodPut, header, http.StatusBadRequest, `[]`},
-		"a mistake":               {http.MethodPut, `{"configuration":` + wrong + `}`, http.StatusUnprocessableEntity, `[{"field":"configuration.parallelism","line":3,"column":14,"message":"want a whole number of 32 bits, got \"many\""}]`},
-		"a draft's mistake":       {http.MethodPost, `{"configuration":` + wrong + `}`, http.StatusUnprocessableEntity, `[{"field":"configuration.parallelism","line":3,"column":14,"message":"want a whole number of 32 bits, got \"many\""}]`},
+		"a bare document":         {http.MethodPut, header, http.StatusBadRequest, `[{"field":"apiVersion","line":1,"column":1,"message":"unknown field \"apiVersion\"; the fields are configuration"},{"field":"kind","line":2`},
+		"a mistake":               {http.MethodPut, `{"configuration":` + wrong + `}`, http.StatusUnprocessableEntity, `[{"field":"configuration.parallelism","line":3,"column":14,"message":"want a whole number of 32 bits, not \"many\""}]`},
+		"a draft's mistake":       {http.MethodPost, `{"configuration":` + wrong + `}`, http.StatusUnprocessableEntity, `[{"field":"configuration.parallelism","line":3,"column":14,"message":"want a whole number of 32 bits, not \"many\""}]`},
 		"a draft of nothing":      {http.MethodPost, `{"last":5}`, http.StatusBadRequest, `[{"field":"configuration","message":"want a KubeSchedulerConfiguration"}]`},
 		"a draft for too many":    {http.MethodPost, `{"configuration":{},"last":501}`, http.StatusBadRequest, `[{"field":"last","message":"want a number from 1 to 500"}]`},
 		"a document of 2 MiB":     {http.MethodPut, strings.Repeat(" ", 2*config.MaxSize+1), http.StatusRequestEntityTooLarge, `[]`},
-		"a shadow and its number": {http.MethodPut, `{"configuration":{},"last":5}`, http.StatusBadRequest, `[]`},
+		"a shadow and its number": {http.MethodPut, `{"configuration":{},"last":5}`, http.StatusBadRequest, `[{"field":"last","line":1,"column":21,"message":"unknown field \"last\"; the fields are configuration"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeShadow{}

@@ -41,7 +41,7 @@ test('a wrong scenario shows the mistake, and two configurations are compared', 
 
   await typeAtTheEnd(page, '- crate: {}\n')
   await page.getByTestId('run').click()
-  await expect(page.getByRole('alert').first()).toContainText('there is no such field')
+  await expect(page.getByRole('alert').first()).toContainText('unknown field')
 })
 
 test('a sweep ranks combinations, shades them, and shows the runs of one', async ({ page, simulator }) => {
@@ -102,7 +102,7 @@ test('a mistake in the scenario of a sweep is marked in the scenario', async ({ 
   await page.getByTestId('file-kind').getByRole('button', { name: 'Sweep' }).click()
   await expect(page.getByRole('textbox', { name: 'Sweep file' })).toBeVisible()
   await page.getByTestId('run').click()
-  await expect(page.getByRole('alert').first()).toContainText('there is no such field')
+  await expect(page.getByRole('alert').first()).toContainText('unknown field')
   await expect(page.getByRole('textbox', { name: 'Scenario file' })).toBeVisible()
   await expect(page.locator('.cm-lintRange-error').first()).toBeVisible()
 })

@@ -18,8 +18,8 @@ func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                              "maxPerZone: must be at least 1",
 		`{"maxPerZone":0}`:                "maxPerZone: must be at least 1",
-		`{"maxPerZone":"3"}`:              "maxPerZone: must be a whole number, not string",
-		`{"maxPerZone":3,"maxPerRack":1}`: "maxPerRack: unknown field",
+		`{"maxPerZone":"3"}`:              "maxPerZone: want a whole number, not \"3\"",
+		`{"maxPerZone":3,"maxPerRack":1}`: `maxPerRack: unknown field "maxPerRack"; the fields are label, maxPerZone`,
 	} {
 		_, err := New(t.Context(), &runtime.Unknown{Raw: []byte(text)}, nil)
 		if all := argument.All(err); len(all) != 1 || all[0].Error() != want {

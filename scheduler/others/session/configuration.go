@@ -174,7 +174,7 @@ func Parse(document []byte, rules Rules) (*Configuration, error) {
 	}
 	p.document(root)
 	if p.mistakes.List != nil {
-		return nil, &config.Error{Mistakes: p.mistakes.List}
+		return nil, &config.Error{Mistakes: yamlsource.Sorted(p.mistakes.List)}
 	}
 	return p.out, nil
 }
@@ -186,16 +186,18 @@ type parser struct {
 }
 
 func (p *parser) document(n *yaml.Node) {
-	p.mistakes.Fields(n, "", nil, func(key, value *yaml.Node) {
-		switch {
-		case key.Value == "actions":
+	known := []string{"actions", "tiers"}
+	if p.out.Rules == Volcano {
+		known = append(known, "configurations")
+	}
+	p.mistakes.Fields(n, "", known, func(key, value *yaml.Node) {
+		switch key.Value {
+		case "actions":
 			p.actions(value)
-		case key.Value == "tiers":
+		case "tiers":
 			p.mistakes.Items(value, "tiers", p.tier)
-		case key.Value == "configurations" && p.out.Rules == Volcano:
-			p.mistakes.Add(key, key.Value, "arguments of actions are not supported here: the actions have none")
 		default:
-			p.mistakes.Add(key, key.Value, "unknown field; a configuration has actions and tiers")
+			p.mistakes.Add(key, key.Value, "arguments of actions are not supported here: the actions have none")
 		}
 	})
 	if p.mistakes.List == nil && len(p.out.Actions) == 0 {
@@ -223,11 +225,7 @@ func (p *parser) actions(n *yaml.Node) {
 
 func (p *parser) tier(n *yaml.Node, at string) {
 	var tier []Plugin
-	p.mistakes.Fields(n, at, nil, func(key, value *yaml.Node) {
-		if key.Value != "plugins" {
-			p.mistakes.Add(key, yamlsource.Child(at, key.Value), "unknown field; a tier has plugins")
-			return
-		}
+	p.mistakes.Fields(n, at, []string{"plugins"}, func(key, value *yaml.Node) {
 		p.mistakes.Items(value, yamlsource.Child(at, "plugins"), func(item *yaml.Node, at string) {
 			plugin := p.plugin(item, at)
 			for _, earlier := range append(slices.Concat(p.out.Tiers...), tier...) {
@@ -244,21 +242,19 @@ func (p *parser) tier(n *yaml.Node, at string) {
 func (p *parser) plugin(n *yaml.Node, at string) Plugin {
 	out := Plugin{Disabled: map[string]bool{}, Arguments: map[string]string{}}
 	var arguments *yaml.Node
-	p.mistakes.Fields(n, at, nil, func(key, value *yaml.Node) {
-		switch {
-		case key.Value == "name":
+	p.mistakes.Fields(n, at, append([]string{"name", "arguments"}, p.dialect.flags...), func(key, value *yaml.Node) {
+		switch key.Value {
+		case "name":
 			out.Name = value.Value
 			p.name(value, yamlsource.Child(at, "name"))
-		case key.Value == "arguments":
+		case "arguments":
 			arguments = value
-		case slices.Contains(p.dialect.flags, key.Value):
+		default:
 			on, err := strconv.ParseBool(value.Value)
 			if err != nil || value.Tag != "!!bool" {
 				p.mistakes.Add(value, yamlsource.Child(at, key.Value), "want true or false")
 			}
 			out.Disabled[key.Value] = !on
-		default:
-			p.mistakes.Add(key, yamlsource.Child(at, key.Value), "%s has no such flag", p.out.Rules)
 		}
 	})
 	if out.Name == "" && n.Kind == yaml.MappingNode {

@@ -31,7 +31,7 @@ func TestMistakesAtTheirLines(t *testing.T) {
 			{Field: "tiers[0].plugins[1]", Line: 6, Column: 5, Message: "plugin gang appears twice"},
 			{Field: "tiers[0].plugins[2].arguments.leastrequested.weight", Line: 8, Column: 40, Message: "want a whole number from 0 to 1000"},
 			{Field: "tiers[0].plugins[2].arguments.x", Line: 8, Column: 46, Message: "plugin nodeorder has no such argument; it has balancedresource.weight, leastrequested.weight, mostrequested.weight, nodeaffinity.weight, podaffinity.weight"},
-			{Field: "tear", Line: 9, Column: 1, Message: "unknown field; a configuration has actions and tiers"},
+			{Field: "tear", Line: 9, Column: 1, Message: `unknown field "tear"; the fields are actions, tiers`, Reason: config.UnknownField},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

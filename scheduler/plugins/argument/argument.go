@@ -7,14 +7,11 @@ package argument
 
 import (
 	"context"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/json"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
@@ -69,54 +66,12 @@ func Decode(args runtime.Object, into any) error {
 	if !ok {
 		return fmt.Errorf("reading the arguments: want the raw arguments, got %T", args)
 	}
-	raw := unknown.Raw
-	if unknown.ContentType == runtime.ContentTypeYAML {
-		converted, wrong := yamlsource.ToJSON(context.Background(), raw, yamlsource.Settings)
-		if wrong != nil {
-			return &Error{Message: wrong.Error()}
-		}
-		raw = converted
-	}
-	if len(raw) == 0 {
+	if len(unknown.Raw) == 0 {
 		return nil
 	}
-	strict, err := json.UnmarshalStrict(raw, into)
-	if err != nil {
-		return decodingError(err)
-	}
 	var errs []error
-	for _, err := range strict {
-		var field json.FieldError
-		if errors.As(err, &field) {
-			errs = append(errs, &Error{Field: field.FieldPath(), Message: strings.TrimSuffix(err.Error(), fmt.Sprintf(" %q", field.FieldPath()))})
-			continue
-		}
-		errs = append(errs, &Error{Message: err.Error()})
+	for _, m := range yamlsource.Decode(context.Background(), unknown.Raw, yamlsource.Settings, into) {
+		errs = append(errs, &Error{Field: m.Field, Message: m.Message})
 	}
 	return errors.Join(errs...)
-}
-
-// decodingError rewrites the decoder's error for people who write YAML.
-func decodingError(err error) error {
-	var mismatch *stdjson.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		return &Error{Field: mismatch.Field, Message: fmt.Sprintf("must be %s, not %s", kindOf(mismatch.Type), mismatch.Value)}
-	}
-	return &Error{Message: err.Error()}
-}
-
-func kindOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct, reflect.Map:
-		return "an object"
-	case reflect.Float64, reflect.Float32:
-		return "a number"
-	}
-	return "a whole number"
 }

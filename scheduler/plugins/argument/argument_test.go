@@ -26,12 +26,12 @@ func TestDecode(t *testing.T) {
 		{"nothing", runtime.ContentTypeJSON, "", nil},
 		{"JSON", runtime.ContentTypeJSON, `{"label":"app","limit":3}`, nil},
 		{"YAML", runtime.ContentTypeYAML, "label: app\nlimit: 3\n", nil},
-		{"an unknown field", runtime.ContentTypeJSON, `{"lable":"app"}`, []string{"lable: unknown field"}},
-		{"unknown fields inside", runtime.ContentTypeJSON, `{"rules":[{"nmae":"a"},{"x":1}]}`, []string{"rules[0].nmae: unknown field", "rules[1].x: unknown field"}},
-		{"a repeated field", runtime.ContentTypeJSON, `{"limit":1,"limit":2}`, []string{"limit: duplicate field"}},
-		{"a string for a number", runtime.ContentTypeJSON, `{"limit":"many"}`, []string{"limit: must be a whole number, not string"}},
-		{"a number for a boolean", runtime.ContentTypeJSON, `{"on":1}`, []string{"on: must be true or false, not number"}},
-		{"an object for a list", runtime.ContentTypeJSON, `{"rules":{}}`, []string{"rules: must be a list, not object"}},
+		{"an unknown field", runtime.ContentTypeJSON, `{"lable":"app"}`, []string{`lable: unknown field "lable", did you mean label?`}},
+		{"unknown fields inside", runtime.ContentTypeJSON, `{"rules":[{"nmae":"a"},{"x":1}]}`, []string{`rules[0].nmae: unknown field "nmae", did you mean name?`, `rules[1].x: unknown field "x"; the fields are name`}},
+		{"a repeated field", runtime.ContentTypeJSON, `{"limit":1,"limit":2}`, []string{`limit: duplicate field "limit"; the first is on line 1`}},
+		{"a string for a number", runtime.ContentTypeJSON, `{"limit":"many"}`, []string{`limit: want a whole number, not "many"`}},
+		{"a number for a boolean", runtime.ContentTypeJSON, `{"on":1}`, []string{"on: want true or false, not 1"}},
+		{"an object for a list", runtime.ContentTypeJSON, `{"rules":{}}`, []string{"rules: want a list, not a mapping"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := Decode(&runtime.Unknown{Raw: []byte(tc.text), ContentType: tc.contentType}, &arguments{})

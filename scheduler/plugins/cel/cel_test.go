@@ -130,8 +130,8 @@ func TestMistakesAreFoundWhenTheConfigurationIsApplied(t *testing.T) {
 	}{
 		{"no arguments", NewFilter, `{}`, []string{"expression: is required, for example: node.metadata.labels['disk'] == 'ssd'"}},
 		{"no arguments to score", NewScore, `{}`, []string{"expression: is required, for example: 100.0 * nodeRequested.cpu / nodeAllocatable.cpu"}},
-		{"an unknown argument", NewScore, `{expression: "1", normalise: true}`, []string{"normalise: unknown field"}},
-		{"an argument of the wrong kind", NewScore, `{expression: "1", normalize: sometimes}`, []string{"normalize: must be true or false, not string"}},
+		{"an unknown argument", NewScore, `{expression: "1", normalise: true}`, []string{`normalise: unknown field "normalise", did you mean normalize?`}},
+		{"an argument of the wrong kind", NewScore, `{expression: "1", normalize: sometimes}`, []string{`normalize: want true or false, not "sometimes"`}},
 		{"a field that the API does not have", NewFilter, `{expression: "node.metadata.lables['x'] == 'y'"}`, []string{"expression, line 1, column 14: undefined field 'lables'"}},
 		{"one in a loop, on another line", NewFilter, "{expression: \"pod.spec.containers\\n  .all(c, c.imag == '')\"}", []string{"expression, line 2, column 12: undefined field 'imag'"}},
 		{"an unknown variable", NewFilter, `{expression: "nod.metadata.name == 'x'"}`, []string{"expression, line 1, column 1: undeclared reference to 'nod'; the variables are pod, node, podRequest, nodeRequested, nodeAllocatable, podsOnNode"}},

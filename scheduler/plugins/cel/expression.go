@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/ext"
@@ -77,32 +76,21 @@ func (l *language) compile(field, text, kind string, want ...*types.Type) (*expr
 	if issues.Err() != nil {
 		var errs []error
 		for _, e := range issues.Errors() {
-			errs = append(errs, compileError(field, e))
+			errs = append(errs, &argument.Error{
+				Field: field, Line: e.Location.Line(), Column: e.Location.Column() + 1, // CEL counts them from 0
+				Message: celcost.Explain(e, varPod, varNode, varPodRequest, varNodeRequested, varNodeAllocatable, varPodsOnNode),
+			})
 		}
 		return nil, errors.Join(errs...)
 	}
 	if !slices.ContainsFunc(want, ast.OutputType().IsExactType) {
 		return nil, &argument.Error{Field: field, Line: 1, Column: 1, Message: fmt.Sprintf("the result must be %s, not %s", kind, ast.OutputType())}
 	}
-	charged, err := celcost.Option(l.env)
-	if err != nil {
-		return nil, &argument.Error{Field: field, Message: err.Error()}
-	}
-	program, err := l.env.Program(ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEvery), charged)
+	program, err := celcost.Program(l.env, ast, cel.CostLimit(maxCost), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, &argument.Error{Field: field, Message: err.Error()}
 	}
 	return &expression{text: text, schema: l.schema, program: program, ast: ast, reads: readsOf(ast)}, nil
-}
-
-// compileError converts CEL's error, which counts columns from 0, to an
-// argument.Error.
-func compileError(field string, e *common.Error) *argument.Error {
-	message := strings.TrimSuffix(strings.TrimPrefix(e.Message, "Syntax error: "), " (in container '')")
-	if message != e.Message && strings.HasPrefix(message, "undeclared reference") {
-		message += "; the variables are " + strings.Join([]string{varPod, varNode, varPodRequest, varNodeRequested, varNodeAllocatable, varPodsOnNode}, ", ")
-	}
-	return &argument.Error{Field: field, Line: e.Location.Line(), Column: e.Location.Column() + 1, Message: message}
 }
 
 // evaluate returns the value of the expression for pod on node. An error says where

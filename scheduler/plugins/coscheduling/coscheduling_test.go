@@ -832,7 +832,7 @@ func TestArguments(t *testing.T) {
 			want: Arguments{PermitWaitingTimeSeconds: ptr.To[int64](0), PodGroupBackoffSeconds: ptr.To[int64](5), PodGroupRejectPercentage: ptr.To[int32](0)}},
 		{raw: `{"permitWaitingTimeSeconds":-1,"podGroupBackoffSeconds":-2,"podGroupRejectPercentage":101}`, err: "permitWaitingTimeSeconds: Invalid value: -1: must be greater than 0\npodGroupBackoffSeconds: Invalid value: -2: must be greater than 0\npodGroupRejectPercentage: Invalid value: 101: must be between 0 and 100"},
 		{raw: `{"podGroupRejectPercentage":-1}`, err: "podGroupRejectPercentage: Invalid value: -1: must be between 0 and 100"},
-		{raw: `{"permitWaitSeconds":1}`, err: "permitWaitSeconds: unknown field"},
+		{raw: `{"permitWaitSeconds":1}`, err: `permitWaitSeconds: unknown field "permitWaitSeconds"; the fields are apiVersion, kind, permitWaitingTimeSeconds, podGroupBackoffSeconds, podGroupRejectPercentage`},
 	} {
 		var raw runtime.Object
 		if c.raw != "" {

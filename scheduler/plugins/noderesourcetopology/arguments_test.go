@@ -39,7 +39,7 @@ preemptionMode: Enabled
 		{name: "a strategy without a type", args: "{scoringStrategy: {}}", mistake: "scoringStrategy.type: invalid ScoringStrategyType; it must be one of MostAllocated, BalancedAllocation, LeastAllocated, LeastNUMANodes"},
 		{name: "a type that is not known", args: "{scoringStrategy: {type: Least}}", mistake: "scoringStrategy.type: invalid ScoringStrategyType; it must be one of MostAllocated, BalancedAllocation, LeastAllocated, LeastNUMANodes"},
 		{name: "a mode that is not known", args: "{preemptionMode: Maybe}", mistake: "preemptionMode: must be Enabled or Disabled"},
-		{name: "a field that is not known", args: "{scoringStrategie: {}}", mistake: `scoringStrategie: unknown field`},
+		{name: "a field that is not known", args: "{scoringStrategie: {}}", mistake: `scoringStrategie: unknown field "scoringStrategie", did you mean scoringStrategy?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			raw := &runtime.Unknown{Raw: []byte(c.args), ContentType: runtime.ContentTypeYAML}

@@ -113,10 +113,9 @@ func checkShape(data []byte, wanted string) error {
 		return fmt.Errorf("it is empty; want %s", wanted)
 	case documents[0].Kind == yaml.SequenceNode:
 		return nil
-	case documents[0].Kind == yaml.MappingNode:
-		if _, kind := yamlsource.Lookup(documents[0], "kind"); kind != nil && kind.Value != "" {
-			return fmt.Errorf("it is a %s; want %s", yamlsource.Cut(kind.Value, 40), wanted)
-		}
+	}
+	if kind := yamlsource.Text(documents[0], "kind"); kind != "" {
+		return fmt.Errorf("it is a %s; want %s", yamlsource.Cut(kind, 40), wanted)
 	}
 	return fmt.Errorf("it is not a list; want %s", wanted)
 }

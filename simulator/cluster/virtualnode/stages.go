@@ -89,11 +89,7 @@ func decodeStages(data []byte) ([]*v1alpha1.Stage, error) {
 	}
 	var found []*v1alpha1.Stage
 	for i, document := range documents {
-		text, err := yaml.Marshal(document)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", i+1, err)
-		}
-		stages, err := decodeDocument(text)
+		stages, err := decodeDocument(document)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
@@ -102,15 +98,28 @@ func decodeStages(data []byte) ([]*v1alpha1.Stage, error) {
 	return found, nil
 }
 
-func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
+func decodeDocument(document *yaml.Node) ([]*v1alpha1.Stage, error) {
+	var twice yamlsource.Mistakes
+	if twice.Duplicates(document); len(twice.List) > 0 {
+		return nil, &twice.List[0]
+	}
+	text, err := yaml.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	data, wrong := yamlsource.JSON(text)
+	if wrong != nil {
+		return nil, wrong
+	}
+	return stagesIn(document, data)
+}
+
+// stagesIn decodes a Stage, or a List of them, which data is as JSON.
+func stagesIn(n *yaml.Node, data []byte) ([]*v1alpha1.Stage, error) {
 	var head struct {
 		APIVersion string                 `json:"apiVersion"`
 		Kind       string                 `json:"kind"`
 		Items      []runtime.RawExtension `json:"items"`
-	}
-	data, wrong := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
-	if wrong != nil {
-		return nil, wrong
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, err
@@ -121,7 +130,7 @@ func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
 	case head.Kind == "List" || head.Kind == "StageList":
 		var stages []*v1alpha1.Stage
 		for i, item := range head.Items {
-			more, err := decodeDocument(item.Raw)
+			more, err := stagesIn(yamlsource.Target(yamlsource.Field(n, "items").Content[i]), item.Raw)
 			if err != nil {
 				return nil, fmt.Errorf("items[%d]: %w", i, err)
 			}
@@ -132,7 +141,7 @@ func decodeDocument(document []byte) ([]*v1alpha1.Stage, error) {
 		return nil, fmt.Errorf("it is a %s of %s, not a Stage of %s", head.Kind, head.APIVersion, v1alpha1.GroupVersion)
 	}
 	stage := &v1alpha1.Stage{}
-	if err := decode(data, stage); err != nil {
+	if err := yamlsource.DecodeNode(n, data, stage).Err(); err != nil {
 		return nil, err
 	}
 	return []*v1alpha1.Stage{stage}, nil

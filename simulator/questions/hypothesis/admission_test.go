@@ -246,7 +246,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"a configuration with a mistake": {
 			question: `{podRef: {name: old}, configuration: "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: many"}`,
-			want:     []config.Mistake{{Field: "configuration.parallelism", Line: 3, Column: 14, Message: `want a whole number of 32 bits, got "many"`}},
+			want:     []config.Mistake{{Field: "configuration.parallelism", Line: 3, Column: 14, Message: `want a whole number of 32 bits, not "many"`}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,20 +59,20 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, at string) {
 		d.list(n, v, at)
 	case reflect.String:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-			d.Add(n, at, "want a text, not %s", yamlsource.Describe(n))
+			d.WrongType(n, at, v.Type())
 			return
 		}
 		v.SetString(n.Value)
 	case reflect.Bool:
 		if n.ShortTag() != "!!bool" {
-			d.Add(n, at, "want true or false, not %s", yamlsource.Describe(n))
+			d.WrongType(n, at, v.Type())
 			return
 		}
 		v.SetBool(n.Value == "true" || n.Value == "True" || n.Value == "TRUE")
 	case reflect.Int:
 		i, err := strconv.Atoi(n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil {
-			d.Add(n, at, "want a whole number, not %s", yamlsource.Describe(n))
+			d.WrongType(n, at, v.Type())
 			return
 		}
 		v.SetInt(int64(i))
@@ -170,16 +170,6 @@ func locate(n *yaml.Node, path string) *yaml.Node {
 	return at
 }
 
-// valueNode returns the value of a field that a mapping has.
-func valueNode(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return yamlsource.Target(n.Content[i+1])
-		}
-	}
-	panic("the field " + key + " was found before")
-}
-
 // Duration is a length of time, such as 90s, 5m or 1h30m.
 type Duration struct{ time.Duration }
 
@@ -187,7 +177,7 @@ func (v *Duration) decode(d *decoder, n *yaml.Node, at string) {
 	parsed, err := time.ParseDuration(n.Value)
 	switch {
 	case n.Kind != yaml.ScalarNode || err != nil:
-		d.Add(n, at, "want a duration such as 90s or 5m, not %s", yamlsource.Describe(n))
+		d.WrongType(n, at, reflect.TypeFor[Duration]())
 	case parsed <= 0:
 		d.Add(n, at, "want a duration of more than 0, not %s", n.Value)
 	case parsed > maxDuration:

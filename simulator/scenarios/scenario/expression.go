@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -248,18 +247,14 @@ func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake)
 	if issues.Err() != nil {
 		var mistakes []Mistake
 		for _, i := range issues.Errors() {
-			mistakes = append(mistakes, e.mistake(i.Location.Line(), i.Location.Column(), "%s", l.explain(i)))
+			mistakes = append(mistakes, e.mistake(i.Location.Line(), i.Location.Column(), "%s", celcost.Explain(i, l.names...)))
 		}
 		return nil, mistakes
 	}
 	if got := compiled.OutputType(); want != nil && !want.IsAssignableType(got) {
 		return nil, []Mistake{e.mistake(0, 0, "want %s, and the expression is %s", typeName(want), typeName(got))}
 	}
-	charged, err := celcost.Option(l.env)
-	if err != nil {
-		return nil, []Mistake{e.mistake(0, 0, "%s", err)}
-	}
-	p, err := l.env.Program(compiled, cel.InterruptCheckFrequency(interruptEvery), charged)
+	p, err := celcost.Program(l.env, compiled, cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		return nil, []Mistake{e.mistake(0, 0, "%s", err)}
 	}
@@ -276,14 +271,6 @@ func readsDecisions(e ast.Expr) bool {
 	return reads
 }
 
-func (l *language) explain(e *common.Error) string {
-	message := strings.TrimSuffix(strings.TrimPrefix(e.Message, "Syntax error: "), " (in container '')")
-	if strings.HasPrefix(message, "undeclared reference") {
-		message += "; the variables are " + strings.Join(l.names, ", ")
-	}
-	return message
-}
-
 // typeName says a type in words.
 func typeName(t *types.Type) string {
 	switch t.Kind() {
@@ -292,7 +279,7 @@ func typeName(t *types.Type) string {
 	case types.IntKind, types.UintKind, types.DoubleKind:
 		return "a number"
 	case types.StringKind:
-		return "a text"
+		return "a string"
 	case types.DurationKind:
 		return "a duration"
 	case types.ListKind:

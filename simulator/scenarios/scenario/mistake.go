@@ -1,9 +1,6 @@
 package scenario
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
@@ -12,7 +9,7 @@ import (
 // Mistake is one mistake in a scenario, or in a file that it names. File is the name as the scenario or the command line has it.
 type Mistake = yamlsource.Mistake
 
-// Error holds the mistakes of a scenario, at least one and at most maxMistakes. It says that
+// Error holds the mistakes of a scenario, at least one and at most a hundred. It says that
 // the file is wrong, and not that a run failed.
 type Error struct{ Mistakes []Mistake }
 
@@ -24,22 +21,5 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-const maxMistakes = 100
-
-// newError sorts the mistakes, of which there is at least one. Those of the first file stay first.
-func newError(mistakes []Mistake) *Error {
-	order := map[string]int{}
-	for _, m := range mistakes {
-		if _, known := order[m.File]; !known {
-			order[m.File] = len(order)
-		}
-	}
-	slices.SortStableFunc(mistakes, func(a, b Mistake) int {
-		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	mistakes = slices.Compact(mistakes)
-	if more := len(mistakes) - (maxMistakes - 1); more > 1 {
-		mistakes = append(mistakes[:maxMistakes-1:maxMistakes-1], Mistake{Message: fmt.Sprintf("and %d more mistakes", more)})
-	}
-	return &Error{mistakes}
-}
+// newError returns the error for mistakes, of which there is at least one.
+func newError(mistakes []Mistake) *Error { return &Error{yamlsource.Sorted(mistakes)} }

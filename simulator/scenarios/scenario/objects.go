@@ -188,7 +188,7 @@ func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, compu
 		return
 	}
 	if items, isList := value["items"].([]any); isList && strings.HasSuffix(fmt.Sprint(value["kind"]), "List") {
-		for _, item := range valueNode(n, "items").Content[:len(items)] {
+		for _, item := range yamlsource.Field(n, "items").Content[:len(items)] {
 			s.add(l, d, yamlsource.Target(item), at, computed)
 		}
 		return

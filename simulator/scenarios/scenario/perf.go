@@ -170,7 +170,7 @@ func (o *perfOp) decode(d *decoder, n *yaml.Node, at string) {
 		d.Add(n, at, "the opcode is missing")
 		return
 	}
-	o.code = valueNode(n, "opcode").Value
+	o.code = yamlsource.Text(n, "opcode")
 	make, known := perfCodes[o.code]
 	if why, refused := perfRefused[o.code]; refused {
 		d.Add(code, yamlsource.Child(at, "opcode"), "%s is not supported: %s", o.code, why)

@@ -39,7 +39,7 @@ func TestPerfMistakes(t *testing.T) {
 		{"an unknown op code", "{opcode: createWonders, count: 1}", `perf.yaml:5: [0].workloadTemplate[1].opcode: there is no op code createWonders; there are allocResourceClaims, barrier, churn, createAny,`},
 		{"one without a counterpart", "{opcode: stopCollectingProfile}", `perf.yaml:5: [0].workloadTemplate[1].opcode: stopCollectingProfile is not supported: it profiles the process of a test`},
 		{"no op code", "{count: 1}", `perf.yaml:5: [0].workloadTemplate[1]: the opcode is missing`},
-		{"an unknown field", "{opcode: createNodes, many: 1}", `perf.yaml:5: [0].workloadTemplate[1].many: there is no such field here`},
+		{"an unknown field", "{opcode: createNodes, many: 1}", `perf.yaml:5: [0].workloadTemplate[1].many: unknown field "many"`},
 		{"a parameter that the workload has not", "{opcode: createPods, countParam: $pods}", `perf.yaml:5: countParam: the workload has no parameter $pods (workload Basic/small)`},
 		{"a file that is not there", "{opcode: createPods, count: 1, podTemplatePath: none.yaml}", `perf.yaml:5: reading none.yaml: file does not exist`},
 		{"a function that is not there", "{opcode: createPods, count: 1, podTemplatePath: pod.yaml, templateParams: {Image: $image}}", `perf.yaml:5: templateParams: the workload has no parameter $image`},

@@ -6,7 +6,6 @@
 package configuration
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -128,10 +127,8 @@ func Parse(document []byte) (*Configuration, error) {
 		if whole[name] == nil {
 			continue
 		}
-		d := json.NewDecoder(bytes.NewReader(whole[name]))
-		d.DisallowUnknownFields()
-		if err := d.Decode(into); err != nil {
-			mistakes = append(mistakes, field.Invalid(field.NewPath(name), string(whole[name]), strings.TrimPrefix(err.Error(), "json: ")))
+		for _, m := range yamlsource.Decode(context.Background(), whole[name], yamlsource.Settings, into) {
+			mistakes = append(mistakes, field.Invalid(field.NewPath(strings.TrimSuffix(name+"."+m.Field, ".")), field.OmitValueType{}, m.Message))
 		}
 	}
 	if of.APIVersion == v1beta1 {

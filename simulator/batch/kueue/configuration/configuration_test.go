@@ -91,9 +91,9 @@ func TestSettings(t *testing.T) {
 func TestMistakesNameTheirField(t *testing.T) {
 	for document, field := range map[string]string{
 		"fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}": "fairSharing.preemptionStrategies",
-		"fairSharing: {weight: 1}":                                                       "fairSharing",
+		"fairSharing: {weight: 1}":                                                       "fairSharing.weight",
 		"waitForPodsReady: {timeout: -1s}":                                               "waitForPodsReady.timeout",
-		"waitForPodsReady: {timeout: soon}":                                              "waitForPodsReady",
+		"waitForPodsReady: {timeout: soon}":                                              "waitForPodsReady.timeout",
 		"waitForPodsReady: {recoveryTimeout: -1s}":                                       "waitForPodsReady.recoveryTimeout",
 		"waitForPodsReady: {requeuingStrategy: {timestamp: Never}}":                      "waitForPodsReady.requeuingStrategy.timestamp",
 		"waitForPodsReady: {requeuingStrategy: {backoffLimitCount: -1}}":                 "waitForPodsReady.requeuingStrategy.backoffLimitCount",
@@ -104,7 +104,7 @@ func TestMistakesNameTheirField(t *testing.T) {
 		"{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}": "kind",
 		"{apiVersion: config.kueue.x-k8s.io/v1alpha1, kind: Configuration}":              "apiVersion",
 		"waitForPodReady: {timeout: 1m}":                                                 "waitForPodReady",
-		"resources: {deviceClassMappings: []}":                                           "resources",
+		"resources: {deviceClassMappings: []}":                                           "resources.deviceClassMappings",
 		"featureGates: {MultiKueue: perhaps}":                                            "featureGates",
 		"[]":                                                                             "document",
 		"a: b:":                                                                          "document",

@@ -58,7 +58,7 @@ func TestReading(t *testing.T) {
 		{"a YAML list whose items cannot be split", "kind: List\napiVersion: v1\nitems:\n- kind: Pod\n  apiVersion: v1\n  metadata: &m {name: a}\n- kind: Node\n  apiVersion: v1\n  metadata: *m\n",
 			[]string{"f, document 1, items[0]: Pod /a", "f, document 1, items[0]: Node /a"}},
 		{"a list with a mistake in the middle", "kind: List\napiVersion: v1\nitems:\n- kind: Pod\n  apiVersion: v1\n  metadata: {name: a}\n- kind: Pod\n  apiVersion: v1\n\tmetadata: {name: b}\n- kind: Pod\n  apiVersion: v1\n  metadata: {name: c}\n",
-			[]string{"f, document 1, items[0]: Pod /a", "f, document 1, items[1]: UNREADABLE line 9, column 1: not YAML: a tab cannot indent; use spaces", "f, document 1, items[2]: Pod /c"}},
+			[]string{"f, document 1, items[0]: Pod /a", "f, document 1, items[1]: UNREADABLE line 9: not YAML: a tab cannot indent; use spaces", "f, document 1, items[2]: Pod /c"}},
 		{"a typed list, whose items have no kind", `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}`,
 			[]string{"f, document 1, items[0]: Pod /a"}},
 		{"kubectl's JSON list", `{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}},{"apiVersion":"v1","kind":"Node","metadata":{"name":"b"}}],"kind":"List","metadata":{}}`,
@@ -92,7 +92,7 @@ func TestReading(t *testing.T) {
 			[]string{"f, document 1: UNREADABLE it is not a Kubernetes object: apiVersion or kind is missing", `f, document 2: UNREADABLE line 3: want an object, got "hello"`, "f, document 3: UNREADABLE line 5: want an object, got a list; a List has objects as its items",
 				"f, document 4: UNREADABLE the Pod has no metadata", "f, document 5: UNREADABLE the Pod has no metadata.name", "f, document 6: UNREADABLE metadata.labels[true] is not a string; put it in quotes"}},
 		{"the same field twice", "apiVersion: v1\nkind: Pod\nkind: Node\nmetadata: {name: a}\n",
-			[]string{"f, document 1: UNREADABLE line 3, column 1: kind: duplicate field \"kind\"; the first is on line 2"}},
+			[]string{"f, document 1: UNREADABLE line 3: kind: duplicate field \"kind\"; the first is on line 2"}},
 		{"UTF-16", "\xff\xfea\x00", []string{"f: UNREADABLE it is in UTF-16; save it in UTF-8"}},
 		{"another encoding", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: \xe9}}\n", []string{"f, document 1: UNREADABLE line 3: it is not in UTF-8"}},
 		{"no text", "\x7fELF\x00\x00", []string{"f: UNREADABLE it is neither text nor a supported archive (tar, tar.gz, gz or zip)"}},
@@ -102,11 +102,11 @@ func TestReading(t *testing.T) {
 		{"JSON deeper than the decoder goes", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}",
 			[]string{"f, document 1: UNREADABLE not JSON: line 1: nested deeper than 250 levels"}},
 		{"deep YAML", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: " + strings.Repeat("[", 300) + strings.Repeat("]", 300),
-			[]string{"f, document 1: UNREADABLE line 4, column 256: nested deeper than 250 levels"}},
+			[]string{"f, document 1: UNREADABLE line 4: nested deeper than 250 levels"}},
 		{"YAML deeper than the parser goes", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
 			[]string{"f, document 1: UNREADABLE line 1: nested deeper than 250 levels"}},
 		{"a list of anything", "# many\n" + strings.Repeat("- x\n", 1000), []string{"f, document 1: UNREADABLE line 2: want an object, got a list; a List has objects as its items"}},
-		{"aliases that grow", bomb(), []string{"f, document 1: UNREADABLE line 9, column 5: too large when its aliases are written out: more than 16777216 bytes"}},
+		{"aliases that grow", bomb(), []string{"f, document 1: UNREADABLE line 9: too large when its aliases are written out: more than 16777216 bytes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, transcript(t, part("f", test.text))); diff != "" {

@@ -325,7 +325,8 @@ func toValue(text []byte, line int) (map[string]any, error) {
 	// The source's reader ends with its context; one object is soon read.
 	data, wrong := yamlsource.ToJSON(context.Background(), text, bounds)
 	if wrong != nil {
-		return nil, placed(wrong, line)
+		wrong.Line = line + max(1, wrong.Line) - 1
+		return nil, wrong
 	}
 	if bytes.Equal(data, []byte("null")) {
 		return nil, nil
@@ -336,16 +337,4 @@ func toValue(text []byte, line int) (map[string]any, error) {
 		return nil, fmt.Errorf("line %d: %w", line+bytes.Count(blank, []byte("\n")), err)
 	}
 	return value, nil
-}
-
-// placed gives a mistake in a text the place in its file.
-func placed(m *yamlsource.Mistake, line int) error {
-	line += max(1, m.Line) - 1
-	if m.Field != "" {
-		m.Message = m.Field + ": " + m.Message
-	}
-	if m.Column > 0 {
-		return fmt.Errorf("line %d, column %d: %s", line, m.Column, m.Message)
-	}
-	return fmt.Errorf("line %d: %s", line, m.Message)
 }

@@ -1,9 +1,9 @@
-package config
+package yamlsource
 
 import "strings"
 
-// didYouMean suggests the most similar known name, if one is similar enough.
-func didYouMean(name string, known []string) string {
+// DidYouMean suggests the most similar known name, if one is similar enough.
+func DidYouMean(name string, known []string) string {
 	if len(name) > 60 {
 		return ""
 	}

@@ -202,7 +202,7 @@ func (q *quotas) short() []QuotaShortage {
 // or nil.
 func refusedByQuota(c *result.Cycle) Operands {
 	q := quotasOf(c)
-	if q == nil || !slices.Equal(restricting(c.PreFilter), []string{result.CapacityScheduling}) {
+	if q == nil || !slices.Equal(restricting(c.PreFilter, ""), []string{result.CapacityScheduling}) {
 		return nil
 	}
 	switch q.exceeded {

@@ -110,7 +110,7 @@ func Cycle(c *result.Cycle) Explanation {
 		Rejections:       rejections(c),
 		ExtenderFailures: extenderFailures(c),
 		Margin:           margin(c),
-		NotEvaluated:     notEvaluated(c),
+		NotEvaluated:     notEvaluated(c, ""),
 	}
 	together := 0
 	e.Devices, together = deviceShortages(c)
@@ -174,13 +174,14 @@ func margin(c *result.Cycle) *Margin {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-func notEvaluated(c *result.Cycle) *NotEvaluated {
+// notEvaluated says why c did not evaluate some nodes, or one of them by its name.
+func notEvaluated(c *result.Cycle, node string) *NotEvaluated {
 	left := c.Nodes.Total - c.Nodes.Evaluated
 	if left <= 0 {
 		return nil
 	}
 	n := &NotEvaluated{Nodes: left}
-	restricted := restricting(c.PreFilter)
+	restricted := restricting(c.PreFilter, node)
 	outside := outsidePlacement(c)
 	switch {
 	case c.Hint != nil && c.Hint.Used:
@@ -199,11 +200,12 @@ func notEvaluated(c *result.Cycle) *NotEvaluated {
 	return n
 }
 
-// restricting returns the PreFilter plugins that rejected the pod or some nodes.
-func restricting(results []result.PluginResult) []string {
+// restricting returns the PreFilter plugins that rejected the pod or some nodes, of which one may
+// be named.
+func restricting(results []result.PluginResult, node string) []string {
 	var out []string
 	for _, p := range results {
-		if p.Nodes != nil || (p.Status != "Success" && p.Status != "Skip") {
+		if p.Nodes != nil && !slices.Contains(p.Nodes, node) || (p.Status != "Success" && p.Status != "Skip") {
 			out = append(out, p.Plugin)
 		}
 	}

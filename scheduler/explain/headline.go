@@ -328,7 +328,7 @@ func unschedulable(c *result.Cycle, e Explanation) Operands {
 }
 
 func rejectedBeforeFilter(c *result.Cycle) Operands {
-	plugins := restricting(c.PreFilter)
+	plugins := restricting(c.PreFilter, "")
 	if len(plugins) == 0 {
 		return NotScheduled{Pod: c.Pod.Name, Message: c.Message}
 	}

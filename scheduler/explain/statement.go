@@ -11,7 +11,7 @@ import (
 type Kind string
 
 // Operands are the data of a statement of one kind. The types are those that
-// Headlines, Remarks, Steps, Manners and Omissions list.
+// Headlines, Remarks, Comparisons, Steps, Manners and Omissions list.
 type Operands interface {
 	// Kind is the same for every value of the type.
 	Kind() Kind
@@ -80,7 +80,7 @@ func (s *Statement) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return err
 	}
-	for _, known := range slices.Concat(Headlines(), Remarks(), Steps(), Manners(), Omissions()) {
+	for _, known := range slices.Concat(Headlines(), Remarks(), Comparisons(), Steps(), Manners(), Omissions()) {
 		if known.Kind() != head.Kind {
 			continue
 		}

@@ -399,7 +399,7 @@ func TestStatementsMatchTypes(t *testing.T) {
 	doc := readOpenAPI(t)
 	for name, kinds := range map[string][]explain.Operands{
 		"Headline": explain.Headlines(), "Remark": explain.Remarks(),
-		"AdviceStep": explain.Steps(), "AdviceManner": explain.Manners(), "AdviceOmission": explain.Omissions(),
+		"ReplayReason": explain.Comparisons(), "AdviceStep": explain.Steps(), "AdviceManner": explain.Manners(), "AdviceOmission": explain.Omissions(),
 	} {
 		var documented, known []string
 		for _, one := range doc.Components.Schemas[name].OneOf {

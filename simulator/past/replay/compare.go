@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -19,7 +20,7 @@ const (
 	Different Outcome = "different"
 	// Pending: the recording has a node and the simulated scheduler has none yet.
 	Pending Outcome = "pending"
-	// NotCompared: there is no decision to compare, as Why explains.
+	// NotCompared: there is no decision to compare, as Reason explains.
 	NotCompared Outcome = "notCompared"
 )
 
@@ -49,9 +50,11 @@ type Decision struct {
 	RecordedNode string `json:"recordedNode"`
 	// SimulatedNode is empty when the simulated scheduler found none.
 	SimulatedNode string `json:"simulatedNode"`
-	// Why explains the other fields in a sentence.
+	// Reason explains the other fields. Its kind is one of those that explain.Comparisons lists.
+	Reason explain.Statement `json:"reason"`
+	// Why is Reason in English.
 	Why string `json:"why"`
-	// Attempt is the simulated attempt that Why is about; 0 when there is none.
+	// Attempt is the simulated attempt that Reason is about; 0 when there is none.
 	Attempt int `json:"attempt,omitempty"`
 	Finding
 }
@@ -153,9 +156,16 @@ func (c *comparison) add(change Change, uid types.UID) *entry {
 }
 
 // leftOut records a pod that is not compared, and why.
-func (c *comparison) leftOut(change Change, uid types.UID, node, why string) {
+func (c *comparison) leftOut(change Change, uid types.UID, node string, why explain.LeftOut) {
 	e := c.add(change, uid)
-	e.leftOut, e.RecordedNode, e.Why = true, node, why
+	e.leftOut, e.RecordedNode = true, node
+	e.because(why)
+}
+
+// because sets the reason.
+func (d *Decision) because(o explain.Operands) {
+	d.Reason = explain.Statement{Operands: o}
+	d.Why = d.Reason.String()
 }
 
 func (c *comparison) expect(uid types.UID, node string, at time.Time, present bool) {
@@ -244,7 +254,7 @@ func (e *entry) decision(results Results) (Decision, error) {
 	case d.Outcome == Matching:
 		// There are many of these, and their cycles explain nothing.
 		d.RecordedNodeEvaluated = true
-		d.Why = sentence(d, nil, "")
+		d.because(why(d, nil, ""))
 		return d, nil
 	}
 	d.RecordedNodeMissing = e.nodeMissing
@@ -259,7 +269,7 @@ func (e *entry) decision(results Results) (Decision, error) {
 		d.Finding = find(cycle, d.RecordedNode)
 		d.RecordedNodeMissing = e.nodeMissing && !d.RecordedNodeEvaluated
 	}
-	d.Why = sentence(d, cycle, e.message)
+	d.because(why(d, cycle, e.message))
 	return d, nil
 }
 
@@ -310,11 +320,8 @@ func rejectedElsewhere(c *result.Cycle, node string, evaluated bool) *Rejection 
 		return nil
 	}
 	for _, p := range c.PreFilter {
-		switch {
-		case p.Status != "Success" && p.Status != "Skip":
+		if p.Status != "Success" && p.Status != "Skip" {
 			return &Rejection{p.Plugin, p.Reasons}
-		case p.Nodes != nil && !slices.Contains(p.Nodes, node):
-			return &Rejection{p.Plugin, []string{"the pod is restricted to other nodes"}}
 		}
 	}
 	return nil

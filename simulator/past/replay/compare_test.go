@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -37,6 +38,8 @@ func TestWhyADecisionDiffers(t *testing.T) {
 	unschedulable := &result.Cycle{Summary: result.Summary{Attempt: 1, Outcome: result.Unschedulable}, PreFilter: []result.PluginResult{{Plugin: "VolumeBinding", Status: "UnschedulableAndUnresolvable", Reasons: []string{"pod has unbound immediate PersistentVolumeClaims"}}}}
 	restricted := cycle()
 	restricted.PreFilter = []result.PluginResult{{Plugin: "NodeAffinity", Status: "Success", Nodes: []string{"best", "same"}}}
+	among := cycle()
+	among.PreFilter = []result.PluginResult{{Plugin: "NodeAffinity", Status: "Success", Nodes: []string{"best", "other"}}}
 	extended := cycle()
 	extended.Extenders = []result.ExtenderCall{{Plugin: "http://example", Rejected: &result.ExtenderRejections{Nodes: []string{"less"}, Reasons: []result.ExtenderReason{{Reason: "no licence"}}, ReasonOf: []uint16{0}}}}
 	hinted := cycle()
@@ -44,6 +47,13 @@ func TestWhyADecisionDiffers(t *testing.T) {
 	nominated := cycle()
 	nominated.Nomination = &result.Nomination{Node: "best", Used: true}
 	nominated.Nodes.Wanted, nominated.Nodes.Evaluated = 1, 1
+	placed := func(nodes int) *result.Cycle {
+		c, first := cycle(), 0
+		c.PodGroup = &result.PodGroup{Placement: &first, Placements: []result.Placement{{Name: "rack-1", Nodes: nodes}}}
+		return c
+	}
+	failed := cycle()
+	failed.Outcome, failed.SelectedNode, failed.Message, failed.Score = result.Error, "", "plugin Quota: no answer", nil
 	elsewhere := cycle()
 	elsewhere.Nomination = &result.Nomination{Node: "full"}
 	for _, tc := range []struct {
@@ -60,7 +70,11 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		{"a nomination", "other", nominated, false, "best was chosen: other was not evaluated, because the scheduler tried the nominated node first, and it fits."},
 		{"a nomination to another node", "other", elsewhere, false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
 		{"not there", "gone", cycle(), true, "best was chosen: gone is not in the simulated cluster."},
-		{"restricted", "other", restricted, false, "best was chosen: NodeAffinity rejected other (the pod is restricted to other nodes)."},
+		{"restricted", "other", restricted, false, "best was chosen: other was not evaluated, because NodeAffinity restricted the pod to other nodes."},
+		{"not restricted", "other", among, false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10."},
+		{"outside its group's placement", "other", placed(4), false, "best was chosen: other was not evaluated, because it is outside the placement in which the pod’s group was tried."},
+		{"perhaps outside of it", "other", placed(6), false, "best was chosen: other was not evaluated, because the search stops at 3 feasible nodes and had evaluated 4 of 10, or because it is one of the 4 outside the placement in which the pod’s group was tried."},
+		{"an error", "other", failed, false, "No node was found: other was not evaluated, because the cycle ended with an error: plugin Quota: no answer"},
 		{"an extender", "less", extended, false, "best was chosen: http://example rejected less (no licence)."},
 		{"the pod is rejected", "best", unschedulable, false, "No node was found: VolumeBinding rejected best (pod has unbound immediate PersistentVolumeClaims)."},
 	} {
@@ -69,12 +83,12 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		if d.SimulatedNode == "" {
 			d.Outcome = Pending
 		}
-		if diff := cmp.Diff(tc.want, sentence(d, tc.cycle, "")); diff != "" {
-			t.Errorf("%s: %s", tc.name, diff)
+		if d.because(why(d, tc.cycle, "")); d.Why != tc.want {
+			t.Errorf("%s: %s\nwant %s", tc.name, d.Why, tc.want)
 		}
 	}
 	untried := Decision{RecordedNode: "n1", Outcome: Pending}
-	if got, want := sentence(untried, nil, ""), "The simulated scheduler has not tried the pod; in the recording it was scheduled to n1."; got != want {
+	if got, want := (explain.Statement{Operands: why(untried, nil, "")}).String(), "The simulated scheduler has not tried the pod; in the recording it was scheduled to n1."; got != want {
 		t.Errorf("%q", got)
 	}
 }

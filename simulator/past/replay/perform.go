@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
@@ -217,7 +218,7 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 		pod = p.stage.pods[name]
 	case bound && pod.uid == "" && !pod.held:
 		// A pod of another scheduler is created only after that scheduler has decided.
-		return p.createBound(ctx, c, node, othersPod)
+		return p.createBound(ctx, c, node, explain.OthersPod)
 	}
 	if bound && !pod.asRecorded {
 		p.expect(pod.uid, node, c.Time)
@@ -238,8 +239,6 @@ func (p *Player) applyPod(ctx context.Context, c Change) error {
 	}
 	return nil
 }
-
-const othersPod = "the pod is another scheduler's"
 
 // tried reports whether a scheduler has found no node for the pod.
 func tried(pod map[string]any) bool { return len(items(child(pod, "status"), "conditions")) > 0 }
@@ -288,9 +287,9 @@ func (p *Player) newPod(ctx context.Context, c Change, name [2]string) error {
 	case node != "" && !p.begun:
 		return p.createBound(ctx, c, node, "")
 	case node != "" && !ours:
-		return p.createBound(ctx, c, node, othersPod)
+		return p.createBound(ctx, c, node, explain.OthersPod)
 	case node != "" && !missed:
-		return p.createBound(ctx, c, node, "the pod was created with its node")
+		return p.createBound(ctx, c, node, explain.CreatedBound)
 	case !ours:
 		p.stage.pods[name] = &stagedPod{asRecorded: true}
 		return nil
@@ -316,7 +315,7 @@ func (p *Player) holds() bool {
 
 // createBound creates a pod on its recorded node. why says why its placement is not compared; empty
 // for pods of the initial list.
-func (p *Player) createBound(ctx context.Context, c Change, node, why string) error {
+func (p *Player) createBound(ctx context.Context, c Change, node string, why explain.LeftOutCause) error {
 	object := p.stage.staged(c.Kind, c.Object)
 	child(object, "spec")["nodeName"] = node
 	delete(child(object, "spec"), "schedulingGates")
@@ -329,7 +328,7 @@ func (p *Player) createBound(ctx context.Context, c Change, node, why string) er
 			}
 			if why != "" {
 				p.mu.Lock()
-				p.comparison.leftOut(c, w.UID, node, why)
+				p.comparison.leftOut(c, w.UID, node, explain.LeftOut{Cause: why})
 				p.mu.Unlock()
 			}
 			return p.wrote(ctx, c, w, err)
@@ -349,7 +348,7 @@ func (p *Player) createPod(ctx context.Context, c Change, node string) error {
 	w, err := p.opts.Cluster.Create(ctx, c.Kind, &unstructured.Unstructured{Object: object})
 	if err != nil {
 		p.mu.Lock()
-		p.comparison.leftOut(c, "", node, fmt.Sprintf("the pod could not be created: %v", err))
+		p.comparison.leftOut(c, "", node, explain.LeftOut{Cause: explain.NotCreated, Message: err.Error()})
 		p.mu.Unlock()
 		return p.wrote(ctx, c, w, err)
 	}

@@ -379,12 +379,12 @@ func TestPlacementsAreCompared(t *testing.T) {
 		do(t, p, playing())
 		synctest.Wait()
 		wantLines(t, decisions(t, p, ComparisonQuery{}),
-			"notCompared high: the pod could not be created: its priority class is not there",
+			"notCompared high: The pod could not be created: its priority class is not there",
 			"notCompared low: The recording ends before the pod was scheduled, and the simulated scheduler has not found a node either. 0/2 nodes are available.",
 			"matching web: Both schedulers chose n1.",
-			"different db: n1 was chosen: n2 was not evaluated, because the search did not reach it.",
-			"notCompared others: the pod is another scheduler's")
-		wantLines(t, decisions(t, p, ComparisonQuery{Outcome: Different}), "different db: n1 was chosen: n2 was not evaluated, because the search did not reach it.")
+			"different db: n1 was chosen: n2 was not evaluated.",
+			"notCompared others: The pod is another scheduler’s.")
+		wantLines(t, decisions(t, p, ComparisonQuery{Outcome: Different}), "different db: n1 was chosen: n2 was not evaluated.")
 		got := p.Status()
 		if diff := cmp.Diff(Counts{Compared: 2, Matching: 1, Different: 1}, got.Decisions); diff != "" {
 			t.Error(diff)

@@ -10,6 +10,8 @@ export type Replay = Schemas['Replay']
 export type ReplayChange = Schemas['ReplayControl']
 export type ReplayOutcome = Schemas['ReplayOutcome']
 export type ReplayDecision = Schemas['ReplayDecision']
+/** Why a decision compares with the recorded one as it does, as data. */
+export type ReplayReason = Schemas['ReplayReason']
 export type Comparison = Schemas['ReplayComparison']
 
 const path = '/api/v1/replay'

@@ -4415,7 +4415,8 @@ export interface components {
             recordedNode: string;
             /** @description Empty if the scheduler found none. */
             simulatedNode: string;
-            /** @description One sentence, derived from the other members. */
+            reason: components["schemas"]["ReplayReason"];
+            /** @description The reason in English. */
             why: string;
             /** @description The simulated attempt that was compared. */
             attempt?: number;
@@ -4429,6 +4430,139 @@ export interface components {
             /** @description Both nodes have the best total. */
             tie?: boolean;
             mostDifferent?: components["schemas"]["ReplayParted"];
+        };
+        /** @description How the simulated decision compares with the recorded one, and why: a kind and its operands, to be rendered in any language. */
+        ReplayReason: components["schemas"]["StatementSameNode"] | components["schemas"]["StatementNotRecorded"] | components["schemas"]["StatementNotAttempted"] | components["schemas"]["StatementLeftOut"] | components["schemas"]["StatementNodeMissing"] | components["schemas"]["StatementNodeRejected"] | components["schemas"]["StatementCycleNotKept"] | components["schemas"]["StatementSameTotal"] | components["schemas"]["StatementOtherTotal"] | components["schemas"]["StatementNodeNotEvaluated"] | components["schemas"]["StatementNodeNotScored"] | components["schemas"]["StatementNodeFits"];
+        /** @description Both schedulers chose the node. */
+        StatementSameNode: {
+            /** @constant */
+            kind: "sameNode";
+            node: string;
+        };
+        /** @description The recording ends before the pod was scheduled. */
+        StatementNotRecorded: {
+            /** @constant */
+            kind: "notRecorded";
+            /** @description Empty if the simulated scheduler has found no node either. */
+            selected: string;
+            /** @description What the simulated scheduler said then. */
+            message: string;
+        };
+        /** @description The simulated scheduler has not tried the pod. */
+        StatementNotAttempted: {
+            /** @constant */
+            kind: "notAttempted";
+            /** @description The recorded node. */
+            node: string;
+        };
+        /** @description The pod is not compared. */
+        StatementLeftOut: {
+            /** @constant */
+            kind: "leftOut";
+            /** @enum {string} */
+            cause: "otherScheduler" | "createdBound" | "notCreated";
+            /** @description The API server's, with notCreated. */
+            message: string;
+        };
+        /** @description The simulated cluster does not have the recorded node. */
+        StatementNodeMissing: {
+            /** @constant */
+            kind: "nodeMissing";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+        };
+        /** @description A plugin or an extender rejected the recorded node, or the pod on all nodes. */
+        StatementNodeRejected: {
+            /** @constant */
+            kind: "nodeRejected";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+            plugin: string;
+            reasons: string[];
+        };
+        /** @description The record of the cycle is no longer kept. */
+        StatementCycleNotKept: {
+            /** @constant */
+            kind: "cycleNotKept";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+        };
+        /** @description The recorded node had the same total. */
+        StatementSameTotal: {
+            /** @constant */
+            kind: "sameTotal";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+            /** Format: int64 */
+            total: number;
+        };
+        /** @description The recorded node had another total. */
+        StatementOtherTotal: {
+            /** @constant */
+            kind: "otherTotal";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+            /** Format: int64 */
+            selectedTotal: number;
+            /** Format: int64 */
+            total: number;
+            /** @description The plugin or extender that made the largest difference; empty if none is known. */
+            plugin: string;
+            /** Format: int64 */
+            selectedScore: number;
+            /** Format: int64 */
+            score: number;
+        };
+        /** @description The cycle did not evaluate the recorded node. */
+        StatementNodeNotEvaluated: {
+            /** @constant */
+            kind: "nodeNotEvaluated";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+            /**
+             * @description Empty if the record does not say it.
+             * @enum {string}
+             */
+            why: "" | "enoughFeasibleNodes" | "preFilter" | "hint" | "nominatedNode" | "outsidePlacement" | "error";
+            /** @description How many feasible nodes the search looked for. */
+            wanted: number;
+            evaluated: number;
+            total: number;
+            /** @description Nodes outside the placement of the pod's group, of which the node may be one. */
+            outside: number;
+            /** @description PreFilter plugins that restricted the pod to other nodes. */
+            plugins: string[];
+            /** @description That of the error. */
+            message: string;
+        };
+        /** @description The recorded node was feasible, and the cycle did not score it. */
+        StatementNodeNotScored: {
+            /** @constant */
+            kind: "nodeNotScored";
+            /** @description Empty if the cycle found no node. */
+            selected: string;
+            /** @description The recorded node. */
+            node: string;
+        };
+        /** @description The recorded node passed every filter, and the pod has no node yet. */
+        StatementNodeFits: {
+            /** @constant */
+            kind: "nodeFits";
+            node: string;
+            /** @description What the simulated scheduler said. */
+            message: string;
         };
         /** @description The plugin that rejected a node, or the pod on all nodes. */
         ReplayRejection: {

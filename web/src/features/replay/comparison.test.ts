@@ -28,7 +28,8 @@ const decision = (name: string, more: Partial<ReplayDecision> = {}): ReplayDecis
     recordedNode: 'n1',
     simulatedNode: 'n2',
     recordedNodeEvaluated: true,
-    why: 'n2 scores 30, n1 20',
+    reason: { kind: 'nodeNotScored', selected: 'n2', node: 'n1' },
+    why: 'in English',
     ...more,
   }) as ReplayDecision
 
@@ -83,14 +84,14 @@ describe('the comparison', () => {
     items.value = [one]
     page.value.toggle(one)
     await flushPromises()
-    expect([page.value.select.value, page.value.opened.value, page.value.details.value]).toEqual([
+    expect([page.value.select.value, page.value.opened.value, page.value.why(one)]).toEqual([
       decisionKey(one),
       one,
-      [expect.stringContaining('n1')],
+      'n2 was chosen; n1 was feasible and not scored.',
     ])
     page.value.toggle(one)
     await flushPromises()
-    expect([page.value.select.value, page.value.details.value]).toEqual(['', []])
+    expect([page.value.select.value, page.value.opened.value]).toEqual(['', undefined])
   })
 
   it('counts the compared decisions, and none without a replay', async () => {

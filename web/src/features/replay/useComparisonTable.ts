@@ -8,15 +8,8 @@ import { formatCount } from '@/i18n/numbers'
 import type { TableColumn } from '@/ui/DataTable.vue'
 import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
-import {
-  decisionKey,
-  detailsOf,
-  filterDecisions,
-  formatShare,
-  matchShare,
-  sortDecisions,
-  type DecisionDetail,
-} from './model/replayDecisions'
+import { decisionKey, filterDecisions, formatShare, matchShare, sortDecisions, type Why } from './model/replayDecisions'
+import { reasonText } from './model/reason'
 import { replay } from './store/replay'
 import { useReplayDecisions, type ReplayDecisionsView } from './store/replayDecisions'
 
@@ -33,8 +26,8 @@ export interface ComparisonTable {
   select: WritableComputedRef<string>
   opened: ComputedRef<ReplayDecision | undefined>
   toggle(decision: ReplayDecision): void
-  /** Texts about the open decision, besides its reason. */
-  details: ComputedRef<string[]>
+  /** The reason of a decision in the user's language. */
+  why: Why
   /** The number of decisions with each outcome. */
   counts: ComputedRef<Replay['decisions']>
   /** The percentage of compared decisions that match. */
@@ -52,20 +45,11 @@ export function useComparisonTable(): ComparisonTable {
   const sort = useQuery<string>('sort', 'time')
   const select = useQuery('select')
   const view = useReplayDecisions(computed(() => (shown.value === 'all' ? '' : shown.value)))
-  const rows = computed(() => sortDecisions(filterDecisions(view.items.value, text.value), sort.value))
+  const why: Why = (d) => reasonText(d.reason, (key, values) => t(key, values))
+  const rows = computed(() => sortDecisions(filterDecisions(view.items.value, text.value, why), sort.value, why))
   const opened = computed(() => rows.value.find((d) => decisionKey(d) === select.value))
   const counts = computed(() => replay.value?.decisions ?? nothing)
 
-  function wordsOf(detail: DecisionDetail): string {
-    switch (detail.kind) {
-      case 'rejectedBy':
-        return t('replay.rejectedBy', { ...detail, reasons: detail.reasons.join(', ') })
-      case 'totals':
-        return t('replay.totals', { ...detail })
-      default:
-        return t('replay.notEvaluated', { ...detail })
-    }
-  }
   return {
     text,
     shown,
@@ -90,18 +74,11 @@ export function useComparisonTable(): ComparisonTable {
     rows,
     select,
     opened,
+    why,
     toggle(decision) {
       const key = decisionKey(decision)
       select.value = select.value === key ? '' : key
     },
-    details: computed(() => {
-      const one = opened.value
-      return one
-        ? detailsOf(one)
-            .map(wordsOf)
-            .filter((line) => line !== one.why)
-        : []
-    }),
     counts,
     percent: computed(() => formatShare(matchShare(counts.value) ?? 0)),
     view,

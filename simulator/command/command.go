@@ -275,7 +275,7 @@ type flagSet struct {
 
 // newFlags returns a command without anything to run. Its short description is the beginning of what it does.
 func newFlags(usage, what string) flagSet {
-	short := what[:strings.IndexAny(what, ".,:")]
+	short := what[:max(0, strings.IndexAny(what, ".,:"))]
 	c := &cobra.Command{Use: usage, Long: what, Short: short, DisableFlagsInUseLine: true}
 	f := c.Flags()
 	return flagSet{

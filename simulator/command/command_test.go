@@ -3,9 +3,11 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/host/process"
 )
 
@@ -74,5 +76,17 @@ func TestBenchOfOpenbRefusesOtherFlags(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "--openb and "+name+" exclude each other") {
 			t.Errorf("with %s: %v", flag, err)
 		}
+	}
+}
+
+// TestBranchesGetTheFlagsThatHoldForThem: they listen elsewhere, and have a directory of their own.
+func TestBranchesGetTheFlagsThatHoldForThem(t *testing.T) {
+	flags := newFlags("simulator", "Serves a cluster.")
+	flags.serve(&app.Options{})
+	if err := flags.Parse([]string{"--kueue", "--listen", "127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := flags.ofBranches(); !slices.Equal(got, []string{"--kueue=true"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// allocation is a kind of objects by which a scheduler hands out something besides room
-// on a node: devices, volumes, or nominations.
+// allocation is a kind of object by which a scheduler hands out something besides room on a node:
+// devices, volumes, or nominations.
 type allocation struct {
 	list func(context.Context, kubernetes.Interface) (runtime.Object, error)
 	get  func(ctx context.Context, client kubernetes.Interface, namespace, name string) (metav1.Object, error)
@@ -81,9 +81,8 @@ func (s *Scheduler) watchAllocations(f informers.SharedInformerFactory) {
 	})
 }
 
-// knowsNomination reports whether the queue has the nomination of a pod. It is true
-// for pods whose nominations the scheduler ignores, as it does those of bound pods and
-// of other schedulers' pods.
+// knowsNomination reports whether the queue has the pod's nomination. It is also true for pods
+// whose nominations the scheduler ignores: bound pods and those of other schedulers.
 func (s *Scheduler) knowsNomination(o metav1.Object) bool {
 	pod, ok := o.(*v1.Pod)
 	if !ok || pod.Status.NominatedNodeName == "" || pod.Spec.NodeName != "" || !s.sched.Profiles.HandlesSchedulerName(pod.Spec.SchedulerName) {
@@ -96,8 +95,8 @@ func (s *Scheduler) knowsNomination(o metav1.Object) bool {
 // whether it still exists.
 const recheckAfter = 100 * time.Millisecond
 
-// waitForAllocations waits until s has processed the latest versions of all objects by
-// which a scheduler hands out something. No other scheduler may run meanwhile.
+// waitForAllocations waits until s has processed the latest versions of all allocations. No other
+// scheduler may run meanwhile.
 func (s *Scheduler) waitForAllocations(ctx context.Context, client kubernetes.Interface) error {
 	for _, kind := range s.allocations {
 		unseen, err := kind.unseen(ctx, client)
@@ -124,7 +123,6 @@ func (s *Scheduler) waitForAllocations(ctx context.Context, client kubernetes.In
 	return nil
 }
 
-// namesOf names the first of some objects by type, and counts them.
 func namesOf(objects map[types.UID]metav1.Object) string {
 	var names []string
 	for _, o := range objects {
@@ -137,7 +135,6 @@ func namesOf(objects map[types.UID]metav1.Object) string {
 	return fmt.Sprintf("%d objects, first %s,", len(names), strings.TrimPrefix(names[0], "*"))
 }
 
-// unseen lists the objects that the scheduler has not processed.
 func (a *allocation) unseen(ctx context.Context, client kubernetes.Interface) (map[types.UID]metav1.Object, error) {
 	list, err := a.list(ctx, client)
 	if err != nil {
@@ -153,7 +150,6 @@ func (a *allocation) unseen(ctx context.Context, client kubernetes.Interface) (m
 	})
 }
 
-// dropDeleted removes the objects that no longer exist.
 func (a *allocation) dropDeleted(ctx context.Context, client kubernetes.Interface, from map[types.UID]metav1.Object) error {
 	for uid, o := range from {
 		now, err := a.get(ctx, client, o.GetNamespace(), o.GetName())
@@ -167,9 +163,8 @@ func (a *allocation) dropDeleted(ctx context.Context, client kubernetes.Interfac
 	return nil
 }
 
-// processedBy makes the factory's informer of a kind, and returns a function that
-// reports whether all handlers of the informer have processed a version of an object,
-// or a later one.
+// processedBy makes the factory's informer of a kind. The function it returns reports whether all
+// of the informer's handlers have processed this version of an object or a later one.
 func processedBy(f informers.SharedInformerFactory, kind runtime.Object, informer func(kubernetes.Interface, time.Duration, cache.Indexers) cache.SharedIndexInformer) func(metav1.Object) bool {
 	watched := &watchedInformer{latest: map[types.UID]processed{}}
 	f.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -194,9 +189,8 @@ func processedBy(f informers.SharedInformerFactory, kind runtime.Object, informe
 type watchedInformer struct {
 	cache.SharedIndexInformer
 
-	mu     sync.Mutex
-	events int
-	// latest are the latest events of the existing objects.
+	mu       sync.Mutex
+	events   int
 	latest   map[types.UID]processed
 	handlers []*countedHandler
 }
@@ -224,7 +218,6 @@ func (i *watchedInformer) note(o any, deleted bool) {
 	}
 }
 
-// processed reports whether all handlers have processed o's version, or a later one.
 func (i *watchedInformer) processed(o metav1.Object) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -244,23 +237,20 @@ func (i *watchedInformer) processed(o metav1.Object) bool {
 	return true
 }
 
-// AddEventHandler is like that of cache.SharedIndexInformer.
 func (i *watchedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandler(i.count(h))
 }
 
-// AddEventHandlerWithResyncPeriod is like that of cache.SharedIndexInformer.
 func (i *watchedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, resync time.Duration) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.count(h), resync)
 }
 
-// AddEventHandlerWithOptions is like that of cache.SharedIndexInformer.
 func (i *watchedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.count(h), options)
 }
 
-// count returns a handler that counts its events. A handler that is added later gets
-// other events, and does not count.
+// count returns a handler that counts its events. A handler added later gets other events, so its
+// events do not count.
 func (i *watchedInformer) count(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -272,7 +262,6 @@ func (i *watchedInformer) count(h cache.ResourceEventHandler) cache.ResourceEven
 	return counted
 }
 
-// countedHandler counts the events that inner has processed.
 type countedHandler struct {
 	inner    cache.ResourceEventHandler
 	informer *watchedInformer
@@ -281,19 +270,16 @@ type countedHandler struct {
 
 var _ cache.ResourceEventHandler = (*countedHandler)(nil)
 
-// OnAdd passes an event on.
 func (h *countedHandler) OnAdd(o any, initial bool) {
 	defer h.done()
 	h.inner.OnAdd(o, initial)
 }
 
-// OnUpdate passes an event on.
 func (h *countedHandler) OnUpdate(before, after any) {
 	defer h.done()
 	h.inner.OnUpdate(before, after)
 }
 
-// OnDelete passes an event on.
 func (h *countedHandler) OnDelete(o any) {
 	defer h.done()
 	h.inner.OnDelete(o)

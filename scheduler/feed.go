@@ -7,9 +7,10 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 )
 
-// Feed hands out the state of whichever scheduler runs, as that scheduler sees it, and every change; see package
-// feed. The Feed watches the scheduler only while it has followers. Without followers, each change of the scheduler's cache
-// costs one nil check. A Feed outlives its schedulers: give it to each of them, in Options. Its methods may be called from any goroutine.
+// Feed hands out what the running scheduler sees, and every change; see package feed. The Feed
+// watches the scheduler only while it has followers. Without followers, each change of the
+// scheduler's cache costs one nil check. A Feed outlives its schedulers: give it to each of them,
+// in Options. Its methods may be called from any goroutine.
 type Feed struct {
 	log *feed.Log
 
@@ -30,13 +31,13 @@ func NewFeed() *Feed {
 // Follow begins to follow the state. ctx has no effect: the follower's Drain waits for a scheduler.
 func (f *Feed) Follow(context.Context) (*feed.Follower, error) { return f.log.Follow(false), nil }
 
-// FollowDecisions is Follow with a mark for each decision that the scheduler makes about a single pod. The mark stands where
-// the scheduler took the snapshot that the decision rests on. Decisions about pod groups have none.
+// FollowDecisions is Follow with a mark for each decision that the scheduler makes about a single
+// pod. The mark stands where the scheduler took the snapshot that the decision rests on. Decisions
+// about pod groups have none.
 func (f *Feed) FollowDecisions(context.Context) (*feed.Follower, error) {
 	return f.log.Follow(true), nil
 }
 
-// begin makes s the running scheduler.
 func (f *Feed) begin(s *Scheduler) {
 	if f == nil {
 		return
@@ -60,7 +61,8 @@ func (f *Feed) end(s *Scheduler) {
 	f.reconcile()
 }
 
-// reconcile starts the tee of the running scheduler when the log has followers, and stops it when the last one leaves.
+// reconcile starts the tee of the running scheduler when the log has followers, and stops it when
+// the last one leaves.
 func (f *Feed) reconcile() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

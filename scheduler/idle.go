@@ -17,26 +17,24 @@ import (
 
 const (
 	idlePoll = 500 * time.Microsecond
-	// uncertainFor is how long Idle waits for the scheduler to see a change that it
-	// may not be watching: many times as long as the API server takes to send an
-	// event.
+	// uncertainFor is how long Idle waits for the scheduler to see a change that it may not be
+	// watching: many times what the API server needs to send an event.
 	uncertainFor = 30 * time.Millisecond
 	// quietFor is how long the scheduler must have had nothing to do: an event
 	// caused by a binding may be in transit. While a nominated pod waits, the
 	// deletions of its victims may be, and they take longer.
 	quietFor           = time.Millisecond
 	quietForPreemption = 30 * time.Millisecond
-	// claimsFor is how long after its creation a pod may wait for a controller to
-	// create its claims. No such controller may be running.
+	// claimsFor is how long after its creation a pod may wait for its claims, because no controller
+	// may be running that creates them.
 	claimsFor = 5 * time.Second
 )
 
-// Idle waits until s has seen the changes and has nothing to do: no pod is ready to
-// be scheduled, none is being scheduled or bound, and the sink has all results. Pods
-// that are unschedulable, gated, or in backoff after an error may remain. Idle waits
-// for a pod whose claims a controller is about to create. It returns ctx's error and
-// says what it was waiting for. It requires a scheduler with a Sink. Idle may be
-// called from any goroutine while s runs.
+// Idle waits until s has seen the changes and has nothing to do: no pod is ready to be scheduled,
+// none is being scheduled or bound, and the sink has all results. Pods that are unschedulable,
+// gated, or in backoff after an error may remain. Idle waits for a pod whose claims a controller is
+// about to create. Its error wraps ctx's and says what Idle was waiting for. It requires a Sink.
+// Any goroutine may call it while s runs.
 func (s *Scheduler) Idle(ctx context.Context, changes []Change) error {
 	return s.idle(ctx, changes, true)
 }
@@ -72,8 +70,8 @@ func (s *Scheduler) idle(ctx context.Context, changes []Change, backoff bool) er
 	return nil
 }
 
-// busy returns what s is doing, with or without pods in backoff. If s is doing nothing, busy returns how long s must
-// stay idle.
+// busy returns what s is doing, with or without pods in backoff. If s is doing nothing, busy
+// returns how long s must stay idle.
 func (s *Scheduler) busy(backoff bool) (doing string, atLeast time.Duration) {
 	queue := s.sched.SchedulingQueue
 	if n := len(queue.PodsInActiveQ()); n > 0 {
@@ -114,8 +112,6 @@ func (s *Scheduler) gatedBy(plugin string, pod *v1.Pod) bool {
 	return slices.ContainsFunc(s.PreEnqueueRejections(pod.UID), func(r result.PluginResult) bool { return r.Plugin == plugin })
 }
 
-// awaitsClaim reports whether the pod cannot be scheduled before a controller has
-// created a claim for it.
 func (s *Scheduler) awaitsClaim(pod *v1.Pod) bool {
 	generated := func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil }
 	if slices.ContainsFunc(pod.Spec.ResourceClaims, generated) && s.gatedBy(names.DynamicResources, pod) {

@@ -36,18 +36,16 @@ type turn struct {
 
 var _ upstream.Observer = (*observer)(nil)
 
-// Extenders returns stand-ins that record.
 func (o *observer) Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error) {
 	return extender.Wrap(made, configured, o.Recorder)
 }
 
-// Queue returns a queue that ignores updates of our own annotations, and that tells the
-// recorder when it names nominated pods.
+// Queue returns a queue that ignores updates of our own annotations and reports nominated pods to
+// the recorder.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
 	return observedQueue{q, o.own, o.seen, o.Recorder, o.tee}
 }
 
-// Cache returns a cache that notes which objects the scheduler has seen.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 	return observedCache{c, o.seen, o.tee, &o.turn}
 }

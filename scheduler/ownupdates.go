@@ -27,7 +27,6 @@ type ownUpdates struct {
 }
 
 type annotatedPod struct {
-	// digest is the digest of our annotations in the latest version.
 	digest uint64
 	// versions are those in which our annotations changed. The latest few are
 	// enough, because the informer soon delivers them.
@@ -40,8 +39,8 @@ func newOwnUpdates() *ownUpdates {
 	return &ownUpdates{seed: maphash.MakeSeed(), pods: map[types.UID]*annotatedPod{}}
 }
 
-// observe notes a version of a pod, before our annotations are removed from it. The
-// versions of a pod arrive in order.
+// observe notes a version of a pod, before our annotations are removed from it. The versions of a
+// pod arrive in order.
 func (o *ownUpdates) observe(pod *v1.Pod) {
 	digest := o.digest(pod)
 	o.mu.Lock()
@@ -69,7 +68,6 @@ func (o *ownUpdates) forget(uid types.UID) {
 	delete(o.pods, uid)
 }
 
-// only reports whether nothing but our annotations changed.
 func (o *ownUpdates) only(oldPod, newPod *v1.Pod) bool {
 	if oldPod == nil || newPod == nil || oldPod.UID != newPod.UID {
 		return false

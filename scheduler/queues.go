@@ -63,10 +63,9 @@ func (r *QueueReader) Queues() (result.Queues, error) {
 	return queues, nil
 }
 
-// Queues reads the state of the scheduling queue from the scheduler's own metrics,
-// which all schedulers of the process share: those in memory add events, but no pods.
-// It reads only these, so it costs microseconds where gathering all metrics costs
-// milliseconds. Safe for concurrent use.
+// Queues reads the state of the scheduling queue from the scheduler's own metrics, which all
+// schedulers of the process share: those in memory add events, but no pods. Reading only these
+// takes microseconds; gathering all metrics takes milliseconds. Safe for concurrent use.
 func Queues() (result.Queues, error) {
 	metrics.Register() // once; until then, the metrics do not exist
 	lengths := map[result.QueueName]compbasemetrics.GaugeMetric{
@@ -96,7 +95,6 @@ func Queues() (result.Queues, error) {
 	return out, nil
 }
 
-// queueEvents returns the events that moved pods into each queue.
 func queueEvents() (map[result.QueueName][]result.QueueEvent, error) {
 	counters := make(chan prometheus.Metric)
 	go func() {

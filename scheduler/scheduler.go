@@ -57,15 +57,13 @@ type Options struct {
 	OutOfTree frameworkruntime.Registry
 	// Clock is the recorder's clock; time.Now by default.
 	Clock func() time.Time
-	// Panicked is called after a call of a plugin or an extender has panicked for the
-	// first time; Panics then lists it. Calls come from one goroutine of the recorder.
-	// It may be nil.
+	// The recorder calls Panicked, from one goroutine, after a call of a plugin or an extender has
+	// panicked for the first time; Panics then lists it. It may be nil.
 	Panicked func()
-	// TieSeed decides among nodes that share the best total, and makes one worker
-	// search the nodes in their order. A second run with the same seed and the same
-	// operations in the same order then makes the same decisions, except for the
-	// cases that the comment of tieseed.Seed lists. nil leaves ties to chance, as
-	// Kubernetes does.
+	// TieSeed decides among nodes that share the best total, and makes one worker search the nodes
+	// in their order. A second run with the same seed and the same operations in the same order
+	// makes the same decisions, except in the cases that tieseed.Seed lists. nil leaves ties to
+	// chance, as Kubernetes does.
 	TieSeed *int64
 	// Feed hands out the state of this scheduler while it runs. It requires a Sink, and may be nil.
 	Feed *Feed
@@ -117,19 +115,17 @@ func New(options Options) *Scheduler {
 	return s
 }
 
-// Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
 
-// Build creates the scheduler and its plugins from the configuration. It makes no
-// request to the API server, so it can check a configuration: Plugins then returns
-// the plugins that would run. The error is a *BuildError if the configuration cannot
-// be built. After an error nothing is left running; otherwise call Stop. ctx provides
-// the logger; cancelling it has no effect.
+// Build creates the scheduler and its plugins from the configuration. It makes no request to the
+// API server, so it can check a configuration: Plugins then returns the plugins that would run. It
+// returns a *BuildError for a configuration that cannot be built. After an error nothing is left
+// running; otherwise call Stop. ctx provides the logger; cancelling it has no effect.
 func (s *Scheduler) Build(ctx context.Context) error { return s.build(ctx, hooks{}) }
 
-// Prepare calls Build and then waits until the scheduler knows the cluster. The
-// scheduler does not schedule yet, so another one may still do so. ctx bounds only
-// Prepare. After an error nothing is left running.
+// Prepare calls Build and then waits until the scheduler knows the cluster. It schedules nothing
+// yet, so another scheduler may still run. ctx bounds only Prepare. After an error nothing is left
+// running.
 func (s *Scheduler) Prepare(ctx context.Context) error { return s.prepare(ctx, hooks{}) }
 
 // hooks let a test look at a scheduler while it starts.
@@ -204,9 +200,8 @@ func (s *Scheduler) build(ctx context.Context, h hooks) (err error) {
 	return nil
 }
 
-// assemble builds the scheduler. A plugin whose factory panics has an error that names
-// it. Kubernetes may also panic later because of what a factory returned, which is an
-// error too.
+// assemble turns panics into errors. One in a factory names the plugin; what a factory returned may
+// also make Kubernetes panic later.
 func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Scheduler, err error) {
 	guarded := guard.New("a plugin or the scheduler", func(*guard.Panic, *v1.Pod) {})
 	defer guarded.Err("the build of the scheduler", nil, &err)
@@ -219,7 +214,6 @@ func (s *Scheduler) assemble(parts upstream.Parts) (sched *kubescheduler.Schedul
 	return upstream.Build(s.runCtx, parts, &observer{Recorder: s.recorder, own: s.own, seen: s.seen, tee: &s.tee}, &s.gate)
 }
 
-// sync waits until the scheduler knows the cluster.
 func (s *Scheduler) sync(ctx context.Context, h hooks) error {
 	s.stop = append(s.stop, s.informers.Shutdown, s.dynamicInformers.Shutdown)
 	s.informers.Start(s.runCtx.Done())
@@ -255,9 +249,9 @@ func rejectWaiting(sched *kubescheduler.Scheduler) {
 	}
 }
 
-// Plugins returns the plugins of each profile's framework by scheduler name: every
-// extension point with its plugins in the order of their calls, with their weights.
-// It may be called from any goroutine once Build or Prepare has succeeded.
+// Plugins returns the plugins of each profile's framework by scheduler name: every extension point
+// with its plugins in calling order, with their weights. Any goroutine may call it once Build or
+// Prepare has succeeded.
 func (s *Scheduler) Plugins() map[string]*config.Plugins {
 	out := make(map[string]*config.Plugins, len(s.sched.Profiles))
 	for name, f := range s.sched.Profiles {
@@ -267,9 +261,8 @@ func (s *Scheduler) Plugins() map[string]*config.Plugins {
 }
 
 // Panics returns the calls of plugins and extenders that panicked since Build, at most
-// result.MaxPanics of them, by plugin and call. The scheduler went on: each such call
-// counts as failed. It may be called from any goroutine, and returns nil for a bare
-// scheduler.
+// result.MaxPanics of them, by plugin and call. The scheduler treats each such call as failed and
+// goes on. Any goroutine may call Panics. It returns nil for a bare scheduler.
 func (s *Scheduler) Panics() []result.Panic {
 	if s.recorder == nil {
 		return nil
@@ -277,16 +270,14 @@ func (s *Scheduler) Panics() []result.Panic {
 	return s.recorder.Panics()
 }
 
-// BuildError says that a scheduler cannot be built with its configuration.
 type BuildError struct{ Err error }
 
 func (e *BuildError) Error() string { return "building the scheduler: " + e.Err.Error() }
 
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// drainTimeout is how long Stop lets unfinished cycles run. It cancels those that
-// take longer, for example because a claim waits for its volume, and they roll
-// back.
+// drainTimeout is how long Stop lets unfinished cycles run. It cancels longer ones, such as that of
+// a claim that waits for its volume, and they roll back.
 const drainTimeout = time.Second
 
 // Stop lets unfinished cycles run for up to a second, then stops the scheduler in
@@ -314,7 +305,6 @@ func (s *Scheduler) Stop(ctx context.Context) error {
 	}
 }
 
-// drain prevents further cycles and waits for the running ones.
 func (s *Scheduler) drain(ctx context.Context) error {
 	s.gate.Close()
 	return wait.PollUntilContextCancel(ctx, time.Millisecond, true, func(context.Context) (bool, error) {
@@ -326,7 +316,6 @@ func (s *Scheduler) drain(ctx context.Context) error {
 	})
 }
 
-// end waits for everything that Stop cancelled.
 func (s *Scheduler) end(ctx context.Context) (err error) {
 	s.running.Wait()
 	switch {
@@ -347,8 +336,8 @@ func (s *Scheduler) end(ctx context.Context) (err error) {
 	return err
 }
 
-// emptyQueue removes leftover pods so that the process-wide queue gauges do not count
-// them twice after a handover. Call it when no more pods are added to the queue.
+// emptyQueue removes leftover pods, which the process-wide queue gauges would otherwise count twice
+// after a handover. Call it when nothing adds pods to the queue any more.
 func (s *Scheduler) emptyQueue(logger klog.Logger) {
 	queue := s.sched.SchedulingQueue
 	pods, _ := queue.PendingPods()
@@ -363,8 +352,8 @@ func newClients(config *rest.Config) (kubernetes.Interface, dynamic.Interface, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the scheduler's client: %w", err)
 	}
-	// Plugins register events of custom resources whose definition may be missing, and the scheduler
-	// waits for all informers.
+	// Plugins register events of custom resources whose definition may be missing, and the
+	// scheduler waits for all informers.
 	dynamicClient, err := customresource.NewClient(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the scheduler's dynamic client: %w", err)

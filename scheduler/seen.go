@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Change is a write or a deletion of an API object that the scheduler sees through
-// a watch.
+// Change is a write or a deletion of an API object that the scheduler sees through a watch.
 type Change struct {
 	UID types.UID
 	// ResourceVersion is the version that was written; empty for a deletion.
@@ -64,8 +63,8 @@ func (o *seenObjects) note(oldObj, newObj any) {
 	}
 }
 
-// leftQueue notes a pod that was removed from the queue: the pod was deleted,
-// unless it is known to be bound. leftQueue reports whether it was deleted.
+// leftQueue notes that a pod left the queue, and reports whether it was deleted: it was, unless it
+// is known to be bound.
 func (o *seenObjects) leftQueue(pod *v1.Pod) (deleted bool) {
 	o.mu.Lock()
 	bound := o.bound[pod.UID]
@@ -76,7 +75,6 @@ func (o *seenObjects) leftQueue(pod *v1.Pod) (deleted bool) {
 	return !bound
 }
 
-// expectBinding notes a binding that the scheduler made.
 func (o *seenObjects) expectBinding(uid types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,8 +83,6 @@ func (o *seenObjects) expectBinding(uid types.UID) {
 	}
 }
 
-// expectedBindings returns how many bindings the scheduler made but has not seen
-// yet.
 func (o *seenObjects) expectedBindings() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

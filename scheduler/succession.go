@@ -19,10 +19,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// CatchUp waits until s has seen everything that predecessor has handed out: every
-// binding that it made or had seen, and the allocated claims, the volumes and the
-// nominations. Call it when predecessor has stopped and s is prepared but does not run.
-// Otherwise s could hand out again what is already taken.
+// CatchUp waits until s has seen everything that predecessor has handed out: every binding that it
+// made or had seen, the allocated claims, the volumes and the nominations. Otherwise s could hand
+// these out again. Call it when predecessor has stopped and s is prepared but does not run.
 func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	if predecessor.pods == nil {
 		return nil // predecessor is bare or was never built: it tracks no bindings
@@ -56,7 +55,6 @@ func (s *Scheduler) CatchUp(ctx context.Context, predecessor *Scheduler) error {
 	return nil
 }
 
-// bound returns the pods that s bound or has seen bound.
 func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	out := s.bindings.unseen()
 	pods, err := s.pods.List(labels.Everything())
@@ -71,8 +69,8 @@ func (s *Scheduler) bound() (map[types.UID]result.Pod, error) {
 	return out, nil
 }
 
-// hasSeenNode reports whether s has seen the binding of a pod, or the pod no longer
-// exists. It asks the API server only about a pod that s has not seen at all.
+// hasSeenNode reports whether s has seen the binding of a pod, or the pod no longer exists. It asks
+// the API server only about pods that s has never seen.
 func (s *Scheduler) hasSeenNode(ctx context.Context, client kubernetes.Interface, pod result.Pod) (bool, error) {
 	latest, err := s.pods.Pods(pod.Namespace).Get(pod.Name)
 	switch {
@@ -91,8 +89,8 @@ func (s *Scheduler) hasSeenNode(ctx context.Context, client kubernetes.Interface
 	return current.UID != pod.UID, nil
 }
 
-// hasPlaced reports whether the scheduler itself has seen a bound pod: its cache and
-// its queue receive it later than the informer's store.
+// hasPlaced reports whether the scheduler itself has seen a bound pod. Its cache and its queue
+// receive the pod after the informer's store does.
 func (s *Scheduler) hasPlaced(pod *v1.Pod) bool {
 	if _, err := s.sched.Cache.GetPod(pod); err != nil {
 		return false
@@ -140,8 +138,8 @@ func (b *bindings) unseen() map[types.UID]result.Pod {
 	return maps.Clone(b.made)
 }
 
-// sink passes cycles on to the user's sink. It sets the configuration's revision on
-// each and notes the bindings.
+// sink sets the configuration's revision on each cycle, notes its binding, and passes it to the
+// user's sink.
 type sink struct {
 	recorder.Sink
 	revision int

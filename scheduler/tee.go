@@ -21,26 +21,25 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 )
 
-// tee writes what a scheduler sees to a log: nodes and bound pods as its cache has them, in the order of the cache; pending pods,
-// with the nominations that the scheduler has made but not written yet; and all other objects that it watches.
+// tee writes what a scheduler sees to a log: nodes and bound pods as its cache has them, in the
+// order of the cache; pending pods, with the nominations that the scheduler has made but not
+// written yet; and all other objects that it watches.
 type tee struct {
 	of     *Scheduler
 	log    *feed.Log
 	cancel context.CancelFunc
-	// ended ends when start's goroutine has.
-	ended sync.WaitGroup
+	ended  sync.WaitGroup
 
-	// The log's lock guards the following, because it is only used within Do and the state function.
+	// The log's lock guards the following: only Do and the state function use them.
 
 	// stopped: the scheduler's last changes are no longer of interest.
 	stopped bool
 	// pending are the pods without a node, as the informer has them.
 	pending map[types.UID]*v1.Pod
-	// nominated are the nominations that the scheduler has made and that pending does not show yet.
+	// nominated are the nominations that pending does not show yet.
 	nominated map[types.UID]string
-	// objects are those of all other kinds.
-	objects map[feed.Ref]runtime.Object
-	// assumed are versions of objects that are newer than those of the informers, or that the scheduler expects.
+	objects   map[feed.Ref]runtime.Object
+	// assumed are versions that the informers do not have yet, or that the scheduler expects.
 	assumed map[feed.Ref]runtime.Object
 }
 
@@ -52,7 +51,7 @@ func newTee(s *Scheduler, log *feed.Log) *tee {
 	}
 }
 
-// start begins to follow the scheduler. It does not wait until the state is known.
+// start does not wait until the state is known.
 func (t *tee) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
@@ -66,7 +65,7 @@ func (t *tee) start() {
 	})
 }
 
-// stop ends following, and waits until nothing of it is left in the scheduler.
+// stop waits until the scheduler has none of the tee's handlers left.
 func (t *tee) stop() {
 	t.of.tee.Store(nil)
 	t.log.Do(func(func(feed.Operation)) { t.stopped = true })
@@ -75,8 +74,8 @@ func (t *tee) stop() {
 	t.ended.Wait()
 }
 
-// watch adds handlers to the scheduler's informers, and waits until they have seen all objects. It returns nil if ctx
-// ended before; the handlers are then gone.
+// watch adds handlers to the scheduler's informers and waits until they have seen all objects. If
+// ctx ends first, it removes them and returns nil.
 func (t *tee) watch(ctx context.Context) (stop func()) {
 	var undo []func()
 	stop = func() {
@@ -86,7 +85,7 @@ func (t *tee) watch(ctx context.Context) (stop func()) {
 	}
 	var synced []cache.InformerSynced
 	add := func(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) {
-		// This fails only for an informer that has stopped.
+		// Only a stopped informer returns an error.
 		registration, err := informer.AddEventHandler(handler)
 		if err != nil {
 			return
@@ -113,7 +112,8 @@ func (t *tee) watch(ctx context.Context) (stop func()) {
 	return stop
 }
 
-// extraInformers are those of kinds that the scheduler does not watch, but that decide what a new pod is.
+// extraInformers are for kinds that the scheduler does not watch, but that affect what a new pod
+// becomes.
 func (t *tee) extraInformers() (informers.SharedInformerFactory, error) {
 	config, err := kubernetes.NewForConfig(t.of.options.Client)
 	if err != nil {
@@ -149,14 +149,13 @@ func started(f informers.SharedInformerFactory) []cache.SharedIndexInformer {
 	return out
 }
 
-// now returns a closed channel: who waits for it does not wait.
+// now returns a closed channel, so that receivers never block.
 func now() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
-// state writes the whole state.
 func (t *tee) state(add func(feed.Operation)) {
 	bound := map[types.UID]bool{}
 	for _, node := range t.of.sched.Cache.Dump().Nodes {
@@ -184,7 +183,7 @@ func (t *tee) state(add func(feed.Operation)) {
 	}
 }
 
-// do makes a change of the scheduler and notes it, while nothing else is noted.
+// do makes and notes a change of the scheduler; no other change is noted meanwhile.
 func (t *tee) do(change func(add func(feed.Operation))) {
 	t.log.Do(func(add func(feed.Operation)) {
 		if t.stopped {
@@ -194,7 +193,6 @@ func (t *tee) do(change func(add func(feed.Operation))) {
 	})
 }
 
-// note notes what has changed.
 func (t *tee) note(ops ...feed.Operation) {
 	t.do(func(add func(feed.Operation)) {
 		for _, op := range ops {
@@ -203,10 +201,9 @@ func (t *tee) note(ops ...feed.Operation) {
 	})
 }
 
-// late is called after a change that began before there was a tee: the state that the tee has written may be without it.
+// late is called after a change that began before the tee existed: the written state may lack it.
 func (t *tee) late() { t.log.Lose() }
 
-// refOf names an object.
 func refOf(o runtime.Object) feed.Ref {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvks, _, err := scheme.Scheme.ObjectKinds(o); err == nil {
@@ -224,7 +221,6 @@ func deleted(o runtime.Object) feed.Operation {
 	return feed.Operation{Delete: &ref}
 }
 
-// objectHandler follows the objects of a kind.
 func (t *tee) objectHandler() cache.ResourceEventHandler {
 	set := func(obj any) {
 		o, ok := obj.(runtime.Object)
@@ -259,7 +255,7 @@ func (t *tee) objectHandler() cache.ResourceEventHandler {
 	}
 }
 
-// last returns the last known version of an object that was deleted.
+// last returns the last known version of a deleted object.
 func last(obj any) any {
 	if unknown, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return unknown.Obj
@@ -267,7 +263,6 @@ func last(obj any) any {
 	return obj
 }
 
-// newer reports whether a is a newer version of an object than b.
 func newer(a, b runtime.Object) bool {
 	x, errX := meta.Accessor(a)
 	y, errY := meta.Accessor(b)

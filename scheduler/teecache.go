@@ -8,10 +8,9 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 )
 
-// The methods of observedCache below note what changes nodes and bound pods, if a follower wants them. Without a
-// tee they cost two loads.
+// The methods of observedCache below note changes of nodes and bound pods if a follower wants them.
+// Without a tee they cost two loads.
 
-// change makes a change of the cache and notes what made returns.
 func (t *tee) change(change func() error, made func() feed.Operation) (err error) {
 	t.do(func(add func(feed.Operation)) {
 		if err = change(); err == nil {
@@ -37,7 +36,7 @@ func (c observedCache) AssumePod(logger klog.Logger, pod *v1.Pod) error {
 	return c.Cache.AssumePod(logger, pod)
 }
 
-// ForgetPod is called when a pod loses its place before it is bound.
+// ForgetPod is called when a pod loses its place before the binding.
 func (c observedCache) ForgetPod(logger klog.Logger, pod *v1.Pod) error {
 	if t := c.tee.Load(); t != nil {
 		return t.change(func() error { return c.Cache.ForgetPod(logger, pod) }, func() feed.Operation { return t.unplaced(pod) })
@@ -46,7 +45,7 @@ func (c observedCache) ForgetPod(logger klog.Logger, pod *v1.Pod) error {
 	return c.Cache.ForgetPod(logger, pod)
 }
 
-// RemoveAssumedPod is called when a pod that is being bound was deleted.
+// RemoveAssumedPod is called when a pod was deleted while being bound.
 func (c observedCache) RemoveAssumedPod(logger klog.Logger, pod *v1.Pod) error {
 	if t := c.tee.Load(); t != nil {
 		return t.change(func() error { return c.Cache.RemoveAssumedPod(logger, pod) }, func() feed.Operation { return t.unplaced(pod) })
@@ -55,7 +54,6 @@ func (c observedCache) RemoveAssumedPod(logger klog.Logger, pod *v1.Pod) error {
 	return c.Cache.RemoveAssumedPod(logger, pod)
 }
 
-// AddPod is called by the informer of pods.
 func (c observedCache) AddPod(logger klog.Logger, pod *v1.Pod) error {
 	if t := c.tee.Load(); t != nil {
 		return t.change(func() error { return c.Cache.AddPod(logger, pod) }, func() feed.Operation { return feed.Operation{Set: pod} })
@@ -64,7 +62,6 @@ func (c observedCache) AddPod(logger klog.Logger, pod *v1.Pod) error {
 	return c.Cache.AddPod(logger, pod)
 }
 
-// UpdatePod is called by the informer of pods.
 func (c observedCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) error {
 	defer c.seen.note(oldPod, newPod)
 	if t := c.tee.Load(); t != nil {
@@ -74,7 +71,6 @@ func (c observedCache) UpdatePod(logger klog.Logger, oldPod, newPod *v1.Pod) err
 	return c.Cache.UpdatePod(logger, oldPod, newPod)
 }
 
-// RemovePod is called by the informer of pods.
 func (c observedCache) RemovePod(logger klog.Logger, pod *v1.Pod) error {
 	if t := c.tee.Load(); t != nil {
 		return t.change(func() error { return c.Cache.RemovePod(logger, pod) }, func() feed.Operation { return deleted(pod) })
@@ -83,7 +79,6 @@ func (c observedCache) RemovePod(logger klog.Logger, pod *v1.Pod) error {
 	return c.Cache.RemovePod(logger, pod)
 }
 
-// AddNode is called by the informer of nodes.
 func (c observedCache) AddNode(logger klog.Logger, node *v1.Node) {
 	if t := c.tee.Load(); t != nil {
 		_ = t.change(func() error { c.Cache.AddNode(logger, node); return nil }, func() feed.Operation { return feed.Operation{Set: node} })
@@ -93,7 +88,6 @@ func (c observedCache) AddNode(logger klog.Logger, node *v1.Node) {
 	c.Cache.AddNode(logger, node)
 }
 
-// UpdateNode is called by the informer of nodes.
 func (c observedCache) UpdateNode(logger klog.Logger, oldNode, newNode *v1.Node) {
 	defer c.seen.note(oldNode, newNode)
 	if t := c.tee.Load(); t != nil {
@@ -104,7 +98,6 @@ func (c observedCache) UpdateNode(logger klog.Logger, oldNode, newNode *v1.Node)
 	c.Cache.UpdateNode(logger, oldNode, newNode)
 }
 
-// RemoveNode is called by the informer of nodes.
 func (c observedCache) RemoveNode(logger klog.Logger, node *v1.Node) error {
 	if t := c.tee.Load(); t != nil {
 		return t.change(func() error { return c.Cache.RemoveNode(logger, node) }, func() feed.Operation { return deleted(node) })
@@ -113,8 +106,8 @@ func (c observedCache) RemoveNode(logger klog.Logger, node *v1.Node) error {
 	return c.Cache.RemoveNode(logger, node)
 }
 
-// UpdateSnapshot is called on the scheduling goroutine at the start of each turn. If a follower wants marks, it notes the
-// turn's pod.
+// UpdateSnapshot is called on the scheduling goroutine at the start of each turn. If a follower
+// wants marks, it notes the turn's pod.
 func (c observedCache) UpdateSnapshot(logger klog.Logger, snapshot *internalcache.Snapshot) error {
 	t := c.tee.Load()
 	if t == nil || c.turn.pod == nil {

@@ -19,8 +19,8 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Between the choice of a node and the answer of the API server, plugins hold volumes and devices in memory. The
-// decorators below write that to the tee.
+// Between the choice of a node and the answer of the API server, plugins hold volumes and devices
+// in memory only. The decorators below write these to the tee.
 
 // DRAManager returns the manager of claims, which all profiles share.
 func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager {
@@ -51,7 +51,7 @@ func (c *observedClaims) SignalClaimPendingAllocation(uid types.UID, claim *reso
 	return err
 }
 
-// MaybeRemoveClaimPendingAllocation is called when the claim was written, and in Unreserve.
+// MaybeRemoveClaimPendingAllocation is called after the claim was written, and in Unreserve.
 func (c *observedClaims) MaybeRemoveClaimPendingAllocation(uid types.UID, force bool) bool {
 	removed := c.ResourceClaimTracker.MaybeRemoveClaimPendingAllocation(uid, force)
 	if t := c.tee.Load(); t != nil && removed {
@@ -77,7 +77,6 @@ func (c *observedClaims) AssumedClaimRestore(namespace, name string) {
 	}
 }
 
-// allocating writes that a claim is being allocated, if it is.
 func (t *tee) allocating(claim *resourcev1.ResourceClaim, add func(feed.Operation)) {
 	for _, f := range t.of.sched.Profiles {
 		if f.SharedDRAManager() == nil {
@@ -93,7 +92,6 @@ func (t *tee) allocating(claim *resourcev1.ResourceClaim, add func(feed.Operatio
 	}
 }
 
-// Wrap returns a registry whose plugins are recorded.
 func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	registry = maps.Clone(registry)
 	if factory := registry[names.VolumeBinding]; factory != nil {

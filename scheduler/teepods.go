@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/scheduler/feed"
 )
 
-// podHandler follows the pods without a node. The cache tells of those with one.
+// podHandler follows the pods without a node. The cache reports those with one.
 func (t *tee) podHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { t.sawPod(nil, obj) },
@@ -26,7 +26,6 @@ func (t *tee) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-// placed reports whether the scheduler's cache has the pod on a node.
 func (t *tee) placed(pod *v1.Pod) bool {
 	_, err := t.of.sched.Cache.GetPod(pod)
 	return err == nil
@@ -54,7 +53,6 @@ func (t *tee) sawPod(before, obj any) {
 	})
 }
 
-// withNomination returns the pod with the nomination that the scheduler has made.
 func (t *tee) withNomination(pod *v1.Pod) *v1.Pod {
 	node, made := t.nominated[pod.UID]
 	if !made || node == pod.Status.NominatedNodeName {
@@ -79,7 +77,6 @@ func (t *tee) nominate(pod *v1.Pod, node string) {
 	})
 }
 
-// unplaced returns the operation after a pod has lost its node.
 func (t *tee) unplaced(pod *v1.Pod) feed.Operation {
 	if pending := t.pending[pod.UID]; pending != nil {
 		return feed.Operation{Set: t.withNomination(pending)}

@@ -12,9 +12,9 @@ import (
 )
 
 // Waiting says where a pod that was tried waits for its next attempt, and until when. It returns
-// nil for a pod that is ready or being tried, that a PreEnqueue plugin holds, or that the
-// scheduler does not know, and for a bare scheduler. It may be called from any goroutine while s
-// runs. For a pod that moves at this moment it may tell of the place before.
+// nil for a pod that is ready or being tried, that a PreEnqueue plugin holds, or that the scheduler
+// does not know, and for a bare scheduler. If the pod is just moving, Waiting may return its
+// previous place. Any goroutine may call it while s runs.
 func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 	pod := s.unbound(of)
 	if pod == nil {
@@ -52,8 +52,7 @@ func (s *Scheduler) Waiting(of result.Pod) *result.QueueWait {
 }
 
 // TryNow moves a pod that waits to the active queue, as the end of its wait would, and reports
-// whether it waited. A PreEnqueue plugin may still hold it. It may be called from any goroutine
-// while s runs.
+// whether it waited. A PreEnqueue plugin may still hold it. Any goroutine may call it while s runs.
 func (s *Scheduler) TryNow(of result.Pod) bool {
 	pod := s.unbound(of)
 	if pod == nil || s.Waiting(of) == nil {
@@ -63,7 +62,6 @@ func (s *Scheduler) TryNow(of result.Pod) bool {
 	return true
 }
 
-// unbound returns the pod if it exists and has no node yet.
 func (s *Scheduler) unbound(of result.Pod) *v1.Pod {
 	if s.recorder == nil || s.pods == nil {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// answered has one row for each extension point at which plugins answer for the pod as a whole, in the order in which they run.
+// answered lists, in running order, the extension points at which plugins answer for the pod as a
+// whole.
 var answered = []struct {
 	// point is as in ExtensionPoint.Name.
 	point string
@@ -26,7 +27,7 @@ var answered = []struct {
 	{"unreserve", func(c *Cycle) *[]PluginResult { return &c.Unreserve }, false},
 }
 
-// Answers returns the answers of the plugins at each extension point at which they answer for the pod as a whole.
+// Answers yields, by extension point, what the plugins answered for the pod as a whole.
 func (c *Cycle) Answers() iter.Seq2[string, []PluginResult] {
 	return func(yield func(string, []PluginResult) bool) {
 		for _, row := range answered {

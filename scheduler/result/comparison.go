@@ -1,16 +1,14 @@
 package result
 
-// Comparison holds the values that a plugin compared for a node. For a node that it
-// rejected, they are those for which it did: what is short, unmet or in use. For one that
-// it let through (see Passes), they are all that it compared. The lists that are set
-// depend on the plugin.
+// Comparison holds the values that a plugin compared for a node. For a rejected node, these are the
+// reasons: what is short, unmet or in use. For one that passed (see Passes), they are all that the
+// plugin compared. Which lists are set depends on the plugin.
 type Comparison struct {
 	Node   string `json:"node"`
 	Plugin string `json:"plugin"`
 	// Resources are NodeResourcesFit's. For nodes that it let through, Passes has them.
 	Resources []ResourceComparison `json:"resources,omitempty"`
-	// Taint is the first that the pod does not tolerate, TaintToleration's and
-	// NodeUnschedulable's.
+	// Taint is the first that the pod does not tolerate: TaintToleration's or NodeUnschedulable's.
 	Taint *Taint `json:"taint,omitempty"`
 	// Tolerated are the taints that the pod tolerates, of a node that these plugins let
 	// through.
@@ -27,14 +25,14 @@ type Comparison struct {
 	Ports []Port `json:"ports,omitempty"`
 	// Claims are VolumeBinding's.
 	Claims []ClaimComparison `json:"claims,omitempty"`
-	// Devices are DynamicResources': the requests of claims that are not allocated,
-	// with the node's devices for each.
+	// Devices are DynamicResources': the requests of unallocated claims, with the node's devices
+	// for each.
 	Devices []DeviceComparison `json:"devices,omitempty"`
 	// Alignment is NodeResourceTopologyMatch's: a part of the pod for which no NUMA node has
 	// everything.
 	Alignment *AlignmentComparison `json:"alignment,omitempty"`
-	// Aligned are NodeResourceTopologyMatch's, of a node that it let through: the NUMA node
-	// that each part of the pod gets, in the order in which the plugin aligns them.
+	// Aligned are NodeResourceTopologyMatch's, of a node that it let through: the NUMA node of each
+	// part of the pod, in the order in which the plugin aligns them.
 	Aligned []AlignedPart `json:"aligned,omitempty"`
 	// Limits are NodeVolumeLimits'.
 	Limits []VolumeLimit `json:"limits,omitempty"`
@@ -46,9 +44,9 @@ type Comparison struct {
 	WithoutPods WithoutPods `json:"withoutPods,omitempty"`
 }
 
-// WithoutPods is what a plugin that rejected a node would say if none of the pods ran there
-// that run there now, and nothing else changed. It follows from what the plugin compared. It is
-// no permission: preemption may evict fewer pods. The zero value means that it is not known.
+// WithoutPods is what the plugin would say about a rejected node if its present pods were gone and
+// nothing else changed. It follows from what the plugin compared. It does not mean that all of them
+// may go: preemption may evict fewer pods. The zero value means unknown.
 type WithoutPods string
 
 // The values of WithoutPods.
@@ -57,8 +55,8 @@ const (
 	RejectsWithoutPods WithoutPods = "rejects"
 )
 
-// AlignmentComparison is a part of a pod that must get everything from one NUMA node of a node,
-// and what each of them lacks.
+// AlignmentComparison is a part of a pod that must get everything from one NUMA node, and what each
+// NUMA node lacks.
 type AlignmentComparison struct {
 	// Role is what the part is: pod, container, init container or sidecar container.
 	Role string `json:"role"`
@@ -72,7 +70,7 @@ type AlignmentComparison struct {
 
 // AlignedPart is a part of a pod and the NUMA node that it gets.
 type AlignedPart struct {
-	// Role is what the part is: pod, container, init container or sidecar container.
+	// Role is as in AlignmentComparison.
 	Role string `json:"role"`
 	// Container is its name; empty for a pod.
 	Container string `json:"container,omitempty"`
@@ -95,11 +93,11 @@ type ZoneShortage struct {
 	Requested int64  `json:"requested"`
 	// Available is what containers before this one have left.
 	Available int64 `json:"available"`
-	// Absent: the NUMA node does not list the resource, or the node does not have it.
+	// Absent: the NUMA node does not list the resource, or the node lacks it.
 	Absent bool `json:"absent,omitempty"`
 }
 
-// Empty reports whether there is nothing that the plugin compared.
+// Empty reports whether the plugin compared nothing.
 func (c *Comparison) Empty() bool { return c.size() == 0 }
 
 // ResourceComparison compares a request with what a node has. The resource is short if
@@ -110,8 +108,8 @@ type ResourceComparison struct {
 	Requested   int64  `json:"requested"`
 	InUse       int64  `json:"inUse"`
 	Allocatable int64  `json:"allocatable"`
-	// Use says what InUse is made of; nil if nothing is in use, or if the record does not keep it
-	// for this node: see MaxUses.
+	// Use breaks down InUse; nil if nothing is in use, or if the record does not keep it for this
+	// node: see MaxUses.
 	Use *ResourceUse `json:"use,omitempty"`
 }
 
@@ -140,14 +138,13 @@ type Toleration struct {
 
 // TermComparison is a requirement on a label of the node.
 type TermComparison struct {
-	// Source says where the requirement comes from: nodeSelector, the pod's node
-	// affinity (nodeAffinity), the affinity that the plugin's arguments add
-	// (addedAffinity), a persistent volume (volume), the topologies in which a storage
-	// class provisions volumes (storageClass), a claim that is allocated, or for which a
-	// volume is being provisioned, on certain nodes (claim), or the pod's spec.nodeName
-	// (nodeName).
+	// Source says where the requirement comes from: nodeSelector, the pod's node affinity
+	// (nodeAffinity), the affinity in the plugin's arguments (addedAffinity), a persistent volume
+	// (volume), the topologies in which a storage class provisions volumes (storageClass), a claim
+	// that is allocated, or whose volume is being provisioned, on certain nodes (claim), or the
+	// pod's spec.nodeName (nodeName).
 	Source string `json:"source"`
-	// Volume and Claim are the names of the persistent volume and of the claim.
+	// Volume and Claim name the persistent volume and the claim.
 	Volume string `json:"volume,omitempty"`
 	Claim  string `json:"claim,omitempty"`
 	// Term numbers the alternatives of Source, from 0: a node must meet all requirements
@@ -170,36 +167,35 @@ type PodTermComparison struct {
 	TopologyKey string `json:"topologyKey"`
 	// Domain is the node's value of TopologyKey; nil when it has no such label.
 	Domain *string `json:"domain"`
-	// Selector selects the pods that the term is about, those of matchLabelKeys included. It
-	// is empty for a term about every pod, when the search for the term of a running pod was
-	// given up, and when a node has none of these in its domain.
+	// Selector selects the pods that the term is about, those of matchLabelKeys included. It is
+	// empty for a term about every pod, when the recorder gave up the search for the term of a
+	// running pod, and when a node has none of these in its domain.
 	Selector string `json:"selector"`
 	// SelectsNone: the term has no labelSelector, so it is about no pod.
 	SelectsNone bool `json:"selectsNone,omitempty"`
-	// Namespaces are those that the term lists, or the namespace of the pod that has the term
-	// if it names no namespaces in any way: at most MaxNamespaces of NamespaceCount.
+	// Namespaces are those that the term lists, or the namespace of the term's pod if the term has
+	// neither a list nor a selector: at most MaxNamespaces of NamespaceCount.
 	Namespaces     []string `json:"namespaces,omitempty"`
 	NamespaceCount int      `json:"namespaceCount,omitempty"`
 	// NamespaceSelector adds the namespaces with certain labels, and every namespace if it is
 	// empty; nil when the term has none.
 	NamespaceSelector *string `json:"namespaceSelector,omitempty"`
-	// Pod is, for anti-affinity, a pod in Domain that matches the term or has it; nil
-	// when there is none or the search for one was given up.
+	// Pod is, for anti-affinity, a pod in Domain that matches the term or has it; nil when there is
+	// none or the recorder gave up the search.
 	Pod *Pod `json:"pod,omitempty"`
 	// PodNode is the node on which Pod runs, or to which it is nominated.
 	PodNode string `json:"podNode,omitempty"`
-	// Pods counts, on a node that the plugin let through, the pods in Domain that match
-	// all the pod's affinity terms together.
+	// Pods counts, for a node that passed, the pods in Domain that match all the pod's affinity
+	// terms.
 	Pods int64 `json:"pods,omitempty"`
-	// First is true if the plugin let the node through because it counted no pod that matches
-	// all the affinity terms, and the pod itself does. It counts pods on nodes that have the
-	// label of a term.
+	// First: the node passed because the plugin counted no pod that matches all the affinity terms,
+	// and the pod itself does. The plugin counts pods on nodes that have the label of a term.
 	First bool `json:"first,omitempty"`
 	// Terms counts the pod's affinity terms. A pod counts only if it matches all of them.
 	Terms int `json:"terms,omitempty"`
 	// Match is, for affinity that no pod in Domain meets, a pod on any node that matches all the
 	// affinity terms; if there is none, one that matches this term. It is nil when there is
-	// neither, as NoneMatches says, and when the search for one was given up.
+	// neither, as NoneMatches says, and when the recorder gave up the search.
 	Match *PodMatch `json:"match,omitempty"`
 	// NoneMatches: no pod on any node matches the term.
 	NoneMatches bool `json:"noneMatches,omitempty"`
@@ -214,7 +210,7 @@ type PodMatch struct {
 	Node string `json:"node"`
 	// Domain is Node's value of the term's topology key; nil when it has no such label.
 	Domain *string `json:"domain"`
-	// All: the pod matches all the affinity terms, and not only this one.
+	// All: the pod matches all the affinity terms, not only this one.
 	All bool `json:"all,omitempty"`
 }
 
@@ -233,8 +229,8 @@ type SpreadComparison struct {
 	Maximum  int `json:"maximum"`
 	// Here counts those of Matching that run on the node itself.
 	Here int `json:"here,omitempty"`
-	// Domains counts the domains of the nodes that count: those with the labels of all
-	// constraints that the two policies do not leave out.
+	// Domains counts the domains of the nodes that count: those that have the labels of all
+	// constraints and that neither policy leaves out.
 	Domains int `json:"domains,omitempty"`
 	// MinDomains is 0 when the constraint names none.
 	MinDomains int `json:"minDomains,omitempty"`
@@ -253,8 +249,8 @@ type SpreadComparison struct {
 // SpreadDomain is a domain of a spread constraint, with the nodes that have its label.
 type SpreadDomain struct {
 	Name string `json:"name"`
-	// Nodes are at most MaxDomainNodes of NodeCount, by name. They are those of a node that the
-	// plugin rejected.
+	// Nodes are at most MaxDomainNodes of NodeCount, by name. Only comparisons of rejected nodes
+	// have them.
 	Nodes     []string `json:"nodes,omitempty"`
 	NodeCount int      `json:"nodeCount,omitempty"`
 }
@@ -265,19 +261,18 @@ const (
 	MaxDomainNodes = 8
 )
 
-// ClaimComparison is a claim of the pod. On a node that the plugin rejected, no
-// persistent volume that the node can reach is left for the claim, or the volume to which
-// it is bound is Missing.
+// ClaimComparison is a claim of the pod. On a rejected node, no reachable persistent volume is left
+// for the claim, or the volume to which it is bound is Missing.
 type ClaimComparison struct {
 	Claim        string `json:"claim"`
 	StorageClass string `json:"storageClass"`
 	// Requested is the size that the claim wants, in bytes.
 	Requested int64 `json:"requested"`
-	// Provisionable is true if the class can provision volumes. On a node that the plugin
-	// rejected, it can provision none as large as Requested.
+	// Provisionable is true if the class can provision volumes. On a rejected node, it can
+	// provision none as large as Requested.
 	Provisionable bool `json:"provisionable"`
-	// Largest is the size of the largest volume that can be provisioned for the node, in
-	// bytes; 0 when the driver does not say.
+	// Largest is the size in bytes of the largest volume that can be provisioned for the node; 0
+	// when the driver does not say.
 	Largest int64 `json:"largest,omitempty"`
 	// Volume is the persistent volume to which the claim is bound if Bound is true, and
 	// otherwise the one to which it can be bound on the node.
@@ -287,8 +282,8 @@ type ClaimComparison struct {
 	Missing bool `json:"missing,omitempty"`
 }
 
-// VolumeLimit compares the volumes of a CSI driver with how many can be attached to the
-// node. The node is full if InUse+Requested exceeds Limit.
+// VolumeLimit compares the number of a CSI driver's volumes with how many the node can attach. The
+// node is full if InUse+Requested exceeds Limit.
 type VolumeLimit struct {
 	Driver string `json:"driver"`
 	// InUse counts the volumes that pods on the node use or that are attached to it, and
@@ -297,8 +292,7 @@ type VolumeLimit struct {
 	Requested int `json:"requested"`
 	// Limit is nil for a driver that names none for the node.
 	Limit *int32 `json:"limit"`
-	// Missing is true if the node lacks the driver, and the driver keeps pods off such
-	// nodes.
+	// Missing: the node lacks the driver, and the driver keeps pods off such nodes.
 	Missing bool `json:"missing,omitempty"`
 }
 
@@ -308,13 +302,13 @@ type ExclusiveVolume struct {
 	Volume string `json:"volume"`
 	// Claim has the access mode ReadWriteOncePod; empty for a disk.
 	Claim string `json:"claim,omitempty"`
-	// InUse is true if another pod uses it: on the node for a disk, in the cluster for a
-	// claim. Pod is that pod, if it is on the node.
+	// InUse: another pod uses it, on the node for a disk, in the cluster for a claim. Pod is that
+	// pod, if it is on the node.
 	InUse bool `json:"inUse,omitempty"`
 	Pod   *Pod `json:"pod,omitempty"`
 }
 
-// FeatureComparison is a feature of nodes that the pod needs.
+// FeatureComparison is a node feature that the pod needs.
 type FeatureComparison struct {
 	Name     string `json:"name"`
 	Declared bool   `json:"declared"`

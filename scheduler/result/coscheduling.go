@@ -1,7 +1,7 @@
 package result
 
-// Coscheduling is the plugin whose facts have the keys that follow. Every number is decimal,
-// every time RFC 3339, and every pod namespace/name. A fact is absent when it does not apply.
+// Coscheduling is the plugin whose facts have the following keys. Every number is decimal, every
+// time RFC 3339, and every pod namespace/name. A fact is absent when it does not apply.
 const (
 	Coscheduling = "Coscheduling"
 
@@ -13,8 +13,8 @@ const (
 	// those of them that have scheduling gates.
 	GroupMembers = "members"
 	GroupGated   = "gated"
-	// GroupAssigned counts the members that the plugin takes for placed, GroupBound those that
-	// are on a node for good, and GroupWaiting those that wait at Permit.
+	// GroupAssigned counts the members that the plugin considers placed, GroupBound those that are
+	// on a node for good, and GroupWaiting those that wait at Permit.
 	GroupAssigned = "assigned"
 	GroupBound    = "bound"
 	GroupWaiting  = "waiting"
@@ -28,18 +28,18 @@ const (
 	// at Permit ends at the latest.
 	GroupBackoffUntil = "backoffUntil"
 	GroupWaitUntil    = "waitUntil"
-	// GroupSince is the time by which the group stands in the queue, and GroupSinceFailure is
-	// true when that is its last failure instead of its creation.
+	// GroupSince is the time that orders the group in the queue. GroupSinceFailure is true when
+	// that is its last failure, not its creation.
 	GroupSince        = "queuedSince"
 	GroupSinceFailure = "queuedSinceFailure"
 	// GroupSentBackCount counts the waiting members that the plugin rejected because of this
 	// pod, and GroupSentBack names the first of them.
 	GroupSentBackCount = "sentBackCount"
 	GroupSentBack      = "sentBack"
-	// GroupTolerated is true when the plugin let the others wait although this pod has no place.
+	// GroupTolerated is true when the plugin lets the others wait although this pod has no place.
 	GroupTolerated = "tolerated"
-	// GroupCause is the member because of which the plugin ended this pod's wait, and
-	// GroupCauseStage what happened to it: one of the Cause constants.
+	// GroupCause names the member that made the plugin end this pod's wait. GroupCauseStage is what
+	// happened to that member: one of the Cause constants.
 	GroupCause      = "causedBy"
 	GroupCauseStage = "cause"
 )
@@ -53,7 +53,7 @@ const (
 	RefusedNoGroup   = "noGroup"   // there is no such group
 )
 
-// What ended the wait of other members.
+// What ended the other members' wait.
 const (
 	CauseUnschedulable = "unschedulable" // a member fits no node
 	CauseReleased      = "released"      // a member lost its place: timeout, deletion or a later failure

@@ -3,11 +3,9 @@ package result
 // ClaimAllocation lists the devices that a ResourceClaim of the pod holds when the pod
 // is bound.
 type ClaimAllocation struct {
-	// Name is the pod's name for the claim, and Claim the name of the
-	// ResourceClaim.
-	Name  string `json:"name"`
-	Claim string `json:"claim"`
-	// Devices that are allocated to the claim, by request.
+	// Name is the pod's name for the claim; Claim names the ResourceClaim.
+	Name    string            `json:"name"`
+	Claim   string            `json:"claim"`
 	Devices []AllocatedDevice `json:"devices"`
 }
 
@@ -22,8 +20,8 @@ type AllocatedDevice struct {
 // DeviceComparison compares a request of an unallocated claim with the devices of a
 // node.
 type DeviceComparison struct {
-	// Resource is the extended resource of which the pod requests Count, if
-	// DynamicResources provides it on the node. Claim and Request are then empty.
+	// Resource is an extended resource that the pod requests and DynamicResources provides on the
+	// node. Claim and Request are then empty.
 	Resource string `json:"resource,omitempty"`
 	Claim    string `json:"claim"`
 	// Request is request/alternative for one of a request's alternatives, as in an
@@ -37,9 +35,8 @@ type DeviceComparison struct {
 	// and of its class, and MatchingInUse those of them that other claims hold.
 	Matching      int `json:"matching"`
 	MatchingInUse int `json:"matchingInUse"`
-	// Blocked is true if enough matching devices are not in use, and yet the request
-	// cannot get them, even alone: they have taints, share counters or capacity with
-	// others, or belong to an incomplete pool.
+	// Blocked: enough matching devices are free, yet even alone the request cannot get them: they
+	// have taints, share counters or capacity with others, or belong to an incomplete pool.
 	Blocked bool `json:"blocked,omitempty"`
 	// Drivers lists the drivers that publish devices for the node, by name; nil
 	// when none does.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CapacityScheduling is the plugin whose facts have the keys that follow. Pods of namespaces
-// without an ElasticQuota have none.
+// CapacityScheduling is the plugin whose facts have the following keys. Pods of namespaces without
+// an ElasticQuota have none.
 const (
 	CapacityScheduling = "CapacityScheduling"
 
@@ -30,7 +30,7 @@ const (
 	QuotaMore = "more namespaces"
 )
 
-// MaxQuotas bounds the namespaces of which a cycle has the quota.
+// MaxQuotas bounds the namespaces whose quotas a cycle keeps.
 const MaxQuotas = 32
 
 // Why CapacityScheduling rejects a pod.
@@ -48,16 +48,16 @@ const (
 // QuotaAmounts are those of a resource. CPU is in thousandths of a core, other resources in
 // their own unit.
 type QuotaAmounts struct {
-	// Used is what pods use, without this one. Nominated is what pods ask for that wait for
-	// their victims to go, and Requested what this pod asks for.
+	// Used is what other pods use, Nominated what pods request that wait for their victims to
+	// terminate, and Requested what this pod requests.
 	Used, Nominated, Requested int64
 	Min                        int64
 	// Max is nil for an unlimited resource, and for all quotas together.
 	Max *int64
 }
 
-// Short reports whether the resource makes its rule fail: that of the max, or, if total, that
-// of the sum of the mins.
+// Short reports whether the amounts break a rule: that of the max or, if total, that of the sum of
+// the mins.
 func (a QuotaAmounts) Short(total bool) bool {
 	asked := saturated(saturated(a.Used, a.Nominated), a.Requested)
 	if total {
@@ -66,7 +66,7 @@ func (a QuotaAmounts) Short(total bool) bool {
 	return a.Max != nil && asked > *a.Max
 }
 
-// saturated adds two numbers, and stops at the largest and the smallest.
+// saturated adds without overflow.
 func saturated(a, b int64) int64 {
 	switch {
 	case a > 0 && b > math.MaxInt64-a:
@@ -77,7 +77,7 @@ func saturated(a, b int64) int64 {
 	return a + b
 }
 
-// String returns the value of a fact.
+// String returns a fact's value.
 func (a QuotaAmounts) String() string {
 	out := fmt.Sprintf("used %d, nominated %d, requested %d, min %d", a.Used, a.Nominated, a.Requested, a.Min)
 	if a.Max != nil {

@@ -1,20 +1,18 @@
 package result
 
-// Evictions is what became of the victims of preemption. The scheduler evicts them after
-// it has chosen a candidate; unless asynchronous preemption is disabled, it does so in
-// the background, and the same attempt is published again with the outcome.
+// Evictions is what became of the victims of preemption. The scheduler evicts them after it has
+// chosen a candidate. Unless asynchronous preemption is disabled, it does so in the background, and
+// the recorder publishes the attempt again with the outcome.
 type Evictions struct {
-	// Victims counts the pods to evict. Deleted of them were deleted through the API or
-	// were already gone, and Released still waited for a permit or for PreBind and lost
-	// their place in the scheduler's memory only. Terminating ones needed no call,
-	// because they were already being deleted.
+	// Victims counts the pods to evict. Deleted ones were deleted through the API or were already
+	// gone. Released ones still waited for a permit or for PreBind and lost only their place in the
+	// scheduler's memory. Terminating ones needed no call.
 	Victims     int `json:"victims"`
 	Deleted     int `json:"deleted"`
 	Released    int `json:"released"`
 	Terminating int `json:"terminating,omitempty"`
-	// Failed counts the failed calls, and Failures has the first MaxEvictionFailures.
-	// After a failure the scheduler makes no further calls, so the remaining victims
-	// stay, and it tries the pod again.
+	// Failed counts the failed calls; Failures has the first MaxEvictionFailures. After a failure
+	// the scheduler makes no more calls, so the remaining victims stay, and tries the pod again.
 	Failed   int               `json:"failed,omitempty"`
 	Failures []EvictionFailure `json:"failures,omitempty"`
 	// Done: no call is outstanding.
@@ -43,7 +41,7 @@ type EvictionFailure struct {
 // MaxEvictionFailures bounds the failures of Evictions.
 const MaxEvictionFailures = 16
 
-// NotTried returns how many victims the scheduler made no call for, after a failure.
+// NotTried returns how many victims the scheduler made no call for after a failure.
 func (e *Evictions) NotTried() int {
 	if !e.Done {
 		return 0

@@ -18,17 +18,16 @@ const (
 	ExtenderBind       ExtenderVerb = "bind"
 )
 
-// ExtenderVerbs lists the verbs in the order in which they are called.
+// ExtenderVerbs lists the verbs in calling order.
 var ExtenderVerbs = []ExtenderVerb{ExtenderFilter, ExtenderPrioritize, ExtenderPreempt, ExtenderBind}
 
-// ExtenderCall is one request to a scheduler extender and its answer.
-// Score.Extenders has the effect of a prioritize call.
+// ExtenderCall is one request to a scheduler extender and its answer. For a prioritize call, its
+// effect is in Score.Extenders.
 type ExtenderCall struct {
 	// Plugin is the extender's URL prefix, its name in the configuration.
 	Plugin string `json:"plugin"`
-	// Verb is empty, with the status Skip, when the scheduler did not call the
-	// extender because the pod requests none of the resources that the extender
-	// manages.
+	// Verb is empty, and Status Skip, when the pod requests none of the resources that the extender
+	// manages, so that the scheduler did not call it.
 	Verb ExtenderVerb `json:"verb,omitempty"`
 	// Status is Success when the scheduler could use the answer, Error, or Skip.
 	// An extender that rejects every node has succeeded.
@@ -36,15 +35,12 @@ type ExtenderCall struct {
 	// Reasons hold the error, in the scheduler's words.
 	Reasons         []string `json:"reasons,omitempty"`
 	DurationSeconds float64  `json:"durationSeconds"`
-	// Ignored: the call failed and the scheduler went on without its answer,
-	// because the extender is ignorable, or because the verb is allowed to fail:
-	// prioritize, and filter for a nominated node.
+	// Ignored: the call failed and the scheduler went on, because the extender is ignorable or the
+	// verb may fail: prioritize, and filter for a nominated node.
 	Ignored bool `json:"ignored,omitempty"`
-	// Nominated: the call was about the node that the pod is nominated to, before
-	// the search among all nodes.
+	// Nominated: the call was about the pod's nominated node, before the search among all nodes.
 	Nominated bool `json:"nominated,omitempty"`
-	// Nodes counts the nodes that the request was about.
-	Nodes int `json:"nodes,omitempty"`
+	Nodes     int  `json:"nodes,omitempty"`
 	// WholeNodes: the request contained whole nodes (and for preempt, whole
 	// victims), because the extender is not nodeCacheCapable. Request has only
 	// their names.
@@ -53,8 +49,8 @@ type ExtenderCall struct {
 	// Response is empty when the call failed.
 	Request  string `json:"request,omitempty"`
 	Response string `json:"response,omitempty"`
-	// Cut: entries of Request, Response or the reasons of Rejected were left out
-	// because they are too long. Those that remain are whole.
+	// Cut: Request, Response or the reasons of Rejected lack entries that were too long. The rest
+	// are whole.
 	Cut bool `json:"cut,omitempty"`
 	// Rejected are the nodes that a filter call rejected; nil when there are none.
 	Rejected *ExtenderRejections `json:"rejected,omitempty"`
@@ -133,7 +129,6 @@ func (b *ExtenderRejectionsBuilder) Rejections() (r *ExtenderRejections, cut boo
 	return &b.rejections, b.cut
 }
 
-// extenderRejectionJSON is an entry of the public form of ExtenderRejections.
 type extenderRejectionJSON struct {
 	Node string `json:"node"`
 	ExtenderReason
@@ -178,18 +173,17 @@ func (r *ExtenderRejections) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ScoreExtender holds an extender's scores. There is no normalized score: the
-// answer × Weight counts.
+// ScoreExtender holds an extender's scores. Extenders have no normalized score: the answer × Weight
+// counts.
 type ScoreExtender struct {
 	Name string
-	// Weight is the configured weight times the scale between the scores of
-	// extenders and those of plugins (MaxScore ÷ MaxExtenderPriority).
+	// Weight is the configured weight, scaled to the scores of plugins (× MaxScore ÷
+	// MaxExtenderPriority).
 	Weight int64
-	// Answered and Counted have a value per node of the Score. Counted is
-	// Answered × Weight, 0 for the nodes of Unscored.
+	// Answered and Counted have a value per node of the Score. Counted is Answered × Weight, 0 for
+	// nodes in Unscored.
 	Answered, Counted Column
-	// Unscored are nodes for which the extender's answer had no score. That is
-	// different from 0, although it counts the same.
+	// Unscored are nodes for which the extender's answer had no score. It counts as 0.
 	Unscored []string
 }
 
@@ -207,7 +201,7 @@ type extendersJSON struct {
 	Counted   [][]int64           `json:"counted,omitempty"`
 }
 
-// publicExtenders returns the public form, with the nodes in the given order.
+// publicExtenders returns the public form, with nodes in the given order.
 func (s *Score) publicExtenders(order []int) extendersJSON {
 	if len(s.Extenders) == 0 {
 		return extendersJSON{}
@@ -232,7 +226,6 @@ func (s *Score) publicExtenders(order []int) extendersJSON {
 	return out
 }
 
-// scoreExtenders reads the public form.
 func (in extendersJSON) scoreExtenders(nodes []string) ([]ScoreExtender, error) {
 	if len(in.Extenders) == 0 {
 		return nil, nil

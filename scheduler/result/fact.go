@@ -10,6 +10,6 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// TieSeed is the Plugin of the fact that the scheduler attaches to a cycle in which a
-// seed, not chance, decided among the nodes with the best total.
+// TieSeed is the Plugin of the fact that the scheduler attaches to a cycle when a seed, not chance,
+// decided among the nodes with the best total.
 const TieSeed = "TieSeed"

@@ -8,7 +8,7 @@ import (
 
 // The letters of Verdict.States, one per plugin.
 const (
-	// Passed: the node passed the plugin.
+	// Passed: the node passed.
 	Passed = 'P'
 	// Rejected: the plugin rejected the node.
 	Rejected = 'R'
@@ -33,8 +33,7 @@ type Verdict struct {
 	Reasons []string
 	// Status is the code that Plugin returned; empty in a record that an earlier version made.
 	Status string `json:",omitempty"`
-	// Also are the further plugins that rejected the node. Only in a hypothetical cycle
-	// are they asked.
+	// Also are the further plugins that rejected the node. Only a hypothetical cycle asks them.
 	Also []PluginReasons `json:",omitempty"`
 }
 
@@ -74,39 +73,36 @@ type Filter struct {
 	// Verdicts are distinct; VerdictOf[i] indexes them for Nodes.At(i).
 	Verdicts  []Verdict
 	VerdictOf []uint16
-	// DurationSeconds is the total time of each plugin's calls, extrapolated from a
-	// sample of the nodes. It is nil for a plugin none of whose calls was measured.
+	// DurationSeconds is the total time of each plugin's calls, extrapolated from a sample of the
+	// nodes. It is nil for a plugin without a measured call.
 	DurationSeconds []*float64
-	// Comparisons hold the values that plugins compared: of each plugin at most
-	// MaxComparisons, those of the rejected nodes that were nearest to fitting. They are
-	// in the order of the plugins, the nearest node first, then by name.
+	// Comparisons hold, for each plugin, the values of the rejected nodes that were nearest to
+	// fitting, at most MaxComparisons. They are in the order of the plugins, the nearest node
+	// first, then by name.
 	Comparisons []Comparison
-	// Passes hold the values that plugins compared on nodes that they let through; nil
-	// when none was let through or no plugin is known.
+	// Passes hold the values that plugins compared on nodes that passed; nil when none passed or no
+	// plugin is known.
 	Passes *Passes
-	// Nominated are the nodes that were first tried as if the pods nominated to
-	// them already ran there.
+	// Nominated are the nodes that Filter first tried as if their nominated pods already ran there.
 	Nominated []NominatedPass
-	// Requests say how the pod's requests, which NodeResourcesFit compares, follow from its
-	// spec. It lacks those that are the request of one container.
+	// Requests derive the pod's requests, which NodeResourcesFit compares, from its spec. The list
+	// lacks those that are the request of one container.
 	Requests []PodRequest
 }
 
-// MaxComparisons bounds the comparisons that a plugin has in a cycle.
+// MaxComparisons bounds the comparisons of a plugin in a cycle.
 const MaxComparisons = 32
 
 // MaxNominatedPods bounds the pods of a NominatedPass.
 const MaxNominatedPods = 32
 
-// NominatedPass is the pass of Filter with a node's nominated pods, those of at least
-// the pod's priority.
+// NominatedPass is Filter's pass with a node's nominated pods of at least the pod's priority.
 type NominatedPass struct {
 	Node string `json:"node"`
 	// Pods are at most MaxNominatedPods of PodCount.
 	Pods     []Pod `json:"pods"`
 	PodCount int   `json:"podCount,omitempty"`
-	// Rejected: the node was rejected in this pass, so it was not tried without the
-	// nominated pods.
+	// Rejected: this pass rejected the node, so Filter did not try it without the nominated pods.
 	Rejected bool `json:"rejected"`
 }
 
@@ -123,7 +119,6 @@ type NodeReasons struct {
 	Status string `json:"status,omitempty"`
 }
 
-// filterJSON is the public form of Filter.
 type filterJSON struct {
 	Plugins         []string        `json:"plugins"`
 	Nodes           []string        `json:"nodes"`
@@ -156,7 +151,7 @@ func (f *Filter) appendJSON(out []byte) ([]byte, error) {
 	out = appendList(appendMember(out, "states"), len(order), func(out []byte, i int) []byte {
 		return appendString(out, f.Verdicts[f.VerdictOf[order[i]]].States)
 	})
-	// The reasons of a verdict are the same on each of its nodes.
+	// All nodes of a verdict share its reasons.
 	reasons := make([][][]byte, len(f.Verdicts))
 	for i := range f.Verdicts {
 		for _, r := range f.Verdicts[i].Rejections() {
@@ -222,7 +217,7 @@ type FilterBuilder struct {
 	filter *Filter
 	nodes  []string
 	index  map[verdictKey]uint16
-	// last is the most recently added verdict: neighbouring nodes often share one.
+	// last is the most recent verdict: neighbouring nodes often share one.
 	last   verdictKey
 	lastOf uint16
 }
@@ -244,7 +239,7 @@ func NewFilterBuilder(plugins []string, n int) *FilterBuilder {
 // the same states.
 const maxVerdicts = 1 << 16
 
-// Add appends a node, whose rejection has no status. It keeps reasons and also without copying them.
+// Add appends a node whose rejection has no status. It keeps reasons and also, uncopied.
 func (b *FilterBuilder) Add(node, states, plugin string, reasons []string, also ...PluginReasons) {
 	b.add(node, states, PluginReasons{Plugin: plugin, Reasons: reasons}, also...)
 }
@@ -257,7 +252,8 @@ func (b *FilterBuilder) add(node, states string, first PluginReasons, also ...Pl
 	b.AddVerdict(states, first, also...)
 }
 
-// AddVerdict appends the verdict on a node that the caller puts into Filter.Nodes itself. It keeps the rejections without copying their reasons.
+// AddVerdict appends the verdict on a node that the caller puts into Filter.Nodes. It keeps the
+// reasons, uncopied.
 func (b *FilterBuilder) AddVerdict(states string, first PluginReasons, also ...PluginReasons) {
 	key := verdictKey{states: states, plugin: first.Plugin, reasons: joinReasons(first.Reasons), status: first.Status, also: joinRejections(also)}
 	i, ok := b.lastOf, len(b.filter.VerdictOf) > 0 && key == b.last
@@ -277,7 +273,8 @@ func (b *FilterBuilder) AddVerdict(states string, first PluginReasons, also ...P
 	b.last, b.lastOf = key, i
 }
 
-// AddPassed starts an empty table with n nodes that passed every plugin. The caller puts them into Filter.Nodes.
+// AddPassed starts an empty table with n nodes that passed every plugin. The caller puts them into
+// Filter.Nodes.
 func (b *FilterBuilder) AddPassed(n int, states string) {
 	if n == 0 {
 		return

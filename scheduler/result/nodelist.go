@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// NodeList is a list of node names. The lists of many cycles share one table of names, so a list takes a byte or two per node and
-// gives the garbage collector nothing to follow. The zero value is the empty list. A NodeList is immutable.
+// NodeList is a list of node names. The lists of many cycles share one table of names, so a list
+// takes a byte or two per node and gives the garbage collector nothing to follow. The zero value is
+// the empty list. A NodeList is immutable.
 type NodeList struct {
 	table []string
-	// at are indexes into table; empty for a list that is the table itself.
+	// at indexes table; empty for a list that is the table itself.
 	at Column
 }
 
 // NewNodeList returns a list with its own table. It keeps names, which must not change.
 func NewNodeList(names ...string) NodeList { return NodeList{table: names} }
 
-// NodeListIn returns the list of the names in table at the indexes. It keeps table, which must not change, and copies at.
+// NodeListIn returns the list of the names in table at the indexes. It keeps table, which must not
+// change, and copies at.
 func NodeListIn(table []string, at []int64) NodeList {
 	if len(at) == 0 {
 		return NodeList{}
@@ -89,7 +91,7 @@ func (l NodeList) Head(n int) NodeList {
 	return l
 }
 
-// size returns the bytes that l holds, without those that it shares.
+// size leaves out what l shares.
 func (l NodeList) size() int {
 	if l.at.Len() > 0 {
 		return l.at.size()
@@ -97,7 +99,6 @@ func (l NodeList) size() int {
 	return sizeOfList(l.table)
 }
 
-// shares reports whether one of the lists is the start of the other.
 func (l NodeList) shares(o NodeList) bool {
 	if l.at.Len() > 0 && o.at.Len() > 0 {
 		return l.at.shares(o.at)
@@ -105,7 +106,7 @@ func (l NodeList) shares(o NodeList) bool {
 	return l.at.Len() == o.at.Len() && sameStart(l.table, o.table)
 }
 
-// sameStart reports whether one of the lists is the start of the other.
+// sameStart reports whether one of the lists is the start of the other, in the same memory.
 func sameStart[T any](a, b []T) bool {
 	return len(a) > 0 && len(b) > 0 && &a[0] == &b[0]
 }

@@ -1,20 +1,18 @@
 package result
 
-// MaxPasses bounds the nodes of a cycle for which Passes are kept.
+// MaxPasses bounds the nodes of a cycle's Passes.
 const MaxPasses = 12
 
-// Passes hold what the plugins of Filter compared on some of the nodes that they let
-// through, read from the scheduler's snapshot and the plugins' states right after the
-// search.
+// Passes hold what Filter's plugins compared on some of the nodes that they let through. The
+// recorder reads it from the snapshot and the plugins' states right after the search.
 type Passes struct {
-	// Nodes are at most MaxPasses of the evaluated nodes: the selected one, those with the
-	// best totals, other feasible nodes, and then rejected ones, the nearest to fitting
-	// first. A rejected node was let through by the plugins before the one that rejected
-	// it.
+	// Nodes are at most MaxPasses of the evaluated nodes: the selected one, those with the best
+	// totals, other feasible nodes, and then rejected ones, the nearest to fitting first. The
+	// plugins before the one that rejected a node let it through.
 	Nodes []string `json:"nodes"`
-	// Plugins are those of Kubernetes whose values are known, in the order in which they
-	// ran. If such a plugin let one of Nodes through and has no values for it, there was
-	// nothing to compare: for TaintToleration, the node has no taints.
+	// Plugins are those of Kubernetes whose values are known, in the order in which they ran. If
+	// such a plugin let one of Nodes through and has no values for it, it had nothing to compare:
+	// for TaintToleration, the node has no taints.
 	Plugins []string `json:"plugins"`
 	// Resources are NodeResourcesFit's.
 	Resources []PassedResource `json:"resources,omitempty"`
@@ -27,13 +25,13 @@ type Passes struct {
 type PassedResource struct {
 	Name      string `json:"name"`
 	Requested int64  `json:"requested"`
-	// InUse and Allocatable are those of each of Passes.Nodes. Both are 0 for a node on
-	// which the plugin did not compare the resource.
+	// InUse and Allocatable are those of each of Passes.Nodes. Both are 0 where the plugin did not
+	// compare the resource.
 	InUse       []int64 `json:"inUse"`
 	Allocatable []int64 `json:"allocatable"`
 }
 
-// size returns the bytes that p holds. The names of nodes and plugins are shared.
+// size leaves out the names of nodes and plugins, which are shared.
 func (p *Passes) size() int {
 	if p == nil {
 		return 0

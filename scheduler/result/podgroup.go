@@ -1,12 +1,11 @@
 package result
 
-// PodGroup is the scheduling cycle of a group of pods, of which this pod's
-// cycle is a part.
+// PodGroup is the scheduling cycle of the pod's group, of which the pod's cycle is a part.
 type PodGroup struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Workload and Template name the workload for which the group was created and
-	// the template in it; both are empty for a standalone group.
+	// Workload and Template name the workload and its template for which the group was created;
+	// both are empty for a standalone group.
 	Workload string `json:"workload,omitempty"`
 	Template string `json:"template,omitempty"`
 	// MinCount is how many members must find a place; 0 when the group has no
@@ -25,21 +24,20 @@ type PodGroup struct {
 	// Outcome is the outcome of the group: Scheduled when the members that found a
 	// node went on to be bound, otherwise Unschedulable or Error.
 	Outcome Outcome `json:"outcome"`
-	// Placements are the sets of nodes that were tried, in order: at most
-	// MaxPlacements of PlacementCount, with a preference for those in which enough
-	// members fit.
+	// Placements are the sets of nodes that the scheduler tried, in order: at most MaxPlacements of
+	// PlacementCount, preferably those in which enough members fit.
 	Placements     []Placement `json:"placements,omitempty"`
 	PlacementCount int         `json:"placementCount,omitempty"`
-	// Placement is the index of the placement in which this pod's cycle ran. It is nil
-	// when the pod was not tried.
+	// Placement indexes the placement in which this pod's cycle ran; nil when the scheduler did not
+	// try the pod.
 	Placement *int `json:"placement,omitempty"`
-	// Chosen is the index of the chosen placement. It is nil when none was chosen, or
-	// when it is unknown because placements share the best total.
+	// Chosen indexes the chosen placement; nil when there is none, or when it is unknown because
+	// placements share the best total.
 	Chosen *int `json:"chosen,omitempty"`
 	// PostFilter are the answers of the plugins that preempt for groups.
 	PostFilter []PluginResult `json:"postFilter,omitempty"`
-	// Preemption is nil when there was no dry run for the group. The NominatedNode
-	// of a member's own cycle says on which node preemption makes room for it.
+	// Preemption is nil when there was no dry run for the group. A member's own cycle says in
+	// NominatedNode where preemption makes room for it.
 	Preemption *GroupPreemption `json:"preemption,omitempty"`
 }
 
@@ -64,11 +62,10 @@ type Placement struct {
 	Status  string   `json:"status,omitempty"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
-	// BlockedBy lists the plugins that rejected nodes for the members that found
-	// none, most members first.
+	// BlockedBy lists the plugins that kept members from finding a node, most members first.
 	BlockedBy []Block `json:"blockedBy,omitempty"`
-	// Scores are the weighted scores by plugin, and Total is their sum; both are
-	// nil when the placement was not scored.
+	// Scores are the weighted scores by plugin, and Total is their sum; nil when the placement was
+	// not scored.
 	Scores map[string]int64 `json:"scores,omitempty"`
 	Total  *int64           `json:"total,omitempty"`
 }
@@ -77,8 +74,7 @@ type Placement struct {
 // why.
 type Block struct {
 	Plugin string `json:"plugin"`
-	// Members counts the members that found no node and for which the plugin
-	// rejected nodes.
+	// Members counts those members.
 	Members int `json:"members"`
 	// Reasons are distinct and sorted, at most MaxBlockReasons.
 	Reasons []string `json:"reasons,omitempty"`
@@ -87,6 +83,5 @@ type Block struct {
 // MaxBlockReasons bounds the reasons of a Block.
 const MaxBlockReasons = 8
 
-// Has returns how many members have a node: those that found one in p, and those
-// that had one before.
+// Has counts the members with a node: those that found one in p, and those that had one before.
 func (g *PodGroup) Has(p *Placement) int { return g.AlreadyScheduled + p.Assigned }

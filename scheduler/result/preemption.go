@@ -9,11 +9,11 @@ import (
 
 // Preemption is the result of PostFilter's dry runs.
 type Preemption struct {
-	// Candidates are nodes on which removing the victims makes room, by name.
-	// Extenders may have changed the victims and removed candidates. At most
-	// MaxCandidates are kept: see KeepCandidates.
+	// Candidates are nodes on which removing the victims makes room, by name, at most
+	// MaxCandidates: see KeepCandidates. Extenders may have changed the victims and removed
+	// candidates.
 	Candidates []Candidate `json:"candidates"`
-	// CandidatesDropped counts the candidates beyond that bound.
+	// CandidatesDropped counts the others.
 	CandidatesDropped int `json:"candidatesDropped,omitempty"`
 	// Ineligible says why the plugin made no dry run; empty when it made them.
 	Ineligible Ineligibility `json:"ineligible,omitempty"`
@@ -30,8 +30,7 @@ type Preemption struct {
 // Candidate is a node with the victims that preemption would remove from it.
 type Candidate struct {
 	Node string `json:"node"`
-	// Victims are sorted by importance, the most important first: at most MaxVictims.
-	// VictimsDropped counts those beyond that bound.
+	// Victims are the most important MaxVictims, in order. VictimsDropped counts the others.
 	Victims        []Victim `json:"victims"`
 	VictimsDropped int      `json:"victimsDropped,omitempty"`
 	// Reprieved pods also have a lower priority, but they fit beside the preemptor. They
@@ -40,18 +39,18 @@ type Candidate struct {
 	ReprievedDropped int      `json:"reprievedDropped,omitempty"`
 	// PDBViolations counts the PodDisruptionBudgets that the victims violate.
 	PDBViolations int `json:"pdbViolations"`
-	// ChangedBy is the extender that replaced the victims of the dry run; the
-	// request of its preempt call has the original ones.
+	// ChangedBy is the extender that replaced the victims; the request of its preempt call has the
+	// original ones.
 	ChangedBy string `json:"changedBy,omitempty"`
 	// RemovedBy is the extender that removed the candidate.
 	RemovedBy string `json:"removedBy,omitempty"`
-	// Surplus: the scheduler had found as many candidates as it looks for, and did not
-	// consider this one.
+	// Surplus: the scheduler had already found as many candidates as it looks for, and ignored this
+	// one.
 	Surplus bool `json:"surplus,omitempty"`
 }
 
-// Bounds of a Preemption. The scheduler makes dry runs until it has found 100 candidates,
-// or a tenth of the nodes if that is more, and every pod of a node may be a victim.
+// Bounds of a Preemption. The scheduler looks for 100 candidates, or for a tenth of the nodes if
+// that is more, and every pod of a node may be a victim.
 const (
 	MaxCandidates = 32
 	MaxVictims    = 200
@@ -64,18 +63,16 @@ type Victim struct {
 	StartTime *time.Time `json:"startTime,omitempty"`
 	// Node is where it runs; empty when that is the candidate's node.
 	Node string `json:"node,omitempty"`
-	// PodGroup is the name of its group, in its own namespace; empty when it is in
-	// none. Preemption removes a group whose disruption mode is all as a whole,
-	// wherever its pods run.
+	// PodGroup is the name of its group, in its own namespace; empty when it is in none. If the
+	// group's disruption mode is all, preemption removes the whole group, wherever its pods run.
 	PodGroup string `json:"podGroup,omitempty"`
 }
 
-// GroupPreemption is the dry run for a whole pod group, over all nodes at once: it
-// removes every pod of lower priority and then puts back the pods that fit beside the
-// group.
+// GroupPreemption is the dry run for a pod group, over all nodes at once: it removes every pod of
+// lower priority and then puts back those that fit beside the group.
 type GroupPreemption struct {
-	// Helpful: without the pods of lower priority the group would fit. Otherwise
-	// there are no victims, and all such pods are reprieved.
+	// Helpful: without the pods of lower priority the group fits. Otherwise all of these are
+	// reprieved.
 	Helpful bool `json:"helpful"`
 	// Victims are sorted by priority, highest first: the first MaxGroupVictims of
 	// VictimCount.
@@ -99,8 +96,7 @@ type Ineligibility string
 const (
 	// NeverPreempts: the pod's preemptionPolicy is Never.
 	NeverPreempts Ineligibility = "never"
-	// VictimsTerminating: pods that are preempted still terminate on the node to which the pod
-	// is nominated.
+	// VictimsTerminating: earlier victims still terminate on the pod's nominated node.
 	VictimsTerminating Ineligibility = "victimsTerminating"
 	// IneligibleOtherwise: another plugin has a reason of its own.
 	IneligibleOtherwise Ineligibility = "other"
@@ -113,18 +109,18 @@ type NoVictims string
 const (
 	// NoPods: no pod runs on the node.
 	NoPods NoVictims = "noPods"
-	// NobodyLower: pods run there, and the priority of none is lower.
+	// NobodyLower: pods run there, but none has a lower priority.
 	NobodyLower NoVictims = "nobodyLower"
-	// NobodyMay: pods run there, and by the plugin's own rule none may give way.
+	// NobodyMay: pods run there, but the plugin's own rule lets none give way.
 	NobodyMay NoVictims = "nobodyMay"
-	// NotEnough: the pod does not fit without the pods that may give way.
+	// NotEnough: even without the pods that may give way, the pod does not fit.
 	NotEnough NoVictims = "notEnough"
 	// DryRunFailed: the dry run ended with an error.
 	DryRunFailed NoVictims = "failed"
 )
 
-// Tried returns the outcome of the dry run on a node: its candidate, or the nodes like it that
-// have no victims. Both are nil if there was no dry run, or the record dropped the candidate.
+// Tried returns the outcome of the dry run on a node: its candidate, or the nodes that also have no
+// victims. Both are nil if there was no dry run, or the record dropped the candidate.
 func (p *Preemption) Tried(node string) (*Candidate, *UnhelpfulNodes) {
 	if p == nil {
 		return nil, nil
@@ -146,16 +142,15 @@ func (p *Preemption) Tried(node string) (*Candidate, *UnhelpfulNodes) {
 type UnhelpfulNodes struct {
 	// Why is empty in a record that an earlier version made.
 	Why NoVictims `json:"why,omitempty"`
-	// Status, Plugin and Reasons are the dry run's own: not those with which a plugin rejected
-	// the node before.
+	// Status, Plugin and Reasons are the dry run's, not those of the earlier rejection.
 	Status  string   `json:"status"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons"`
 	Nodes   []string `json:"nodes"`
 }
 
-// PreemptionRule is one of the rules by which the scheduler chooses between
-// candidates, in the order in which it applies them.
+// PreemptionRule is a rule by which the scheduler chooses between candidates. It applies them in
+// this order.
 type PreemptionRule string
 
 const (
@@ -181,8 +176,8 @@ var preemptionRules = []struct {
 	{LatestEarliestStartTime, func(c Candidate) int64 { return c.earliestStart() }},
 }
 
-// DecidingRule returns the rule that singled out the chosen candidate among those
-// that the scheduler considered, or the empty rule when there was no choice.
+// DecidingRule returns the rule that decided among the considered candidates; empty when there was
+// no choice.
 func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	if chosen == "" {
 		return ""
@@ -203,10 +198,9 @@ func DecidingRule(candidates []Candidate, chosen string) PreemptionRule {
 	return FirstFound
 }
 
-// KeepCandidates returns the indexes of the candidates that a record keeps, in ascending
-// order: the chosen one, and then those that come closest to it by the rules. Those that
-// the scheduler did not compare come last: candidates that an extender removed, and then
-// surplus ones.
+// KeepCandidates returns the ascending indexes of the candidates that a record keeps: the chosen
+// one, then those that come closest to it by the rules, and last those that the scheduler did not
+// compare: first those that an extender removed, then surplus ones.
 func KeepCandidates(candidates []Candidate, chosen string) []int {
 	order := make([]int, len(candidates))
 	for i := range order {
@@ -247,8 +241,8 @@ func (c Candidate) highestPriority() int32 {
 	return c.Victims[0].Priority
 }
 
-// sumOfPriorities shifts each priority above 0, as the scheduler does, so that two
-// victims of a negative priority weigh more than one.
+// sumOfPriorities shifts each priority above 0, as the scheduler does, so that two victims of
+// negative priority weigh more than one.
 func (c Candidate) sumOfPriorities() int64 {
 	const lift = 1 << 31
 	var sum int64
@@ -258,10 +252,10 @@ func (c Candidate) sumOfPriorities() int64 {
 	return sum
 }
 
-// earliestStart returns the earliest start time of the victims with the highest
-// priority, in nanoseconds. As in the scheduler, a victim without a start time starts
-// now, later than all others. Candidates that both start now are equal: the scheduler
-// reads the clock for each, so that it is chance which of them it takes.
+// earliestStart returns the earliest start time of the victims with the highest priority, in
+// nanoseconds. As in the scheduler, a victim without a start time starts now, later than all
+// others. Two such candidates count as equal: the scheduler reads the clock for each, so chance
+// decides.
 func (c Candidate) earliestStart() int64 {
 	const now = math.MaxInt64
 	earliest, highest := int64(now), c.highestPriority()

@@ -11,8 +11,8 @@ type Query struct {
 	Namespace, Name string
 	UID             types.UID
 	Outcome         Outcome
-	// Text is a list of words. Each must occur, whatever its case, in the pod's namespace/name, in
-	// its owner, in the selected or nominated node, or in the plugin or the reason of a refusal.
+	// Text is a list of words. Each must occur, in any case, in the pod's namespace/name, its
+	// owner, the selected or nominated node, or the plugin or reason of a refusal.
 	Text string
 	// Plugin and Reason select by Summary.Refusal, with its further reasons: a plugin or an
 	// extender that rejected nodes or the pod, failed, or holds the pod. They do not select
@@ -20,10 +20,10 @@ type Query struct {
 	Plugin, Reason string
 	// Node is the selected or the nominated node.
 	Node string
-	// RejectedOn is a node that a plugin or an extender of Filter rejected. With it, Plugin is
-	// the one that rejected the node, also for a pod that was scheduled. Only whole cycles know
-	// such nodes: a page reads as many of them as take a fraction of a second, so it may be
-	// short or empty and still have a Continue.
+	// RejectedOn is a node that a plugin or an extender of Filter rejected. With it, Plugin is the
+	// one that rejected the node, even for a scheduled pod. Only whole cycles know such nodes, and
+	// a page reads cycles for a fraction of a second, so it may be short or empty and still have a
+	// Continue.
 	RejectedOn string
 	Profile    string
 	// Revision is that of the scheduler configuration.
@@ -33,10 +33,9 @@ type Query struct {
 	// StartTime must not be before Since, and must be before Until.
 	Since, Until time.Time
 
-	// Limit bounds a page; 0 means the store's default, and a higher value than
-	// MaxLimit means MaxLimit.
+	// Limit bounds a page; 0 means the store's default, and more than MaxLimit means MaxLimit.
 	Limit int
-	// Continue is the previous page's Continue; empty starts at the newest.
+	// Continue is that of the previous page; empty starts at the newest.
 	Continue string
 	// Counts asks for Page.Counts.
 	Counts bool
@@ -64,9 +63,9 @@ type Page struct {
 }
 
 // Counts describe all summaries that match a query, whatever its limit and its Continue. They
-// leave RejectedOn, and the Plugin beside it, out of account.
+// ignore RejectedOn and the Plugin beside it.
 type Counts struct {
-	// Matching counts those that match, Kept all that the store keeps.
+	// Matching counts those that match, Kept all in the store.
 	Matching int `json:"matching"`
 	Kept     int `json:"kept"`
 	// Oldest is the start of the oldest kept cycle; nil when none is kept.
@@ -76,8 +75,8 @@ type Counts struct {
 	Timeline *Timeline `json:"timeline,omitempty"`
 }
 
-// Facets count the values of the fields that a query can select by. A facet leaves out the
-// query's own value of its field, so that it also shows what else there is to select.
+// Facets count the values of the fields that a query can select by. Each ignores the query's own
+// value of its field, so that it shows the alternatives.
 type Facets struct {
 	Outcome   Facet `json:"outcome"`
 	Namespace Facet `json:"namespace"`
@@ -91,8 +90,8 @@ type Facets struct {
 
 // Facet counts the values of a field.
 type Facet struct {
-	// Values are the MaxFacetValues most frequent ones, most frequent first, and the value that
-	// the query asks for if any summary has it.
+	// Values are the MaxFacetValues most frequent, in order, and the query's own value if any
+	// summary has it.
 	Values []FacetValue `json:"values"`
 	// Others counts the further values.
 	Others int `json:"others"`
@@ -108,7 +107,7 @@ type FacetValue struct {
 }
 
 // Timeline counts the cycles that started in consecutive intervals of equal length, from the
-// query's Since to its Until. Each list has one number per interval.
+// query's Since to its Until. Each list has a number per interval.
 type Timeline struct {
 	Scheduled     []int `json:"scheduled"`
 	Unschedulable []int `json:"unschedulable"`

@@ -9,9 +9,9 @@ type Queues struct {
 // QueueName names a part of the scheduling queue, as the scheduler's metrics do.
 type QueueName string
 
-// QueueNames are the parts of the scheduling queue. The last two hold members of pod
-// groups: incomplete holds those whose PodGroup does not exist yet, pending those
-// that arrived while their group was being scheduled.
+// QueueNames are the parts of the scheduling queue. The last two hold members of pod groups:
+// incomplete those whose PodGroup does not exist yet, pending those that arrived while their group
+// was being scheduled.
 var QueueNames = []QueueName{"active", "backoff", "unschedulable", "gated", "incomplete", "pending"}
 
 // QueueState is the state of one part of the scheduling queue.
@@ -19,8 +19,8 @@ type QueueState struct {
 	Queue QueueName `json:"queue"`
 	// Pods is the number of pods in it.
 	Pods int `json:"pods"`
-	// Events are the events that moved pods into it since the program started, the
-	// most frequent first, then by name. It is never nil.
+	// Events moved pods into it since the program started, most frequent first, then by name. Never
+	// nil.
 	Events []QueueEvent `json:"events"`
 }
 

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Refusal names the plugin or extender that kept a pod from being scheduled, and its
-// reason. That is the reason that plugins or extenders gave for the most nodes, or
-// else the answer of the extension point that ended the cycle or, at Permit, holds
-// the pod.
+// Refusal names the plugin or extender that kept a pod from being scheduled, and its reason: the
+// one given for the most nodes, or else the answer of the extension point that ended the cycle or,
+// at Permit, holds the pod.
 type Refusal struct {
 	// ExtensionPoint is a name as in ExtensionPoint.Name.
 	ExtensionPoint string `json:"extensionPoint"`
 	// Plugin is a plugin, or an extender by its URL prefix.
 	Plugin string `json:"plugin"`
 	Reason string `json:"reason,omitempty"`
-	// Nodes counts the nodes that were rejected for this reason.
+	// Nodes counts the nodes rejected for this reason.
 	Nodes int `json:"nodes,omitempty"`
-	// Others counts further reasons for which nodes were rejected.
+	// Others counts further reasons.
 	Others int `json:"others,omitempty"`
 	// Further are those reasons, most nodes first, at most MaxFurther of them. Records of earlier
 	// versions have none.
@@ -35,8 +34,8 @@ type FurtherReason struct {
 // MaxFurther bounds Refusal.Further.
 const MaxFurther = 15
 
-// FindRefusal returns nil for a scheduled pod, and when no single plugin or extender
-// kept it from being scheduled. It does not change c.
+// FindRefusal returns nil for a scheduled pod, and when no single plugin or extender refused it. It
+// does not change c.
 func FindRefusal(c *Cycle) *Refusal {
 	switch c.Outcome {
 	case Waiting:
@@ -56,7 +55,6 @@ func FindRefusal(c *Cycle) *Refusal {
 	return nil
 }
 
-// rejectedStatuses are the statuses by which a plugin rejects a pod.
 var rejectedStatuses = []string{"Unschedulable", "UnschedulableAndUnresolvable", "Pending"}
 
 // RejectedBy returns the first plugin that rejected the pod of c as a whole, with the
@@ -73,7 +71,6 @@ func refusedBy(c *Cycle, statuses ...string) *Refusal {
 	return &Refusal{ExtensionPoint: point, Plugin: a.Plugin, Reason: strings.Join(a.Reasons, ", ")}
 }
 
-// extenderFailed returns the first call whose failure ended the cycle.
 func extenderFailed(c *Cycle) *Refusal {
 	points := map[ExtenderVerb]string{ExtenderFilter: "filter", ExtenderPrioritize: "score", ExtenderPreempt: "postFilter", ExtenderBind: "bind"}
 	for _, call := range c.Extenders {

@@ -11,8 +11,8 @@ type Rejection struct {
 	// Plugin is a plugin, or an extender by its URL prefix.
 	Plugin string `json:"plugin"`
 	Nodes  int    `json:"nodes"`
-	// Reasons holds each reason with its number of nodes, most first. The empty
-	// reason counts the nodes that were rejected without one.
+	// Reasons holds each reason with its number of nodes, most first. The empty reason counts nodes
+	// rejected without one.
 	Reasons []ReasonCount `json:"reasons"`
 }
 
@@ -22,13 +22,12 @@ type ReasonCount struct {
 	Nodes  int    `json:"nodes"`
 }
 
-// Rejections counts the nodes of c that each plugin and extender rejected or failed
-// on, most nodes first. A node that was rejected for several reasons counts once for
-// its plugin and once for each reason.
+// Rejections counts the nodes of c that each plugin and extender rejected or failed on, most nodes
+// first. A node rejected for several reasons counts once for its plugin and once for each reason.
 func Rejections(c *Cycle) []Rejection { return rejections(c, Rejected, Failed) }
 
-// rejections counts the nodes that each plugin left in one of the given states.
-// Extenders can only reject.
+// rejections counts the nodes that each plugin left in one of the given states. Extenders only
+// reject.
 func rejections(c *Cycle, states ...byte) []Rejection {
 	t := tally{plugins: map[string]int{}, reasons: map[reasonOf]int{}}
 	if c.Filter != nil {
@@ -88,7 +87,6 @@ func (t *tally) addVerdicts(f *Filter, states string) {
 	}
 }
 
-// stateOf returns the letter of a plugin that gave reasons.
 func (f *Filter) stateOf(verdict int, plugin string) byte {
 	at, states := slices.Index(f.Plugins, plugin), f.Verdicts[verdict].States
 	if at < 0 || at >= len(states) {
@@ -97,8 +95,7 @@ func (f *Filter) stateOf(verdict int, plugin string) byte {
 	return states[at]
 }
 
-// addExtenders counts the nodes that extenders rejected in the search. It ignores a
-// rejection of the nominated node, which the search tried again.
+// addExtenders ignores a rejection of the nominated node, which the search tried again.
 func (t *tally) addExtenders(calls []ExtenderCall) {
 	for _, call := range calls {
 		if call.Rejected == nil || call.Nominated {

@@ -5,58 +5,56 @@ import "time"
 // MaxHolders bounds the pods that a ResourceUse names.
 const MaxHolders = 6
 
-// MaxUses bounds the rejected nodes of a cycle whose ResourceUse is kept: those nearest to
-// fitting. A hypothetical cycle keeps it for every node that has a comparison.
+// MaxUses bounds the rejected nodes of a cycle that keep their ResourceUse: those nearest to
+// fitting. A hypothetical cycle keeps it for every node with a comparison.
 const MaxUses = 4
 
-// ResourceUse says what the amount in use on a node is made of, as the plugin counted it. The
-// amounts of Pods and OthersAmount add up to the comparison's InUse.
+// ResourceUse breaks down the amount in use on a node as the plugin counted it. The amounts of Pods
+// and OthersAmount add up to the comparison's InUse.
 type ResourceUse struct {
 	// Pods are at most MaxHolders: first those that do not simply hold what they request (see
-	// ResourceHolder), then by amount, the largest first.
+	// ResourceHolder), then the largest amounts.
 	Pods []ResourceHolder `json:"pods"`
 	// Others counts the further pods, and OthersAmount is what they hold.
 	Others       int   `json:"others,omitempty"`
 	OthersAmount int64 `json:"othersAmount,omitempty"`
-	// Terminating is the part of InUse that terminating pods hold, and TerminatingPods
-	// counts them.
+	// Terminating is what terminating pods hold of InUse, and TerminatingPods counts them.
 	Terminating     int64 `json:"terminating,omitempty"`
 	TerminatingPods int   `json:"terminatingPods,omitempty"`
-	// Nominated is the part of InUse that pods hold which are only nominated to the node.
+	// Nominated is what pods hold that are only nominated to the node.
 	Nominated     int64 `json:"nominated,omitempty"`
 	NominatedPods int   `json:"nominatedPods,omitempty"`
-	// Permit is the part of InUse that pods hold which wait for a permit. Records of earlier
-	// versions have none.
+	// Permit is what pods hold that wait for a permit. Records of earlier versions have none.
 	Permit     int64 `json:"permit,omitempty"`
 	PermitPods int   `json:"permitPods,omitempty"`
-	// Described is what kubectl describe node shows as requested: it adds up what the specs of
-	// the node's pods ask for. It can differ from InUse because of pods that are nominated or
-	// wait for a permit, which it leaves out, and because of resizes.
+	// Described is what kubectl describe node shows as requested: the sum over the specs of the
+	// node's pods. It can differ from InUse because of resizes, and because it leaves out pods that
+	// are nominated or wait for a permit.
 	Described int64 `json:"described"`
 }
 
-// ResourceHolder is a pod that holds an amount of a resource of a node. Unless one of the other
-// fields is set, that is the sum of what its containers request.
+// ResourceHolder is a pod that holds an amount of a resource of a node. Unless another field is
+// set, that is the sum of its containers' requests.
 type ResourceHolder struct {
 	Pod    Pod   `json:"pod"`
 	Amount int64 `json:"amount"`
 	// Terminating: the pod is being deleted. Until is then the end of its grace period.
 	Terminating bool       `json:"terminating,omitempty"`
 	Until       *time.Time `json:"until,omitempty"`
-	// Nominated: the pod does not run on the node but is nominated to it.
+	// Nominated: the pod is only nominated to the node.
 	Nominated bool `json:"nominated,omitempty"`
-	// Permit: the pod was assigned to the node and waits for a permit.
+	// Permit: the pod has the node and waits for a permit.
 	Permit bool `json:"permit,omitempty"`
-	// Resize is set if the pod asks for another amount than it was granted.
+	// Resize is set if the pod requests another amount than the kubelet granted.
 	Resize *Resize `json:"resize,omitempty"`
-	// Request says how Amount follows from the pod's spec. It is nil if Amount is the request
-	// of the only container, or follows from Resize.
+	// Request derives Amount from the pod's spec; nil if Amount is the request of the only
+	// container, or follows from Resize.
 	Request *PodRequest `json:"request,omitempty"`
 }
 
 // States of a Resize.
 const (
-	// ResizeDeferred: the kubelet cannot grant it now.
+	// ResizeDeferred: the kubelet cannot grant it yet.
 	ResizeDeferred = "deferred"
 	// ResizeInfeasible: the kubelet can never grant it. The scheduler then counts Granted.
 	ResizeInfeasible = "infeasible"
@@ -79,20 +77,20 @@ const (
 	RoleSidecar   = "sidecar"
 )
 
-// PodRequest says how the amount that a pod requests of a resource follows from its spec. CPU is
-// in thousandths of a core, other resources in their own unit.
+// PodRequest derives the amount that a pod requests of a resource from its spec. CPU is in
+// thousandths of a core, other resources in their own unit.
 type PodRequest struct {
 	Resource string `json:"resource"`
-	// Amount is what the pod requests: PodLevel or the sum of Parts, and Overhead.
+	// Amount is PodLevel or the sum of Parts, plus Overhead.
 	Amount int64 `json:"amount"`
-	// PodLevel is the request of the pod itself, which counts instead of those of its
-	// containers; nil if it has none.
+	// PodLevel is the pod's own request, which replaces those of its containers; nil if it has
+	// none.
 	PodLevel *int64 `json:"podLevel,omitempty"`
 	// Init is the init container at whose start the pod needs the most; empty if that is when
 	// all containers run. Parts are then that container and the sidecars that started before it.
 	Init string `json:"init,omitempty"`
-	// Parts are the containers that request something and run at the same time. They are empty
-	// with PodLevel.
+	// Parts are the containers that request something and run at the same time; empty with
+	// PodLevel.
 	Parts []RequestPart `json:"parts,omitempty"`
 	// Overhead is that of the pod's RuntimeClass.
 	Overhead int64 `json:"overhead,omitempty"`
@@ -104,27 +102,24 @@ type RequestPart struct {
 	// Role is container, initContainer or sidecar.
 	Role   string `json:"role"`
 	Amount int64  `json:"amount"`
-	// Default: the container requests nothing of the resource, and a score counts a small
-	// amount.
+	// Default: the container requests none of the resource, and a score counts a small amount.
 	Default bool `json:"default,omitempty"`
 }
 
 // ScoreDefaults is the part of an amount in use on a node that no pod requests: NodeResourcesFit
 // scores containers that request no CPU or no memory as if each requested a small amount.
 type ScoreDefaults struct {
-	// Amount is that part. It is less than what Containers count where a pod's init containers
-	// need more.
+	// Amount is less than what Containers count where a pod's init containers need more.
 	Amount int64 `json:"amount"`
-	// Containers counts the containers without a request, and Pods names at most MaxHolders of
-	// their pods, those with the most such containers first. PodsDropped counts the others.
+	// Containers counts those containers, and Pods names at most MaxHolders of their pods, those
+	// with the most such containers first. PodsDropped counts the others.
 	Containers  int   `json:"containers"`
 	Pods        []Pod `json:"pods"`
 	PodsDropped int   `json:"podsDropped,omitempty"`
-	// Described is what kubectl describe node shows as requested.
+	// Described is as in ResourceUse.
 	Described int64 `json:"described"`
 }
 
-// size returns the bytes that u holds.
 func (u *ResourceUse) size() int {
 	if u == nil {
 		return 0
@@ -143,7 +138,6 @@ func (u *ResourceUse) size() int {
 	return size
 }
 
-// size returns the bytes that r points to.
 func (r *PodRequest) size() int {
 	size := len(r.Resource) + sizeOfPointer(r.PodLevel) + len(r.Init) + sizeOfList(r.Parts)
 	for _, p := range r.Parts {
@@ -152,7 +146,6 @@ func (r *PodRequest) size() int {
 	return size
 }
 
-// size returns the bytes that d holds.
 func (d *ScoreDefaults) size() int {
 	if d == nil {
 		return 0

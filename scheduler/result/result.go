@@ -26,8 +26,8 @@ const (
 	Scheduled Outcome = "scheduled"
 	// Unschedulable: no node fits, or a plugin rejected the pod.
 	Unschedulable Outcome = "unschedulable"
-	// Waiting: a node was selected and a Permit plugin holds the pod. The same
-	// attempt is published again when the wait has ended.
+	// Waiting: a node was selected and a Permit plugin holds the pod. The recorder publishes the
+	// attempt again when the wait ends.
 	Waiting Outcome = "waiting"
 	// Error: a plugin, an extender or the API server failed.
 	Error Outcome = "error"
@@ -73,27 +73,25 @@ func (o *Owner) String() string {
 type NodeCounts struct {
 	// Total is the number of nodes in the scheduler's snapshot.
 	Total int `json:"total"`
-	// Evaluated counts the nodes for which at least one Filter plugin ran. It is 0
-	// when the pod was rejected before Filter, unless the cycle is hypothetical.
+	// Evaluated counts the nodes for which at least one Filter plugin ran. It is 0 when a plugin
+	// rejected the pod before Filter, unless the cycle is hypothetical.
 	Evaluated int `json:"evaluated"`
 	// Feasible counts the nodes that passed every Filter plugin and every extender.
 	Feasible int `json:"feasible"`
-	// Wanted is the number of feasible nodes at which the search stops: 1 when
-	// nothing scores nodes, and when the node that was tried first fits. It is 0 when
-	// the search did not start.
+	// Wanted is the number of feasible nodes at which the search stops: 1 when nothing scores
+	// nodes, and when the node that was tried first fits; 0 when the search did not start.
 	Wanted int `json:"wanted,omitempty"`
 }
 
 // Summary is one line about a cycle.
 type Summary struct {
 	Pod Pod `json:"pod"`
-	// Hypothetical: the cycle did not happen. It was decided on a copy of the state, no pod was
-	// placed or evicted, every node was evaluated, and every plugin that rejects a node is noted. The
-	// pod may not exist. Outcome is then what it would be, as far as Filter, Score and PostFilter decide
-	// it.
+	// Hypothetical: the cycle ran on a copy of the state. It placed and evicted no pod, evaluated
+	// every node, and notes every plugin that rejects a node. The pod may not exist. Outcome is
+	// what it would be as far as Filter, Score and PostFilter decide it.
 	Hypothetical bool `json:"hypothetical,omitempty"`
-	// Owner is the pod's controller, and a Deployment instead of its ReplicaSet. It is nil when
-	// the pod has none, and in records of earlier versions.
+	// Owner is the pod's controller, or the Deployment behind its ReplicaSet. It is nil when the
+	// pod has none, and in records of earlier versions.
 	Owner *Owner `json:"owner,omitempty"`
 	// Attempt counts the cycles of this pod's UID, from 1.
 	Attempt int `json:"attempt"`
@@ -103,8 +101,8 @@ type Summary struct {
 	// from 1; 0 when it is unknown.
 	Revision  int       `json:"revision,omitempty"`
 	StartTime time.Time `json:"startTime"`
-	// Updates counts how often the attempt was published again, because its wait for a
-	// permit had ended or its victims had been evicted.
+	// Updates counts how often the recorder published the attempt again, after a wait for a permit
+	// or the eviction of victims.
 	Updates int `json:"updates,omitempty"`
 	// DurationSeconds spans the scheduling cycle and the binding cycle.
 	DurationSeconds float64 `json:"durationSeconds"`
@@ -125,11 +123,10 @@ type PluginResult struct {
 	// Unschedulable, UnschedulableAndUnresolvable, Wait, Skip or Pending.
 	Status  string   `json:"status"`
 	Reasons []string `json:"reasons,omitempty"`
-	// DurationSeconds is that of the one call, which is always measured.
+	// DurationSeconds is always measured.
 	DurationSeconds float64 `json:"durationSeconds"`
 
-	// Nodes, of PreFilter, are the only nodes that the plugin lets Filter see. nil
-	// means that it does not restrict them.
+	// Nodes, of PreFilter, are the only nodes that the plugin lets Filter see; nil means all.
 	Nodes []string `json:"nodes,omitempty"`
 	// NominatedNode, of PostFilter, is the node on which preemption made room.
 	NominatedNode string `json:"nominatedNode,omitempty"`
@@ -163,9 +160,8 @@ type Cycle struct {
 	// ExtensionPoints lists those that ran, in order, with their durations.
 	ExtensionPoints []ExtensionPoint `json:"extensionPoints,omitempty"`
 
-	PreEnqueue []PluginResult `json:"preEnqueue,omitempty"`
-	PreFilter  []PluginResult `json:"preFilter,omitempty"`
-	// PreFilterExtensions count the calls of AddPod and RemovePod.
+	PreEnqueue          []PluginResult   `json:"preEnqueue,omitempty"`
+	PreFilter           []PluginResult   `json:"preFilter,omitempty"`
 	PreFilterExtensions []ExtensionCalls `json:"preFilterExtensions,omitempty"`
 	Filter              *Filter          `json:"filter,omitempty"`
 	PostFilter          []PluginResult   `json:"postFilter,omitempty"`
@@ -177,30 +173,28 @@ type Cycle struct {
 	Permit     []PluginResult `json:"permit,omitempty"`
 	// PermitWait is nil when the pod did not wait.
 	PermitWait *PermitWait `json:"permitWait,omitempty"`
-	// PreBindPreFlight are the answers of the PreBind plugins to the question
-	// whether they have work to do. The scheduler asks it before the wait for a permit.
+	// PreBindPreFlight says which PreBind plugins have work to do. The scheduler asks before the
+	// wait for a permit.
 	PreBindPreFlight []PluginResult `json:"preBindPreFlight,omitempty"`
-	// PreBind has the plugins in their order. Those that answered Skip in
-	// PreBindPreFlight are in it with that answer; their PreBind was not called.
+	// PreBind has the plugins in their order. Those that answered Skip in PreBindPreFlight keep
+	// that answer, because their PreBind was not called.
 	PreBind  []PluginResult `json:"preBind,omitempty"`
 	Bind     []PluginResult `json:"bind,omitempty"`
 	PostBind []PluginResult `json:"postBind,omitempty"`
-	// Unreserve has the Reserve plugins in the order of the calls, the last one first,
-	// when the pod lost its place again. Unreserve has no answer, so each Status is
-	// Success.
+	// Unreserve has the Reserve plugins in reverse, as called, when the pod lost its place again.
+	// Unreserve has no answer, so each Status is Success.
 	Unreserve []PluginResult `json:"unreserve,omitempty"`
 
 	// Claims are the pod's ResourceClaims with the devices that they hold; nil when
 	// the pod has none or was not bound.
 	Claims []ClaimAllocation `json:"claims,omitempty"`
 
-	// Facts are the facts that plugins attached.
 	Facts []Fact `json:"facts,omitempty"`
 	// FactsDropped counts the facts beyond the bounds of a cycle.
 	FactsDropped int `json:"factsDropped,omitempty"`
 
-	// Extenders are the calls to scheduler extenders, in order. The prioritize
-	// calls run concurrently and are listed in the order of the extenders.
+	// Extenders are the calls to scheduler extenders, in order. The prioritize calls run
+	// concurrently; they are in the order of the extenders.
 	Extenders []ExtenderCall `json:"extenders,omitempty"`
 
 	// Panics are the calls of plugins and extenders that panicked, at most MaxPanics.

@@ -11,9 +11,8 @@ import (
 
 // ScorePlugin is one column of the Score table.
 type ScorePlugin struct {
-	Name string `json:"name"`
-	// Weight is the plugin's weight in the profile.
-	Weight int64 `json:"weight"`
+	Name   string `json:"name"`
+	Weight int64  `json:"weight"`
 	// Normalization is empty in records of earlier versions.
 	Normalization Normalization `json:"normalization,omitempty"`
 }
@@ -88,7 +87,6 @@ func (c Column) At(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(c.data[8*i:]))
 }
 
-// Len returns the number of nodes.
 func (c Column) Len() int { return c.n }
 
 // head returns the first n values, which share c's memory.
@@ -105,7 +103,7 @@ func (c Column) shares(o Column) bool { return sameStart(c.data, o.data) }
 type Score struct {
 	// Plugins are the plugins that scored, in the order in which they ran.
 	Plugins []ScorePlugin
-	// Skipped plugins returned Skip in PreScore. Their score is absent, not 0.
+	// Skipped plugins returned Skip in PreScore: their score is absent, not 0.
 	Skipped []string
 	// Nodes are the feasible nodes, in no particular order.
 	Nodes NodeList `cbor:"-"` // resultstore has its own format for it
@@ -115,14 +113,13 @@ type Score struct {
 	Raw, Normalized, Weighted []Column
 	// Extenders are the extenders that scored, in the scheduler's order.
 	Extenders []ScoreExtender
-	// Totals are the totals per node that the scheduler compared: the sum of the
-	// plugins' weighted scores and the extenders' counted scores.
+	// Totals are what the scheduler compared: each node's sum of weighted scores of plugins and
+	// counted scores of extenders.
 	Totals Column
 	// Facts are nil in records of earlier versions.
 	Facts *ScoreFacts
-	// DurationSeconds is the total time of each plugin's Score calls, extrapolated
-	// from a sample of the nodes. It is nil for a plugin none of whose calls was
-	// measured.
+	// DurationSeconds is the total time of each plugin's Score calls, extrapolated from a sample of
+	// the nodes. It is nil for a plugin without a measured call.
 	DurationSeconds []*float64
 }
 

@@ -1,7 +1,7 @@
 package result
 
-// MaxScoreFacts bounds the nodes of a cycle for which the inputs of the scores are kept:
-// the selected node and those with the best totals.
+// MaxScoreFacts bounds the nodes whose ScoreFacts a cycle keeps: the selected node and those with
+// the best totals.
 const MaxScoreFacts = 12
 
 // Normalization names the rule by which a plugin turns raw scores into normalized ones.
@@ -16,27 +16,26 @@ const (
 	HighestIs100 Normalization = "highest"
 	// LowestIs100: 100 − 100 × raw ÷ the highest. If that is 0, all become 100.
 	LowestIs100 Normalization = "lowest"
-	// RangeTo100: 100 × (raw − lowest) ÷ (highest − lowest). If all are the same, all
-	// become 0.
+	// RangeTo100: 100 × (raw − lowest) ÷ (highest − lowest). If all are equal, all become 0.
 	RangeTo100 Normalization = "range"
-	// SpreadTo100: 100 × (highest + lowest − raw) ÷ highest. If the highest is 0, all
-	// become 100. Nodes that lack a topology label count neither way and become 0.
+	// SpreadTo100: 100 × (highest + lowest − raw) ÷ highest. If the highest is 0, all become 100.
+	// Nodes that lack a topology label do not count and become 0.
 	SpreadTo100 Normalization = "spread"
 	// OwnNormalization: the plugin has a rule that the recorder does not know.
 	OwnNormalization Normalization = "own"
 )
 
-// ScoreFacts are the inputs from which the raw scores of some nodes follow, read right after
-// scoring from the nodes that the plugins were given, and from the plugins' states. In each list with
-// a value per node, the values are in the order of Nodes.
+// ScoreFacts are the inputs from which the raw scores of some nodes follow. The recorder reads them
+// right after scoring from the plugins' nodes and states. Lists with a value per node are in the
+// order of Nodes.
 type ScoreFacts struct {
 	// Nodes are at most MaxScoreFacts of the scored nodes, the best total first.
 	Nodes []string `json:"nodes"`
 	// Plugins are those of Kubernetes whose inputs are known, in the order in which they
 	// scored.
 	Plugins []PluginScoreFacts `json:"plugins"`
-	// FromExtender: the plugins were not given the nodes of the scheduler's snapshot, but those
-	// that an extender without a node cache returned. These have no pods and no images.
+	// FromExtender: instead of the snapshot's nodes, the plugins got those that an extender without
+	// a node cache returned. These have no pods and no images.
 	FromExtender bool `json:"fromExtender,omitempty"`
 }
 
@@ -44,7 +43,7 @@ type ScoreFacts struct {
 // on the plugin.
 type PluginScoreFacts struct {
 	Plugin string `json:"plugin"`
-	// Resources are those of NodeResourcesFit and NodeResourcesBalancedAllocation.
+	// Resources are NodeResourcesFit's and NodeResourcesBalancedAllocation's.
 	Resources *ResourceScore `json:"resources,omitempty"`
 	// Images are ImageLocality's.
 	Images *ImageScore `json:"images,omitempty"`
@@ -95,17 +94,17 @@ type ScoredResource struct {
 	// Requested is the pod's request. NodeResourcesFit scores a container that requests
 	// no CPU or no memory as if it requested a small amount.
 	Requested int64 `json:"requested"`
-	// InUse and Allocatable are those of each node. A node with 0 allocatable does not
-	// have the resource, and the resource then does not count for it. An extended
-	// resource that the pod does not request never counts.
+	// InUse and Allocatable are those of each node. A node with 0 allocatable lacks the resource,
+	// which then does not count for it. An extended resource that the pod does not request never
+	// counts.
 	InUse       []int64 `json:"inUse"`
 	Allocatable []int64 `json:"allocatable"`
-	// Own is the part of Requested that the pod does not request: it counts for its containers
-	// without a request. OwnContainers counts those.
+	// Own is the part of Requested that counts for containers without a request. OwnContainers
+	// counts these.
 	Own           int64 `json:"own,omitempty"`
 	OwnContainers int   `json:"ownContainers,omitempty"`
-	// Defaults say for each node which part of InUse no pod requests, nil for a node without such
-	// a part. The list is nil if no node has one.
+	// Defaults are, for each node, the part of InUse that no pod requests; nil for a node without
+	// one. The list is nil if no node has one.
 	Defaults []*ScoreDefaults `json:"defaults,omitempty"`
 }
 
@@ -113,7 +112,7 @@ type ScoredResource struct {
 type ImageScore struct {
 	// Containers counts the pod's containers, init containers and image volumes.
 	Containers int `json:"containers"`
-	// ClusterNodes counts the nodes of the snapshot.
+	// ClusterNodes counts the snapshot's nodes.
 	ClusterNodes int `json:"clusterNodes"`
 	// Images are the distinct images that one of the nodes has.
 	Images []ScoredImage `json:"images"`
@@ -124,8 +123,8 @@ type ScoredImage struct {
 	Name string `json:"name"`
 	// Times counts the containers with the image.
 	Times int64 `json:"times"`
-	// Size is the image's size on each node in bytes, and Nodes the number of nodes that
-	// have it. Both are 0 for a node that does not have the image.
+	// Size is the image's size on each node in bytes, and Nodes the number of nodes with the image.
+	// Both are 0 for a node that lacks it.
 	Size  []int64 `json:"size"`
 	Nodes []int64 `json:"nodes"`
 }
@@ -142,8 +141,7 @@ type Preference struct {
 	Source       string        `json:"source"`
 	Weight       int64         `json:"weight"`
 	Requirements []Requirement `json:"requirements"`
-	// Met says whether each node meets the term.
-	Met []bool `json:"met"`
+	Met          []bool        `json:"met"`
 }
 
 // Requirement is a requirement on a label of a node, or on metadata.name.
@@ -153,8 +151,8 @@ type Requirement struct {
 	Values   []string `json:"values,omitempty"`
 }
 
-// TaintScore are the PreferNoSchedule taints that the pod does not tolerate. A node's
-// raw score is how many of them it has.
+// TaintScore are the PreferNoSchedule taints that the pod does not tolerate. A node's raw score
+// counts those it has.
 type TaintScore struct {
 	Taints []ScoredTaint `json:"taints"`
 }
@@ -163,8 +161,7 @@ type TaintScore struct {
 type ScoredTaint struct {
 	Key   string `json:"key"`
 	Value string `json:"value,omitempty"`
-	// On says whether each node has the taint.
-	On []bool `json:"on"`
+	On    []bool `json:"on"`
 }
 
 // SpreadScore are the topology spread constraints that count for the score.
@@ -175,8 +172,7 @@ type SpreadScore struct {
 	Constraints []ScoredConstraint `json:"constraints"`
 	// Ignored nodes lack a topology label; nil when no scored node does.
 	Ignored []bool `json:"ignored,omitempty"`
-	// Lowest and Highest are the extremes of the raw scores of all scored nodes that are
-	// not ignored.
+	// Lowest and Highest are the extreme raw scores of all scored nodes that are not ignored.
 	Lowest  int64 `json:"lowest"`
 	Highest int64 `json:"highest"`
 }
@@ -204,8 +200,7 @@ type PodTermScore struct {
 	// Domains are the sums of weights by topology key. A node's raw score is the sum
 	// over its domains.
 	Domains []ScoredDomain `json:"domains"`
-	// Terms are what the sums are made of; nil when there were too many pods to count
-	// them again.
+	// Terms make up the sums; nil when there were too many pods to count again.
 	Terms []ScoredPodTerm `json:"terms,omitempty"`
 }
 
@@ -270,7 +265,7 @@ type ScoredRequest struct {
 	Claim        string   `json:"claim"`
 	Request      string   `json:"request"`
 	Alternatives []string `json:"alternatives"`
-	// Chosen is the index of the alternative that is allocated on each node, or −1.
+	// Chosen is the index of each node's allocated alternative, or −1.
 	Chosen []int64 `json:"chosen"`
 }
 
@@ -287,7 +282,7 @@ func (f *ScoreFacts) Of(plugin string) *PluginScoreFacts {
 	return nil
 }
 
-// size returns the bytes that f holds. The names of nodes are shared.
+// size leaves out the names of nodes, which are shared.
 func (f *ScoreFacts) size() int {
 	if f == nil {
 		return 0
@@ -299,7 +294,6 @@ func (f *ScoreFacts) size() int {
 	return size
 }
 
-// size returns the bytes that f points to.
 func (f *PluginScoreFacts) size() int {
 	return f.Resources.size() + f.Images.size() + f.Preferences.size() + f.Taints.size() + f.Spread.size() +
 		f.PodTerms.size() + f.Volumes.size() + f.Devices.size()
@@ -402,7 +396,6 @@ func (s *DeviceScore) size() int {
 	return size
 }
 
-// sizeOfDomains returns the bytes of a list and of the strings that it points to.
 func sizeOfDomains(list []*string) int {
 	size := sizeOfList(list)
 	for _, s := range list {

@@ -50,16 +50,15 @@ func (c *Cycle) Size() int {
 	return size
 }
 
-// sizeOf returns the bytes of a value itself, without what it points to.
+// sizeOf leaves out what the value points to.
 func sizeOf[T any](v T) int { return int(unsafe.Sizeof(v)) }
 
-// sizeOfList returns the bytes of a list, without what its elements point to.
+// sizeOfList leaves out what the elements point to.
 func sizeOfList[T any](list []T) int {
 	var v T
 	return len(list) * int(unsafe.Sizeof(v))
 }
 
-// sizeOfTexts returns the bytes of a list and of its strings.
 func sizeOfTexts(list []string) int {
 	size := sizeOfList(list)
 	for _, s := range list {
@@ -68,7 +67,6 @@ func sizeOfTexts(list []string) int {
 	return size
 }
 
-// sizeOfPointer returns the bytes of the value that p points to, if any.
 func sizeOfPointer[T any](p *T) int {
 	if p == nil {
 		return 0
@@ -76,7 +74,6 @@ func sizeOfPointer[T any](p *T) int {
 	return sizeOf(*p)
 }
 
-// sizeOfDurations returns the bytes of a list and of the numbers that it points to.
 func sizeOfDurations(list []*float64) int { return 2 * sizeOfList(list) }
 
 func (p Pod) size() int { return len(p.Namespace) + len(p.Name) + len(p.UID) }
@@ -137,7 +134,6 @@ func sizeOfComparisons(list []Comparison) int {
 	return size
 }
 
-// size returns the bytes that c points to.
 func (c *Comparison) size() int {
 	size := sizeOfList(c.Resources) + sizeOfPointer(c.Taint) + sizeOfList(c.Tolerated) + sizeOfList(c.Terms) + sizeOfList(c.PodTerms) + sizeOfList(c.Spread) +
 		sizeOfList(c.Ports) + sizeOfList(c.Claims) + sizeOfList(c.Devices) + sizeOfList(c.Limits) + sizeOfList(c.Volumes) + sizeOfList(c.Features)
@@ -217,7 +213,6 @@ func (c *Comparison) size() int {
 	return size
 }
 
-// sizeOfText returns the bytes of a string, if any.
 func sizeOfText(s *string) int {
 	if s == nil {
 		return 0
@@ -225,7 +220,6 @@ func sizeOfText(s *string) int {
 	return sizeOf(*s) + len(*s)
 }
 
-// size returns the bytes that c holds.
 func (c Column) size() int { return len(c.data) }
 
 func (s *Score) size() int {
@@ -327,7 +321,6 @@ func (g *PodGroup) size() int {
 	return size
 }
 
-// size returns the bytes that p points to.
 func (p *Placement) size() int {
 	const perEntry = 2 * (16 + 8) // of a map, which keeps room for growth
 	size := len(p.Name) + sizeOfTexts(p.Reasons) + sizeOfList(p.BlockedBy) + perEntry*len(p.Scores) + sizeOfPointer(p.Total)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// encoding/json checks and compacts what MarshalJSON returns, which takes longer than writing it. For an answer with many nodes,
-// WithoutTables and AppendTables write the JSON of a cycle without that, with the tables last.
+// encoding/json checks and compacts what MarshalJSON returns, which takes longer than writing it.
+// WithoutTables and AppendTables spare an answer with many nodes that, by writing the tables last.
 
 // WithoutTables returns a shallow copy of the cycle without Filter and Score.
 func (c *Cycle) WithoutTables() *Cycle {
@@ -16,7 +16,8 @@ func (c *Cycle) WithoutTables() *Cycle {
 	return &out
 }
 
-// AppendTables adds Filter and Score, unless they are nil, to document, the JSON of an object that embeds WithoutTables.
+// AppendTables adds Filter and Score, unless they are nil, to document, the JSON of an object that
+// embeds WithoutTables.
 func (c *Cycle) AppendTables(document []byte) ([]byte, error) {
 	if len(document) < 2 || document[len(document)-1] != '}' {
 		return nil, fmt.Errorf("adding tables to %.20q, which is no object", document)
@@ -35,7 +36,6 @@ func (c *Cycle) AppendTables(document []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendMembers adds the members of a struct's JSON to an object.
 func appendMembers(out []byte, of any) ([]byte, error) {
 	data, err := json.Marshal(of)
 	if err != nil || len(data) == len("{}") {
@@ -55,7 +55,6 @@ func appendMember(out []byte, name string) []byte {
 	return append(append(append(out, '"'), name...), '"', ':')
 }
 
-// appendList adds n values as a list.
 func appendList(out []byte, n int, value func(out []byte, i int) []byte) []byte {
 	out = append(out, '[')
 	for i := range n {
@@ -67,7 +66,7 @@ func appendList(out []byte, n int, value func(out []byte, i int) []byte) []byte 
 	return append(out, ']')
 }
 
-// appendRow adds the values of node i as a list.
+// appendRow adds node i's values as a list.
 func appendRow(out []byte, columns []Column, i int) []byte {
 	return appendList(out, len(columns), func(out []byte, p int) []byte { return strconv.AppendInt(out, columns[p].At(i), 10) })
 }

@@ -12,9 +12,9 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Attach makes sched report the start and the end of every cycle. It must be called
-// before sched runs. nodes lists the nodes of sched's snapshot; it is called on the
-// scheduling goroutine, while the snapshot does not change.
+// Attach makes sched report the start and the end of every cycle. Call it before sched runs. nodes
+// lists the nodes of sched's snapshot; Attach calls it on the scheduling goroutine, while the
+// snapshot does not change.
 func (r *Recorder) Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo) {
 	schedulePod := sched.SchedulePod
 	sched.SchedulePod = func(ctx context.Context, f framework.Framework, state fwk.CycleState, podInfo *framework.QueuedPodInfo) (scheduler.ScheduleResult, error) {
@@ -82,7 +82,6 @@ func (c *cycle) tookFirst(node string) {
 	}
 }
 
-// wanted returns at how many feasible nodes the search stopped.
 func (c *cycle) wanted() int {
 	switch {
 	case !c.searched:
@@ -95,8 +94,8 @@ func (c *cycle) wanted() int {
 	return upstream.NodesToFind(c.searchable, c.profile.percentageOfNodesToScore)
 }
 
-// inPlacement returns how many nodes the search may visit: those that PreFilter left, and
-// for a member of a pod group, of them those in the placement in which it is tried.
+// inPlacement returns how many nodes the search may visit: those that PreFilter left and, for a
+// member of a pod group, that are in its current placement.
 func (c *cycle) inPlacement(left *fwk.PreFilterResult) int {
 	var placement []fwk.NodeInfo
 	if c.group != nil {
@@ -125,8 +124,8 @@ func (c *cycle) inPlacement(left *fwk.PreFilterResult) int {
 	return known
 }
 
-// endWithout records a cycle that ended before SchedulePod was called: because of an
-// error, or because the pod's group had failed already.
+// endWithout records a cycle that ended before SchedulePod, because of an error or because the
+// pod's group had failed already.
 func (r *Recorder) endWithout(profile string, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo, e ending) {
 	e.at = r.now()
 	r.send(r.without(profile, podInfo, nodes, e.at), e)

@@ -22,30 +22,25 @@ type cycle struct {
 	recorder *Recorder
 	profile  *profile
 	pod      result.Pod
-	// object is the pod as the scheduler has it in this cycle.
-	object *v1.Pod
-	start  time.Time
+	object   *v1.Pod
+	start    time.Time
 
 	nodes      *nodeTable
 	verdicts   *verdicts
 	skipFilter sets.Set[string]
-	// state is the state of the cycle. A Filter call with another state uses a
-	// clone, with nominated pods added.
-	state fwk.CycleState
-	queue *result.Queue
-	hint  *result.Hint
-	// nomination is nil when the pod had no nominated node at the start.
+	// A Filter call with another state uses a clone, with nominated pods added.
+	state      fwk.CycleState
+	queue      *result.Queue
+	hint       *result.Hint
 	nomination *result.Nomination
-	// triesOneFirst: the scheduler tries the nominated or the hinted node before all
-	// others. visits then counts how often it filtered a node.
+	// triesOneFirst: the scheduler tries the nominated or the hinted node first. visits then counts
+	// its filtered nodes, repeats included.
 	triesOneFirst bool
 	visits        atomic.Int32
 	// searchable is how many nodes the search may visit.
 	searchable int
 	group      *groupRecord
-	// placement is the state of the group's placement in which the scheduler tries
-	// the pod.
-	placement fwk.PlacementCycleState
+	placement  fwk.PlacementCycleState
 	// searching is true while the scheduler looks for feasible nodes: only then are
 	// Filter's answers verdicts, not dry runs.
 	searching bool
@@ -58,11 +53,10 @@ type cycle struct {
 	scores    *scores
 	offered   offered
 
-	// err is SchedulePod's error. It identifies the failed try.
-	err      error
-	selected string
-	counts   result.NodeCounts
-	// sampled are the durations of Filter and Score calls.
+	// err is SchedulePod's error, which identifies the failed try.
+	err                         error
+	selected                    string
+	counts                      result.NodeCounts
 	sampledFilter, sampledScore samples
 
 	preemption  preemptionRecord
@@ -75,12 +69,10 @@ type cycle struct {
 	extensions  extensionCalls
 	// evictions is nil when no plugin of the cycle may preempt.
 	evictions *evictions
-	// others is used in hypothetical cycles.
-	others others
+	others    others
 
-	mu     sync.Mutex
-	points []result.ExtensionPoint
-	// answers has only the lists of answers.
+	mu        sync.Mutex
+	points    []result.ExtensionPoint
 	answers   result.Cycle
 	wait      *permitWait
 	extenders []extenderCall
@@ -92,9 +84,8 @@ type cycle struct {
 	// tables, and releases nodes, verdicts and scores: a pod may wait for a permit or a
 	// volume for a long time.
 	attempt int
-	// builds counts how often it has built it.
-	builds int
-	built  *search
+	builds  int
+	built   *search
 }
 
 // search is the final form of the search for a node.
@@ -121,7 +112,6 @@ func (c *cycle) point(name string, took time.Duration) {
 	c.points = append(c.points, result.ExtensionPoint{Name: name, DurationSeconds: took.Seconds()})
 }
 
-// note appends a plugin's answer to one of the cycle's lists.
 func (c *cycle) note(list *[]result.PluginResult, p result.PluginResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,21 +126,19 @@ func (c *cycle) reserveAgain() {
 	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "unreserve" })
 }
 
-// noteNominatedPass notes a pass of Filter over a copy of a node.
 func (c *cycle) noteNominatedPass(node fwk.NodeInfo) {
 	if i, ok := c.nodes.find(node); ok {
 		c.nominated.note(node, len(c.nodes.list[i].GetPods()))
 	}
 }
 
-// noteClaims keeps the devices that the pod's claims hold.
 func (c *cycle) noteClaims(claims []result.ClaimAllocation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.claims = claims
 }
 
-// pluginResult renders a status. nil is success, as in the framework.
+// A nil status is success, as in the framework.
 func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.PluginResult {
 	return result.PluginResult{
 		Plugin:          plugin,
@@ -160,9 +148,9 @@ func pluginResult(plugin string, s *fwk.Status, took time.Duration) result.Plugi
 	}
 }
 
-// reasons returns a plugin's reasons, nil for a success. The reasons of a status with an
-// error include the error. Like messageOf, it survives an error that panics: Kubernetes may
-// never render the rejection of a node, and then only the recorder would panic.
+// reasons returns nil for a success, and includes the error of a status that has one. Like
+// messageOf, it survives an error that panics: Kubernetes may never render the rejection of a node,
+// and then only the recorder would panic.
 func reasons(s *fwk.Status) (said []string) {
 	if s.IsSuccess() {
 		return nil
@@ -175,7 +163,7 @@ func reasons(s *fwk.Status) (said []string) {
 	return s.Reasons()
 }
 
-// messageOf renders a status. The recorder's goroutine has no guard, and Kubernetes'
+// messageOf survives errors that panic: the recorder's goroutine has no guard, and Kubernetes'
 // FitError panics without the statuses of nodes.
 func messageOf(s *fwk.Status) (message string) {
 	defer func() {
@@ -186,14 +174,12 @@ func messageOf(s *fwk.Status) (message string) {
 	return s.Message()
 }
 
-// unreadable stands for the text of an error that panics when it is rendered.
 func unreadable(s *fwk.Status) string {
 	return fmt.Sprintf("an error of type %T that has no message", s.AsError())
 }
 
-// build turns the record into its immutable form. It runs on the recorder's
-// goroutine. For a pod that waits it runs twice: when the wait starts and when the
-// cycle has ended.
+// build turns the record into its immutable form. It runs on the recorder's goroutine. For a pod
+// that waits it runs twice: at the start of the wait and at the end of the cycle.
 func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,13 +228,11 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 	return out
 }
 
-// skipped returns the plugins that answered Skip.
 func skipped(answers []result.PluginResult) []result.PluginResult {
 	return slices.DeleteFunc(slices.Clone(answers), func(p result.PluginResult) bool { return p.Status != fwk.Skip.String() })
 }
 
-// search builds the tables and releases what they were made of. Later calls return the
-// same tables.
+// search builds the tables and releases their inputs. Later calls return the same tables.
 func (c *cycle) search() *search {
 	if c.built != nil {
 		return c.built
@@ -270,10 +254,9 @@ func (c *cycle) search() *search {
 	return c.built
 }
 
-// buildFilter keeps each distinct verdict once. It returns the feasible
-// nodes separately, and sets scratch.rank for them. The scheduler discards nodes that
-// passed after its search had found enough; we report them as not evaluated, as the
-// scheduler does.
+// buildFilter keeps each distinct verdict once. It returns the feasible nodes separately, and sets
+// scratch.rank for them. The scheduler discards nodes that pass after its search has found enough.
+// Like the scheduler, we report them as not evaluated.
 func (c *cycle) buildFilter() (f *result.Filter, feasible result.NodeList) {
 	plugins := c.profile.filterPlugins
 	letters := newStateLetters(plugins, c.skipFilter, c.recorder.hypothetical)
@@ -295,11 +278,11 @@ func (c *cycle) buildFilter() (f *result.Filter, feasible result.NodeList) {
 	return f, f.Nodes.Head(passing)
 }
 
-// separate sets scratch.rank, and returns the number of the feasible nodes and the indexes of the rejected
-// ones, which are valid until the next call.
+// separate sets scratch.rank, and returns the number of feasible nodes and the indexes of the
+// rejected ones, valid until the next call.
 func (c *cycle) separate() (passing int, rejections []int32) {
-	// We can tell which nodes were discarded only if others went on: to an extender,
-	// to scoring, or, if only one was feasible, to selection.
+	// Only if some nodes went on can we tell which the scheduler discarded. They go to an extender,
+	// to scoring or, if only one was feasible, to selection.
 	surplus := !c.recorder.hypothetical && (c.selected != "" || c.offered.any)
 	if i, ok := c.nodes.index[c.selected]; ok && int(i) < len(c.verdicts.of) {
 		c.verdicts.of[i] = considered // A single feasible node is not scored.
@@ -337,7 +320,6 @@ func (c *cycle) evaluated(passing int, rejections []int32) result.NodeList {
 	return c.nodes.nodeList(at)
 }
 
-// factsOf returns the facts that plugins attached to the cycle.
 func factsOf(log *pluginfact.Log) (facts []result.Fact, dropped int) {
 	recorded, dropped := log.Facts()
 	for _, f := range recorded {
@@ -346,8 +328,8 @@ func factsOf(log *pluginfact.Log) (facts []result.Fact, dropped int) {
 	return facts, dropped
 }
 
-// consider marks nodes that went on to an extender or to scoring. It is called
-// on the scheduling goroutine, to which the snapshot's nodes belong.
+// consider marks nodes that went on to an extender or to scoring. It runs on the scheduling
+// goroutine, which owns the snapshot's nodes.
 func (c *cycle) consider(nodes []fwk.NodeInfo) {
 	c.verdicts.last = c.verdicts.last[:0]
 	for _, n := range nodes {
@@ -358,7 +340,7 @@ func (c *cycle) consider(nodes []fwk.NodeInfo) {
 	}
 }
 
-// stateLetters writes Verdict.States. Patterns repeat, so each is made once.
+// stateLetters writes Verdict.States. Patterns repeat, so it makes each once.
 type stateLetters struct {
 	plugins  []string
 	passed   string
@@ -378,10 +360,9 @@ func newStateLetters(plugins []string, skipped sets.Set[string], goesOn bool) *s
 	return &stateLetters{plugins: plugins, passed: string(row), rejected: map[string]string{}, goesOn: goesOn}
 }
 
-// rejectedBy returns the row of a node that the first plugin rejected: the plugins before
-// it passed, and those after it did not run, unless Filter goes on after a rejection. Then
-// also are the further rejections. A status without a plugin comes from the framework
-// itself, before any plugin ran.
+// rejectedBy returns the row of a rejected node: the plugins before the first rejection passed, and
+// those after it did not run, unless Filter goes on after a rejection. Then also are the further
+// rejections. A status without a plugin comes from the framework itself, before any plugin ran.
 func (l *stateLetters) rejectedBy(first *fwk.Status, also []*fwk.Status) string {
 	key := letterKey(first)
 	for _, s := range also {
@@ -417,7 +398,6 @@ func letterKey(s *fwk.Status) string {
 	return s.Plugin()
 }
 
-// calls counts the calls of each plugin.
 func (l *stateLetters) calls(f *result.Filter) []int {
 	nodes := make([]int, len(f.Verdicts))
 	for _, v := range f.VerdictOf {
@@ -435,7 +415,6 @@ func (l *stateLetters) calls(f *result.Filter) []int {
 	return calls
 }
 
-// endingOf translates the arguments of the scheduler's failure handler.
 func endingOf(status *fwk.Status, nominating *fwk.NominatingInfo) ending {
 	e := ending{outcome: result.Error, status: status}
 	if status.IsRejected() {

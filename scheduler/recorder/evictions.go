@@ -15,29 +15,27 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// evictions follows the eviction of the victims of one preemption. Unless asynchronous
-// preemption is disabled, the scheduler evicts them in the background, and the cycle
-// that chose them is usually over before. Its cycles are then published again.
+// evictions follows the eviction of the victims of one preemption. Unless asynchronous preemption
+// is disabled, the scheduler evicts them in the background, usually after the cycle that chose
+// them. The recorder then publishes their cycles again.
 type evictions struct {
 	recorder *Recorder
 	expected time.Time
 
 	mu sync.Mutex
-	// none: no call will come. PostFilter chose no victims after all, or they are all
-	// terminating already.
+	// none: no call will come, because PostFilter chose no victims after all or all are
+	// terminating.
 	none    bool
 	begun   time.Time
 	running int
 	facts   result.Evictions
 
-	// cycles were published before the evictions had ended. They belong to the
-	// recorder's goroutine.
+	// cycles were published before the evictions ended. They belong to the recorder's goroutine.
 	cycles []*result.Cycle
 }
 
-// observeEvictions records what the plugin's executor does, if it has one. The executor
-// calls an exported function for each victim, which lets us note the answer and pass it
-// on unchanged.
+// observeEvictions records what the plugin's executor does, if it has one, by wrapping the exported
+// function that the executor calls for each victim.
 func observeEvictions(b *base) {
 	_, executor := preemptionOf(b.plugin)
 	if executor == nil {
@@ -58,14 +56,13 @@ func observeEvictions(b *base) {
 	b.evicts = true
 }
 
-// evictNone takes the place of the executor's call in a hypothetical cycle.
+// evictNone replaces the executor's call in a hypothetical cycle.
 func evictNone(context.Context, preemption.Candidate, preemption.ExecutorPreemptor, *v1.Pod, string) (bool, error) {
 	return false, nil
 }
 
-// expectEvictions prepares for a plugin that may evict pods for pod: its evictions may
-// begin before it has returned. It returns nil for other plugins and for pods without a
-// record.
+// expectEvictions prepares for a plugin that may evict pods for pod, before it returns. It returns
+// nil for other plugins and for pods without a record.
 func (b *base) expectEvictions(pod *v1.Pod) *evictions {
 	if !b.evicts {
 		return nil
@@ -78,9 +75,9 @@ func (b *base) expectEvictions(pod *v1.Pod) *evictions {
 	return c.evictions
 }
 
-// A pod's evictions are forgotten when it is bound or deleted. Nothing tells of the end of
-// a pod group, so beyond keepEvictions the recorder forgets those that are over, and those
-// that did not begin within startEvictions.
+// The recorder forgets a pod's evictions when the pod is bound or deleted. Nothing reports the end
+// of a pod group, so beyond keepEvictions the recorder forgets those that are over, and those that
+// did not begin within startEvictions.
 const (
 	keepEvictions  = 256
 	startEvictions = time.Minute
@@ -103,8 +100,7 @@ func (r *Recorder) evictionsBy(preemptor types.UID) *evictions {
 	return r.evicting[preemptor]
 }
 
-// chosen notes PostFilter's answer. victims are those that it chose, as far as they are
-// known.
+// chosen notes PostFilter's answer. victims may be unknown.
 func (e *evictions) chosen(status *fwk.Status, victims []*v1.Pod) {
 	if e == nil || status.IsSuccess() && !allTerminating(victims) {
 		return
@@ -118,8 +114,8 @@ func allTerminating(pods []*v1.Pod) bool {
 	return len(pods) > 0 && !slices.ContainsFunc(pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil })
 }
 
-// begin notes that a call starts. The scheduler calls for several victims at a time, but
-// for the last one only when the others are gone.
+// begin notes that a call starts. The scheduler makes several calls at a time, but the last one
+// only after all others.
 func (e *evictions) begin(chosen preemption.Candidate) {
 	if e == nil {
 		return
@@ -139,8 +135,8 @@ func (e *evictions) begin(chosen preemption.Candidate) {
 	}
 }
 
-// end notes the answer for a victim. released says that the victim lost its place in the
-// scheduler's memory only.
+// end notes the answer for a victim. released: the victim lost only its place in the scheduler's
+// memory.
 func (e *evictions) end(victim *v1.Pod, released bool, err error) {
 	if e == nil {
 		return
@@ -159,8 +155,8 @@ func (e *evictions) end(victim *v1.Pod, released bool, err error) {
 	default:
 		f.Deleted++
 	}
-	// A failure cancels the calls that have not started. Should one start
-	// nevertheless, its end publishes the cycles again.
+	// A failure cancels the calls that have not started. If one starts anyway, its end publishes
+	// the cycles again.
 	f.Done = e.running == 0 && (f.Failed > 0 || f.Deleted+f.Released+f.Terminating == f.Victims)
 	took := e.recorder.now().Sub(e.begun).Seconds()
 	f.DurationSeconds = &took
@@ -200,16 +196,15 @@ func (e *evictions) over(now time.Time) bool {
 	return e.none || e.facts.Done || e.begun.IsZero() && now.Sub(e.expected) > startEvictions
 }
 
-// published keeps a cycle that may have to be published again. It is called on the
-// recorder's goroutine, as is republish.
+// published keeps a cycle that may have to be published again. Like republish, it runs on the
+// recorder's goroutine.
 func (e *evictions) published(c *result.Cycle) {
 	if e != nil && e.open() {
 		e.cycles = append(e.cycles, c)
 	}
 }
 
-// republish puts the cycles again, with the outcome. Cycles that were not published
-// before have the outcome when they are.
+// republish puts the published cycles again, with the outcome. Later ones have it from the start.
 func (e *evictions) republish(sink Sink) {
 	for i, c := range e.cycles {
 		e.cycles[i] = e.complete(c)
@@ -220,7 +215,6 @@ func (e *evictions) republish(sink Sink) {
 	}
 }
 
-// complete returns a copy of c with what is known by now.
 func (e *evictions) complete(c *result.Cycle) *result.Cycle {
 	out := *c
 	out.Updates++
@@ -238,7 +232,7 @@ func (e *evictions) complete(c *result.Cycle) *result.Cycle {
 	return &out
 }
 
-// evicts returns the evictions of a cycle or of its pod group, nil when there are none.
+// evicts returns the evictions of the cycle or of its pod group, or nil.
 func (c *cycle) evicts() *evictions {
 	if c.evictions == nil && c.group != nil {
 		c.group.mu.Lock()

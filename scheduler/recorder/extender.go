@@ -14,30 +14,27 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The stand-ins of extenders, which the scheduler calls, call the methods below. An
-// extender is identified by its index in the scheduler's list, from 0.
+// The extenders' stand-ins call the exported methods below. place is an extender's index in the
+// scheduler's list, from 0.
 
-// offered tracks which feasible nodes the extenders were offered. It belongs to the
+// offered tracks the feasible nodes that the scheduler offered to extenders. It belongs to the
 // scheduling goroutine.
 type offered struct {
 	any bool
-	// last is the last extender that was offered nodes. again is true in the second
-	// round, after a first one for the nominated node.
-	last  int
-	again bool
-	// nominated is true while the nominated node alone is offered.
+	// last is the last extender that was offered nodes. again: this is the second round, after one
+	// for the nominated node.
+	last      int
+	again     bool
 	nominated bool
 }
 
-// extenderCall is a call with the data that completes its record.
 type extenderCall struct {
 	result.ExtenderCall
 	place int
 	err   error
 }
 
-// extenderScores are the scores of one extender, by node. Repeated scores for a node
-// add up, as in the scheduler.
+// Repeated scores for a node add up, as in the scheduler.
 type extenderScores struct {
 	name    string
 	place   int
@@ -45,12 +42,11 @@ type extenderScores struct {
 	answers map[string]int64
 }
 
-// Now returns the time on the recorder's clock.
 func (r *Recorder) Now() time.Time { return r.now() }
 
-// OfferedToExtender notes the nodes that passed the plugins and the earlier
-// extenders. It is called on the scheduling goroutine, which owns the nodes, for
-// every extender that is interested in pod, whether or not it filters.
+// OfferedToExtender notes the nodes that passed the plugins and the earlier extenders. Call it on
+// the scheduling goroutine, which owns the nodes, for every extender that is interested in pod,
+// whether or not it filters.
 func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo) {
 	c := r.scheduling(pod)
 	if c == nil {
@@ -63,8 +59,8 @@ func (r *Recorder) OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInf
 	o.nominated = !o.again && len(nodes) == 1 && nodes[0].Node().Name == pod.Status.NominatedNodeName
 }
 
-// ExtenderCalled notes a call that has returned, with its error. It keeps call. It
-// is called on the goroutine on which the scheduler called the extender.
+// ExtenderCalled notes a call that has returned, with its error. It keeps call. Call it on the
+// goroutine on which the scheduler called the extender.
 func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error) {
 	c := r.calling(pod, call.Verb)
 	if c == nil {
@@ -72,7 +68,7 @@ func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCa
 	}
 	if call.Verb == result.ExtenderFilter {
 		call.Nominated = c.offered.nominated
-		// The duration of the extension point is that of the plugins only.
+		// The duration of the extension point excludes extenders.
 		c.filterStart = c.filterStart.Add(time.Duration(call.DurationSeconds * float64(time.Second)))
 	}
 	c.mu.Lock()
@@ -80,10 +76,9 @@ func (r *Recorder) ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCa
 	c.extenders = append(c.extenders, extenderCall{call, place, err})
 }
 
-// ExtenderPanicked notes the panic of a call. It is called on any goroutine.
+// ExtenderPanicked notes the panic of a call. Any goroutine may call it.
 func (r *Recorder) ExtenderPanicked(caught *guard.Panic, pod *v1.Pod) { r.panicked(caught, pod) }
 
-// calling returns the record that a call belongs to, nil when it has none.
 func (r *Recorder) calling(pod *v1.Pod, verb result.ExtenderVerb) *cycle {
 	if verb == result.ExtenderBind {
 		return r.binding(pod)
@@ -108,8 +103,8 @@ func (r *Recorder) ExtenderSkipped(place int, pod *v1.Pod, call result.ExtenderC
 	c.extenders = append(c.extenders, extenderCall{ExtenderCall: call, place: place})
 }
 
-// ExtenderScored notes the scores of an extender with its configured weight. The
-// scheduler calls several extenders at the same time.
+// ExtenderScored notes the scores of an extender with its configured weight. Several goroutines may
+// call it at once.
 func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer extenderv1.HostPriorityList, weight int64) {
 	c := r.scheduling(pod)
 	if c == nil || c.scores == nil {
@@ -124,8 +119,7 @@ func (r *Recorder) ExtenderScored(place int, name string, pod *v1.Pod, answer ex
 	c.scores.extenders = append(c.scores.extenders, scores)
 }
 
-// ExtenderPreempted notes how an extender changed the candidates for preemption. It
-// does not keep the maps.
+// ExtenderPreempted notes how an extender changed the candidates. It does not keep the maps.
 func (r *Recorder) ExtenderPreempted(name string, ignorable bool, pod *v1.Pod, sent, answer map[string]*extenderv1.Victims) {
 	if c := r.scheduling(pod); c != nil {
 		c.preemption.noteExtender(name, ignorable, sent, answer)
@@ -147,7 +141,7 @@ func (c *cycle) buildExtenders() []result.ExtenderCall {
 	var out []result.ExtenderCall
 	for _, call := range calls {
 		if call.Verb == result.ExtenderFilter && call.err != nil {
-			// Unless the cycle failed with this error, the scheduler ignored it.
+			// The scheduler ignored every error but the one with which the cycle failed.
 			call.Ignored = !errors.Is(c.err, call.err)
 		}
 		out = append(out, call.ExtenderCall)
@@ -155,7 +149,6 @@ func (c *cycle) buildExtenders() []result.ExtenderCall {
 	return out
 }
 
-// addExtenders sets the extenders of to and adds their scores to totals.
 func (s *scores) addExtenders(to *result.Score, totals []int64) {
 	extenders := slices.Clone(s.extenders)
 	slices.SortFunc(extenders, func(a, b extenderScores) int { return a.place - b.place })
@@ -206,7 +199,6 @@ func (r *preemptionRecord) noteExtender(name string, ignorable bool, sent, answe
 	}
 }
 
-// change replaces the victims with an extender's if they differ.
 func (d *dryRun) change(extender string, victims *extenderv1.Victims) {
 	same := func(a, b *v1.Pod) bool { return a.UID == b.UID }
 	d.removedBy, d.surplus = "", false

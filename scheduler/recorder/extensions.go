@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// preFilterExtensions counts the calls with which the scheduler, or a dry run of
-// preemption, makes a plugin's state a hypothesis. Many workers call it at once.
+// preFilterExtensions counts the calls by which the scheduler, or a dry run of preemption, makes a
+// plugin's state hypothetical. Many workers call it at once.
 type preFilterExtensions struct {
 	to    *base
 	inner fwk.PreFilterExtensions
@@ -48,7 +48,6 @@ func (e preFilterExtensions) note(pod *v1.Pod, count func(*result.ExtensionCalls
 	c.extensions.note(e.to.Name(), point, count, e.to.since(start), status)
 }
 
-// extensionCalls collects the calls of a cycle. The zero value is empty.
 type extensionCalls struct {
 	mu   sync.Mutex
 	list []result.ExtensionCalls

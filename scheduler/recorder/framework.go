@@ -12,9 +12,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// recorded decorates a profile's framework for the scheduler's calls. Plugins keep
-// the undecorated framework as their handle, so plugins that they run themselves, as
-// in the dry runs of preemption, bypass the decorator.
+// recorded decorates a profile's framework for the scheduler's calls. Plugins keep the undecorated
+// framework as their handle, so the plugins that they run themselves, as in preemption's dry runs,
+// bypass the decorator.
 type recorded struct {
 	framework.Framework
 	recorder *Recorder
@@ -22,9 +22,9 @@ type recorded struct {
 
 var _ framework.Framework = (*recorded)(nil)
 
-// Framework returns f with a decorator that records to r. The registry from which f
-// was built must be the result of Wrap. percentageOfNodesToScore is that of the
-// configuration, for profiles without their own; nil means adaptive.
+// Framework returns f with a decorator that records to r. f must be built from a registry that Wrap
+// returned. percentageOfNodesToScore is the configuration's, for profiles without their own; nil
+// means adaptive.
 func (r *Recorder) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
 	r.profile(f.ProfileName()).learn(f, percentageOfNodesToScore)
 	return &recorded{Framework: f, recorder: r}
@@ -50,8 +50,8 @@ func (f *recorded) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState
 	return res, status, plugins
 }
 
-// GetNodeHint runs Filter and Score again on the node of the previous pod, which is
-// not part of the search for this pod.
+// GetNodeHint runs Filter and Score again on the previous pod's node, outside the search for this
+// pod.
 func (f *recorded) GetNodeHint(ctx context.Context, pod *v1.Pod, signature fwk.PodSignature, state fwk.CycleState, cycleCount int64) string {
 	c := f.recorder.scheduling(pod)
 	switch {
@@ -95,7 +95,6 @@ func (f *recorded) RunFilterPluginsWithNominatedPods(ctx context.Context, state 
 	return status
 }
 
-// endSearch notes that the search for feasible nodes is over.
 func (c *cycle) endSearch() {
 	if !c.searching {
 		return
@@ -157,9 +156,8 @@ func (f *recorded) RunScorePlugins(ctx context.Context, state fwk.CycleState, po
 	return scores, status
 }
 
-// RunReservePluginsReserve is called twice for a member of a pod group: when the
-// member finds a node, and when the whole group has nodes. The second call is
-// recorded.
+// RunReservePluginsReserve is called twice for a member of a pod group: when the member finds a
+// node, and when the whole group has nodes. It records the second call.
 func (f *recorded) RunReservePluginsReserve(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
 	f.recorder.choose(pod, state)
 	if c := f.recorder.scheduling(pod); c != nil {
@@ -181,8 +179,8 @@ func (f *recorded) RunReservePluginsUnreserve(ctx context.Context, state fwk.Cyc
 	}
 }
 
-// reserved returns the record of the try in which a node was reserved for the pod. Trials
-// of preemption for pod groups have none.
+// reserved returns the record of the try that reserved a node for the pod. Trials of preemption for
+// pod groups have none.
 func (r *Recorder) reserved(state fwk.CycleState, pod *v1.Pod) *cycle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,14 +225,12 @@ func (f *recorded) RunPostBindPlugins(ctx context.Context, state fwk.CycleState,
 	f.recorder.end(pod.UID, ending{outcome: result.Scheduled})
 }
 
-// schedulingPoint notes an extension point of the scheduling cycle.
 func (f *recorded) schedulingPoint(pod *v1.Pod, name string, start time.Time) {
 	if c := f.recorder.scheduling(pod); c != nil {
 		c.point(name, f.recorder.now().Sub(start))
 	}
 }
 
-// bindingPoint notes an extension point of the binding cycle.
 func (f *recorded) bindingPoint(pod *v1.Pod, name string, start time.Time) {
 	if c := f.recorder.binding(pod); c != nil {
 		c.point(name, f.recorder.now().Sub(start))

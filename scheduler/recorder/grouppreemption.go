@@ -14,7 +14,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// podGroupPostFilter records the plugins that preempt for a whole group.
 type podGroupPostFilter struct {
 	to    *base
 	inner fwk.PodGroupPostFilterPlugin
@@ -24,8 +23,8 @@ func newPodGroupPostFilter(b *base) podGroupPostFilter {
 	return podGroupPostFilter{b, b.guard.PodGroupPostFilter(b.plugin.(fwk.PodGroupPostFilterPlugin))}
 }
 
-// PodGroupPostFilter is called on the scheduling goroutine. The plugin's trials do not
-// decide what happens to the members, so they stay out of the members' records.
+// PodGroupPostFilter is called on the scheduling goroutine. The plugin's trials do not decide about
+// the members, so the members' records leave them out.
 func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, schedule fwk.PodGroupSchedulingFunc) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
 	r := p.to.recorder
 	g := r.groupCycle(state, group)
@@ -68,8 +67,7 @@ func (b *base) expectGroupEvictions(g *groupRecord, info fwk.PodGroupInfo) *evic
 	return e
 }
 
-// dryRunHandle is the handle of a plugin that preempts for groups. It notes the
-// plugin's changes to the snapshot.
+// dryRunHandle notes the changes to the snapshot by a plugin that preempts for groups.
 type dryRunHandle struct {
 	fwk.Handle
 	run *groupDryRun
@@ -109,8 +107,7 @@ func (l *dryRunLister) RemovePod(logger klog.Logger, pod *v1.Pod, node string) e
 // pod that the plugin removes is a possible victim; one that is still removed at the
 // end is a victim. All calls come from the scheduling goroutine.
 type groupDryRun struct {
-	// members are also added to the snapshot and removed again, but they are not
-	// victims.
+	// members are not victims, although the plugin adds and removes them too.
 	members  map[types.UID]bool
 	possible []*v1.Pod
 	out      map[types.UID]bool
@@ -141,7 +138,6 @@ func (d *groupDryRun) add(pod *v1.Pod) {
 	}
 }
 
-// observe notes whether the group fits without the possible victims.
 func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupSchedulingFunc {
 	return func(ctx context.Context) (*fwk.PodGroupAssignments, *fwk.Status) {
 		assignments, status := schedule(ctx)
@@ -150,7 +146,7 @@ func (d *groupDryRun) observe(schedule fwk.PodGroupSchedulingFunc) fwk.PodGroupS
 	}
 }
 
-// victims returns the pods that are removed in the end, if that makes room.
+// victims returns the pods that remain removed, if that makes room.
 func (d *groupDryRun) victims() []*v1.Pod {
 	if !d.fits {
 		return nil
@@ -158,7 +154,7 @@ func (d *groupDryRun) victims() []*v1.Pod {
 	return slices.DeleteFunc(slices.Clone(d.possible), func(pod *v1.Pod) bool { return !d.out[pod.UID] })
 }
 
-// end returns the result, or nil if the plugin removed no pod or failed.
+// end returns nil if the plugin removed no pod or failed.
 func (d *groupDryRun) end(status *fwk.Status, snapshot fwk.SharedLister) *result.GroupPreemption {
 	found := *d
 	*d = groupDryRun{}
@@ -190,7 +186,7 @@ func (d *groupDryRun) end(status *fwk.Status, snapshot fwk.SharedLister) *result
 	}
 }
 
-// mostImportant returns the first victims by priority, then by name.
+// mostImportant sorts by priority, then by name, and cuts the list.
 func mostImportant(victims []result.Victim) []result.Victim {
 	slices.SortFunc(victims, func(a, b result.Victim) int {
 		return cmp.Or(

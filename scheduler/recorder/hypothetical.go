@@ -18,8 +18,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// NewHypothetical returns a recorder of decisions that are made on a copy of the state.
-// Unlike other recorders, it changes what the scheduler does, to learn more:
+// NewHypothetical returns a recorder of decisions that are made on a copy of the state. To learn
+// more, it changes what the scheduler does:
 //
 //   - A pod that a plugin rejected in PreFilter is shown to the other plugins as well.
 //   - All nodes are evaluated: also when nothing scores them, after the nominated node was
@@ -27,20 +27,20 @@ import (
 //   - Filter goes on after a rejection, so that every plugin that rejects a node is known.
 //   - DefaultPreemption chooses victims and evicts none.
 //
-// None of this changes which node is selected, except by chance among equals. If the configuration lets a search end before
-// it has seen all nodes, and it finds enough, the others are not evaluated.
+// None of this changes which node is selected, except by chance among equals. If the configuration
+// lets a search end early, and it finds enough nodes, the others are not evaluated.
 //
-// It has no goroutine: Conclude ends and returns each cycle, and Start and Stop are not called. All
-// cycles are made on one goroutine.
+// It has no goroutine: Conclude ends and returns each cycle; do not call Start and Stop. Run all
+// cycles on one goroutine.
 func NewHypothetical(plugins Plugins, clock func() time.Time) *Recorder {
 	r := New(nil, plugins, clock)
 	r.hypothetical = true
 	return r
 }
 
-// Conclude ends the cycle of a pod for which SchedulePod was called, and returns its record, nil if there is
-// none. status is that of the scheduling cycle, nil if a node was selected. nominating is PostFilter's, and may
-// be nil. The scheduler's snapshot must not have changed since.
+// Conclude ends the cycle of a pod after SchedulePod, and returns its record, or nil if there is
+// none. status is that of the scheduling cycle, nil if a node was selected. nominating is
+// PostFilter's, and may be nil. The scheduler's snapshot must not have changed since.
 func (r *Recorder) Conclude(uid types.UID, status *fwk.Status, nominating *fwk.NominatingInfo) *result.Cycle {
 	e := hypotheticalEnding(status, nominating)
 	c := r.take(uid, e.status)
@@ -52,8 +52,8 @@ func (r *Recorder) Conclude(uid types.UID, status *fwk.Status, nominating *fwk.N
 	return r.buildHypothetical(c, e)
 }
 
-// ConcludeMember is Conclude for a pod of a pod group. SchedulePod need not have been called for it: its group may have failed before. nodes are
-// those of the snapshot.
+// ConcludeMember is Conclude for a pod of a pod group. SchedulePod need not have run for it: its
+// group may have failed before. nodes are the snapshot's.
 func (r *Recorder) ConcludeMember(profile string, pod *framework.QueuedPodInfo, nodes []fwk.NodeInfo, status *fwk.Status, nominating *fwk.NominatingInfo) *result.Cycle {
 	if c := r.Conclude(pod.Pod.UID, status, nominating); c != nil {
 		return c
@@ -70,8 +70,8 @@ func hypotheticalEnding(status *fwk.Status, nominating *fwk.NominatingInfo) endi
 	return endingOf(status, nominating)
 }
 
-// buildHypothetical leaves out what only the cycle of a pod group does: it reserves each member's node while it tries the next
-// ones.
+// buildHypothetical leaves out that the cycle of a pod group reserves each member's node while it
+// tries the next members.
 func (r *Recorder) buildHypothetical(c *cycle, e ending) *result.Cycle {
 	c.attempt, c.queue, c.answers.Reserve, c.answers.Unreserve = 1, nil, nil, nil
 	c.points = slices.DeleteFunc(c.points, func(p result.ExtensionPoint) bool { return p.Name == "reserve" || p.Name == "unreserve" })
@@ -79,19 +79,18 @@ func (r *Recorder) buildHypothetical(c *cycle, e ending) *result.Cycle {
 }
 
 // others is what a hypothetical cycle notes about plugins that reject the pod, or nodes, in
-// PreFilter. It is written while no worker of Filter runs.
+// PreFilter. It changes only while no worker of Filter runs.
 type others struct {
-	// asked: the other plugins are asked about a pod that rejections rejected.
+	// asked: askOthers runs.
 	asked bool
 	// rejections are the statuses of the plugins that rejected the pod in PreFilter.
 	rejections map[string]*fwk.Status
 	// restrictions are the only nodes that plugins let Filter see.
 	restrictions map[string]sets.Set[string]
-	// rest evaluates the nodes that the search left out.
-	rest func()
+	rest         func()
 }
 
-// preFiltered notes a plugin's answer in PreFilter, and returns the result for the framework.
+// preFiltered notes a plugin's PreFilter answer, and returns the one for the framework.
 func (c *cycle) preFiltered(answer result.PluginResult, res *fwk.PreFilterResult, status *fwk.Status) *fwk.PreFilterResult {
 	if !c.recorder.hypothetical {
 		c.note(&c.answers.PreFilter, answer)
@@ -116,7 +115,7 @@ func (c *cycle) preFiltered(answer result.PluginResult, res *fwk.PreFilterResult
 // leavesOut reports whether a plugin is treated as if it did not exist.
 func (o *others) leavesOut(plugin string) bool { return o.asked && o.rejections[plugin] != nil }
 
-// seeAllNodes sees to it that Filter sees the nodes that it would not see in a live cycle.
+// seeAllNodes makes Filter see the nodes that it would not see in a live cycle.
 func (f *recorded) seeAllNodes(ctx context.Context, c *cycle, pod *v1.Pod, status *fwk.Status) {
 	switch {
 	case status.IsSuccess():
@@ -126,14 +125,14 @@ func (f *recorded) seeAllNodes(ctx context.Context, c *cycle, pod *v1.Pod, statu
 	}
 }
 
-// askOthers finds out what the other plugins would have said about a pod that was rejected in PreFilter:
-// as if the plugins that rejected it did not exist. Filter then runs on all nodes. Plugins that need what
-// one of those finds out may fail; what is known by then is kept.
+// askOthers finds out what the other plugins say about a pod that PreFilter rejected, as if the
+// plugins that rejected it did not exist, and then filters all nodes. Plugins that depend on a
+// skipped one may fail; askOthers keeps what is known by then.
 func (f *recorded) askOthers(ctx context.Context, c *cycle, pod *v1.Pod) {
 	original := c.state
 	defer func() { c.state, c.others.asked = original, false }()
 	c.others.asked = true
-	// One more plugin rejects the pod each time.
+	// Each round finds another plugin that rejects the pod.
 	for before := -1; len(c.others.rejections) != before; {
 		before = len(c.others.rejections)
 		c.state = framework.NewCycleState()
@@ -153,7 +152,6 @@ func (f *recorded) askOthers(ctx context.Context, c *cycle, pod *v1.Pod) {
 	}
 }
 
-// evaluateRest filters the nodes that have no verdict.
 func (f *recorded) evaluateRest(ctx context.Context, c *cycle, pod *v1.Pod) {
 	var rest []int
 	placement := c.group.nodesOf(c.placement)
@@ -174,13 +172,13 @@ func (f *recorded) evaluateRest(ctx context.Context, c *cycle, pod *v1.Pod) {
 	c.completeVerdicts()
 }
 
-// notSearched is the status of a node to which a plugin's PreFilter did not restrict the search, in the
-// scheduler's words.
+// notSearched is the status of a node outside a plugin's PreFilter result, in the scheduler's
+// words.
 func notSearched(plugin string) *fwk.Status {
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", plugin)).WithPlugin(plugin)
 }
 
-// further returns the rejections of a node after the first one.
+// further returns a node's rejections after the first.
 func (f *recorded) further(ctx context.Context, c *cycle, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, first *fwk.Status) []*fwk.Status {
 	var found []*fwk.Status
 	skip := state.GetSkipFilterPlugins()
@@ -193,9 +191,8 @@ func (f *recorded) further(ctx context.Context, c *cycle, state fwk.CycleState, 
 	return found
 }
 
-// without adds a plugin that rejected a node to those that are skipped. Those before it passed the node and are
-// skipped too, unless the node has nominated pods: then some plugins have seen the node only with
-// them.
+// without also skips a plugin that rejected a node. The plugins before it passed the node and are
+// skipped too, unless the node has nominated pods: then some have seen the node only with them.
 func (c *cycle) without(skip sets.Set[string], plugin string, nominated bool) sets.Set[string] {
 	plugins := c.profile.filterPlugins
 	at := slices.Index(plugins, plugin)
@@ -215,7 +212,7 @@ func (s *skipping) GetSkipFilterPlugins() sets.Set[string] { return s.skip }
 
 func (s *skipping) Clone() fwk.CycleState { return &skipping{s.CycleState.Clone(), s.skip} }
 
-// calledWith returns the state of which a Filter call got a view.
+// calledWith returns the state behind the one that a Filter call got.
 func calledWith(state fwk.CycleState) fwk.CycleState {
 	if s, ok := state.(*skipping); ok {
 		return s.CycleState
@@ -223,9 +220,9 @@ func calledWith(state fwk.CycleState) fwk.CycleState {
 	return state
 }
 
-// completeVerdicts adds the answers of PreFilter to the verdicts on nodes: a plugin that rejects the pod there
-// rejects every node, and one that restricts the search rejects the other nodes. If such a plugin has no Filter,
-// the nodes it would reject count as not evaluated.
+// completeVerdicts adds PreFilter's answers to the verdicts on nodes: a plugin that rejects the pod
+// there rejects every node, and one that restricts the search rejects the other nodes. If such a
+// plugin has no Filter, those nodes count as not evaluated.
 func (c *cycle) completeVerdicts() {
 	o := &c.others
 	if len(o.rejections) == 0 && len(o.restrictions) == 0 {
@@ -244,13 +241,11 @@ func (c *cycle) completeVerdicts() {
 	}
 }
 
-// foundEnough reports whether the search ended before it had seen all nodes.
 func (c *cycle) foundEnough() bool {
 	wanted := upstream.NodesToFind(c.searchable, c.profile.percentageOfNodesToScore)
 	return wanted < c.searchable && c.passing() >= wanted
 }
 
-// passing counts the nodes that passed every plugin.
 func (c *cycle) passing() int {
 	n := 0
 	for _, v := range c.verdicts.of {
@@ -261,7 +256,6 @@ func (c *cycle) passing() int {
 	return n
 }
 
-// about returns the status with which a plugin rejected a node in PreFilter, or nil.
 func (o *others) about(plugin, node string) *fwk.Status {
 	if status := o.rejections[plugin]; status != nil {
 		return status
@@ -284,7 +278,6 @@ func (v *verdicts) on(node int32, plugins []string) (first *fwk.Status, also []*
 	return all[0], all[1:]
 }
 
-// furtherReasons renders the rejections of a node after the first one.
 func furtherReasons(also []*fwk.Status) []result.PluginReasons {
 	var out []result.PluginReasons
 	for _, s := range also {
@@ -293,13 +286,11 @@ func furtherReasons(also []*fwk.Status) []result.PluginReasons {
 	return out
 }
 
-// pluginReasons renders the rejection of a node.
 func pluginReasons(s *fwk.Status) result.PluginReasons {
 	return result.PluginReasons{Plugin: s.Plugin(), Reasons: reasons(s), Status: s.Code().String()}
 }
 
-// reject adds a rejection to a node's verdict, unless its plugin has rejected the node already. A node that was not
-// evaluated stays so.
+// reject ignores a second rejection by the same plugin. A node that was not evaluated stays so.
 func (v *verdicts) reject(node int32, status *fwk.Status) {
 	of := func(s *fwk.Status) bool { return s.Plugin() == status.Plugin() }
 	switch {
@@ -311,13 +302,13 @@ func (v *verdicts) reject(node int32, status *fwk.Status) {
 	}
 }
 
-// HasScorePlugins returns true in a hypothetical cycle: without Score plugins the scheduler would take the first node
-// that fits.
+// HasScorePlugins returns true in a hypothetical cycle: without Score plugins the scheduler takes
+// the first node that fits.
 func (f *recorded) HasScorePlugins() bool {
 	return f.recorder.hypothetical || f.Framework.HasScorePlugins()
 }
 
-// unscored returns equal scores for the nodes of a profile without Score plugins, or nil for one with.
+// unscored returns equal scores for a profile without Score plugins, otherwise nil.
 func (f *recorded) unscored(nodes []fwk.NodeInfo) []fwk.NodePluginScores {
 	if !f.recorder.hypothetical || f.Framework.HasScorePlugins() {
 		return nil

@@ -13,19 +13,17 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// nearest keeps the rejections of one plugin that are nearest to fitting, in the
-// current cycle. Filter's workers offer every rejection; the scheduling goroutine
-// compares those that are kept when the search is over, while the snapshot is still
-// that of the search.
+// nearest keeps those of a plugin's rejections that are nearest to fitting in the current cycle.
+// Filter's workers offer every rejection; after the search, while the snapshot is the same, the
+// scheduling goroutine compares those that were kept.
 type nearest struct {
 	plugin   string
 	comparer Comparer
 
 	// begun is set by the first offer of a cycle.
 	begun atomic.Pointer[begun]
-	// farthest is the kept rejection that gives way next. It is nil until as many are
-	// kept as may be. A worker turns away a rejection that is not nearer without taking
-	// the lock.
+	// farthest is the kept rejection that gives way next; nil until the list is full. It lets a
+	// worker drop a rejection that is not nearer without taking the lock.
 	farthest atomic.Pointer[rejection]
 
 	mu   sync.Mutex
@@ -35,22 +33,20 @@ type nearest struct {
 // begun holds a cycle's Comparing, which may be nil.
 type begun struct{ Comparing }
 
-// rejection is a node that a plugin rejected.
 type rejection struct {
 	state    fwk.CycleState
 	node     fwk.NodeInfo
 	name     string
 	distance float64
-	// nominated: state and node count pods that are nominated to the node.
+	// nominated: state and node include nominated pods.
 	nominated bool
 }
 
-// compare orders rejections by distance, and then by the node's name.
 func (r *rejection) compare(other *rejection) int {
 	return cmp.Or(cmp.Compare(r.distance, other.distance), strings.Compare(r.name, other.name))
 }
 
-// reset forgets the cycle. No plugin may be running.
+// reset requires that no plugin is running.
 func (n *nearest) reset() {
 	n.begun.Store(nil)
 	n.farthest.Store(nil)
@@ -58,7 +54,7 @@ func (n *nearest) reset() {
 	n.kept = n.kept[:0]
 }
 
-// offer keeps a rejection if it is one of the nearest so far.
+// offer keeps a rejection if it is among the nearest so far.
 func (n *nearest) offer(state fwk.CycleState, nominated bool, pod *v1.Pod, node fwk.NodeInfo, status *fwk.Status) {
 	comparing := n.begin(state, pod)
 	if comparing == nil {
@@ -88,8 +84,7 @@ func (n *nearest) begin(state fwk.CycleState, pod *v1.Pod) Comparing {
 }
 
 func (n *nearest) keep(r rejection) {
-	// The scheduler filters a nominated node first and then, if that rejects it, again
-	// in the search.
+	// If the scheduler's first try of a nominated node fails, the search filters the node again.
 	again := slices.IndexFunc(n.kept, func(k rejection) bool { return k.name == r.name })
 	switch limit := n.comparer.Limit(); {
 	case again >= 0:
@@ -109,8 +104,8 @@ func (n *nearest) keep(r rejection) {
 	}
 }
 
-// compare appends the comparisons of the kept rejections to out, the nearest first, and
-// forgets the cycle. It traces the amounts of the first of them, as many as traced says.
+// compare appends the comparisons of the kept rejections to out, the nearest first, and forgets the
+// cycle. It traces the amounts of the first traced of them.
 func (n *nearest) compare(out []result.Comparison, traced int) []result.Comparison {
 	b := n.begun.Load()
 	if b == nil {
@@ -137,9 +132,8 @@ func (n *nearest) compare(out []result.Comparison, traced int) []result.Comparis
 	return out
 }
 
-// comparisons returns what the profile's plugins compared in the search that just
-// ended, by plugin in the order in which they run, the nearest node first. traced bounds the
-// nodes of a plugin whose amounts are traced.
+// comparisons returns what the plugins compared in the search that just ended, in the order of the
+// plugins, the nearest node first. It traces the amounts of at most traced nodes for each plugin.
 func (p *profile) comparisons(traced int) []result.Comparison {
 	out := p.compared[:0]
 	for _, plugin := range p.filterPlugins {
@@ -153,7 +147,8 @@ func (p *profile) comparisons(traced int) []result.Comparison {
 	return taken(out)
 }
 
-// taken returns a copy of comparisons, which are large, without space for more, and clears them. Their slice can be used again.
+// taken copies comparisons, which are large, into a slice of their exact size, and clears list for
+// reuse.
 func taken(list []result.Comparison) []result.Comparison {
 	if len(list) == 0 {
 		return nil
@@ -162,7 +157,7 @@ func taken(list []result.Comparison) []result.Comparison {
 	return append(make([]result.Comparison, 0, len(list)), list...)
 }
 
-// forgetRejections forgets the cycle, too, but compares nothing.
+// forgetRejections forgets the cycle without comparing anything.
 func (p *profile) forgetRejections() {
 	for _, n := range p.nearest {
 		n.reset()

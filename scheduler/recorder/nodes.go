@@ -15,8 +15,8 @@ type nodeTable struct {
 	// list is the snapshot's own slice, which upstream.SameNodes recognises.
 	list  []fwk.NodeInfo
 	names []string
-	// index and pointers find a node by its name and, faster, by the snapshot's
-	// pointer to it, which does not change while the list is the same.
+	// index and pointers find a node by name and, faster, by the snapshot's pointer, which does not
+	// change while the list is the same.
 	index    map[string]int32
 	pointers pointerTable
 	// numbers are the nodes' indexes in known, the names to which the lists of results refer.
@@ -45,7 +45,7 @@ func newNodeTable(list []fwk.NodeInfo, known *knownNames) *nodeTable {
 	return t
 }
 
-// nodeList returns the list of the nodes at the indexes, which it overwrites.
+// nodeList overwrites at.
 func (t *nodeTable) nodeList(at []int64) result.NodeList {
 	for i, node := range at {
 		at[i] = int64(t.numbers[node])
@@ -53,8 +53,9 @@ func (t *nodeTable) nodeList(at []int64) result.NodeList {
 	return result.NodeListIn(t.known, at)
 }
 
-// knownNames numbers the names of nodes, for the lists of results. It only grows while nodes come and go, so that all results share
-// it, until most of it are nodes that are gone. Then it starts again, and the results that used it keep it.
+// knownNames numbers the names of nodes, for the lists of results. It only grows, so that all
+// results share it, until most of its nodes are gone. Then a new one starts, and the results that
+// use the old one keep it.
 type knownNames struct {
 	names []string
 	index map[string]int32
@@ -63,7 +64,6 @@ type knownNames struct {
 // minKnown is how many names knownNames keeps in any case.
 const minKnown = 1000
 
-// makeRoom is called before n nodes are numbered.
 func (k *knownNames) makeRoom(n int) {
 	if len(k.names) > max(2*n, minKnown) {
 		*k = knownNames{}
@@ -82,7 +82,6 @@ func (k *knownNames) number(name string) int32 {
 	return number
 }
 
-// find returns the index of a node.
 func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
 	if own, ok := n.(*framework.NodeInfo); ok {
 		if i, ok := t.pointers.find(own); ok {
@@ -93,9 +92,9 @@ func (t *nodeTable) find(n fwk.NodeInfo) (int32, bool) {
 	return i, ok
 }
 
-// pointerTable is a hash table with open addressing. The scheduler looks up every node
-// that it evaluates, for which a map takes several times as long. It hashes addresses:
-// Go does not move objects on the heap, and if it ever did, find would only miss.
+// pointerTable is a hash table with open addressing. Every evaluated node is looked up, and a map
+// would take several times as long. It hashes addresses: Go does not move objects on the heap, and
+// if it ever did, find would only miss.
 type pointerTable struct {
 	slots []pointerSlot // their number is a power of two, and some are empty
 	shift int

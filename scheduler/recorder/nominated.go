@@ -11,19 +11,17 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// SawNominatedPods notes that the scheduler was told of nominated pods. Nothing else says
-// that the scheduler then filters a node twice: first as if they ran there. From now on
-// and until the end of the cycle, the recorder looks for that pass. It may be called from
-// any goroutine, and for a node that is not filtered.
+// SawNominatedPods notes that the scheduler has read nominated pods. Nothing else reveals that it
+// then filters a node twice, first as if they ran there. The recorder looks for that pass until the
+// end of the cycle. Any goroutine may call it, also for a node that is not filtered.
 func (r *Recorder) SawNominatedPods() {
 	if !r.nominating.Load() { // write once, because Filter's workers read it
 		r.nominating.Store(true)
 	}
 }
 
-// nominatedPasses collects the nodes that were filtered with their nominated pods.
-// There are few, because a nominated pod is one that waits for its victims to
-// terminate. The zero value is empty.
+// nominatedPasses collects the nodes that were filtered with their nominated pods. They are few,
+// because nominated pods wait for victims to terminate.
 type nominatedPasses struct {
 	mu     sync.Mutex
 	byNode map[string]*result.NominatedPass
@@ -31,10 +29,9 @@ type nominatedPasses struct {
 	given map[string]fwk.NodeInfo
 }
 
-// note notes that node is filtered as if its last pods ran there, those beyond the
-// number of pods that it has in the snapshot. Every Filter plugin reports the pass; note
-// keeps it once. A nomination that was read but does not count, because of its
-// priority, adds no pod.
+// note notes that Filter sees node with more than the running pods of the snapshot; the others are
+// nominated. Every Filter plugin reports the pass; note keeps it once. A nomination that does not
+// count because of its priority adds no pod.
 func (n *nominatedPasses) note(node fwk.NodeInfo, running int) {
 	pods := node.GetPods()
 	if len(pods) <= running {
@@ -71,7 +68,6 @@ func (n *nominatedPasses) with(node string) fwk.NodeInfo {
 	return n.given[node]
 }
 
-// forget drops the pass of a node that is filtered again.
 func (n *nominatedPasses) forget(node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +75,6 @@ func (n *nominatedPasses) forget(node string) {
 	delete(n.given, node)
 }
 
-// reject notes that node was rejected in its pass with nominated pods.
 func (n *nominatedPasses) reject(node string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -88,7 +83,6 @@ func (n *nominatedPasses) reject(node string) {
 	}
 }
 
-// sorted returns the passes by node.
 func (n *nominatedPasses) sorted() []result.NominatedPass {
 	n.mu.Lock()
 	defer n.mu.Unlock()

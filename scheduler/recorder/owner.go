@@ -10,8 +10,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// ownerOf returns a pod's controller, or nil. For a ReplicaSet of a Deployment it returns the
-// Deployment: the Deployment controller appends the hash of the label to its own name.
+// ownerOf returns a pod's controller, or nil. For a Deployment's ReplicaSet it returns the
+// Deployment, whose name is the ReplicaSet's without the hash of the label.
 func ownerOf(pod *v1.Pod) *result.Owner {
 	if pod == nil {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// panics are panics of plugins and extenders, one entry for each call that panicked at
-// least once. The zero value is empty.
+// panics has one entry for each call of a plugin or an extender that panicked at least once.
 type panics struct {
 	mu  sync.Mutex
 	all map[[2]string]*result.Panic
@@ -39,7 +38,6 @@ func (p *panics) note(caught *guard.Panic) (first bool) {
 	return true
 }
 
-// sorted returns copies of the panics by plugin and call; nil if there are none.
 func (p *panics) sorted() []result.Panic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +51,8 @@ func (p *panics) sorted() []result.Panic {
 	return out
 }
 
-// panicked notes a panic in the record of the pod's cycle, if it has one, and for
-// Panics. It is called on any goroutine, also under the lock of the queue.
+// panicked notes a panic for Panics and in the record of the pod's cycle, if it has one. Any
+// goroutine may call it, also under the lock of the queue.
 func (r *Recorder) panicked(caught *guard.Panic, pod *v1.Pod) {
 	if pod != nil {
 		if c := r.scheduling(pod); c != nil {
@@ -70,16 +68,16 @@ func (r *Recorder) panicked(caught *guard.Panic, pod *v1.Pod) {
 	}
 }
 
-// Panics returns the calls of plugins and extenders that panicked, at most
-// result.MaxPanics. It may be called from any goroutine.
+// Panics returns the calls of plugins and extenders that panicked, at most result.MaxPanics. Any
+// goroutine may call it.
 func (r *Recorder) Panics() []result.Panic { return r.panics.sorted() }
 
-// OnPanic makes the recorder call f, on its own goroutine, after a call has panicked for
-// the first time. It must be called before Start.
+// OnPanic makes the recorder call f, on its own goroutine, after a call has panicked for the first
+// time. Call it before Start.
 func (r *Recorder) OnPanic(f func()) { r.onPanic = f }
 
-// panicsOf returns the panics of the cycle. Calls for a whole group belong to no pod's
-// cycle, but the cycle's error says when one of them panicked.
+// panicsOf returns the cycle's panics. Calls for a whole group belong to no pod's cycle, but the
+// cycle's error reveals their panics.
 func (c *cycle) panicsOf(e ending) []result.Panic {
 	if caught := (*guard.Panic)(nil); errors.As(e.status.AsError(), &caught) && len(c.panics.sorted()) == 0 {
 		c.panics.note(caught)

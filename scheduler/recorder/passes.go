@@ -8,9 +8,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// notePasses keeps the values that plugins compared on some of the nodes that they let
-// through. It is called on the scheduling goroutine at the end of SchedulePod, while the
-// snapshot is still that of the search.
+// notePasses keeps what plugins compared on some of the nodes that they let through. It runs on the
+// scheduling goroutine at the end of SchedulePod, while the snapshot is still that of the search.
 func (c *cycle) notePasses() {
 	if !c.searched {
 		return
@@ -34,8 +33,8 @@ func (c *cycle) notePasses() {
 	c.passes = p
 }
 
-// explained returns the indexes of the nodes that Passes are about. The list is valid
-// until the next call.
+// explained returns the indexes of the nodes that Passes are about. The next call overwrites the
+// list.
 func (c *cycle) explained() []int32 {
 	list := c.recorder.passScratch[:0]
 	add := func(node int32) (more bool) {
@@ -65,7 +64,6 @@ func (c *cycle) explained() []int32 {
 	return list
 }
 
-// each calls add with the index of each node that has a verdict, until add returns false.
 func (c *cycle) each(wanted verdict, add func(node int32) bool) {
 	for i, v := range c.verdicts.of {
 		if v == wanted && !add(int32(i)) {
@@ -74,8 +72,8 @@ func (c *cycle) each(wanted verdict, add func(node int32) bool) {
 	}
 }
 
-// comparePassed adds what a plugin, the at-th of the profile, compared on those of the
-// nodes that it let through. It adds nothing if one of these is unknown.
+// comparePassed adds what a plugin, the at-th of the profile, compared on the nodes that it let
+// through. It adds nothing if a value is unknown.
 func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []int32) {
 	known := slices.IndexFunc(c.profile.nearest, func(n *nearest) bool { return n.plugin == plugin })
 	if known < 0 {
@@ -116,7 +114,7 @@ func (c *cycle) comparePassed(p *result.Passes, plugin string, at int, nodes []i
 }
 
 // compared returns a node as a plugin saw it that let it through. Filter saw a node with nominated
-// pods twice: with them, and without. What is in use counts with them, because that is more.
+// pods twice. Counters get the node with them, because more is then in use.
 func (c *cycle) compared(comparing Comparing, node int32) fwk.NodeInfo {
 	if _, counts := comparing.(Counter); counts {
 		if with := c.nominated.with(c.nodes.names[node]); with != nil {
@@ -126,7 +124,6 @@ func (c *cycle) compared(comparing Comparing, node int32) fwk.NodeInfo {
 	return c.nodes.list[node]
 }
 
-// passedBy reports whether the at-th Filter plugin of the profile let a node through.
 func (c *cycle) passedBy(node int32, at int) bool {
 	if c.verdicts.of[node] != rejected {
 		return true
@@ -135,7 +132,6 @@ func (c *cycle) passedBy(node int32, at int) bool {
 	return at < by
 }
 
-// addResource adds a resource of the node at an index of n nodes.
 func addResource(p *result.Passes, r result.ResourceComparison, at, n int) {
 	column := slices.IndexFunc(p.Resources, func(known result.PassedResource) bool { return known.Name == r.Name })
 	if column < 0 {

@@ -13,15 +13,14 @@ import (
 
 // permitWait is the wait of a pod that Permit plugins hold. The cycle's mu guards it.
 type permitWait struct {
-	start time.Time
-	// timeouts are those of the plugins that answered Wait.
+	start    time.Time
 	timeouts map[string]time.Duration
 	took     time.Duration
 	// status is nil while the pod waits.
 	status *fwk.Status
 }
 
-// RunPermitPlugins publishes the cycle of a pod that has to wait: it may take minutes.
+// RunPermitPlugins publishes the cycle of a pod that has to wait, perhaps for minutes.
 func (f *recorded) RunPermitPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node string) (map[string]time.Duration, *fwk.Status) {
 	start := f.recorder.now()
 	timeouts, status := f.Framework.RunPermitPlugins(ctx, state, pod, node)
@@ -78,9 +77,9 @@ func (c *cycle) endWait(now time.Time, status *fwk.Status) {
 
 // build returns nil for a pod that did not wait. order is that of the Permit plugins.
 //
-// The framework ends a wait in the name of the plugin whose timeout has expired, as if
-// the plugin had rejected the pod. Timers never fire early and the pod's timers start
-// after start, so a plugin that ended the wait after its timeout did not answer in time.
+// When a plugin's timeout expires, the framework ends the wait as if that plugin had rejected the
+// pod. Timers never fire early and the pod's timers start after start, so a plugin that ended the
+// wait after its timeout did not answer in time.
 func (w *permitWait) build(order []string) *result.PermitWait {
 	if w == nil {
 		return nil

@@ -15,25 +15,23 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// groupRecord is the record of a pod group's cycle, shared by the cycles of its
-// members. The scheduling goroutine writes it until the first member has ended;
-// from then on the recorder's goroutine reads it.
+// groupRecord is the record of a pod group's cycle, shared by its members' cycles. The scheduling
+// goroutine writes it until the first member has ended; then the recorder's goroutine reads it.
 type groupRecord struct {
 	mu    sync.Mutex
 	group result.PodGroup
-	// generated are the placements that were not tried yet, in order, and states
-	// the tried ones, by their state.
+	// generated are the untried placements, in order, and states the tried ones, by their state.
 	generated []*fwk.Placement
 	states    []fwk.PlacementCycleState
-	// kept are the indexes of the placements that the final record keeps.
+	// kept indexes the placements that the final record keeps.
 	kept  []int
 	final *result.PodGroup
 	// evictions is nil when no plugin may preempt for the group.
 	evictions *evictions
 }
 
-// groupCycle returns the record of a group's cycle, and creates it for a new cycle.
-// It is called on the scheduling goroutine.
+// groupCycle returns the record of a group's cycle, and creates it if necessary, on the scheduling
+// goroutine.
 func (r *Recorder) groupCycle(key fwk.PodGroupCycleState, info fwk.PodGroupInfo) *groupRecord {
 	g := r.groups[key]
 	if g == nil {
@@ -46,8 +44,8 @@ func (r *Recorder) groupCycle(key fwk.PodGroupCycleState, info fwk.PodGroupInfo)
 	return g
 }
 
-// groupOf returns the record of the running cycle of a pod's group, or nil. It is
-// called on the scheduling goroutine, for a member that was not tried.
+// groupOf returns the record of the running cycle of a pod's group, or nil. It runs on the
+// scheduling goroutine, for a member that was not tried.
 func (r *Recorder) groupOf(pod *v1.Pod) *groupRecord {
 	if pod.Spec.SchedulingGroup == nil || pod.Spec.SchedulingGroup.PodGroupName == nil {
 		return nil
@@ -96,7 +94,6 @@ func (g *groupRecord) describe(info fwk.PodGroupInfo) {
 	}
 }
 
-// placement returns the entry of the placement that the scheduler tries in state.
 func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement {
 	i := slices.Index(g.states, state)
 	if i < 0 {
@@ -111,8 +108,8 @@ func (g *groupRecord) placement(state fwk.PlacementCycleState) *result.Placement
 	return &g.group.Placements[i]
 }
 
-// progress notes a call of PlacementFeasible and its answer. The scheduler makes one
-// call before it tries the first member of a placement, and one after each member.
+// progress notes the answer of PlacementFeasible. The scheduler asks before it tries the first
+// member of a placement, and after each member.
 func (g *groupRecord) progress(state fwk.PlacementCycleState, progress framework.PlacementProgress, status *fwk.Status) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,8 +133,8 @@ func (g *groupRecord) allNodes(state fwk.PlacementCycleState, n int) {
 	}
 }
 
-// nodesOf returns the nodes of the placement tried in state, or nil if they are unknown, and for a pod without a group.
-// It is called on the scheduling goroutine, to which the list belongs.
+// nodesOf returns the nodes of the placement tried in state, or nil if they are unknown or the pod
+// has no group. The list belongs to the scheduling goroutine.
 func (g *groupRecord) nodesOf(state fwk.PlacementCycleState) []fwk.NodeInfo {
 	if g == nil {
 		return nil
@@ -213,7 +210,6 @@ func (g *groupRecord) build(state fwk.PlacementCycleState, failed bool) *result.
 	return &out
 }
 
-// finish completes the part of the group that all members share.
 func (g *groupRecord) finish() {
 	g.generated = nil // a member that waits for a permit would keep their nodes in memory
 	all := g.group.Placements

@@ -24,19 +24,14 @@ type base struct {
 	name     string
 	guard    *guard.Guard
 	dryRun   *groupDryRun
-	// args are the plugin's arguments.
-	args runtime.Object
-	// evicts: the recorder follows the plugin's evictions.
-	evicts bool
+	args     runtime.Object
+	evicts   bool
 }
 
-// Name returns the plugin's name.
 func (b *base) Name() string { return b.name }
 
-// Unwrap returns the plugin.
 func (b *base) Unwrap() fwk.Plugin { return b.plugin }
 
-// since returns the time since start on the recorder's clock.
 func (b *base) since(start time.Time) time.Duration { return b.recorder.now().Sub(start) }
 
 // Each of the recorders below has the methods of exactly one interface, without Name.
@@ -59,7 +54,6 @@ func (p preEnqueue) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Status {
 	return status
 }
 
-// notePreEnqueue keeps the latest answer of each plugin.
 func (r *Recorder) notePreEnqueue(uid types.UID, answer result.PluginResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +101,6 @@ func (p preFilter) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.
 	return c.preFiltered(answer, res, status), status
 }
 
-// PreFilterExtensions returns nil if the plugin does.
 func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	inner := p.inner.PreFilterExtensions()
 	if inner == nil {
@@ -116,8 +109,8 @@ func (p preFilter) PreFilterExtensions() fwk.PreFilterExtensions {
 	return preFilterExtensions{p.to, inner}
 }
 
-// filter and score hold a pointer: they are called for each node, and a composition
-// that held the recorder by value would copy it each time.
+// filter and score hold a pointer: a composition that held the recorder by value would copy it for
+// each node.
 type filter struct{ *filtering }
 
 type filtering struct {
@@ -137,8 +130,8 @@ func newFilter(b *base) filter {
 	return filter{f}
 }
 
-// Filter is called by many workers at once, each for a different node. The decorator
-// of the framework notes the answer, once per node.
+// Filter is called by many workers at once, each for a different node. The framework's decorator
+// notes the answer, once per node.
 func (p *filtering) Filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	sampled := p.sampler.wants(node.GetGeneration())
 	var start time.Time
@@ -228,8 +221,8 @@ func newScore(b *base) score {
 	return score{s}
 }
 
-// Score is called by many workers at once. The decorator of the framework notes the
-// scores themselves, as the scheduler receives them.
+// Score is called by many workers at once. The framework's decorator notes the scores, as the
+// scheduler receives them.
 func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) (int64, *fwk.Status) {
 	if !p.sampler.wants(node.GetGeneration()) {
 		return p.inner.Score(ctx, state, pod, node)
@@ -242,8 +235,7 @@ func (p *scoring) Score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	return value, status
 }
 
-// ScoreExtensions returns nil if the plugin does. NormalizeScore's
-// effect is in the scores that the framework returns.
+// NormalizeScore's effect is in the scores that the framework returns.
 func (p *scoring) ScoreExtensions() fwk.ScoreExtensions { return p.inner.ScoreExtensions() }
 
 type reserve struct {
@@ -395,7 +387,6 @@ func (p placementScore) ScorePlacement(ctx context.Context, state fwk.PlacementC
 	return p.inner.ScorePlacement(ctx, state, group, placement)
 }
 
-// PlacementScoreExtensions returns nil if the plugin does.
 func (p placementScore) PlacementScoreExtensions() fwk.PlacementScoreExtensions {
 	return p.inner.PlacementScoreExtensions()
 }
@@ -416,7 +407,6 @@ type closer struct{ inner io.Closer }
 
 func newCloser(b *base) closer { return closer{b.guard.Closer(b.plugin.(io.Closer))} }
 
-// Close does nothing for a plugin without Close.
 func (p closer) Close() error {
 	if p.inner == nil {
 		return nil

@@ -36,24 +36,21 @@ func preemptionOf(plugin fwk.Plugin) (*preemption.Evaluator, *preemption.Executo
 	return nil, nil
 }
 
-// dryRuns observes the dry runs of a plugin. The evaluator calls the plugin through an
-// interface in an exported field, which lets us note the answer of each dry run and pass
-// it on unchanged.
+// dryRuns observes the dry runs of a plugin. It replaces an exported field of the evaluator, notes
+// each dry run's answer and passes it on unchanged.
 type dryRuns struct {
 	preemption.Interface
 	to *base
-	// rule is nil for a plugin that lets every pod of lower priority give way.
+	// rule is nil if every pod of lower priority may give way.
 	rule victimRule
 }
 
-// victimRule is the rule of a plugin by which pods may give way.
+// victimRule is a plugin's rule about which pods may give way.
 type victimRule interface {
-	// PotentialVictims returns those of the pods on a node that may give way. It changes
-	// the state.
+	// PotentialVictims returns the pods on a node that may give way. It changes the state.
 	PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possible []*preemption.DomainVictim) []*preemption.DomainVictim
 }
 
-// observeDryRuns records the plugin's dry runs, if it makes any.
 func observeDryRuns(b *base) {
 	if evaluator, _ := preemptionOf(b.plugin); evaluator != nil {
 		rule, _ := evaluator.Interface.(victimRule)
@@ -88,7 +85,7 @@ func (d *dryRuns) PodEligibleToPreemptOthers(ctx context.Context, preemptor *v1.
 	return eligible, message
 }
 
-// ineligibility says why a pod may not preempt. Kubernetes has two reasons of its own.
+// Kubernetes has two reasons of its own why a pod may not preempt.
 func ineligibility(preemptor *v1.Pod, byPriority bool) result.Ineligibility {
 	switch policy := preemptor.Spec.PreemptionPolicy; {
 	case policy != nil && *policy == v1.PreemptNever:
@@ -99,8 +96,8 @@ func ineligibility(preemptor *v1.Pod, byPriority bool) result.Ineligibility {
 	return result.IneligibleOtherwise
 }
 
-// CandidatesToVictimsMap is called on the scheduling goroutine with the candidates that
-// the evaluator goes on with, unless there is only one.
+// CandidatesToVictimsMap is called on the scheduling goroutine with the remaining candidates,
+// unless there is only one.
 func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[string]*extenderv1.Victims {
 	victims := d.Interface.CandidatesToVictimsMap(candidates)
 	if c := d.to.recorder.current.Load(); c != nil && !d.to.recorder.trial.Load() {
@@ -109,9 +106,8 @@ func (d *dryRuns) CandidatesToVictimsMap(candidates []preemption.Candidate) map[
 	return victims
 }
 
-// preemptionRecord collects the dry runs of a cycle. The zero value is empty. It keeps
-// the scheduler's pods until build; the victims of candidates that build drops are never
-// copied.
+// preemptionRecord collects the dry runs of a cycle. It keeps the scheduler's pods until build,
+// which copies only the victims of the candidates that it keeps.
 type preemptionRecord struct {
 	mu  sync.Mutex
 	ran bool
@@ -120,12 +116,11 @@ type preemptionRecord struct {
 	preemptor  int32 // its priority
 	candidates []dryRun
 	unhelpful  []result.UnhelpfulNodes
-	// considered: the surplus candidates are marked.
 	considered bool
 }
 
-// consider marks the candidates that the evaluator dropped because it had enough. The
-// later calls in a cycle, after extenders have changed the candidates, say nothing new.
+// consider marks the candidates that the evaluator dropped because it had enough. It ignores the
+// cycle's later calls, which follow the extenders.
 func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,8 +133,7 @@ func (r *preemptionRecord) consider(kept map[string]*extenderv1.Victims) {
 	}
 }
 
-// dryRun is a dry run that found victims. The lists belong to the scheduler and no
-// longer change.
+// dryRun is a dry run that found victims. Its lists are the scheduler's, and do not change.
 type dryRun struct {
 	node    string
 	victims []*v1.Pod
@@ -150,8 +144,7 @@ type dryRun struct {
 	// possible counts the pods of the node, a group of them once.
 	possible   int
 	violations int
-	// changedBy and removedBy are names of extenders. replaced are the victims of the
-	// dry run that the extender changedBy replaced.
+	// changedBy and removedBy name extenders. replaced are the victims that changedBy replaced.
 	changedBy, removedBy string
 	replaced             []*v1.Pod
 	// surplus: the evaluator had enough candidates without it.
@@ -189,7 +182,6 @@ func (r *preemptionRecord) noteUnhelpful(d dryRun, status *fwk.Status) {
 	})
 }
 
-// noVictims says why a dry run found no victims.
 func (r *preemptionRecord) noVictims(d dryRun, status *fwk.Status) result.NoVictims {
 	lower := func(v *preemption.DomainVictim) bool { return v.Priority() < r.preemptor }
 	switch {
@@ -205,8 +197,7 @@ func (r *preemptionRecord) noVictims(d dryRun, status *fwk.Status) result.NoVict
 	return result.NotEnough
 }
 
-// victimsFor returns the victims of the candidate that PostFilter nominates, nil if they are
-// unknown.
+// victimsFor returns the victims on the node that PostFilter nominates, nil if unknown.
 func (r *preemptionRecord) victimsFor(res *fwk.PostFilterResult) []*v1.Pod {
 	if res == nil || res.NominatingInfo == nil {
 		return nil
@@ -253,7 +244,7 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	return out
 }
 
-// rank returns the candidate with as much of its victims as the rules compare.
+// rank returns what the rules compare of a candidate.
 func (d *dryRun) rank() result.Candidate {
 	c := result.Candidate{Node: d.node, PDBViolations: d.violations, RemovedBy: d.removedBy, Surplus: d.surplus, Victims: make([]result.Victim, len(d.victims))}
 	for i, pod := range d.victims {
@@ -262,7 +253,7 @@ func (d *dryRun) rank() result.Candidate {
 	return c
 }
 
-// candidate returns the whole candidate. preemptor is the preemptor's priority.
+// preemptor is a priority.
 func (d *dryRun) candidate(preemptor int32) result.Candidate {
 	c := result.Candidate{Node: d.node, PDBViolations: d.violations, ChangedBy: d.changedBy, RemovedBy: d.removedBy, Surplus: d.surplus}
 	for i, pod := range d.victims {
@@ -312,8 +303,8 @@ func startOf(pod *v1.Pod) *time.Time {
 	return &pod.Status.StartTime.Time
 }
 
-// victimBeside returns a victim of the dry run on a node. A victim may run on another
-// node when its whole group is removed.
+// victimBeside returns a victim of the dry run on node. It may run elsewhere, if its whole group
+// goes.
 func victimBeside(node string, pod *v1.Pod) result.Victim {
 	v := victimOf(pod)
 	if v.Node == node {
@@ -326,7 +317,6 @@ func podOf(pod *v1.Pod) result.Pod {
 	return result.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// pluginOf returns the plugin that a status names, or "" for a nil status.
 func pluginOf(s *fwk.Status) string {
 	if s == nil {
 		return ""

@@ -6,10 +6,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a pod
-// out of the queue, or nil when no plugin does. Apart from scheduling gates,
-// Kubernetes reports them nowhere: such a pod has no cycle, no condition and no
-// event.
+// PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a pod out of the
+// queue, or nil when no plugin does. Except for scheduling gates, Kubernetes reports them nowhere:
+// such a pod has no cycle, no condition and no event.
 func (r *Recorder) PreEnqueueRejections(uid types.UID) []result.PluginResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,26 +17,23 @@ import (
 // profile holds what the recorder knows about one scheduling profile.
 type profile struct {
 	name string
-	// Plugins in the order in which they run.
+	// Plugins in running order.
 	preEnqueueOrder, preFilterOrder, filterPlugins, scorePlugins, permitOrder, preBindOrder []string
 	weights                                                                                 map[string]int64
-	// samplers of the profile's Filter and Score plugins. The lists are complete before
-	// the scheduler starts.
+	// The lists are complete before the scheduler starts.
 	filterSamplers, scoreSamplers []*sampler
 	// nearest hold the rejections of the Filter plugins that are compared.
 	nearest []*nearest
 	// compared is scratch of the scheduling goroutine.
 	compared []result.Comparison
-	// scorers are those of the Score plugins.
-	scorers []scorer
+	scorers  []scorer
 	// percentageOfNodesToScore is the profile's effective value; 0 means adaptive.
 	percentageOfNodesToScore int32
 	// stopsAtOne: the search ends with the first feasible node.
 	stopsAtOne bool
 }
 
-// learn reads the configured plugins from the framework. percentageOfNodesToScore
-// applies to profiles without their own.
+// percentageOfNodesToScore applies to profiles without their own.
 func (p *profile) learn(f framework.Framework, percentageOfNodesToScore *int32) {
 	plugins := f.ListPlugins()
 	p.preEnqueueOrder = namesOf(plugins.PreEnqueue)
@@ -64,8 +61,8 @@ func namesOf(set config.PluginSet) []string {
 	return out
 }
 
-// ordered sorts results by a configured order, because the scheduler calls PreEnqueue
-// plugins in no particular order, and PreBind plugins partly beside each other.
+// ordered sorts results by a configured order: the scheduler calls PreEnqueue plugins in no
+// particular order, and some PreBind plugins in parallel.
 func (p *profile) ordered(results []result.PluginResult, order []string) []result.PluginResult {
 	out := slices.Clone(results)
 	slices.SortStableFunc(out, func(a, b result.PluginResult) int {
@@ -90,8 +87,8 @@ const (
 type sampler struct {
 	plugin string
 	mask   int64
-	// Workers read mask at every call and write the totals at some, which must not take the line with mask out of the other
-	// processors' caches.
+	// Workers read mask at every call and sometimes write the totals, which must not evict mask
+	// from the other processors' caches.
 	_            cpu.CacheLinePad
 	nanos, calls atomic.Int64
 }
@@ -103,8 +100,7 @@ func (s *sampler) add(took time.Duration) {
 	s.calls.Add(1)
 }
 
-// beginSampling clears the samplers and counters for a cycle over n nodes. It must
-// be called while no plugin runs.
+// beginSampling prepares for a cycle over n nodes. Call it while no plugin runs.
 func (p *profile) beginSampling(n int) {
 	mask := int64(sampleMask)
 	switch {
@@ -129,7 +125,6 @@ func (p *profile) beginSampling(n int) {
 // list is cheaper than making a map.
 type samples []sample
 
-// sample is a sampler's total for one cycle.
 type sample struct {
 	plugin string
 	took   time.Duration
@@ -146,8 +141,7 @@ func readSamples(samplers []*sampler) samples {
 	return out
 }
 
-// extrapolate estimates the time of all calls from the sampled ones. It is nil for a
-// plugin without any.
+// extrapolate estimates the time of all calls from the sampled ones; nil for a plugin without any.
 func (s samples) extrapolate(plugins []string, calls []int) []*float64 {
 	out := make([]*float64, len(plugins))
 	for p, name := range plugins {

@@ -42,9 +42,9 @@ type Sink interface {
 	// NextAttempt returns the number of the next attempt of a pod, from 1. It
 	// is called once per cycle, before that cycle is put.
 	NextAttempt(uid types.UID) int
-	// Put stores a cycle that no longer changes. A cycle whose outcome was Waiting is
-	// put again, under the same attempt, when the wait has ended, and one that preempts
-	// when its victims have been evicted. By then the pod may have a later attempt.
+	// Put stores a cycle that no longer changes. The recorder puts a cycle again, under the same
+	// attempt, after a wait for a permit and after the eviction of its victims. By then the pod may
+	// have a later attempt.
 	Put(*result.Cycle)
 }
 
@@ -59,12 +59,11 @@ type Recorder struct {
 	// brief: see Briefly.
 	brief func(types.UID) bool
 
-	// current is the record of the running scheduling cycle.
 	current atomic.Pointer[cycle]
 	// nodes is the node table of the latest snapshot. Only the scheduling
 	// goroutine replaces it.
 	nodes *nodeTable
-	// names belongs to the scheduling goroutine, too.
+	// names belongs to the scheduling goroutine.
 	names knownNames
 	// groups holds the running cycles of a pod group and of its subgroups. They
 	// belong to the scheduling goroutine.
@@ -72,17 +71,17 @@ type Recorder struct {
 	// trial is true while preemption tries a group with its possible victims
 	// removed.
 	trial atomic.Bool
-	// groupBackoff is when the backoff of the pod group that was popped last ended; it
-	// is zero for a group that had none, and for a single pod.
+	// groupBackoff is when the last popped pod group's backoff ended; zero for a group without one
+	// and for a single pod.
 	groupBackoff time.Time
 	// nominating: the scheduler was told of nominated pods in this cycle.
 	nominating atomic.Bool
-	// failing counts the failures that the scheduler is still handling: it requeues
-	// the pod and writes its condition.
+	// failing counts the failures that the scheduler is still handling, requeueing the pod and
+	// writing its condition.
 	failing atomic.Int32
 	// verdicts and scores hold those of earlier cycles for reuse.
 	verdicts, scores sync.Pool
-	// scratch is used by build and belongs to the recorder's goroutine.
+	// scratch is build's, and belongs to the recorder's goroutine.
 	scratch scratch
 	// The following scratch belongs to the scheduling goroutine.
 	factScratch     factScratch
@@ -105,12 +104,12 @@ type Recorder struct {
 	// attempt, by the pod's UID, until its next attempt or its deletion.
 	requeued map[types.UID]*result.Requeue
 	profiles map[string]*profile
-	// evicting holds what becomes of the victims of preemption, by the UID of the
-	// preemptor, a pod or a pod group, until its next preemption or its deletion.
+	// evicting holds the evictions by the UID of the preemptor, a pod or a pod group, until its
+	// next preemption or its deletion.
 	evicting map[types.UID]*evictions
 
-	// sending guards finished against being closed while a binding cycle that
-	// outlives the scheduler sends to it.
+	// sending keeps Stop from closing finished while a binding cycle that outlives the scheduler
+	// sends to it.
 	sending  sync.RWMutex
 	started  bool
 	stopped  bool
@@ -126,12 +125,12 @@ type finished struct {
 	cycle     *cycle
 	end       ending
 	evictions *evictions
-	// early: the cycle has not ended, but its tables can be built, see cycle.search.
+	// early: the cycle has not ended, but its tables can be built.
 	early bool
 }
 
-// backlog bounds the finished records that wait for the sink. When it is full,
-// scheduling waits, so no result is lost.
+// backlog bounds the finished records that wait for the sink. When full, scheduling waits, so no
+// result is lost.
 const backlog = 256
 
 // New returns a recorder that is not running yet. Without plugins it records no
@@ -163,8 +162,9 @@ func New(sink Sink, plugins Plugins, clock func() time.Time) *Recorder {
 	}
 }
 
-// Briefly limits what the recorder keeps of the pods for which brief returns true: their cycles lack comparisons and scores, and those that choose a node
-// lack Filter, too. Their summaries are the same. It must be called before Attach. Cycles call brief on the scheduling goroutine.
+// Briefly limits what the recorder keeps of the pods for which brief returns true: their cycles
+// lack comparisons and scores, and those that choose a node lack Filter, too. Their summaries are
+// the same. Call Briefly before Attach. Cycles call brief on the scheduling goroutine.
 func (r *Recorder) Briefly(brief func(pod types.UID) bool) { r.brief = brief }
 
 // Start starts handing finished cycles to the sink.
@@ -205,9 +205,9 @@ func (r *Recorder) deliver(f finished) {
 	}
 }
 
-// Stop waits until the sink has every finished cycle. Binding cycles that outlive the
-// scheduler, such as those of pods that wait for a permit, are no longer recorded. Stop
-// does nothing when Start was not called.
+// Stop waits until the sink has every finished cycle. It no longer records binding cycles that
+// outlive the scheduler, such as those of pods that wait for a permit. Stop does nothing without
+// Start.
 func (r *Recorder) Stop(ctx context.Context) error {
 	if !r.started {
 		return nil
@@ -243,10 +243,9 @@ func (r *Recorder) Forget(uid types.UID) {
 	delete(r.evicting, uid)
 }
 
-// scheduling returns the record of pod's cycle, or nil when it has none: a plugin may
-// run other plugins for a pod that does not exist. A member of a pod group is
-// reserved after other members have been tried, so its cycle may not be the current
-// one.
+// scheduling returns the record of pod's cycle, or nil when it has none: a plugin may run other
+// plugins for a pod that does not exist. Reserve of a pod group's member follows the tries of other
+// members, so the member's cycle may not be the current one.
 func (r *Recorder) scheduling(pod *v1.Pod) *cycle {
 	if r.trial.Load() {
 		return nil
@@ -267,16 +266,15 @@ func (r *Recorder) binding(pod *v1.Pod) *cycle {
 	return nil
 }
 
-// tries holds the records of one attempt. A pod without a group has one record. A
-// member of a pod group has one for each placement in which it was tried; only one
-// of them counts in the end.
+// tries holds the records of one attempt. A pod without a group has one record. A member of a pod
+// group has one for each placement in which it was tried; one of them counts in the end.
 type tries struct {
 	all    []*cycle
 	chosen *cycle
 }
 
-// searchEarly has the tables of a cycle built before the cycle ends. It does so once, and
-// not for a pod that has waited for a permit: that has its tables already.
+// searchEarly has a cycle's tables built, once, before the cycle ends. A pod that has waited for a
+// permit has its tables already.
 func (r *Recorder) searchEarly(c *cycle) {
 	c.mu.Lock()
 	sent := c.early || c.wait != nil
@@ -287,8 +285,7 @@ func (r *Recorder) searchEarly(c *cycle) {
 	}
 }
 
-// forgetOtherTries keeps only the chosen one of a pod's tries. The others have no part in
-// the binding cycle, which may be long.
+// forgetOtherTries keeps only a pod's chosen try for the binding cycle, which may be long.
 func (r *Recorder) forgetOtherTries(pod types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -297,8 +294,8 @@ func (r *Recorder) forgetOtherTries(pod types.UID) {
 	}
 }
 
-// choose makes the try with this state the one that counts. It is called on the
-// scheduling goroutine, when a node is reserved.
+// choose makes the try with this state the one that counts, on the scheduling goroutine, when a
+// node is reserved.
 func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -314,7 +311,6 @@ func (r *Recorder) choose(pod *v1.Pod, state fwk.CycleState) {
 	}
 }
 
-// begin opens the record of a scheduling cycle.
 func (r *Recorder) begin(p *profile, state fwk.CycleState, podInfo *framework.QueuedPodInfo, nodes []fwk.NodeInfo) *cycle {
 	pod := podInfo.Pod
 	if !upstream.SameNodes(r.nodes.list, nodes) {
@@ -396,7 +392,6 @@ func (r *Recorder) take(uid types.UID, status *fwk.Status) *cycle {
 	return c
 }
 
-// bound drops what is not needed after a pod is bound.
 func (r *Recorder) bound(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -416,8 +411,7 @@ func (t *tries) endedBy(status *fwk.Status) *cycle {
 	return t.chosen
 }
 
-// queueOf returns the queue's knowledge of a pod that was just popped. It is called on
-// the scheduling goroutine.
+// queueOf runs on the scheduling goroutine for a pod that was just popped.
 func (r *Recorder) queueOf(podInfo *framework.QueuedPodInfo) *result.Queue {
 	q := &result.Queue{
 		AddedTime:          podInfo.Timestamp,

@@ -35,9 +35,9 @@ func (p enqueueExtensions) EventsToRegister(ctx context.Context) ([]fwk.ClusterE
 	return out, err
 }
 
-// hint wraps the plugin's hint. The queue calls it under its lock, for each event
-// and each waiting pod that the plugin rejected, so it notes only answers that move
-// a pod. As in the queue, an event without a hint means Queue.
+// hint wraps the plugin's hint. The queue calls it under its lock, for each event and each waiting
+// pod that the plugin rejected, so it notes only answers that move the pod. As in the queue, an
+// event without a hint means Queue.
 func (p enqueueExtensions) hint(event fwk.ClusterEventWithHint) fwk.QueueingHintFn {
 	inner := event.QueueingHintFn
 	return func(logger klog.Logger, pod *v1.Pod, oldObj, newObj any) (fwk.QueueingHint, error) {
@@ -69,7 +69,6 @@ func (r *Recorder) noteRequeue(plugin string, pod *v1.Pod, registered fwk.Cluste
 	r.requeued[pod.UID] = requeue
 }
 
-// present returns the newer of two versions of an object.
 func present(oldObj, newObj any) any {
 	if newObj != nil {
 		return newObj
@@ -77,10 +76,9 @@ func present(oldObj, newObj any) any {
 	return oldObj
 }
 
-// eventLabel names an event as the queue does. The queue does not pass the event to
-// the hint, but the objects reveal it: an object without an older version was
-// added, one without a newer version was deleted, and the scheduler's own functions
-// find the changes between two versions.
+// eventLabel names an event as the queue does. The queue does not pass the event to the hint, but
+// the objects reveal it: without an older version the object was added, without a newer one
+// deleted, and the scheduler's own functions find the changes between two versions.
 func eventLabel(registered fwk.ClusterEvent, waiting *v1.Pod, oldObj, newObj any) string {
 	event := fwk.ClusterEvent{Resource: registered.Resource, ActionType: fwk.Update}
 	switch {

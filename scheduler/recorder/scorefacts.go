@@ -12,12 +12,11 @@ import (
 
 // Scorer knows the inputs of one Score plugin.
 type Scorer interface {
-	// Normalization is the plugin's rule.
 	Normalization() result.Normalization
-	// Facts returns the inputs of the scores of some nodes, or nil when it cannot
-	// determine them. It is called on the scheduling goroutine after the cycle has scored,
-	// with the state of the cycle, so it must be cheap; it reads what the plugin reads and
-	// changes nothing. The recorder sets Plugin of the result.
+	// Facts returns the inputs of the scores of some nodes, or nil when it cannot determine them.
+	// It is called on the scheduling goroutine after the cycle has scored, with the cycle's state,
+	// so it must be cheap. It reads what the plugin reads and changes nothing. The recorder sets
+	// the result's Plugin.
 	Facts(state fwk.CycleState, pod *v1.Pod, scored Scored) *result.PluginScoreFacts
 }
 
@@ -31,16 +30,14 @@ type Scored struct {
 	Count int
 }
 
-// scorer is what the recorder knows about the scores of a plugin.
 type scorer struct {
 	// Scorer is nil for a plugin whose inputs are unknown.
 	Scorer
-	plugin string
-	// normalizes: the plugin has a rule.
+	plugin     string
 	normalizes bool
 }
 
-// scorer returns the scorer of a plugin; the zero value if it was not built.
+// scorer returns the zero value for a plugin that was not built.
 func (p *profile) scorer(plugin string) scorer {
 	for _, s := range p.scorers {
 		if s.plugin == plugin {
@@ -50,7 +47,7 @@ func (p *profile) scorer(plugin string) scorer {
 	return scorer{}
 }
 
-// rule returns the plugin's rule of normalization; empty for the zero value.
+// rule is empty for the zero value.
 func (s scorer) rule() result.Normalization {
 	switch {
 	case s.plugin == "":
@@ -70,9 +67,9 @@ func (b *base) newScorer(score fwk.ScorePlugin) scorer {
 	}
 }
 
-// noteScoreFacts keeps the inputs of the scores of the selected node and of those with
-// the best totals. It is called on the scheduling goroutine at the end of SchedulePod,
-// while the snapshot is still that of the search.
+// noteScoreFacts keeps the inputs of the scores of the selected node and of those with the best
+// totals. It runs on the scheduling goroutine at the end of SchedulePod, while the snapshot is
+// still that of the search.
 func (c *cycle) noteScoreFacts() {
 	s := c.scores
 	if s == nil || s.names != nil || len(s.nodes) == 0 || len(s.given) != len(s.nodes) {
@@ -124,14 +121,14 @@ func (c *cycle) noteScoreFacts() {
 	}
 }
 
-// factScratch is memory that noteScoreFacts uses again for each cycle.
+// factScratch is memory that noteScoreFacts reuses.
 type factScratch struct {
 	rows  []int
 	nodes []fwk.NodeInfo
 }
 
-// bestRows returns at most MaxScoreFacts rows by total, the best first, and among equals
-// the selected node first. The list is valid until the next call.
+// bestRows returns at most MaxScoreFacts rows, the best total first, and among equals the selected
+// node first. The next call overwrites the list.
 func (r *Recorder) bestRows(s *scores, names []string, selected int32) []int {
 	totals := s.withExtenders(names)
 	before := func(a, b int) bool {
@@ -156,7 +153,6 @@ func (r *Recorder) bestRows(s *scores, names []string, selected int32) []int {
 	return best
 }
 
-// withExtenders returns the totals of the rows.
 func (s *scores) withExtenders(names []string) []int64 {
 	totals := s.column(s.totals())
 	if len(s.extenders) == 0 {

@@ -8,26 +8,24 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// scores is a copy of the framework's answer without pointers. The scheduler goes on to
-// change the answer, and a pod that waits for a permit would keep all of it in memory.
+// scores is a copy of the framework's answer without pointers. The scheduler later changes the
+// answer, and a pod that waits for a permit would keep all of it in memory.
 type scores struct {
 	plugins []string
-	// nodes has the index of each row's node. If some nodes are not in the node table,
-	// names has the names of all, and nodes is meaningless.
+	// nodes has each row's node. If the node table lacks some, names has the names of all, and
+	// nodes is meaningless.
 	nodes []int32
 	names []string
-	// values has a column per plugin for the raw scores, then one per plugin for the
-	// weighted scores, and then the totals.
+	// values has the columns of raw scores by plugin, those of weighted scores by plugin, and the
+	// totals.
 	values []int64
-	// given are the nodes that the plugins were given, by row. After an extender without a node
-	// cache they are not those of the snapshot: the scheduler makes them from the extender's answer,
-	// without pods and images.
+	// given are the nodes that the plugins got, by row. After an extender without a node cache the
+	// scheduler makes them from the extender's answer, without pods and images.
 	given     []fwk.NodeInfo
 	extenders []extenderScores
 	facts     *result.ScoreFacts
 }
 
-// column returns the values of a column.
 func (s *scores) column(i int) []int64 { return s.values[i*len(s.nodes) : (i+1)*len(s.nodes)] }
 
 // raw, weighted and totals number the columns.
@@ -35,8 +33,8 @@ func (s *scores) raw(plugin int) int      { return plugin }
 func (s *scores) weighted(plugin int) int { return len(s.plugins) + plugin }
 func (s *scores) totals() int             { return 2 * len(s.plugins) }
 
-// noteScores copies the framework's answer for nodes. It is called right after the
-// plugins have written it, while it is in the processor's cache.
+// noteScores copies the framework's answer for nodes. It runs right after the plugins have written
+// it, while it is in the processor's cache.
 func (c *cycle) noteScores(nodes []fwk.NodeInfo, answer []fwk.NodePluginScores) {
 	s := c.recorder.takeScores()
 	s.given = nodes
@@ -90,12 +88,11 @@ func rowNames(answer []fwk.NodePluginScores) []string {
 	return names
 }
 
-// scratch is memory that build uses again for each cycle.
+// scratch is memory that build reuses.
 type scratch struct {
 	column []int64
 	// rank is the position of each feasible node in the tables, by the node's index.
-	rank []int32
-	// rejected are the indexes of the rejected nodes.
+	rank     []int32
 	rejected []int32
 }
 
@@ -139,16 +136,14 @@ func (c *cycle) buildScore(feasible result.NodeList) *result.Score {
 	return out
 }
 
-// scoreBuilder sorts columns.
 type scoreBuilder struct {
 	*scores
 	*scratch
-	// inOrder: the rows keep their order.
 	inOrder bool
 }
 
-// order returns the nodes of the sorted columns: feasible itself, which the Filter's
-// table shares, if every feasible node was scored. Extenders may have rejected some.
+// order returns the nodes of the sorted columns: feasible itself, which Filter's table shares,
+// unless extenders rejected some.
 func (b *scoreBuilder) order(all *nodeTable, feasible result.NodeList) result.NodeList {
 	n := len(b.nodes)
 	b.scratch.column = slices.Grow(b.scratch.column[:0], n)[:n]
@@ -176,7 +171,6 @@ func (b *scoreBuilder) sorted(i int) []int64 {
 	return out
 }
 
-// takeScores returns an empty copy.
 func (r *Recorder) takeScores() *scores {
 	if s, ok := r.scores.Get().(*scores); ok {
 		return s
@@ -184,7 +178,6 @@ func (r *Recorder) takeScores() *scores {
 	return &scores{}
 }
 
-// returnScores keeps a copy's memory for a later cycle.
 func (r *Recorder) returnScores(s *scores) {
 	if s == nil {
 		return

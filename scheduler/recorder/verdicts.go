@@ -14,15 +14,13 @@ const (
 	rejected
 )
 
-// verdicts has one slot per node of the snapshot. A worker of Filter writes only to
-// the slot of its node. Most nodes of most cycles pass, and a node that passed holds
-// no pointer for the garbage collector to follow.
+// verdicts has one slot per node of the snapshot. A worker of Filter writes only to the slot of its
+// node. Most nodes of most cycles pass, and hold no pointer for the garbage collector to follow.
 type verdicts struct {
 	of []verdict
 	// rejections holds the status of each rejected node.
 	rejections []*fwk.Status
-	// also holds the further rejections of each node. It is nil unless the cycle is
-	// hypothetical.
+	// also holds each node's further rejections; nil unless the cycle is hypothetical.
 	also [][]*fwk.Status
 	// last are the indexes of the nodes that went on most recently, in the scheduler's
 	// order.
@@ -38,7 +36,6 @@ func (v *verdicts) note(node int32, status *fwk.Status) {
 	v.of[node] = rejected
 }
 
-// takeVerdicts returns cleared verdicts of n nodes.
 func (r *Recorder) takeVerdicts(n int) *verdicts {
 	if v, ok := r.verdicts.Get().(*verdicts); ok && cap(v.of) >= n {
 		v.of, v.rejections = v.of[:n], v.rejections[:n]
@@ -56,7 +53,6 @@ func (r *Recorder) takeVerdicts(n int) *verdicts {
 	return v
 }
 
-// returnVerdicts keeps verdicts for a later cycle.
 func (r *Recorder) returnVerdicts(v *verdicts) {
 	if cap(v.of) == 0 {
 		return

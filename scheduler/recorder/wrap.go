@@ -15,9 +15,9 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// Wrap returns a registry in which every plugin records to r and is guarded against
-// panics. Names stay the same, so the configuration, messages and metrics of a framework
-// that upstream.NewFramework builds from it are those of a bare one.
+// Wrap returns a registry in which every plugin records to r and is guarded against panics. Names
+// stay the same, so a framework that upstream.NewFramework builds from it has the configuration,
+// messages and metrics of a bare one.
 func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
@@ -39,8 +39,7 @@ func (r *Recorder) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 	return out
 }
 
-// wrap returns a recorder around plugin, which was created with h and args. dryRun notes
-// the plugin's changes to the snapshot, for plugins whose changes are observed.
+// dryRun notes the plugin's changes to the snapshot, if they are observed.
 func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtime.Object, dryRun *groupDryRun) upstream.Wrapper {
 	b := &base{recorder: r, profile: p, handle: h, plugin: plugin, name: plugin.Name(), args: args, dryRun: dryRun}
 	b.guard = guard.New(b.name, r.panicked)
@@ -62,7 +61,7 @@ func (r *Recorder) wrap(plugin fwk.Plugin, p *profile, h fwk.Handle, args runtim
 	return plain{b, other}
 }
 
-// There is one composition of recorders for each upstream.Shape.
+// Each upstream.Shape has a composition of recorders.
 type (
 	plain struct {
 		*base
@@ -99,8 +98,8 @@ type (
 	}
 )
 
-// requeuingPoints are the recorders of the extension points of upstream.Shape.Requeues.
-// Those that the plugin lacks are empty, and are not called.
+// requeuingPoints are the recorders for upstream.Shape.Requeues. Those that the plugin lacks are
+// empty and never called.
 type requeuingPoints struct {
 	preEnqueue
 	preFilter
@@ -119,8 +118,8 @@ func newRequeuingPoints(b *base) *requeuingPoints {
 	return p
 }
 
-// points are the recorders of the other interfaces. Those that the plugin lacks are
-// empty, and are not called.
+// points are the recorders of the other interfaces. Those that the plugin lacks are empty and never
+// called.
 type points struct {
 	queueSort
 	postFilter
@@ -153,14 +152,12 @@ func newPoints(b *base) *points {
 	return p
 }
 
-// set makes the recorder if the plugin has the interface T.
 func set[T, Recorder any](b *base, to *Recorder, recorder func(*base) Recorder) {
 	if _, ok := b.plugin.(T); ok {
 		*to = recorder(b)
 	}
 }
 
-// profile returns the recorder's data about the named profile.
 func (r *Recorder) profile(name string) *profile {
 	r.mu.Lock()
 	defer r.mu.Unlock()

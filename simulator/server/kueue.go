@@ -62,7 +62,7 @@ type kueueAnswer struct {
 	Configuration *configuration.Configuration `json:"configuration"`
 	// Ignored is what the configuration says and the simulator does not do.
 	Ignored []configuration.Ignored `json:"ignored"`
-	// Follows is the version of Kueue that the simulator does as.
+	// Follows is the last release before the state of Kueue's main branch that the simulator follows.
 	Follows string `json:"follows"`
 	// Latest are the newest entries of the ledger.
 	Latest []json.RawMessage `json:"latest"`

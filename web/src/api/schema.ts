@@ -4069,7 +4069,7 @@ export interface components {
             configuration: components["schemas"]["KueueConfiguration"];
             /** @description What the configuration says and the simulator does not do. */
             ignored: components["schemas"]["IgnoredConfiguration"][];
-            /** @description The version of Kueue that the simulator does as. */
+            /** @description The last release before the state of Kueue's main branch that the simulator follows. */
             follows: string;
         };
         IgnoredConfiguration: {

@@ -11,5 +11,5 @@
 // comment that says "Kueue" states its behaviour, not ours.
 package admission
 
-// Follows is the version of Kueue that the simulator does as.
-const Follows = "main of August 2026, after v0.19.2"
+// Follows is the last release before the state of Kueue's main branch that the simulator follows.
+const Follows = "v0.19.2"

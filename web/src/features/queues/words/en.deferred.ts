@@ -111,7 +111,7 @@ export const queues = {
     suggestNone: 'Neither more quota in its ClusterQueue nor the end of one workload would let it in.',
     suggestPart: 'Not everything was tried.',
     close: 'Close',
-    follows: 'Admission as in Kueue, {version}.',
+    follows: 'Admits as Kueue’s main branch did in August 2026, after {version}.',
     problems: 'What the controllers cannot do',
     problemsHint: 'They try again until it works. Events of the object have the same.',
     problem:

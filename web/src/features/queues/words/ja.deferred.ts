@@ -110,7 +110,7 @@ export const queues: typeof english.queues = {
     suggestNone: 'ClusterQueue のクォータを増やしても、ワークロードが 1 つ終わっても、受け入れられません。',
     suggestPart: 'すべては試していません。',
     close: '閉じる',
-    follows: '受け入れは Kueue {version} と同じように決めます。',
+    follows: '受け入れは、Kueue の 2026 年 8 月の main ブランチ（{version} より後）と同じように決めます。',
     problems: 'コントローラーができないこと',
     problemsHint: 'うまくいくまで繰り返します。同じ内容がオブジェクトのイベントにもあります。',
     problem: 'Kueue のコントローラーは {kind} {name} の処理を進められません: {message}（{since} から {n} 回試行）',

@@ -2,6 +2,7 @@
 // clients made of it.
 
 import type { KubeObject } from '@/api/types'
+import { serverMetadata, withoutServerMetadata } from './object'
 
 export interface Merged {
   object: KubeObject
@@ -15,17 +16,10 @@ type Json = unknown
 export function mergeChanges(base: KubeObject, mine: KubeObject, theirs: KubeObject): Merged {
   const conflicts: string[] = []
   const object = merge(base, mine, theirs, '', conflicts) as KubeObject
-  const metadata = { ...object.metadata } as Record<string, unknown>
-  const newest = theirs.metadata as unknown as Record<string, unknown>
-  for (const field of ['resourceVersion', 'uid', 'generation', 'creationTimestamp', 'managedFields']) {
-    if (newest[field] === undefined) Reflect.deleteProperty(metadata, field)
-    else metadata[field] = newest[field]
-  }
+  const set = Object.entries(theirs.metadata).filter(([field]) => serverMetadata.has(field))
   return {
-    object: { ...object, metadata: metadata as unknown as KubeObject['metadata'] },
-    conflicts: conflicts.filter(
-      (path) => !/^metadata\.(resourceVersion|uid|generation|creationTimestamp|managedFields)/.test(path)
-    ),
+    object: { ...object, metadata: { ...withoutServerMetadata(object).metadata, ...Object.fromEntries(set) } },
+    conflicts: conflicts.filter((path) => !serverMetadata.has(/^metadata\.(\w+)/.exec(path)?.[1] ?? '')),
   }
 }
 

@@ -31,6 +31,24 @@ export function sameVersion(
   )
 }
 
+/** Metadata that the server sets. */
+export const serverMetadata: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'generation',
+  'managedFields',
+  'selfLink',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+])
+
+/** The object without them, so that it can be created, applied or compared. */
+export function withoutServerMetadata<T extends { metadata: object }>(object: T): T {
+  const own = Object.entries(object.metadata).filter(([field]) => !serverMetadata.has(field))
+  return { ...object, metadata: Object.fromEntries(own) }
+}
+
 /** Splits the objectKey of a namespaced object. */
 export function splitKey(key: string): { namespace: string; name: string } | undefined {
   const at = key.indexOf('/')

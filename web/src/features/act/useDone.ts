@@ -3,7 +3,8 @@
 import { useI18n } from 'vue-i18n'
 import { i18n } from '@/i18n'
 import { notify } from '@/ui/notices'
-import { remember, undo, type Entry, type Result } from './store/changes'
+import type { Entry } from './model/entry'
+import { remember, undo, type Result } from './store/changes'
 import { useSubject } from './useSubject'
 
 /** The names of an entry's objects: one, or how many. */

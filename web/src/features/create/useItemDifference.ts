@@ -7,7 +7,7 @@ import { useAuthorNotes } from '@/features/yaml/authorNotes'
 import type { LineNotes } from '@/features/yaml/diffNotes'
 import { toYaml } from '@/features/yaml/model/documents'
 import type { Item } from './model/batch'
-import { forCreation } from './model/clone'
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 export interface ItemDifference {
   before: string
@@ -29,7 +29,7 @@ export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<Item
     const head = { apiVersion: entry.apiVersion, kind: entry.kind }
     const written = entry.object
     if (state.kind === 'checked') {
-      const [before, after] = [toYaml(written), toYaml(forCreation({ ...state.after, ...head }))]
+      const [before, after] = [toYaml(written), toYaml(withoutServerMetadata({ ...state.after, ...head }))]
       return {
         before,
         after,

@@ -9,7 +9,7 @@ import type { KubeObject } from '@/api/types'
 import { changeable, patchBetween } from '@/features/act/model/write'
 import { useDone } from '@/features/act/useDone'
 import { asRefusal, locate } from '@/features/create/model/batch'
-import { forCreation } from '@/features/create/model/clone'
+import { withoutServerMetadata } from '@/kubernetes/object'
 import { parseText, toYaml, type Entry, type Problem } from '@/features/yaml/model/documents'
 import { mergeChanges, type Merged } from '@/kubernetes/merge'
 import { notify } from '@/ui/notices'
@@ -188,7 +188,12 @@ export function useObjectEditing(
     if (!entry || saving.value) return
     saving.value = true
     try {
-      const created = await createObject(of.kind, of.namespace, forCreation(bodyOf(entry, of.namespace)), false)
+      const created = await createObject(
+        of.kind,
+        of.namespace,
+        withoutServerMetadata(bodyOf(entry, of.namespace)),
+        false
+      )
       editing.value = false
       wrote(withType(of.kind, created))
       notify('done', t('create.done', { names: of.name }))

@@ -3,10 +3,10 @@
 import { ApiError } from '@/api/http'
 import { messageOf } from '@/api/message'
 import type { KindInfo, KubeObject, Pod } from '@/api/types'
-import { forCreation } from '@/features/create/model/clone'
 import { hasValues, taintsAfter, taintsOf, without, type Write } from './write'
 import type { ObjectRef } from '@/kubernetes/object'
 import { same } from '@/kubernetes/merge'
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 /** What performing a write needs from its caller; each request is a dry run if asked. */
 export interface Server {
@@ -65,7 +65,7 @@ export async function perform(write: Write, server: Server, dryRun: boolean): Pr
     case 'create':
       return {
         before: undefined,
-        after: await server.create(write.of.kind, write.of.namespace, forCreation(write.object), dryRun),
+        after: await server.create(write.of.kind, write.of.namespace, withoutServerMetadata(write.object), dryRun),
       }
     default:
       return recreate(write, server, dryRun)

@@ -3,9 +3,9 @@
 
 import { ref, shallowRef } from 'vue'
 import type { ObjectRef } from '@/kubernetes/object'
+import type { Entry } from '../model/entry'
 import { nodeRef } from '../model/links'
 import type { Input, Verb } from '../model/verbs'
-import type { Entry } from './changes'
 
 /** The position of the open menu, and its objects, which are of one kind. */
 export const objectMenu = shallowRef<{

@@ -5,9 +5,9 @@ import { triggerRef } from 'vue'
 import { pool } from '@/api/pool'
 import { createObject, deleteObject, getObject, patchObject } from '@/api/kubernetes'
 import { messageOf } from '@/api/message'
-import type { ObjectRef } from '@/kubernetes/object'
 import { ChangedSince, NotRecreated, perform, type Effect, type Server } from '../model/perform'
-import { isUndoable, type Verb } from '../model/verbs'
+import type { Entry } from '../model/entry'
+import { isUndoable } from '../model/verbs'
 import { inverseOf, type Write } from '../model/write'
 import { entries } from './asked'
 
@@ -31,21 +31,6 @@ const keptEntries = 50
 /** The result of one write: its effect, or why the server refused it. */
 export type Result =
   { write: Write; effect: Effect; error?: undefined } | { write: Write; error: unknown; effect?: undefined }
-
-/** What happened to one change, oldest first in `results`. */
-export interface Entry {
-  id: number
-  /** edit: as YAML. suppose: a hypothesis that was made real. */
-  verb: Verb | 'drain' | 'edit' | 'suppose'
-  refs: readonly ObjectRef[]
-  /** ms since the epoch. */
-  at: number
-  /** What undoes it; empty when nothing does. */
-  undo: readonly Write[]
-  state: 'done' | 'undoing' | 'undone' | 'failed'
-  /** Why undoing failed: `changed` if the objects have changed since. */
-  problem?: { changed: boolean; message: string }
-}
 
 let nextId = 1
 

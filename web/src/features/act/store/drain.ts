@@ -10,7 +10,8 @@ import { pods } from '@/live/watched'
 import { drain, drainItems, planDrain, type DrainItem } from '../model/drain'
 import { nodeRef } from '../model/links'
 import type { Write } from '../model/write'
-import { makeWrites, remember, type Entry, type Result } from './changes'
+import type { Entry } from '../model/entry'
+import { makeWrites, remember, type Result } from './changes'
 
 export function podsOn(names: readonly string[]): Pod[] {
   const wanted = new Set(names)

@@ -4,11 +4,11 @@
 
 import { pool } from '@/api/pool'
 import type { KindInfo, KubeObject, StatusCause } from '@/api/types'
-import { forCreation } from './clone'
 import type { Entry, Problem } from '@/features/yaml/model/documents'
 import { resolveKind } from '@/kubernetes/kinds'
 import { same } from '@/kubernetes/merge'
 import { parsePath, pathsInMessage, strictErrors } from '@/kubernetes/fieldPaths'
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 /** What a failed request reports; ApiError implements it. */
 export interface Refusal {
@@ -182,7 +182,7 @@ function unknownKind({ kind, apiVersion }: Entry): Refusal {
 }
 
 async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boolean): Promise<EntryState> {
-  const object = forCreation(item.entry.object)
+  const object = withoutServerMetadata(item.entry.object)
   try {
     return { kind: 'checked', after: await creator.create(info, item.namespace, object, true) }
   } catch (error) {
@@ -204,11 +204,9 @@ async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boole
   }
 }
 
-/** The object without the fields that change with every write. */
+/** What the user may change of the object. */
 function comparable(object: KubeObject): unknown {
-  const metadata = { ...object.metadata } as Record<string, unknown>
-  for (const field of ['managedFields', 'resourceVersion', 'generation']) Reflect.deleteProperty(metadata, field)
-  return { ...object, apiVersion: '', kind: '', metadata }
+  return { ...withoutServerMetadata(object), apiVersion: '', kind: '' }
 }
 
 /**
@@ -263,7 +261,7 @@ async function nodesReady(items: readonly Item[], creator: Creator, signal?: Abo
 }
 
 async function write(item: Item, creator: Creator, made: Made, force: boolean): Promise<EntryState> {
-  const object = forCreation(item.entry.object)
+  const object = withoutServerMetadata(item.entry.object)
   try {
     if (item.state.kind === 'differs' && item.info) {
       const changed = await creator.apply(item.info, item.namespace, object, { dryRun: false, force })

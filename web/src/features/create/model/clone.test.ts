@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '@/api/types'
-import { cloneOf, copiesOf, forCreation, nextName } from './clone'
+import { withoutServerMetadata } from '@/kubernetes/object'
+import { cloneOf, copiesOf, nextName } from './clone'
 import { parseText } from '@/features/yaml/model/documents'
 
 const object = (o: object) => o as KubeObject
@@ -62,7 +63,7 @@ describe('cloneOf', () => {
     const pod = object({ kind: 'Pod', metadata: { name: 'a', uid: 'u' }, spec: { nodeName: 'n' } })
     cloneOf(pod, 'b')
     expect(pod).toEqual({ kind: 'Pod', metadata: { name: 'a', uid: 'u' }, spec: { nodeName: 'n' } })
-    expect(forCreation(pod).metadata).toEqual({ name: 'a' })
+    expect(withoutServerMetadata(pod).metadata).toEqual({ name: 'a' })
   })
 })
 

@@ -2,25 +2,7 @@
 
 import type { KubeObject } from '@/api/types'
 import type { Entry } from '@/features/yaml/model/documents'
-
-/** Metadata fields that the server sets; an object with them cannot be created. */
-const serverMetadata = [
-  'uid',
-  'resourceVersion',
-  'creationTimestamp',
-  'generation',
-  'managedFields',
-  'selfLink',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-] as const
-
-/** The object without server-set fields, so that it can be created or applied. */
-export function forCreation(object: KubeObject): KubeObject {
-  const metadata = { ...object.metadata } as Record<string, unknown>
-  for (const field of serverMetadata) Reflect.deleteProperty(metadata, field)
-  return { ...object, metadata: metadata as unknown as KubeObject['metadata'] }
-}
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 /**
  * Annotations about the history of the original, other than those that say what a virtual node has
@@ -34,7 +16,7 @@ const ownAnnotations =
  * and injected volumes. A node keeps its capacity, which defines it.
  */
 export function cloneOf(object: KubeObject, name: string): KubeObject {
-  const made = structuredClone(forCreation(object))
+  const made = structuredClone(withoutServerMetadata(object))
   const metadata = made.metadata as unknown as Record<string, unknown>
   metadata.name = name
   delete metadata.generateName

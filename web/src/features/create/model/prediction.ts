@@ -5,7 +5,7 @@ import type { Change, HypotheticalCycle, KubeObject, WhatIfQuestion } from '@/ap
 import type { Entry } from '@/features/yaml/model/documents'
 import { same } from '@/kubernetes/merge'
 import { itemsOf } from './batch'
-import { forCreation } from './clone'
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 /** Kinds besides pods that a prediction takes along. Others mean nothing to where a pod goes. */
 const kinds = new Set([
@@ -50,7 +50,7 @@ export function questionOfText(entries: readonly Entry[]): TextQuestion | undefi
   const [first] = pods
   const entry = first ?? entries.find((e) => workloads.has(e.kind) && templateOf(e.object))
   if (!entry) return undefined
-  const pod = first ? forCreation(first.object) : podOf(entry)
+  const pod = first ? withoutServerMetadata(first.object) : podOf(entry)
   const mine = first ? pods.filter((e) => e.line === first.line && e.file === first.file) : []
   // Copies that differ in more than their names cannot be asked about at once.
   const alike =
@@ -101,7 +101,7 @@ function changesOf(entries: readonly Entry[]): Change[] {
     (e) => e.object.metadata.name && (kinds.has(e.kind) || (e.kind === 'Pod' && isPlaced(e.object)))
   )
   return itemsOf(wanted.slice(0, mostChanges)).map(({ entry }) => ({
-    apply: forCreation(entry.object) as unknown as NonNullable<Change['apply']>,
+    apply: withoutServerMetadata(entry.object) as unknown as NonNullable<Change['apply']>,
   }))
 }
 

@@ -11,11 +11,12 @@ import {
   type Fields,
   type Write,
 } from '@/features/act/model/write'
-import { cloneOf, forCreation } from '@/features/create/model/clone'
+import { cloneOf } from '@/features/create/model/clone'
 import { makesCopies, objectThen, targetOf, targetsOf } from '@/features/whatif/model/hypothesis'
 import { isResource, podKind } from '@/kubernetes/kinds'
 import { mergeChanges, same } from '@/kubernetes/merge'
 import type { ObjectRef } from '@/kubernetes/object'
+import { withoutServerMetadata } from '@/kubernetes/object'
 
 /** The cluster as it is. */
 export interface Present {
@@ -111,7 +112,7 @@ function changeOf(target: ChangeTarget, changes: readonly Change[], present: Pre
     }
   if (isResource(kind, podKind) && (again || !changesInPlace(now, then)))
     return podChange(target, of, { ...now, apiVersion: 'v1', kind: 'Pod' }, whole, present)
-  if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: forCreation(whole) }] }
+  if (again) return { kind: 'recreate', target, writes: [{ op: 'recreate', of, object: withoutServerMetadata(whole) }] }
   const writes = mergesBetween(of, now, then)
   return writes.length ? { kind: 'change', target, writes } : undefined
 }

@@ -99,7 +99,7 @@ func (t *Trial) foreign(q Question, err error) error {
 	if missing != nil {
 		return err
 	}
-	if _, other := t.framework(pod, q.Profile); other != nil {
+	if _, other := frameworkOf(t, pod, q.Profile); other != nil {
 		return other
 	}
 	return err

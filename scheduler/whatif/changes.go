@@ -110,7 +110,7 @@ func (t *Trial) NewNodes(like *v1.Node, count int) ([]*newnode.Node, error) {
 // newNodes makes copies of a node. If the state has a node of the name, they are new nodes like it, with all that it brings, and sample is what they
 // are made after.
 func (t *Trial) newNodes(like *v1.Node, count int, names func() string) (nodes []*newnode.Node, sample *newnode.Sample) {
-	if t.replica.world.Get(nodeKind, "", like.Name) == nil {
+	if in(t).world.Get(nodeKind, "", like.Name) == nil {
 		for range count {
 			nodes = append(nodes, &newnode.Node{Node: renamed(like, names()).(*v1.Node)})
 		}
@@ -146,7 +146,7 @@ func (t *Trial) copyNames(o runtime.Object) func() string {
 		for {
 			i++
 			name := accessor.GetName() + "-" + strconv.Itoa(i)
-			if gvk, err := t.replica.world.Kind(o); err != nil || t.replica.world.Get(gvk, accessor.GetNamespace(), name) == nil {
+			if gvk, err := in(t).world.Kind(o); err != nil || in(t).world.Get(gvk, accessor.GetNamespace(), name) == nil {
 				return name
 			}
 		}
@@ -167,7 +167,7 @@ func renamed(o runtime.Object, name string) runtime.Object {
 
 // put creates or replaces an object. It keeps o.
 func (t *Trial) put(o runtime.Object) error {
-	gvk, err := t.replica.world.Kind(o)
+	gvk, err := in(t).world.Kind(o)
 	if unknown := (*memory.KindError)(nil); errors.As(err, &unknown) {
 		return &KindError{ObjectRef{GVK: unknown.GVK}}
 	} else if err != nil {
@@ -175,22 +175,22 @@ func (t *Trial) put(o runtime.Object) error {
 	}
 	accessor := accessorOf(o)
 	accessor.SetNamespace(namespaceOf(gvk, accessor.GetNamespace()))
-	if !t.replica.reads(gvk) {
+	if !in(t).reads(gvk) {
 		return &KindError{ObjectRef{gvk, accessor.GetNamespace(), accessor.GetName()}}
 	}
 	if accessor.GetName() == "" {
 		return &InvalidError{Path: "metadata.name", Message: "required"}
 	}
-	before := t.replica.world.Get(gvk, accessor.GetNamespace(), accessor.GetName())
+	before := in(t).world.Get(gvk, accessor.GetNamespace(), accessor.GetName())
 	if before != nil {
 		old := accessorOf(before)
 		accessor.SetUID(old.GetUID())
 		accessor.SetCreationTimestamp(old.GetCreationTimestamp())
 	} else {
-		accessor.SetUID(t.replica.nextUID())
-		accessor.SetCreationTimestamp(metav1.NewTime(t.replica.now()))
+		accessor.SetUID(in(t).nextUID())
+		accessor.SetCreationTimestamp(metav1.NewTime(in(t).now()))
 	}
-	accessor.SetResourceVersion(t.replica.nextVersion())
+	accessor.SetResourceVersion(in(t).nextVersion())
 	if err := t.complete(o); err != nil {
 		return err
 	}
@@ -211,19 +211,19 @@ func (t *Trial) put(o runtime.Object) error {
 // publish makes the ResourceSlices that a virtual node publishes for its annotation be those that the annotation describes.
 func (t *Trial) publish(node *v1.Node) error {
 	_, annotated := node.Annotations[standin.AnnotationDevices]
-	if !annotated || t.replica.options.Devices == nil || !t.replica.reads(sliceKind) {
+	if !annotated || in(t).options.Devices == nil || !in(t).reads(sliceKind) {
 		return nil
 	}
-	wanted, err := t.replica.options.Devices(node)
+	wanted, err := in(t).options.Devices(node)
 	if err != nil {
 		return &InvalidError{Path: "metadata.annotations", Message: err.Error()}
 	}
-	for _, o := range t.replica.world.List(sliceKind) {
+	for _, o := range in(t).world.List(sliceKind) {
 		slice := o.(*resourcev1.ResourceSlice)
 		ours := slice.Labels[standin.LabelVirtualDriver] != "" && slice.Spec.NodeName != nil && *slice.Spec.NodeName == node.Name
 		if ours && slices.ContainsFunc(wanted, func(w *resourcev1.ResourceSlice) bool { return w.Spec.Driver == slice.Spec.Driver }) {
 			t.changed()
-			t.replica.world.Delete(sliceKind, "", slice.Name)
+			in(t).world.Delete(sliceKind, "", slice.Name)
 		}
 	}
 	for _, slice := range wanted {
@@ -301,7 +301,7 @@ func (t *Trial) remove(ref ObjectRef) error {
 		}
 	}
 	t.changed()
-	t.replica.world.Delete(ref.GVK, ref.Namespace, ref.Name)
+	in(t).world.Delete(ref.GVK, ref.Namespace, ref.Name)
 	return nil
 }
 

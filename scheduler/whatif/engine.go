@@ -59,7 +59,23 @@ const (
 )
 
 // Engine answers questions, one at a time. Its methods may be called from any goroutine.
-type Engine struct {
+type Engine struct{ answering }
+
+// answering is an *engine, whose types packages that name an Engine must not see; see Trial.
+type answering interface {
+	// Ask answers a question. The errors of a question that cannot be answered are ErrBusy, ctx's error
+	// and the types of this package.
+	Ask(ctx context.Context, q Question) (*Answer, error)
+	// Try calls do with a view of the state that no other question shares. All that do changed is undone
+	// afterwards. Try returns the error of do, ErrBusy, ctx's error, a *ConfigurationError or a *PanicError. configuration is
+	// as in Question.
+	Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error
+	// Stop lets go of the source and of everything that is built, after the running question. Further questions
+	// start again.
+	Stop()
+}
+
+type engine struct {
 	options Options
 	// turn is held by the question that is being answered.
 	turn chan struct{}
@@ -83,6 +99,8 @@ type follow struct {
 }
 
 // New returns an engine. It does no work until the first question.
+//
+//go:noinline
 func New(options Options) *Engine {
 	if options.Waiting == 0 {
 		options.Waiting = defaultWaiting
@@ -96,12 +114,11 @@ func New(options Options) *Engine {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	return &Engine{options: options, turn: make(chan struct{}, 1), waiting: make(chan struct{}, options.Waiting+1)}
+	return &Engine{&engine{options: options, turn: make(chan struct{}, 1), waiting: make(chan struct{}, options.Waiting+1)}}
 }
 
-// Ask answers a question. The errors of a question that cannot be answered are ErrBusy, ctx's error
-// and the types of this package.
-func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
+// Ask implements answering.
+func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	var answer *Answer
 	err := e.Try(ctx, q.Configuration, func(ctx context.Context, t *Trial) (err error) {
 		answer, err = t.answer(ctx, q)
@@ -113,10 +130,8 @@ func (e *Engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return answer, nil
 }
 
-// Try calls do with a view of the state that no other question shares. All that do changed is undone
-// afterwards. Try returns the error of do, ErrBusy, ctx's error, a *ConfigurationError or a *PanicError. configuration is
-// as in Question.
-func (e *Engine) Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error {
+// Try implements answering.
+func (e *engine) Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error {
 	if err := e.begin(ctx); err != nil {
 		return err
 	}
@@ -132,7 +147,7 @@ func (e *Engine) Try(ctx context.Context, configuration *config.KubeSchedulerCon
 }
 
 // begin waits for the turn.
-func (e *Engine) begin(ctx context.Context) error {
+func (e *engine) begin(ctx context.Context) error {
 	select {
 	case e.waiting <- struct{}{}:
 	default:
@@ -153,7 +168,7 @@ func (e *Engine) begin(ctx context.Context) error {
 	return nil
 }
 
-func (e *Engine) end() {
+func (e *engine) end() {
 	e.mu.Lock()
 	if len(e.kept) > 0 {
 		e.idle = time.AfterFunc(e.options.Idle, e.letGo)
@@ -164,7 +179,7 @@ func (e *Engine) end() {
 }
 
 // letGo closes everything, unless a question is being answered: a later end tries again.
-func (e *Engine) letGo() {
+func (e *engine) letGo() {
 	select {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
@@ -173,7 +188,7 @@ func (e *Engine) letGo() {
 	}
 }
 
-func (e *Engine) closeAll() {
+func (e *engine) closeAll() {
 	for _, f := range e.kept {
 		f.close()
 	}
@@ -186,9 +201,8 @@ func (f *follow) close() {
 	_ = f.Replica.Close()
 }
 
-// Stop lets go of the source and of everything that is built, after the running question. Further questions
-// start again.
-func (e *Engine) Stop() {
+// Stop implements answering.
+func (e *engine) Stop() {
 	e.turn <- struct{}{}
 	defer func() { <-e.turn }()
 	e.mu.Lock()
@@ -201,7 +215,7 @@ func (e *Engine) Stop() {
 }
 
 // replica returns the replica of a configuration, with the present state.
-func (e *Engine) replica(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
+func (e *engine) replica(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
 	f, err := e.find(ctx, configuration)
 	if err != nil {
 		return nil, err
@@ -221,7 +235,7 @@ func (e *Engine) replica(ctx context.Context, configuration *config.KubeSchedule
 }
 
 // find returns the replica of a configuration, and makes it the latest one.
-func (e *Engine) find(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
+func (e *engine) find(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
 	at := slices.IndexFunc(e.kept, func(f *follow) bool { return equality.Semantic.DeepEqual(f.given, configuration) })
 	if at >= 0 {
 		f := e.kept[at]
@@ -257,14 +271,14 @@ func (f *follow) rebuild(ctx context.Context, options Options) error {
 }
 
 // checked drops a replica that an error broke. It returns err.
-func (e *Engine) checked(f *follow, err error) error {
+func (e *engine) checked(f *follow, err error) error {
 	if broken := (*PanicError)(nil); errors.As(err, &broken) {
 		e.drop(f)
 	}
 	return err
 }
 
-func (e *Engine) drop(f *follow) {
+func (e *engine) drop(f *follow) {
 	e.kept = slices.DeleteFunc(e.kept, func(other *follow) bool { return other == f })
 	f.close()
 }

@@ -20,12 +20,12 @@ func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int)
 	if err != nil || most <= 0 {
 		return nil, err
 	}
-	a, err := t.attempt(ctx, pod, profile)
+	a, err := attemptOf(ctx, t, pod, profile)
 	if err != nil || !a.status.IsSuccess() {
 		return nil, err
 	}
 	if a.filtersLocally() {
-		return t.fillLocally(ctx, a, most)
+		return fillLocally(ctx, t, a, most)
 	}
 	var out []string
 	for {
@@ -48,18 +48,18 @@ func (t *Trial) Fill(ctx context.Context, pod *v1.Pod, profile string, most int)
 // Where returns the nodes on which the pod fits, in the order of Nodes, and the one that the scheduler would choose; no node if it
 // fits nowhere. It is Feasible and Choose in one, with one PreFilter for both, which it shares with Feasible and Obstacles. It asks no extender.
 func (t *Trial) Where(ctx context.Context, pod *v1.Pod, profile string) (nodes []string, chosen string, err error) {
-	a, err := t.attempt(ctx, pod, profile)
+	a, err := attemptOf(ctx, t, pod, profile)
 	if err != nil || !a.status.IsSuccess() {
 		return nil, "", err
 	}
 	c := &candidates{attempt: a}
-	if err := t.findCandidates(ctx, c); err != nil || len(c.nodes) == 0 {
+	if err := findCandidates(ctx, t, c); err != nil || len(c.nodes) == 0 {
 		return nil, "", err
 	}
 	for _, n := range c.nodes {
 		nodes = append(nodes, n.Node().Name)
 	}
-	chosen, err = t.choose(ctx, c)
+	chosen, err = choose(ctx, t, c)
 	return nodes, chosen, err
 }
 
@@ -70,7 +70,7 @@ func (t *Trial) further(pod *v1.Pod) (*v1.Pod, error) {
 		return t.Another(pod)
 	}
 	next := *pod
-	next.UID, next.ResourceVersion = t.replica.nextUID(), t.replica.nextVersion()
+	next.UID, next.ResourceVersion = in(t).nextUID(), in(t).nextVersion()
 	next.Name = string(next.UID)
 	return &next, nil
 }
@@ -142,18 +142,18 @@ type candidates struct {
 
 // fillLocally is Fill for an attempt that filters locally. Only the node on which a pod is placed is filtered again. It alone is
 // scored again if the scores are local too.
-func (t *Trial) fillLocally(ctx context.Context, a *attempt, most int) ([]string, error) {
+func fillLocally(ctx context.Context, t *Trial, a *attempt, most int) ([]string, error) {
 	c := &candidates{attempt: a}
-	if err := t.findCandidates(ctx, c); err != nil {
+	if err := findCandidates(ctx, t, c); err != nil {
 		return nil, err
 	}
 	var out []string
 	for len(c.nodes) > 0 {
-		node, err := t.choose(ctx, c)
+		node, err := choose(ctx, t, c)
 		if err != nil {
 			return out, err
 		}
-		if err := t.reserve(context.WithoutCancel(ctx), c.attempt, node); err != nil {
+		if err := reserve(context.WithoutCancel(ctx), t, c.attempt, node); err != nil {
 			return out, err
 		}
 		if out = append(out, node); len(out) == most {
@@ -164,7 +164,7 @@ func (t *Trial) fillLocally(ctx context.Context, a *attempt, most int) ([]string
 			return out, err
 		}
 		c.attempt = &attempt{pod: next, framework: a.framework, state: a.state, restriction: a.restriction}
-		if err := t.reconsider(ctx, c, node); err != nil {
+		if err := reconsider(ctx, t, c, node); err != nil {
 			return out, err
 		}
 	}
@@ -172,8 +172,8 @@ func (t *Trial) fillLocally(ctx context.Context, a *attempt, most int) ([]string
 }
 
 // findCandidates filters all nodes.
-func (t *Trial) findCandidates(ctx context.Context, c *candidates) error {
-	all := t.replica.decider.Nodes()
+func findCandidates(ctx context.Context, t *Trial, c *candidates) error {
+	all := in(t).decider.Nodes()
 	statuses := make([]*fwk.Status, len(all))
 	c.framework.Parallelizer().Until(ctx, len(all), func(i int) { statuses[i] = c.filter(ctx, all[i]) }, metrics.Filter)
 	if err := ctx.Err(); err != nil {
@@ -191,7 +191,7 @@ func (t *Trial) findCandidates(ctx context.Context, c *candidates) error {
 }
 
 // choose returns the candidate with the best total, as the scheduler does.
-func (t *Trial) choose(ctx context.Context, c *candidates) (string, error) {
+func choose(ctx context.Context, t *Trial, c *candidates) (string, error) {
 	if len(c.nodes) == 1 {
 		c.rows = nil
 		return c.nodes[0].Node().Name, nil
@@ -203,7 +203,7 @@ func (t *Trial) choose(ctx context.Context, c *candidates) (string, error) {
 	if len(tied) == 1 {
 		return tied[0], nil
 	}
-	if choose := t.replica.options.BreakTie; choose != nil {
+	if choose := in(t).options.BreakTie; choose != nil {
 		return choose(c.state, c.pod, tied), nil
 	}
 	return firstByName(c.state, c.pod, tied), nil
@@ -240,12 +240,12 @@ func (c *candidates) scoreNode(ctx context.Context, i int) error {
 }
 
 // reconsider filters a node on which a pod was placed, and scores it again if the other scores stay.
-func (t *Trial) reconsider(ctx context.Context, c *candidates, node string) error {
+func reconsider(ctx context.Context, t *Trial, c *candidates, node string) error {
 	if err := t.refresh(ctx); err != nil {
 		return err
 	}
 	i := slices.IndexFunc(c.nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == node })
-	c.nodes[i] = t.replica.decider.Node(node)
+	c.nodes[i] = in(t).decider.Node(node)
 	if c.rows != nil && !c.scoresLocally() {
 		c.rows = nil
 	}

@@ -33,18 +33,18 @@ func GroupName(pod *v1.Pod) string {
 // Their order is that of their creation. The pod becomes a pending pod of the state if it is not one yet; none is
 // placed. profile is as in Question. The error is an *InvalidError if the state has no such PodGroup: the scheduler does not try its pods before it has.
 func (t *Trial) DecideGroup(ctx context.Context, pod *v1.Pod, profile string) ([]*result.Cycle, error) {
-	f, err := t.framework(pod, profile)
+	f, err := frameworkOf(t, pod, profile)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.prepare(ctx, pod); err != nil {
+	if _, err := prepare(ctx, t, pod); err != nil {
 		return nil, err
 	}
-	group, err := t.queuedGroup(pod)
+	group, err := queuedGroup(t, pod)
 	if err != nil {
 		return nil, err
 	}
-	r := t.replica
+	r := in(t).Replica
 	group.ForEachPodInfo(func(member *framework.QueuedPodInfo) bool {
 		for _, plugin := range f.PreEnqueuePlugins() {
 			plugin.PreEnqueue(ctx, member.Pod) // for the record
@@ -113,7 +113,7 @@ func (t *Trial) Await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, e
 	pods := []*v1.Pod{pod}
 	for {
 		last := pods[len(pods)-1]
-		if _, err := t.prepare(ctx, last); err != nil || len(pods) == count {
+		if _, err := prepare(ctx, t, last); err != nil || len(pods) == count {
 			return pods, err
 		}
 		next, err := t.Another(last)
@@ -125,9 +125,9 @@ func (t *Trial) Await(ctx context.Context, pod *v1.Pod, count int) ([]*v1.Pod, e
 }
 
 // queuedGroup returns the group of a pod as the scheduling queue would hand it out.
-func (t *Trial) queuedGroup(pod *v1.Pod) (*framework.QueuedPodGroupInfo, error) {
+func queuedGroup(t *Trial, pod *v1.Pod) (*framework.QueuedPodGroupInfo, error) {
 	name := GroupName(pod)
-	object, ok := t.replica.world.Get(podGroupKind, pod.Namespace, name).(*schedulingv1beta1.PodGroup)
+	object, ok := in(t).world.Get(podGroupKind, pod.Namespace, name).(*schedulingv1beta1.PodGroup)
 	if !ok {
 		return nil, &InvalidError{
 			Path:    "spec.schedulingGroup.podGroupName",

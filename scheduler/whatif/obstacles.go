@@ -34,7 +34,7 @@ type Obstacle struct {
 // little more than Feasible, unless a plugin rejects the pod in PreFilter: then it costs what Decide does, and only the nodes that
 // are nearest to fitting have comparisons. The error may be a *NotFoundError.
 func (t *Trial) Obstacles(ctx context.Context, pod *v1.Pod, profile string, nodes ...string) ([][]Obstacle, error) {
-	a, err := t.attempt(ctx, pod, profile)
+	a, err := attemptOf(ctx, t, pod, profile)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (t *Trial) Obstacles(ctx context.Context, pod *v1.Pod, profile string, node
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := comparing{attempt: a, comparers: t.comparers(a.framework), begun: map[string]recorder.Comparing{}}
+	c := comparing{attempt: a, comparers: comparersOf(t, a.framework), begun: map[string]recorder.Comparing{}}
 	out := make([][]Obstacle, len(infos))
 	for i, node := range infos {
 		for _, status := range statuses[i] {
@@ -208,12 +208,12 @@ func (c *comparing) nominated(ctx context.Context, node fwk.NodeInfo) (state fwk
 }
 
 // comparers returns the comparers of a profile's Filter plugins.
-func (t *Trial) comparers(f framework.Framework) map[string]recorder.Comparer {
-	if known := t.replica.comparers[f.ProfileName()]; known != nil {
+func comparersOf(t *Trial, f framework.Framework) map[string]recorder.Comparer {
+	if known := in(t).comparers[f.ProfileName()]; known != nil {
 		return known
 	}
 	args := map[string]runtime.Object{}
-	for _, profile := range t.replica.given.Profiles {
+	for _, profile := range in(t).given.Profiles {
 		if profile.SchedulerName == f.ProfileName() {
 			for _, c := range profile.PluginConfig {
 				args[c.Name] = c.Args
@@ -226,9 +226,9 @@ func (t *Trial) comparers(f framework.Framework) map[string]recorder.Comparer {
 			made[p.Name] = comparer
 		}
 	}
-	if t.replica.comparers == nil {
-		t.replica.comparers = map[string]map[string]recorder.Comparer{}
+	if in(t).comparers == nil {
+		in(t).comparers = map[string]map[string]recorder.Comparer{}
 	}
-	t.replica.comparers[f.ProfileName()] = made
+	in(t).comparers[f.ProfileName()] = made
 	return made
 }

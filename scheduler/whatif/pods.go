@@ -25,7 +25,7 @@ import (
 // Pod returns a pod of the state as Decide expects it: as if it were not placed yet. A pod that is bound, or has been
 // nominated to a node by a binding that is under way, no longer counts on its node until a Rollback, and claims that no other pod uses are no longer allocated. The error is a *NotFoundError.
 func (t *Trial) Pod(namespace, name string) (*v1.Pod, error) {
-	pod, ok := t.replica.world.Get(podKind, namespace, name).(*v1.Pod)
+	pod, ok := in(t).world.Get(podKind, namespace, name).(*v1.Pod)
 	if !ok {
 		return nil, &NotFoundError{ObjectRef{GVK: podKind, Namespace: namespace, Name: name}}
 	}
@@ -38,7 +38,7 @@ func (t *Trial) Pod(namespace, name string) (*v1.Pod, error) {
 	pending := *pod
 	pending.Spec.NodeName = ""
 	pending.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses, ExtendedResourceClaimStatus: pod.Status.ExtendedResourceClaimStatus}
-	pending.ResourceVersion = t.replica.nextVersion()
+	pending.ResourceVersion = in(t).nextVersion()
 	return &pending, t.set(&pending)
 }
 
@@ -47,7 +47,7 @@ func (t *Trial) releaseClaims(pod *v1.Pod) error {
 	if len(pod.Spec.ResourceClaims) == 0 && pod.Status.ExtendedResourceClaimStatus == nil {
 		return nil
 	}
-	for _, o := range t.replica.world.List(claimKind) {
+	for _, o := range in(t).world.List(claimKind) {
 		claim := o.(*resourcev1.ResourceClaim)
 		of := func(user resourcev1.ResourceClaimConsumerReference) bool { return user.UID == pod.UID }
 		if claim.Namespace != pod.Namespace || !slices.ContainsFunc(claim.Status.ReservedFor, of) {
@@ -58,7 +58,7 @@ func (t *Trial) releaseClaims(pod *v1.Pod) error {
 		if len(claim.Status.ReservedFor) == 0 {
 			claim.Status = resourcev1.ResourceClaimStatus{}
 		}
-		claim.ResourceVersion = t.replica.nextVersion()
+		claim.ResourceVersion = in(t).nextVersion()
 		if err := t.set(claim); err != nil {
 			return err
 		}
@@ -77,12 +77,12 @@ func (t *Trial) New(pod *v1.Pod) (*v1.Pod, error) {
 	switch {
 	case pod.Name == "":
 		pod.Name = t.unusedName(pod.Namespace, pod.GenerateName)
-	case makesClaims(pod) && t.replica.world.Get(podKind, pod.Namespace, pod.Name) != nil:
+	case makesClaims(pod) && in(t).world.Get(podKind, pod.Namespace, pod.Name) != nil:
 		// Claims have their pod's name. Those of the pod that has it already stay its own.
 		pod.Name = t.unusedName(pod.Namespace, pod.Name+"-")
 	}
-	pod.UID, pod.ResourceVersion = t.replica.nextUID(), t.replica.nextVersion()
-	pod.CreationTimestamp, pod.DeletionTimestamp = metav1.NewTime(t.replica.now()), nil
+	pod.UID, pod.ResourceVersion = in(t).nextUID(), in(t).nextVersion()
+	pod.CreationTimestamp, pod.DeletionTimestamp = metav1.NewTime(in(t).now()), nil
 	pod.Spec.NodeName = ""
 	pod.Status = v1.PodStatus{Phase: v1.PodPending}
 	if err := t.prioritize(pod); err != nil {
@@ -102,7 +102,7 @@ func (t *Trial) unusedName(namespace, prefix string) string {
 	}
 	for i := 1; ; i++ {
 		name := prefix + strconv.Itoa(i)
-		if t.replica.world.Get(podKind, namespace, name) == nil {
+		if in(t).world.Get(podKind, namespace, name) == nil {
 			return name
 		}
 	}
@@ -120,7 +120,7 @@ func (t *Trial) prioritize(pod *v1.Pod) error {
 		pod.Spec.Priority = &priority
 		return nil
 	}
-	for _, o := range t.replica.world.List(priorityClassKind) {
+	for _, o := range in(t).world.List(priorityClassKind) {
 		class := o.(*schedulingv1.PriorityClass)
 		if pod.Spec.PriorityClassName == class.Name || pod.Spec.PriorityClassName == "" && class.GlobalDefault {
 			pod.Spec.PriorityClassName, pod.Spec.Priority = class.Name, ptr.To(class.Value)
@@ -175,7 +175,7 @@ func (t *Trial) createClaims(pod *v1.Pod) error {
 		if from.ResourceClaimTemplateName == nil {
 			continue
 		}
-		template, ok := t.replica.world.Get(claimTemplateKind, pod.Namespace, *from.ResourceClaimTemplateName).(*resourcev1.ResourceClaimTemplate)
+		template, ok := in(t).world.Get(claimTemplateKind, pod.Namespace, *from.ResourceClaimTemplateName).(*resourcev1.ResourceClaimTemplate)
 		if !ok {
 			return &InvalidError{
 				Path:    fmt.Sprintf("spec.resourceClaims[%d].resourceClaimTemplateName", i),
@@ -196,9 +196,9 @@ func (t *Trial) createClaims(pod *v1.Pod) error {
 func (t *Trial) create(o runtime.Object, namespace string) error {
 	accessor := accessorOf(o)
 	accessor.SetNamespace(namespace)
-	accessor.SetUID(t.replica.nextUID())
-	accessor.SetResourceVersion(t.replica.nextVersion())
-	accessor.SetCreationTimestamp(metav1.NewTime(t.replica.now()))
+	accessor.SetUID(in(t).nextUID())
+	accessor.SetResourceVersion(in(t).nextVersion())
+	accessor.SetCreationTimestamp(metav1.NewTime(in(t).now()))
 	return t.set(o)
 }
 

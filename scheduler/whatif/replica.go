@@ -167,7 +167,7 @@ func recovered(err *error) {
 // a *PanicError.
 func (r *Replica) Try(ctx context.Context, do func(context.Context, *Trial) error) (err error) {
 	defer recovered(&err)
-	t := &Trial{replica: r, state: r.state()}
+	t := &Trial{inside: &inside{Replica: r}, state: r.state()}
 	t.AskExtenders(false)
 	t.Among(nil)
 	defer t.Rollback(Mark{})

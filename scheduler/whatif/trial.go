@@ -30,17 +30,28 @@ import (
 // microseconds per node asked about. Choose costs what the live scheduler needs if it searches all nodes, and
 // Decide up to twice that.
 type Trial struct {
-	replica *Replica
-	state   State
+	// inside is an *inside. Its types lead to all informers, so packages that name a Trial must not see them: each would compile for seconds
+	// longer.
+	inside any
+	state  State
 	// steps are the placements, which have more to undo than the world has.
 	steps []step
 	// added are the new nodes like existing ones that changes have added.
 	added []added
+}
+
+// inside is what a trial works on and has found out.
+type inside struct {
+	*Replica
 	// last is the latest attempt, and decided the latest one that selected a node. They are nil after a
 	// change.
 	last    *attempt
 	decided *decided
 }
+
+// in returns what is inside a trial. A small method of Trial that calls it is not inlined: its body would bring the types of what is inside into
+// the packages of its callers. For the same reason, what has such a type as a parameter or a result is a function, not a method of Trial.
+func in(t *Trial) *inside { return t.inside.(*inside) }
 
 // added is a new node that is like a sample.
 type added struct {
@@ -74,7 +85,9 @@ type decided struct {
 func (t *Trial) State() State { return t.state }
 
 // Now returns the engine's time.
-func (t *Trial) Now() time.Time { return t.replica.now() }
+//
+//go:noinline
+func (t *Trial) Now() time.Time { return in(t).now() }
 
 // Mark is a point in the sequence of a Trial's changes. The zero value is its beginning.
 type Mark struct {
@@ -83,33 +96,40 @@ type Mark struct {
 }
 
 // Mark returns a point to which Rollback can return.
-func (t *Trial) Mark() Mark { return Mark{t.replica.world.Mark(), len(t.steps)} }
+//
+//go:noinline
+func (t *Trial) Mark() Mark { return Mark{in(t).world.Mark(), len(t.steps)} }
 
 // Rollback undoes all changes since the mark, the latest first.
 func (t *Trial) Rollback(to Mark) {
 	for i := len(t.steps) - 1; i >= to.steps; i-- {
-		t.replica.world.Rollback(t.steps[i].before)
+		in(t).world.Rollback(t.steps[i].before)
 		t.steps[i].undo()
 	}
 	t.steps = t.steps[:to.steps]
-	t.replica.world.Rollback(to.world)
+	in(t).world.Rollback(to.world)
 	t.changed()
 }
 
-func (t *Trial) changed() { t.last, t.decided, t.replica.stale = nil, nil, true }
+func (t *Trial) changed() {
+	in := in(t)
+	in.last, in.decided, in.stale = nil, nil, true
+}
 
 // set creates or replaces an object.
 func (t *Trial) set(o runtime.Object) error {
 	t.changed()
-	return t.replica.world.Set(o)
+	return in(t).world.Set(o)
 }
 
 // AskExtenders says whether the following decisions ask extenders. At first they do not.
-func (t *Trial) AskExtenders(ask bool) { t.replica.observer.asks.Store(ask) }
+//
+//go:noinline
+func (t *Trial) AskExtenders(ask bool) { in(t).observer.asks.Store(ask) }
 
 // NotAsked says whom decisions about the pod do not ask. A profile that does not exist is a *ProfileError.
 func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
-	f, err := t.framework(pod, profile)
+	f, err := frameworkOf(t, pod, profile)
 	if err != nil {
 		return NotAsked{}, err
 	}
@@ -117,7 +137,7 @@ func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
 	for _, plugin := range f.ListPlugins().Permit.Enabled {
 		out.PermitNotAsked = append(out.PermitNotAsked, plugin.Name)
 	}
-	out.ExtendersNotAsked = t.replica.observer.notAsked(pod)
+	out.ExtendersNotAsked = in(t).observer.notAsked(pod)
 	out.AutoscalersNotAsked = autoscalersOf(t.Nodes())
 	return out, nil
 }
@@ -125,30 +145,32 @@ func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
 // Among limits the following decisions to some nodes: of those that pass Filter, only these are scored, unless none of
 // them passes. A live scheduler whose search ends early normalizes the scores among fewer nodes, so a comparison with
 // its decision needs the same ones. nil, as at first, means all nodes.
-func (t *Trial) Among(nodes func(name string) bool) { t.replica.observer.among = nodes }
+//
+//go:noinline
+func (t *Trial) Among(nodes func(name string) bool) { in(t).observer.among = nodes }
 
 // framework returns the framework that decides about a pod.
-func (t *Trial) framework(pod *v1.Pod, profile string) (framework.Framework, error) {
+func frameworkOf(t *Trial, pod *v1.Pod, profile string) (framework.Framework, error) {
 	if profile == "" {
 		profile = pod.Spec.SchedulerName
 	}
-	if f := t.replica.decider.Profiles[profile]; f != nil {
+	if f := in(t).decider.Profiles[profile]; f != nil {
 		return f, nil
 	}
 	err := &ProfileError{Profile: profile}
-	for i := range t.replica.given.Profiles {
-		err.Profiles = append(err.Profiles, t.replica.given.Profiles[i].SchedulerName)
+	for i := range in(t).given.Profiles {
+		err.Profiles = append(err.Profiles, in(t).given.Profiles[i].SchedulerName)
 	}
 	return nil, err
 }
 
 // prepare makes the pod a pending pod of the state, if it is not yet, and brings the snapshot up to date.
-func (t *Trial) prepare(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodInfo, error) {
+func prepare(ctx context.Context, t *Trial, pod *v1.Pod) (*framework.QueuedPodInfo, error) {
 	info, err := upstream.NewPodInfo(pod)
 	if err != nil {
 		return nil, &InvalidError{Message: err.Error()}
 	}
-	if known := t.replica.world.Get(podKind, pod.Namespace, pod.Name); known != runtime.Object(pod) && !outdates(known, pod) {
+	if known := in(t).world.Get(podKind, pod.Namespace, pod.Name); known != runtime.Object(pod) && !outdates(known, pod) {
 		if err := t.set(pod); err != nil {
 			return nil, err
 		}
@@ -157,8 +179,10 @@ func (t *Trial) prepare(ctx context.Context, pod *v1.Pod) (*framework.QueuedPodI
 }
 
 // Add makes a pod that Asked, Another or New has returned a pending pod of the state. Decide does so itself.
+//
+//go:noinline
 func (t *Trial) Add(ctx context.Context, pod *v1.Pod) error {
-	_, err := t.prepare(ctx, pod)
+	_, err := prepare(ctx, t, pod)
 	return err
 }
 
@@ -174,11 +198,11 @@ func outdates(known runtime.Object, pod *v1.Pod) bool {
 }
 
 func (t *Trial) refresh(ctx context.Context) error {
-	if !t.replica.stale {
+	if !in(t).stale {
 		return nil
 	}
-	t.replica.stale = false
-	return t.replica.decider.Update(ctx)
+	in(t).stale = false
+	return in(t).decider.Update(ctx)
 }
 
 func newState() *framework.CycleState {
@@ -190,11 +214,11 @@ func newState() *framework.CycleState {
 // Decide makes a recorded decision. The pod becomes a pending pod of the state if it is not one yet; it is not
 // placed. profile is as in Question.
 func (t *Trial) Decide(ctx context.Context, pod *v1.Pod, profile string) (*result.Cycle, error) {
-	f, err := t.framework(pod, profile)
+	f, err := frameworkOf(t, pod, profile)
 	if err != nil {
 		return nil, err
 	}
-	info, err := t.prepare(ctx, pod)
+	info, err := prepare(ctx, t, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -202,42 +226,42 @@ func (t *Trial) Decide(ctx context.Context, pod *v1.Pod, profile string) (*resul
 		plugin.PreEnqueue(ctx, pod) // for the record
 	}
 	state := newState()
-	decision := t.replica.decider.Decide(ctx, f, state, info)
-	cycle := t.replica.observer.Conclude(pod.UID, decision.Status, decision.Nominating)
+	decision := in(t).decider.Decide(ctx, f, state, info)
+	cycle := in(t).observer.Conclude(pod.UID, decision.Status, decision.Nominating)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t.decided = &decided{attempt{pod: pod, framework: f, state: state}, decision.Node}
+	in(t).decided = &decided{attempt{pod: pod, framework: f, state: state}, decision.Node}
 	return cycle, nil
 }
 
 // Choose returns the node that the scheduler would choose, empty when none fits: a decision without its
 // record and without preemption.
 func (t *Trial) Choose(ctx context.Context, pod *v1.Pod, profile string) (string, error) {
-	f, err := t.framework(pod, profile)
+	f, err := frameworkOf(t, pod, profile)
 	if err != nil {
 		return "", err
 	}
-	info, err := t.prepare(ctx, pod)
+	info, err := prepare(ctx, t, pod)
 	if err != nil {
 		return "", err
 	}
 	state := newState()
-	node, err := t.replica.decider.Choose(ctx, f, state, info)
+	node, err := in(t).decider.Choose(ctx, f, state, info)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return "", err
 	}
-	t.decided = &decided{attempt{pod: pod, framework: f, state: state}, node}
+	in(t).decided = &decided{attempt{pod: pod, framework: f, state: state}, node}
 	return node, nil
 }
 
 // Feasible returns those of the named nodes, in their order, on which the pod fits; of all nodes, in the order of Nodes, if none is
 // named. It stops at a node's first rejection, and asks no extender. The error may be a *NotFoundError.
 func (t *Trial) Feasible(ctx context.Context, pod *v1.Pod, profile string, nodes ...string) ([]string, error) {
-	a, err := t.attempt(ctx, pod, profile)
+	a, err := attemptOf(ctx, t, pod, profile)
 	if err != nil || !a.status.IsSuccess() {
 		return nil, err
 	}
@@ -265,11 +289,11 @@ func (t *Trial) Feasible(ctx context.Context, pod *v1.Pod, profile string, nodes
 // nodes returns the named nodes, or all.
 func (t *Trial) nodes(names []string) ([]fwk.NodeInfo, error) {
 	if len(names) == 0 {
-		return t.replica.decider.Nodes(), nil
+		return in(t).decider.Nodes(), nil
 	}
 	out := make([]fwk.NodeInfo, len(names))
 	for i, name := range names {
-		if out[i] = t.replica.decider.Node(name); out[i] == nil {
+		if out[i] = in(t).decider.Node(name); out[i] == nil {
 			return nil, &NotFoundError{ObjectRef{GVK: nodeKind, Name: name}}
 		}
 	}
@@ -277,23 +301,23 @@ func (t *Trial) nodes(names []string) ([]fwk.NodeInfo, error) {
 }
 
 // attempt returns an attempt after PreFilter. Without an error, its status is a success or a rejection.
-func (t *Trial) attempt(ctx context.Context, pod *v1.Pod, profile string) (*attempt, error) {
-	f, err := t.framework(pod, profile)
+func attemptOf(ctx context.Context, t *Trial, pod *v1.Pod, profile string) (*attempt, error) {
+	f, err := frameworkOf(t, pod, profile)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.prepare(ctx, pod); err != nil {
+	if _, err := prepare(ctx, t, pod); err != nil {
 		return nil, err
 	}
-	if t.last != nil && t.last.pod == pod && t.last.framework == f {
-		return t.last, nil
+	if in(t).last != nil && in(t).last.pod == pod && in(t).last.framework == f {
+		return in(t).last, nil
 	}
 	a := &attempt{pod: pod, framework: f, state: newState()}
 	a.restriction, a.status, _ = f.RunPreFilterPlugins(ctx, a.state, pod)
 	if !a.status.IsSuccess() && !a.status.IsRejected() {
 		return nil, a.status.AsError()
 	}
-	t.last = a
+	in(t).last = a
 	return a, nil
 }
 
@@ -309,10 +333,10 @@ func (a *attempt) filter(ctx context.Context, node fwk.NodeInfo) *fwk.Status {
 // selected the node, what they found out is used; otherwise the pod is filtered for this node first. The error may be a
 // *UnfitError or a *NotFoundError; the pod is then not placed. To put a pod on a node without asking whether it fits, apply it with a node.
 func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) error {
-	if d := t.decided; d != nil && d.pod == pod && d.node == node {
-		return t.reserve(context.WithoutCancel(ctx), &d.attempt, node)
+	if d := in(t).decided; d != nil && d.pod == pod && d.node == node {
+		return reserve(context.WithoutCancel(ctx), t, &d.attempt, node)
 	}
-	a, err := t.attempt(ctx, pod, profile)
+	a, err := attemptOf(ctx, t, pod, profile)
 	if err != nil {
 		return err
 	}
@@ -327,20 +351,20 @@ func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) er
 	if !status.IsSuccess() {
 		return &UnfitError{Node: node, Plugin: status.Plugin(), Reasons: status.Reasons()}
 	}
-	return t.reserve(context.WithoutCancel(ctx), a, node)
+	return reserve(context.WithoutCancel(ctx), t, a, node)
 }
 
 // reserve places the pod of an attempt.
-func (t *Trial) reserve(ctx context.Context, a *attempt, node string) error {
+func reserve(ctx context.Context, t *Trial, a *attempt, node string) error {
 	bound := *a.pod
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""
-	bound.ResourceVersion = t.replica.nextVersion()
+	bound.ResourceVersion = in(t).nextVersion()
 	undo := func() { a.framework.RunReservePluginsUnreserve(ctx, a.state, &bound, node) }
 	if status := a.framework.RunReservePluginsReserve(ctx, a.state, &bound, node); !status.IsSuccess() {
 		undo()
 		return &UnfitError{Node: node, Plugin: status.Plugin(), Reasons: status.Reasons()}
 	}
-	t.steps = append(t.steps, step{t.replica.world.Mark(), undo})
+	t.steps = append(t.steps, step{in(t).world.Mark(), undo})
 	if err := t.allocate(&bound); err != nil {
 		return err
 	}
@@ -355,23 +379,23 @@ func (t *Trial) allocate(pod *v1.Pod) error {
 		if err != nil || name == nil {
 			continue // the plugin has seen no such claim
 		}
-		claim, ok := t.replica.world.Get(claimKind, pod.Namespace, *name).(*resourcev1.ResourceClaim)
+		claim, ok := in(t).world.Get(claimKind, pod.Namespace, *name).(*resourcev1.ResourceClaim)
 		if !ok {
 			continue
 		}
 		claim = claim.DeepCopy()
-		if pending := t.replica.claims.GetPendingAllocation(claim.UID); claim.Status.Allocation == nil && pending != nil {
+		if pending := in(t).claims.GetPendingAllocation(claim.UID); claim.Status.Allocation == nil && pending != nil {
 			claim.Status.Allocation = pending
 		}
 		user := resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pod.Name, UID: pod.UID}
 		if !slices.Contains(claim.Status.ReservedFor, user) {
 			claim.Status.ReservedFor = append(claim.Status.ReservedFor, user)
 		}
-		claim.ResourceVersion = t.replica.nextVersion()
+		claim.ResourceVersion = in(t).nextVersion()
 		if err := t.set(claim); err != nil {
 			return err
 		}
-		t.replica.claims.MaybeRemoveClaimPendingAllocation(claim.UID, true)
+		in(t).claims.MaybeRemoveClaimPendingAllocation(claim.UID, true)
 	}
 	return nil
 }
@@ -380,12 +404,12 @@ func (t *Trial) allocate(pod *v1.Pod) error {
 func (t *Trial) Nodes() []fwk.NodeInfo {
 	// An error of the cache means that the list may be incomplete; the next decision reports it.
 	_ = t.refresh(context.Background())
-	return t.replica.decider.Nodes()
+	return in(t).decider.Nodes()
 }
 
 // Pods returns all pods, bound and pending, in no particular order.
 func (t *Trial) Pods() []*v1.Pod {
-	objects := t.replica.world.List(podKind)
+	objects := in(t).world.List(podKind)
 	pods := make([]*v1.Pod, len(objects))
 	for i, o := range objects {
 		pods[i] = o.(*v1.Pod)
@@ -396,10 +420,10 @@ func (t *Trial) Pods() []*v1.Pod {
 // Get returns an object. Do not change it. The error is a *NotFoundError or a *KindError.
 func (t *Trial) Get(gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
 	ref := ObjectRef{GVK: gvk, Namespace: namespace, Name: name}
-	if o := t.replica.world.Get(gvk, namespace, name); o != nil {
+	if o := in(t).world.Get(gvk, namespace, name); o != nil {
 		return o, nil
 	}
-	if !t.replica.reads(gvk) {
+	if !in(t).reads(gvk) {
 		return nil, &KindError{ref}
 	}
 	return nil, &NotFoundError{ref}
@@ -407,8 +431,8 @@ func (t *Trial) Get(gvk schema.GroupVersionKind, namespace, name string) (runtim
 
 // List returns all objects of a kind, in no particular order. Do not change them. The error is a *KindError.
 func (t *Trial) List(gvk schema.GroupVersionKind) ([]runtime.Object, error) {
-	if !t.replica.reads(gvk) {
+	if !in(t).reads(gvk) {
 		return nil, &KindError{ObjectRef{GVK: gvk}}
 	}
-	return t.replica.world.List(gvk), nil
+	return in(t).world.List(gvk), nil
 }

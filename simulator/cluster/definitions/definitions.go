@@ -5,6 +5,8 @@
 // no configuration needs it any more, unless objects of its kind exist or a user has edited it.
 // One that a user has asked for stays, like any other object.
 //
+// Kueue's definitions are those of its module, but for the differences that kueue_test.go lists.
+//
 // To add a definition, put its manifest into this directory and add a line to the table, and
 // another to the table in simulator/cluster/objects. The package may import simulator/cluster/objects and
 // Kubernetes' client libraries.

@@ -156,7 +156,7 @@ func TestKueueAdmitsAJob(t *testing.T) {
 	})
 }
 
-// followsOlder checks that a client can list and watch the workload in the older version, which has no watch cache.
+// followsOlder checks that a client can list, watch and change the workload in the older version, which has no watch cache.
 func (k *kueue) followsOlder(t *testing.T) {
 	t.Helper()
 	older := kueueWorkloads.GroupResource().WithVersion("v1beta1")
@@ -180,7 +180,7 @@ func (k *kueue) followsOlder(t *testing.T) {
 	}
 	eventually(t, "the workload in its older version", has(0))
 	before := len(informer.GetStore().List()[0].(*unstructured.Unstructured).GetLabels())
-	k.Must(t, "label", "workloads.kueue.x-k8s.io", "--all", "followed=yes")
+	k.Must(t, "label", "workloads.v1beta1.kueue.x-k8s.io", "--all", "followed=yes")
 	eventually(t, "a change of the workload in its older version", has(before+1))
 }
 

@@ -52,7 +52,7 @@ func Documents(ctx context.Context, text []byte, b Bounds) ([]*yaml.Node, *Mista
 			return nil, excess
 		}
 		if all, again := documents(ctx, plain(text), b); again == nil {
-			forget(all[0])
+			move(all[0], 0, 0) // its positions are those of another text
 			return all, nil
 		}
 	}
@@ -115,11 +115,11 @@ func plain(text []byte) []byte {
 	return out.Bytes()
 }
 
-// forget removes the positions, which are those of another text.
-func forget(n *yaml.Node) {
-	n.Line, n.Column = 0, 0
+// move multiplies the positions of a node and adds to its lines.
+func move(n *yaml.Node, by, lines int) {
+	n.Line, n.Column = n.Line*by+lines, n.Column*by
 	for _, child := range n.Content {
-		forget(child)
+		move(child, by, lines)
 	}
 }
 
@@ -139,6 +139,20 @@ func (r *reader) Read(p []byte) (int, error) {
 // ToJSON returns the only document of a text as JSON, with scalars as Kubernetes reads them, or null if there is none. It
 // refuses fields that are there twice in YAML. It stops when ctx ends.
 func ToJSON(ctx context.Context, text []byte, b Bounds) ([]byte, *Mistake) {
+	return toJSON(ctx, text, 0, b)
+}
+
+// ToJSONFrom is ToJSON for a text whose first line has that number in its file.
+func ToJSONFrom(ctx context.Context, text []byte, line int, b Bounds) ([]byte, *Mistake) {
+	data, m := toJSON(ctx, text, line-1, b)
+	if m != nil && m.Reason != Duplicate {
+		m.Line = max(1, m.Line) + line - 1
+	}
+	return data, m
+}
+
+// toJSON adds lines to the positions of all fields.
+func toJSON(ctx context.Context, text []byte, lines int, b Bounds) ([]byte, *Mistake) {
 	if json.Valid(text) {
 		if m := b.written(text); m != nil {
 			return nil, m
@@ -155,6 +169,7 @@ func ToJSON(ctx context.Context, text []byte, b Bounds) ([]byte, *Mistake) {
 	if root == nil {
 		return []byte("null"), nil
 	}
+	move(root, 1, lines)
 	var twice Mistakes
 	twice.Duplicates(root)
 	if len(twice.List) > 0 {

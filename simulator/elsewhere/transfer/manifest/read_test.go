@@ -93,6 +93,8 @@ func TestReading(t *testing.T) {
 				"f, document 4: UNREADABLE the Pod has no metadata", "f, document 5: UNREADABLE the Pod has no metadata.name", "f, document 6: UNREADABLE metadata.labels[true] is not a string; put it in quotes"}},
 		{"the same field twice", "apiVersion: v1\nkind: Pod\nkind: Node\nmetadata: {name: a}\n",
 			[]string{"f, document 1: UNREADABLE line 3: kind: duplicate field \"kind\"; the first is on line 2"}},
+		{"the same field twice in an item", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n- apiVersion: v1\n  kind: Pod\n  kind: Pod\n  metadata: {name: b}\n",
+			[]string{"f, document 1, items[0]: Pod /a", "f, document 1, items[1]: UNREADABLE line 9: kind: duplicate field \"kind\"; the first is on line 8"}},
 		{"UTF-16", "\xff\xfea\x00", []string{"f: UNREADABLE it is in UTF-16; save it in UTF-8"}},
 		{"another encoding", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: \xe9}}\n", []string{"f, document 1: UNREADABLE line 3: it is not in UTF-8"}},
 		{"no text", "\x7fELF\x00\x00", []string{"f: UNREADABLE it is neither text nor a supported archive (tar, tar.gz, gz or zip)"}},

@@ -323,9 +323,8 @@ func (y *yamlReader) giveUpWhole() error {
 // nothing but comments.
 func toValue(text []byte, line int) (map[string]any, error) {
 	// The source's reader ends with its context; one object is soon read.
-	data, wrong := yamlsource.ToJSON(context.Background(), text, bounds)
+	data, wrong := yamlsource.ToJSONFrom(context.Background(), text, line, bounds)
 	if wrong != nil {
-		wrong.Line = line + max(1, wrong.Line) - 1
 		return nil, wrong
 	}
 	if bytes.Equal(data, []byte("null")) {

@@ -88,8 +88,8 @@ func fewDomains(g *generator) {
 
 // workloads makes a workload of which not all replicas fit, a pod whose host port is taken everywhere, and one with gates.
 func workloads(g *generator) {
-	owner := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}}
-	owner.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}
 	var pods []*v1.Pod
 	cpu, listening := one(g, "800m", "1500m"), []v1.ContainerPort{{ContainerPort: 8080, HostPort: 8080, Protocol: v1.ProtocolTCP}}
 	for i, n := range g.nodes {
@@ -100,23 +100,32 @@ func workloads(g *generator) {
 		pods = append(pods, other)
 	}
 	like := replica("like", cpu)
-	owner.Spec.Template = v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: like.Labels}, Spec: *like.Spec.DeepCopy()}
-	owner.Spec.Template.Spec.Priority = nil
-	for i := range 2 + g.IntN(3) {
+	if g.chance(30) {
+		like.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: host, WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: selector}}
+	}
+	template := v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: like.Labels}, Spec: *like.Spec.DeepCopy()}
+	template.Spec.Priority = nil
+	kind, replicas := one(g, "ReplicaSet", "StatefulSet"), 2+g.IntN(5)
+	for i := range replicas {
 		p := replica(fmt.Sprint("web-", i), cpu)
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner.Name, UID: owner.UID, Controller: ptr.To(true)}}
+		p.Spec = *like.Spec.DeepCopy()
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: meta.Name, UID: meta.UID, Controller: ptr.To(true)}}
 		if n := g.nodes[i%len(g.nodes)]; i < len(g.nodes) && pods[i].Spec.Containers[0].Resources.Requests.Cpu().MilliValue() < 500 {
 			p.Spec.NodeName = n.Name
 		}
 		pods = append(pods, p)
-		owner.Spec.Replicas = ptr.To(int32(i + 1))
 	}
+	wanted := ptr.To(int32(replicas + g.IntN(3))) // some are still to be made
 	listener := replica("listener", "100m")
 	listener.Labels["app"], listener.Spec.Containers[0].Ports = "y", listening
 	gated := replica("gated", "100m")
 	gated.Labels["app"] = "y"
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
-	g.add(owner)
+	if kind == "ReplicaSet" {
+		g.add(&appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Selector: selector, Replicas: wanted, Template: template}})
+	} else {
+		g.add(&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector, Replicas: wanted, Template: template, ServiceName: "web", PodManagementPolicy: appsv1.ParallelPodManagement}})
+	}
 	g.only(append(pods, listener, gated)...)
 }
 

@@ -513,6 +513,9 @@ func (g *generator) selectNodes(p *v1.Pod) {
 		required.NodeSelectorTerms = []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
 			{Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{one(g, g.nodes...).Name}},
 		}}}
+		if fields := &required.NodeSelectorTerms[0].MatchFields; g.chance(40) { // of two that differ, no node meets both
+			*fields = append(*fields, v1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{one(g, g.nodes...).Name}})
+		}
 	}
 	affinityOf(p).NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}
 }

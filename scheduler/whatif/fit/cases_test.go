@@ -21,6 +21,7 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/scheduler/whatif/livetest"
@@ -157,6 +158,50 @@ func deployed(replicas int, spec v1.PodSpec, nodes ...string) (workloads, []runt
 		pods = append(pods, p)
 	}
 	return workloads{d, rs}, pods
+}
+
+// A StatefulSet that is scaled down loses its last pods, whether they run or not.
+func TestStatefulSetsLoseTheirLastPods(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		running []int
+		want    string
+	}{
+		{"the last one waits", []int{0, 1}, "Scale StatefulSet web from 3 to 2 replicas."},
+		{"one in between waits", []int{0, 2}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "s"}, Spec: appsv1.StatefulSetSpec{
+				Replicas: ptr.To[int32](3), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+				Template: v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}, Spec: pending("2").Obj().Spec},
+			}}
+			state := []runtime.Object{set, node("n1").Obj()}
+			var asked types.NamespacedName
+			for i := range 3 {
+				p := pending("2").Name(fmt.Sprint("web-", i)).UID(fmt.Sprint("web-", i)).Obj()
+				p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+				if slices.Contains(test.running, i) {
+					p.Spec.NodeName = "n1"
+				} else {
+					asked = types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+				}
+				state = append(state, p)
+			}
+			got, err := fit.Ask(t.Context(), livetest.Engine(t, livetest.Configuration(t, plainConfiguration), state), fit.Question{PodRef: &asked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			scales := ""
+			for _, s := range got.Suggestions {
+				if s.Steps[0].Operands.Kind() == (explain.ScaleDown{}).Kind() {
+					scales = s.Text
+				}
+			}
+			if scales != test.want {
+				t.Errorf("%q, want %q", scales, test.want)
+			}
+		})
+	}
 }
 
 // A change of a workload is enough for all of its pods, and for the rollout.

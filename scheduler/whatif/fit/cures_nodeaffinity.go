@@ -49,15 +49,13 @@ func dropConflict(pod *v1.Pod) []cure {
 	if required == nil || newnode.OfDaemonSet(pod) {
 		return nil
 	}
-	says := explain.DropRequirements{}
-	for _, term := range required.NodeSelectorTerms {
+	var terms []result.TermComparison
+	for i, term := range required.NodeSelectorTerms {
 		for _, r := range slices.Concat(term.MatchExpressions, term.MatchFields) {
-			says.Requirements = append(says.Requirements, explain.LabelRequirement{Key: r.Key, Operator: string(r.Operator), Values: append([]string{}, r.Values...)})
+			terms = append(terms, result.TermComparison{Source: fromPod, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values})
 		}
 	}
-	return []cure{{{
-		says: says, shape: "dropRequirements", disturbance: ofPod, cost: costOfRequirement * float64(len(says.Requirements)), pod: dropNodeAffinity,
-	}}}
+	return []cure{{dropping(terms)}}
 }
 
 // unmet sorts the requirements that a node lacks: those that it must meet in any case,

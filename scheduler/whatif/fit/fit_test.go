@@ -82,6 +82,14 @@ func TestAnswers(t *testing.T) {
 		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: terms}}
 		return p
 	}
+	nodeNames := func(p *v1.Pod, names ...string) *v1.Pod {
+		var fields []v1.NodeSelectorRequirement
+		for _, name := range names {
+			fields = append(fields, v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{name}})
+		}
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: fields}}}}}
+		return p
+	}
 	beside := func(p *v1.Pod, keysAndApps ...string) *v1.Pod {
 		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{}}
 		terms := &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -291,6 +299,22 @@ func TestAnswers(t *testing.T) {
 				"pod: Drop the pod anti-affinity to app=a over kubernetes.io/hostname. web is deleted and created again. → n1",
 				"addNode: Add a node like n1 (or n2): n3. → n3",
 			},
+		},
+		{
+			name: "as much as the node asks for that a combination comes to",
+			pod:  apart(pending("4").PreemptionPolicy(v1.PreemptNever).Req(map[v1.ResourceName]string{"memory": "1Gi"}).Obj(), "y"),
+			state: []runtime.Object{
+				node("n1").Obj(), node("n2").Capacity(map[v1.ResourceName]string{"cpu": "2", "memory": "512Mi", "pods": "10"}).Obj(),
+				on("n1", "y1", "100m", 100).Label("app", "y").Obj(), on("n2", "y2", "0", 100).Label("app", "y").Obj(),
+			},
+			want: []string{
+				"pod: Lower the request for cpu of the container con0 from 4 to 3.9. Only prefer the pod anti-affinity to app=y over kubernetes.io/hostname. web is deleted and created again. → n1",
+				"addNode: Add a node like n1: n3. → n3",
+			},
+		},
+		{
+			name: "one of two nodes that a pod asks for at once", pod: nodeNames(pending("1").Obj(), "n1", "n2"), state: []runtime.Object{node("n1").Obj(), node("n2").Obj()},
+			want: []string{"pod: No longer require metadata.name In n2 of the node. web is deleted and created again. → n1"},
 		},
 		{
 			name: "the pods of DaemonSets count on a new node", pod: pending("4").PreemptionPolicy(v1.PreemptNever).Obj(),

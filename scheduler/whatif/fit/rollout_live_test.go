@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,19 +21,20 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/scheduler/whatif/livetest"
 )
 
 // Each suggestion that changes the template of a Deployment ends, with the real scheduler, in a rollout in which all of its pods run. Others
-// leave as many of its pods without a node as they say.
+// leave as many of its pods without a node as they say. With a little less, or one node fewer, more pods are left.
 func TestRolloutsHoldForReal(t *testing.T) {
 	rounds := *clusters / 2
 	if testing.Short() {
 		rounds = min(rounds, 6)
 	}
 	configuration := livetest.Configuration(t, plainConfiguration)
-	tried, others := 0, 0
+	tried, others, smaller := 0, 0, 0
 	for n := range rounds {
 		t.Run(fmt.Sprint("seed ", *seed+uint64(n)), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(*seed+uint64(n), 43))
@@ -51,20 +53,38 @@ func TestRolloutsHoldForReal(t *testing.T) {
 					if s.Manner != nil {
 						expected = s.Manner.Operands.(explain.Leaves).Pods
 					}
-					if left := waitingAfter(t, state, s); left != expected {
+					if left := waitingAfter(t, state, s.Changes); left != expected {
 						t.Errorf("%s %d pods have no node in the end", s.Text, left)
+					}
+					if added, ok := s.Steps[0].Operands.(explain.AddNode); ok && len(added.More) > 0 {
+						smaller++
+						last := added.More[len(added.More)-1]
+						fewer := slices.DeleteFunc(slices.Clone(s.Changes), func(c whatif.Change) bool {
+							n, ok := c.Apply.(*v1.Node)
+							return ok && n.Name == last
+						})
+						if left := waitingAfter(t, state, fewer); left <= expected {
+							t.Errorf("%s %s need not join: %d pods have no node then", s.Text, last, left)
+						}
 					}
 				case s.Manner != nil && len(s.Changes) == 1 && patch != nil && patch.GVK.Kind == "Deployment":
 					tried++
-					if left := rollOut(t, state, d, patch.Patch); left > 0 {
+					after := patched(t, d, patch.Patch)
+					if left := rollOut(t, state, d, after); left > 0 {
 						t.Errorf("%s %d of %d pods have no node in the end", s.Text, left, *d.Spec.Replicas)
+					}
+					if less(&d.Spec.Template.Spec, &after.Spec.Template.Spec) {
+						smaller++
+						if left := rollOut(t, state, d, after); left == 0 {
+							t.Errorf("%s all pods find a node with a little less, too", s.Text)
+						}
 					}
 				}
 			}
 		})
 	}
-	t.Logf("%d rollouts, %d changes of nodes", tried, others)
-	if tried == 0 || others == 0 {
+	t.Logf("%d rollouts, %d changes of nodes, %d smaller ones", tried, others, smaller)
+	if tried == 0 || others == 0 || smaller == 0 {
 		t.Error("not every kind was tried")
 	}
 }
@@ -106,10 +126,10 @@ func randomDeployment(random *rand.Rand) ([]runtime.Object, *appsv1.Deployment, 
 }
 
 // waitingAfter carries a suggestion out that leaves the Deployment as it is, and returns how many of its pods have no node then.
-func waitingAfter(t *testing.T, state []runtime.Object, s fit.Suggestion) (left int) {
+func waitingAfter(t *testing.T, state []runtime.Object, changes []whatif.Change) (left int) {
 	t.Helper()
 	livetest.Run(t, livetest.Configuration(t, plainConfiguration), copies(state), func(ctx context.Context, c *livetest.Cluster) {
-		if err := c.Apply(ctx, s.Changes); err != nil {
+		if err := c.Apply(ctx, changes); err != nil {
 			t.Fatal(err)
 		}
 		c.Settle()
@@ -126,9 +146,8 @@ func waitingAfter(t *testing.T, state []runtime.Object, s fit.Suggestion) (left 
 	return left
 }
 
-// rollOut plays the controllers of a Deployment and its ReplicaSets while the real scheduler runs, and returns how many of the new pods have no node in
-// the end.
-func rollOut(t *testing.T, state []runtime.Object, d *appsv1.Deployment, patch []byte) (left int) {
+// patched returns the Deployment after a patch.
+func patched(t *testing.T, d *appsv1.Deployment, patch []byte) *appsv1.Deployment {
 	t.Helper()
 	before, err := json.Marshal(d)
 	if err != nil {
@@ -142,6 +161,35 @@ func rollOut(t *testing.T, state []runtime.Object, d *appsv1.Deployment, patch [
 	if err := json.Unmarshal(merged, after); err != nil {
 		t.Fatal(err)
 	}
+	return after
+}
+
+// less takes a little back of the one amount in which two specs differ. It reports whether there is one.
+func less(before, after *v1.PodSpec) bool {
+	asked, asks := before.Containers[0].Resources.Requests.Cpu(), after.Containers[0].Resources.Requests.Cpu()
+	if asks.Cmp(*asked) < 0 {
+		after.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewMilliQuantity(asks.MilliValue()+1, resource.DecimalSI)
+		return true
+	}
+	for i := range after.TopologySpreadConstraints {
+		from, to := before.TopologySpreadConstraints[i], &after.TopologySpreadConstraints[i]
+		switch domains := ptr.Deref(to.MinDomains, 1); {
+		case to.WhenUnsatisfiable != from.WhenUnsatisfiable:
+		case to.MaxSkew > from.MaxSkew:
+			to.MaxSkew--
+			return true
+		case ptr.Deref(from.MinDomains, 1) > domains:
+			to.MinDomains = ptr.To(domains + 1)
+			return true
+		}
+	}
+	return false
+}
+
+// rollOut plays the controllers of a Deployment and its ReplicaSets while the real scheduler runs, and returns how many of the new pods have no node in
+// the end.
+func rollOut(t *testing.T, state []runtime.Object, d, after *appsv1.Deployment) (left int) {
+	t.Helper()
 	replicas := int(*d.Spec.Replicas)
 	surge, unavailable := (replicas+3)/4, replicas/4
 	if u := d.Spec.Strategy.RollingUpdate; u != nil {

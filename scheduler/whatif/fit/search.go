@@ -401,6 +401,26 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 			}
 		}
 	}
+	return s.fitted(ctx, c)
+}
+
+// fitted replaces the amounts of a combination by those that are enough beside its other remedies, on the node to which it has come.
+func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
+	node := s.node(c.node)
+	for i := 0; i < len(c.remedies) && len(c.remedies) > 1 && node != nil && s.checks > 0; i++ {
+		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
+		if err != nil {
+			return c, err
+		}
+		for _, o := range left {
+			for _, own := range cures(s.pod, node, o) {
+				if len(own) == 1 && own[0].shape == c.remedies[i].shape && own[0].cost < c.remedies[i].cost {
+					c.remedies = slices.Clone(c.remedies)
+					c.remedies[i] = own[0]
+				}
+			}
+		}
+	}
 	return c, nil
 }
 

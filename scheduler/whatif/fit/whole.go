@@ -201,11 +201,8 @@ func (r *rollout) anew(ctx context.Context, old []*v1.Pod, count int) (bool, err
 
 // oneByOne replaces each pod by one of the same name: first those that wait, and then those that run, the last one first.
 func (r *rollout) oneByOne(ctx context.Context, running, pending []*v1.Pod) (bool, error) {
-	ordinal := func(a, b *v1.Pod) int {
-		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
-	}
-	slices.SortFunc(pending, ordinal)
-	slices.SortFunc(running, func(a, b *v1.Pod) int { return ordinal(b, a) })
+	slices.SortFunc(pending, byOrdinal)
+	slices.SortFunc(running, func(a, b *v1.Pod) int { return byOrdinal(b, a) })
 	for _, p := range append(pending, running...) {
 		if err := r.remove(p); err != nil {
 			return false, err
@@ -220,6 +217,11 @@ func (r *rollout) oneByOne(ctx context.Context, running, pending []*v1.Pod) (boo
 		}
 	}
 	return true, nil
+}
+
+// byOrdinal is the order of the pods of a StatefulSet, whose names end with their numbers.
+func byOrdinal(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
 }
 
 // deployment plays a rolling update, as the Deployment's controller does it: new pods come while old ones go, those first that wait.
@@ -370,9 +372,6 @@ func (s *search) larger(ctx context.Context, c candidate) (*offer, error) {
 		return nil, nil
 	}
 	with := func(step int64) (*offer, error) {
-		if s.placements <= 0 || s.checks <= 0 {
-			return nil, nil
-		}
 		next := candidate{c.node, slices.Clone(c.remedies)}
 		next.remedies[at] = c.remedies[at].scale.to(step)
 		_, o, err := s.ask(ctx, next, true)
@@ -387,6 +386,10 @@ func (s *search) larger(ctx context.Context, c candidate) (*offer, error) {
 		return nil, err
 	}
 	for few+1 < enough {
+		if s.placements <= 0 || s.checks <= 0 { // Whether less does is not known.
+			s.omitOnce(explain.ChangesNotTried{Changes: 1})
+			return nil, nil
+		}
 		half := (few + enough) / 2
 		o, err := with(half)
 		if err != nil {
@@ -408,10 +411,18 @@ func (s *search) scaleDown() error {
 		return nil
 	}
 	running, owners := 0, map[string]bool{}
+	runs := func(p *v1.Pod) bool { return p.Spec.NodeName != "" && p.DeletionTimestamp == nil }
 	for _, p := range s.siblings {
-		if p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+		if runs(p) {
 			running++
 			owners[metav1.GetControllerOfNoCopy(p).Name] = true
+		}
+	}
+	if _, ordered := w.object.(*appsv1.StatefulSet); ordered {
+		// Its last pods go, and not those that wait.
+		all := slices.SortedFunc(slices.Values(append(slices.Clone(s.siblings), s.pod)), byOrdinal)
+		if slices.IndexFunc(all, func(p *v1.Pod) bool { return !runs(p) }) != running {
+			return nil
 		}
 	}
 	from := w.replicas()

@@ -179,32 +179,19 @@ func (x *extended) decideLive(configuration *schedulerconfig.KubeSchedulerConfig
 
 // TestEveryStatementOnExtendersHolds asks about pods while extenders filter, prioritize and fail, and tries to refute what is said.
 func TestEveryStatementOnExtendersHolds(t *testing.T) {
-	rounds := *scenes
-	if testing.Short() {
-		rounds = min(rounds, 4)
-	}
-	log := newTally()
-	for n := range rounds {
-		x := newExtended(*seed + uint64(n))
-		name := fmt.Sprintf("seed %d, live %t", x.seed, x.live)
-		t.Run(name, func(t *testing.T) {
-			log.in(t, name)
-			x.T, x.tally = t, log
-			x.refute()
-		})
-	}
-	log.print(t)
-	if *scenes < enoughScenes || testing.Short() || t.Failed() {
-		return
-	}
+	log, all := eachSeed(t, *scenes, 4, enoughScenes, func(seed uint64) (string, map[string]bool, func(*testing.T, *tally)) {
+		x := newExtended(seed)
+		return fmt.Sprintf("seed %d, live %t", x.seed, x.live), nil, x.refute
+	})
 	for kind := range extenderStatements {
-		if log.tried["extenders "+string(kind)] == 0 {
+		if all && log.tried["extenders "+string(kind)] == 0 {
 			t.Errorf("no statement of the kind %s was tried", kind)
 		}
 	}
 }
 
-func (x *extended) refute() {
+func (x *extended) refute(t *testing.T, log *tally) {
+	x.T, x.tally = t, log
 	x.cycle = x.ask(func([]setting) {})
 	said := explain.Cycle(x.cycle)
 	for _, s := range append([]explain.Statement{said.Headline}, said.Remarks...) {

@@ -396,25 +396,12 @@ func TestEveryLiveStatementHolds(t *testing.T) {
 	if bombs.Slowdown > 1 {
 		t.Skip("two that reject a waiting pod at once race within Kubernetes, whose waitingPod.stopWithStatus writes under a lock for readers")
 	}
-	rounds := *scenes
-	if testing.Short() {
-		rounds = min(rounds, len(sceneThemes))
-	}
-	log := newTally()
-	for n := range rounds {
-		s := newScene(*seed + uint64(n))
-		t.Run(s.name, func(t *testing.T) {
-			log.in(t, s.name)
-			livetest.SetGates(t, s.gates)
-			s.refute(t, log)
-		})
-	}
-	log.print(t)
-	if *scenes < enoughScenes || testing.Short() || t.Failed() {
-		return
-	}
+	log, all := eachSeed(t, *scenes, len(sceneThemes), enoughScenes, func(seed uint64) (string, map[string]bool, func(*testing.T, *tally)) {
+		s := newScene(seed)
+		return s.name, s.gates, s.refute
+	})
 	for kind := range liveStatements {
-		if log.tried["live "+string(kind)] == 0 && unreachable["live "+string(kind)] == "" {
+		if all && log.tried["live "+string(kind)] == 0 && unreachable["live "+string(kind)] == "" {
 			t.Errorf("no live statement of the kind %s was tried", kind)
 		}
 	}

@@ -13,9 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	featuregatetesting "k8s.io/component-base/featuregate/testing"
-	"k8s.io/kubernetes/pkg/features"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -31,9 +28,7 @@ profiles:
   plugins: {score: {disabled: [{name: "*"}], enabled: [{name: Ranked, weight: 1}]}}
 `
 
-func enableGroups(t *testing.T) {
-	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, true)
-}
+func enableGroups(t *testing.T) { livetest.SetGates(t, map[string]bool{"GenericWorkload": true}) }
 
 // gang returns a PodGroup that needs min pods, and its pending pods.
 func gang(min int32, cpus ...string) (runtime.Object, []*v1.Pod) {

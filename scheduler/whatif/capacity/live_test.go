@@ -18,11 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/component-base/featuregate"
-	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/features"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 
@@ -130,9 +126,7 @@ func TestCountsHoldForReal(t *testing.T) {
 
 // TestCountsOfGroupsHoldForReal: the members of a PodGroup of Kubernetes run together or not at all, also where they must share a zone.
 func TestCountsOfGroupsHoldForReal(t *testing.T) {
-	for _, gate := range []featuregate.Feature{features.GenericWorkload, features.TopologyAwareWorkloadScheduling} {
-		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, gate, true)
-	}
+	livetest.SetGates(t, map[string]bool{"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true})
 	rounds, started, not := 24, 0, 0
 	if testing.Short() {
 		rounds = 8

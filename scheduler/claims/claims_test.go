@@ -47,8 +47,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eachSeed makes something of each of the seeds, as many as are asked for or, in a short run, few, and tries to refute what is said of it. It returns what
-// was tried, and whether that is enough for every kind to have been.
+// eachSeed makes something of each of the seeds, as many as are asked for or, in a short run, few,
+// and tries to refute what is said of it. It returns what was tried, and whether that is enough for
+// every kind to have been.
 func eachSeed(t *testing.T, rounds, few, enough int, generate func(seed uint64) (name string, gates map[string]bool, refute func(*testing.T, *tally))) (log *tally, all bool) {
 	if testing.Short() {
 		rounds = min(rounds, few)
@@ -66,7 +67,8 @@ func eachSeed(t *testing.T, rounds, few, enough int, generate func(seed uint64) 
 	return log, rounds >= enough && !t.Failed()
 }
 
-// TestEveryStatementHolds makes random clusters, and tries to refute whatever the product says about their pods.
+// TestEveryStatementHolds makes random clusters, and tries to refute whatever the product says
+// about their pods.
 func TestEveryStatementHolds(t *testing.T) {
 	log, all := eachSeed(t, *clusters, len(themes), enough, func(seed uint64) (string, map[string]bool, func(*testing.T, *tally)) {
 		c := generate(seed)

@@ -1104,6 +1104,7 @@ func (l *lab) limitIs(c *result.Comparison, limit result.VolumeLimit) error {
 	for _, p := range l.on(c.Node) {
 		l.remove(p.Namespace, p.Name)
 	}
+	l.detach(func(a storagev1.VolumeAttachmentSpec) bool { return a.NodeName == c.Node })
 	if allow(limit.Requested); full() && limit.InUse > 0 {
 		return fmt.Errorf("without pods, and with a limit of %d, the node is full", limit.Requested)
 	}

@@ -103,8 +103,12 @@ func (l *lab) carriedOut(name types.NamespacedName, s fit.Suggestion) error {
 			if len(step.Nominated) > 0 || step.Group != nil || step.Queue != "" {
 				return errUntried // a live scheduler must do that
 			}
-			for _, p := range step.Terminating {
-				l.remove(p.Namespace, p.Name)
+			l.leave(step, -1)
+			if step.Preempts {
+				if c := l.decide(l.asked(name)); c.NominatedNode == "" {
+					return fmt.Errorf("the scheduler makes no room")
+				}
+				return nil
 			}
 		case explain.RaisePriority:
 			nominated = step.Node         // which the scheduler tries first

@@ -134,6 +134,31 @@ func (g *generator) volume(p *v1.Pod) {
 	}
 }
 
+// attachments attaches volumes to nodes: those of the pods there, and some that no pod uses any
+// more.
+func attachments(g *generator) {
+	attach := func(pv string, on string) {
+		g.add(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "attached-" + pv + "-" + on}, Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: diskDriver, NodeName: on, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv},
+		}})
+	}
+	for _, p := range g.bound {
+		for _, v := range p.Spec.Volumes {
+			if v.PersistentVolumeClaim == nil {
+				continue
+			}
+			if claim := g.claimNamed(p.Namespace, v.PersistentVolumeClaim.ClaimName); claim != nil && claim.Spec.VolumeName != "" && g.chance(70) {
+				attach(claim.Spec.VolumeName, p.Spec.NodeName)
+			}
+		}
+	}
+	for _, n := range g.nodes {
+		if g.chance(40) {
+			attach(g.addVolume("disk", "1Gi", g.addClaim("default", "left-on-"+n.Name, "1Gi", "disk"), n).Name, n.Name)
+		}
+	}
+}
+
 // addClaim adds a claim that is not bound.
 func (g *generator) addClaim(namespace, name, size, class string) *v1.PersistentVolumeClaim {
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -47,7 +47,7 @@ var themes = []theme{
 	{name: "spread", spread: 90, taints: 40, selectors: 20, shapes: 10, priorities: 10},
 	{name: "pod affinity", affinity: 90, priorities: 10, shapes: 10},
 	{name: "taints and labels", taints: 80, selectors: 70, shapes: 10, ports: 10},
-	{name: "storage", volumes: 90, selectors: 10, priorities: 40},
+	{name: "storage", volumes: 90, selectors: 10, priorities: 40, special: attachments},
 	{name: "devices", devices: 90, priorities: 20},
 	{name: "preemption", priorities: 90, shapes: 20, ports: 20, affinity: 15, spread: 10},
 	{name: "scores", score: 90, selectors: 10, shapes: 30, spread: 20, affinity: 20, volumes: 20},

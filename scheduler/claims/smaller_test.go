@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,8 @@ type smaller struct {
 	also func(*lab, fit.Suggestion, explain.Operands) error
 }
 
-// part is one of the things that a step does, in the words of what is so without it. One or more of the others undo it.
+// part is one of the things that a step does, in the words of what is so without it. One or more of
+// the others undo it.
 type part struct {
 	without string
 	// of reports whether a change of the hypothesis belongs to it.
@@ -44,7 +46,7 @@ var steps = map[explain.Kind]smaller{
 	"dropPodTerms": {(*lab).podTerms, (*lab).fewestTerms}, "preferPodTerms": {(*lab).podTerms, (*lab).fewestTerms}, "dropHostPorts": {parts: (*lab).hostPorts},
 	"raiseMaxSkew": {parts: (*lab).skew}, "lowerMinDomains": {parts: (*lab).minDomains}, "raisePriority": {also: (*lab).lowerClass}, "scaleDown": {also: (*lab).smallerScale},
 	"removeTaints": {parts: (*lab).taints}, "labelNode": {parts: (*lab).nodeLabels}, "evict": {(*lab).evictions, (*lab).otherVictims}, "addNode": {parts: (*lab).newNodes},
-	"wait":        {parts: (*lab).terminating},
+	"wait":        {parts: (*lab).awaited},
 	"acceptValue": {}, "preferSpread": {}, "openGates": {}, "uncordon": {}, "honorPolicy": {}, "takeBackResize": {}, "changeStorageClass": {},
 }
 
@@ -69,8 +71,8 @@ func (l *lab) examineSmaller(name types.NamespacedName, s fit.Suggestion, o expl
 	}
 }
 
-// eachPart: without any one of the parts, and with all else that the suggestion does, the pod does not fit, or more pods of its workload
-// stay without a node than the suggestion says.
+// eachPart: without any one of the parts, and with all else that the suggestion does, the pod does
+// not fit, or more pods of its workload stay without a node than the suggestion says.
 func (l *lab) eachPart(name types.NamespacedName, s fit.Suggestion, parts []part) error {
 	said := 0
 	if s.Manner != nil {
@@ -101,8 +103,9 @@ func (l *lab) eachPart(name types.NamespacedName, s fit.Suggestion, parts []part
 	return nil
 }
 
-// workload returns the pods of the pod's workload that run, the last one first, and those that do not, the pod among them. replicas is how many there
-// are to be, 0 if the state does not have the workload.
+// workload returns the pods of the pod's workload that run, the last one first, and those that do
+// not, the pod among them. replicas is how many there are to be, 0 if the state does not have the
+// workload.
 func (l *lab) workload() (running, waiting []*v1.Pod, replicas int) {
 	owner := metav1.GetControllerOf(l.pod)
 	if owner == nil {
@@ -137,8 +140,9 @@ func byName(a, b *v1.Pod) int {
 	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), strings.Compare(a.Name, b.Name))
 }
 
-// left returns how many pods of the pod's workload have no node when its controller has done what follows from the suggestion. With a new template, a
-// ReplicaSet replaces the pods that wait, and a StatefulSet all of them, one after the other.
+// left returns how many pods of the pod's workload have no node when its controller has done what
+// follows from the suggestion. With a new template, a ReplicaSet replaces the pods that wait, and a
+// StatefulSet all of them, one after the other.
 func (l *lab) left(pod *v1.Pod, s fit.Suggestion) int {
 	running, waiting, replicas := l.workload()
 	if replicas == 0 {
@@ -428,7 +432,8 @@ func (l *lab) otherVictims(_ fit.Suggestion, o explain.Operands) error {
 	if len(all) > 1 && !slices.ContainsFunc(all, func(v explain.EvictedPod) bool { return v.Replacement == nil || v.Replacement.Node == "" }) {
 		return nil
 	}
-	// A plugin that rejects the pod before it looks at nodes does not say for which pods. Those of its namespace are tried first.
+	// A plugin that rejects the pod before it looks at nodes does not say for which pods. Those of
+	// its namespace are tried first.
 	quotas := strings.Contains(l.cluster.configuration, "CapacityScheduling")
 	var able []*v1.Pod
 	for _, p := range l.trial.Pods() {
@@ -473,22 +478,44 @@ func (l *lab) newNodes(o explain.Operands, _ *v1.PodSpec) []part {
 	}}}
 }
 
-// terminating: one of the pods does not leave.
-func (l *lab) terminating(o explain.Operands, _ *v1.PodSpec) (out []part) {
+// awaited: one of the pods does not leave, or one of the volumes stays attached.
+func (l *lab) awaited(o explain.Operands, _ *v1.PodSpec) (out []part) {
 	wait := o.(explain.Wait)
-	if len(wait.Nominated) > 0 || wait.Group != nil || wait.Queue != "" {
-		return nil // a live scheduler must do that
+	if len(wait.Nominated) > 0 || wait.Group != nil || wait.Queue != "" || wait.Preempts {
+		return nil // a scheduler must do that
 	}
-	for i, stays := range wait.Terminating {
-		out = append(out, part{without: stays.Name, state: func() {
-			for j, p := range wait.Terminating {
-				if i != j {
-					l.remove(p.Namespace, p.Name)
-				}
-			}
-		}})
+	for i := range len(wait.Terminating) + len(wait.Detaching) {
+		out = append(out, part{without: fmt.Sprintf("number %d of what it waits for", i), state: func() { l.leave(wait, i) }})
 	}
 	return out
+}
+
+// leave lets go what a pod waits for, all but one.
+func (l *lab) leave(wait explain.Wait, but int) {
+	for i, p := range wait.Terminating {
+		if i != but {
+			l.remove(p.Namespace, p.Name)
+		}
+	}
+	for i, v := range wait.Detaching {
+		if len(wait.Terminating)+i != but {
+			l.detach(func(a storagev1.VolumeAttachmentSpec) bool {
+				return a.NodeName == v.Node && ptr.Deref(a.Source.PersistentVolumeName, "") == v.Volume
+			})
+		}
+	}
+}
+
+// detach deletes attachments.
+func (l *lab) detach(is func(storagev1.VolumeAttachmentSpec) bool) {
+	gvk := storagev1.SchemeGroupVersion.WithKind("VolumeAttachment")
+	all, err := l.trial.List(gvk)
+	l.must(err)
+	for _, o := range all {
+		if a := o.(*storagev1.VolumeAttachment); is(a.Spec) {
+			l.apply(whatif.Change{Delete: &whatif.ObjectRef{GVK: gvk, Name: a.Name}})
+		}
+	}
 }
 
 // lowerClass: with no lower class does the scheduler make room by evicting pods that may go.
@@ -528,7 +555,8 @@ func (l *lab) lowerClass(s fit.Suggestion, o explain.Operands) error {
 	return nil
 }
 
-// smallerScale: with so many replicas, all that are left have a node. With one more, one of them has none, and gets none.
+// smallerScale: with so many replicas, all that are left have a node. With one more, one of them
+// has none, and gets none.
 func (l *lab) smallerScale(_ fit.Suggestion, o explain.Operands) error {
 	running, waiting, replicas := l.workload()
 	down := o.(explain.ScaleDown)

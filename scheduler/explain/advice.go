@@ -61,8 +61,13 @@ type Wait struct {
 	// Nominated are pods that wait for a node themselves, and hold room on one until the
 	// scheduler places them.
 	Nominated []NominatedPod `json:"nominated"`
+	// Detaching are volumes that are still attached to a node on which no pod uses them.
+	Detaching []AttachedVolume `json:"detaching,omitempty"`
 	// Group is the pod group that lacks members.
 	Group *ShortGroup `json:"group,omitempty"`
+	// Preempts: the scheduler evicts other pods when it tries the pod. Which ones may be up to
+	// chance.
+	Preempts bool `json:"preempts,omitempty"`
 	// Queue is set if the pod fits already: the part of the scheduling queue, backoff or unschedulable, in which it
 	// waits to be tried again.
 	Queue result.QueueName `json:"queue,omitempty"`
@@ -80,6 +85,12 @@ type PodName struct {
 type NominatedPod struct {
 	PodName
 	Node string `json:"node"`
+}
+
+// AttachedVolume is a persistent volume that is attached to Node.
+type AttachedVolume struct {
+	Volume string `json:"volume"`
+	Node   string `json:"node"`
 }
 
 // ShortGroup is a pod group that needs Missing more pods.
@@ -393,12 +404,18 @@ func (s Wait) english() string {
 	default:
 		return "Nothing to change: it fits, and the scheduler tries it again" + until + "."
 	}
+	if s.Preempts {
+		return "Nothing to change: when the scheduler tries the pod, it makes room and evicts other pods."
+	}
 	var said []string
 	if pods := s.Terminating; len(pods) > 0 {
 		said = append(said, fmt.Sprintf("%s, which %s terminating, %s gone", podNames(pods), isOrAre(len(pods)), isOrAre(len(pods))))
 	}
 	for _, p := range s.Nominated {
 		said = append(said, fmt.Sprintf("%s/%s, which is nominated to %s, is placed", p.Namespace, p.Name, p.Node))
+	}
+	for _, v := range s.Detaching {
+		said = append(said, fmt.Sprintf("the volume %s is detached from %s", v.Volume, v.Node))
 	}
 	if g := s.Group; g != nil {
 		said = append(said, fmt.Sprintf("the pod group %s/%s has %s", g.Namespace, g.Name, plural(g.Missing, "more pod")))

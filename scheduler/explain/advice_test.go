@@ -43,6 +43,8 @@ func adviceCases() []advised {
 		one("wait for a pod", Wait{Terminating: []PodName{old}, Nominated: []NominatedPod{}, Until: &soon}),
 		one("wait for pods, without an end", Wait{Terminating: []PodName{old, {"default", "older"}}, Nominated: []NominatedPod{}}),
 		one("wait for a nominated pod", Wait{Terminating: []PodName{old}, Nominated: []NominatedPod{{PodName{"default", "high"}, "node-b4"}}}),
+		one("wait for a volume", Wait{Terminating: []PodName{old}, Nominated: []NominatedPod{}, Detaching: []AttachedVolume{{"data-old", "node-a1"}}}),
+		one("wait for the scheduler's preemption", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Preempts: true}),
 		one("wait for members", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Group: &ShortGroup{"batch", "train", 2}}),
 		one("wait for the end of the backoff", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Queue: "backoff", Until: &soon}),
 		one("wait for another attempt", Wait{Terminating: []PodName{}, Nominated: []NominatedPod{}, Queue: "unschedulable", Until: &soon}),

@@ -19,6 +19,8 @@ const mostAsked = 10_000
 // answer answers a question.
 func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	t.AskExtenders(q.AskExtenders)
+	var deleted NotAsked
+	t.addDeleted(&deleted, q.Changes)
 	if err := t.Apply(q.Changes...); err != nil {
 		return nil, t.foreign(q, err)
 	}
@@ -29,6 +31,9 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	answer := &Answer{State: t.state}
 	if answer.NotAsked, err = t.NotAsked(pod, q.Profile); err != nil {
 		return nil, err
+	}
+	for _, name := range deleted.ControllersNotAsked {
+		answer.AddController(name)
 	}
 	copies := max(q.Copies, 1)
 	if copies > mostAsked {
@@ -41,6 +46,7 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	}
 	if GroupName(pod) != "" {
 		answer.Decisions, err = t.decideMembers(ctx, pods, q.Profile)
+		t.addPreempted(&answer.NotAsked, answer.Decisions)
 		answer.NotCounted = t.notCounted(pod, answer.Decisions)
 		return answer, err
 	}
@@ -56,6 +62,7 @@ func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 			}
 		}
 	}
+	t.addPreempted(&answer.NotAsked, answer.Decisions)
 	answer.NotCounted = t.notCounted(pod, answer.Decisions)
 	return answer, nil
 }

@@ -91,6 +91,12 @@ type NotAsked struct {
 	// AutoscalersNotAsked are the autoscalers that manage nodes of the state, as labels, annotations and taints show. The
 	// simulator does not run them: they may add nodes, or remove some.
 	AutoscalersNotAsked []string `json:"autoscalersNotAsked,omitempty"`
+	// ControllersNotAsked are controllers that may create, change or delete pods of the answer, and
+	// did not run: the kinds of the owners of pods that are deleted, and of a pod that is to
+	// change, and what labels and annotations of the pod show. They are in order.
+	ControllersNotAsked []string `json:"controllersNotAsked,omitempty"`
+	// GatesNotAsked are the scheduling gates of the pod, which controllers open.
+	GatesNotAsked []string `json:"gatesNotAsked,omitempty"`
 }
 
 // State says on which state an answer rests, before the question's changes.

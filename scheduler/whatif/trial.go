@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -138,7 +139,15 @@ func (t *Trial) NotAsked(pod *v1.Pod, profile string) (NotAsked, error) {
 		out.PermitNotAsked = append(out.PermitNotAsked, plugin.Name)
 	}
 	out.ExtendersNotAsked = in(t).observer.notAsked(pod)
-	out.AutoscalersNotAsked = autoscalersOf(t.Nodes())
+	objects := []metav1.Object{pod}
+	for _, n := range t.Nodes() {
+		objects = append(objects, n.Node())
+	}
+	out.AutoscalersNotAsked = named(autoscalers, objects...)
+	out.ControllersNotAsked = named(podControllers, pod)
+	for _, g := range pod.Spec.SchedulingGates {
+		out.GatesNotAsked = append(out.GatesNotAsked, g.Name)
+	}
 	return out, nil
 }
 

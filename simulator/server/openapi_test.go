@@ -341,6 +341,7 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"Replacement":          &explain.Replacement{},
 		"WaitingPodName":       &explain.PodName{},
 		"NominatedPod":         &explain.NominatedPod{},
+		"AttachedVolume":       &explain.AttachedVolume{},
 		"ShortGroup":           &explain.ShortGroup{},
 		"Awaited":              &fit.Awaited{},
 		"Replay":               &replay.Status{},

@@ -55,6 +55,22 @@ func TestWaitsForWhatLeaves(t *testing.T) {
 		},
 		st.MakeStorageClass().Name("s").Provisioner("kubernetes.io/no-provisioner").Obj(),
 	}
+	volume := func(name string) []runtime.Object {
+		pv := st.MakePersistentVolume().Name(name).AccessModes([]v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}).StorageClassName("s").Obj()
+		pv.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: "disk.example.com", VolumeHandle: name}
+		bound := claim[1].(*v1.PersistentVolumeClaim).DeepCopy()
+		bound.Name, bound.UID, bound.Spec.VolumeName, bound.Spec.AccessModes = name, types.UID(name), name, pv.Spec.AccessModes
+		return []runtime.Object{pv, bound}
+	}
+	attached := slices.Concat(volume("old"), volume("new"), []runtime.Object{
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "disk.example.com"}},
+		&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "disk.example.com", NodeID: "n1", Allocatable: &storagev1.VolumeNodeResources{Count: ptr.To[int32](1)}},
+		}}},
+		&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "old-on-n1"}, Spec: storagev1.VolumeAttachmentSpec{
+			Attacher: "disk.example.com", NodeName: "n1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: ptr.To("old")},
+		}},
+	})
 	const waits = "wait: Nothing to change: it fits when default/old, which is terminating, is gone, at the latest at 14:03:00 UTC. → n1"
 	for _, test := range []struct {
 		name  string
@@ -83,6 +99,18 @@ func TestWaitsForWhatLeaves(t *testing.T) {
 			state: []runtime.Object{leaving(on("n1", "old", "1", 10).PodAntiAffinityIn("app", v1.LabelHostname, []string{"web"}, st.PodAntiAffinityWithRequiredReq), soon)}, want: waits, until: &soon,
 		},
 		{name: "a claim of one pod", pod: rwop(pending("1")).Obj(), state: append([]runtime.Object{leaving(rwop(on("n1", "old", "1", 10)), soon)}, claim...), want: waits, until: &soon},
+		{
+			name: "a volume that no pod uses and that is attached still", pod: pending("1").PVC("new").Obj(), state: attached,
+			want: "wait: Nothing to change: it fits when the volume old is detached from n1. → n1",
+		},
+		{
+			name: "a volume that is attached still when its pod is gone", pod: pending("1").PVC("new").Obj(), state: append([]runtime.Object{leaving(on("n1", "old", "1", 10).PVC("old"), soon)}, attached...),
+			want: "wait: Nothing to change: it fits when default/old, which is terminating, is gone, and the volume old is detached from n1. → n1",
+		},
+		{
+			name: "the scheduler itself", pod: pending("3").Obj(), state: []runtime.Object{on("n1", "low", "3", 0).Obj()},
+			want: "wait: Nothing to change: when the scheduler tries the pod, it makes room and evicts other pods. → ",
+		},
 		{
 			name: "a nominated pod that shares the room", pod: pending("1").Obj(), want: waits, until: &soon,
 			state: []runtime.Object{
@@ -158,6 +186,21 @@ func deployed(replicas int, spec v1.PodSpec, nodes ...string) (workloads, []runt
 		pods = append(pods, p)
 	}
 	return workloads{d, rs}, pods
+}
+
+// An answer names the controllers that may undo what it suggests.
+func TestAnswersNameControllers(t *testing.T) {
+	known, pods := deployed(2, pending("3").Obj().Spec, "n1")
+	rollout := &metav1.ObjectMeta{Name: "web", UID: "rollout"}
+	known[1].(*appsv1.ReplicaSet).OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rollout, schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"})}
+	state := append(pods, node("n1").Obj())
+	got, err := fit.Ask(t.Context(), livetest.Engine(t, livetest.Configuration(t, plainConfiguration), state), fit.Question{PodRef: &types.NamespacedName{Namespace: "default", Name: "web-1"}, Workloads: known})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Rollout.argoproj.io"}, got.ControllersNotAsked); diff != "" {
+		t.Error(diff, summary(got))
+	}
 }
 
 // A StatefulSet that is scaled down loses its last pods, whether they run or not.

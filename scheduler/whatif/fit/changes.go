@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -21,6 +22,9 @@ import (
 var (
 	podKind  = v1.SchemeGroupVersion.WithKind("Pod")
 	nodeKind = v1.SchemeGroupVersion.WithKind("Node")
+
+	claimKind      = v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
+	attachmentKind = storagev1.SchemeGroupVersion.WithKind("VolumeAttachment")
 )
 
 // written are a suggestion's changes as one makes them.

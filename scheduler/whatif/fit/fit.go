@@ -24,11 +24,14 @@ package fit
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -127,7 +130,7 @@ type Suggestion struct {
 	// Changes when a workload changes, because the engine has no controllers.
 	Hypothesis []whatif.Change `json:"-"`
 	// Nodes are those on which the pod then fits, by name, and SelectedNode the one that the
-	// scheduler would choose.
+	// scheduler would choose. There are none if that is up to chance, or the pod goes.
 	Nodes        []string `json:"nodes"`
 	SelectedNode string   `json:"selectedNode"`
 }
@@ -190,6 +193,7 @@ func Find(ctx context.Context, t *whatif.Trial, q Question) (*Answer, error) {
 			return nil, err
 		}
 		answer.Suggestions = append(answer.Suggestions, s.suggestions()...)
+		s.nameControllers(&answer.NotAsked)
 		lasting, err := s.incurable(ctx)
 		if err != nil {
 			return nil, err
@@ -218,7 +222,7 @@ func newSearch(ctx context.Context, t *whatif.Trial, q Question) (*search, error
 	if err := s.findPod(ctx, q); err != nil {
 		return nil, err
 	}
-	s.writer.workload = workloadOf(ctx, s.pod, inTrial{t}, q.Workloads)
+	s.writer.workload, s.ruled = workloadOf(ctx, s.pod, inTrial{t}, q.Workloads)
 	s.siblings = siblingsOf(ctx, s.pod, s.writer.workload, t.Pods(), inTrial{t}, q.Workloads)
 	s.writer.siblings = s.siblings
 	for _, n := range t.Nodes() {
@@ -277,4 +281,46 @@ func (s *search) only(name string) error {
 
 func byName(a, b Incurable) int {
 	return strings.Compare(a.Plugin+"\x00"+a.Reason, b.Plugin+"\x00"+b.Reason)
+}
+
+// nameControllers names those that may do something else with the pods that suggestions change or
+// delete, and those that a wait relies on.
+func (s *search) nameControllers(n *whatif.NotAsked) {
+	for _, o := range s.found {
+		for _, r := range o.remedies {
+			if r.pod != nil && s.ruled != nil {
+				n.AddOwner(s.ruled)
+			}
+			if _, scales := r.says.(explain.ScaleDown); scales && scaled(s.writer.workload.object) {
+				n.AddController("HorizontalPodAutoscaler.autoscaling")
+			}
+			switch says := r.says.(type) {
+			case explain.Evict:
+				s.nameOwners(n, says.Pods)
+			case explain.RaisePriority:
+				s.nameOwners(n, says.Pods)
+			}
+		}
+	}
+	if s.waits != nil && len(s.waits.Steps[0].Operands.(explain.Wait).Detaching) > 0 {
+		n.AddController("persistentvolume-attach-detach-controller")
+	}
+}
+
+// nameOwners names the owners of evicted pods for which no replacement was tried.
+func (s *search) nameOwners(n *whatif.NotAsked, pods []explain.EvictedPod) {
+	for _, p := range pods {
+		if o, err := s.trial.Get(podKind, p.Namespace, p.Name); err == nil && p.Replacement == nil {
+			n.AddOwner(o.(*v1.Pod))
+		}
+	}
+}
+
+// scaled reports whether an autoscaler has set the replicas of a workload. It does so as
+// kube-controller-manager, through the workload's scale.
+func scaled(workload runtime.Object) bool {
+	accessor, err := meta.Accessor(workload)
+	return err == nil && slices.ContainsFunc(accessor.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == "kube-controller-manager" && m.Subresource == "scale"
+	})
 }

@@ -152,7 +152,7 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			name: "a little less, rather than an eviction", pod: pending("2").Obj(), state: []runtime.Object{node("n1").Obj(), on("n1", "low", "2500m", 0).Obj()},
+			name: "a little less, rather than an eviction", pod: pending("2").PreemptionPolicy(v1.PreemptNever).Obj(), state: []runtime.Object{node("n1").Obj(), on("n1", "low", "2500m", 0).Obj()},
 			want: []string{
 				"pod: Lower the request for cpu of the container con0 from 2 to 1.5. web is deleted and created again. → n1",
 				"addNode: Add a node like n1: n2. → n2",
@@ -181,7 +181,7 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			name: "another pod's anti-affinity", pod: pending("1").Obj(), target: "n1",
+			name: "another pod's anti-affinity", pod: pending("1").PreemptionPolicy(v1.PreemptNever).Obj(), target: "n1",
 			state: []runtime.Object{node("n1").Obj(), on("n1", "loner", "1", 0).PodAntiAffinityIn("app", v1.LabelHostname, []string{"web"}, st.PodAntiAffinityWithRequiredReq).Obj()},
 			want:  []string{"evict: Evict default/loner to make room on n1. → n1"},
 		},
@@ -209,7 +209,7 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			name: "a spread", pod: pending("1").SpreadConstraint(1, v1.LabelTopologyZone, v1.DoNotSchedule, st.MakeLabelSelector().Label("app", "web").Obj(), nil, nil, nil, nil).Obj(),
+			name: "a spread", pod: pending("1").PreemptionPolicy(v1.PreemptNever).SpreadConstraint(1, v1.LabelTopologyZone, v1.DoNotSchedule, st.MakeLabelSelector().Label("app", "web").Obj(), nil, nil, nil, nil).Obj(),
 			state: []runtime.Object{zone(node("n1"), "a"), zone(node("n2").Unschedulable(true), "b"), on("n1", "w1", "1", 0).Label("app", "web").Obj()},
 			want: []string{
 				"pod: Raise maxSkew over topology.kubernetes.io/zone from 1 to 2. web is deleted and created again. → n1",

@@ -50,7 +50,7 @@ func (s *search) replaced(ctx context.Context, c candidate, pod *v1.Pod, node st
 // replacements fills in the replacements of evicted pods.
 func (s *search) replacements(ctx context.Context, victims []*v1.Pod, out []explain.EvictedPod) error {
 	for i, p := range victims {
-		if metav1.GetControllerOfNoCopy(p) == nil {
+		if owner := metav1.GetControllerOfNoCopy(p); owner == nil || !runs(owner) {
 			continue
 		}
 		again := fresh(p)
@@ -137,27 +137,11 @@ func (s *search) prioritized(ctx context.Context, class *schedulingv1.PriorityCl
 	if err != nil {
 		return nil, err
 	}
-	cycle, err := s.trial.Decide(ctx, pod, s.profile)
-	if err != nil || cycle.NominatedNode == "" || cycle.Preemption == nil {
+	victims, at, err := s.preempts(ctx, pod)
+	if err != nil || len(victims) == 0 || slices.ContainsFunc(victims, s.sibling) || !s.evictor(s.all).within(victims) {
 		return nil, err
 	}
-	victims := s.preempted(cycle)
-	if len(victims) == 0 || slices.ContainsFunc(victims, s.sibling) || !s.evictor(s.all).within(victims) {
-		return nil, nil
-	}
-	for _, p := range victims {
-		if err := s.trial.Apply(whatif.Change{Delete: podRef(p)}); err != nil {
-			return nil, err
-		}
-	}
-	at, err := s.where(ctx, pod)
-	if err != nil || at.chosen == "" {
-		return nil, err
-	}
-	says := explain.RaisePriority{Class: class.Name, From: corev1.PodPriority(s.pod), To: class.Value, Node: cycle.NominatedNode, Pods: evictedPods(victims)}
-	if slices.Contains(at.nodes, cycle.NominatedNode) {
-		at.chosen = cycle.NominatedNode
-	}
+	says := explain.RaisePriority{Class: class.Name, From: corev1.PodPriority(s.pod), To: class.Value, Node: at.chosen, Pods: evictedPods(victims)}
 	if err := s.trial.Place(ctx, pod, s.profile, at.chosen); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (s *search) unboundClaim(v v1.Volume) *v1.PersistentVolumeClaim {
 	if v.PersistentVolumeClaim == nil {
 		return nil
 	}
-	object, err := s.trial.Get(v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), s.pod.Namespace, v.PersistentVolumeClaim.ClaimName)
+	object, err := s.trial.Get(claimKind, s.pod.Namespace, v.PersistentVolumeClaim.ClaimName)
 	if err != nil {
 		return nil
 	}
@@ -70,10 +70,9 @@ func reclassing(claim *v1.PersistentVolumeClaim, from, to string) remedy {
 		Spec:       *claim.Spec.DeepCopy(),
 	}
 	again.Spec.StorageClassName = &to
-	gvk := v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
 	return remedy{
 		says:  explain.ChangeStorageClass{Claim: claim.Name, From: cmp.Or(from, "none"), To: to},
 		shape: "storageClass " + claim.Name + " " + to, disturbance: ofPod, cost: costOfClass,
-		claims: []whatif.Change{{Delete: &whatif.ObjectRef{GVK: gvk, Namespace: claim.Namespace, Name: claim.Name}}, {Apply: again}},
+		claims: []whatif.Change{{Delete: &whatif.ObjectRef{GVK: claimKind, Namespace: claim.Namespace, Name: claim.Name}}, {Apply: again}},
 	}
 }

@@ -26,8 +26,9 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/livetest"
 )
 
-// Each suggestion that changes the template of a Deployment ends, with the real scheduler, in a rollout in which all of its pods run. Others
-// leave as many of its pods without a node as they say. With a little less, or one node fewer, more pods are left.
+// Each suggestion that changes the template of a Deployment ends, with the real scheduler, in a
+// rollout in which all of its pods run. Others leave as many of its pods without a node as they
+// say. With a little less, or one node fewer, more pods are left.
 func TestRolloutsHoldForReal(t *testing.T) {
 	rounds := *clusters / 2
 	if testing.Short() {
@@ -164,7 +165,8 @@ func patched(t *testing.T, d *appsv1.Deployment, patch []byte) *appsv1.Deploymen
 	return after
 }
 
-// less takes a little back of the one amount in which two specs differ. It reports whether there is one.
+// less takes a little back of the one amount in which two specs differ. It reports whether there is
+// one.
 func less(before, after *v1.PodSpec) bool {
 	asked, asks := before.Containers[0].Resources.Requests.Cpu(), after.Containers[0].Resources.Requests.Cpu()
 	if asks.Cmp(*asked) < 0 {
@@ -186,8 +188,8 @@ func less(before, after *v1.PodSpec) bool {
 	return false
 }
 
-// rollOut plays the controllers of a Deployment and its ReplicaSets while the real scheduler runs, and returns how many of the new pods have no node in
-// the end.
+// rollOut plays the controllers of a Deployment and its ReplicaSets while the real scheduler runs,
+// and returns how many of the new pods have no node in the end.
 func rollOut(t *testing.T, state []runtime.Object, d, after *appsv1.Deployment) (left int) {
 	t.Helper()
 	replicas := int(*d.Spec.Replicas)
@@ -197,7 +199,9 @@ func rollOut(t *testing.T, state []runtime.Object, d, after *appsv1.Deployment) 
 	}
 	livetest.Run(t, livetest.Configuration(t, plainConfiguration), copies(state), func(ctx context.Context, c *livetest.Cluster) {
 		pods := c.Client.CoreV1().Pods("default")
-		for round := range 60 {
+		// Each round makes progress, or none does. After six minutes, client-go's broadcaster of
+		// events holds a lock while it sleeps, which stops the bubble.
+		for round := range 20 {
 			list, err := pods.List(ctx, metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)

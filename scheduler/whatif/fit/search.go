@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
@@ -54,6 +55,9 @@ type search struct {
 	all, nodes []fwk.NodeInfo
 	obstacles  [][]whatif.Obstacle
 	budgets    []*policyv1.PodDisruptionBudget
+	// ruled is what a controller owns of which the search does not know what it does: the pod or
+	// its workload. It is nil if there is none.
+	ruled metav1.Object
 	// siblings are the other pods of the pod's workload.
 	siblings []*v1.Pod
 
@@ -101,7 +105,7 @@ func (s *search) run(ctx context.Context) error {
 			s.cured(obstacles)
 		}
 	}
-	if newnode.OfDaemonSet(s.pod) {
+	if newnode.OfDaemonSet(s.pod) && !s.makesRoom() {
 		if err := s.priorities(ctx); err != nil {
 			return err
 		}
@@ -133,7 +137,7 @@ func (s *search) strong(ctx context.Context, outright bool) error {
 			return err
 		}
 	}
-	if gentle {
+	if gentle || s.makesRoom() {
 		return nil
 	}
 	if err := s.evictions(ctx); err != nil {
@@ -404,7 +408,8 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 	return s.fitted(ctx, c)
 }
 
-// fitted replaces the amounts of a combination by those that are enough beside its other remedies, on the node to which it has come.
+// fitted replaces the amounts of a combination by those that are enough beside its other remedies,
+// on the node to which it has come.
 func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
 	node := s.node(c.node)
 	for i := 0; i < len(c.remedies) && len(c.remedies) > 1 && node != nil && s.checks > 0; i++ {

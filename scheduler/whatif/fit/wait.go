@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/storage/ephemeral"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
@@ -29,14 +32,16 @@ type Awaited struct {
 	Name       string `json:"name"`
 }
 
-// wait finds out whether the pod fits when time passes and nothing is changed: when pods that are terminating are gone, when pods
-// that are nominated have been placed, or when its group is complete. It makes that happen in the trial, and asks.
+// wait finds out whether the pod fits when time passes and nothing is changed: when pods that are
+// terminating are gone and volumes are detached, when pods that are nominated have been placed,
+// when its group is complete, or when the scheduler preempts for it. It makes that happen in the
+// trial, and asks.
 func (s *search) wait(ctx context.Context) error {
 	if len(s.pod.Spec.SchedulingGates) > 0 {
 		return nil
 	}
-	w := &waiting{search: s, leaving: s.leaving(), nominated: s.nominated()}
-	for _, find := range []func(context.Context) (*offer, error){w.forLeaving, w.forNominated, s.waitForMembers} {
+	w := &waiting{search: s, leaving: append(s.leaving(), s.detaching()...), nominated: s.nominated()}
+	for _, find := range []func(context.Context) (*offer, error){w.forLeaving, w.forNominated, s.waitForMembers, s.waitForPreemption} {
 		found, err := find(ctx)
 		if err != nil || found != nil {
 			s.waits = found
@@ -49,34 +54,93 @@ func (s *search) wait(ctx context.Context) error {
 // knownEnd reports whether there is a wait whose end is known.
 func (s *search) knownEnd() bool { return s.waits != nil && s.waits.Until != nil }
 
+// makesRoom reports whether the scheduler evicts pods on its own.
+func (s *search) makesRoom() bool {
+	return s.waits != nil && s.waits.Steps[0].Operands.(explain.Wait).Preempts
+}
+
 // waiting looks for what the pod waits for.
 type waiting struct {
 	*search
-	// leaving are the pods that are terminating, those first that are gone first.
-	leaving []*v1.Pod
+	// leaving are sorted by when they are gone; those of which nobody can tell are last.
+	leaving []leaver
 	// nominated are other pods that are nominated to a node, the most important first.
 	nominated []*v1.Pod
 }
 
-func (s *search) leaving() []*v1.Pod {
-	var out []*v1.Pod
+// leaver is what goes without anybody's doing: a pod that is terminating, or the attachment of a
+// volume that no pod uses any more.
+type leaver struct {
+	whatif.ObjectRef
+	node string
+	// by is when it is gone at the latest; nil if nobody can tell.
+	by *time.Time
+	// volume is set for an attachment.
+	volume string
+}
+
+func (l leaver) on() string { return l.node }
+
+func (s *search) leaving() []leaver {
+	var pods []*v1.Pod
 	for _, p := range s.trial.Pods() {
 		if p.DeletionTimestamp != nil && p.Spec.NodeName != "" && p.UID != s.pod.UID {
-			out = append(out, p)
+			pods = append(pods, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b *v1.Pod) int {
-		x, y := s.goneBy(a), s.goneBy(b)
+	slices.SortFunc(pods, byPriority)
+	out := make([]leaver, len(pods))
+	for i, p := range pods {
+		out[i] = leaver{*podRef(p), p.Spec.NodeName, s.goneBy(p), ""}
+	}
+	slices.SortStableFunc(out, func(a, b leaver) int {
 		switch {
-		case x != nil && y != nil:
-			return cmp.Or(x.Compare(*y), byPriority(a, b))
-		case x == nil && y == nil:
-			return byPriority(a, b)
-		case x == nil:
+		case a.by != nil && b.by != nil:
+			return a.by.Compare(*b.by)
+		case a.by == nil && b.by == nil:
+			return 0
+		case a.by == nil:
 			return 1
 		}
 		return -1
 	})
+	return out
+}
+
+// detaching returns the attachments that the attach/detach controller takes back: those of volumes
+// that no pod uses on the node, except pods that leave. NodeVolumeLimits counts an attachment until
+// it is deleted.
+func (s *search) detaching() []leaver {
+	attachments, err := s.trial.List(attachmentKind)
+	if err != nil || len(attachments) == 0 {
+		return nil
+	}
+	type attached struct{ node, volume string }
+	used := map[attached]bool{}
+	for _, p := range s.trial.Pods() {
+		for i := range p.Spec.Volumes {
+			v := &p.Spec.Volumes[i]
+			name := ""
+			switch {
+			case v.PersistentVolumeClaim != nil:
+				name = v.PersistentVolumeClaim.ClaimName
+			case v.Ephemeral != nil:
+				name = ephemeral.VolumeClaimName(p, v)
+			}
+			object, _ := s.trial.Get(claimKind, p.Namespace, name)
+			if claim, ok := object.(*v1.PersistentVolumeClaim); ok && p.DeletionTimestamp == nil {
+				used[attached{p.Spec.NodeName, claim.Spec.VolumeName}] = true
+			}
+		}
+	}
+	var out []leaver
+	for _, o := range attachments {
+		a := o.(*storagev1.VolumeAttachment)
+		if volume := a.Spec.Source.PersistentVolumeName; volume != nil && !used[attached{a.Spec.NodeName, *volume}] {
+			out = append(out, leaver{whatif.ObjectRef{GVK: attachmentKind, Name: a.Name}, a.Spec.NodeName, nil, *volume})
+		}
+	}
+	slices.SortFunc(out, func(a, b leaver) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -115,12 +179,13 @@ type place struct {
 	chosen string
 }
 
-// after returns where the pod fits when pods are gone, and when the scheduler has placed others; no node if it does not fit.
-func (s *search) after(ctx context.Context, gone, placed []*v1.Pod) (place, error) {
+// after returns where the pod fits when something is gone, and when the scheduler has placed
+// others; no node if it does not fit.
+func (s *search) after(ctx context.Context, gone []leaver, placed []*v1.Pod) (place, error) {
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
-	for _, p := range gone {
-		if err := s.trial.Apply(whatif.Change{Delete: podRef(p)}); err != nil {
+	for _, l := range gone {
+		if err := s.trial.Apply(whatif.Change{Delete: &l.ObjectRef}); err != nil {
 			return place{}, err
 		}
 	}
@@ -164,7 +229,7 @@ func (s *search) where(ctx context.Context, pod *v1.Pod) (place, error) {
 	return place{nodes, chosen}, nil
 }
 
-// forLeaving waits for the pods that are gone first, and of those for as few as it can.
+// forLeaving waits for what is gone first, and of that for as little as it can.
 func (w *waiting) forLeaving(ctx context.Context) (*offer, error) {
 	if len(w.leaving) == 0 {
 		return nil, nil
@@ -186,7 +251,7 @@ func (w *waiting) forLeaving(ctx context.Context) (*offer, error) {
 			few, all = half, found
 		}
 	}
-	needed, at, err := w.spare(ctx, w.leaving[:few], all, func(ctx context.Context, left []*v1.Pod) (place, error) { return w.after(ctx, left, nil) })
+	needed, at, err := spare(w.leaving[:few], leaver.on, all, func(left []leaver) (place, error) { return w.after(ctx, left, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -202,59 +267,59 @@ func (w *waiting) forNominated(ctx context.Context) (*offer, error) {
 	if err != nil || at.chosen == "" {
 		return nil, err
 	}
-	gone, at, err := w.spare(ctx, w.leaving, at, func(ctx context.Context, left []*v1.Pod) (place, error) { return w.after(ctx, left, w.nominated) })
+	gone, at, err := spare(w.leaving, leaver.on, at, func(left []leaver) (place, error) { return w.after(ctx, left, w.nominated) })
 	if err != nil {
 		return nil, err
 	}
-	placed, at, err := w.spare(ctx, w.nominated, at, func(ctx context.Context, left []*v1.Pod) (place, error) { return w.after(ctx, gone, left) })
+	nominatedTo := func(p *v1.Pod) string { return p.Status.NominatedNodeName }
+	placed, at, err := spare(w.nominated, nominatedTo, at, func(left []*v1.Pod) (place, error) { return w.after(ctx, gone, left) })
 	if err != nil {
 		return nil, err
 	}
 	return w.offer(gone, placed, at), nil
 }
 
-// spare leaves out the pods for which the pod need not wait. First it tries to wait only for those on the node that it would go to.
-func (w *waiting) spare(ctx context.Context, pods []*v1.Pod, at place, try func(context.Context, []*v1.Pod) (place, error)) ([]*v1.Pod, place, error) {
-	here := slices.DeleteFunc(slices.Clone(pods), func(p *v1.Pod) bool {
-		return p.Spec.NodeName != at.chosen && p.Status.NominatedNodeName != at.chosen
-	})
-	if len(here) < len(pods) {
-		found, err := try(ctx, here)
+// spare leaves out that for which the pod need not wait. First it tries to wait only for what is on
+// the node that it would go to.
+func spare[T any](all []T, on func(T) string, at place, try func([]T) (place, error)) ([]T, place, error) {
+	here := slices.DeleteFunc(slices.Clone(all), func(item T) bool { return on(item) != at.chosen })
+	if len(here) < len(all) {
+		found, err := try(here)
 		if err != nil {
 			return nil, at, err
 		}
 		if found.chosen != "" {
-			pods, at = here, found
+			all, at = here, found
 		}
 	}
-	tries := mostSpared
-	for _, p := range slices.Backward(slices.Clone(pods)) {
-		if tries--; tries < 0 {
-			break
-		}
-		fewer := slices.DeleteFunc(slices.Clone(pods), func(o *v1.Pod) bool { return o.UID == p.UID })
-		found, err := try(ctx, fewer)
+	for i := len(all) - 1; i >= max(len(all)-mostSpared, 0); i-- {
+		fewer := slices.Delete(slices.Clone(all), i, i+1)
+		found, err := try(fewer)
 		if err != nil {
 			return nil, at, err
 		}
 		if found.chosen != "" {
-			pods, at = fewer, found
+			all, at = fewer, found
 		}
 	}
-	return pods, at, nil
+	return all, at, nil
 }
 
-func (w *waiting) offer(gone, placed []*v1.Pod, at place) *offer {
+func (w *waiting) offer(gone []leaver, placed []*v1.Pod, at place) *offer {
 	says := explain.Wait{Terminating: []explain.PodName{}, Nominated: []explain.NominatedPod{}}
 	var awaited []Awaited
 	var until *time.Time
 	known := len(placed) == 0
-	for _, p := range gone {
-		says.Terminating = append(says.Terminating, explain.PodName{Namespace: p.Namespace, Name: p.Name})
-		awaited = append(awaited, awaitedPod(p))
-		end := w.goneBy(p)
-		if known = known && end != nil; known && (until == nil || end.After(*until)) {
-			until = end
+	for _, l := range gone {
+		apiVersion, kind := l.GVK.ToAPIVersionAndKind()
+		awaited = append(awaited, Awaited{apiVersion, kind, l.Namespace, l.Name})
+		if l.volume == "" {
+			says.Terminating = append(says.Terminating, explain.PodName{Namespace: l.Namespace, Name: l.Name})
+		} else {
+			says.Detaching = append(says.Detaching, explain.AttachedVolume{Volume: l.volume, Node: l.node})
+		}
+		if known = known && l.by != nil; known && (until == nil || l.by.After(*until)) {
+			until = l.by
 		}
 	}
 	for _, p := range placed {
@@ -372,4 +437,43 @@ func (s *search) waitForMembers(ctx context.Context) (*offer, error) {
 	says := explain.Wait{Terminating: []explain.PodName{}, Nominated: []explain.NominatedPod{}, Group: &explain.ShortGroup{Namespace: s.pod.Namespace, Name: g.name, Missing: missing}}
 	apiVersion, kind := g.gvk.ToAPIVersionAndKind()
 	return waitOffer(says, []Awaited{{apiVersion, kind, s.pod.Namespace, g.name}}, at), nil
+}
+
+// waitForPreemption is for a pod that the scheduler has yet to try: it makes room for the pod then,
+// in a quota too.
+func (s *search) waitForPreemption(ctx context.Context) (*offer, error) {
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	victims, at, err := s.preempts(ctx, s.pod)
+	if err != nil || len(victims) == 0 || s.target != "" && at.chosen != s.target {
+		return nil, err
+	}
+	says := explain.Wait{Terminating: []explain.PodName{}, Nominated: []explain.NominatedPod{}, Preempts: true}
+	return waitOffer(says, []Awaited{awaitedPod(s.writer.pod)}, place{nodes: []string{}}), nil
+}
+
+// preempts returns the pods that the scheduler evicts for a pod, and where the pod then fits. It
+// leaves them deleted. There are none if the scheduler makes no room, or not all of them are known.
+func (s *search) preempts(ctx context.Context, pod *v1.Pod) ([]*v1.Pod, place, error) {
+	if whatif.GroupName(pod) != "" {
+		return nil, place{}, nil
+	}
+	cycle, err := s.trial.Decide(ctx, pod, s.profile)
+	if err != nil || cycle.NominatedNode == "" || cycle.Preemption == nil {
+		return nil, place{}, err
+	}
+	victims := s.preempted(cycle)
+	for _, p := range victims {
+		if err := s.trial.Apply(whatif.Change{Delete: podRef(p)}); err != nil {
+			return nil, place{}, err
+		}
+	}
+	at, err := s.where(ctx, pod)
+	if err != nil || at.chosen == "" {
+		return nil, place{}, err
+	}
+	if slices.Contains(at.nodes, cycle.NominatedNode) {
+		at.chosen = cycle.NominatedNode
+	}
+	return victims, at, nil
 }

@@ -37,26 +37,37 @@ type workload struct {
 	immutable bool
 }
 
-// workloadOf returns the topmost controller of the pod that has a template for it, or nil
-// if there is none, or one of them is not known.
-func workloadOf(ctx context.Context, pod *v1.Pod, known ...Workloads) *workload {
-	var found *workload
+// workloadOf returns the topmost controller of the pod that has a template for it, or nil if there
+// is none, or one of them is not known. ruled is that controller, or the pod, if a controller of
+// another kind owns it, which may undo changes of it.
+func workloadOf(ctx context.Context, pod *v1.Pod, known ...Workloads) (found *workload, ruled metav1.Object) {
 	var of metav1.Object = pod
 	for range 4 { // A Deployment's ReplicaSet is the deepest case; owners may form a circle.
 		owner := metav1.GetControllerOfNoCopy(of)
-		if owner == nil || !slices.Contains(withTemplates, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)) {
+		if owner == nil {
+			break
+		}
+		if !runs(owner) {
+			if owner.Kind != "CronJob" { // which does not look back at its Jobs
+				ruled = of
+			}
 			break
 		}
 		gvk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 		object := get(ctx, gvk, pod.Namespace, owner.Name, known)
 		next := asWorkload(object)
 		if next == nil {
-			return nil
+			return nil, nil
 		}
 		next.gvk, next.name = gvk, owner.Name
 		found, of = next, object.(metav1.Object)
 	}
-	return found
+	return found, ruled
+}
+
+// runs reports whether the search knows what the controller does.
+func runs(owner *metav1.OwnerReference) bool {
+	return slices.Contains(withTemplates, schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
 }
 
 // withTemplates are the kinds of workloads whose template changes here. What owns these owns

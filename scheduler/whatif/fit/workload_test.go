@@ -99,7 +99,8 @@ func TestChangesOfPods(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			pod := of(test.owner)
 			before := pod.DeepCopy()
-			w := writer{pod: pod, exists: true, workload: workloadOf(t.Context(), pod, nil, known)}
+			w := writer{pod: pod, exists: true}
+			w.workload, _ = workloadOf(t.Context(), pod, nil, known)
 			got, err := w.write(test.remedies, st.MakeNode().Name("n1").Obj())
 			if err != nil {
 				t.Fatal(err)

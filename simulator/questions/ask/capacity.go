@@ -53,7 +53,7 @@ func PrintCapacity(w io.Writer, target Target, pod string, a *capacity.Answer, f
 			}
 		})
 	}
-	p.notAsked(a.NotAsked)
+	p.notAsked(a.NotAsked, "")
 	return p.err
 }
 

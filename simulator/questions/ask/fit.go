@@ -54,7 +54,7 @@ func PrintFit(w io.Writer, target Target, pod string, a *hypothesis.FitAnswer, f
 			p.line("%s", s)
 		}
 	}
-	p.notAsked(a.NotAsked)
+	p.notAsked(a.NotAsked, "")
 	return p.err
 }
 

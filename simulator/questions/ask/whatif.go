@@ -39,26 +39,31 @@ func PrintWhatIf(w io.Writer, target Target, a *hypothesis.WhatIfAnswer, format 
 			p.line("%s", unknown)
 		}
 	}
-	p.notAsked(a.NotAsked)
-	if len(a.ExtendersNotAsked) > 0 {
-		p.line("--extenders asks them.")
-	}
+	p.notAsked(a.NotAsked, "\n--extenders asks them.")
 	return p.err
 }
 
-// notAsked says who was not asked and may decide otherwise.
-func (p *printer) notAsked(n whatif.NotAsked) {
-	if len(n.PermitNotAsked)+len(n.ExtendersNotAsked)+len(n.AutoscalersNotAsked) > 0 {
-		p.line("")
-	}
-	if len(n.PermitNotAsked) > 0 {
-		p.line("Permit plugins were not asked: %s. They may make the pod wait, or reject it.", strings.Join(n.PermitNotAsked, ", "))
-	}
-	if len(n.ExtendersNotAsked) > 0 {
-		p.line("Extenders were not asked: %s. They may reject nodes, or prefer others.", strings.Join(n.ExtendersNotAsked, ", "))
-	}
-	if len(n.AutoscalersNotAsked) > 0 {
-		p.line("Autoscalers are not simulated: %s. They may add nodes, or remove some.", strings.Join(n.AutoscalersNotAsked, ", "))
+// notAsked says who was not asked and may decide otherwise, and how to ask the extenders.
+func (p *printer) notAsked(n whatif.NotAsked, extenders string) {
+	first := true
+	for _, who := range []struct {
+		names []string
+		says  string
+	}{
+		{n.PermitNotAsked, "Permit plugins were not asked: %s. They may make the pod wait, or reject it."},
+		{n.ExtendersNotAsked, "Extenders were not asked: %s. They may reject nodes, or prefer others." + extenders},
+		{n.AutoscalersNotAsked, "Autoscalers are not simulated: %s. They may add nodes, or remove some."},
+		{n.ControllersNotAsked, "Controllers were not asked: %s. They may create, change or delete pods."},
+		{n.GatesNotAsked, "The controllers that open scheduling gates were not asked: %s. The scheduler does not try the pod before."},
+	} {
+		if len(who.names) == 0 {
+			continue
+		}
+		if first {
+			p.line("")
+		}
+		first = false
+		p.line(who.says, strings.Join(who.names, ", "))
 	}
 }
 

@@ -153,7 +153,8 @@ func TestPrintWhatIf(t *testing.T) {
 		var out bytes.Buffer
 		answer := &hypothesis.WhatIfAnswer{State: state, Decisions: tc.decisions, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}
 		if tc.name == "Extenders" {
-			answer.ExtendersNotAsked = []string{"http://127.0.0.1:8888"}
+			answer.ExtendersNotAsked, answer.AutoscalersNotAsked = []string{"http://127.0.0.1:8888"}, []string{"Karpenter"}
+			answer.ControllersNotAsked, answer.GatesNotAsked = []string{"Kueue", "Rollout.argoproj.io"}, []string{"example.com/wait"}
 		}
 		if err := PrintWhatIf(&out, file("cluster.yaml"), answer, tc.format); err != nil {
 			t.Fatal(err)

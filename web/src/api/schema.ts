@@ -4659,6 +4659,10 @@ export interface components {
             decisions: components["schemas"]["ExplainedCycle"][];
             /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
+            /** @description Controllers that may create, change or delete pods of the answer, and did not run: the kinds of the owners of pods that are deleted, and of a pod that is to change, and what labels and annotations of the pod show. Absent if there are none. */
+            controllersNotAsked?: string[];
+            /** @description The scheduling gates of the pod, which controllers open. Absent if there are none. */
+            gatesNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile. A question does not ask them, because their answer depends on what they remember of other pods: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
             /** @description What the nodes that the question adds may bring beside what was counted, as far as it may be why a pod finds no node. Absent if there is nothing. */
@@ -4762,6 +4766,10 @@ export interface components {
             leftOut?: components["schemas"]["AdviceOmission"][];
             /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
+            /** @description Controllers that may create, change or delete pods of the answer, and did not run: the kinds of the owners of pods that are deleted, and of a pod that is to change, and what labels and annotations of the pod show. Absent if there are none. */
+            controllersNotAsked?: string[];
+            /** @description The scheduling gates of the pod, which controllers open. Absent if there are none. */
+            gatesNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
             /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
@@ -4816,6 +4824,10 @@ export interface components {
             nodesNeeded?: components["schemas"]["NodesNeededAnswer"];
             /** @description The autoscalers that manage nodes of the state, as labels, annotations and taints show. The simulator does not run them: they may add nodes, or remove some. Absent if there are none. */
             autoscalersNotAsked?: string[];
+            /** @description Controllers that may create, change or delete pods of the answer, and did not run: the kinds of the owners of pods that are deleted, and of a pod that is to change, and what labels and annotations of the pod show. Absent if there are none. */
+            controllersNotAsked?: string[];
+            /** @description The scheduling gates of the pod, which controllers open. Absent if there are none. */
+            gatesNotAsked?: string[];
             /** @description The Permit plugins of the pod's profile, which a question does not ask: the pod may still have to wait for them, or be rejected. Absent if there are none. */
             permitNotAsked?: string[];
             /** @description The URL prefixes of the extenders that are interested in the pod and were not asked. They may reject nodes, and their scores may choose another one. Absent if there are none, or if the question asks extenders. */
@@ -4942,8 +4954,12 @@ export interface components {
             terminating: components["schemas"]["WaitingPodName"][];
             /** @description Pods that wait for a node themselves, and hold room on one until the scheduler places them. */
             nominated: components["schemas"]["NominatedPod"][];
+            /** @description Volumes that are still attached to a node on which no pod uses them. */
+            detaching?: components["schemas"]["AttachedVolume"][];
             /** @description The pod group that lacks members. */
             group?: components["schemas"]["ShortGroup"];
+            /** @description True: the scheduler evicts other pods when it tries the pod. Which ones may be up to chance. */
+            preempts?: boolean;
             /** @description Set if the pod fits already: the part of the scheduling queue, backoff or unschedulable, in which it waits to be tried again. */
             queue?: string;
             /**
@@ -4961,6 +4977,11 @@ export interface components {
         NominatedPod: {
             namespace: string;
             name: string;
+            node: string;
+        };
+        /** @description A persistent volume that is attached to a node. */
+        AttachedVolume: {
+            volume: string;
             node: string;
         };
         /** @description A pod group that needs more pods. */

@@ -5,22 +5,17 @@ import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRe
 import { askWhatIf } from '@/api/whatif'
 import type { AdviceOmission, HypotheticalCycle, HypotheticalState, PodRef, SchedulerTurn } from '@/api/types'
 import { isEmpty, noHypothesis, questionOf, type Hypothesis } from '@/features/whatif/model/hypothesis'
+import type { NotAsked } from '@/features/whatif/model/notAsked'
 import { useQuestion, type Question } from '@/features/whatif/useQuestion'
 
-export interface Tried {
+export interface Tried extends NotAsked {
   hypothesis: Hypothesis
   cycle: HypotheticalCycle
   /** The same question without the hypothesis; the cycle itself if there is none. */
   without: HypotheticalCycle
   state: HypotheticalState
-  /** The Permit plugins, which a question does not ask. */
-  permitNotAsked?: readonly string[]
   /** What new nodes may bring and nobody can say, where it may be why the pod finds no node. */
   notCounted?: readonly AdviceOmission[]
-  /** The extenders, which the page does not ask. */
-  extendersNotAsked?: readonly string[]
-  /** The simulator runs no autoscaler. */
-  autoscalersNotAsked?: readonly string[]
   /** What a scheduler that decides about all of its pods at once did; undefined for kube-scheduler. */
   turn: SchedulerTurn | undefined
   /** When it was asked (ms since the epoch). */

@@ -138,6 +138,7 @@ function waitPhrases(wait: StepOf<'wait'>, names: Names): Phrase[] {
     : []
   if (wait.queue)
     return [{ key: wait.queue === 'backoff' ? 'advice.waitBackoff' : 'advice.waitAttempt', values: {} }, ...until]
+  if (wait.preempts) return [{ key: 'advice.waitPreempts', values: {} }]
   return [
     { key: 'advice.wait', values: {} },
     ...(wait.terminating.length
@@ -153,6 +154,7 @@ function waitPhrases(wait: StepOf<'wait'>, names: Names): Phrase[] {
       key: 'advice.waitNominated',
       values: { pod: `${namespace}/${name}`, node },
     })),
+    ...(wait.detaching ?? []).map((values) => ({ key: 'advice.waitDetaching', values: { ...values } })),
     ...(wait.group
       ? [
           {

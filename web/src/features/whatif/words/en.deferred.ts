@@ -4,9 +4,12 @@ export const whatif = {
   whatif: {
     hypothetical: 'Hypothetical',
     nothingChanged: 'Nothing in the cluster has changed.',
-    extendersNotAsked: 'Extenders were not asked: {extenders}. They may reject nodes, or prefer others.',
-    autoscalersNotAsked: 'Autoscalers are not simulated: {autoscalers}. They may add nodes, or remove some.',
-    permitNotAsked: 'Permit plugins were not asked: {plugins}. They may make the pod wait, or reject it.',
+    extendersNotAsked: 'Extenders were not asked: {names}. They may reject nodes, or prefer others.',
+    controllersNotAsked: 'Controllers were not asked: {names}. They may create, change or delete pods.',
+    gatesNotAsked:
+      'The controllers that open scheduling gates were not asked: {names}. The scheduler does not try the pod before.',
+    autoscalersNotAsked: 'Autoscalers are not simulated: {names}. They may add nodes, or remove some.',
+    permitNotAsked: 'Permit plugins were not asked: {names}. They may make the pod wait, or reject it.',
     turn: {
       session: 'Judged: one session of {scheduler} over all of its jobs, with the actions {actions}.',
       round:
@@ -58,6 +61,8 @@ export const whatif = {
     waitTerminating:
       '{pods}, which are terminating, are gone. | {pods}, which is terminating, is gone. | {pods}, which are terminating, are gone.',
     waitNominated: '{pod}, which is nominated to {node}, is placed.',
+    waitDetaching: 'The volume {volume} is detached from {node}.',
+    waitPreempts: 'Nothing to change: when the scheduler tries the pod, it makes room and evicts other pods.',
     waitGroup:
       'The pod group {group} has {n} more pods. | The pod group {group} has {n} more pod. | The pod group {group} has {n} more pods.',
     waitBackoff: 'Nothing to change: it fits, and the scheduler tries it again when its backoff ends.',

@@ -7,11 +7,14 @@ export const whatif: typeof english.whatif = {
     hypothetical: '仮定',
     nothingChanged: 'クラスターは何も変わっていません。',
     extendersNotAsked:
-      'エクステンダー（{extenders}）には問い合わせていません。ノードを拒否するか、別のノードを優先する場合があります。',
+      'エクステンダー（{names}）には問い合わせていません。ノードを拒否するか、別のノードを優先する場合があります。',
+    controllersNotAsked:
+      'コントローラー（{names}）には問い合わせていません。Pod を作成、変更、または削除する場合があります。',
+    gatesNotAsked:
+      'スケジューリングゲート（{names}）を開くコントローラーには問い合わせていません。開くまで、スケジューラーはこの Pod を試しません。',
     autoscalersNotAsked:
-      'オートスケーラー（{autoscalers}）はシミュレートしません。ノードを追加または削除する場合があります。',
-    permitNotAsked:
-      'Permit プラグイン（{plugins}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
+      'オートスケーラー（{names}）はシミュレートしません。ノードを追加または削除する場合があります。',
+    permitNotAsked: 'Permit プラグイン（{names}）には問い合わせていません。Pod を待たせるか、拒否する場合があります。',
     turn: {
       session: '判定したもの: {scheduler} の全ジョブを対象とする 1 回のセッション（アクション: {actions}）。',
       round:
@@ -61,6 +64,8 @@ export const whatif: typeof english.whatif = {
     wait: '変更は不要です。次のことが起これば収まります。',
     waitTerminating: '終了処理中の {pods} がなくなる。',
     waitNominated: '{node} に指名されている {pod} が配置される。',
+    waitDetaching: 'ボリューム {volume} が {node} からデタッチされる。',
+    waitPreempts: '変更は不要です。スケジューラーがこの Pod を試すとき、ほかの Pod を退避させて場所を空けます。',
     waitGroup: 'Pod グループ {group} にあと {n} 個の Pod がそろう。',
     waitBackoff: '変更は不要です。収まる状態で、バックオフが終わるとスケジューラーがもう一度試します。',
     waitAttempt: '変更は不要です。収まる状態で、スケジューラーがもう一度試します。',

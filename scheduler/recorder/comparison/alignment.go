@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareAlignment is NodeResourceTopologyMatch's. Nearest are the nodes that have a NUMA node
-// for which the pod would have to give up the least.
+// compareAlignment is NodeResourceTopologyMatch's. Nearest are the nodes with the NUMA node for
+// which the pod would have to give up the least.
 func compareAlignment(fwk.CycleState, *v1.Pod) recorder.Comparing { return alignment{} }
 
 type alignment struct{}
@@ -57,7 +57,6 @@ func (alignment) Compare(state fwk.CycleState, node fwk.NodeInfo, out *result.Co
 	return true
 }
 
-// Passed fills in the NUMA nodes that the pod's parts get.
 func (alignment) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	parts := noderesourcetopology.AlignedOn(state, node)
 	if len(parts) == 0 {

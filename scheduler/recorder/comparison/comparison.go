@@ -1,21 +1,17 @@
-// Package comparison knows about particular plugins, which the recorder does not:
-// which values the plugins of Kubernetes and our own compare when they reject a node or let it
-// through, how far a rejected node is from fitting, from which inputs their scores follow, and which plugins
-// allocate devices or preempt for pod groups.
+// Package comparison knows about particular plugins, which the recorder does not: which values they
+// compare when they reject a node or let it through, how far a rejected node is from fitting, from
+// which inputs their scores follow, and which of them allocate devices or preempt for pod groups.
 //
 // A comparer or a scorer has the same inputs as its plugin: the state that the plugin wrote in
-// PreFilter, its arguments, and the scheduler's feature gates. A comparison holds
-// nothing that the plugin did not see, and what it holds is reason enough to reject the
-// node. The tests run every comparer against its plugin to keep it so, and compute each
-// score again from what the scorer returns.
+// PreFilter, its arguments, and the scheduler's feature gates. A comparison holds nothing that the
+// plugin did not see, and what it holds is reason enough to reject the node. Tests run every
+// comparer against its plugin, and compute each score again from what the scorer returns.
 //
-// The package decides nothing; the recorder calls it, chooses the nodes, and stores
-// what it returns. A plugin that is not named here is still recorded, but without
-// comparisons.
+// The recorder calls the package, chooses the nodes, and stores what it returns. It records a
+// plugin that is not named here without comparisons.
 //
 // The package may import the scheduling framework and its plugins, those of ours that it knows,
-// scheduler/internal/upstream, scheduler/recorder (for its interfaces) and
-// scheduler/result.
+// scheduler/internal/upstream, scheduler/recorder (for its interfaces) and scheduler/result.
 package comparison
 
 import (
@@ -36,10 +32,8 @@ type InTree struct{}
 
 var _ recorder.Plugins = InTree{}
 
-// begin returns the Comparing of a cycle.
 type begin func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing
 
-// comparer is a begin with its limit of comparisons per cycle.
 type comparer struct {
 	begin
 	limit int
@@ -124,25 +118,26 @@ func (InTree) AllocatesClaims(plugin string) bool { return plugin == names.Dynam
 // room for a pod group.
 func (InTree) PreemptsForGroups(plugin string) bool { return plugin == names.DefaultPreemption }
 
-// fewestAndSmallest is the distance of a node with this many shortages, whose sizes add
-// up to size: one shortage fewer is nearer, whatever the size.
+// fewestAndSmallest is the distance of a node with this many shortages of this total size: one
+// shortage fewer is nearer, whatever the size.
 func fewestAndSmallest(shortages int, size float64) float64 {
 	return float64(shortages) + size/(1+size)
 }
 
-// farAway is the distance that a thing adds of which the node has none at all. It is more than shortages add up to.
+// farAway is the distance that something adds of which the node has none at all. It exceeds any sum
+// of shortages.
 const farAway = 1 << 20
 
-// lack adds up what a node lacks of a pod's requests. Its distance orders nodes by what the pod would have to give up there, as
-// scheduler/whatif/fit orders suggestions: all of a resource that the node does not have, then more than half of a request, and
-// then by the parts of the requests that are missing.
+// lack adds up what a node lacks of a pod's requests. Its distance orders nodes as
+// scheduler/whatif/fit orders suggestions, by what the pod would have to give up: all of a resource
+// that the node lacks, then more than half of a request, then the missing parts of requests.
 type lack struct {
 	absent int
 	half   bool
 	parts  float64
 }
 
-// add counts an amount that is missing of a request. absent: the node has nothing of the resource.
+// add counts the missing part of a request. absent: the node has none of the resource.
 func (l *lack) add(requested, missing int64, absent bool) {
 	part := float64(missing) / float64(max(requested, 1))
 	l.parts += part
@@ -160,7 +155,6 @@ func (l *lack) distance() float64 {
 	return out
 }
 
-// fill copies what was found, and reports whether anything was.
 func fill(out, found *result.Comparison) bool {
 	if found != nil {
 		*out = *found

@@ -24,8 +24,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// claimsOf returns the pod's existing claims as the scheduler knows them, by the
-// pod's names for them.
+// claimsOf returns the existing claims by the pod's names for them.
 func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 	manager := h.SharedDRAManager()
 	if manager == nil || len(pod.Spec.ResourceClaims) == 0 {
@@ -49,8 +48,8 @@ func claimsOf(h fwk.Handle, pod *v1.Pod) map[string]*resourceapi.ResourceClaim {
 	return out
 }
 
-// Claims returns the devices that the pod's claims hold, by the pod's names for them.
-// The recorder calls it when the allocation has been written, before the pod is bound.
+// Claims returns the devices that the pod's claims hold, by the pod's names for them. The recorder
+// calls it between the writing of the allocation and the binding.
 func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	var out []result.ClaimAllocation
 	for name, claim := range claimsOf(h, pod) {
@@ -66,9 +65,8 @@ func (InTree) Claims(h fwk.Handle, pod *v1.Pod) []result.ClaimAllocation {
 	return out
 }
 
-// compareDevices is DynamicResources'. Nearest are the nodes for which the fewest
-// devices are missing, whatever their class: devices that name their node count, and
-// those for many nodes do not. Nodes without devices of their own come last.
+// compareDevices is DynamicResources'. Nearest are the nodes that lack the fewest devices of any
+// class. Only devices that name their node count. Nodes without such devices come last.
 func compareDevices(h fwk.Handle, gates feature.Features) begin {
 	c := &deviceComparer{
 		handle: h,
@@ -89,23 +87,19 @@ func compareDevices(h fwk.Handle, gates feature.Features) begin {
 
 // deviceComparer belongs to a profile. Many goroutines may use it.
 type deviceComparer struct {
-	handle fwk.Handle
-	gates  feature.Features
-	// selectors are compiled CEL expressions.
+	handle    fwk.Handle
+	gates     feature.Features
 	selectors *cel.Cache
 }
 
-// cachedSelectors bounds the cache of compiled expressions.
 const cachedSelectors = 50
 
-// deviceComparing compares the claims of a pod with the devices of nodes.
 type deviceComparing struct {
 	*deviceComparer
 	published publishedDevices
-	// claims are the pod's, by its names for them.
-	claims map[string]*resourceapi.ResourceClaim
-	// resources are the extended resources that the plugin provides on nodes that do not
-	// have them, by name.
+	claims    map[string]*resourceapi.ResourceClaim
+	// resources are the extended resources that the plugin provides on nodes that lack them, by
+	// name.
 	resources []providedResource
 }
 
@@ -117,8 +111,6 @@ type providedResource struct {
 	count int64
 }
 
-// resourcesOf returns the extended resources that the pod requests and the plugin
-// provides.
 func (c *deviceComparer) resourcesOf(state fwk.CycleState, pod *v1.Pod) []providedResource {
 	if !c.gates.EnableDRAExtendedResource {
 		return nil
@@ -157,7 +149,7 @@ func has(node fwk.NodeInfo, name v1.ResourceName) bool {
 	return node.GetAllocatable().GetScalarResources()[name] != 0
 }
 
-// devicesWanted returns the number of devices that a claim wants at least.
+// devicesWanted returns the least number of devices that a claim wants.
 func devicesWanted(claim *resourceapi.ResourceClaim) int {
 	wanted := 0
 	for _, r := range claim.Spec.Devices.Requests {
@@ -176,9 +168,9 @@ func devicesWanted(claim *resourceapi.ResourceClaim) int {
 	return wanted
 }
 
-// Compare counts the node's devices for each request of the claims that are not
-// allocated yet. If each request could be met alone and a claim that is allocated cannot
-// be used on the node, it fills in the requirements of that claim instead.
+// Compare counts the node's devices for each request of unallocated claims. If each request could
+// be met alone and an allocated claim cannot be used on the node, it fills in that claim's
+// requirements instead.
 func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	devices := c.published.forNode(node.Node())
 	drivers := byDriver(devices)
@@ -190,8 +182,8 @@ func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *resu
 		if len(alone) > 0 && !w.Enough() {
 			continue // The counts do not tell, because several claims may share a device.
 		}
-		// A request for all devices fails if a pool is incomplete. Others fail on a device
-		// that the plugin may have given to an earlier request.
+		// A request for all devices fails if a pool is incomplete. Others fail on a device that an
+		// earlier request may hold.
 		blocked := err == nil && len(alone) == 0 || err != nil && w.Count == 0
 		w.Drivers, w.Blocked = drivers, blocked && w.Enough()
 		out.Devices = append(out.Devices, w.DeviceComparison)
@@ -204,7 +196,6 @@ func (c *deviceComparing) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *resu
 	return len(out.Devices) > 0
 }
 
-// elsewhere returns the requirements of allocated claims that the node does not meet.
 func (c *deviceComparing) elsewhere(n *v1.Node) []result.TermComparison {
 	var out []result.TermComparison
 	for _, name := range slices.Sorted(maps.Keys(c.claims)) {
@@ -225,16 +216,14 @@ type wantedDevices struct {
 	request resourceapi.ExactDeviceRequest
 }
 
-// alone returns a claim that has only this request.
 func (w *wantedDevices) alone() *resourceapi.ResourceClaim {
 	return &resourceapi.ResourceClaim{Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{
 		Requests: []resourceapi.DeviceRequest{{Name: "alone", Exactly: &w.request}},
 	}}}
 }
 
-// unallocated returns the requests of the pod's unallocated claims, by claim and
-// then in the order of the requests, in which alternatives are tried, and then the
-// extended resources that the node does not have.
+// unallocated returns the requests of unallocated claims, by claim, then in the order of requests
+// and alternatives, and then the extended resources that the node lacks.
 func (c *deviceComparing) unallocated(node fwk.NodeInfo) []wantedDevices {
 	var out []wantedDevices
 	add := func(claim, name string, r resourceapi.ExactDeviceRequest) {
@@ -301,7 +290,6 @@ func (c *deviceComparing) Passed(state fwk.CycleState, node fwk.NodeInfo, out *r
 	return true
 }
 
-// allocated returns the devices that the plugin found for a request on a node.
 func (c *deviceComparing) allocated(state fwk.CycleState, node string) func(of result.DeviceComparison) []result.AllocatedDevice {
 	allocations, _ := upstream.DeviceAllocations(state, node)
 	claims := slices.DeleteFunc(slices.Clone(upstream.DeviceClaims(state)), func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation != nil })
@@ -322,7 +310,6 @@ func (c *deviceComparing) allocated(state fwk.CycleState, node string) func(of r
 	}
 }
 
-// classOf returns the device class of a request of a claim; empty if there is none.
 func classOf(claim *resourceapi.ResourceClaim, request string) string {
 	if claim != nil {
 		for i := range claim.Spec.Devices.Requests {
@@ -334,9 +321,8 @@ func classOf(claim *resourceapi.ResourceClaim, request string) string {
 	return ""
 }
 
-// count counts the devices that match the selectors of the request and of its class,
-// and those of them that are in use. A request for administrative access gets devices
-// that are in use, too.
+// count counts the devices that match the selectors of the request and its class, and how many are
+// in use. A request for administrative access also gets devices in use.
 func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) error {
 	class, err := c.handle.SharedDRAManager().DeviceClasses().Get(w.DeviceClass)
 	if err != nil {
@@ -344,8 +330,8 @@ func (c *deviceComparer) count(w *wantedDevices, devices []nodeDevice) error {
 	}
 	selectors := slices.Concat(class.Spec.Selectors, w.request.Selectors)
 	for _, d := range devices {
-		// If a selector fails on a device, the plugin has not asked about that: it would
-		// have failed, too.
+		// If a selector fails on a device, the plugin has not asked about the device: it would have
+		// failed too.
 		if matches, err := c.matches(selectors, d); err != nil || !matches {
 			continue
 		}
@@ -383,7 +369,6 @@ type nodeDevice struct {
 	inUse  bool
 }
 
-// publishedDevices are the slices of devices in a cycle.
 type publishedDevices struct {
 	// byNode are the slices that name their node, by that.
 	byNode map[string][]*resourceapi.ResourceSlice
@@ -395,7 +380,6 @@ type publishedDevices struct {
 	allocator structured.Allocator
 }
 
-// published returns the slices and the devices in use, as the plugin gets them.
 func (c *deviceComparer) published() (out publishedDevices, err error) {
 	manager := c.handle.SharedDRAManager()
 	all, err := manager.ResourceSlices().ListWithDeviceTaintRules()
@@ -436,8 +420,7 @@ func (c *deviceComparer) published() (out publishedDevices, err error) {
 	return out, nil
 }
 
-// forNode returns the devices that can be used on a node, those of outdated slices left
-// out.
+// forNode leaves out outdated slices.
 func (p *publishedDevices) forNode(node *v1.Node) []nodeDevice {
 	type pool struct{ driver, name string }
 	newest := map[pool]int64{}
@@ -466,7 +449,6 @@ func (p *publishedDevices) forNode(node *v1.Node) []nodeDevice {
 	return out
 }
 
-// isRelevant reports whether a slice has devices that can be used on a node.
 func isRelevant(node *v1.Node, s *resourceapi.ResourceSlice) bool {
 	if !ptr.Deref(s.Spec.PerDeviceNodeSelection, false) {
 		return isFor(node, s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector)
@@ -474,7 +456,6 @@ func isRelevant(node *v1.Node, s *resourceapi.ResourceSlice) bool {
 	return slices.ContainsFunc(s.Spec.Devices, func(d resourceapi.Device) bool { return isFor(node, d.NodeName, d.AllNodes, d.NodeSelector) })
 }
 
-// byDriver counts devices by their driver.
 func byDriver(devices []nodeDevice) []result.DriverDevices {
 	var out []result.DriverDevices
 	for _, d := range devices {

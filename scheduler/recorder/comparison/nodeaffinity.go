@@ -14,8 +14,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareNodeAffinity is NodeAffinity's. Nearest are the nodes that fail the fewest
-// requirements, of the alternatives the one with the fewest.
+// compareNodeAffinity is NodeAffinity's. Nearest are the nodes that fail the fewest requirements,
+// counting the best alternative.
 func compareNodeAffinity(args runtime.Object) begin {
 	var added *selector
 	if own, ok := args.(*config.NodeAffinityArgs); ok && own.AddedAffinity != nil {
@@ -49,8 +49,8 @@ func (c *nodeAffinity) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Stat
 	return float64(unmet)
 }
 
-// Compare fills in the requirements of the added affinity or, if the node meets that,
-// those of the pod, as the plugin compares them.
+// Like the plugin, Compare looks at the pod's requirements only if the node meets the added
+// affinity.
 func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()
 	terms := c.added.unmet(n)
@@ -64,8 +64,7 @@ func (c *nodeAffinity) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.
 	return true
 }
 
-// Passed fills in the requirements that the node meets, of alternatives the first that it
-// meets whole.
+// Passed fills in the requirements that the node meets: of alternatives, the first.
 func (c *nodeAffinity) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	n := node.Node()
 	added, own := c.added.met(n), c.own.met(n)
@@ -141,8 +140,8 @@ func (r *requirement) met(n *v1.Node) bool {
 	return met
 }
 
-// fewestUnmet returns how many requirements a node lacks of the term that it meets
-// best, 0 if it meets one of the terms.
+// fewestUnmet returns how many requirements of the best term a node fails, 0 if it meets one of the
+// terms.
 func (s *selector) fewestUnmet(n *v1.Node) int {
 	if s == nil {
 		return 0
@@ -165,8 +164,7 @@ func (s *selector) fewestUnmet(n *v1.Node) int {
 	return max(fewest, 0)
 }
 
-// unmet returns the requirements that a node lacks of every term, or nil when it meets
-// one of the terms.
+// unmet returns the failed requirements of every term, or nil when the node meets one.
 func (s *selector) unmet(n *v1.Node) []result.TermComparison {
 	if s == nil {
 		return nil
@@ -189,8 +187,6 @@ func (s *selector) unmet(n *v1.Node) []result.TermComparison {
 	return out
 }
 
-// met returns the requirements of the first term that a node meets, or nil when it meets
-// none.
 func (s *selector) met(n *v1.Node) []result.TermComparison {
 	if s == nil {
 		return nil
@@ -208,7 +204,6 @@ func (s *selector) met(n *v1.Node) []result.TermComparison {
 	return nil
 }
 
-// comparison compares a requirement of the i-th term with a node.
 func (s *selector) comparison(i int, r *requirement, n *v1.Node) result.TermComparison {
 	return result.TermComparison{Source: s.source, Term: i, Key: r.Key, Operator: string(r.Operator), Values: r.Values, Actual: r.actual(n)}
 }

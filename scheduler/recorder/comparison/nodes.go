@@ -30,9 +30,8 @@ func compareTaints(gates feature.Features) begin {
 
 type taints struct {
 	tolerations []v1.Toleration
-	// operators is true if tolerations may compare numbers.
-	operators bool
-	logger    klog.Logger
+	operators   bool
+	logger      klog.Logger
 }
 
 func (c *taints) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
@@ -53,7 +52,7 @@ func (c *taints) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Compar
 	return false
 }
 
-// Passed fills in the taints that would keep off a pod that does not tolerate them.
+// Passed fills in the taints that would keep off a pod without tolerations.
 func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	keepsOff := helper.DoNotScheduleTaintsFilterFunc()
 	for i := range node.Node().Spec.Taints {
@@ -70,7 +69,6 @@ func (c *taints) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Compari
 	return true
 }
 
-// tolerating returns the first toleration that tolerates a taint, or nil.
 func (c *taints) tolerating(t *v1.Taint) *result.Toleration {
 	for i := range c.tolerations {
 		if own := &c.tolerations[i]; own.ToleratesTaint(c.logger, t, c.operators) {
@@ -85,7 +83,6 @@ func taintOf(t *v1.Taint) result.Taint {
 	return result.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)}
 }
 
-// untolerated yields the taints that keep the pod off the node.
 func (c *taints) untolerated(node fwk.NodeInfo) iter.Seq[*v1.Taint] {
 	return func(yield func(*v1.Taint) bool) {
 		keepsOff := helper.DoNotScheduleTaintsFilterFunc()
@@ -98,15 +95,15 @@ func (c *taints) untolerated(node fwk.NodeInfo) iter.Seq[*v1.Taint] {
 	}
 }
 
-// compareUnschedulable is NodeUnschedulable's. All nodes that it rejects are as near.
+// compareUnschedulable is NodeUnschedulable's. All nodes that it rejects are equally near.
 func compareUnschedulable(gates feature.Features) begin {
 	return func(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		return &cordons{taints{pod.Spec.Tolerations, gates.EnableTaintTolerationComparisonOperators, klog.Background()}}
 	}
 }
 
-// cordons compares spec.unschedulable, for which the plugin asks whether the pod
-// tolerates the taint that a cordoned node has.
+// cordons compares spec.unschedulable: the plugin asks whether the pod tolerates the taint of a
+// cordoned node.
 type cordons struct{ taints }
 
 var cordon = &v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
@@ -206,7 +203,6 @@ func (c *declaredFeatures) Passed(_ fwk.CycleState, _ fwk.NodeInfo, out *result.
 	return true
 }
 
-// missing returns the features that the pod needs beyond those declared.
 func (c *declaredFeatures) missing(declared nodedeclaredfeatures.FeatureSet) ([]string, error) {
 	match, err := nodedeclaredfeatures.DefaultFramework.MatchNodeFeatureSet(c.needed, declared)
 	if err != nil {
@@ -258,7 +254,6 @@ func (c ports) inUse(node fwk.NodeInfo) []result.Port {
 	return out
 }
 
-// label returns the value of a node's label, or nil.
 func label(n *v1.Node, key string) *string {
 	if value, ok := n.Labels[key]; ok {
 		return &value

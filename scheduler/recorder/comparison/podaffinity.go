@@ -16,10 +16,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// comparePodAffinity is InterPodAffinity's. Nearest are the nodes from which
-// anti-affinity keeps the pod, because pods may go: first those with the fewest such
-// pods in the domain. Farther are the nodes that lack a pod for affinity, by the number
-// of terms.
+// comparePodAffinity is InterPodAffinity's. Nearest are the nodes from which anti-affinity keeps
+// the pod, because pods may go, first those with the fewest such pods in the domain. Next are the
+// nodes that lack a pod for affinity, by the number of terms.
 func comparePodAffinity(h fwk.Handle) begin {
 	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		c := &podAffinity{handle: h, pod: pod, of: state, examples: map[domainTerm]example{}, left: mostExamined}
@@ -30,8 +29,8 @@ func comparePodAffinity(h fwk.Handle) begin {
 	}
 }
 
-// mostExamined bounds the pods that a cycle's comparisons look at to find one for which
-// anti-affinity keeps the pod off a node.
+// mostExamined bounds the pods that a cycle's comparisons examine to find one that conflicts by
+// anti-affinity.
 const mostExamined = 10_000
 
 type podAffinity struct {
@@ -42,10 +41,8 @@ type podAffinity struct {
 	known *upstream.PodAffinity
 	// examples are the pods found so far. A pod in a domain serves all its nodes.
 	examples map[domainTerm]example
-	// left is how many more pods may be examined.
-	left int
-	// keys are those of known.Repelling, once they are known.
-	keys []string
+	left     int
+	keys     []string
 	// affine are pods that match affinity terms, once they are known.
 	affine *affinePods
 }
@@ -57,16 +54,14 @@ type domainTerm struct {
 	term       int
 }
 
-// example is a running pod and the term, its own or that of the pod, for which the two
-// may not share a domain. Both are nil if none was found. node is where the pod runs, or to which it
-// is nominated.
+// example is a running pod and the term, its own or that of the scheduled pod, that keeps the two
+// apart. Both are nil if none was found. node is where the pod runs or is nominated.
 type example struct {
 	pod  *v1.Pod
 	term *fwk.AffinityTerm
 	node string
 }
 
-// in returns the comparison of a term with the pod.
 func (e example) in(of result.PodTermComparison) result.PodTermComparison {
 	if e.pod != nil {
 		pod := podOf(e.pod)
@@ -75,7 +70,6 @@ func (e example) in(of result.PodTermComparison) result.PodTermComparison {
 	return of
 }
 
-// in returns what the plugin knows in a state.
 func (c *podAffinity) in(state fwk.CycleState) *upstream.PodAffinity {
 	if state == c.of {
 		return c.known
@@ -136,8 +130,8 @@ func (c *podAffinity) Compare(state fwk.CycleState, node fwk.NodeInfo, out *resu
 	return true
 }
 
-// withoutPods compares the terms with the counts that are left without the pods of a node.
-// Removing pods never meets affinity, and may leave it unmet.
+// withoutPods compares the terms with the counts without a node's pods. Removing pods never meets
+// affinity, and may leave it unmet.
 func (c *podAffinity) withoutPods(node fwk.NodeInfo) result.WithoutPods {
 	for range unmetAffinity(c.known, c.pod, node) {
 		return result.RejectsWithoutPods
@@ -176,7 +170,6 @@ func (c *podAffinity) withoutPods(node fwk.NodeInfo) result.WithoutPods {
 	return result.PassesWithoutPods
 }
 
-// metOnlyHere reports whether a term has no pod in the node's domain but those of the node.
 func (c *podAffinity) metOnlyHere(terms []fwk.AffinityTerm, node fwk.NodeInfo) bool {
 	here := int64(0)
 	for _, on := range node.GetPods() {
@@ -198,7 +191,7 @@ func (c *podAffinity) metOnlyHere(terms []fwk.AffinityTerm, node fwk.NodeInfo) b
 	return false
 }
 
-// matchesOver counts the terms over a topology key that match, as the plugin counts them.
+// matchesOver counts the matching terms over a topology key, as the plugin does.
 func matchesOver(terms []fwk.AffinityTerm, topologyKey string, matches func(*fwk.AffinityTerm) bool) (n int64) {
 	for i := range terms {
 		if terms[i].TopologyKey == topologyKey && matches(&terms[i]) {
@@ -208,8 +201,8 @@ func matchesOver(terms []fwk.AffinityTerm, topologyKey string, matches func(*fwk
 	return n
 }
 
-// Passed fills in the pod's terms, and the topology keys of the anti-affinity terms of
-// running pods, of which the node's domains have none.
+// Passed fills in the pod's terms and, for the anti-affinity of running pods, the topology keys,
+// because the node's domains have no such pod.
 func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	known := c.in(state)
 	if known == nil {
@@ -257,8 +250,8 @@ func (c *podAffinity) Passed(state fwk.CycleState, node fwk.NodeInfo, out *resul
 	return true
 }
 
-// repelling returns the topology keys of running pods' anti-affinity terms that match
-// the pod. There may be as many domains as nodes, so it looks once.
+// repelling returns the topology keys of running pods' anti-affinity terms that match the pod. It
+// looks once, because there may be as many domains as nodes.
 func (c *podAffinity) repelling() []string {
 	if c.keys == nil {
 		c.keys = c.known.Repelling.Keys()
@@ -266,7 +259,7 @@ func (c *podAffinity) repelling() []string {
 	return c.keys
 }
 
-// affinityTerms returns the pod's affinity terms, which the plugin compares all in the same way.
+// affinityTerms returns all affinity terms, which the plugin compares in the same way.
 func affinityTerms(known *upstream.PodAffinity) []fwk.AffinityTerm {
 	if len(known.LocalAffinity) > 0 {
 		return known.LocalAffinity
@@ -274,8 +267,7 @@ func affinityTerms(known *upstream.PodAffinity) []fwk.AffinityTerm {
 	return known.Affinity
 }
 
-// written returns the pod's terms of one rule as its spec has them, which is the order of the
-// plugin's terms.
+// written returns the spec's terms of one rule, in the order of the plugin's terms.
 func (c *podAffinity) written(anti bool) []v1.PodAffinityTerm {
 	switch affinity := c.pod.Spec.Affinity; {
 	case anti:
@@ -285,8 +277,8 @@ func (c *podAffinity) written(anti bool) []v1.PodAffinityTerm {
 	}
 }
 
-// ownAntiAffinity yields the pod's anti-affinity terms as the plugin has them and as the spec
-// has them, those first that the plugin compares with its counts.
+// ownAntiAffinity yields each anti-affinity term as the plugin has it and as the spec has it, first
+// those that the plugin compares with its counts.
 func (c *podAffinity) ownAntiAffinity(known *upstream.PodAffinity) iter.Seq2[*fwk.AffinityTerm, v1.PodAffinityTerm] {
 	return func(yield func(*fwk.AffinityTerm, v1.PodAffinityTerm) bool) {
 		if len(known.AntiAffinity)+len(known.LocalAntiAffinity) == 0 {
@@ -307,23 +299,20 @@ func (c *podAffinity) ownAntiAffinity(known *upstream.PodAffinity) iter.Seq2[*fw
 	}
 }
 
-// affinePods are running pods that match affinity terms.
 type affinePods struct {
 	// all matches all the terms. each has, by the index of the term, one that matches it.
-	all  *podOn
-	each []*podOn
-	// searched: every pod on every node was looked at.
+	all      *podOn
+	each     []*podOn
 	searched bool
 }
 
-// podOn is a pod and the node on which it runs.
 type podOn struct {
 	pod  *v1.Pod
 	node *v1.Node
 }
 
-// affinePods looks for pods that match the pod's affinity terms, anywhere in the cluster, until the
-// cycle's bound is reached. It looks once.
+// affinePods looks once, anywhere in the cluster and within the cycle's bound, for pods that match
+// the affinity terms.
 func (c *podAffinity) affinePods(terms []fwk.AffinityTerm) *affinePods {
 	if c.affine != nil {
 		return c.affine
@@ -390,8 +379,7 @@ func unmetAffinity(known *upstream.PodAffinity, pod *v1.Pod, node fwk.NodeInfo) 
 		here := anyMatchesAll(known.LocalAffinity, node)
 		terms, met = known.LocalAffinity, func(*fwk.AffinityTerm) bool { return here }
 	}
-	// The first of a group of pods that have affinity to each other may go to any node
-	// that has the labels.
+	// The first of a group of pods with affinity to each other may go to any node with the labels.
 	first := known.Affine.Empty() && known.LocallyAffine <= 0 && matchesAll(terms, pod)
 	return func(yield func(int) bool) {
 		for i := range terms {
@@ -412,8 +400,8 @@ func anyMatchesAll(terms []fwk.AffinityTerm, node fwk.NodeInfo) bool {
 	return false
 }
 
-// matchesAll reports whether a pod matches all terms of the pod that is scheduled, of
-// which there is at least one. Those list the namespaces that they select.
+// matchesAll reports whether a pod matches all terms, at least one, of the scheduled pod. They list
+// the namespaces that they select.
 func matchesAll(terms []fwk.AffinityTerm, pod *v1.Pod) bool {
 	for i := range terms {
 		if !terms[i].Matches(pod, nil) {
@@ -435,7 +423,7 @@ func (c *podAffinity) antiAffinity(known *upstream.PodAffinity, node fwk.NodeInf
 			if pods, _ := known.Repelled.In(node.Node(), term.TopologyKey); pods <= 0 {
 				continue
 			}
-			// The terms over one topology key share a count, so it may be of another term.
+			// Terms over one topology key share a count, so the count may be another term's.
 			found = c.matching(i, term, node)
 			if found.pod == nil && (c.left > 0 || !alone(known.AntiAffinity, i)) {
 				continue
@@ -453,7 +441,6 @@ func (c *podAffinity) antiAffinity(known *upstream.PodAffinity, node fwk.NodeInf
 	return out
 }
 
-// alone reports whether no other term has the topology key of terms[i].
 func alone(terms []fwk.AffinityTerm, i int) bool {
 	for j := range terms {
 		if j != i && terms[j].TopologyKey == terms[i].TopologyKey {
@@ -463,8 +450,8 @@ func alone(terms []fwk.AffinityTerm, i int) bool {
 	return true
 }
 
-// matching returns a pod in the node's domain that matches one of the pod's terms, or
-// none if there is none or the search was given up.
+// matching returns a pod in the node's domain that matches the term, or none if there is none or
+// the search gave up.
 func (c *podAffinity) matching(i int, term *fwk.AffinityTerm, node fwk.NodeInfo) example {
 	return c.example(domainTerm{term.TopologyKey, node.Node().Labels[term.TopologyKey], i}, node, func(on fwk.NodeInfo) example {
 		return c.matchingOn(term, on)
@@ -480,8 +467,6 @@ func (c *podAffinity) matchingOn(term *fwk.AffinityTerm, node fwk.NodeInfo) exam
 	return example{}
 }
 
-// existingAntiAffinity returns anti-affinity terms of running pods that match the pod,
-// one for each domain of the node.
 func (c *podAffinity) existingAntiAffinity(known *upstream.PodAffinity, node fwk.NodeInfo) []result.PodTermComparison {
 	var out []result.PodTermComparison
 	for _, key := range slices.Sorted(maps.Keys(node.Node().Labels)) {
@@ -521,8 +506,7 @@ func (c *podAffinity) repellingOn(namespaceLabels labels.Set, topologyKey string
 	return example{}
 }
 
-// example looks for an example on node and then on the other nodes of its domain, until
-// the cycle's bound is reached.
+// example looks on node and then on the other nodes of its domain, within the cycle's bound.
 func (c *podAffinity) example(at domainTerm, node fwk.NodeInfo, on func(fwk.NodeInfo) example) example {
 	if found := on(node); found.pod != nil {
 		return found // It may be a nominated pod, which counts for this node only.
@@ -542,7 +526,6 @@ func (c *podAffinity) example(at domainTerm, node fwk.NodeInfo, on func(fwk.Node
 	return found
 }
 
-// candidates returns the nodes on which there may be an example.
 func (c *podAffinity) candidates(at domainTerm) ([]fwk.NodeInfo, error) {
 	nodes := c.handle.SnapshotSharedLister().NodeInfos()
 	if at.term < 0 {
@@ -551,8 +534,8 @@ func (c *podAffinity) candidates(at domainTerm) ([]fwk.NodeInfo, error) {
 	return nodes.List()
 }
 
-// ownTerm compares a term of the pod with a node. The plugin has resolved the namespaces that the term
-// selects, so those come from the term as it is written.
+// The plugin has resolved the namespaces that the term selects, so ownTerm takes these from the
+// written term.
 func (c *podAffinity) ownTerm(rule string, node fwk.NodeInfo, term *fwk.AffinityTerm, written v1.PodAffinityTerm) result.PodTermComparison {
 	out := podTerm(rule, node, term)
 	namespaces := written.Namespaces
@@ -568,7 +551,6 @@ func (c *podAffinity) ownTerm(rule string, node fwk.NodeInfo, term *fwk.Affinity
 	return inNamespaces(out, namespaces)
 }
 
-// existingTerm compares an anti-affinity term of a running pod with a node.
 func existingTerm(node fwk.NodeInfo, term *fwk.AffinityTerm) result.PodTermComparison {
 	out := podTerm("existingAntiAffinity", node, term)
 	// A term without a namespaceSelector has one that selects nothing.

@@ -49,19 +49,17 @@ func compareResources(args runtime.Object, h fwk.Handle, gates feature.Features)
 	}
 }
 
-// waitsForPermit returns a function that reports whether a pod waits for a permit.
 func waitsForPermit(h fwk.Handle) func(*v1.Pod) bool {
 	return func(pod *v1.Pod) bool { return h.GetWaitingPod(pod.UID) != nil }
 }
 
-// isDeviceClass reports whether DynamicResources allocates devices for a resource, on
-// nodes that do not have the resource themselves.
+// isDeviceClass reports whether DynamicResources allocates devices for a resource on nodes that
+// lack it.
 func isDeviceClass(h fwk.Handle, name v1.ResourceName) bool {
 	manager := h.SharedDRAManager()
 	return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
 }
 
-// resources are a pod's requests.
 type resources struct {
 	cpu, memory, storage int64
 	// scalar are the other requests that the plugin compares, by name.
@@ -69,8 +67,7 @@ type resources struct {
 	// resizes is true if the scheduler tries pods that wait for a resize on their node.
 	resizes bool
 	pod     *v1.Pod
-	// waits reports whether a pod that was assigned to a node waits for a permit.
-	waits func(*v1.Pod) bool
+	waits   func(*v1.Pod) bool
 }
 
 type scalarRequest struct {
@@ -115,7 +112,6 @@ func (c *resources) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comp
 	return true
 }
 
-// on yields the resources that the plugin compares on a node.
 func (c *resources) on(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {
 	return func(yield func(result.ResourceComparison) bool) {
 		can, used, own := node.GetAllocatable(), node.GetRequested(), c.own(node)
@@ -142,8 +138,7 @@ func (c *resources) on(node fwk.NodeInfo) iter.Seq[result.ResourceComparison] {
 	}
 }
 
-// own returns what the pod holds on the node: something only if it runs there and waits
-// for a resize.
+// own returns what the pod itself holds on the node: something only if it waits there for a resize.
 func (c *resources) own(node fwk.NodeInfo) fwk.Resource {
 	if c.resizes && c.pod.Spec.NodeName == node.Node().Name {
 		for _, on := range node.GetPods() {

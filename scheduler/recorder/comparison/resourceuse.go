@@ -22,18 +22,15 @@ var (
 // CountsNominated implements recorder.Counter.
 func (*resources) CountsNominated() {}
 
-// Trace says what the amounts in use are made of.
 func (c *resources) Trace(node fwk.NodeInfo, found *result.Comparison) {
 	own := c.own(node)
 	for i := range found.Resources {
 		r := &found.Resources[i]
-		// A pod that waits for a resize on the node holds something there itself, which InUse
-		// leaves out.
+		// InUse leaves out what a pod that waits for a resize holds on its own node.
 		r.Use = c.useOf(node, r, own)
 	}
 }
 
-// useOf returns what the amount in use of a resource is made of, nil if nothing is.
 func (c *resources) useOf(node fwk.NodeInfo, of *result.ResourceComparison, own fwk.Resource) *result.ResourceUse {
 	out, name := &result.ResourceUse{}, v1.ResourceName(of.Name)
 	var kept []held
@@ -88,7 +85,6 @@ func (c *resources) useOf(node fwk.NodeInfo, of *result.ResourceComparison, own 
 	return out
 }
 
-// held is what a pod holds of a resource.
 type held struct {
 	pod               *v1.Pod
 	amount            int64
@@ -96,7 +92,7 @@ type held struct {
 	resize            *result.Resize
 }
 
-// special reports whether the pod holds something else than what it requests on its node.
+// special reports whether the pod does not simply hold what it requests on its node.
 func (h held) special() bool {
 	return h.nominated || h.permit || h.resize != nil || h.pod.DeletionTimestamp != nil
 }
@@ -131,7 +127,6 @@ func (h held) holder(name v1.ResourceName) result.ResourceHolder {
 	return out
 }
 
-// simple reports whether the amount is that of a single container.
 func simple(r result.PodRequest) bool {
 	return r.PodLevel == nil && r.Overhead == 0 && r.Init == "" && len(r.Parts) < 2
 }
@@ -158,8 +153,8 @@ func heldBy(on fwk.PodInfo, name v1.ResourceName) int64 {
 	return amountOf(on.CalculateResource().Resource, name)
 }
 
-// defaultsOf returns the part of what the scores count of a resource on a node that no pod
-// requests, nil if there is none.
+// defaultsOf returns what the scores count of a resource on a node although no pod requests it, nil
+// if nothing.
 func defaultsOf(node fwk.NodeInfo, name v1.ResourceName) *result.ScoreDefaults {
 	counted, requested := amountOf(node.GetNonZeroRequested(), name), amountOf(node.GetRequested(), name)
 	if counted == requested {
@@ -204,8 +199,8 @@ func defaultsOf(node fwk.NodeInfo, name v1.ResourceName) *result.ScoreDefaults {
 	return out
 }
 
-// Requests says how the pod's requests follow from its spec, for the resources of which it
-// requests some; nil if each is that of its only container.
+// Requests derives the pod's requests that are not 0 from its spec; nil if each is its only
+// container's.
 func (InTree) Requests(pod *v1.Pod) []result.PodRequest {
 	if podrequest.Plain(pod) {
 		return nil
@@ -219,7 +214,6 @@ func (InTree) Requests(pod *v1.Pod) []result.PodRequest {
 	return out
 }
 
-// namesOf returns the resources that a pod requests, in order.
 func namesOf(pod *v1.Pod) []v1.ResourceName {
 	var out []v1.ResourceName
 	add := func(list v1.ResourceList) {

@@ -13,10 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// facts returns the inputs of a plugin's scores in one cycle.
 type facts func(state fwk.CycleState, pod *v1.Pod, scored recorder.Scored) *result.PluginScoreFacts
 
-// scorer is a facts with the plugin's rule of normalization.
 type scorer struct {
 	facts
 	rule result.Normalization

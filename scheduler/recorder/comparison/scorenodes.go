@@ -33,7 +33,6 @@ func scoreImages(h fwk.Handle) facts {
 	}
 }
 
-// imagesOf yields the images of a pod, one for each container and each image volume.
 func imagesOf(pod *v1.Pod) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -59,7 +58,6 @@ func imageName(image string) string {
 	return image
 }
 
-// countImage adds an image that one of the nodes has.
 func countImage(to *result.ImageScore, image string, nodes []fwk.NodeInfo) {
 	if at := slices.IndexFunc(to.Images, func(i result.ScoredImage) bool { return i.Name == image }); at >= 0 {
 		to.Images[at].Times++

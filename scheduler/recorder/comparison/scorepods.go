@@ -103,9 +103,8 @@ func matchingPods(node fwk.NodeInfo, selector labels.Selector, namespace string)
 	return n
 }
 
-// mostTermPods bounds the pods whose terms a cycle counts again, times the pod's own
-// terms. A check takes about a tenth of a microsecond. Beyond it, only the plugin's sums
-// are kept.
+// mostTermPods bounds the pods whose terms a cycle counts again, times the pod's own terms. A check
+// takes about a tenth of a microsecond. Beyond the bound, the facts have only the plugin's sums.
 const mostTermPods = 512
 
 // scorePodTerms is InterPodAffinity's.
@@ -135,7 +134,6 @@ func scorePodTerms(args runtime.Object, h fwk.Handle) facts {
 	}
 }
 
-// termCounts counts the pods of terms, by the domains of nodes.
 type termCounts struct {
 	upstream.PodAffinityScoring
 	pod   *v1.Pod
@@ -147,8 +145,7 @@ type termCounts struct {
 	domains map[string][]*string
 }
 
-// countedTerm is a term of the result with what it is made from, because writing a
-// selector takes much longer than comparing the pointers of two terms.
+// countedTerm keeps a term's source: comparing pointers is much faster than writing a selector.
 type countedTerm struct {
 	result.ScoredPodTerm
 	term *fwk.AffinityTerm
@@ -188,7 +185,6 @@ func (c *termCounts) count(h fwk.Handle) []result.ScoredPodTerm {
 	return out
 }
 
-// add counts what an existing pod contributes.
 func (c *termCounts) add(existing fwk.PodInfo, on *v1.Node) {
 	c.addPreferred(c.Pod.GetPreferredAffinityTerms(), 1, result.Preferred, existing.GetPod(), nil, on)
 	c.addPreferred(c.Pod.GetPreferredAntiAffinityTerms(), -1, result.Preferred, existing.GetPod(), nil, on)

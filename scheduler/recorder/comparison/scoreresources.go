@@ -92,8 +92,8 @@ func (r *scoredResources) facts(state fwk.CycleState, pod *v1.Pod, scored record
 	return &result.PluginScoreFacts{Resources: out}
 }
 
-// ownDefaults returns which part of what the plugin counts for the pod it does not request, and
-// for how many containers.
+// ownDefaults returns what the plugin counts for the pod beyond its requests, and for how many
+// containers.
 func ownDefaults(pod *v1.Pod, name v1.ResourceName, counted int64) (amount int64, containers int) {
 	if amount = counted - podrequest.Asked(pod, name); amount <= 0 {
 		return 0, 0
@@ -106,13 +106,11 @@ func ownDefaults(pod *v1.Pod, name v1.ResourceName, counted int64) (amount int64
 	return amount, containers
 }
 
-// hasDefaults reports whether the plugin counts a small amount of a resource for containers
-// without a request.
 func (r *scoredResources) hasDefaults(name v1.ResourceName) bool {
 	return !r.exact && (name == v1.ResourceCPU || name == v1.ResourceMemory)
 }
 
-// counted returns what the plugin takes as in use on a node.
+// counted returns what the plugin counts as in use on a node.
 func (r *scoredResources) counted(node fwk.NodeInfo, name v1.ResourceName) fwk.Resource {
 	if r.hasDefaults(name) {
 		return node.GetNonZeroRequested()

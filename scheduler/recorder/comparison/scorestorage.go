@@ -103,8 +103,7 @@ func alternativesOf(claim *resourceapi.ResourceClaim, request *resourceapi.Devic
 	return out
 }
 
-// chooseAlternatives notes which alternatives are allocated on a node. allocations are
-// those of the claims that have none yet, in order.
+// allocations are those of the claims that have none yet, in order.
 func chooseAlternatives(to *result.DeviceScore, claims []*resourceapi.ResourceClaim, allocations []resourceapi.AllocationResult, at int) {
 	request := 0
 	for _, claim := range claims {

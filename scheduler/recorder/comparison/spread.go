@@ -16,9 +16,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareSpread is PodTopologySpread's. Nearest are the nodes that violate the fewest
-// constraints, and among those the nodes whose domains have the fewest pods too many. A
-// node without the label of a constraint is farther than any count of pods.
+// compareSpread is PodTopologySpread's. Nearest are the nodes that violate the fewest constraints
+// and, among those, the nodes whose domains exceed the skew by the fewest pods. A node without the
+// label of a constraint is farther than any count of pods.
 func compareSpread(h fwk.Handle, gates feature.Features) begin {
 	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		c := &spread{
@@ -40,8 +40,7 @@ type spread struct {
 	constraints []spreadConstraint
 	pod         *v1.Pod
 	taints      taints
-	// domains are those of each constraint in of, once they are known.
-	domains []*spreadDomains
+	domains     []*spreadDomains
 }
 
 // spreadConstraint is a constraint with what the pod itself adds to a domain: 1 when it
@@ -51,14 +50,12 @@ type spreadConstraint struct {
 	self int
 }
 
-// spreadDomains sum up the domains of a constraint.
 type spreadDomains struct {
-	// least and most are the smallest and the largest count of a domain, and second is the smallest
-	// one of the others if one domain is left out that has the least.
+	// least and most are the smallest and the largest count of a domain; second is the smallest
+	// without one of the least domains.
 	least, second, most int
 	fewest              smallest
-	// named are the domains of fewest with their nodes, nil until they are looked up.
-	named []result.SpreadDomain
+	named               []result.SpreadDomain
 }
 
 // smallest keeps the first few of many names, in order, and counts them.
@@ -78,7 +75,6 @@ func (s *smallest) add(name string) {
 	s.names = s.names[:min(len(s.names), s.most)]
 }
 
-// in returns the constraints with the counts of a state.
 func (c *spread) in(state fwk.CycleState) []spreadConstraint {
 	if state == c.of {
 		return c.constraints
@@ -167,11 +163,10 @@ func (c *spreadConstraint) comparison(domain *string, known *spreadDomains) resu
 	return s
 }
 
-// skew returns the skew of a domain with the pod in it.
 func (c *spreadConstraint) skew(domain string) int { return c.Matching[domain] + c.self - c.Minimum }
 
-// domainsOf sums up the domains of the i-th constraint. There may be as many domains as
-// nodes, so it looks once for all nodes without nominated pods.
+// domainsOf sums up the domains of the i-th constraint. It looks once for all nodes without
+// nominated pods, because there may be as many domains as nodes.
 func (c *spread) domainsOf(state fwk.CycleState, i int, constraint spreadConstraint) *spreadDomains {
 	if state == c.of && c.domains[i] != nil {
 		return c.domains[i]
@@ -197,7 +192,7 @@ func (c *spread) domainsOf(state fwk.CycleState, i int, constraint spreadConstra
 	return d
 }
 
-// withNodes adds the nodes of domains that have the fewest pods, which it looks up once.
+// withNodes adds the nodes of the fewest domains, which it looks up once.
 func (c *spread) withNodes(topologyKey string, known *spreadDomains, fewest []result.SpreadDomain) []result.SpreadDomain {
 	if len(fewest) == 0 || known.named != nil {
 		return known.named
@@ -228,7 +223,6 @@ func (c *spread) withNodes(topologyKey string, known *spreadDomains, fewest []re
 	return fewest
 }
 
-// here counts the pods of a node that the plugin counts.
 func (c *spread) here(constraint *spreadConstraint, node fwk.NodeInfo) int {
 	if constraint.Selector.Empty() || !c.counts(constraint, node) { // as the plugin
 		return 0
@@ -243,7 +237,6 @@ func (c *spread) here(constraint *spreadConstraint, node fwk.NodeInfo) int {
 	return n
 }
 
-// counts reports whether the plugin counts the pods of a node.
 func (c *spread) counts(constraint *spreadConstraint, node fwk.NodeInfo) bool {
 	for i := range c.constraints {
 		if _, labelled := node.Node().Labels[c.constraints[i].TopologyKey]; !labelled {
@@ -263,7 +256,7 @@ func (c *spread) counts(constraint *spreadConstraint, node fwk.NodeInfo) bool {
 	return true
 }
 
-// withoutPods compares the constraints with the counts that are left without the pods of a node.
+// withoutPods compares the constraints with the counts without a node's pods.
 func (c *spread) withoutPods(node fwk.NodeInfo) result.WithoutPods {
 	for i := range c.constraints {
 		constraint := &c.constraints[i]

@@ -25,10 +25,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareVolumeBinding is VolumeBinding's. Nearest are the nodes that fail the fewest
-// requirements of the volumes that the pod's claims are bound to. Claims that are not
-// bound count the same on every node, because to look for volumes for them costs as
-// much as the plugin.
+// compareVolumeBinding is VolumeBinding's. Nearest are the nodes that fail the fewest requirements
+// of the volumes that the pod's claims are bound to. Unbound claims count the same on every node,
+// because looking for volumes for them costs as much as the plugin.
 func compareVolumeBinding(h fwk.Handle, gates feature.Features) begin {
 	core, storage := h.SharedInformerFactory().Core().V1(), h.SharedInformerFactory().Storage().V1()
 	from := volumeListers{
@@ -51,7 +50,6 @@ func compareVolumeBinding(h fwk.Handle, gates feature.Features) begin {
 	}
 }
 
-// wantedBy returns what a claim wants.
 func wantedBy(claim *v1.PersistentVolumeClaim) result.ClaimComparison {
 	return result.ClaimComparison{Claim: claim.Name, StorageClass: volume.GetPersistentVolumeClaimClass(claim), Requested: sizeOf(claim)}
 }
@@ -68,18 +66,16 @@ type volumeBinding struct {
 	volumeListers
 	claims upstream.VolumeClaims
 	bound  []boundVolume
-	// attributes is true if a claim's class of attributes must be that of the volume.
+	// attributes is true if claim and volume must have the same class of attributes.
 	attributes bool
 }
 
-// boundVolume is a claim with the volume to which it is bound.
 type boundVolume struct {
 	result.ClaimComparison
-	// nodes are those that can reach the volume.
 	nodes *selector
-	// migrating names the driver of a volume that used to be part of Kubernetes. For nodes
-	// that have the CSI driver in its place, the plugin translates the volume first:
-	// migrated are then the nodes that can reach it. They are unknown if err is set.
+	// migrating names the volume's driver if it used to be part of Kubernetes. For nodes with the
+	// CSI driver that replaced it, the plugin first translates the volume, which the nodes in
+	// migrated can reach. They are unknown if err is set.
 	migrating string
 	migrated  *selector
 	err       error
@@ -91,7 +87,6 @@ var translator = csitrans.New()
 var migratable = sets.New(csiplugins.AWSEBSInTreePluginName, csiplugins.GCEPDInTreePluginName, csiplugins.AzureDiskInTreePluginName,
 	csiplugins.CinderInTreePluginName, csiplugins.PortworxVolumePluginName)
 
-// read reads which nodes can reach the volume.
 func (b *boundVolume) read(pv *v1.PersistentVolume) {
 	b.nodes = reach(pv)
 	driver, err := translator.GetInTreePluginNameFromSpec(pv, nil)
@@ -105,7 +100,6 @@ func (b *boundVolume) read(pv *v1.PersistentVolume) {
 	}
 }
 
-// reach returns the nodes that can reach a volume.
 func reach(pv *v1.PersistentVolume) *selector {
 	if pv.Spec.NodeAffinity == nil {
 		return nil
@@ -113,8 +107,6 @@ func reach(pv *v1.PersistentVolume) *selector {
 	return parseSelector(pv.Spec.NodeAffinity.Required, "volume")
 }
 
-// from returns the selector with which the plugin compares a node. It reports false when
-// that is unknown.
 func (c *volumeBinding) from(b *boundVolume, n *v1.Node) (*selector, bool) {
 	if b.migrating == "" || !c.migrated(b.migrating, n) {
 		return b.nodes, true
@@ -122,8 +114,8 @@ func (c *volumeBinding) from(b *boundVolume, n *v1.Node) (*selector, bool) {
 	return b.migrated, b.err == nil
 }
 
-// migrated reports whether a node has a CSI driver in the place of one that used to be
-// part of Kubernetes.
+// migrated reports whether a node has a CSI driver instead of one that used to be part of
+// Kubernetes.
 func (l volumeListers) migrated(driver string, n *v1.Node) bool {
 	on, err := l.nodes.Get(n.Name)
 	return err == nil && slices.Contains(strings.Split(on.Annotations[v1.MigratedPluginsAnnotationKey], ","), driver)
@@ -139,7 +131,7 @@ func (c *volumeBinding) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Sta
 	return float64(unmet)
 }
 
-// labelsOnly returns a node of which the plugin shows volumes only the labels.
+// labelsOnly returns the only part of a node that the plugin compares with volumes.
 func labelsOnly(n *v1.Node) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: n.Labels}}
 }
@@ -171,7 +163,6 @@ func (c *volumeBinding) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result
 	return fill(out, c.unbound(node.Node()))
 }
 
-// of sets the names of the claim and its volume in terms.
 func of(claim result.ClaimComparison, terms []result.TermComparison) []result.TermComparison {
 	for i := range terms {
 		terms[i].Volume, terms[i].Claim = claim.Volume, claim.Claim
@@ -220,8 +211,7 @@ func (c *volumeBinding) Passed(state fwk.CycleState, node fwk.NodeInfo, out *res
 	return true
 }
 
-// unbound finds the first claim that cannot be bound to a volume for the node, in the
-// steps of the plugin.
+// unbound finds the first claim that cannot get a volume for the node, in the plugin's steps.
 func (c *volumeBinding) unbound(n *v1.Node) *result.Comparison {
 	var match, provision []*v1.PersistentVolumeClaim
 	for _, claim := range c.claims.Unbound {
@@ -249,7 +239,7 @@ func (c *volumeBinding) unbound(n *v1.Node) *result.Comparison {
 	return nil
 }
 
-// unmatched returns the claims for which no volume is left that the node can reach.
+// unmatched returns the claims for which no reachable volume is left.
 func (c *volumeBinding) unmatched(claims []*v1.PersistentVolumeClaim, n *v1.Node) (out []*v1.PersistentVolumeClaim, err error) {
 	sort.Sort(bySize(claims))
 	chosen := map[string]*v1.PersistentVolume{}
@@ -267,8 +257,8 @@ func (c *volumeBinding) unmatched(claims []*v1.PersistentVolumeClaim, n *v1.Node
 	return out, nil
 }
 
-// provisioned returns the reason why no volume for a claim can be provisioned for the
-// node, or nil if one can.
+// provisioned returns why no volume can be provisioned for the claim and the node, or nil if one
+// can.
 func (c *volumeBinding) provisioned(claim *v1.PersistentVolumeClaim, n *v1.Node) (*result.Comparison, error) {
 	class, err := c.classes.Get(volume.GetPersistentVolumeClaimClass(claim))
 	if err != nil {
@@ -292,8 +282,8 @@ func (c *volumeBinding) provisioned(claim *v1.PersistentVolumeClaim, n *v1.Node)
 	return &result.Comparison{Claims: []result.ClaimComparison{wanted}}, nil
 }
 
-// unmetTopology returns the labels that the node lacks of every topology in which a
-// class provisions volumes, or nil if it is in one of them.
+// unmetTopology returns the labels that the node lacks of every topology of a class, or nil if it
+// is in one of them.
 func unmetTopology(class *storagev1.StorageClass, n *v1.Node) []result.TermComparison {
 	allowed := &v1.NodeSelector{}
 	for _, topology := range class.AllowedTopologies {
@@ -306,8 +296,8 @@ func unmetTopology(class *storagev1.StorageClass, n *v1.Node) []result.TermCompa
 	return parseSelector(allowed, "storageClass").unmet(n)
 }
 
-// largestVolume returns the size of the largest volume that a CSI driver can provision
-// for the node, -1 if none. limited is false for a driver that does not say.
+// largestVolume returns the largest size that a CSI driver can provision for the node, -1 if none.
+// limited is false for a driver that does not say.
 func (c *volumeBinding) largestVolume(class *storagev1.StorageClass, n *v1.Node) (largest int64, limited bool, err error) {
 	driver, err := c.drivers.Get(class.Provisioner)
 	if err != nil || driver.Spec.StorageCapacity == nil || !*driver.Spec.StorageCapacity {
@@ -330,13 +320,11 @@ func (c *volumeBinding) largestVolume(class *storagev1.StorageClass, n *v1.Node)
 	return largest, true, nil
 }
 
-// sizeOf returns the size that a claim wants, in bytes.
 func sizeOf(claim *v1.PersistentVolumeClaim) int64 {
 	return claim.Spec.Resources.Requests.Storage().Value()
 }
 
-// bySize sorts claims as the plugin does, with the same algorithm, so that claims of the
-// same size are in the same order.
+// bySize sorts claims by the plugin's algorithm, so that claims of one size are in the same order.
 type bySize []*v1.PersistentVolumeClaim
 
 func (c bySize) Len() int      { return len(c) }

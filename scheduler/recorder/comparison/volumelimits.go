@@ -23,8 +23,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareVolumeLimits is NodeVolumeLimits'. All nodes that it rejects are as near, because
-// to count their volumes costs as much as the plugin.
+// compareVolumeLimits is NodeVolumeLimits'. All nodes that it rejects are equally near, because
+// counting their volumes costs as much as the plugin.
 func compareVolumeLimits(h fwk.Handle, gates feature.Features) begin {
 	core, storage := h.SharedInformerFactory().Core().V1(), h.SharedInformerFactory().Storage().V1()
 	from := &limitListers{
@@ -43,7 +43,6 @@ type limitListers struct {
 	nodes   fwk.CSINodeLister
 	// attachments has the plugin's index.
 	attachments cache.Indexer
-	// needsDriver is true if a driver may keep pods off nodes that lack it.
 	needsDriver bool
 }
 
@@ -59,8 +58,7 @@ func (*volumeLimits) CountsNominated() {}
 
 func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }
 
-// Compare fills in the drivers of which the node lacks the driver itself or room for the
-// pod's volumes.
+// Compare fills in the drivers that the node lacks, or for whose volumes it has no room.
 func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {
 	all, err := c.limits(node)
 	limits := slices.DeleteFunc(slices.Clone(all), func(l result.VolumeLimit) bool { return !isFull(l) })
@@ -75,8 +73,8 @@ func (c *volumeLimits) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.
 	return true
 }
 
-// withoutPods compares the limits with the pod's own volumes, of which other pods may use some now. It
-// knows nothing of a node to which volumes are attached: those may outlive the pods that use them.
+// withoutPods compares the limits with the pod's own volumes, of which other pods may use some now.
+// It knows nothing of a node with attached volumes: those may outlive the pods that use them.
 func (c *volumeLimits) withoutPods(node fwk.NodeInfo, all []result.VolumeLimit) result.WithoutPods {
 	on, err := c.nodes.Get(node.Node().Name)
 	if err != nil {
@@ -148,8 +146,7 @@ func (c *volumeLimits) limits(node fwk.NodeInfo) ([]result.VolumeLimit, error) {
 		return &out[at]
 	}
 	for v := range wanted {
-		// The plugin counts a volume of the pod twice that is attached and that no other pod
-		// uses.
+		// The plugin counts a volume of the pod twice if it is attached and no other pod uses it.
 		if l := count(v.driver); !used[v] {
 			l.Requested++
 		}
@@ -164,12 +161,10 @@ func (c *volumeLimits) limits(node fwk.NodeInfo) ([]result.VolumeLimit, error) {
 	return out, nil
 }
 
-// volumeHandles are volumes of CSI drivers.
 type volumeHandles map[volumeHandle]bool
 
 type volumeHandle struct{ driver, handle string }
 
-// used returns the volumes that pods on a node use.
 func (c *volumeLimits) used(node fwk.NodeInfo, on *storagev1.CSINode) (volumeHandles, error) {
 	out := volumeHandles{}
 	for _, running := range node.GetPods() {
@@ -182,7 +177,6 @@ func (c *volumeLimits) used(node fwk.NodeInfo, on *storagev1.CSINode) (volumeHan
 	return out, nil
 }
 
-// attached returns the volumes that are attached to a node.
 func (c *volumeLimits) attached(node fwk.NodeInfo) (volumeHandles, error) {
 	out := volumeHandles{}
 	attachments, err := c.attachments.ByIndex(upstream.AttachmentsByNode, node.Node().Name)
@@ -201,7 +195,6 @@ func (c *volumeLimits) attached(node fwk.NodeInfo) (volumeHandles, error) {
 	return out, nil
 }
 
-// lacks reports whether a node lacks a driver that keeps pods off such nodes.
 func (c *limitListers) lacks(on *storagev1.CSINode, name string) bool {
 	driver, err := c.drivers.Get(name)
 	if err != nil || !ptr.Deref(driver.Spec.PreventPodSchedulingIfMissing, false) {
@@ -210,8 +203,8 @@ func (c *limitListers) lacks(on *storagev1.CSINode, name string) bool {
 	return on == nil || !slices.ContainsFunc(on.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == name })
 }
 
-// handles returns the volumes of a pod that count on a node. A claim that does not exist
-// is an error only for the pod that is scheduled.
+// handles returns the pod's volumes that count on a node. A missing claim is an error only for the
+// scheduled pod.
 func (c *limitListers) handles(pod *v1.Pod, on *storagev1.CSINode, scheduled bool) (volumeHandles, error) {
 	out := volumeHandles{}
 	for i := range pod.Spec.Volumes {
@@ -251,7 +244,7 @@ func (c *limitListers) handles(pod *v1.Pod, on *storagev1.CSINode, scheduled boo
 	return out, nil
 }
 
-// inline returns a volume that the pod names itself, if a CSI driver has taken it over.
+// inline returns a volume of the pod's own spec that a CSI driver has taken over.
 func (c *limitListers) inline(v *v1.Volume, pod *v1.Pod, on *storagev1.CSINode) (volumeHandle, error) {
 	if !translator.IsInlineMigratable(v) {
 		return volumeHandle{}, nil
@@ -274,8 +267,8 @@ func (c *limitListers) inline(v *v1.Volume, pod *v1.Pod, on *storagev1.CSINode) 
 	return volumeHandle{driver, pv.Spec.CSI.VolumeHandle}, nil
 }
 
-// handleOf returns the volume to which a claim is bound, or one that stands for the volume
-// that a driver will make. It is empty for one that does not count.
+// handleOf returns the volume of a claim, or one that stands for the volume that a driver will
+// make; empty for one that does not count.
 func (c *limitListers) handleOf(claim *v1.PersistentVolumeClaim, on *storagev1.CSINode) volumeHandle {
 	pv, err := c.volumes.Get(claim.Spec.VolumeName)
 	if claim.Spec.VolumeName == "" || err != nil {
@@ -293,7 +286,6 @@ func (c *limitListers) handleOf(claim *v1.PersistentVolumeClaim, on *storagev1.C
 	return volumeHandle{pv.Spec.CSI.Driver, pv.Spec.CSI.VolumeHandle}
 }
 
-// unmade returns what stands for the volume of a claim that is not bound.
 func (c *limitListers) unmade(claim *v1.PersistentVolumeClaim, on *storagev1.CSINode) volumeHandle {
 	class, err := c.classes.Get(volume.GetPersistentVolumeClaimClass(claim))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// compareVolumeRestrictions is VolumeRestrictions'. Nearest are the nodes on which the
-// fewest of the pod's disks are in use. A claim that is in use is so for every node.
+// compareVolumeRestrictions is VolumeRestrictions'. Nearest are the nodes on which the fewest of
+// the pod's disks are in use. A claim in use is in use for every node.
 func compareVolumeRestrictions(h fwk.Handle) begin {
 	return func(state fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 		claims := upstream.ExclusiveClaims(state)
@@ -31,11 +31,10 @@ func compareVolumeRestrictions(h fwk.Handle) begin {
 
 type volumeRestrictions struct {
 	handle fwk.Handle
-	// namespace and volumes are those of the pod, only the volumes that it may have to
-	// have for itself.
 	namespace string
-	volumes   []*v1.Volume
-	// users are the nodes of the pods that use a claim, by its key, once they are known.
+	// volumes are those that the pod may need for itself.
+	volumes []*v1.Volume
+	// users are the nodes of each claim's users, by its key, once they are known.
 	users map[string]sets.Set[string]
 }
 
@@ -63,7 +62,6 @@ func (c *volumeRestrictions) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *r
 	return true
 }
 
-// usedElsewhere reports whether pods on other nodes use a claim.
 func (c *volumeRestrictions) usedElsewhere(claim, node string) bool {
 	key := framework.GetNamespacedName(c.namespace, claim)
 	if c.users[key] == nil {
@@ -100,7 +98,6 @@ func (c *volumeRestrictions) on(node fwk.NodeInfo) []result.ExclusiveVolume {
 	return out
 }
 
-// user returns a pod on a node that uses the volume, or nil.
 func (c *volumeRestrictions) user(v *v1.Volume, node fwk.NodeInfo) *v1.Pod {
 	for _, on := range node.GetPods() {
 		pod := on.GetPod()
@@ -111,7 +108,6 @@ func (c *volumeRestrictions) user(v *v1.Volume, node fwk.NodeInfo) *v1.Pod {
 	return nil
 }
 
-// isDisk reports whether the volume is of a kind that the plugin compares node by node.
 func isDisk(v *v1.Volume) bool {
 	return v.GCEPersistentDisk != nil || v.AWSElasticBlockStore != nil || v.ISCSI != nil || v.RBD != nil
 }

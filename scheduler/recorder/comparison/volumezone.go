@@ -33,12 +33,10 @@ func compareVolumeZones(h fwk.Handle) begin {
 
 type volumeZones struct {
 	wanted []upstream.VolumeTopology
-	// claims are the names of the pod's claims, by volume.
 	claims map[string]string
 }
 
-// stableLabels are the labels of nodes that a label of a volume is compared with, if
-// the node does not have that label itself.
+// stableLabels are the node labels that replace a volume's label which the node lacks.
 var stableLabels = map[string]string{
 	v1.LabelFailureDomainBetaZone:   v1.LabelTopologyZone,
 	v1.LabelFailureDomainBetaRegion: v1.LabelTopologyRegion,
@@ -69,7 +67,6 @@ func (c *volumeZones) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Co
 	return true
 }
 
-// outside yields the zones and regions that the node is not in.
 func (c *volumeZones) outside(n *v1.Node) iter.Seq[result.TermComparison] {
 	return func(yield func(result.TermComparison) bool) {
 		for term := range c.zones(n) {
@@ -80,8 +77,7 @@ func (c *volumeZones) outside(n *v1.Node) iter.Seq[result.TermComparison] {
 	}
 }
 
-// zones compares the zones and regions of the volumes with the node's label. A node
-// without any such label is in all of them.
+// A node without any label of zones or regions is in all of them.
 func (c *volumeZones) zones(n *v1.Node) iter.Seq[result.TermComparison] {
 	return func(yield func(result.TermComparison) bool) {
 		zoned := false

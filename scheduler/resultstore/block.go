@@ -29,8 +29,8 @@ const (
 	parts
 )
 
-// blockFormat has the lengths and the checksums of the parts as its fields, so that
-// a part can be read without the others.
+// blockFormat has the parts' lengths and checksums as its fields, so that each part can be read
+// alone.
 var blockFormat = blockfile.Format{Magic: "\xb5kb1", FieldBytes: parts * extentBytes}
 
 const (
@@ -41,7 +41,7 @@ const (
 
 var errChecksum = errors.New("checksum does not match")
 
-// key holds the part of a cycle that the store's index needs.
+// key is what the store's index needs of a cycle.
 type key struct {
 	sequence uint64
 	pod      result.Pod
@@ -49,7 +49,6 @@ type key struct {
 	description
 }
 
-// rows are consecutive byte strings.
 type rows struct {
 	data bytes.Buffer
 	ends []int
@@ -57,7 +56,6 @@ type rows struct {
 
 func (r *rows) end() { r.ends = append(r.ends, r.data.Len()) }
 
-// undo drops the bytes after the last row.
 func (r *rows) undo() {
 	last := 0
 	if len(r.ends) > 0 {
@@ -109,7 +107,6 @@ type blockBuilder struct {
 
 func newBlockBuilder() *blockBuilder { return &blockBuilder{names: newNameTable()} }
 
-// add encodes a cycle into the block.
 func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 	if err := b.encodeRecord(c); err != nil {
 		return fmt.Errorf("attempt %d of %s/%s: %w", c.Attempt, c.Pod.Namespace, c.Pod.Name, err)
@@ -128,13 +125,13 @@ func (b *blockBuilder) add(sequence uint64, c *result.Cycle) error {
 	return nil
 }
 
-// size is the number of bytes collected, before they are packed.
+// size counts the collected bytes before packing.
 func (b *blockBuilder) size() int {
 	return b.summaries.data.Len() + b.rests.data.Len() + b.tables.data.Len()
 }
 
-// finish returns the block and the extents of its parts, and empties the
-// builder. The bytes are valid until the next finish.
+// finish returns the block and the extents of its parts, and empties the builder. The next finish
+// overwrites the bytes.
 func (b *blockBuilder) finish() ([]byte, [parts]extent) {
 	b.rests.data.Write(b.names.encode())
 	b.rests.end()
@@ -213,22 +210,19 @@ func writeBlockHeader(out []byte, extents [parts]extent) {
 	blockFormat.Seal(out, nil)
 }
 
-// extent is the length and the checksum of a part.
 type extent struct {
 	length, checksum uint32
 }
 
-// block is the location of a block on disk. It does not change once it is in use.
 type block struct {
 	segment *segment
 	offset  int64
 	extents [parts]extent
-	// reported: the store has already logged that a part of the block cannot be
-	// read.
+	// reported: the store has logged that it cannot read a part of the block.
 	reported atomic.Bool
 }
 
-// readBlock reads the header of the block at offset; size is the segment's.
+// readBlock reads a header; size is the segment's.
 func readBlock(s *segment, offset, size int64) (*block, error) {
 	header, err := blockFormat.ReadHeader(s.file, offset, size)
 	if err != nil {
@@ -264,7 +258,6 @@ func (b *block) size() int64 {
 	return size
 }
 
-// read returns the rows of a part.
 func (b *block) read(part int) ([][]byte, error) {
 	at := b.offset + int64(blockFormat.HeaderSize())
 	for _, e := range b.extents[:part] {
@@ -284,8 +277,8 @@ func (b *block) read(part int) ([][]byte, error) {
 	return decodeRows(plain)
 }
 
-// keys reads the keys. Those of earlier versions lack the description, which then comes from
-// the summaries.
+// keys reads the keys. Earlier versions' keys lack the description, which then comes from the
+// summaries.
 func (b *block) keys() ([]key, error) {
 	encoded, err := b.read(partKeys)
 	if err != nil {
@@ -314,7 +307,7 @@ func (b *block) keys() ([]key, error) {
 	return out, nil
 }
 
-// describe completes keys from the summaries. A summary that is damaged leaves its key as it is.
+// describe completes keys from the summaries. A damaged summary leaves its key as it is.
 func (b *block) describe(keys []key) error {
 	rows, err := b.read(partSummaries)
 	if readFailed(err) {
@@ -339,7 +332,7 @@ func outcome(s string) result.Outcome {
 	return result.Outcome(s)
 }
 
-// openBlock is a block that was read. It is immutable.
+// openBlock is immutable.
 type openBlock struct {
 	block                    *block
 	summaries, tables, rests [][]byte
@@ -366,7 +359,6 @@ func (b *block) open() (*openBlock, error) {
 	return o, err
 }
 
-// cycle decodes one whole cycle.
 func (o *openBlock) cycle(row int) (*result.Cycle, error) {
 	if row >= len(o.summaries) || row >= len(o.tables) || row >= len(o.rests)-1 {
 		return nil, blockfile.ErrShort

@@ -11,11 +11,10 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// A record is a cycle in three rows: its summary, its tables, and its rest. The tables
-// grow with the cluster (lists of nodes, verdicts, scores) and have their own format,
-// which is fast to write and needs no compression. Summary and rest are CBOR by field
-// name: a new field of result needs no change here, and a removed one is ignored. A
-// test fills every field and fails if one is not read back.
+// A record is a cycle in three rows: its summary, its tables, and its rest. The tables (lists of
+// nodes, verdicts, scores) grow with the cluster and have a format that is fast to write and needs
+// no compression. Summary and rest are CBOR by field name: new fields of result need no change
+// here, and readers ignore removed ones. A test fills every field and reads it back.
 
 // These types lack the methods that write the public form, which sorts.
 type (
@@ -24,7 +23,6 @@ type (
 	plainRejections result.ExtenderRejections
 )
 
-// rest is a cycle without its summary and its tables.
 type rest struct {
 	Cycle  *result.Cycle
 	Filter *plainFilter `cbor:",omitempty"`
@@ -33,8 +31,8 @@ type rest struct {
 	Rejections []*plainRejections `cbor:",omitempty"`
 }
 
-// CBOR's modes: types with their own JSON form are kept as that JSON, text is kept
-// even if it is not UTF-8, and only a list's bytes bound its length.
+// CBOR keeps types with a JSON form of their own as that JSON, and text even if it is not UTF-8.
+// Only a list's bytes bound its length.
 var (
 	encoding = must(cbor.EncOptions{
 		Time:                    cbor.TimeRFC3339Nano,
@@ -76,8 +74,7 @@ func (unwrapJSON) Transcode(dst io.Writer, src io.Reader) error {
 	return err
 }
 
-// encodeRecord adds a cycle to a block. It does not change c. If it fails, the block
-// is unchanged.
+// encodeRecord adds a cycle to a block. It does not change c, and on failure not the block.
 func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,7 +106,6 @@ func (b *blockBuilder) encodeRecord(c *result.Cycle) (err error) {
 	return nil
 }
 
-// takeTables writes d's tables to out and removes them from d.
 func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 	for _, list := range nodeLists(d) {
 		out = b.names.appendList(out, list.get())
@@ -136,7 +132,7 @@ func (b *blockBuilder) takeTables(out []byte, d *result.Cycle) []byte {
 	return out
 }
 
-// detach copies the parts of a cycle that encodeRecord removes from it.
+// detach copies what encodeRecord removes from a cycle.
 func detach(c *result.Cycle) *result.Cycle {
 	d := *c
 	if c.Filter != nil {
@@ -164,7 +160,6 @@ func detach(c *result.Cycle) *result.Cycle {
 	return &d
 }
 
-// listField is a field with a list of nodes.
 type listField interface {
 	get() []string
 	set(list []string)
@@ -181,9 +176,8 @@ func (f namesField) set(list []string) { *f.to = list }
 func (f nodeListField) get() []string     { return f.to.Names() }
 func (f nodeListField) set(list []string) { *f.to = result.NewNodeList(list...) }
 
-// nodeLists returns the lists that may name every node of the cluster. Their order
-// does not depend on the tables. A long list that is not among them is also kept,
-// but takes more bytes.
+// nodeLists returns the lists that may name every node of the cluster. Their order does not depend
+// on the tables. Other long lists take more bytes.
 func nodeLists(c *result.Cycle) []listField {
 	var lists []listField
 	for i := range c.PreFilter {
@@ -219,7 +213,6 @@ func decodeSummary(data []byte) (result.Summary, error) {
 	return s, nil
 }
 
-// record is an encoded cycle.
 type record struct {
 	summary, tables, rest []byte
 }

@@ -12,16 +12,13 @@ import (
 
 // tallies count the values of the fields with a facet. Strings count under their numbers.
 type tallies struct {
-	outcomes  map[result.Outcome]int
-	revisions map[int32]int
-	// namespaces to owners have one element per string of the index.
+	outcomes                            map[result.Outcome]int
+	revisions                           map[int32]int
 	namespaces, nodes, profiles, owners []int
-	// refusals have one element per list of refusals, for the facet of plugins and for that
-	// of reasons.
+	// plugins and reasons have one element per list of refusals.
 	plugins, reasons []int
 }
 
-// count counts all entries that match, from the oldest to the newest.
 func (s *selection) count() *result.Counts {
 	c := &result.Counts{Kept: s.index.len()}
 	if oldest := s.index.oldest(); oldest != nil && oldest.start != 0 {
@@ -53,7 +50,6 @@ func (s *selection) count() *result.Counts {
 	return c
 }
 
-// addTo adds an entry that started between since and until.
 func (s *selection) addTo(t *result.Timeline, e *entry) {
 	bucket := int(float64(e.start-s.since) / float64(s.until-s.since) * float64(s.buckets))
 	if counts := t.Of(e.outcome); counts != nil {
@@ -122,8 +118,7 @@ func (t *tallies) facets(s *selection) result.Facets {
 	}
 }
 
-// perText turns counts per list into counts per string. A string that is several times in a list
-// counts once.
+// perText turns counts per list into counts per string. A string counts once per list.
 func (x *index) perText(lists []int, of func(refusal) uint32) []int {
 	counts := make([]int, len(x.texts.strings))
 	var seen []uint32
@@ -142,7 +137,7 @@ func (x *index) perText(lists []int, of func(refusal) uint32) []int {
 	return counts
 }
 
-// facet leaves out the empty string, which means that there is no value.
+// facet leaves out the empty string, which means no value.
 func (x *index) facet(counts []int, asked wanted) result.Facet {
 	var values []result.FacetValue
 	for id, n := range counts {
@@ -156,7 +151,6 @@ func (x *index) facet(counts []int, asked wanted) result.Facet {
 	return facet(values, x.texts.text(asked.id))
 }
 
-// facet sorts values and keeps the most frequent ones and the one that the query asks for.
 func facet(values []result.FacetValue, asked string) result.Facet {
 	slices.SortFunc(values, func(a, b result.FacetValue) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))

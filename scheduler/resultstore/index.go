@@ -19,31 +19,27 @@ type entry struct {
 	outcome result.Outcome
 	traits
 
-	// cycle is nil when it is on disk only.
 	cycle *result.Cycle
 	size  int
 	state writeState
 
-	// block and row locate the cycle on disk; block is nil when it is not there.
+	// block is nil when the cycle is not on disk.
 	block *block
 	row   int
 }
 
-// writeState says whether the cycle in memory has been written to disk.
 type writeState uint8
 
 const (
 	// written: the disk has the latest version. Entries of a store without a directory
 	// also stay in this state.
 	written writeState = iota
-	// queued: the cycle waits for the next write.
 	queued
-	// writing: the writer is writing the cycle.
 	writing
 )
 
-// pod holds the kept attempts of a pod in the order of their sequence, and the
-// number of the latest attempt, which stays known as long as any attempt is kept.
+// pod holds a pod's kept attempts by sequence, and the latest attempt's number as long as any is
+// kept.
 type pod struct {
 	result.Pod
 	attempts []attempt
@@ -80,8 +76,7 @@ func newIndex() index {
 
 func (x *index) len() int { return len(x.entries) - x.dropped }
 
-// find returns the entry of a sequence, or nil. The pointer is valid until the index
-// changes.
+// The pointer is valid until the index changes.
 func (x *index) find(sequence uint64) *entry {
 	i := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].sequence >= sequence })
 	if i == len(x.entries) || x.entries[i].sequence != sequence || x.entries[i].pod == nil {
@@ -90,7 +85,6 @@ func (x *index) find(sequence uint64) *entry {
 	return &x.entries[i]
 }
 
-// get returns the entry of an attempt, or nil.
 func (x *index) get(uid types.UID, number int) *entry {
 	p := x.pods[uid]
 	if p == nil || number > p.last {
@@ -122,7 +116,6 @@ func (x *index) add(sequence uint64, of result.Pod, number int) *entry {
 	return &x.entries[len(x.entries)-1]
 }
 
-// drop forgets an entry.
 func (x *index) drop(e *entry) {
 	p, sequence := e.pod, e.sequence
 	x.undescribe(e)
@@ -158,7 +151,6 @@ func (x *index) tidy() {
 	}
 }
 
-// oldest returns the oldest entry, or nil.
 func (x *index) oldest() *entry {
 	if len(x.entries) == 0 {
 		return nil
@@ -166,8 +158,8 @@ func (x *index) oldest() *entry {
 	return &x.entries[0]
 }
 
-// newestFirst iterates over the entries of a pod that are older than before.
-// Without a UID it iterates over those of all pods. A before of 0 means no bound.
+// newestFirst yields the entries of a pod, without a UID of all pods, that are older than before; 0
+// means no bound.
 func (x *index) newestFirst(uid types.UID, before uint64) func(yield func(*entry) bool) {
 	return func(yield func(*entry) bool) {
 		if uid != "" {

@@ -1,12 +1,11 @@
 package resultstore
 
-// interned numbers strings that many entries share. It counts their uses and forgets a string
-// with its last use. Number 0 is the empty string. It is not safe for concurrent use.
+// interned numbers strings that many entries share. It forgets a string with its last use. Number 0
+// is the empty string. It is not safe for concurrent use.
 type interned struct {
 	ids     map[string]uint32
 	strings []sharedString
-	// free are the numbers that a later string may take.
-	free []uint32
+	free    []uint32
 	// bytes estimates the memory of the strings.
 	bytes int64
 }
@@ -23,7 +22,6 @@ func newInterned() interned {
 	return interned{ids: map[string]uint32{}, strings: make([]sharedString, 1)}
 }
 
-// hold returns the number of s, in use once more.
 func (n *interned) hold(s string) uint32 {
 	if s == "" {
 		return 0
@@ -67,7 +65,6 @@ func (n *interned) release(id uint32) (last bool) {
 
 func (n *interned) text(id uint32) string { return n.strings[id].text }
 
-// find returns the number of s, and whether any entry uses it.
 func (n *interned) find(s string) (id uint32, known bool) {
 	if s == "" {
 		return 0, true

@@ -59,7 +59,6 @@ func parse(q result.Query) (limit int, before uint64, err error) {
 	return limit, before, nil
 }
 
-// place is the location of a cycle at the time of a query.
 type place struct {
 	sequence uint64
 	cycle    *result.Cycle
@@ -71,7 +70,6 @@ func (e *entry) place() place {
 	return place{sequence: e.sequence, cycle: e.cycle, block: e.block, row: e.row}
 }
 
-// find returns at most limit places, newest first, and whether there are more.
 func (s *Store) find(q result.Query, limit int, before uint64) (found []place, more bool, counts *result.Counts) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,8 +89,7 @@ func (s *Store) find(q result.Query, limit int, before uint64) (found []place, m
 	return found, false, counts
 }
 
-// summaries reads the summaries of places. Neighbouring cycles usually share a
-// block, which it reads once.
+// summaries reads the summaries of places. It reads once a block that neighbouring cycles share.
 func (s *Store) summaries(places []place) []result.Summary {
 	out := make([]result.Summary, 0, len(places))
 	var read *block
@@ -123,8 +120,7 @@ func (s *Store) summaries(places []place) []result.Summary {
 	return out
 }
 
-// unreadable logs, once per block, that a part of it cannot be read. It logs nothing
-// when the file was dropped after the lookup.
+// unreadable logs once per block, and nothing when the file was dropped after the lookup.
 func (s *Store) unreadable(b *block, err error) {
 	if !errors.Is(err, os.ErrClosed) && !b.reported.Swap(true) {
 		s.logger.Error(err, "Cannot read results", "file", b.segment.path, "byte", b.offset)
@@ -148,7 +144,6 @@ func (s *Store) Attempts(uid types.UID) ([]result.Summary, error) {
 	return s.summaries(places), nil
 }
 
-// read returns the whole cycle of a place, from its block unless it is in memory.
 func (s *Store) read(p place) (*result.Cycle, error) {
 	if p.cycle != nil {
 		return p.cycle, nil

@@ -14,11 +14,10 @@ const (
 	cycleCost = 200
 )
 
-// candidates is the number of places that listRejected takes from the index at once.
 const candidates = 200
 
-// listRejected answers a query for a rejected node. The index selects by all the rest of the
-// query; whole cycles, read outside the lock, know the node.
+// listRejected answers a query for a rejected node. The index selects by the rest of the query;
+// whole cycles, read outside the lock, know the node.
 func (s *Store) listRejected(q result.Query, limit int, before uint64) result.Page {
 	page := result.Page{Items: []result.Summary{}}
 	plugin := q.Plugin

@@ -7,10 +7,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// scoreTable holds the columns of a score as plain lists. A column that follows from
-// others by the scheduler's arithmetic is written only as a mark: normalized usually
-// equals raw, weighted is normalized × weight, counted is answered × weight, and the
-// totals are the sum of weighted and counted.
+// scoreTable holds the columns of a score as plain lists. A mark replaces a column that follows
+// from others: normalized usually equals raw, weighted is normalized × weight, counted is answered
+// × weight, and totals are the sum of weighted and counted.
 type scoreTable struct {
 	plugins                   []result.ScorePlugin
 	raw, normalized, weighted [][]int64
@@ -18,11 +17,10 @@ type scoreTable struct {
 	answered, counted         [][]int64
 	totals                    []int64
 
-	// values backs the lists of from; derived is scratch space for derived columns.
 	values, derived []int64
 }
 
-// from reads the columns of s. The lists are valid until the next call.
+// from reads the columns of s. The next call overwrites the lists.
 func (t *scoreTable) from(s *result.Score) {
 	t.plugins, t.values = s.Plugins, t.values[:0]
 	t.raw, t.normalized, t.weighted = t.lists(t.raw, s.Raw), t.lists(t.normalized, s.Normalized), t.lists(t.weighted, s.Weighted)
@@ -91,7 +89,6 @@ func (t *scoreTable) read(r *reader, s *result.Score) {
 	t.totals = r.ints(t.derivedTotals())
 }
 
-// to sets the columns of s from copies of the lists.
 func (t *scoreTable) to(s *result.Score) {
 	s.Raw, s.Normalized, s.Weighted = columns(t.raw), columns(t.normalized), columns(t.weighted)
 	for e := range s.Extenders {

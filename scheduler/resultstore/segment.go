@@ -17,13 +17,11 @@ import (
 	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
-// A segment is a file of blocks. Blocks are only appended, and the oldest segment is
-// deleted as a whole when there is no more room. That frees space at once and
-// rewrites nothing, and a kill leaves at worst a torn block at the end of the newest
-// file. Everything has a checksum, so any damage is detected and costs no more than
-// its block. A B+tree such as bbolt's would need several times the CPU per write for
-// the free pages between blocks of any length, never shrinks, and cannot detect a
-// damaged page.
+// A segment is a file of blocks. The store only appends blocks, and deletes the oldest segment as a
+// whole for room. That frees space at once and rewrites nothing, and a kill leaves at worst a torn
+// block at the end of the newest file. Everything has a checksum, so any damage is detected and
+// costs no more than its block. A B+tree such as bbolt's would need several times the CPU per write
+// for the free pages between blocks of any length, never shrinks, and cannot detect a damaged page.
 type segment struct {
 	number uint64
 	path   string
@@ -34,7 +32,6 @@ type segment struct {
 	full bool
 }
 
-// file has the methods of *os.File that a segment needs.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -49,7 +46,6 @@ type fileSystem interface {
 	open(path string) (file, error)
 }
 
-// diskFiles is the operating system's file system.
 type diskFiles struct{}
 
 func (diskFiles) create(path string) (file, error) {
@@ -75,8 +71,8 @@ const (
 	maxSegmentBytes  = 64 << 20
 )
 
-// segments are the files of a directory, oldest first; blocks are appended to
-// the last. Its methods are called by one goroutine at a time.
+// segments are the files of a directory, oldest first; the last gets new blocks. One goroutine at a
+// time may call its methods.
 type segments struct {
 	dir      string
 	maxBytes int64
@@ -85,19 +81,17 @@ type segments struct {
 
 	all   []*segment
 	bytes int64
-	// next is the number of the next segment.
-	next uint64
+	next  uint64
 }
 
 func segmentPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%08d%s", number, segmentSuffix))
 }
 
-// load opens the segments of the directory and returns their blocks in the order in
-// which they were written. It first reads all files and changes none: an error means
-// that a file cannot be read, or that another version wrote it. Then it truncates torn
-// tails, and replaces damaged files by their readable blocks, with one line in the log
-// each; the damaged file stays beside the new one.
+// load opens the segments and returns their blocks in the order of writing. It first reads all
+// files and changes none: an error means that it cannot read a file, or that another version wrote
+// it. Then it truncates torn tails, and replaces damaged files by their readable blocks, logging a
+// line for each; the damaged file stays beside the new one.
 func (s *segments) load(ctx context.Context, logger klog.Logger) ([]loadedBlock, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, &UnreadableError{Path: s.dir, Err: withoutPath(err)}
@@ -157,7 +151,6 @@ func Check(ctx context.Context, dir string) error {
 	return nil
 }
 
-// use takes over the segments that have blocks, and returns those.
 func (s *segments) use(all []*loadedSegment) []loadedBlock {
 	var out []loadedBlock
 	for _, l := range all {
@@ -173,8 +166,7 @@ func (s *segments) use(all []*loadedSegment) []loadedBlock {
 	return out
 }
 
-// numbers lists the segments in the directory and removes the files of an interrupted
-// salvage, whose blocks are also in the segment.
+// numbers also removes the files of an interrupted salvage, whose blocks the segment still has.
 func (s *segments) numbers() ([]uint64, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -188,7 +180,6 @@ func (s *segments) numbers() ([]uint64, error) {
 	return numbersOf(s.dir, entries), nil
 }
 
-// numbersOf returns the numbers of the segments among the entries of a directory, in order.
 func numbersOf(dir string, entries []fs.DirEntry) []uint64 {
 	var out []uint64
 	for _, e := range entries {
@@ -202,13 +193,11 @@ func numbersOf(dir string, entries []fs.DirEntry) []uint64 {
 	return out
 }
 
-// loadedBlock is a block with the keys of its cycles.
 type loadedBlock struct {
 	*block
 	keys []key
 }
 
-// loadedSegment is a segment that was read but not changed yet.
 type loadedSegment struct {
 	*segment
 	blocks []loadedBlock
@@ -229,8 +218,7 @@ func (e *UnreadableError) Error() string { return fmt.Sprintf("%s cannot be read
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// read opens a segment and reads the keys of its blocks. newest is true for the segment that
-// was written last.
+// read opens a segment and reads the keys of its blocks. newest: the segment was written last.
 func (s *segments) read(l *loadedSegment, newest bool) error {
 	info, err := os.Lstat(l.path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -248,7 +236,6 @@ func (s *segments) read(l *loadedSegment, newest bool) error {
 	return nil
 }
 
-// withoutPath leaves out the path and the name of the system call.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -281,7 +268,7 @@ func (s *segments) readBlocks(l *loadedSegment, size int64, newest bool) error {
 	return nil
 }
 
-// add reads the keys of a block. It fails when the file cannot be read.
+// add reads a block's keys. It fails when the file cannot be read.
 func (l *loadedSegment) add(b *block) error {
 	keys, err := b.keys()
 	switch {
@@ -309,7 +296,6 @@ func (s *segments) skipDamage(l *loadedSegment, at, size int64) (int64, error) {
 	return next, nil
 }
 
-// damaged keeps the first damage.
 func (l *loadedSegment) damaged(err error) {
 	if l.damage == nil {
 		l.damage = err
@@ -328,7 +314,7 @@ func (s *segments) readHeader(l *loadedSegment, size int64, newest bool) (at int
 		return int64(len(segmentHeader)), nil
 	}
 	if newest && strings.HasPrefix(segmentHeader, said) {
-		// The program ended when it had just created the file.
+		// The program ended right after it created the file.
 		l.torn = size > 0
 		return 0, nil
 	}
@@ -347,8 +333,8 @@ func readFailed(err error) bool {
 	return failed
 }
 
-// isTorn reports whether the bytes from offset at to the end are the beginning of a block, or
-// zeros, as an unfinished write leaves them.
+// isTorn reports whether the bytes from at to the end are what an unfinished write leaves: the
+// beginning of a block, or zeros.
 func isTorn(seg *segment, at, size int64) bool {
 	header := make([]byte, min(size-at, int64(blockFormat.HeaderSize())))
 	if _, err := seg.file.ReadAt(header, at); err != nil {
@@ -371,8 +357,7 @@ func isZero(data []byte) bool {
 	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
 }
 
-// nextBlock looks for the next block in a damaged segment and returns -1 when there
-// is none.
+// nextBlock returns -1 when no block follows.
 func (s *segments) nextBlock(seg *segment, from, size int64) (int64, error) {
 	data := make([]byte, size-from)
 	if _, err := seg.file.ReadAt(data, from); err != nil {
@@ -390,7 +375,6 @@ func (s *segments) nextBlock(seg *segment, from, size int64) (int64, error) {
 	}
 }
 
-// repair truncates a torn tail and salvages the blocks of a damaged segment.
 func (s *segments) repair(logger klog.Logger, l *loadedSegment) error {
 	switch {
 	case l.torn:
@@ -406,8 +390,8 @@ func (s *segments) repair(logger klog.Logger, l *loadedSegment) error {
 
 const salvageSuffix = ".salvage"
 
-// salvage replaces a damaged segment by a new file of its readable blocks, and keeps the
-// damaged file under another name. At no moment is there no file of that name.
+// salvage replaces a damaged segment by a new file of its readable blocks, and keeps the damaged
+// one under another name. A file of the segment's name exists at every moment.
 func (s *segments) salvage(logger klog.Logger, l *loadedSegment) (err error) {
 	saved, err := s.copyBlocks(l)
 	if err != nil {
@@ -464,7 +448,6 @@ func (s *segments) copyBlocks(l *loadedSegment) (_ *loadedSegment, err error) {
 	return to, to.file.Sync()
 }
 
-// setAsidePath returns an unused name.
 func (s *segments) setAsidePath(path string) string {
 	for n := 1; ; n++ {
 		name := path + setAsideMark + strconv.Itoa(n)
@@ -474,8 +457,7 @@ func (s *segments) setAsidePath(path string) string {
 	}
 }
 
-// append writes at the end. If the write fails, it truncates the segment to its
-// earlier size, or else marks it full.
+// If the write fails, append truncates the segment to its earlier size, or else marks it full.
 func (seg *segment) append(data []byte) error {
 	if _, err := seg.file.WriteAt(data, seg.size); err != nil {
 		seg.full = seg.file.Truncate(seg.size) != nil
@@ -485,9 +467,8 @@ func (seg *segment) append(data []byte) error {
 	return nil
 }
 
-// makeRoom returns the segments that must be discarded before n more bytes are
-// written. They are no longer in use; the caller discards them once its index has
-// none of their cycles.
+// makeRoom takes out of use and returns the segments that must go before n more bytes are written.
+// The caller discards them once its index has none of their cycles.
 func (s *segments) makeRoom(n int64) []*segment {
 	var out []*segment
 	for len(s.all) > 0 && s.bytes+n > s.maxBytes {
@@ -498,14 +479,12 @@ func (s *segments) makeRoom(n int64) []*segment {
 	return out
 }
 
-// takeAll returns every segment; none of them is in use afterwards.
 func (s *segments) takeAll() []*segment {
 	all := s.all
 	s.all, s.bytes = nil, 0
 	return all
 }
 
-// write appends a block and returns its location.
 func (s *segments) write(data []byte, extents [parts]extent) (*block, error) {
 	seg, err := s.current()
 	if err != nil {
@@ -521,7 +500,6 @@ func (s *segments) write(data []byte, extents [parts]extent) (*block, error) {
 
 func (s *segments) segmentBytes() int64 { return min(maxSegmentBytes, s.maxBytes/segmentsPerStore) }
 
-// current returns the segment to write to.
 func (s *segments) current() (*segment, error) {
 	if n := len(s.all); n > 0 {
 		last := s.all[n-1]
@@ -570,8 +548,7 @@ func syncDirectory(path string) error {
 	return d.Sync()
 }
 
-// discard waits for a running read, then closes and removes a segment's file. Later
-// reads fail.
+// discard waits for a running read, then removes the file. Later reads fail.
 func (s *segments) discard(seg *segment) {
 	s.close(seg)
 	_ = os.Remove(seg.path)
@@ -583,7 +560,6 @@ func (s *segments) close(seg *segment) {
 	}
 }
 
-// closeAll closes every file without removing it.
 func (s *segments) closeAll() {
 	for _, seg := range s.all {
 		s.close(seg)

@@ -23,13 +23,12 @@ const (
 	fields
 )
 
-// selection is a query in terms of an index: strings that the query gives are numbers, and what
-// it asks about a string is answered once. It is valid until the index changes.
+// selection is a query in terms of an index: it has numbers for strings, and answers a question
+// about a string once. It is valid until the index changes.
 type selection struct {
 	index *index
 	uid   types.UID
 	name  string
-	// asked are the fields that the query restricts.
 	asked [fields]bool
 
 	outcome                                         result.Outcome
@@ -38,8 +37,7 @@ type selection struct {
 	words                                           []word
 	since, until                                    int64
 	buckets                                         int
-	// rejects says which refusals have the plugin and which have the reason.
-	rejects []rejects
+	rejects                                         []rejects
 }
 
 // wanted is a string that the query gives. nowhere: no entry has it.
@@ -52,17 +50,14 @@ func (w wanted) is(id uint32) bool { return !w.nowhere && w.id == id }
 
 type rejects struct{ known, plugin, reason bool }
 
-// word is a word of Query.Text, in lower case.
 type word struct {
 	text string
 	// namespace and name are the parts around the first slash, if there is one.
 	namespace, name string
 	slash           bool
-	// texts and refusals say which strings contain the word.
 	texts, refusals []answer
 }
 
-// answer is the memory of a question.
 type answer uint8
 
 const (
@@ -100,8 +95,8 @@ func newSelection(x *index, q result.Query) *selection {
 	return s
 }
 
-// misses returns how many of the fields with a facet do not match, and one of those; or more
-// than one for an entry that the rest of the query leaves out.
+// misses returns how many fields with a facet do not match, and one of them; more than one if the
+// rest of the query leaves the entry out.
 func (s *selection) misses(e *entry) (n int, missed field) {
 	const all = int(fields) + 1
 	if s.name != "" && s.name != e.pod.Name || s.since != 0 && e.start < s.since || s.until != 0 && e.start >= s.until {

@@ -1,13 +1,11 @@
-// Package resultstore keeps finished scheduling cycles, notifies subscribers of each,
-// and answers queries about them. The newest are in memory, bounded by bytes. With a
-// directory, the store also writes them to disk within half a second; a cycle that is
-// on disk stays in memory only while it is recent and is read from disk afterwards. A
-// store that starts on the directory continues from it. The disk space is bounded,
-// too: the store drops the oldest cycles first.
+// Package resultstore keeps finished scheduling cycles, notifies subscribers of each, and answers
+// queries about them. The newest are in memory, bounded by bytes. With a directory, the store also
+// writes them to disk within half a second, keeps only recent ones in memory, and reads the others
+// from disk. A store that starts on the directory continues from it. The disk space is bounded,
+// too: the oldest cycles go first.
 //
-// It knows nothing of the producer or the readers of cycles. It may import
-// scheduler/blockfile and scheduler/result, and of Kubernetes only apimachinery,
-// klog and utils.
+// It knows nothing of the producer or the readers of cycles. It may import scheduler/blockfile and
+// scheduler/result, and of Kubernetes only apimachinery, klog and utils.
 package resultstore
 
 import (
@@ -34,15 +32,14 @@ type Options struct {
 	// DefaultMaxBytes. While the disk works, the store uses an eighth of it. The index
 	// is not included: it takes at most a quarter, or 1 MiB if that is more.
 	MemoryBytes int64
-	// Dir is the directory of the store's files. The store creates it if necessary;
-	// only one store at a time may use it. If it is empty, the store writes nothing and
-	// drops cycles beyond the memory bound.
+	// Dir is the directory of the store's files, created if necessary; only one store at a time may
+	// use it. If Dir is empty, the store writes nothing and drops cycles beyond the memory bound.
 	Dir string
 	// DiskBytes bounds the files in Dir; 0 means DefaultDiskBytes. Damaged files
 	// that were set aside do not count.
 	DiskBytes int64
-	// Durable waits for the disk after each write, so that the cycles also survive
-	// a power cut. Without it they survive only the end of the process.
+	// Durable waits for the disk after each write. Cycles then survive a power cut, and otherwise
+	// only the end of the process.
 	Durable bool
 	// Clock times the writes; nil means the real one.
 	Clock clock.Clock
@@ -60,18 +57,17 @@ type Store struct {
 
 	mu    sync.RWMutex
 	index index
-	// sequence is the latest sequence number. It only grows, so a page's Continue stays
-	// valid while newer cycles arrive.
+	// sequence is the latest sequence number. It only grows, so a page's Continue stays valid.
 	sequence uint64
-	// bytes is the size of the cycles in memory. inMemory holds their sequences in
-	// the order of eviction; some may have been dropped already.
+	// bytes is the size of the cycles in memory. inMemory holds their sequences, and perhaps
+	// dropped ones, in the order of eviction.
 	bytes    int64
 	inMemory []uint64
 
 	// writer is nil in a store that keeps cycles in memory only.
 	writer *writer
-	// open is the block from which a whole cycle was last read, so a reader of
-	// consecutive cycles reads each block once.
+	// open is the block of the last read cycle, so a reader of consecutive cycles reads each block
+	// once.
 	open atomic.Pointer[openBlock]
 
 	subscribersMu sync.RWMutex
@@ -106,8 +102,7 @@ const minIndexBytes = 1 << 20
 
 func (s *Store) maxIndexBytes() int64 { return max(s.maxBytes/4, minIndexBytes) }
 
-// bound returns how many bytes the cycles in memory may take: all of maxBytes only
-// while no working disk also holds them.
+// bound returns how many bytes the cycles in memory may take: all of maxBytes while no disk works.
 func (s *Store) bound() int64 {
 	if s.writer.works() {
 		return s.maxBytes / 8
@@ -160,8 +155,8 @@ func (s *Store) put(c *result.Cycle) {
 	s.evict()
 }
 
-// evict brings the store back within its bounds. It keeps the newest cycle even if
-// that cycle alone exceeds the bound.
+// evict brings the store back within its bounds, but keeps the newest cycle even if it alone
+// exceeds them.
 func (s *Store) evict() {
 	for tries := len(s.inMemory); s.bytes > s.bound() && tries > 1; tries-- {
 		sequence := s.inMemory[0]
@@ -184,7 +179,6 @@ func (s *Store) evict() {
 	}
 }
 
-// release drops an entry's cycle from memory.
 func (s *Store) release(e *entry) {
 	s.bytes -= int64(e.size)
 	e.cycle, e.size = nil, 0

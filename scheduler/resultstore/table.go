@@ -8,9 +8,8 @@ import (
 	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
-// nameTable numbers the strings of a block, most of them node names. Records of a
-// block usually name the same nodes in the same order, so a list of thousands
-// becomes a few numbers.
+// nameTable numbers the strings of a block, most of them node names. A block's records usually name
+// the same nodes in the same order, so a list of thousands becomes a few numbers.
 type nameTable struct {
 	ids   map[string]int
 	names []string
@@ -58,7 +57,6 @@ func (t *nameTable) appendList(out []byte, list []string) []byte {
 	return out
 }
 
-// encode writes the names in the order of their numbers.
 func (t *nameTable) encode() []byte {
 	out := binary.AppendUvarint(nil, uint64(len(t.names)))
 	for _, name := range t.names {
@@ -89,10 +87,8 @@ const (
 // within 64.
 const maxPackedBits = 56
 
-// integer is the element type of a list.
 type integer interface{ ~uint16 | ~int64 }
 
-// appendInts writes values in the shortest of the forms.
 func appendInts[T integer](out []byte, values []T) []byte {
 	out = binary.AppendUvarint(out, uint64(len(values)))
 	if len(values) == 0 {
@@ -152,7 +148,6 @@ func appendPacked[T integer](out []byte, values []T, least T, width int) []byte 
 	return out
 }
 
-// appendDerived writes values, or only a mark when the reader can derive them.
 func appendDerived(out []byte, values, derived []int64) []byte {
 	if len(values) > 0 && slices.Equal(values, derived) {
 		return append(binary.AppendUvarint(out, uint64(len(values))), formDerived)
@@ -170,7 +165,7 @@ func (r *reader) fail() { r.Fail(blockfile.ErrShort) }
 
 func (r *reader) string() string { return string(r.Take(r.Uvarint())) }
 
-// count reads the number of elements that take at least each bytes.
+// count reads a number of elements of at least each bytes.
 func (r *reader) count(each int) int {
 	n := r.Uvarint()
 	if n > uint64(len(r.Rest)/each) {
@@ -193,7 +188,6 @@ func (r *reader) length() int {
 	return int(n)
 }
 
-// list reads the output of nameTable.appendList.
 func (r *reader) list(names []string) []string {
 	n := r.length()
 	if n == 0 {
@@ -218,7 +212,6 @@ func (r *reader) list(names []string) []string {
 	return out
 }
 
-// ints reads the output of appendInts or appendDerived.
 func (r *reader) ints(derived []int64) []int64 {
 	n := r.length()
 	if n == 0 {

@@ -8,8 +8,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// description is the part of a summary, beside the pod, that queries select by. Keys on disk
-// have it, so that a store that starts need not read summaries.
+// description is what queries select by, beside the pod. Keys on disk have it, so that a starting
+// store need not read summaries.
 type description struct {
 	outcome                             result.Outcome
 	start                               int64 // Unix, in nanoseconds
@@ -18,7 +18,6 @@ type description struct {
 	refusals                            []refused
 }
 
-// refused is a plugin that kept a pod from being scheduled, and its reason.
 type refused struct{ plugin, reason string }
 
 func describe(s *result.Summary) description {
@@ -43,7 +42,6 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// encode appends the description to a key, after its outcome.
 func (d *description) encode(out []byte) []byte {
 	out = binary.AppendVarint(out, d.start)
 	out = binary.AppendVarint(out, int64(d.revision))
@@ -57,8 +55,7 @@ func (d *description) encode(out []byte) []byte {
 	return out
 }
 
-// decode reads what encode has written. Keys of a block repeat the same few strings, which
-// share makes one.
+// A block's keys repeat the same few strings, which share makes one.
 func (d *description) decode(r *reader, share shared) {
 	d.start, d.revision = r.Varint(), int(r.Varint())
 	for _, s := range []*string{&d.profile, &d.selected, &d.nominated, &d.owner} {
@@ -88,7 +85,7 @@ func (h shared) string(r *reader) string {
 	return s
 }
 
-// traits are the description of an entry, with numbers in the place of strings.
+// traits are the description of an entry with numbers for strings.
 type traits struct {
 	start                        int64
 	revision                     int32
@@ -97,17 +94,15 @@ type traits struct {
 	refusals uint32
 }
 
-// refusal has the numbers of a plugin and of a reason.
 type refusal struct{ plugin, reason uint32 }
 
-// refusalBytes is the length of a refusal in a list of them, whose form is a string.
+// refusalBytes is the length of a refusal in a list, which is a string.
 const refusalBytes = 8
 
 func appendRefusal(list []byte, r refusal) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(list, r.plugin), r.reason)
 }
 
-// refusalsIn iterates over a list.
 func refusalsIn(list string) func(yield func(refusal) bool) {
 	return func(yield func(refusal) bool) {
 		for ; len(list) >= refusalBytes; list = list[refusalBytes:] {
@@ -122,7 +117,6 @@ func number(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// describe replaces the description of an entry.
 func (x *index) describe(e *entry, d description) {
 	was, wasOwner := e.traits, e.pod.owner
 	x.bytes -= x.internedBytes()
@@ -138,7 +132,6 @@ func (x *index) describe(e *entry, d description) {
 	x.bytes += x.internedBytes()
 }
 
-// undescribe ends the uses of an entry's strings.
 func (x *index) undescribe(e *entry) {
 	x.bytes -= x.internedBytes()
 	x.release(e.traits)
@@ -162,8 +155,8 @@ func (x *index) release(t traits) {
 	}
 }
 
-// holdRefusals returns the number of a list. The list holds its strings once, however often
-// it is in use.
+// holdRefusals returns the number of a list. A list holds its strings once, however many uses it
+// has.
 func (x *index) holdRefusals(all []refused) uint32 {
 	if len(all) == 0 {
 		return 0

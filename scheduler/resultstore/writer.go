@@ -20,8 +20,8 @@ const (
 	flushInterval = 500 * time.Millisecond
 	// retryInterval is the time between attempts to write to a failing disk.
 	retryInterval = 30 * time.Second
-	// blockBytes is the size of a block before it is packed: large enough to share names
-	// and to compress well, small enough to read a single cycle from it.
+	// blockBytes is the size of a block before it is packed: large enough to share names and
+	// compress well, small enough for reading a single cycle.
 	blockBytes = 1 << 20
 )
 
@@ -33,19 +33,15 @@ type writer struct {
 
 	// Guarded by the store's mu.
 	running bool
-	// queue holds the sequences to write, in the order in which they were put; some
-	// may have been dropped. backlog is the size of the cycles that are not written
-	// yet.
+	// queue holds the sequences to write, perhaps with dropped ones, in order. backlog is the size
+	// of the unwritten cycles.
 	queue   []uint64
 	backlog int64
-	// room is signalled when the backlog shrinks, and when Put no longer needs to wait
-	// for that.
-	room *sync.Cond
-	// failure is the error of the last write, or nil.
+	// room is signalled when the backlog shrinks, and when Put need not wait for that.
+	room         *sync.Cond
 	failure      error
 	failingSince time.Time
-	// lost counts the cycles that were dropped before they could be written, since
-	// the first failure.
+	// lost counts the cycles dropped unwritten since the first failure.
 	lost int
 
 	// flushing guards segments and builder. It is taken before the store's mu.
@@ -80,12 +76,12 @@ func newWriter(s *Store, o Options) *writer {
 	}
 }
 
-// Start reads the directory and starts writing there. It cuts off unfinished writes and
-// sets damaged files aside after it has saved their readable part; neither is an error.
-// It returns an *UnreadableError, and has changed nothing, when a file cannot be opened,
-// when nothing in it can be read, or when another version wrote it. It also fails when
-// the directory cannot be created or listed, when cycles were put before it, and when
-// ctx ends first. It does nothing for a store without a directory.
+// Start reads the directory and starts writing there. It cuts off unfinished writes, and sets
+// damaged files aside after it has saved their readable part; neither is an error. It returns an
+// *UnreadableError, having changed nothing, when it cannot open a file or read anything in it, or
+// when another version wrote it. It also fails when the directory cannot be created or listed, when
+// cycles were put before it, and when ctx ends first. It does nothing for a store without a
+// directory.
 func (s *Store) Start(ctx context.Context) error {
 	if s.writer == nil {
 		return nil
@@ -97,9 +93,8 @@ func (s *Store) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop writes the remaining cycles and closes the files. It fails when the write
-// fails, or when ctx ends first. Cycles that are only on disk cannot be read
-// afterwards.
+// Stop writes the remaining cycles and closes the files. It fails when the write fails, or when ctx
+// ends first. Afterwards nothing on disk can be read.
 func (s *Store) Stop(ctx context.Context) error {
 	w := s.writer
 	if w == nil {
@@ -144,7 +139,6 @@ func (w *writer) reset() {
 	}
 }
 
-// load fills the index from the directory.
 func (s *Store) load(ctx context.Context) error {
 	w := s.writer
 	w.flushing.Lock()
@@ -165,8 +159,8 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-// addLoaded adds the cycles of blocks to the index. A later record of the same
-// sequence replaces the earlier one.
+// addLoaded adds the cycles of blocks to the index. A later record replaces an earlier one of the
+// same sequence.
 func (s *Store) addLoaded(blocks []loadedBlock) {
 	type loaded struct {
 		key
@@ -198,8 +192,8 @@ func (s *Store) addLoaded(blocks []loadedBlock) {
 	}
 }
 
-// waitForRoom waits until the backlog is within its bound. The store's mu is held
-// on entry and on return, but not while waiting.
+// waitForRoom waits until the backlog is within its bound. The caller holds the store's mu, which
+// waiting releases.
 func (w *writer) waitForRoom() {
 	for w.works() && w.backlog > w.maxBacklog {
 		w.room.Wait()
@@ -209,7 +203,6 @@ func (w *writer) waitForRoom() {
 // works reports whether queued cycles will be written soon.
 func (w *writer) works() bool { return w != nil && w.running && w.failure == nil }
 
-// enqueue queues an entry whose new cycle has the given size.
 func (w *writer) enqueue(e *entry, size int) {
 	if w == nil || !w.running {
 		return
@@ -235,7 +228,6 @@ func offer(token chan<- struct{}) {
 	}
 }
 
-// lose counts an entry that is about to be dropped before it was written.
 func (w *writer) lose(e *entry) {
 	if w == nil || e.state == written {
 		return
@@ -253,7 +245,6 @@ func (w *writer) health() (bool, string) {
 		w.segments.dir, w.failingSince.Format(time.RFC3339), w.failure, w.lost, retryInterval)
 }
 
-// run flushes until stop is closed.
 func (w *writer) run() {
 	defer close(w.done)
 	defer w.close()
@@ -274,7 +265,7 @@ func (w *writer) run() {
 	}
 }
 
-// pause waits for d or for a token. It returns false when the writer must stop.
+// pause returns false when the writer must stop.
 func (w *writer) pause(d time.Duration, token <-chan struct{}) bool {
 	timer := w.clock.NewTimer(d)
 	defer timer.Stop()
@@ -287,7 +278,6 @@ func (w *writer) pause(d time.Duration, token <-chan struct{}) bool {
 	return true
 }
 
-// close writes the remaining cycles and closes the files.
 func (w *writer) close() {
 	if err := w.flush(); err != nil {
 		w.closing = fmt.Errorf("writing the last results: %w", err)
@@ -301,13 +291,11 @@ func (w *writer) close() {
 	w.segments.closeAll()
 }
 
-// queuedCycle is a cycle that waits to be written.
 type queuedCycle struct {
 	sequence uint64
 	cycle    *result.Cycle
 }
 
-// flush writes every queued cycle.
 func (w *writer) flush() error {
 	w.flushing.Lock()
 	defer w.flushing.Unlock()
@@ -324,7 +312,6 @@ func (w *writer) flush() error {
 	return nil
 }
 
-// take empties the queue.
 func (w *writer) take() []queuedCycle {
 	s := w.store
 	s.mu.Lock()
@@ -340,7 +327,6 @@ func (w *writer) take() []queuedCycle {
 	return batch
 }
 
-// writeBlock writes the first n cycles, one block's worth.
 func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
 	encoded := make([]queuedCycle, 0, len(batch))
 	for n < len(batch) && w.builder.size() < blockBytes {
@@ -373,8 +359,7 @@ func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
 	return n, nil
 }
 
-// commit records that cycles are the rows of block b, in order. A nil b means that
-// they cannot be written.
+// A nil b means that the cycles cannot be written.
 func (w *writer) commit(cycles []queuedCycle, b *block) {
 	s := w.store
 	s.mu.Lock()
@@ -394,8 +379,8 @@ func (w *writer) commit(cycles []queuedCycle, b *block) {
 	w.room.Broadcast()
 }
 
-// forget drops the cycles that exist only in the segments gone, and then those
-// segments. The store's mu is held.
+// forget drops the cycles that exist only in the segments gone, and then those segments. The caller
+// holds the store's mu.
 func (w *writer) forget(gone []*segment) {
 	if len(gone) == 0 {
 		return
@@ -420,7 +405,6 @@ func (w *writer) forget(gone []*segment) {
 	}
 }
 
-// failed puts cycles back into the queue.
 func (w *writer) failed(cycles []queuedCycle, err error) {
 	s := w.store
 	s.mu.Lock()
@@ -442,7 +426,6 @@ func (w *writer) failed(cycles []queuedCycle, err error) {
 	w.room.Broadcast()
 }
 
-// worked notes that a flush succeeded.
 func (w *writer) worked() {
 	s := w.store
 	s.mu.Lock()

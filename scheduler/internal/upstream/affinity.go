@@ -15,19 +15,18 @@ import (
 type PodAffinity struct {
 	// NamespaceLabels are those of the pod's namespace.
 	NamespaceLabels labels.Set
-	// Affinity and AntiAffinity are the pod's required terms that the plugin compares
-	// with Affine and Repelled. LocalAffinity and LocalAntiAffinity are those that it
-	// compares with the node's own pods. The terms list the namespaces that they select,
-	// so AffinityTerm.Matches needs no labels of a namespace.
+	// Affinity and AntiAffinity are the pod's required terms that the plugin compares with Affine
+	// and Repelled, LocalAffinity and LocalAntiAffinity those that it compares with the node's own
+	// pods. They list the namespaces that they select, so AffinityTerm.Matches needs no labels of a
+	// namespace.
 	Affinity, AntiAffinity, LocalAffinity, LocalAntiAffinity []fwk.AffinityTerm
-	// Affine, Repelled and Repelling count pods by domain: pods that match all of
-	// Affinity, pods that match one of AntiAffinity, and pods with an anti-affinity
-	// term that matches the pod.
+	// Affine, Repelled and Repelling count by domain the pods that match all of Affinity, those
+	// that match one of AntiAffinity, and those with an anti-affinity term that matches the pod.
 	Affine, Repelled, Repelling DomainCounts
 	// LocallyAffine counts the pods of the cluster that match all of LocalAffinity.
 	LocallyAffine int64
-	// Local is true if the plugin compares terms over hostnames with the node's own
-	// pods, those of running pods included.
+	// Local: the plugin compares terms over hostnames, also those of running pods, with the node's
+	// own pods.
 	Local bool
 }
 
@@ -59,11 +58,9 @@ func PodAffinityOf(state fwk.CycleState) *PodAffinity {
 // of pods. Many goroutines may read it. The zero value is empty.
 type DomainCounts struct{ counts reflect.Value }
 
-// topologyPair has the fields of the plugin's type of that name.
 type topologyPair struct{ key, value string }
 
-// domainCounts returns an empty DomainCounts unless v is a map from a topologyPair to
-// int64.
+// domainCounts returns an empty DomainCounts for a v of another type than expected.
 func domainCounts(v reflect.Value) DomainCounts {
 	if !v.IsValid() || v.Kind() != reflect.Map || v.Type().Elem().Kind() != reflect.Int64 || !sameLayout(v.Type().Key()) {
 		return DomainCounts{}
@@ -71,7 +68,6 @@ func domainCounts(v reflect.Value) DomainCounts {
 	return DomainCounts{v}
 }
 
-// sameLayout reports whether t is laid out like topologyPair.
 func sameLayout(t reflect.Type) bool {
 	own := reflect.TypeFor[topologyPair]()
 	if t.Kind() != reflect.Struct || t.NumField() != own.NumField() {

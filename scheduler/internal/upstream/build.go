@@ -18,8 +18,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Parts are the inputs from which Build builds a scheduler. All but BreakTie, Clock and
-// OutOfTree are required.
+// Parts are the inputs of Build. All but BreakTie, Clock and OutOfTree are required.
 type Parts struct {
 	Client           kubernetes.Interface
 	ClientConfig     *rest.Config
@@ -38,14 +37,12 @@ type Parts struct {
 	passive bool
 	// ordered: see BuildStepper.
 	ordered bool
-	// made is the queue that was built.
-	made *internalqueue.PriorityQueue
+	made    *internalqueue.PriorityQueue
 }
 
-// Observer plugs into a scheduler to observe it. Build calls each method once
-// (Framework once per profile), before the scheduler runs and in the order that
-// Build documents. Every decorator must pass on its arguments and return the
-// results unchanged.
+// Observer plugs into a scheduler. Build calls each method once (DRAManager and Framework once per
+// profile), before the scheduler runs and in the order that Build documents. Every decorator must
+// pass on its arguments and return the results unchanged.
 type Observer interface {
 	// Wrap returns a registry that makes a Wrapper for each plugin of registry, under
 	// the same name.
@@ -53,8 +50,8 @@ type Observer interface {
 	// Extenders returns stand-ins for the extenders that Kubernetes created from
 	// configured.
 	Extenders(made []fwk.Extender, configured []config.Extender) ([]fwk.Extender, error)
-	// DRAManager decorates the manager of resource claims, once per profile, before the profile's plugins are
-	// made. manager is nil if the feature is off, and then so is the result.
+	// DRAManager decorates the manager of resource claims before the profile's plugins are made.
+	// manager is nil if the feature is off, and then so is the result.
 	DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager
 	Queue(internalqueue.SchedulingQueue) internalqueue.SchedulingQueue
 	Cache(internalcache.Cache) internalcache.Cache
@@ -66,17 +63,15 @@ type Observer interface {
 	Attach(sched *scheduler.Scheduler, nodes func() []fwk.NodeInfo)
 }
 
-// Build builds a scheduler as cmd/kube-scheduler does. It does not read the
-// cluster: the caller starts the informers. With an observer, the error is a
-// *PluginError if a plugin's factory fails.
+// Build builds a scheduler as cmd/kube-scheduler does. It does not read the cluster: the caller
+// starts the informers. With an observer, the error is a *PluginError if a plugin's factory fails.
 //
-// Without an observer the scheduler is bare and gate is not used. With one, the
-// scheduler asks gate before each turn; see Gate.
+// Without an observer the scheduler is bare and gate is not used. With one, the scheduler asks gate
+// before each turn; see Gate.
 //
 // # The order of wrapping
 //
-// Build wraps the parts of the scheduler in this order, which is the only one that
-// works:
+// Build wraps the parts of the scheduler in this order, which is the only one that works:
 //
 //  1. Observer.Wrap wraps the registry, because frameworks keep the plugins that
 //     the registry makes.
@@ -123,7 +118,6 @@ func Build(ctx context.Context, parts Parts, observer Observer, gate *Gate) (*sc
 	return sched, nil
 }
 
-// bare builds the scheduler as cmd/kube-scheduler does.
 func (p *Parts) bare(ctx context.Context) (*scheduler.Scheduler, error) {
 	sched, err := scheduler.New(ctx, p.Client, p.Informers, p.DynamicInformers, p.Events, append(p.options(),
 		scheduler.WithProfiles(p.Configuration.Profiles...),

@@ -13,20 +13,18 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Decider is a scheduler that never runs, and decides only when it is asked. Its methods
-// must be called from one goroutine at a time.
+// Decider is a scheduler that never runs, and decides only on request. Call its methods from one
+// goroutine at a time.
 type Decider struct {
 	*scheduler.Scheduler
-	snapshot *internalcache.Snapshot
-	// unobserved is SchedulePod without the observer.
+	snapshot   *internalcache.Snapshot
 	unobserved func(context.Context, framework.Framework, fwk.CycleState, *framework.QueuedPodInfo) (scheduler.ScheduleResult, error)
 	// group is nil but during DecideGroup.
 	group *groupTurn
 }
 
-// BuildDecider builds a scheduler like Build, but nothing of it runs in the background. In
-// particular, it does not set the process-wide metrics about the size of a scheduler's
-// cache.
+// BuildDecider builds a scheduler like Build, but nothing of it runs in the background, so it does
+// not set the process-wide metrics of a cache's size.
 func BuildDecider(ctx context.Context, parts Parts, observer Observer) (*Decider, error) {
 	parts.passive = true
 	sched, snapshot, err := parts.observed(ctx, observer)
@@ -42,9 +40,8 @@ func BuildDecider(ctx context.Context, parts Parts, observer Observer) (*Decider
 	return d, nil
 }
 
-// cancelled returns a context that has ended, and that has no logger. The parts of a
-// scheduler that run in the background end at once with it, which some of them would log.
-// Others do not look whether it has ended.
+// cancelled returns a context that has ended and has no logger. It ends a scheduler's background
+// parts at once, which some would log. Other parts do not notice.
 func cancelled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	cancel()
@@ -67,7 +64,7 @@ func (d *Decider) Node(name string) fwk.NodeInfo {
 	return node
 }
 
-// Update brings the snapshot up to date with the cache. Only what has changed is copied.
+// Update brings the snapshot up to date with the cache. It copies only changes.
 func (d *Decider) Update(ctx context.Context) error {
 	return d.Cache.UpdateSnapshot(klog.FromContext(ctx), d.snapshot)
 }
@@ -81,9 +78,8 @@ type Decision struct {
 	Nominating *fwk.NominatingInfo
 }
 
-// Decide makes the decision for one pod on the present snapshot, up to the selection of a
-// node or, if none fits, PostFilter, as schedulingAlgorithm in Kubernetes' pkg/scheduler does. f is one of
-// Profiles.
+// Decide decides about one pod on the present snapshot, up to the selection of a node or, if none
+// fits, PostFilter, as schedulingAlgorithm in Kubernetes' pkg/scheduler does. f is one of Profiles.
 func (d *Decider) Decide(ctx context.Context, f framework.Framework, state fwk.CycleState, pod *framework.QueuedPodInfo) Decision {
 	res, err := d.SchedulePod(ctx, f, state, pod)
 	var unfit *framework.FitError

@@ -11,9 +11,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// DecideGroup makes the decision for the pods of a pod group in one cycle of Kubernetes' own, up to the selection of the nodes or
-// PodGroupPostFilter. It calls ended once for each pod, while the cycle runs. Nothing is bound. The cycle starts with a new snapshot, and ends
-// with one that the caller must bring up to date with Update. f decides, whatever profile the pods name.
+// DecideGroup decides about a pod group in one cycle of Kubernetes' own, up to the selection of the
+// nodes or PodGroupPostFilter. During the cycle it calls ended once for each pod. It binds nothing.
+// The cycle starts with a new snapshot; the caller must call Update after it. f decides, whatever
+// profile the pods name.
 //
 // Unlike Decide, the cycle counts in the process-wide metrics about pod groups.
 func (d *Decider) DecideGroup(ctx context.Context, f framework.Framework, group *framework.QueuedPodGroupInfo, ended func(*framework.QueuedPodInfo, Decision)) {
@@ -33,7 +34,6 @@ func (d *Decider) DecideGroup(ctx context.Context, f framework.Framework, group 
 	})
 }
 
-// groupTurn is a running call of DecideGroup.
 type groupTurn struct {
 	info  *framework.QueuedPodGroupInfo
 	ended func(*framework.QueuedPodInfo, Decision)
@@ -41,7 +41,7 @@ type groupTurn struct {
 	selected string
 }
 
-// nextGroup takes the place of the queue's Pop.
+// nextGroup replaces the queue's Pop.
 func (d *Decider) nextGroup(klog.Logger) (framework.QueuedEntityInfo, error) {
 	if d.group == nil {
 		return nil, nil
@@ -49,8 +49,8 @@ func (d *Decider) nextGroup(klog.Logger) (framework.QueuedEntityInfo, error) {
 	return d.group.info, nil
 }
 
-// endMember takes the place of the scheduler's failure handler, which ends the cycle of each member: selecting rejects those that
-// have a node.
+// endMember replaces the scheduler's failure handler, which ends every member's cycle, because
+// selecting rejects those that have a node.
 func (d *Decider) endMember(_ context.Context, _ framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, _ time.Time) {
 	switch {
 	case d.group == nil:
@@ -63,7 +63,8 @@ func (d *Decider) endMember(_ context.Context, _ framework.Framework, pod *frame
 
 var errSelected = errors.New("a node is selected, and nothing is bound")
 
-// selecting is a framework that ends a pod's cycle when its node is selected. The scheduler then takes the pod off the node again.
+// selecting ends a pod's cycle after the choice of its node. The scheduler then takes the pod off
+// the node again.
 type selecting struct {
 	framework.Framework
 	turn *groupTurn

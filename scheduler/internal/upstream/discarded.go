@@ -8,14 +8,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// discarding is the context of scheduler.New, which also makes parts that are not used:
-// the frameworks of the placeholders, and a debugger that would dump New's own queue on
-// a signal. The frameworks must not log that plugins are missing from them, and the
-// debugger must end at once.
+// discarding is the context of scheduler.New, which also makes parts that we discard: the
+// placeholders' frameworks, which must not log that plugins are missing from them, and a debugger
+// that would dump New's own queue on a signal, which must end at once.
 //
-// New makes them in this order, and uses its context for nothing else meanwhile: for
-// each profile it calls the placeholder's factory and completes the framework, then it
-// asks each placeholder for its events, then it starts the debugger.
+// New makes them in this order, and uses its context for nothing else meanwhile: for each profile
+// it calls the placeholder's factory and completes the framework, then it asks each placeholder for
+// its events, then it starts the debugger.
 type discarding struct {
 	context.Context
 	muted, debugging atomic.Bool
@@ -37,7 +36,7 @@ func newDiscarding(ctx context.Context) *discarding {
 // framework is called while the context serves a placeholder's framework.
 func (d *discarding) framework() { d.muted.Store(true) }
 
-// kept is called while New or a plugin that is used has the context.
+// kept is called while New or a real plugin has the context.
 func (d *discarding) kept() { d.muted.Store(false) }
 
 // debugger is called when New will use the context only for the debugger.
@@ -52,7 +51,6 @@ var closed = func() <-chan struct{} {
 	return c
 }()
 
-// Done returns a closed channel to the debugger.
 func (d *discarding) Done() <-chan struct{} {
 	if d.debugging.Load() {
 		return closed
@@ -60,7 +58,6 @@ func (d *discarding) Done() <-chan struct{} {
 	return d.Context.Done()
 }
 
-// mutable is a log sink that can be muted.
 type mutable struct {
 	logr.LogSink
 	muted *atomic.Bool

@@ -13,8 +13,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Kubernetes does not export the formulas of this file. Tests compare them with
-// real runs, and the contract test watches the functions that they are copied from.
+// Kubernetes does not export the formulas of this file. Tests compare them with real runs, and the
+// contract test watches their originals.
 
 // NodesToFind returns how many feasible nodes the scheduler looks for among n.
 // percentage is the percentageOfNodesToScore in force; 0 means adaptive. It follows
@@ -72,9 +72,8 @@ func ExtenderTimeout(e *config.Extender) time.Duration {
 // preemption. It follows callExtenders of Kubernetes' preemption.
 func HasVictims(victims *extenderv1.Victims) bool { return victims != nil && len(victims.Pods) > 0 }
 
-// VictimlessNode returns the error with which the scheduler refuses an answer that
-// contains a node without victims from an extender that is not ignorable. It
-// returns nil if every node has a victim. It follows callExtenders.
+// VictimlessNode returns the scheduler's error for an answer with a node without victims from an
+// extender that is not ignorable, or nil if every node has a victim. It follows callExtenders.
 func VictimlessNode(answer map[string]*extenderv1.Victims) error {
 	for _, node := range slices.Sorted(maps.Keys(answer)) {
 		if !HasVictims(answer[node]) {
@@ -84,11 +83,10 @@ func VictimlessNode(answer map[string]*extenderv1.Victims) error {
 	return nil
 }
 
-// SameNodes reports whether two lists of the scheduler's snapshot have the same
-// nodes in the same order. The snapshot makes a new slice when nodes are added or
-// removed and otherwise keeps its slice, so comparing addresses is enough. The
-// caller must still hold the older list, so that its address is not reused. It
-// follows Cache.UpdateSnapshot.
+// SameNodes reports whether two lists of the scheduler's snapshot have the same nodes in the same
+// order. The snapshot makes a new slice only when nodes come or go, so comparing addresses is
+// enough. The caller must still hold the older list, so that its address is not reused. It follows
+// Cache.UpdateSnapshot.
 func SameNodes(a, b []fwk.NodeInfo) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

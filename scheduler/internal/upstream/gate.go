@@ -8,16 +8,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Gate lets a scheduler take turns, each for a pod or a pod group, until the gate
-// is closed. The zero value is open. Its methods are safe for concurrent use.
+// Gate lets a scheduler take turns, each for a pod or a pod group, until Close. The zero value is
+// open. Its methods are safe for concurrent use.
 type Gate struct {
 	mu     sync.Mutex
 	busy   bool
 	closed bool
 }
 
-// Close prevents further turns. The current turn continues. An entity that the
-// scheduler takes out of the queue after Close is not scheduled.
+// Close prevents further turns. The current turn continues. The scheduler drops an entity that it
+// takes out of the queue after Close.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

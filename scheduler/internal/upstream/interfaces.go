@@ -14,19 +14,18 @@ import (
 
 // Wrapper is a plugin that passes calls on to another plugin.
 //
-// Kubernetes finds out by reflection at which extension points it can run a plugin,
-// so a wrapper has all of them, and NewFramework runs it only at those of its plugin.
-// Besides, Kubernetes asserts a few interfaces on the instance: there a wrapper must
-// be like its plugin; see Shape. PlacementFeasiblePlugin is asserted only on the
-// plugin named GangScheduling, which has it, and the Close of a plugin without one
-// does nothing, so every wrapper may have both.
+// Kubernetes finds a plugin's extension points by reflection, so a wrapper has all of them, and
+// NewFramework runs it only at those of its plugin. Besides, Kubernetes asserts a few interfaces on
+// the instance: there a wrapper must be like its plugin; see Shape. Every wrapper may have
+// PlacementFeasiblePlugin, which Kubernetes asserts only on GangScheduling, and Close, which does
+// nothing for a plugin without one.
 type Wrapper interface {
 	fwk.Plugin
 	// Unwrap returns the plugin.
 	Unwrap() fwk.Plugin
 }
 
-// Shape is what Kubernetes asserts on the instance of a plugin, with consequences.
+// Shape is what Kubernetes asserts on a plugin's instance.
 type Shape struct {
 	// Requeues: the plugin may reject pods that an event can make schedulable. It has
 	// one of the interfaces PreEnqueuePlugin, PreFilterPlugin, FilterPlugin,
@@ -52,22 +51,19 @@ func ShapeOf(p fwk.Plugin) Shape {
 	return s
 }
 
-// pluginInterface is one interface that the scheduling framework asserts on a
-// plugin, by reflection when it lists the plugins of an extension point or directly
-// on the instance.
+// pluginInterface is an interface that the framework asserts on a plugin, by reflection for an
+// extension point or directly on the instance.
 type pluginInterface struct {
 	implementedBy func(fwk.Plugin) bool
-	// at returns the plugins of the extension point, nil if the interface is asserted
-	// on the instance.
+	// at returns the extension point's plugins; nil for an interface asserted on the instance.
 	at       func(*config.Plugins) *config.PluginSet
 	requeues bool
 }
 
 // pluginInterfaces lists every such interface in the order of a scheduling cycle.
 //
-// The contract test compares the list with Kubernetes' source. If a plugin
-// interface were missing here, wrapping a plugin would hide it, and recording would
-// change the scheduler.
+// The contract test compares the list with Kubernetes' source. Wrapping would hide an interface
+// that is missing here, and recording would change the scheduler.
 var pluginInterfaces = []pluginInterface{
 	requeuing[fwk.PreEnqueuePlugin](func(p *config.Plugins) *config.PluginSet { return &p.PreEnqueue }),
 	point[fwk.QueueSortPlugin](func(p *config.Plugins) *config.PluginSet { return &p.QueueSort }),
@@ -110,9 +106,9 @@ func requeuing[T any](at func(*config.Plugins) *config.PluginSet) pluginInterfac
 	return i
 }
 
-// NewFramework builds a profile's framework from a registry whose factories return a
-// Wrapper for each plugin. It is the framework that Kubernetes builds from the
-// plugins themselves, with the same errors, but with wrapped plugins.
+// NewFramework builds a profile's framework from a registry whose factories return a Wrapper for
+// each plugin. Except for the wrappers, it is the framework that Kubernetes builds from the
+// plugins, with the same errors.
 func NewFramework(ctx context.Context, registry frameworkruntime.Registry, profile *config.KubeSchedulerProfile, options ...frameworkruntime.Option) (framework.Framework, error) {
 	confined := *profile
 	if profile.Plugins != nil {
@@ -122,11 +118,10 @@ func NewFramework(ctx context.Context, registry frameworkruntime.Registry, profi
 	return frameworkruntime.NewFramework(ctx, registry, &confined, options...)
 }
 
-// confine returns a registry whose factories disable each wrapper in plugins at the
-// extension points that its plugin lacks. Kubernetes calls the factories before it
-// looks at the extension points: where a plugin is disabled, multiPoint does not
-// enable it, as if it lacked the extension point. A plugin that is enabled by name
-// where it cannot run is not wrapped, so that Kubernetes refuses it.
+// confine returns a registry whose factories disable each wrapper in plugins at the extension
+// points that its plugin lacks. Kubernetes calls the factories before it looks at the extension
+// points, and multiPoint does not enable a plugin where it is disabled. A plugin that a
+// configuration enables by name where it cannot run stays bare, so that Kubernetes refuses it.
 func confine(registry frameworkruntime.Registry, plugins *config.Plugins) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {

@@ -11,9 +11,10 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Normalizer does what a framework's NormalizeScores does, but takes its memory from one pod to the next. The framework allocates a list of all nodes
-// for each plugin and a list of all plugins for each node, which is a third of what a cycle allocates. It follows NormalizeScores and
-// normalizeScores. A Normalizer serves one goroutine.
+// Normalizer does what a framework's NormalizeScores does, but reuses its memory. The framework
+// allocates a list of all nodes for each plugin and a list of all plugins for each node, a third of
+// what a cycle allocates. It follows NormalizeScores and normalizeScores. A Normalizer serves one
+// goroutine.
 type Normalizer struct {
 	plugins []weightedPlugin
 	lists   []fwk.NodeScoreList
@@ -35,8 +36,8 @@ func NewNormalizer(f framework.Framework, plugins map[string]fwk.Plugin) *Normal
 	return n
 }
 
-// Normalize fills the scores and the totals of rows from their raw scores, which are those of the plugins that are not skipped, in the framework's order.
-// The next call overwrites the scores.
+// Normalize fills the scores and the totals of rows from their raw scores, which are those of the
+// plugins that are not skipped, in the framework's order. The next call overwrites the scores.
 func (n *Normalizer) Normalize(ctx context.Context, state fwk.CycleState, pod *v1.Pod, rows []fwk.NodePluginScores) *fwk.Status {
 	skipped := state.GetSkipScorePlugins()
 	running := 0
@@ -63,7 +64,6 @@ func (n *Normalizer) Normalize(ctx context.Context, state fwk.CycleState, pod *v
 	return nil
 }
 
-// weigh multiplies the normalized scores with the weights.
 func (n *Normalizer) weigh(skipped sets.Set[string], rows []fwk.NodePluginScores, running int) error {
 	for at := range rows {
 		rows[at].Scores, rows[at].TotalScore = n.scores[at*running:at*running:(at+1)*running], 0

@@ -17,16 +17,17 @@ import (
 
 // PreemptionChoice replaces the random choices of preemption.
 type PreemptionChoice struct {
-	// Offset returns where the search for candidates starts, from 0 and below nodes.
+	// Offset returns where the search for candidates starts, from 0 to nodes-1.
 	Offset func(nodes int32) int32
-	// Rank orders candidates that Kubernetes' criteria do not tell apart: the highest wins. Different nodes have different ranks.
+	// Rank decides among candidates that Kubernetes' criteria do not tell apart: the highest wins.
+	// Each node has its own rank.
 	Rank func(node string) int64
 	// Now is when a pod without a start time starts.
 	Now func() time.Time
 }
 
-// SeedPreemption makes a plugin choose by choice. It does nothing for plugins other than DefaultPreemption, or if the plugin has criteria of
-// its own.
+// SeedPreemption makes a plugin choose by choice. It does nothing for plugins other than
+// DefaultPreemption, or if the plugin has criteria of its own.
 func SeedPreemption(plugin fwk.Plugin, choice PreemptionChoice) {
 	if p, ok := plugin.(*defaultpreemption.DefaultPreemption); ok {
 		p.Evaluator.Interface = &seededPreemption{p.Evaluator.Interface, choice}
@@ -43,7 +44,8 @@ func (s *seededPreemption) GetOffsetAndNumCandidates(nodes int32) (int32, int32)
 	return s.choice.Offset(nodes), candidates
 }
 
-// OrderedScoreFuncs returns the criteria of Kubernetes' pickOneNodeForPreemption and, as the last one, the rank.
+// OrderedScoreFuncs returns the criteria of Kubernetes' pickOneNodeForPreemption and, as the last
+// one, the rank.
 func (s *seededPreemption) OrderedScoreFuncs(ctx context.Context, victims map[string]*extenderv1.Victims) []func(string) int64 {
 	if own := s.Interface.OrderedScoreFuncs(ctx, victims); len(own) > 0 {
 		return append(own, s.choice.Rank)
@@ -63,7 +65,6 @@ func (s *seededPreemption) OrderedScoreFuncs(ctx context.Context, victims map[st
 	}
 }
 
-// earliestStart returns the earliest start of the victims with the highest priority.
 func (s *seededPreemption) earliestStart(victims *extenderv1.Victims) int64 {
 	started := &extenderv1.Victims{Pods: make([]*v1.Pod, len(victims.Pods))}
 	for i, pod := range victims.Pods {

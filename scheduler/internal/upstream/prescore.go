@@ -28,9 +28,9 @@ func written(state fwk.CycleState, key fwk.StateKey) reflect.Value {
 	return reflect.ValueOf(data)
 }
 
-// ScoredRequests returns the pod's requests for the resources of a plugin's arguments,
-// in their order, as NodeResourcesFit or NodeResourcesBalancedAllocation added them up.
-// devices is true if the plugin also counts devices that DynamicResources provides.
+// ScoredRequests returns the pod's requests for the resources in a plugin's arguments, in their
+// order, as NodeResourcesFit or NodeResourcesBalancedAllocation added them up. devices is true if
+// the plugin also counts devices that DynamicResources provides.
 func ScoredRequests(state fwk.CycleState, plugin string) (requests []int64, devices, ok bool) {
 	data := preScoreOf(state, plugin)
 	requests, ok = valueOf[[]int64](field(data, "podRequests"))
@@ -42,8 +42,8 @@ func ScoredRequests(state fwk.CycleState, plugin string) (requests []int64, devi
 // the plugin: do not change them.
 type SpreadScoring struct {
 	Constraints []SpreadConstraint
-	// Counts are the matching pods by domain, one map for each constraint. The plugin
-	// counts the pods of a constraint over hostnames node by node instead.
+	// Counts are the matching pods by domain, one map for each constraint. For a constraint over
+	// hostnames, the plugin counts node by node instead.
 	Counts []map[string]*int64
 	// Ignored are the names of scored nodes that lack a label.
 	Ignored sets.Set[string]
@@ -77,8 +77,8 @@ func SpreadScoringOf(state fwk.CycleState) (SpreadScoring, bool) {
 type PodAffinityScoring struct {
 	// Sums are the weights by topology key and value.
 	Sums map[string]map[string]int64
-	// Pod has the preferred terms of the pod. The terms list the namespaces that they
-	// select, so they match without labels of a namespace.
+	// Pod has the preferred terms of the pod. The terms list the namespaces that they select, so
+	// matching needs no labels of a namespace.
 	Pod fwk.PodInfo
 	// NamespaceLabels are those of the pod's namespace.
 	NamespaceLabels labels.Set
@@ -120,9 +120,8 @@ func DeviceClaims(state fwk.CycleState) []*resourceapi.ResourceClaim {
 	return claims
 }
 
-// DeviceAllocations returns the allocations that DynamicResources found in Filter for
-// those of the claims that are not allocated, in their order. It reports false when it
-// found none for the node.
+// DeviceAllocations returns the allocations that DynamicResources found in Filter for the
+// unallocated claims, in their order. It reports false when it found none for the node.
 func DeviceAllocations(state fwk.CycleState, node string) (allocations []resourceapi.AllocationResult, ok bool) {
 	return valueOf[[]resourceapi.AllocationResult](field(nodeAllocation(state, node), "allocationResults"))
 }
@@ -148,8 +147,7 @@ func nodeAllocation(state fwk.CycleState, node string) reflect.Value {
 	if !all.IsValid() || all.Kind() != reflect.Map || all.Type().Key().Kind() != reflect.String || !all.CanAddr() {
 		return reflect.Value{}
 	}
-	// Through its address, because a value of a field that is not exported may not be
-	// copied.
+	// Take the address: a value of an unexported field may not be copied.
 	found := reflect.NewAt(all.Type(), all.Addr().UnsafePointer()).Elem().MapIndex(reflect.ValueOf(node))
 	if !found.IsValid() {
 		return reflect.Value{}
@@ -159,8 +157,7 @@ func nodeAllocation(state fwk.CycleState, node string) reflect.Value {
 	return addressable
 }
 
-// underlyingOf is valueOf for a field whose type is not exported and has the underlying
-// type T, a map.
+// underlyingOf is valueOf for a field of an unexported type whose underlying type is the map T.
 func underlyingOf[T any](v reflect.Value) (T, bool) {
 	var zero T
 	want := reflect.TypeFor[T]()

@@ -22,17 +22,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// observed builds a scheduler with observer around its plugins, extenders, queue,
-// cache and frameworks: steps 1 to 6 of Build.
+// observed builds a scheduler with observer around its plugins, extenders, queue, cache and
+// frameworks: steps 1 to 6 of Build.
 //
-// scheduler.New creates the registry of in-tree plugins itself and refuses a second
-// plugin of the same name. Wrappers under other names would show in messages,
-// metrics and queueing hints, and Kubernetes looks some plugins up by name. So we
-// give New one plugin of ours for each profile, the placeholder. When New's
-// framework creates it, the handle has everything that New shares between the
-// profiles. The placeholder then builds the real framework of that profile, with
-// wrapped plugins under the users' names. Finally, these frameworks, and a queue
-// that is wired as New wires its own, replace those of New.
+// scheduler.New creates the registry of in-tree plugins itself and refuses a second plugin of the
+// same name. Wrappers under other names would show in messages, metrics and queueing hints, and
+// Kubernetes looks up some plugins by name. So we give New one plugin of ours for each profile, the
+// placeholder. Its handle has everything that New shares between the profiles, so it builds the
+// real framework of its profile, with wrapped plugins under the users' names. Finally, these
+// frameworks, and a queue wired like New's, replace New's own.
 func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Scheduler, *internalcache.Snapshot, error) {
 	registry := plugins.NewInTreeRegistry()
 	if err := registry.Merge(p.OutOfTree); err != nil {
@@ -98,31 +96,26 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 	return sched, snapshot, nil
 }
 
-// placeholderName is the name of the only plugin of a profile that scheduler.New
-// sees.
+// placeholderName names the only plugin of a profile that scheduler.New sees.
 const placeholderName = "RecordedProfile"
 
-// profiles builds the frameworks of all profiles.
 type profiles struct {
-	// ctx is that of Build, for the frameworks.
 	ctx           context.Context
 	discarded     *discarding
 	configuration *config.KubeSchedulerConfiguration
 	registry      frameworkruntime.Registry
 	observer      Observer
-	// extenders are the stand-ins for the extenders that scheduler.New creates. All
-	// frameworks and the scheduler share them.
+	// extenders are the stand-ins, which all frameworks and the scheduler share.
 	extenders  []fwk.Extender
 	shared     []frameworkruntime.Option
 	frameworks map[string]framework.Framework
 	queueSort  queueSortRule
-	// failed is the error for which the framework of a profile could not be built.
+	// failed is the error of building a profile's framework.
 	failed error
 }
 
-// placeholders returns a profile with the placeholder for each real one. They
-// share the plugins' arguments, because New writes the resources that extenders
-// manage into those.
+// placeholders returns a profile with the placeholder for each real one. They share the plugins'
+// arguments, into which New writes the resources that extenders manage.
 func (p *profiles) placeholders() []config.KubeSchedulerProfile {
 	out := make([]config.KubeSchedulerProfile, len(p.configuration.Profiles))
 	for i, profile := range p.configuration.Profiles {
@@ -171,8 +164,7 @@ func (p *profiles) build(_ context.Context, _ runtime.Object, h fwk.Handle) (fwk
 	return nil, fmt.Errorf("no profile is named %q", h.ProfileName())
 }
 
-// wrapExtenders creates the stand-ins for New's extenders, which all profiles
-// share.
+// wrapExtenders creates the stand-ins for New's extenders.
 func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 	if p.extenders == nil {
 		p.extenders, err = p.observer.Extenders(made, p.configuration.Extenders)
@@ -180,9 +172,8 @@ func (p *profiles) wrapExtenders(made []fwk.Extender) (err error) {
 	return err
 }
 
-// queueSortRule enforces a rule of Kubernetes' profile.NewMap: all profiles must
-// use the same queue sort plugin with the same arguments, because they share one
-// queue. The zero value has seen no profile.
+// queueSortRule enforces a rule of Kubernetes' profile.NewMap: all profiles share one queue, so
+// they must use the same queue sort plugin with the same arguments.
 type queueSortRule struct {
 	profile, plugin string
 	args            runtime.Object
@@ -224,7 +215,6 @@ func (e *PluginError) Error() string { return e.Err.Error() }
 
 func (e *PluginError) Unwrap() error { return e.Err }
 
-// withPluginErrors returns a registry whose factories fail with a *PluginError.
 func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
@@ -239,9 +229,8 @@ func withPluginErrors(registry frameworkruntime.Registry) frameworkruntime.Regis
 	return out
 }
 
-// placeholder stands for a profile in scheduler.New. It never schedules. New reads
-// from it the events that the profile's plugins wait for, and starts informers
-// accordingly.
+// placeholder stands for a profile in scheduler.New. It never schedules. It tells New the events
+// that the profile's plugins wait for, for which New starts informers.
 type placeholder struct {
 	profiles  *profiles
 	framework framework.Framework

@@ -30,13 +30,13 @@ const LongestUnschedulable = internalqueue.DefaultPodMaxInUnschedulablePodsDurat
 type QueueTimes struct {
 	// Gated: a PreEnqueue plugin holds the pod.
 	Gated bool
-	// Tried is when the last attempt ended, Flushed when the queue last tried the pod again without an event, and BackoffEnd when its backoff
-	// ends. They are zero if that has not happened.
+	// Tried is when the last attempt ended, Flushed when the queue last retried the pod without an
+	// event, and BackoffEnd when its backoff ends. Each is zero if that has not happened.
 	Tried, Flushed, BackoffEnd time.Time
 }
 
-// QueueTimesOf returns the times of a pod that GetPod of q has returned. GetPod returns the queue's own object, so this takes the queue's lock.
-// q must be a queue of Kubernetes.
+// QueueTimesOf returns the times of a pod that GetPod of q has returned. GetPod returns the queue's
+// own object, so this takes the queue's lock. q must be a queue of Kubernetes.
 func QueueTimesOf(q internalqueue.SchedulingQueue, pod *framework.QueuedPodInfo) QueueTimes {
 	if lock := field(reflect.ValueOf(q), "lock"); lock.IsValid() && lock.CanAddr() && lock.Type() == reflect.TypeFor[sync.RWMutex]() {
 		mu := (*sync.RWMutex)(lock.Addr().UnsafePointer())
@@ -46,8 +46,7 @@ func QueueTimesOf(q internalqueue.SchedulingQueue, pod *framework.QueuedPodInfo)
 	return QueueTimes{Gated: pod.GatingPlugin != "", Tried: pod.Timestamp, Flushed: pod.FlushTimestamp, BackoffEnd: pod.BackoffExpiration}
 }
 
-// queue returns a scheduling queue, wired to frameworks as scheduler.New wires its
-// own to the frameworks that it builds.
+// queue returns a scheduling queue, wired to frameworks as scheduler.New wires its own.
 func (p *Parts) queue(ctx context.Context, frameworks map[string]framework.Framework, m *metrics.MetricAsyncRecorder, dispatcher *apidispatcher.APIDispatcher) (internalqueue.SchedulingQueue, error) {
 	preEnqueue := map[string]map[string]fwk.PreEnqueuePlugin{}
 	hints := internalqueue.QueueingHintMapPerProfile{}

@@ -19,8 +19,8 @@ type SpreadConstraint struct {
 	// Matching counts those pods by domain. It belongs to the plugin: do not change
 	// it.
 	Matching map[string]int
-	// Minimum is the count with which the plugin compares the others: that of the
-	// domain with the fewest, or 0 if there are fewer domains than MinDomains.
+	// Minimum is the count of the domain with the fewest, with which the plugin compares the
+	// others, or 0 if there are fewer domains than MinDomains.
 	Minimum int
 	// MinDomains is 1 when the constraint names none.
 	MinDomains int32
@@ -55,8 +55,7 @@ func SpreadConstraints(state fwk.CycleState) []SpreadConstraint {
 	return out
 }
 
-// fewest returns the first of the plugin's two critical paths, which has the fewest
-// matching pods.
+// fewest returns the count of the plugin's first critical path, which is the lowest.
 func fewest(paths reflect.Value) int {
 	paths = reflect.Indirect(paths)
 	if paths.Kind() != reflect.Array || paths.Len() == 0 {

@@ -19,8 +19,7 @@ func stateOf(state fwk.CycleState, plugin string) reflect.Value {
 	return reflect.ValueOf(data)
 }
 
-// field returns the named field of v, a struct or a pointer to one, or the zero Value
-// when there is none.
+// field returns the named field of a struct or of a pointer to one, or the zero Value.
 func field(v reflect.Value, name string) reflect.Value {
 	v = reflect.Indirect(v)
 	if v.Kind() != reflect.Struct {

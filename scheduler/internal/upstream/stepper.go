@@ -16,20 +16,20 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Stepper is a scheduler that takes a turn only when it is told to. Its methods must be called from one goroutine at a
-// time. ScheduleOne must be called only while Ready reports true: otherwise it waits for a pod forever.
+// Stepper is a scheduler that takes a turn only on request. Call its methods from one goroutine at
+// a time, and ScheduleOne only while Ready reports true: otherwise it waits forever for a pod.
 type Stepper struct {
 	*scheduler.Scheduler
-	queue *internalqueue.PriorityQueue
-	// active and backoff are the parts of queue.
+	queue           *internalqueue.PriorityQueue
 	active, backoff unsafe.Pointer
 	// popsFromBackoff: an empty active queue takes pods from the backoff queue.
 	popsFromBackoff bool
 }
 
-// BuildStepper builds a scheduler like Build, but nothing of it runs in the background. parts.Clock is the clock of the queue;
-// Kubernetes reads the real one for metrics only. PreEnqueue plugins answer as if they were asked in the order of the profile,
-// and queueing hints in that of the plugins' names: Kubernetes asks both in random order until one of them rejects the pod or wants it back.
+// BuildStepper builds a scheduler like Build, but nothing of it runs in the background. parts.Clock
+// is the clock of the queue; Kubernetes reads the real one for metrics only. PreEnqueue plugins
+// answer as if asked in the order of the profile, and queueing hints in that of the plugins' names:
+// Kubernetes asks both in random order until one rejects the pod or wants it back.
 func BuildStepper(ctx context.Context, parts Parts, observer Observer) (*Stepper, error) {
 	parts.passive, parts.ordered = true, true
 	sched, snapshot, err := parts.observed(ctx, observer)
@@ -55,7 +55,7 @@ func BuildStepper(ctx context.Context, parts Parts, observer Observer) (*Stepper
 	return s, err
 }
 
-// partOf returns a part of the queue, which must have this type.
+// partOf returns a part of the queue, which must be of type kind.
 func partOf(queue *internalqueue.PriorityQueue, name, kind string) (unsafe.Pointer, error) {
 	v := field(reflect.ValueOf(queue), name)
 	if v.IsValid() && v.Kind() == reflect.Interface {
@@ -75,14 +75,16 @@ func (s *Stepper) Ready() bool {
 // BacksOff reports whether a pod or a pod group is in the backoff queue.
 func (s *Stepper) BacksOff() bool { return lenAllBackoff(s.backoff) > 0 }
 
-// FlushBackoff moves the pods whose backoff is over to the active queue. Kubernetes does so in every full second.
+// FlushBackoff moves the pods whose backoff is over to the active queue. Kubernetes does so in
+// every full second.
 func (s *Stepper) FlushBackoff(logger klog.Logger) { flushBackoff(s.queue, logger) }
 
-// FlushUnschedulable moves the pods that have been unschedulable for too long. Kubernetes does so every 30 seconds.
+// FlushUnschedulable moves the pods that have been unschedulable for too long. Kubernetes does so
+// every 30 seconds.
 func (s *Stepper) FlushUnschedulable(logger klog.Logger) { flushUnschedulable(s.queue, logger) }
 
-// The queue does the following itself in the background, or within its Pop, which waits. The types of the queue's parts are not exported, so
-// their receivers are pointers here.
+// The queue does the following in the background, or within its Pop, which waits. The receivers are
+// pointers because the types of the queue's parts are not exported.
 
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(*internalqueue.PriorityQueue, klog.Logger)
@@ -99,17 +101,19 @@ func lenBackoff(unsafe.Pointer) int
 //go:linkname lenAllBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*backoffQueue).len
 func lenAllBackoff(unsafe.Pointer) int
 
-// Released reports whether the wait of a pod for a permit is over, although the pod's binding cycle may not know it yet. waiting comes from
-// a framework.
+// Released reports whether a pod's wait for a permit is over, even if its binding cycle does not
+// know it yet. waiting comes from a framework.
 func Released(waiting fwk.WaitingPod) bool {
 	signal := field(reflect.ValueOf(waiting), "s")
 	return signal.IsValid() && signal.Kind() == reflect.Chan && signal.Len() > 0
 }
 
-// apart splits the events of a registration so that each event that happens matches at most one of them. The queue asks the plugins of all
-// registrations that match, in random order, until one wants the pod back; those of one registration it asks in the order of queueingHints.
+// apart splits the events of a registration so that each real event matches at most one of them.
+// The queue asks the plugins of matching registrations in random order, until one wants the pod
+// back, but those of one registration in the order of queueingHints.
 func apart(events []fwk.ClusterEvent) []fwk.ClusterEvent {
-	// general matches the event fwk.Update, which is the largest, and no particular update: those of nodes happen to nodes only.
+	// general matches fwk.Update, the largest event, and no particular update: those of nodes
+	// happen to nodes only.
 	const nodeUpdates = fwk.UpdateNodeAllocatable | fwk.UpdateNodeLabel | fwk.UpdateNodeTaint | fwk.UpdateNodeCondition | fwk.UpdateNodeAnnotation | fwk.UpdateNodeDeclaredFeature
 	const general = fwk.UpdateNodeAllocatable | 1<<40
 	var out []fwk.ClusterEvent
@@ -130,8 +134,8 @@ func apart(events []fwk.ClusterEvent) []fwk.ClusterEvent {
 	return out
 }
 
-// preEnqueueOrder makes the answers of PreEnqueue plugins independent of the order in which the queue asks: a plugin lets
-// a pod pass that an earlier plugin rejects.
+// preEnqueueOrder makes the answers of PreEnqueue plugins independent of the order in which the
+// queue asks: a plugin passes a pod that an earlier plugin rejects.
 type preEnqueueOrder struct {
 	fwk.PreEnqueuePlugin
 	earlier []fwk.PreEnqueuePlugin
@@ -146,7 +150,6 @@ func (o preEnqueueOrder) PreEnqueue(ctx context.Context, pod *v1.Pod) *fwk.Statu
 	return o.PreEnqueuePlugin.PreEnqueue(ctx, pod)
 }
 
-// preEnqueuePlugins returns the PreEnqueue plugins of a profile by name.
 func (p *Parts) preEnqueuePlugins(f framework.Framework) map[string]fwk.PreEnqueuePlugin {
 	out := map[string]fwk.PreEnqueuePlugin{}
 	all := f.PreEnqueuePlugins()

@@ -9,26 +9,23 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// TieBreaker returns one of tied, the two or more nodes that share the best total
-// for pod, in the order of the scores. It is called on the scheduling goroutine, at
-// the end of SchedulePod.
+// TieBreaker returns one of tied, the two or more nodes with the best total for pod, in the order
+// of the scores. It runs on the scheduling goroutine, at the end of SchedulePod.
 type TieBreaker func(state fwk.CycleState, pod *v1.Pod, tied []string) string
 
-// ties makes a TieBreaker choose among the nodes that share the best total. In
-// Kubernetes that choice depends on the order in which its workers finish and, if
-// an extender scored, on random numbers.
+// ties makes a TieBreaker choose among the nodes that share the best total. In Kubernetes that
+// choice depends on the order in which its workers finish and, if an extender scored, on random
+// numbers.
 //
 // It belongs to the scheduling goroutine.
 type ties struct {
 	choose TieBreaker
-	// pod is in its scheduling cycle, and rows hold the scores of its nodes. The
-	// scheduler adds the extenders' scores to these rows and then sorts them, so
-	// they are complete when SchedulePod returns.
+	// rows hold the scores of pod's nodes in its cycle. The scheduler adds the extenders' scores to
+	// them and then sorts them, so they are complete when SchedulePod returns.
 	pod  *v1.Pod
 	rows []fwk.NodePluginScores
 }
 
-// breakTies decorates the frameworks of sched and hooks into SchedulePod.
 func breakTies(sched *scheduler.Scheduler, choose TieBreaker) {
 	t := &ties{choose: choose}
 	for name, f := range sched.Profiles {
@@ -83,6 +80,6 @@ func (f *tieFramework) GetNodeHint(context.Context, *v1.Pod, fwk.PodSignature, f
 	return ""
 }
 
-// StoreScheduleResults keeps nothing, because GetNodeHint returns no hint.
+// StoreScheduleResults keeps nothing: GetNodeHint returns no hint.
 func (f *tieFramework) StoreScheduleResults(context.Context, fwk.PodSignature, string, string, framework.SortedScoredNodes, int64) {
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
-// uncounted records nothing.
 type uncounted struct{}
 
 var _ metrics.MetricRecorder = uncounted{}
@@ -19,8 +18,8 @@ func (uncounted) Remove(metrics.Entity)                 {}
 func (uncounted) Update(metrics.Entity, metrics.Entity) {}
 func (uncounted) Clear()                                {}
 
-// leaveLengths keeps a queue that is still empty out of the gauges of the queues' lengths, which all queues of the process share:
-// they are those of the live scheduler. The counters of the pods that come into a queue still count them.
+// leaveLengths keeps an empty queue out of the length gauges, which all queues of the process share
+// and which show the live scheduler. The counters of incoming pods still count this queue's.
 func leaveLengths(queue *internalqueue.PriorityQueue) error {
 	var nothing metrics.MetricRecorder = uncounted{}
 	var never compbasemetrics.GaugeMetric = compbasemetrics.NewGauge(&compbasemetrics.GaugeOpts{Name: "uncounted"}) // of no registry
@@ -47,7 +46,8 @@ func leaveLengths(queue *internalqueue.PriorityQueue) error {
 	return nil
 }
 
-// setField sets v, an addressable field that need not be exported. It reports false unless v has exactly the type T.
+// setField sets v, an addressable field that need not be exported. It reports false unless v has
+// exactly the type T.
 func setField[T any](v reflect.Value, value T) bool {
 	if !v.IsValid() || v.Type() != reflect.TypeFor[T]() || !v.CanAddr() {
 		return false

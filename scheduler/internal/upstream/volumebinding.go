@@ -15,11 +15,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
 )
 
-// Wait calls done every interval, first after one, until it reports true or fails, or until the timeout. Then the error is
-// context.DeadlineExceeded.
+// Wait calls done after every interval until it reports true or fails, or until the timeout, whose
+// error is context.DeadlineExceeded.
 type Wait func(ctx context.Context, pod *v1.Pod, interval, timeout time.Duration, done func() (bool, error)) error
 
-// VolumeBinding makes plugin, which was built with these arguments, wait for volumes by wait. Kubernetes waits by the real clock.
+// VolumeBinding makes plugin, which was built with these arguments, wait for volumes by wait.
+// Kubernetes waits by the real clock.
 func VolumeBinding(plugin fwk.Plugin, args runtime.Object, wait Wait) error {
 	binding, isBinding := plugin.(*volumebinding.VolumeBinding)
 	arguments, known := args.(*config.VolumeBindingArgs)
@@ -34,7 +35,6 @@ func VolumeBinding(plugin fwk.Plugin, args runtime.Object, wait Wait) error {
 	return nil
 }
 
-// volumeBinder waits by another clock.
 type volumeBinder struct {
 	volumebinding.SchedulerVolumeBinder
 	inner   unsafe.Pointer

@@ -47,7 +47,7 @@ type VolumeClaims struct {
 	Volumes map[string][]*v1.PersistentVolume
 }
 
-// VolumeClaimsOf returns what the plugin found, or the zero value.
+// VolumeClaimsOf may return the zero value.
 func VolumeClaimsOf(state fwk.CycleState) VolumeClaims {
 	// The plugin's key has no prefix.
 	data, err := state.Read(names.VolumeBinding)
@@ -65,7 +65,7 @@ func VolumeClaimsOf(state fwk.CycleState) VolumeClaims {
 	return out
 }
 
-// AssumedVolumes returns the volumes and the claims that VolumeBinding assumes to be changed, after
+// AssumedVolumes returns the volumes and claims that VolumeBinding has changed in memory, after
 // AssumePodVolumes. They belong to the plugin: do not change them.
 func AssumedVolumes(volumes *volumebinding.PodVolumes) []runtime.Object {
 	if volumes == nil {

@@ -22,7 +22,7 @@ var noLogger = klog.Logger{}
 
 func qosOf(pod *v1.Pod) v1.PodQOSClass { return qos.ComputePodQOS(pod) }
 
-// unsupportedParts refuses what an object of a supported kind may hold and a simulation does not do.
+// unsupportedParts refuses objects of supported kinds with fields that a simulation ignores.
 func unsupportedParts(o object) error {
 	slice, ok := o.(*resourcev1.ResourceSlice)
 	if !ok {
@@ -35,14 +35,16 @@ func unsupportedParts(o object) error {
 	return nil
 }
 
-// checkUpdate refuses updates that the API server refuses, as far as they would confuse the scheduler.
+// checkUpdate refuses those updates that the API server refuses and that would confuse the
+// scheduler.
 func (c *control) checkUpdate(before, after object) error {
 	was, isPod := before.(*v1.Pod)
 	if !isPod {
 		return unsupportedParts(after)
 	}
 	is := after.(*v1.Pod)
-	// The node and what a scheduled pod requests are fixed. Gates, tolerations and, in place, resources may change.
+	// The node and what a scheduled pod requests are fixed. Gates, tolerations and, in place,
+	// resources may change.
 	fixed := func(pod *v1.Pod) *v1.PodSpec {
 		spec := pod.Spec.DeepCopy()
 		spec.SchedulingGates, spec.Tolerations, spec.ActiveDeadlineSeconds, spec.TerminationGracePeriodSeconds = nil, nil, nil, nil
@@ -76,7 +78,6 @@ func specOf(o object) (any, error) {
 	return content["spec"], err
 }
 
-// emptyLike returns an empty object of the same type.
 func emptyLike(o object) object {
 	if _, custom := o.(*unstructured.Unstructured); custom {
 		return &unstructured.Unstructured{}
@@ -86,7 +87,7 @@ func emptyLike(o object) object {
 
 func newLike(o object) object { return reflect.New(reflect.TypeOf(o).Elem()).Interface().(object) }
 
-// applied returns the merge patch that applies an object: all that it says, without what only a server says.
+// applied returns the merge patch that applies an object, without what only a server writes.
 func applied(o runtime.Object) ([]byte, error) {
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -95,7 +96,8 @@ func applied(o runtime.Object) ([]byte, error) {
 	if _, custom := o.(*unstructured.Unstructured); custom {
 		return data, nil
 	}
-	// A typed object also writes fields that its author has left out, as null or empty: an object without them merges nothing.
+	// A typed object also writes fields that its author left out, as null or empty. Drop those of
+	// an empty object.
 	empty, err := json.Marshal(newLike(o.(object)))
 	if err != nil {
 		return nil, err

@@ -11,19 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Beside are schedulers that run beside kube-scheduler, each for pods with a schedulerName of its own. They decide now and then
-// instead of pod by pod. A Beside belongs to one Simulation, which calls its methods from the goroutine of its own caller.
+// Beside are schedulers that run beside kube-scheduler, each for pods with a schedulerName of its
+// own. They decide at intervals instead of pod by pod. A Beside belongs to one Simulation, which
+// calls its methods from its caller's goroutine.
 type Beside interface {
-	// Serves reports whether the schedulers serve the pods of a schedulerName. Pods for which the configuration has a profile are
-	// kube-scheduler's all the same.
+	// Serves reports whether the schedulers serve the pods of a schedulerName. kube-scheduler keeps
+	// the pods for which the configuration has a profile.
 	Serves(schedulerName string) bool
-	// Kinds are the custom kinds that the schedulers read, and whether their objects have namespaces.
+	// Kinds are the custom kinds that the schedulers read, and whether their objects have
+	// namespaces.
 	Kinds() map[schema.GroupVersionKind]bool
-	// Changed is told of each change of an object, in order. before or after is nil if there was, or is, no object. It must not change
-	// the cluster.
+	// Changed gets each change of an object, in order. before or after is nil if there was, or is,
+	// no object. It must not change the cluster.
 	Changed(gvk schema.GroupVersionKind, before, after runtime.Object)
-	// Turn lets the schedulers decide once, when kube-scheduler has nothing to do. Its time is a whole second after the last change, and
-	// it has none while there is neither a pod that they serve nor an object of their kinds.
+	// Turn lets the schedulers decide once, when kube-scheduler has nothing to do, a whole second
+	// after the last change. There are no turns while there is neither a pod that they serve nor an
+	// object of their kinds.
 	Turn(ctx context.Context, h Hands) error
 	// Close is called once, at the end.
 	Close()
@@ -32,12 +35,11 @@ type Beside interface {
 // besidePeriod is how often a Beside has its turn while something changes.
 const besidePeriod = time.Second
 
-// besides gives a Beside its turns.
 type besides struct {
 	Beside
 	simulation *Simulation
 	kinds      map[schema.GroupVersionKind]bool
-	// concerned counts the pods and objects that are the Beside's.
+	// concerned counts the Beside's pods and objects.
 	concerned int
 	alarm     *timer
 	due       bool
@@ -50,7 +52,6 @@ func newBesides(s *Simulation, b Beside) *besides {
 	return &besides{Beside: b, simulation: s, kinds: b.Kinds()}
 }
 
-// concerns reports whether an object gives the Beside something to do.
 func (b *besides) concerns(r ref, o object) bool {
 	if o == nil {
 		return false
@@ -62,7 +63,6 @@ func (b *besides) concerns(r ref, o object) bool {
 	return its
 }
 
-// serves reports whether the pods of a schedulerName are the Beside's.
 func (b *besides) serves(schedulerName string) bool {
 	return b.Serves(schedulerName) && b.simulation.engine.sched.Profiles[schedulerName] == nil
 }
@@ -82,7 +82,6 @@ func (b *besides) note(r ref, before, after object) {
 	b.wake()
 }
 
-// runtimeOf returns o, or nil for the nil object.
 func runtimeOf(o object) runtime.Object {
 	if o == nil {
 		return nil
@@ -90,7 +89,7 @@ func runtimeOf(o object) runtime.Object {
 	return o
 }
 
-// recount is called when the configuration, and so its profiles, has changed.
+// recount is called after a change of the configuration, and so of its profiles.
 func (b *besides) recount() {
 	if b == nil {
 		return
@@ -106,7 +105,6 @@ func (b *besides) recount() {
 	b.wake()
 }
 
-// wake sets the time of the next turn.
 func (b *besides) wake() {
 	if b.concerned == 0 || b.due || b.alarm != nil {
 		return
@@ -119,7 +117,6 @@ func (b *besides) wake() {
 // isDue reports whether a turn is due. b may be nil.
 func (b *besides) isDue() bool { return b != nil && b.due }
 
-// run takes the turn that is due.
 func (b *besides) run(ctx context.Context) error {
 	b.due = false
 	if b.concerned == 0 {
@@ -128,7 +125,8 @@ func (b *besides) run(ctx context.Context) error {
 	return b.Turn(ctx, Hands{b.simulation})
 }
 
-// Hands are what a Beside may do to the cluster during its turn. Errors are those of the methods of a Simulation.
+// Hands are what a Beside may do to the cluster during its turn. Errors are those of the methods of
+// a Simulation.
 type Hands struct{ simulation *Simulation }
 
 // Serves is Beside.Serves, and false for a profile of the configuration.
@@ -146,12 +144,12 @@ func (h Hands) NewUID() types.UID { return h.simulation.cluster.uid() }
 // List returns the objects of a kind by namespace and name.
 func (h Hands) List(gvk schema.GroupVersionKind) []runtime.Object { return h.simulation.List(gvk) }
 
-// Get returns an object, or nil.
 func (h Hands) Get(gvk schema.GroupVersionKind, namespace, name string) runtime.Object {
 	return h.simulation.Get(gvk, namespace, name)
 }
 
-// Assumed returns the pods that kube-scheduler is binding, on their nodes. The cluster does not show them there yet.
+// Assumed returns the pods that kube-scheduler is binding, on their nodes. The cluster does not
+// show them there yet.
 func (h Hands) Assumed() []*v1.Pod {
 	var out []*v1.Pod
 	for _, b := range h.simulation.engine.turns.running {
@@ -162,18 +160,15 @@ func (h Hands) Assumed() []*v1.Pod {
 	return out
 }
 
-// Create creates an object.
 func (h Hands) Create(o runtime.Object) error {
 	_, err := h.simulation.control.create(o)
 	return err
 }
 
-// Patch changes an object.
 func (h Hands) Patch(gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
 	return h.simulation.control.patch(h.simulation.cluster.ref(gvk, namespace, name), kind, patch)
 }
 
-// Bind gives a pod its node.
 func (h Hands) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return h.simulation.engine.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// lookAtBudgets looks at the budgets of a pod.
 func (c *control) lookAtBudgets(pod *v1.Pod) {
 	for _, o := range c.objects[budgetKind] {
 		if o.GetNamespace() == pod.Namespace {
@@ -21,7 +20,8 @@ func (c *control) lookAtBudgets(pod *v1.Pod) {
 	}
 }
 
-// reconcileBudget counts the pods of a budget as the disruption controller does. The scheduler reads how many may be evicted.
+// reconcileBudget counts the pods of a budget as the disruption controller does. The scheduler
+// reads how many may be evicted.
 func (c *control) reconcileBudget(o object) error {
 	budget, exists := o.(*policyv1.PodDisruptionBudget)
 	if !exists {
@@ -62,7 +62,8 @@ func (c *control) reconcileBudget(o object) error {
 	return c.put(budgetKind, &after)
 }
 
-// scaleOf returns how many pods the workload of a pod should have, and the workload's UID. A pod without one stands for itself.
+// scaleOf returns the UID of a pod's workload, and how many pods it should have. A pod without one
+// stands for itself.
 func (c *control) scaleOf(pod *v1.Pod) (types.UID, int32) {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
-// claimsOf returns the names of the volume claims of a pod.
 func claimsOf(pod *v1.Pod) []string {
 	var out []string
 	for i := range pod.Spec.Volumes {
@@ -40,8 +39,8 @@ func (c *control) lookAtClaims(pod *v1.Pod) {
 	}
 }
 
-// reconcileResourceClaim ends reservations for pods that are gone or have ended, and the allocation with the last one, as the resource
-// claim controller does.
+// reconcileResourceClaim ends reservations for pods that are gone or have ended, and with the last
+// one the allocation, as the resource claim controller does.
 func (c *control) reconcileResourceClaim(o object) error {
 	claim, exists := o.(*resourcev1.ResourceClaim)
 	if !exists || len(claim.Status.ReservedFor) == 0 {
@@ -65,7 +64,7 @@ func (c *control) reconcileResourceClaim(o object) error {
 	if err := c.put(resourceClaimKind, &after); err != nil {
 		return err
 	}
-	// A claim that was made for a pod that has ended goes with it.
+	// A claim made for a pod that has ended goes with the pod.
 	for _, owner := range claim.OwnerReferences {
 		pod, exists := find[*v1.Pod](c.cluster, podKind, claim.Namespace, owner.Name)
 		if owner.Kind == "Pod" && exists && pod.UID == owner.UID && ended(pod) {

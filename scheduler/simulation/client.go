@@ -23,16 +23,17 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// client takes what the scheduler writes, and feeds it back as events before the call returns. It has the calls of Kubernetes'
-// scheduler and plugins; all others fail. The contract test of package upstream lists them.
+// client takes what the scheduler writes, and feeds it back as events before the call returns. It
+// has the calls of Kubernetes' scheduler and plugins; all others fail. The contract test of package
+// upstream lists them.
 type client struct {
 	kubernetes.Interface
 	cluster *cluster
-	// remove deletes an object as an API server does.
-	remove func(r ref, options metav1.DeleteOptions) error
+	remove  func(r ref, options metav1.DeleteOptions) error
 }
 
-// newClient returns the client, and a configuration for plugins that make clients of their own. These see a cluster that serves nothing.
+// newClient returns the client, and a configuration for plugins that make clients of their own,
+// which then see a cluster that serves nothing.
 func newClient(c *cluster, remove func(ref, metav1.DeleteOptions) error) (*client, *rest.Config, error) {
 	config := &rest.Config{Host: "http://none.invalid", Transport: servesNothing{}}
 	base, err := kubernetes.NewForConfig(config)
@@ -103,7 +104,6 @@ func (g schedulingV1beta1) PodGroups(namespace string) schedulingv1beta1client.P
 	return podGroups{g.SchedulingV1beta1Interface.PodGroups(namespace), calls[*schedulingv1beta1.PodGroup]{g.client, podGroupKind, namespace}}
 }
 
-// calls are the calls about one kind.
 type calls[T object] struct {
 	client    *client
 	gvk       schema.GroupVersionKind
@@ -138,7 +138,6 @@ func (c calls[T]) update(o T, change func(before, after T)) (T, error) {
 	return after, c.client.cluster.put(c.gvk, after)
 }
 
-// patchStatus changes the status by a patch.
 func (c calls[T]) patchStatus(name string, kind types.PatchType, patch []byte, subresources []string) (T, error) {
 	before, err := c.get(name)
 	if err != nil {
@@ -184,12 +183,13 @@ func (p pods) Bind(_ context.Context, binding *v1.Binding, _ metav1.CreateOption
 	pod.Spec.NodeName = binding.Target.Name
 	pod.Status.Conditions = append([]v1.PodCondition(nil), before.Status.Conditions...)
 	setCondition(&pod.Status, v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, ObservedGeneration: pod.Generation, LastTransitionTime: p.client.cluster.timeline.stamp()})
-	// The API server clears the nomination with the binding, unless the feature gate is off, which changes nothing for a bound pod.
+	// The API server clears the nomination with the binding. If the feature gate is off it does
+	// not, which changes nothing for a bound pod.
 	pod.Status.NominatedNodeName = ""
 	return p.client.cluster.put(podKind, &pod)
 }
 
-// setCondition sets a condition of a status whose list of conditions no other object shares.
+// setCondition requires that no other object shares the list of conditions.
 func setCondition(status *v1.PodStatus, condition v1.PodCondition) {
 	i, old := podutil.GetPodCondition(status, condition.Type)
 	if old == nil {
@@ -202,7 +202,6 @@ func setCondition(status *v1.PodStatus, condition v1.PodCondition) {
 	status.Conditions[i] = condition
 }
 
-// Patch changes the status.
 func (p pods) Patch(_ context.Context, name string, kind types.PatchType, patch []byte, _ metav1.PatchOptions, subresources ...string) (*v1.Pod, error) {
 	before, err := p.get(name)
 	if err != nil {
@@ -219,7 +218,6 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, patch 
 	return pod, p.client.cluster.put(podKind, pod)
 }
 
-// timestamp gives conditions that a patch has changed the virtual time.
 func (c *cluster) timestamp(before, after *v1.Pod) {
 	for i := range after.Status.Conditions {
 		condition := &after.Status.Conditions[i]
@@ -269,8 +267,8 @@ type resourceClaims struct {
 	client *client
 }
 
-// own returns a copy for the caller: DynamicResources writes the allocation into what a call has returned, and the stored claim must not have
-// it before that is stored, too.
+// own returns a copy for the caller: DynamicResources writes the allocation into what a call
+// returned, and the stored claim must not have it before the update.
 func own(claim *resourcev1.ResourceClaim, err error) (*resourcev1.ResourceClaim, error) {
 	if err != nil {
 		return nil, err
@@ -324,7 +322,6 @@ type podGroups struct {
 	calls[*schedulingv1beta1.PodGroup]
 }
 
-// Patch changes the status.
 func (g podGroups) Patch(_ context.Context, name string, kind types.PatchType, patch []byte, _ metav1.PatchOptions, subresources ...string) (*schedulingv1beta1.PodGroup, error) {
 	return g.patchStatus(name, kind, patch, subresources)
 }

@@ -46,7 +46,7 @@ func (r ref) namespaceAndName() (namespace, name string) {
 	return namespace, name
 }
 
-// cluster keeps the objects, as an API server does, and shows them to the scheduler through world.
+// cluster keeps the objects, and shows them to the scheduler through world.
 type cluster struct {
 	world    *memory.World
 	timeline *timeline
@@ -74,7 +74,6 @@ func find[T object](c *cluster, gvk schema.GroupVersionKind, namespace, name str
 	return o, ok
 }
 
-// list returns the objects of a kind by namespace and name.
 func (c *cluster) list(gvk schema.GroupVersionKind) []object {
 	out := slices.Collect(maps.Values(c.objects[gvk]))
 	slices.SortFunc(out, func(a, b object) int {
@@ -108,7 +107,6 @@ func ownedBy[T object](c *cluster, owner types.UID, gvk schema.GroupVersionKind)
 	return out
 }
 
-// count returns how many objects there are.
 func (c *cluster) count() int {
 	n := 0
 	for _, of := range c.objects {
@@ -117,7 +115,7 @@ func (c *cluster) count() int {
 	return n
 }
 
-// put creates or replaces an object. It gives o the next resource version, and keeps it.
+// put gives o the next resource version, and keeps o.
 func (c *cluster) put(gvk schema.GroupVersionKind, o object) error {
 	c.timeline.tick()
 	c.version++
@@ -142,7 +140,6 @@ func (c *cluster) put(gvk schema.GroupVersionKind, o object) error {
 	return nil
 }
 
-// remove removes an object, if it exists.
 func (c *cluster) remove(r ref) {
 	before := c.objects[r.gvk][r.key]
 	if before == nil {
@@ -163,7 +160,8 @@ func (c *cluster) remove(r ref) {
 	c.changed(r, before, nil)
 }
 
-// show shows all objects to a new world: nodes before pods, and the oldest pod first, because the queue takes them in this order.
+// show shows all objects to a new world: nodes before pods, and the oldest pod first, because the
+// queue takes them in this order.
 func (c *cluster) show() error {
 	rank := func(gvk schema.GroupVersionKind) int {
 		return slices.Index([]schema.GroupVersionKind{nodeKind, podKind}, gvk)
@@ -185,13 +183,14 @@ func (c *cluster) show() error {
 	return nil
 }
 
-// uid returns the next UID. It has the form of those of an API server.
+// uid returns the next UID, in the form of an API server's.
 func (c *cluster) uid() types.UID {
 	c.made++
 	return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", c.made))
 }
 
-// typed returns a copy of o of the type of its kind, and the kind. The error is one of an API server.
+// typed returns a copy of o of the type of its kind, and the kind. The error is one of an API
+// server.
 func (c *cluster) typed(o runtime.Object) (object, schema.GroupVersionKind, error) {
 	gvk := o.GetObjectKind().GroupVersionKind()
 	if gvk.Empty() {
@@ -229,7 +228,6 @@ func resourceOf(gvk schema.GroupVersionKind) schema.GroupResource {
 
 func notFound(r ref) error { return apierrors.NewNotFound(resourceOf(r.gvk), r.key) }
 
-// patched returns the object of a patch.
 func patched(before object, kind types.PatchType, patch []byte) (object, error) {
 	original, err := json.Marshal(before)
 	if err != nil {
@@ -246,7 +244,6 @@ func patched(before object, kind types.PatchType, patch []byte) (object, error) 
 	return after, nil
 }
 
-// podStatusPatched is patched for the status of a pod.
 func podStatusPatched(before *v1.Pod, kind types.PatchType, patch []byte) (*v1.Pod, error) {
 	after, err := patched(&v1.Pod{Status: before.Status}, kind, patch)
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// control does the work of the API server's writes, of the controllers and of the nodes.
+// control does the work of API server, controllers and nodes.
 type control struct {
 	*cluster
-	// waiting are the objects that a controller has to look at, in order, and isWaiting the same as a set.
+	// waiting are the objects that a controller has to look at, in order; isWaiting is their set.
 	waiting   []ref
 	isWaiting map[ref]bool
 	workloads workloads
@@ -32,9 +32,9 @@ type control struct {
 	pods      podLife
 	// admitCustom is Options.Admit.
 	admitCustom func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// ended returns the error of the context of the method that runs, once it has ended.
+	// ended returns the error of the running method's context, once it has ended.
 	ended func() error
-	// err is the first error of a controller that no method has returned.
+	// err is the first controller's error that no method has returned.
 	err error
 }
 
@@ -46,7 +46,7 @@ func newControl(s *Simulation) *control {
 	return c
 }
 
-// ref names an object. One of a kind with namespaces that names none is in the namespace default.
+// An object of a kind with namespaces that names none is in the namespace default.
 func (c *cluster) ref(gvk schema.GroupVersionKind, namespace, name string) ref {
 	info, known := kinds[gvk]
 	if namespaced, custom := c.custom[gvk]; custom {
@@ -68,7 +68,6 @@ func (c *control) look(r ref) {
 	}
 }
 
-// note is called after each change of an object.
 func (c *control) note(r ref, before, after object) {
 	switch r.gvk {
 	case podKind:
@@ -97,7 +96,6 @@ func (c *control) note(r ref, before, after object) {
 	}
 }
 
-// metaOf returns o, or nil for the nil object.
 func metaOf(o object) metav1.Object {
 	if o == nil {
 		return nil
@@ -135,7 +133,7 @@ func (c *control) lookAtOwner(o metav1.Object) {
 	c.look(ref{group.WithKind(owner.Kind), cache.NewObjectName(o.GetNamespace(), owner.Name).String()})
 }
 
-// collect deletes what an owner that is gone has owned.
+// collect deletes what a deleted owner owned.
 func (c *control) collect(owner types.UID) {
 	dependents := make([]ref, 0, len(c.owned[owner]))
 	for r := range c.owned[owner] {
@@ -151,14 +149,14 @@ func (c *control) collect(owner types.UID) {
 	}
 }
 
-// fail keeps the first error of a controller.
 func (c *control) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// failure returns the first error of a controller since the last call, as a *ControllerError or nil.
+// failure returns the first error of a controller since the last call, as a *ControllerError or
+// nil.
 func (c *control) failure() error {
 	err := c.err
 	if err == nil {
@@ -168,7 +166,7 @@ func (c *control) failure() error {
 	return &ControllerError{err}
 }
 
-// run lets the controllers act, and reports whether there was something to do.
+// run lets the controllers act, and reports whether they had something to do.
 func (c *control) run() bool {
 	any := false
 	for len(c.waiting) > 0 && c.ended() == nil {
@@ -200,7 +198,7 @@ func (c *control) reconcile(r ref) error {
 	}
 }
 
-// create creates an object as the API server does with the admission plugins that scheduling can see.
+// create creates an object like an API server with the admission plugins that scheduling can see.
 func (c *control) create(given runtime.Object) (object, error) {
 	if err := c.ended(); err != nil {
 		return nil, err
@@ -250,7 +248,8 @@ func (c *control) create(given runtime.Object) (object, error) {
 	return o, c.put(gvk, o)
 }
 
-// admittedCustom returns a custom resource as an API server would store it, and other objects as they are.
+// admittedCustom returns a custom resource as an API server would store it, and other objects as
+// they are.
 func (c *control) admittedCustom(o, before object) (object, error) {
 	custom, ok := o.(*unstructured.Unstructured)
 	if !ok || c.admitCustom == nil {
@@ -281,7 +280,7 @@ func (c *control) place(gvk schema.GroupVersionKind, info kindInfo, o object) er
 	return nil
 }
 
-// name gives an object that has only generateName its name. The API server draws it at random.
+// name derives the name from generateName, for which the API server draws a random one.
 func (c *cluster) name(o metav1.Object) {
 	if o.GetName() == "" && o.GetGenerateName() != "" {
 		c.made++
@@ -289,7 +288,8 @@ func (c *cluster) name(o metav1.Object) {
 	}
 }
 
-// suffix is one of Kubernetes' random suffixes, which have five characters. Different numbers have different suffixes, up to 14 million.
+// suffix is one of Kubernetes' random suffixes of five characters, different for each n up to 14
+// million.
 func suffix(n int64) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	// The multiplication spreads neighbours. It is odd and not divisible by 3, so that it permutes.
@@ -302,7 +302,7 @@ func suffix(n int64) string {
 	return string(out[:])
 }
 
-// admit does what admission plugins do to new objects.
+// admit does the work of admission plugins.
 func (c *control) admit(o object) error {
 	switch o := o.(type) {
 	case *v1.Pod:
@@ -320,7 +320,7 @@ func (c *control) admit(o object) error {
 	return unsupportedParts(o)
 }
 
-// apply creates an object, or merges it with the one that exists.
+// apply creates an object, or merges it with the existing one.
 func (c *control) apply(given runtime.Object) error {
 	o, gvk, err := c.typed(given)
 	if err != nil {
@@ -338,7 +338,6 @@ func (c *control) apply(given runtime.Object) error {
 	return c.patch(r, types.MergePatchType, patch)
 }
 
-// patch changes an object.
 func (c *control) patch(r ref, kind types.PatchType, patch []byte) error {
 	before := c.get(r.gvk, r.key)
 	if before == nil {
@@ -351,7 +350,8 @@ func (c *control) patch(r ref, kind types.PatchType, patch []byte) error {
 	return c.update(r, before, after)
 }
 
-// update replaces an object as the API server does: what identifies it, and its status where it is the controllers', stays.
+// update replaces an object as the API server does: its identity, and a status that controllers
+// own, stay.
 func (c *control) update(r ref, before, after object) error {
 	after.SetName(before.GetName())
 	after.SetNamespace(before.GetNamespace())
@@ -374,7 +374,6 @@ func (c *control) update(r ref, before, after object) error {
 	return c.put(r.gvk, after)
 }
 
-// remove deletes an object as the API server does.
 func (c *control) remove(r ref, options metav1.DeleteOptions) error {
 	o := c.get(r.gvk, r.key)
 	if o == nil {
@@ -427,7 +426,6 @@ func (c *cluster) sortedKinds() []schema.GroupVersionKind {
 	return out
 }
 
-// bootstrap creates what every cluster has.
 func (s *Simulation) bootstrap() error {
 	var objects []runtime.Object
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, v1.NamespaceNodeLease} {

@@ -8,7 +8,7 @@ import (
 	daemonutil "k8s.io/kubernetes/pkg/controller/daemon/util"
 )
 
-// daemonSet gives each node that should have one a pod, which the scheduler then places there.
+// daemonSet gives each node that should have one a pod, for the scheduler to place there.
 func (w *workloads) daemonSet(set *appsv1.DaemonSet) error {
 	on := map[string][]*v1.Pod{}
 	for _, pod := range ownedBy[*v1.Pod](w.cluster, set.UID, podKind) {
@@ -28,7 +28,7 @@ func (w *workloads) daemonSet(set *appsv1.DaemonSet) error {
 			}
 		}
 		for _, pod := range pods {
-			// A daemon that has ended is replaced.
+			// Replace a daemon that has ended.
 			if pod.DeletionTimestamp == nil && (ended(pod) || !stay) {
 				if err := w.deletePod(pod); err != nil {
 					return err
@@ -48,8 +48,8 @@ func (w *workloads) daemonSet(set *appsv1.DaemonSet) error {
 	return nil
 }
 
-// daemonRuns reports whether a node should get a daemon, and whether one that it has stays, as NodeShouldRunDaemonPod of
-// Kubernetes' daemon controller does.
+// daemonRuns reports whether a node should get a daemon, and whether an existing one stays, as
+// NodeShouldRunDaemonPod of Kubernetes' daemon controller does.
 func daemonRuns(set *appsv1.DaemonSet, node *v1.Node) (run, stay bool) {
 	pod := daemonPod(set, node)
 	if name := set.Spec.Template.Spec.NodeName; name != "" && name != node.Name {

@@ -40,7 +40,6 @@ import (
 	"kube-scheduler-simulator/scheduler/tieseed"
 )
 
-// engine is a scheduler of one configuration on a world.
 type engine struct {
 	sched    *upstream.Stepper
 	turns    *turns
@@ -56,7 +55,8 @@ type engine struct {
 	cancel               context.CancelFunc
 }
 
-// newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an *UnsupportedError.
+// newEngine builds a scheduler on an empty world. The error is a *ConfigurationError or an
+// *UnsupportedError.
 func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSchedulerConfiguration) (*engine, error) {
 	if err := supported(configuration); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	e := &engine{timeline: s.timeline, turns: newTurns(s.timeline), world: memory.NewOrderedWorld(client), client: client}
 	e.results, e.hasDevices = s.results, func() bool { return len(s.cluster.objects[deviceClassKind]) > 0 }
 	e.hasNodes = func() bool { return len(s.cluster.objects[nodeKind]) > 0 }
-	// The scheduler asks for the name of a logger once per node and plugin.
+	// The scheduler asks for a logger's name once per node and plugin.
 	e.ctx, e.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	o := &observer{engine: e, seed: s.options.Seed, made: map[fwk.Handle]map[string]fwk.Plugin{}}
 	if s.results.wanted() {
@@ -92,7 +92,6 @@ func newEngine(ctx context.Context, s *Simulation, configuration *config.KubeSch
 	return e, nil
 }
 
-// supported refuses what does not run in memory.
 func supported(c *config.KubeSchedulerConfiguration) error {
 	switch {
 	case len(c.Extenders) > 0:
@@ -105,8 +104,8 @@ func supported(c *config.KubeSchedulerConfiguration) error {
 	return nil
 }
 
-// busy says what the scheduler is doing, and is empty when it waits for a change or for time to pass that no timer awaits. Without nodes, all pods back off
-// for ever.
+// busy says what the scheduler is doing; empty when it waits for a change or for time that no timer
+// awaits. Without nodes, all pods back off forever.
 func (e *engine) busy() string {
 	queue := e.sched.SchedulingQueue
 	switch {
@@ -124,7 +123,6 @@ func (e *engine) busy() string {
 	return ""
 }
 
-// named counts pods and names the first of them.
 func named(what string, pods []*v1.Pod) string {
 	var all []string
 	for _, pod := range pods {
@@ -139,7 +137,7 @@ func named(what string, pods []*v1.Pod) string {
 	return fmt.Sprintf("%d pods %s: %s", len(all), what, text)
 }
 
-// nextFlush returns when the queue has to look at the clock, if it has to.
+// nextFlush returns when the queue must look at the clock, if it must.
 func (e *engine) nextFlush() (at time.Time, backoff, any bool) {
 	now := e.timeline.Now()
 	if e.sched.BacksOff() {
@@ -180,7 +178,7 @@ func (e *engine) stopRecorder() {
 	}
 }
 
-// stop ends binding cycles, and then the scheduler. The pods of those cycles are unscheduled again.
+// stop ends binding cycles, whose pods become unscheduled again, and then the scheduler.
 func (e *engine) stop() error {
 	e.cancel()
 	for _, f := range e.sched.Profiles {
@@ -196,7 +194,6 @@ func (e *engine) stop() error {
 	return nil
 }
 
-// observer plugs the recorder and the turns into a scheduler.
 type observer struct {
 	engine *engine
 	seed   int64
@@ -212,8 +209,8 @@ func (o *observer) build(parts upstream.Parts) (err error) {
 	return err
 }
 
-// Wrap returns plugins that use the virtual time and the seed. DefaultPreemption evicts its victims before it returns, instead of in the
-// background. The choice of victims is the same.
+// Wrap makes plugins use the virtual time and the seed. DefaultPreemption evicts the same victims,
+// but before it returns instead of in the background.
 func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	synchronous := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	synchronous.EnableAsyncPreemption = false
@@ -240,7 +237,6 @@ func (o *observer) Wrap(registry frameworkruntime.Registry) frameworkruntime.Reg
 	return o.noting(registry)
 }
 
-// noting returns factories that note what they make.
 func (o *observer) noting(registry frameworkruntime.Registry) frameworkruntime.Registry {
 	out := make(frameworkruntime.Registry, len(registry))
 	for name, factory := range registry {
@@ -271,15 +267,13 @@ func (o *observer) preemptionChoice() upstream.PreemptionChoice {
 	}
 }
 
-// Extenders has none to decorate.
 func (o *observer) Extenders(made []fwk.Extender, _ []config.Extender) ([]fwk.Extender, error) {
 	return made, nil
 }
 
-// DRAManager returns the manager.
 func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager }
 
-// Queue returns a queue that takes part in the turns.
+// Queue returns a queue that takes turns.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
 	saw := func() {}
 	if o.engine.recorder != nil {
@@ -288,12 +282,12 @@ func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.Scheduli
 	return turnQueue{q, o.engine.turns, saw}
 }
 
-// Cache returns a cache that takes part in the turns.
+// Cache returns a cache that takes turns.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 	return turnCache{c, o.engine.turns}
 }
 
-// Framework returns a framework that takes part in the turns, with the recorder in the middle.
+// Framework returns a framework that takes turns, with the recorder in the middle.
 func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *int32) framework.Framework {
 	if !o.engine.results.allWhole() {
 		f = newReuse(f, o.made[f], o.engine.results.whole, o.engine.hasDevices, o.engine.turns.nominates)
@@ -305,7 +299,6 @@ func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *in
 	return outer{f, o.engine.turns}
 }
 
-// Attach hooks into the failure handler.
 func (o *observer) Attach(sched *kubescheduler.Scheduler, nodes func() []fwk.NodeInfo) {
 	if o.engine.recorder != nil {
 		o.engine.recorder.Attach(sched, nodes)
@@ -317,7 +310,6 @@ func (o *observer) Attach(sched *kubescheduler.Scheduler, nodes func() []fwk.Nod
 	}
 }
 
-// noEvents drops the scheduler's events.
 type noEvents struct{}
 
 var _ events.EventRecorderLogger = noEvents{}

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Errors about objects are those of an API server, as in k8s.io/apimachinery/pkg/api/errors: NotFound, AlreadyExists, Invalid
-// and Conflict. The others are below.
+// Errors about objects are those of an API server, as in k8s.io/apimachinery/pkg/api/errors:
+// NotFound, AlreadyExists, Invalid and Conflict. The others are below.
 
 // ConfigurationError means that no scheduler can be built from a configuration.
 type ConfigurationError struct{ Err error }
@@ -17,13 +17,15 @@ func (e *ConfigurationError) Error() string { return "building the scheduler: " 
 
 func (e *ConfigurationError) Unwrap() error { return e.Err }
 
-// UnsupportedError means that something exists in a real control plane, and not in memory. The engine full of the command run has it.
+// UnsupportedError means that something exists in a real control plane but not in memory. The
+// engine full of the command run has it.
 type UnsupportedError struct {
 	// GVK is the kind of the object, if it is about an object.
 	GVK schema.GroupVersionKind
 	// Name is namespace/name or the name of the object, and empty otherwise.
 	Name string
-	// What names what is not supported, such as "extenders" or "kind HorizontalPodAutoscaler of autoscaling/v2".
+	// What names what is not supported, such as "extenders" or "kind HorizontalPodAutoscaler of
+	// autoscaling/v2".
 	What string
 }
 
@@ -35,8 +37,8 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s%s: not supported in memory; simulator run --engine full runs it", e.What, of)
 }
 
-// FeatureGateError means that a feature gate that a simulation needs has another value in this process. Feature gates
-// belong to the process: start another one with the right values.
+// FeatureGateError means that this process has another value for a feature gate than the simulation
+// needs. Start another process with the right values.
 type FeatureGateError struct {
 	Gate string
 	// Want is the value that Options asks for. Known is false if Kubernetes has no such gate.
@@ -62,16 +64,16 @@ func (e *UnsettledError) Error() string {
 	return fmt.Sprintf("the cluster has not settled within %v: %s", e.Limit, e.Doing)
 }
 
-// ControllerError means that a controller or a node could not do its work. A real controller tries again until it can; in memory it does not,
-// so what the cluster looks like afterwards says little.
+// ControllerError means that a controller or a node could not do its work. A real controller
+// retries until it can. In memory it does not, so the cluster afterwards says little.
 type ControllerError struct{ Err error }
 
 func (e *ControllerError) Error() string { return "a controller failed: " + e.Err.Error() }
 
 func (e *ControllerError) Unwrap() error { return e.Err }
 
-// PanicError means that the scheduler or a plugin panicked where nothing could go on. The simulation is broken: close
-// it.
+// PanicError means that the scheduler or a plugin panicked where nothing could go on. Close the
+// simulation.
 type PanicError struct{ Message, Stack string }
 
 func (e *PanicError) Error() string { return "the simulation panicked: " + e.Message }

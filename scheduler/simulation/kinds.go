@@ -45,7 +45,6 @@ var (
 	podGroupKind      = schedulingv1beta1.SchemeGroupVersion.WithKind("PodGroup")
 )
 
-// kindInfo is what the cluster knows of a kind.
 type kindInfo struct {
 	namespaced bool
 	// defaults sets the defaults of the API; nil if there are none that matter.
@@ -56,7 +55,8 @@ func defaultsOf[T any](set func(T)) func(runtime.Object) {
 	return func(o runtime.Object) { set(any(o).(T)) }
 }
 
-// kinds are the built-in kinds that a simulation supports. Those without a controller here are what plugins read, or what objects refer to.
+// kinds are the built-in kinds that a simulation supports. Plugins read those without a controller
+// here, or objects refer to them.
 var kinds = map[schema.GroupVersionKind]kindInfo{
 	podKind:           {true, defaultsOf(coredefaults.SetObjectDefaults_Pod)},
 	nodeKind:          {false, defaultsOf(coredefaults.SetObjectDefaults_Node)},
@@ -89,7 +89,8 @@ var kinds = map[schema.GroupVersionKind]kindInfo{
 	v1.SchemeGroupVersion.WithKind("ServiceAccount"):            {true, nil},
 }
 
-// kindOf returns what is known of a kind. Kinds that Kubernetes' client library does not know are supported if a plugin reads them, or a scheduler of Options.Beside. The error is an *UnsupportedError.
+// kindOf also supports kinds that Kubernetes' client library does not know, if a plugin or a
+// scheduler of Options.Beside reads them. Its error is an *UnsupportedError.
 func (c *cluster) kindOf(gvk schema.GroupVersionKind) (kindInfo, error) {
 	if info, known := kinds[gvk]; known {
 		return info, nil

@@ -13,28 +13,25 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// nodes does the work of the node lifecycle controller and of the taint eviction controller, and what virtual nodes do to their own
-// objects.
+// nodes does the work of the node lifecycle controller, the taint eviction controller, and the
+// virtual nodes.
 type nodes struct {
 	*control
 	// zones are those with a node whose taint NoExecute is due.
 	zones map[string]*zone
 	// evictions are the pods that are to be evicted, by the pod's key.
 	evictions map[string]eviction
-	// devices is Options.Devices.
-	devices func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
+	devices   func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
 }
 
-// zone taints its failed nodes one after the other.
 type zone struct {
 	failed []string
 	// next is when the next of them is tainted; nil if nothing is planned.
 	next *timer
-	// last is when the latest was tainted.
 	last time.Time
 }
 
-// eviction is the deletion of a pod that tolerates a taint for some time.
+// eviction is the pending deletion of a pod that tolerates a taint for some time.
 type eviction struct {
 	*timer
 	pod *v1.Pod
@@ -47,9 +44,10 @@ const (
 	monitorPeriod = 5 * time.Second
 	// evictEvery is how long a zone waits between two nodes: 1/--node-eviction-rate.
 	evictEvery = 10 * time.Second
-	// evictSlowly is the same in a large zone most of which has failed: 1/--secondary-node-eviction-rate.
+	// evictSlowly is the same in a large zone most of which has failed:
+	// 1/--secondary-node-eviction-rate.
 	evictSlowly = 100 * time.Second
-	// unhealthyZone is the share of nodes from which on most of a zone has failed.
+	// unhealthyZone is the share of failed nodes at which most of a zone has failed.
 	unhealthyZone = 0.55
 	// largeCluster is the number of nodes above which such a zone is still evicted, slowly.
 	largeCluster = 50
@@ -59,7 +57,8 @@ func newNodes(c *control) nodes {
 	return nodes{control: c, zones: map[string]*zone{}, evictions: map[string]eviction{}}
 }
 
-// admit completes a new node as its kubelet would, at once: it is Ready unless its author says otherwise.
+// admit completes a new node as its kubelet would: it is Ready at once unless its author says
+// otherwise.
 func (n *nodes) admit(node *v1.Node) {
 	standin.Complete(node)
 	status := standin.StatusOf(node, n.timeline.stamp().Time)
@@ -92,7 +91,8 @@ var conditionTaints = []struct {
 	{v1.NodePIDPressure, v1.ConditionTrue, v1.TaintNodePIDPressure},
 }
 
-// taintsOf returns the node's taints with those NoSchedule that its conditions and spec.unschedulable cause.
+// taintsOf returns the node's taints with those NoSchedule that its conditions and
+// spec.unschedulable cause.
 func taintsOf(node *v1.Node) []v1.Taint {
 	var wanted []v1.Taint
 	managed := []string{v1.TaintNodeUnschedulable}
@@ -120,7 +120,6 @@ func taintsOf(node *v1.Node) []v1.Taint {
 	return kept
 }
 
-// note makes the controllers look at what a change of a node concerns.
 func (n *nodes) note(r ref, before, after object) {
 	was, is := node(before), node(after)
 	if was == nil || is == nil || isUnreachable(was) != isUnreachable(is) {
@@ -148,7 +147,6 @@ func (n *nodes) lookAtPodsOn(name string) {
 	}
 }
 
-// podsOn returns the pods of a node by namespace and name.
 func (c *cluster) podsOn(name string) []*v1.Pod {
 	return slices.DeleteFunc(all[*v1.Pod](c, podKind), func(pod *v1.Pod) bool { return pod.Spec.NodeName != name })
 }
@@ -180,7 +178,8 @@ func (n *nodes) reconcile(r ref, o object) error {
 	return nil
 }
 
-// publish makes the ResourceSlices of a node be those of its annotation. What a node owns goes with it.
+// publish makes the ResourceSlices of a node match its annotation. They go with their owner, the
+// node.
 func (n *nodes) publish(node *v1.Node) error {
 	_, annotated := node.Annotations[standin.AnnotationDevices]
 	published := map[string]*resourcev1.ResourceSlice{}
@@ -243,7 +242,6 @@ func conditionStatuses(node *v1.Node) []string {
 	return out
 }
 
-// applyFailure sets the conditions as standin.AnnotationFailure says.
 func (n *nodes) applyFailure(node *v1.Node) {
 	for _, condition := range standin.ConditionsOf(node.Annotations[standin.AnnotationFailure]) {
 		current := standin.ConditionOf(node, condition.Type)
@@ -269,14 +267,12 @@ func zoneOf(node *v1.Node) string {
 	return node.Labels[v1.LabelTopologyRegion] + ":\x00:" + node.Labels[v1.LabelTopologyZone]
 }
 
-// forget ends the plan to taint a node.
 func (n *nodes) forget(name string) {
 	for _, z := range n.zones {
 		z.failed = slices.DeleteFunc(z.failed, func(other string) bool { return other == name })
 	}
 }
 
-// plan puts a failed node into the queue of its zone.
 func (n *nodes) plan(node *v1.Node) {
 	name := zoneOf(node)
 	z := n.zones[name]
@@ -302,7 +298,6 @@ func evictingKey(node *v1.Node) string {
 	return v1.TaintNodeNotReady
 }
 
-// next plans the next taint of a zone.
 func (n *nodes) next(name string, z *zone) {
 	now := n.timeline.Now()
 	at := now.Add(monitorPeriod - now.Sub(n.timeline.start)%monitorPeriod)
@@ -333,8 +328,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// pause returns how long a zone waits between two nodes, and whether it taints nodes at all: not if all nodes of the cluster have failed, nor
-// if most of a zone has failed in a small cluster.
+// pause returns how long a zone waits between two nodes, and whether it taints nodes at all: not if
+// all nodes of the cluster have failed, nor if most of a zone has failed in a small cluster.
 func (n *nodes) pause(name string) (time.Duration, bool) {
 	total, failed, healthy, cluster := 0, 0, 0, 0
 	for _, o := range n.objects[nodeKind] {
@@ -361,7 +356,6 @@ func (n *nodes) pause(name string) (time.Duration, bool) {
 	return evictEvery, true
 }
 
-// taint gives a failed node the taint NoExecute.
 func (n *nodes) taint(name string) {
 	before, exists := find[*v1.Node](n.cluster, nodeKind, "", name)
 	if !exists || nodeIsReady(before) {
@@ -415,7 +409,7 @@ func (n *nodes) evictPod(pod *v1.Pod, taints []v1.Taint) {
 	}
 }
 
-// toleratedFor returns how long a pod tolerates the taints, less than 0 for ever.
+// toleratedFor returns how long a pod tolerates the taints, less than 0 for forever.
 func toleratedFor(pod *v1.Pod, taints []v1.Taint) (stay time.Duration, tolerates bool) {
 	stay = -1
 	for _, taint := range taints {

@@ -21,7 +21,7 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// podLife is what becomes of pods: kubelets run them, and controllers make their claims and collect them.
+// podLife does what kubelets do to pods, and controllers that make their claims and collect them.
 type podLife struct {
 	*control
 	// timers are the next steps of pods, by key.
@@ -34,7 +34,6 @@ type podTimer struct {
 	state podState
 }
 
-// podState tells the states apart in which a pod has a next step.
 type podState struct {
 	uid   string
 	step  podStep
@@ -49,7 +48,8 @@ const (
 	isCollected
 )
 
-// orphanedFor is how long Kubernetes keeps pods of a node that does not exist, about: 40 seconds, and what is left of its period of 20.
+// orphanedFor is about how long Kubernetes keeps the pods of a missing node: 40 seconds, and the
+// rest of a period of 20.
 const orphanedFor = time.Minute
 
 func newPodLife(c *control) podLife { return podLife{c, map[string]podTimer{}} }
@@ -63,7 +63,8 @@ func isReady(pod *v1.Pod) bool {
 	return i >= 0 && pod.Status.Conditions[i].Status == v1.ConditionTrue
 }
 
-// admitPod does to a new pod what the admission plugins Priority and DefaultTolerationSeconds and the pod's own strategy do.
+// admitPod does what the admission plugins Priority and DefaultTolerationSeconds and the API
+// server's strategy for pods do.
 func (c *control) admitPod(pod *v1.Pod) error {
 	if err := c.prioritize(pod); err != nil {
 		return err
@@ -93,7 +94,7 @@ func invalid(gvk schema.GroupVersionKind, name string, pod *v1.Pod) error {
 	return nil
 }
 
-// prioritize sets the priority as the admission plugin Priority does.
+// prioritize is the admission plugin Priority.
 func (c *control) prioritize(pod *v1.Pod) error {
 	if pod.Spec.Priority != nil {
 		return nil
@@ -125,7 +126,7 @@ func (c *control) prioritize(pod *v1.Pod) error {
 	return nil
 }
 
-// tolerate adds the tolerations that the admission plugin DefaultTolerationSeconds adds.
+// tolerate is the admission plugin DefaultTolerationSeconds.
 func tolerate(pod *v1.Pod) {
 	const seconds = 300
 	for _, key := range []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable} {
@@ -140,7 +141,8 @@ func tolerate(pod *v1.Pod) {
 	}
 }
 
-// reconcile takes the next step of a pod that needs no time, and prepares the one that does. pod is nil if it is gone.
+// reconcile takes a pod's next step that needs no time, and plans the one that does. pod is nil if
+// it is gone.
 func (l *podLife) reconcile(r ref, pod *v1.Pod) error {
 	if pod == nil {
 		l.wake(r.key, podState{}, 0, false, nil)
@@ -178,7 +180,7 @@ func (l *podLife) reconcile(r ref, pod *v1.Pod) error {
 	return nil
 }
 
-// wake sets the next step of a pod. It changes nothing if the step is set already.
+// wake sets the next step of a pod. It does nothing if the step is set already.
 func (l *podLife) wake(key string, state podState, after time.Duration, awaited bool, do func()) {
 	present := l.timers[key]
 	if present.state == state {
@@ -261,7 +263,8 @@ func (l *podLife) setStatus(before *v1.Pod, status *standin.PodStatus) error {
 	return l.put(podKind, &pod)
 }
 
-// remove deletes a pod as the API server does: at once if nothing runs, and otherwise when its containers have stopped.
+// remove deletes a pod as the API server does: at once if nothing runs, otherwise after its
+// containers stop.
 func (l *podLife) remove(r ref, before *v1.Pod, options metav1.DeleteOptions) error {
 	grace := ptr.Deref(before.Spec.TerminationGracePeriodSeconds, 30)
 	if options.GracePeriodSeconds != nil {
@@ -283,8 +286,9 @@ func (l *podLife) remove(r ref, before *v1.Pod, options metav1.DeleteOptions) er
 	return l.put(podKind, &pod)
 }
 
-// untilStopped returns how long the containers of a pod that is being deleted still run, as on a virtual node, which counts from when it learns of the
-// deletion. The deletion timestamp bounds it; it has whole seconds.
+// untilStopped returns how long the containers of a terminating pod still run, as on a virtual
+// node, which counts from when it learns of the deletion. The deletion timestamp, in whole seconds,
+// bounds it.
 func (l *podLife) untilStopped(pod *v1.Pod) time.Duration {
 	left := pod.DeletionTimestamp.Sub(l.timeline.Now())
 	if d, err := time.ParseDuration(pod.Annotations[standin.AnnotationShutdownDuration]); err == nil {
@@ -296,7 +300,6 @@ func (l *podLife) untilStopped(pod *v1.Pod) time.Duration {
 	return left
 }
 
-// stopped is called when the containers of a pod have stopped.
 func (l *podLife) stopped(r ref) {
 	pod, exists := l.get(podKind, r.key).(*v1.Pod)
 	switch {
@@ -320,7 +323,6 @@ func lostSight(pod *v1.Pod) bool {
 	})
 }
 
-// loseSightOf makes a pod whose node is unreachable not ready.
 func (l *podLife) loseSightOf(pod *v1.Pod) error {
 	if !isReady(pod) {
 		return nil
@@ -331,7 +333,8 @@ func (l *podLife) loseSightOf(pod *v1.Pod) error {
 	}}})
 }
 
-// makeClaims creates the claims of a pod's ephemeral volumes, and those from templates of resource claims.
+// makeClaims creates the claims of a pod's ephemeral volumes, and those from templates of resource
+// claims.
 func (l *podLife) makeClaims(pod *v1.Pod) error {
 	owners := []metav1.OwnerReference{*metav1.NewControllerRef(pod, podKind)}
 	for i := range pod.Spec.Volumes {

@@ -24,10 +24,9 @@ type Results struct {
 	attempts  map[types.UID]int
 	summaries []result.Summary
 	places    map[attempt]int
-	// pods is Options.Pods. store is nil unless whole cycles are kept.
-	pods  sets.Set[types.UID]
-	store *resultstore.Store
-	// arrived waits for observe.
+	// store is nil unless whole cycles are kept.
+	pods    sets.Set[types.UID]
+	store   *resultstore.Store
 	arrived []*result.Cycle
 }
 
@@ -46,10 +45,10 @@ func newResults(o Options) *Results {
 	return r
 }
 
-// wanted reports whether the caller wants the decisions.
 func (r *Results) wanted() bool { return r.keep != Nothing || r.observe != nil }
 
-// whole reports whether the caller wants the whole cycles of a pod, and allWhole whether it wants those of all pods.
+// whole reports whether the caller wants the whole cycles of a pod, and allWhole whether it wants
+// those of all pods.
 func (r *Results) whole(pod types.UID) bool {
 	return r.allWhole() || r.keep == Cycles && r.pods.Has(pod)
 }
@@ -89,7 +88,6 @@ func (r *Results) summarize(c *result.Cycle) {
 	r.summaries = append(r.summaries, c.Summary)
 }
 
-// hand gives observe what has arrived.
 func (r *Results) hand() {
 	r.mu.Lock()
 	arrived := r.arrived
@@ -100,7 +98,8 @@ func (r *Results) hand() {
 	}
 }
 
-// Summaries returns the summaries of all cycles in the order of their ends. It is empty under Nothing.
+// Summaries returns the summaries of all cycles in the order of their ends. It is empty under
+// Nothing.
 func (r *Results) Summaries() []result.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,36 +15,37 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// localFilters and localScores are the plugins whose answer depends on nothing but the pod's spec and the node: its object and its pods.
-// NodeResourcesFit and NodeResourcesBalancedAllocation also ask for DeviceClasses, unless there are none. ImageLocality also compares a node with the others, unless it
-// has no images. VolumeBinding and DynamicResources give 0 to all nodes if the pod has no claims; if it has, Filter is not local.
+// localFilters and localScores are the plugins whose answer depends only on the pod's spec, the
+// node and the node's pods. NodeResourcesFit and NodeResourcesBalancedAllocation also ask for
+// DeviceClasses, unless there are none. ImageLocality also compares a node with the others, unless
+// it has no images. VolumeBinding and DynamicResources give 0 to all nodes if the pod has no
+// claims; if it has, Filter is not local.
 var (
 	localFilters = sets.New(names.NodeUnschedulable, names.NodeName, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit, names.NodeDeclaredFeatures)
 	localScores  = sets.New(names.TaintToleration, names.NodeAffinity, names.NodeResourcesFit, names.NodeResourcesBalancedAllocation, names.ImageLocality, names.VolumeBinding, names.DynamicResources)
 )
 
-// reuse remembers what Filter and Score said about nodes. Most pods of a workload have the spec of an earlier pod, and only few nodes change between
-// two pods, so most of the answers are known. The verdicts and the scores are the same, but reuse does
-// not call the plugins, so it records nothing of what each of them said. It calls NormalizeScore, which depends on all nodes.
+// reuse remembers what Filter and Score said about nodes. Most pods of a workload have the spec of
+// an earlier pod, and few nodes change between two pods, so most answers are known. Verdicts and
+// scores are the same, but without a call of the plugins there is no record of what each said.
+// reuse calls NormalizeScore, which depends on all nodes.
 type reuse struct {
 	framework.Framework
-	// filters and scores are the plugins of the profile, in its order.
+	// filters and scores are in the profile's order.
 	filters, scores []string
 	// whole reports whether the plugins must be asked about a pod, because their answers are kept.
-	whole func(types.UID) bool
-	// devices reports whether the cluster has DeviceClasses.
+	whole   func(types.UID) bool
 	devices func() bool
 	// nominates reports whether pods may be nominated to nodes, which Filter then adds to them.
 	nominates func() bool
 	positions positions
 	answers   map[string]*answers
-	// nodes is the number of nodes in the latest snapshot.
-	nodes int
+	nodes     int
 	// statuses holds one of all equal rejections: there are few reasons, for many nodes and specs.
 	statuses map[string]*fwk.Status
-	// present holds the answers for the spec of the pod that is being scheduled. It is nil if they cannot be reused.
+	// present holds the answers for the current pod's spec; nil if they cannot be reused.
 	present *answers
-	// rows, raw and normalizer are the memory of the latest scores, of which the scheduler keeps nothing after the cycle.
+	// rows, raw and normalizer are reused for each cycle: the scheduler keeps none of their memory.
 	rows       []fwk.NodePluginScores
 	raw        []fwk.PluginScore
 	normalizer *upstream.Normalizer
@@ -59,17 +60,16 @@ type answers struct {
 	values  []int32
 }
 
-// verdict is what Filter said about a node of this generation. Kubernetes gives a node another generation, unique in the process, with every change.
-// No generation is 0.
+// verdict is what Filter said about a node of this generation. With every change Kubernetes gives a
+// node another generation, unique in the process and never 0.
 type verdict struct {
 	generation int64
 	status     *fwk.Status
 }
 
-// mostSpecs bounds the specs of which answers are kept. Each takes some 60 bytes per node.
+// mostSpecs bounds the remembered specs. Each takes some 60 bytes per node.
 const mostSpecs = 512
 
-// newReuse wraps a framework that calls these plugins.
 func newReuse(f framework.Framework, plugins map[string]fwk.Plugin, whole func(types.UID) bool, devices, nominates func() bool) *reuse {
 	r := &reuse{Framework: f, whole: whole, devices: devices, nominates: nominates, normalizer: upstream.NewNormalizer(f, plugins)}
 	r.forget()
@@ -87,7 +87,6 @@ func (r *reuse) forget() {
 	r.positions, r.answers, r.statuses = positions{of: map[*framework.NodeInfo]int{}}, map[string]*answers{}, map[string]*fwk.Status{}
 }
 
-// RunPreFilterPlugins is called before the search for nodes.
 func (r *reuse) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status, sets.Set[string]) {
 	res, status, plugins := r.Framework.RunPreFilterPlugins(ctx, state, pod)
 	r.present = nil
@@ -97,7 +96,6 @@ func (r *reuse) RunPreFilterPlugins(ctx context.Context, state fwk.CycleState, p
 	return res, status, plugins
 }
 
-// local reports whether all plugins that run are local.
 func local(locals sets.Set[string], plugins []string, skipped sets.Set[string]) bool {
 	for _, plugin := range plugins {
 		if !locals.Has(plugin) && !skipped.Has(plugin) {
@@ -107,7 +105,6 @@ func local(locals sets.Set[string], plugins []string, skipped sets.Set[string]) 
 	return true
 }
 
-// about returns the answers for the spec of a pod.
 func (r *reuse) about(pod *v1.Pod) *answers {
 	spec, err := pod.Spec.Marshal() // sorts maps
 	if err != nil {
@@ -146,7 +143,6 @@ func (r *reuse) RunFilterPluginsWithNominatedPods(ctx context.Context, state fwk
 	return known.status
 }
 
-// one returns the status itself, or the earlier one that equals it.
 func (r *reuse) one(status *fwk.Status) *fwk.Status {
 	if !status.IsRejected() {
 		return status
@@ -188,7 +184,6 @@ func (r *reuse) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *
 	return rows, nil
 }
 
-// score fills the row of a node with its raw scores.
 func (r *reuse) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo, row []fwk.PluginScore) *fwk.Status {
 	at, ok := r.positions.find(node)
 	if ok = ok && len(node.GetImageStates()) == 0; ok {
@@ -222,7 +217,7 @@ func (r *reuse) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 	return nil
 }
 
-// extended returns a slice that has at least n elements, and at once as many as are usual.
+// extended returns a slice with at least n elements, and at once the usual number.
 func extended[E any](s []E, n, usual int) []E {
 	switch {
 	case n <= len(s):
@@ -233,11 +228,12 @@ func extended[E any](s []E, n, usual int) []E {
 	return append(s, make([]E, n-len(s))...)
 }
 
-// positions numbers the nodes of the scheduler's snapshot, which keeps the address of a node while the node exists.
+// positions numbers the nodes of the scheduler's snapshot, which keeps the address of a node while
+// the node exists.
 type positions struct {
 	nodes []*framework.NodeInfo
 	of    map[*framework.NodeInfo]int
-	// next is the position after the latest one. Nodes are visited in the order of the snapshot.
+	// next is the position after the latest. The scheduler visits nodes in the snapshot's order.
 	next int
 }
 

@@ -10,11 +10,10 @@ import (
 // mostShared bounds the lists that sharing knows.
 const mostShared = 4096
 
-// sharing holds one of all equal lists of resources. The pods of a workload ask for the same resources, and a list takes 640 bytes. Who holds
-// an object of a cluster must not change it, so pods can share their lists.
+// sharing holds one of all equal lists of resources. A workload's pods request the same resources,
+// and a list takes 640 bytes. Objects of a cluster never change, so pods can share their lists.
 type sharing map[string]v1.ResourceList
 
-// pod replaces the lists of a new pod.
 func (s sharing) pod(pod *v1.Pod) {
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {

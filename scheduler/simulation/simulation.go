@@ -27,11 +27,11 @@ import (
 
 // Options say what to simulate. The zero value of a field means its default.
 type Options struct {
-	// Configuration must be defaulted and validated, as package config returns it. It is required; New copies it. Extenders
-	// are not supported.
+	// Configuration must be defaulted and validated, as package config returns it. It is required;
+	// New copies it. Extenders are not supported.
 	Configuration *config.KubeSchedulerConfiguration
-	// FeatureGates are the gates that the run depends on. New refuses a gate that has another value in this
-	// process, with a *FeatureGateError.
+	// FeatureGates are the gates that the run depends on. New refuses a gate that has another value
+	// in this process, with a *FeatureGateError.
 	FeatureGates map[string]bool
 	// Seed decides wherever Kubernetes leaves a choice to chance.
 	Seed int64
@@ -39,20 +39,22 @@ type Options struct {
 	Start time.Time
 	// Keep says what Results holds; Cycles by default.
 	Keep Keep
-	// Pods limits Cycles to those of these pods; nil means all pods. The same calls give the pods the same UIDs in every run, so a second run can
-	// keep what the first one has found to be of interest.
+	// Pods limits Cycles to those of these pods; nil means all pods. The same calls give the pods
+	// the same UIDs in every run, so a second run can keep what the first found interesting.
 	Pods sets.Set[types.UID]
-	// Observe gets every finished cycle, in order. A cycle that is not kept lacks what Recorder.Briefly leaves out, and the answers that the scheduler
-	// knew without asking plugins. Observe is called on the goroutine of the caller of a method, and must not call the simulation. A cycle that waited
-	// or preempted is given again, as for recorder.Sink. It may be nil.
+	// Observe gets every finished cycle, in order. A cycle that is not kept lacks what
+	// Recorder.Briefly leaves out, and the answers that the scheduler knew without asking plugins.
+	// Observe gets a cycle that waited or preempted again, as recorder.Sink does. It runs on the
+	// goroutine of a method's caller, and must not call the simulation. It may be nil.
 	Observe func(*result.Cycle)
 	// OutOfTree are plugins in addition to those of Kubernetes.
 	OutOfTree frameworkruntime.Registry
-	// Devices returns the ResourceSlices that a node publishes for its annotation standin.AnnotationDevices, sorted by name. Without it, such
-	// nodes are not supported.
+	// Devices returns the ResourceSlices that a node publishes for its annotation
+	// standin.AnnotationDevices, sorted by name. Without it, such nodes are not supported.
 	Devices func(*v1.Node) ([]*resourcev1.ResourceSlice, error)
-	// Admit does what an API server does with a custom resource before it is stored: it sets defaults and validates. before is nil for a new
-	// one. Without it, custom resources are stored as they are.
+	// Admit does what an API server does before it stores a custom resource: it sets defaults and
+	// validates. before is nil for a new one. Without Admit, custom resources are stored as they
+	// are.
 	Admit func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Beside are further schedulers; nil for none. Close closes it.
 	Beside Beside
@@ -63,29 +65,33 @@ type Options struct {
 // DefaultStart is when simulations begin.
 var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// DefaultSettleLimit is longer than what a settling cluster takes by default: a permit, or a binding that times out after 10 minutes.
+// DefaultSettleLimit exceeds what a settling cluster takes by default: a permit, or a binding that
+// times out after 10 minutes.
 const DefaultSettleLimit = 30 * time.Minute
 
 // Keep says which results a simulation keeps.
 type Keep int
 
 const (
-	// Cycles keeps whole cycles, in up to 128 MiB; the oldest go first. It keeps the summaries of all.
+	// Cycles keeps whole cycles, in up to 128 MiB; the oldest go first. It keeps the summaries of
+	// all.
 	Cycles Keep = iota
-	// Summaries keeps only result.Summary of each cycle. The scheduler then need not ask plugins whose answer is known.
+	// Summaries keeps only result.Summary of each cycle. The scheduler then need not ask plugins
+	// whose answer is known.
 	Summaries
-	// Nothing keeps none. Without Observe, decisions are then not recorded at all, which is fastest.
+	// Nothing keeps none. Without Observe, nothing is recorded then, which is fastest.
 	Nothing
 )
 
-// Simulation is a cluster in memory with its scheduler. Call its methods from one goroutine at a time. Objects that it returns
-// must not be changed; they do not change either.
+// Simulation is a cluster in memory with its scheduler. Call its methods from one goroutine at a
+// time. Objects that it returns must not be changed; they do not change either.
 //
-// A method that changes something lets everything follow that needs no time, before it returns: controllers act, the scheduler
-// empties its active queue, and pods are bound. Time passes in Advance and Settle.
+// Methods that change the cluster return once every immediate consequence has happened: controllers
+// act, the scheduler empties its active queue, and pods are bound. Time passes in Advance and
+// Settle.
 //
-// The error of a method is a *ControllerError if what followed cannot be done, such as making the pods of a Deployment. After a *PanicError
-// every method returns that error.
+// The error is a *ControllerError if a consequence fails, such as making the pods of a Deployment.
+// After a *PanicError every method returns that error.
 type Simulation struct {
 	options  Options
 	timeline *timeline
@@ -93,15 +99,15 @@ type Simulation struct {
 	control  *control
 	engine   *engine
 	results  *Results
-	// beside is nil if there are no further schedulers.
-	beside *besides
-	// broken is the error of every further call, if it is not nil.
+	beside   *besides
+	// broken, if not nil, is the error of every further call.
 	broken error
 }
 
-// New starts a simulation with an empty cluster, in which only the namespaces default, kube-system, kube-public and kube-node-lease,
-// the two system PriorityClasses and the StorageClass "standard" exist. The scheduler logs nothing. The error is a *ConfigurationError, a
-// *FeatureGateError or an *UnsupportedError.
+// New starts a simulation with an empty cluster, in which only the namespaces default, kube-system,
+// kube-public and kube-node-lease, the two system PriorityClasses and the StorageClass "standard"
+// exist. The scheduler logs nothing. The error is a *ConfigurationError, a *FeatureGateError or an
+// *UnsupportedError.
 func New(ctx context.Context, options Options) (*Simulation, error) {
 	if err := checkGates(options.FeatureGates); err != nil {
 		return nil, err
@@ -135,7 +141,6 @@ func New(ctx context.Context, options Options) (*Simulation, error) {
 	return s, nil
 }
 
-// checkGates compares the gates with those of this process.
 func checkGates(gates map[string]bool) error {
 	for _, name := range sortedKeys(gates) {
 		gate := featuregate.Feature(name)
@@ -149,7 +154,7 @@ func checkGates(gates map[string]bool) error {
 	return nil
 }
 
-// do makes a change, and lets everything follow that needs no time.
+// do makes a change, and returns once its immediate consequences have happened.
 func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
 	if s.broken != nil {
 		return s.broken
@@ -162,7 +167,7 @@ func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
 	}()
 	s.control.ended = ctx.Err
 	if err := change(); err != nil {
-		// What has been changed before the error has consequences, too.
+		// Changes before the error have consequences, too.
 		if follow := s.follow(ctx); follow != nil {
 			return follow
 		}
@@ -171,7 +176,7 @@ func (s *Simulation) do(ctx context.Context, change func() error) (err error) {
 	return s.follow(ctx)
 }
 
-// follow lets everything happen that needs no time.
+// follow makes every immediate consequence happen.
 func (s *Simulation) follow(ctx context.Context) error {
 	most := turnsPerPod * (len(s.cluster.objects[podKind]) + 1000)
 	for taken := 0; ; taken++ {
@@ -202,10 +207,10 @@ func (s *Simulation) follow(ctx context.Context) error {
 // handEvery is after how many turns Observe gets what has arrived.
 const handEvery = 64
 
-// turnsPerPod bounds what may happen without time passing, per pod of the cluster.
+// turnsPerPod bounds, per pod of the cluster, what may happen at one time.
 const turnsPerPod = 1000
 
-// step lets time pass until the next thing happens, at most until the end, and reports whether there was one.
+// step lets time pass until the next event, at most until end, and reports whether there was one.
 func (s *Simulation) step(end time.Time) bool {
 	at, backoff, flush := s.engine.nextFlush()
 	if next := s.timeline.first(); next != nil && (!flush || !next.at.After(at)) {
@@ -224,11 +229,13 @@ func (s *Simulation) step(end time.Time) bool {
 	return true
 }
 
-// Create creates objects, in this order. Objects may be typed or unstructured; they get the defaults of the API server that
-// scheduling can see, and names if they have generateName. Nothing is kept of what the caller passes. The error is one of an API
-// server, or an *UnsupportedError, and names the object; the objects before it have been created.
+// Create creates objects, in this order. Objects may be typed or unstructured; they get the API
+// server's defaults that scheduling can see, and names if they have generateName. Create copies the
+// objects. The error is an API server's or an *UnsupportedError, and names the object; the objects
+// before it exist.
 //
-// Objects may carry a status, which Create keeps: a pod that has spec.nodeName is bound, and a node has the allocatable that its status says.
+// Objects may carry a status, which Create keeps: a pod that has spec.nodeName is bound, and a node
+// has the allocatable that its status says.
 func (s *Simulation) Create(ctx context.Context, objects ...runtime.Object) error {
 	return s.do(ctx, func() error {
 		for _, o := range objects {
@@ -240,8 +247,9 @@ func (s *Simulation) Create(ctx context.Context, objects ...runtime.Object) erro
 	})
 }
 
-// Apply is Create for objects that do not exist yet. It merges an object that exists with the given one by JSON merge patch (RFC 7386):
-// maps are merged, other fields are replaced, and fields that the given object leaves out stay.
+// Apply is Create for objects that do not exist yet. It merges the given object into an existing
+// one by JSON merge patch (RFC 7386): maps are merged, other fields are replaced, and omitted
+// fields stay.
 func (s *Simulation) Apply(ctx context.Context, objects ...runtime.Object) error {
 	return s.do(ctx, func() error {
 		for _, o := range objects {
@@ -271,9 +279,9 @@ func (s *Simulation) Scale(ctx context.Context, gvk schema.GroupVersionKind, nam
 	return s.Patch(ctx, gvk, namespace, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
 }
 
-// Fail makes a node unreachable until Recover, as the annotation standin.AnnotationFailure does. Its pods stop counting as ready, the
-// node gets the taints that the node lifecycle controller gives, and its pods are evicted when they no longer tolerate them: after five
-// minutes by default.
+// Fail makes a node unreachable until Recover, as the annotation standin.AnnotationFailure does.
+// Its pods stop counting as ready, and the node gets the node lifecycle controller's taints, which
+// evict its pods when their toleration ends: after five minutes by default.
 func (s *Simulation) Fail(ctx context.Context, node string) error {
 	return s.annotateFailure(ctx, node, `"unreachable"`)
 }
@@ -288,8 +296,9 @@ func (s *Simulation) annotateFailure(ctx context.Context, node, value string) er
 	return s.Patch(ctx, nodeKind, "", node, types.MergePatchType, patch)
 }
 
-// Configure replaces the scheduler by one of another configuration, as the full simulator does: unscheduled pods enter the queue
-// of the new one, the oldest first. Binding cycles end first; those that wait fail. On an error, the old one stays.
+// Configure replaces the scheduler by one with another configuration, as the full simulator does.
+// Binding cycles end first; those that wait fail. Then unscheduled pods enter the new queue, the
+// oldest first. On an error, the old scheduler stays.
 func (s *Simulation) Configure(ctx context.Context, configuration *config.KubeSchedulerConfiguration) error {
 	return s.do(ctx, func() error {
 		next, err := newEngine(ctx, s, configuration)
@@ -317,9 +326,11 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Settle lets virtual time pass until the cluster has settled: no pod is in the active or the backoff queue, none is being
-// scheduled, bound or terminated, and controllers have nothing to do. Pods that are unschedulable or gated may remain, and so
-// may those that back off while there are no nodes, Jobs that run and pods whose node has failed. The error is an *UnsettledError if that takes longer than Options.SettleLimit.
+// Settle lets virtual time pass until the cluster has settled: no pod is in the active or the
+// backoff queue, none is being scheduled, bound or terminated, and controllers have nothing to do.
+// Unschedulable and gated pods may remain, pods that back off while there are no nodes, running
+// Jobs, and pods on failed nodes. The error is an *UnsettledError if that takes longer than
+// Options.SettleLimit.
 func (s *Simulation) Settle(ctx context.Context) error {
 	end := s.timeline.Now().Add(s.options.SettleLimit)
 	return s.do(ctx, func() error {
@@ -358,7 +369,7 @@ func (s *Simulation) List(gvk schema.GroupVersionKind) []runtime.Object {
 	return out
 }
 
-// State is what the cluster looks like.
+// State is the cluster's nodes and pods.
 type State struct {
 	// Nodes are sorted by name.
 	Nodes []*v1.Node

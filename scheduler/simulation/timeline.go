@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// timeline is the virtual time, with what is to happen.
+// timeline is the virtual time with its timers.
 type timeline struct {
 	now    atomic.Int64 // nanoseconds since 1970
 	start  time.Time
@@ -23,17 +23,16 @@ func newTimeline(start time.Time) *timeline {
 	return t
 }
 
-// Now returns the virtual time. It may be called from any goroutine.
+// Now returns the virtual time. Any goroutine may call it.
 func (t *timeline) Now() time.Time { return time.Unix(0, t.now.Load()).UTC() }
 
 // stamp returns the virtual time as the API server writes it.
 func (t *timeline) stamp() metav1.Time { return metav1.NewTime(t.Now().Truncate(time.Second)) }
 
-// pace is how much time a turn of the scheduler and a change of an object take. It makes the order of events that happen at
-// one time visible to the queue, which puts the oldest pod first.
+// pace is how long a turn of the scheduler and a change of an object take. It shows the queue,
+// which puts the oldest pod first, the order of events at one time.
 const pace = time.Microsecond
 
-// tick lets the time of one event pass.
 func (t *timeline) tick() { t.now.Add(int64(pace)) }
 
 // reach lets time pass until at. It never goes back.
@@ -43,12 +42,11 @@ func (t *timeline) reach(at time.Time) {
 	}
 }
 
-// timer is something that is to happen.
 type timer struct {
 	at time.Time
-	// order is that in which timers were set.
+	// order numbers the timers as they were set.
 	order int64
-	// awaited: a cluster that is to settle waits for it.
+	// awaited: a settling cluster waits for it.
 	awaited bool
 	stopped bool
 	do      func()
@@ -80,7 +78,8 @@ func (t *timeline) first() *timer {
 	return nil
 }
 
-// due calls what is due first, if it is due. The scheduler acts before the next call, as it does between two events of an API server.
+// due calls the first timer that is due. The scheduler acts before the next call, as it does
+// between two events of an API server.
 func (t *timeline) due() {
 	if next := t.first(); next != nil && !next.at.After(t.Now()) {
 		heap.Pop(&t.timers)
@@ -89,7 +88,6 @@ func (t *timeline) due() {
 	}
 }
 
-// awaits reports whether there is a timer for which a cluster that is to settle waits.
 func (t *timeline) awaits() bool {
 	for _, next := range t.timers {
 		if next.awaited && !next.stopped {
@@ -99,7 +97,6 @@ func (t *timeline) awaits() bool {
 	return false
 }
 
-// timers is a heap.
 type timers []*timer
 
 func (t timers) Len() int { return len(t) }
@@ -122,7 +119,8 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// queueClock is the clock of the scheduling queue, which only reads it: the queue's timers belong to its Run, which is not called.
+// queueClock is the clock of the scheduling queue, which only reads it: the queue's timers belong
+// to its Run, which is not called.
 type queueClock struct {
 	clock.RealClock
 	*timeline

@@ -16,19 +16,19 @@ import (
 	"kube-scheduler-simulator/scheduler/internal/upstream"
 )
 
-// turns makes the binding cycles take turns. The scheduler starts a goroutine for each; here, only one of them or the goroutine
-// of the simulation's caller runs at a time. A binding cycle begins, and goes on after a wait, when the simulation gives it the turn. It
-// gives the turn back when it has to wait, and at its end.
+// turns makes the binding cycles take turns. The scheduler starts a goroutine for each; here, only
+// one of these or the goroutine of the simulation's caller runs at a time. A binding cycle begins,
+// and resumes after a wait, when the simulation gives it the turn. It gives the turn back when it
+// has to wait, and at its end.
 type turns struct {
 	timeline *timeline
-	// running are the binding cycles in the order of their starts.
+	// running are the binding cycles in starting order.
 	running []*binding
-	// back gets the turn back.
-	back chan struct{}
-	// nominated: the queue has been told of a pod that is nominated to a node.
+	back    chan struct{}
+	// nominated: the queue has heard of a nominated pod.
 	nominated bool
 
-	// mu guards byPod: a new binding cycle looks for its turn at once.
+	// mu guards byPod, because a new binding cycle looks for its turn at once.
 	mu    sync.Mutex
 	byPod map[types.UID]*binding
 }
@@ -37,15 +37,14 @@ func newTurns(t *timeline) *turns {
 	return &turns{timeline: t, byPod: map[types.UID]*binding{}, back: make(chan struct{})}
 }
 
-// binding is a binding cycle.
 type binding struct {
 	pod  *v1.Pod
 	turn chan struct{}
 	// begun: its goroutine waits for the first turn or has had it.
 	begun, over bool
-	// ready reports whether a cycle that waits can go on; nil if it can.
+	// ready reports whether a waiting cycle can go on; nil if it can.
 	ready func() bool
-	// failing: the failure handler has run, and only a call of the queue is left. forgotten: the cache has forgotten the pod.
+	// failing: the failure handler has run, and only a call of the queue is left.
 	failing, forgotten bool
 	// activates: PostBind has run, and only a call of the queue is left.
 	activates bool
@@ -60,14 +59,13 @@ func (t *turns) expect(pod *v1.Pod) {
 	t.byPod[pod.UID] = b
 }
 
-// of returns the binding cycle of a pod, or nil.
 func (t *turns) of(pod *v1.Pod) *binding {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byPod[pod.UID]
 }
 
-// begin is called on the goroutine of a binding cycle, at each of its first steps.
+// begin is called on a binding cycle's goroutine, at each of its first steps.
 func (t *turns) begin(pod *v1.Pod) {
 	if b := t.of(pod); !b.begun {
 		<-b.turn
@@ -83,7 +81,6 @@ func (t *turns) park(b *binding, ready func() bool) {
 	b.ready = nil
 }
 
-// end ends a binding cycle.
 func (t *turns) end(b *binding) {
 	b.over = true
 	t.mu.Lock()
@@ -92,10 +89,9 @@ func (t *turns) end(b *binding) {
 	t.back <- struct{}{}
 }
 
-// nominates reports whether a pod has ever been nominated to a node.
 func (t *turns) nominates() bool { return t.nominated }
 
-// run gives the turn to each binding cycle that can go on, once, and reports whether there was one.
+// run gives each binding cycle that can go on one turn, and reports whether there was one.
 func (t *turns) run() bool {
 	any := false
 	for i := 0; i < len(t.running); i++ {
@@ -120,7 +116,6 @@ func (t *turns) run() bool {
 	return any
 }
 
-// wait implements upstream.Wait for binding cycles.
 func (t *turns) wait(ctx context.Context, pod *v1.Pod, interval, timeout time.Duration, done func() (bool, error)) error {
 	b := t.of(pod)
 	for end := t.timeline.Now().Add(timeout); ; {
@@ -214,7 +209,8 @@ func (f outer) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod
 	f.turns.end(b)
 }
 
-// failed is called after the failure handler. It ends a binding cycle that failed, unless the queue is to be told of the pod's rejection.
+// failed is called after the failure handler. It ends a failed binding cycle, unless a call of the
+// queue is left.
 func (t *turns) failed(pod *v1.Pod, status *fwk.Status) {
 	b := t.of(pod)
 	switch {
@@ -226,7 +222,6 @@ func (t *turns) failed(pod *v1.Pod, status *fwk.Status) {
 	}
 }
 
-// turnCache notes which pods the cache forgets.
 type turnCache struct {
 	internalcache.Cache
 	turns *turns
@@ -286,7 +281,6 @@ func (q turnQueue) Update(ctx context.Context, before, after *v1.Pod) {
 	q.SchedulingQueue.Update(ctx, before, after)
 }
 
-// NominatedPodsForNode is called by Filter, once per node.
 func (q turnQueue) NominatedPodsForNode(node string) []fwk.PodInfo {
 	pods := q.SchedulingQueue.NominatedPodsForNode(node)
 	if len(pods) > 0 {

@@ -14,7 +14,8 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// admitClaim gives a claim without a class the default one, as the admission plugin DefaultStorageClass does: of several the newest.
+// admitClaim is the admission plugin DefaultStorageClass: it gives a claim without a class the
+// newest default one.
 func (c *control) admitClaim(claim *v1.PersistentVolumeClaim) {
 	claim.Status.Phase = cmp.Or(claim.Status.Phase, v1.ClaimPending)
 	if storagehelpers.PersistentVolumeClaimHasClass(claim) {
@@ -32,7 +33,8 @@ func (c *control) admitClaim(claim *v1.PersistentVolumeClaim) {
 	}
 }
 
-// bindVolumes does the work of the persistent volume controller and of the provisioner for a claim or a volume. o is nil if it is gone.
+// bindVolumes is the persistent volume controller and the provisioner. o is nil if the claim or
+// volume is gone.
 func (c *control) bindVolumes(r ref, o object) error {
 	switch o := o.(type) {
 	case *v1.PersistentVolumeClaim:
@@ -76,7 +78,7 @@ func (c *control) bindVolume(volume *v1.PersistentVolume) error {
 	return nil
 }
 
-// release frees a volume whose claim is gone, as its policy says.
+// release applies the policy of a volume whose claim is gone.
 func (c *control) release(volume *v1.PersistentVolume) error {
 	dynamic := volume.Annotations[storagehelpers.AnnDynamicallyProvisioned] != ""
 	if volume.Spec.PersistentVolumeReclaimPolicy == v1.PersistentVolumeReclaimDelete && dynamic {
@@ -95,7 +97,8 @@ func (c *control) setPhase(before *v1.PersistentVolume, phase v1.PersistentVolum
 	return c.put(volumeKind, volume)
 }
 
-// bindClaim takes the next step of a claim: it finds a volume, asks for one, or completes the binding.
+// bindClaim takes the next step of a claim: it finds a volume, asks for one, or completes the
+// binding.
 func (c *control) bindClaim(claim *v1.PersistentVolumeClaim) error {
 	if claim.DeletionTimestamp != nil {
 		if !c.inUse(claim) {
@@ -126,8 +129,8 @@ func isClaimOf(volume *v1.PersistentVolume, claim *v1.PersistentVolumeClaim) boo
 	return of != nil && of.Namespace == claim.Namespace && of.Name == claim.Name && (of.UID == "" || of.UID == claim.UID)
 }
 
-// volumeFor returns the volume that a claim gets: one that is reserved for it or, unless its class waits for the scheduler, the smallest one
-// that matches.
+// volumeFor returns the volume that a claim gets: one that is reserved for it or, unless its class
+// waits for the scheduler, the smallest one that matches.
 func (c *control) volumeFor(claim *v1.PersistentVolumeClaim) *v1.PersistentVolume {
 	volumes := all[*v1.PersistentVolume](c.cluster, volumeKind)
 	if i := slices.IndexFunc(volumes, func(v *v1.PersistentVolume) bool { return isClaimOf(v, claim) }); i >= 0 {
@@ -143,14 +146,14 @@ func (c *control) volumeFor(claim *v1.PersistentVolumeClaim) *v1.PersistentVolum
 	return volume
 }
 
-// waits reports whether the class of a claim waits for its first consumer, and the scheduler has not chosen a node.
+// waits reports whether a claim's class waits for its first consumer, for which the scheduler has
+// not chosen a node.
 func (c *control) waits(claim *v1.PersistentVolumeClaim) bool {
 	class, exists := find[*storagev1.StorageClass](c.cluster, classKind, "", storagehelpers.GetPersistentVolumeClaimClass(claim))
 	return exists && ptr.Deref(class.VolumeBindingMode, storagev1.VolumeBindingImmediate) == storagev1.VolumeBindingWaitForFirstConsumer &&
 		claim.Annotations[storagehelpers.AnnSelectedNode] == ""
 }
 
-// bind makes a claim and a volume each other's.
 func (c *control) bind(claim *v1.PersistentVolumeClaim, volume *v1.PersistentVolume) error {
 	if volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID == "" || volume.Status.Phase != v1.VolumeBound {
 		after := volume.DeepCopy()
@@ -177,7 +180,8 @@ func (c *control) bind(claim *v1.PersistentVolumeClaim, volume *v1.PersistentVol
 	return c.put(claimKind, after)
 }
 
-// provision makes the volume of a claim whose class says how, when the scheduler has chosen a node if the class waits for that.
+// provision makes a claim's volume if its class says how and does not wait for the scheduler to
+// choose a node.
 func (c *control) provision(claim *v1.PersistentVolumeClaim) error {
 	class, exists := find[*storagev1.StorageClass](c.cluster, classKind, "", storagehelpers.GetPersistentVolumeClaimClass(claim))
 	if !exists || c.waits(claim) || strings.HasPrefix(class.Provisioner, standin.InTreePrefix) {
@@ -202,7 +206,7 @@ func (c *control) provision(claim *v1.PersistentVolumeClaim) error {
 	return err
 }
 
-// inUse reports whether a pod that has not ended uses a claim. Such a claim is deleted later.
+// inUse reports whether a pod that has not ended uses a claim. The deletion of such a claim waits.
 func (c *control) inUse(claim *v1.PersistentVolumeClaim) bool {
 	for _, o := range c.objects[podKind] {
 		pod := o.(*v1.Pod)

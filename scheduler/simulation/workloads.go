@@ -21,15 +21,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// workloads does the work of the workload controllers, as far as scheduling can see: it creates, replaces and deletes pods.
+// workloads does the work of the workload controllers, as far as scheduling can see: it creates,
+// replaces and deletes pods.
 //
-// Kubernetes draws the last part of a pod's name at random. Here it is the number of the pod of its owner.
+// Kubernetes draws the last part of a pod's name at random. Here the owner numbers its pods.
 type workloads struct {
 	*control
-	// numbers counts the pods that an owner has had.
+	// numbers counts the pods that each owner has had.
 	numbers map[types.UID]int64
-	// timers are the next steps of workloads.
-	timers map[ref]*timer
+	timers  map[ref]*timer
 }
 
 func newWorkloads(c *control) workloads {
@@ -60,7 +60,6 @@ func (w *workloads) reconcile(r ref, o object) error {
 	return nil
 }
 
-// wake looks at a workload again.
 func (w *workloads) wake(r ref, after time.Duration) {
 	w.timers[r].stop()
 	w.timers[r] = w.timeline.after(after, false, func() {
@@ -69,7 +68,6 @@ func (w *workloads) wake(r ref, after time.Duration) {
 	})
 }
 
-// newPod returns the next pod of an owner, without a name.
 func newPod(template *v1.PodTemplateSpec, namespace string, owner *metav1.OwnerReference) *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -88,7 +86,6 @@ func cloneMap(m map[string]string) map[string]string {
 	return out
 }
 
-// number returns the suffix of an owner's next pod.
 func (w *workloads) number(owner types.UID) string {
 	w.numbers[owner]++
 	return suffix(w.numbers[owner])
@@ -105,7 +102,8 @@ func (w *workloads) deletePod(pod *v1.Pod) error {
 	return w.remove(refOf(podKind, pod), metav1.DeleteOptions{})
 }
 
-// byWorth puts the pods first that ReplicaSets delete first: those without a node, not running, not ready, and the latest.
+// byWorth sorts pods as ReplicaSets delete them: first those without a node, not running, not
+// ready, and the latest.
 func byWorth(a, b *v1.Pod) int {
 	rank := func(pod *v1.Pod) int {
 		switch {
@@ -163,7 +161,8 @@ func hashOf(template *v1.PodTemplateSpec) string {
 	return rand.SafeEncodeString(fmt.Sprint(h.Sum32()))
 }
 
-// deployment creates the ReplicaSet of the present template, and moves replicas to it within the limits of the strategy.
+// deployment creates the present template's ReplicaSet, and moves replicas to it within the
+// strategy's limits.
 func (w *workloads) deployment(d *appsv1.Deployment) error {
 	hash := hashOf(&d.Spec.Template)
 	want := ptr.Deref(d.Spec.Replicas, 1)
@@ -218,7 +217,6 @@ func (w *workloads) resize(set *appsv1.ReplicaSet, replicas int32) error {
 	return w.put(replicaSetKind, &after)
 }
 
-// roll takes one step of an update.
 func (w *workloads) roll(d *appsv1.Deployment, present *appsv1.ReplicaSet, old []*appsv1.ReplicaSet, want int32) error {
 	surge, unavailable := int32(0), want
 	if d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
@@ -245,7 +243,7 @@ func (w *workloads) roll(d *appsv1.Deployment, present *appsv1.ReplicaSet, old [
 	spare := total - (want - unavailable) - (ptr.Deref(present.Spec.Replicas, 1) - present.Status.ReadyReplicas)
 	for _, set := range old {
 		has := ptr.Deref(set.Spec.Replicas, 0)
-		// Replicas that are not ready can go in any case.
+		// Replicas that are not ready can always go.
 		goes := min(has, max(spare, has-set.Status.ReadyReplicas))
 		if goes <= 0 {
 			continue

@@ -8,17 +8,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// factory makes the informers of typed objects.
 type factory struct {
 	informers.SharedInformerFactory
-	world *World
-	// converted are those of Converted.
+	world     *World
 	converted map[schema.GroupVersionResource]*informer
 }
 
-// Converted returns the informer of a kind that Kubernetes' client library does not know, with the objects that convert makes
-// of the unstructured ones. It leaves out those for which convert fails. All calls for a kind share the informer, and
-// the first one's convert. Call it before the World is used.
+// Converted returns the informer of a kind that Kubernetes' client library does not know, with the
+// objects that convert makes of the unstructured ones. It leaves out those for which convert fails.
+// All calls for a kind share the informer, and the first one's convert. Call it before any use of
+// the World.
 func (f *factory) Converted(of schema.GroupVersionResource, convert func(*unstructured.Unstructured) (metav1.Object, error)) cache.SharedIndexInformer {
 	if i := f.converted[of]; i != nil {
 		return i

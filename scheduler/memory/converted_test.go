@@ -12,7 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// TestConverted: plugins read custom resources as their own types; what is none of the type is left out.
+// TestConverted: plugins read custom resources as their own types; what is none of the type is left
+// out.
 func TestConverted(t *testing.T) {
 	w := newWorld()
 	factory := w.Informers().(interface {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// dynamicFactory makes the informers of unstructured objects.
 type dynamicFactory struct {
 	world *World
 	make  func() *informer
@@ -32,7 +31,6 @@ func (f *dynamicFactory) informer(of schema.GroupVersionResource) *informer {
 	return i
 }
 
-// ForResource returns the informer of a resource.
 func (f *dynamicFactory) ForResource(of schema.GroupVersionResource) informers.GenericInformer {
 	return &genericInformer{of, f.informer(of)}
 }
@@ -40,10 +38,8 @@ func (f *dynamicFactory) ForResource(of schema.GroupVersionResource) informers.G
 // Start does nothing: the informers need no goroutines.
 func (*dynamicFactory) Start(<-chan struct{}) {}
 
-// Shutdown does nothing.
 func (*dynamicFactory) Shutdown() {}
 
-// WaitForCacheSync returns at once.
 func (f *dynamicFactory) WaitForCacheSync(<-chan struct{}) map[schema.GroupVersionResource]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

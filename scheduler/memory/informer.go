@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// informer is a shared informer whose handlers run on the goroutine that changes an object. It is always
-// synced.
+// informer is a shared informer whose handlers run on the goroutine that changes an object. It is
+// always synced.
 type informer struct {
 	indexer cache.Indexer
 	// read: a plugin or the scheduler has asked for the objects.
@@ -52,7 +52,6 @@ func (o orderedIndexer) ByIndex(name, value string) ([]any, error) {
 	return ordered(found), err
 }
 
-// ordered sorts a list that belongs to the caller of the indexer.
 func ordered(objects []any) []any {
 	slices.SortFunc(objects, func(a, b any) int {
 		return strings.Compare(keyOf(a.(metav1.Object)), keyOf(b.(metav1.Object)))
@@ -60,7 +59,7 @@ func ordered(objects []any) []any {
 	return objects
 }
 
-// give is a constructor of the informer, as factories expect it.
+// give is a constructor as factories expect it.
 func (i *informer) give(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return i }
 
 func (i *informer) get(key string) metav1.Object {
@@ -118,7 +117,6 @@ func (i *informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler,
 	return i.AddEventHandler(h)
 }
 
-// AddEventHandlerWithOptions is AddEventHandler.
 func (i *informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, _ cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(h)
 }
@@ -131,31 +129,24 @@ func (i *informer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistrat
 	return nil
 }
 
-// GetStore returns the objects.
 func (i *informer) GetStore() cache.Store { return i.GetIndexer() }
 
-// GetIndexer returns the objects.
 func (i *informer) GetIndexer() cache.Indexer {
 	i.read.Store(true)
 	return i.indexer
 }
 
-// AddIndexers adds indexes of the objects.
 func (i *informer) AddIndexers(indexers cache.Indexers) error { return i.indexer.AddIndexers(indexers) }
 
 // GetController returns nil: there is nothing to control.
 func (i *informer) GetController() cache.Controller { return nil }
 
-// Run waits until it is stopped.
 func (i *informer) Run(stop <-chan struct{}) { <-stop }
 
-// RunWithContext waits until it is stopped.
 func (i *informer) RunWithContext(ctx context.Context) { <-ctx.Done() }
 
-// HasSynced returns true.
 func (i *informer) HasSynced() bool { return true }
 
-// HasSyncedChecker returns a checker that is done.
 func (i *informer) HasSyncedChecker() cache.DoneChecker { return synced{} }
 
 // LastSyncResourceVersion returns no version: nothing was listed.
@@ -164,7 +155,6 @@ func (i *informer) LastSyncResourceVersion() string { return "" }
 // SetWatchErrorHandler does nothing: nothing is watched.
 func (i *informer) SetWatchErrorHandler(cache.WatchErrorHandler) error { return nil }
 
-// SetWatchErrorHandlerWithContext does nothing: nothing is watched.
 func (i *informer) SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithContext) error {
 	return nil
 }
@@ -172,7 +162,6 @@ func (i *informer) SetWatchErrorHandlerWithContext(cache.WatchErrorHandlerWithCo
 // SetTransform does nothing: the caller of Set has transformed the objects.
 func (i *informer) SetTransform(cache.TransformFunc) error { return nil }
 
-// IsStopped returns false.
 func (i *informer) IsStopped() bool { return false }
 
 // registration is a handler, which has seen everything.

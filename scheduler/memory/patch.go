@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// Patched returns the JSON that a patch makes of an object's JSON, as an API server does. like has the type of the object. Without a kind,
-// the patch is a strategic merge patch or, of a kind for which the client library has no type, a JSON merge patch.
+// Patched applies a patch to an object's JSON, as an API server does. like has the object's type.
+// Without a kind, the patch is a strategic merge patch or, if the client library has no type for
+// the object, a JSON merge patch.
 func Patched(document []byte, like runtime.Object, kind types.PatchType, patch []byte) ([]byte, error) {
 	_, custom := like.(*unstructured.Unstructured)
 	switch {

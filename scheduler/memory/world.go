@@ -1,11 +1,12 @@
-// Package memory keeps a cluster in memory, in the form in which a scheduler reads it: as shared informers.
+// Package memory keeps a cluster in memory, in the form in which a scheduler reads it: as shared
+// informers.
 //
-// The informers of a World are synchronous. Set and Delete call the handlers on the caller's goroutine, so when they
-// return, the scheduler that is built on these informers knows the change. Nothing is copied: the objects are those
-// that the caller passes, and they must not change.
+// The informers of a World are synchronous. Set and Delete call the handlers on the caller's
+// goroutine, so when they return, a scheduler on these informers knows the change. A World keeps
+// the caller's objects, which must not change.
 //
-// A World makes no requests and has no goroutines. It knows nothing of what the scheduler decides or writes. It may
-// import client-go, and no package of ours.
+// A World makes no requests and has no goroutines. It knows nothing of what the scheduler decides
+// or writes. It may import client-go, and no package of ours.
 package memory
 
 import (
@@ -27,8 +28,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// World is a cluster in memory. Its methods must be called from one goroutine at a time; the informers may be read at
-// any time.
+// World is a cluster in memory. Call its methods from one goroutine at a time; the informers may be
+// read at any time.
 type World struct {
 	factory *factory
 	dynamic *dynamicFactory
@@ -38,27 +39,24 @@ type World struct {
 	journal []change
 }
 
-// kind holds the objects of one kind.
 type kind struct {
 	gvk schema.GroupVersionKind
 	*informer
 	objects int
 }
 
-// change is the state of an object before it was changed.
 type change struct {
-	kind *kind
-	key  string
-	// before is nil if the object did not exist.
+	kind   *kind
+	key    string
 	before metav1.Object
 }
 
-// NewWorld returns an empty cluster. client is the one that Informers passes to plugins which make informers of
-// kinds that Kubernetes' client library does not know; such informers are never started.
+// NewWorld returns an empty cluster. Informers passes client to plugins that make informers of
+// kinds that Kubernetes' client library does not know; such informers never start.
 func NewWorld(client kubernetes.Interface) *World { return newWorld(client, newUnorderedInformer) }
 
-// NewOrderedWorld is NewWorld with informers that list objects by namespace and name, except nodes and pods. Others list them at random, and a
-// plugin may take the first one.
+// NewOrderedWorld is NewWorld with informers that list objects by namespace and name, except nodes
+// and pods. Others list them at random, and a plugin may take the first one.
 func NewOrderedWorld(client kubernetes.Interface) *World { return newWorld(client, newOrderedInformer) }
 
 func newWorld(client kubernetes.Interface, newInformer func() *informer) *World {
@@ -83,12 +81,12 @@ func newWorld(client kubernetes.Interface, newInformer func() *informer) *World 
 	return w
 }
 
-// Informers returns the factory of the informers. It has a method Converted, with which package customresource reads
-// custom resources.
+// Informers returns the factory of the informers. It has a method Converted, with which package
+// customresource reads custom resources.
 func (w *World) Informers() informers.SharedInformerFactory { return w.factory }
 
-// DynamicInformers returns the factory of the informers of kinds that Kubernetes' client library does not know. They
-// hold the unstructured objects.
+// DynamicInformers returns the factory of the informers of kinds that Kubernetes' client library
+// does not know. They hold the unstructured objects.
 func (w *World) DynamicInformers() dynamicinformer.DynamicSharedInformerFactory { return w.dynamic }
 
 var (
@@ -103,10 +101,11 @@ func (e *KindError) Error() string { return fmt.Sprintf("unknown kind %s", e.GVK
 
 // Set creates or replaces an object: that of the same kind, namespace and name. It keeps o.
 //
-// The handlers see what they would see in a live cluster. A pod that has terminated is gone, because the scheduler does not
-// watch such pods. An object with another UID, and a pod that loses its node, is deleted and added, because the API server
-// allows no such update. So is an object whose resource version is not newer, except a node, because caches of plugins
-// ignore such updates.
+// The handlers see what they would see in a live cluster. A pod that has terminated is gone,
+// because the scheduler does not watch such pods. An object with another UID, and a pod that loses
+// its node, is deleted and added, because the API server allows no such update. So is an object
+// whose resource version is not newer, except a node, because caches of plugins ignore such
+// updates.
 func (w *World) Set(o runtime.Object) error {
 	k, object, err := w.kindOf(o)
 	if err != nil {
@@ -125,7 +124,6 @@ func terminated(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// kindOf returns the kind of an object, and the object in the form in which it is kept.
 func (w *World) kindOf(o runtime.Object) (*kind, metav1.Object, error) {
 	if u, ok := o.(*unstructured.Unstructured); ok {
 		return w.unstructured(u)
@@ -138,7 +136,6 @@ func (w *World) kindOf(o runtime.Object) (*kind, metav1.Object, error) {
 	return k, object, nil
 }
 
-// unstructured converts an object of a kind that has a type.
 func (w *World) unstructured(u *unstructured.Unstructured) (*kind, metav1.Object, error) {
 	k := w.kind(u.GroupVersionKind())
 	if k == nil {
@@ -151,8 +148,8 @@ func (w *World) unstructured(u *unstructured.Unstructured) (*kind, metav1.Object
 	return k, o.(metav1.Object), nil
 }
 
-// Typed returns an object in the form in which a World keeps it: an unstructured one of a kind that Kubernetes' client
-// library knows becomes one of its type. It returns all others as they are.
+// Typed returns an object in the form in which a World keeps it: an unstructured object of a kind
+// that Kubernetes' client library knows becomes typed. It returns all others as they are.
 func Typed(o runtime.Object) (runtime.Object, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok || !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
@@ -168,7 +165,6 @@ func Typed(o runtime.Object) (runtime.Object, error) {
 	return typed, nil
 }
 
-// kind returns the kind with this name, or nil.
 func (w *World) kind(gvk schema.GroupVersionKind) *kind {
 	if k := w.byGVK[gvk]; k != nil {
 		return k
@@ -231,7 +227,8 @@ func (w *World) Kind(o runtime.Object) (schema.GroupVersionKind, error) {
 	return k.gvk, nil
 }
 
-// Read reports whether the scheduler or a plugin has asked for the informer of a kind in order to read it.
+// Read reports whether the scheduler or a plugin has asked for the informer of a kind in order to
+// read it.
 func (w *World) Read(gvk schema.GroupVersionKind) bool {
 	k := w.kind(gvk)
 	return k != nil && k.read.Load()
@@ -279,7 +276,8 @@ func (w *World) put(k *kind, key string, o metav1.Object) {
 	}
 }
 
-// updates reports whether the change from a to b is an update, rather than a deletion and an addition.
+// updates reports whether the change from a to b is an update, rather than a deletion and an
+// addition.
 func updates(a, b metav1.Object) bool {
 	if a.GetUID() != b.GetUID() {
 		return false

@@ -181,7 +181,8 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestUnknownKinds: kinds that Kubernetes' client library does not know are kept as they are, for dynamic informers.
+// TestUnknownKinds: kinds that Kubernetes' client library does not know are kept as they are, for
+// dynamic informers.
 func TestUnknownKinds(t *testing.T) {
 	w := newWorld()
 	if w.Read(groupKind) {

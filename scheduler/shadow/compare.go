@@ -13,8 +13,8 @@ type Verdict string
 const (
 	// Same: both choose the same node, or neither finds one.
 	Same Verdict = "same"
-	// AsGood: the shadow gives the live node its best total, and as much to nodes that
-	// were behind it, so under the shadow chance would decide.
+	// AsGood: the shadow gives its best total to the live node and to nodes that were behind it, so
+	// chance would decide.
 	AsGood Verdict = "asGood"
 	// Elsewhere: the shadow prefers another node.
 	Elsewhere Verdict = "elsewhere"
@@ -27,15 +27,15 @@ const (
 // Verdicts lists every verdict, in the order for display.
 var Verdicts = []Verdict{Same, AsGood, Elsewhere, Pending, Placed}
 
-// Differs reports whether the pod would have fared otherwise under the shadow.
+// Differs reports whether the shadow would have changed what happens to the pod.
 func (v Verdict) Differs() bool { return v == Elsewhere || v == Pending || v == Placed }
 
 // Place is where one of the two configurations puts the pod.
 type Place struct {
 	// Node is empty if it finds none.
 	Node string `json:"node"`
-	// Total is the node's total score. It is nil when nothing was scored, because no node or
-	// only one was feasible.
+	// Total is the node's total score. It is nil when fewer than two nodes were feasible, because
+	// nothing was scored.
 	Total *int64 `json:"total,omitempty"`
 }
 
@@ -52,15 +52,15 @@ type Parting struct {
 	Plugin string `json:"plugin"`
 	// ExtensionPoint is preFilter, filter or score.
 	ExtensionPoint string `json:"extensionPoint"`
-	// By is the side whose verdict it is; Shadow for a score.
+	// By is the side of the plugin's verdict; Shadow for a score.
 	By Side `json:"by"`
 	// Node is the rejected node, and for a score the shadow's. It is empty when the plugin
 	// rejected the pod on every node.
 	Node string `json:"node"`
 	// Reasons are the plugin's, for a rejection.
 	Reasons []string `json:"reasons,omitempty"`
-	// Live and Shadow, for a score, are the plugin's weighted scores on either side: of the live
-	// node, and of the shadow's. A plugin that a side does not run counts as 0 there.
+	// Live and Shadow, for a score, are the plugin's weighted scores on either side, of the live
+	// node and the shadow's. A plugin that a side does not run counts as 0.
 	Live   []int64 `json:"live,omitempty"`
 	Shadow []int64 `json:"shadow,omitempty"`
 }
@@ -74,30 +74,31 @@ type Comparison struct {
 	Differs bool `json:"differs"`
 	// Message says why the shadow finds no node, with Pending.
 	Message string `json:"message,omitempty"`
-	// PartedBy is nil when the verdict does not differ, and when no single plugin can be named.
+	// PartedBy is nil when the verdict does not differ, and when no single plugin parted the
+	// decisions.
 	PartedBy *Parting `json:"partedBy,omitempty"`
 }
 
 // Compare compares a live decision with the shadow's hypothetical one about the same pod on the
 // same state.
 //
-// The live scheduler may stop its search early, and a hypothetical decision never does. So the
-// shadow chooses among the nodes that the live scheduler chose among or rejected. Only if none
-// of these is feasible for it does it choose among all, because it would then have searched on.
+// The live scheduler may stop its search early, a hypothetical decision never does. So the shadow
+// chooses among the nodes that the live scheduler chose among or rejected, and among all only if
+// none of these is feasible for it, because it would then have searched on.
 //
-// Hypothetical decisions ask no extenders. The answers that the live decision got hold for both
-// sides: nodes that an extender rejected are left out, and the scores that extenders gave count in both totals.
+// Hypothetical decisions ask no extenders. The answers to the live decision hold for both sides:
+// rejected nodes are left out, and scores count in both totals.
 //
 // The plugin that parted the decisions is
 //   - when the shadow finds the live node infeasible: the first plugin that rejects it there;
 //   - when the live scheduler found the shadow's node infeasible: the first plugin that
 //     rejected it there;
 //   - otherwise, both nodes being feasible on both sides: the plugin that moved the balance most. A
-//     plugin's balance on one side is its weighted score of the live node minus that of the shadow's
-//     node. The balances sum to at least 0 under the live configuration and to less than 0
+//     plugin's balance on one side is its weighted score of the live node minus that of the
+//     shadow's node. The balances sum to at least 0 under the live configuration and to less than 0
 //     under the shadow, so some must fall. The plugin is the one whose balance falls most; of
-//     several, the one that runs first, where the shadow's plugins come before those that only
-//     the live configuration has.
+//     several, the one that runs first, where the shadow's plugins come before those that only the
+//     live configuration has.
 func Compare(live, shadow *result.Cycle) Comparison {
 	l, s := newSide(live), newSide(shadow)
 	s.extended = l.extended
@@ -161,7 +162,7 @@ func parting(live, shadow *side, from, to string) *Parting {
 	return balance(live, shadow, from, to)
 }
 
-// balance returns nil when the nodes were not scored on both sides.
+// balance returns nil when one side did not score the nodes.
 func balance(live, shadow *side, from, to string) *Parting {
 	var best *Parting
 	var most int64
@@ -177,7 +178,6 @@ func balance(live, shadow *side, from, to string) *Parting {
 	return best
 }
 
-// side is a cycle, indexed by node.
 type side struct {
 	*result.Cycle
 	filtered, scored map[string]int
@@ -212,17 +212,17 @@ func newSide(c *result.Cycle) *side {
 	return s
 }
 
-// considered reports whether the scheduler scored the node, selected it, or rejected it other than by
-// an extender. Of the nodes that it evaluated at the same time as the last one that it needed, it drops those
-// that fit.
+// considered reports whether the scheduler scored the node, selected it, or rejected it other than
+// by an extender. The scheduler drops surplus nodes that fit, which it evaluated beside the last
+// one that it needed.
 func (s *side) considered(node string) bool {
 	i, evaluated := s.filtered[node]
 	_, scored := s.scored[node]
 	return evaluated && !s.refused[node] && (scored || node == s.SelectedNode || s.Filter.Verdict(i).Plugin != "")
 }
 
-// feasible reports whether the node passed. A hypothetical decision also evaluates nodes to which
-// PreFilter does not restrict the search, or that PreFilter rejected, so a node may pass Filter in vain.
+// feasible reports whether the node passed. A hypothetical decision also evaluates nodes that
+// PreFilter excluded, so a node may pass Filter in vain.
 func (s *side) feasible(node string) bool {
 	if s.Score != nil {
 		_, scored := s.scored[node]
@@ -276,7 +276,7 @@ func (s *side) best(eligible func(node string) bool) []string {
 	return best
 }
 
-// behind reports whether the live scheduler put one of the others behind the node.
+// behind reports whether the live scheduler ranked one of the others below the node.
 func (s *side) behind(node string, others []string) bool {
 	own, _ := s.total(node)
 	for _, other := range others {
@@ -288,7 +288,6 @@ func (s *side) behind(node string, others []string) bool {
 	return false
 }
 
-// rejection returns the first plugin that rejects the node; nil if none does.
 func (s *side) rejection(node string, by Side) *Parting {
 	for _, answer := range s.PreFilter {
 		if answer.Status == "Unschedulable" || answer.Status == "UnschedulableAndUnresolvable" {
@@ -319,7 +318,7 @@ func (s *side) scorers() []string {
 	return names
 }
 
-// scores returns a plugin's weighted scores of two nodes; nil if they have none.
+// scores returns a plugin's weighted scores of two nodes, or nil.
 func (s *side) scores(plugin, a, b string) []int64 {
 	i, first := s.scored[a]
 	j, second := s.scored[b]

@@ -8,7 +8,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// row is a node of a decision: the plugin that rejects it, or its weighted scores by Fit and Spread.
+// row is a node of a decision: the plugin that rejects it, or its weighted scores by Fit and
+// Spread.
 type row struct {
 	node       string
 	rejectedBy string

@@ -14,21 +14,20 @@ import (
 
 // Draft is a judgement of a configuration that runs nowhere.
 type Draft struct {
-	// State is the one that the newest pod was judged on.
+	// State is the newest pod's.
 	State whatif.State `json:"state"`
 	Judgement
-	// Complete is false when the time was over before all pods were judged.
+	// Complete is false when time ran out.
 	Complete bool `json:"complete"`
 }
 
-// JudgeDraft asks where pods would go under a draft and under the running configuration, which is
-// the live side of the items. Each pod is judged on the state as it is now, as if that pod
-// alone were not placed. So the answer says what the draft would change now; it does not
-// repeat decisions of the past.
+// JudgeDraft asks where pods would go under a draft and under the running configuration, the items'
+// live side. It judges each pod on the present state, as if that pod alone were not placed. So the
+// answer says what the draft would change now; it does not repeat past decisions.
 //
-// summaries are those of earlier decisions, newest first. A pod is judged once, for its newest
-// decision, and pods that no longer exist are left out. No further pod is begun when the time
-// is over. The errors are those of whatif.Engine.Ask about configurations, and ctx's.
+// summaries are those of earlier decisions, newest first. JudgeDraft judges a pod once, for its
+// newest decision, leaves out pods that no longer exist, and begins no pod when the time is over.
+// The errors are those of whatif.Engine.Ask about configurations, and ctx's.
 func JudgeDraft(ctx context.Context, engine *whatif.Engine, draft *config.KubeSchedulerConfiguration, summaries []result.Summary, within time.Duration) (*Draft, error) {
 	out := &Draft{Complete: true, Judgement: Judgement{Items: []Item{}}}
 	over, cancel := context.WithTimeout(ctx, within)
@@ -68,7 +67,7 @@ func JudgeDraft(ctx context.Context, engine *whatif.Engine, draft *config.KubeSc
 	return out, nil
 }
 
-// decide asks where a pod would go under a configuration; nil means the running one.
+// decide asks about a configuration; nil means the running one.
 func decide(ctx context.Context, engine *whatif.Engine, pod result.Pod, c *config.KubeSchedulerConfiguration) (*whatif.Answer, error) {
 	return engine.Ask(ctx, whatif.Question{PodRef: &types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, Configuration: c})
 }

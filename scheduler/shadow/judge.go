@@ -17,10 +17,9 @@ import (
 
 // Options say what a Judge judges. The zero value of a field means its default.
 type Options struct {
-	// Follow begins to follow the running scheduler, with its decisions. It is required.
+	// Follow begins to follow the running scheduler, with its decisions. Required.
 	Follow func(ctx context.Context) (*feed.Follower, error)
-	// Subscribe calls its argument with every finished cycle of the scheduler, until the returned function is
-	// called. It is required.
+	// Subscribe calls its argument with every finished cycle until cancel. Required.
 	Subscribe func(func(*result.Cycle)) (cancel func())
 	// Engine has the options of the scheduler that decides for the shadow; see whatif.NewReplica.
 	Engine whatif.Options
@@ -33,26 +32,21 @@ type Options struct {
 // Judge lets a second configuration, the shadow, decide about each pod on the state that the
 // scheduler decided on, and compares. It follows the scheduler's log of changes up to the mark of
 // each decision. It neither waits for the scheduler nor makes it wait: it lags behind, and leaves
-// decisions out when it lags too far. It also rests between two decisions, so that it takes
-// a quarter of one processor's time at most.
-//
-// Decisions about pod groups and decisions that failed are not judged, and not counted.
-//
-// Methods may be called from any goroutine; Set and Clear wait for each other.
+// decisions out when it lags too far. It also rests between two decisions, so that it takes at most
+// a quarter of one processor's time. It neither judges nor counts decisions about pod groups and
+// failed ones. Any goroutine may call its methods; Set and Clear wait for each other.
 type Judge struct {
 	options Options
 
-	// turn is held by Set and Clear.
 	turn sync.Mutex
 	stop func()
 
 	mu    sync.Mutex
 	state State
-	// epoch counts the shadows and the resets: what was judged before the last one no longer counts.
-	epoch int
-	// arrived are live cycles that the judge has not seen yet.
+	// epoch counts the shadows and the resets: earlier judgements no longer count.
+	epoch   int
 	arrived []*result.Cycle
-	// signal says that some have arrived. It has capacity 1.
+	// signal says that some have arrived.
 	signal chan struct{}
 }
 
@@ -63,8 +57,8 @@ type State struct {
 	// Since is when the shadow began to judge.
 	Since time.Time
 	Judgement
-	// Skipped counts the decisions since then that were left out: because the shadow could not keep up with the
-	// scheduler, or because a pod was bound long after the decision.
+	// Skipped counts the decisions since then that the judge left out, because the shadow could not
+	// keep up or because a pod was bound long after the decision.
 	Skipped int
 	// Waiting counts the decisions since then that are not judged yet.
 	Waiting int
@@ -72,7 +66,7 @@ type State struct {
 	Problem string
 }
 
-// maxArrived bounds the live cycles that wait for the judge, each with the whole record of a decision.
+// maxArrived bounds the whole cycles that wait for the judge.
 const maxArrived = 512
 
 // New returns a judge without a shadow.
@@ -85,9 +79,9 @@ func New(options Options) *Judge {
 
 func empty() Judgement { return Judgement{Items: []Item{}} }
 
-// Set makes c the shadow, instead of the one before, and begins to judge. It waits up to some seconds until the judge knows the
-// state of the running scheduler: decisions after that are judged. The error is a *config.Error if no scheduler can be built
-// with c; the shadow before it then stays.
+// Set replaces the shadow by c and begins to judge. It waits up to some seconds until the judge
+// knows the state of the running scheduler; the judge sees later decisions. If no scheduler can be
+// built with c, the error is a *config.Error and the earlier shadow stays.
 func (j *Judge) Set(ctx context.Context, c *config.Configuration) error {
 	j.turn.Lock()
 	defer j.turn.Unlock()
@@ -139,8 +133,8 @@ func (j *Judge) State() State {
 	return out
 }
 
-// begin is called with the turn held. Unless no scheduler runs, it returns when the judge follows the scheduler, so that
-// every later decision has a mark.
+// begin is called with the turn held. If a scheduler runs, begin returns when the judge follows it,
+// so that every later decision has a mark.
 func (j *Judge) begin(ctx context.Context, replica *whatif.Replica, c *config.Configuration) {
 	unsubscribe := j.options.Subscribe(j.arrive)
 	r := &run{judge: j, configuration: c, replica: replica}
@@ -164,8 +158,8 @@ func (j *Judge) end() {
 	j.mu.Unlock()
 }
 
-// arrive notes a live cycle. It does no more, because the scheduler's recorder waits for it. It leaves out cycles of
-// pod groups, which have no marks, and those that come once more.
+// arrive only notes a live cycle, because the scheduler's recorder waits for it. It leaves out
+// cycles of pod groups, which have no marks, and repetitions.
 func (j *Judge) arrive(c *result.Cycle) {
 	if c.PodGroup != nil || c.Updates > 0 {
 		return
@@ -195,7 +189,7 @@ func (j *Judge) take() (arrived []*result.Cycle, epoch int) {
 	return arrived, j.epoch
 }
 
-// note changes the state, unless the shadow or the cluster is no longer the one of the epoch.
+// note changes the state, unless the epoch is over.
 func (j *Judge) note(epoch int, change func(*State)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

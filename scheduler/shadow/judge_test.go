@@ -206,7 +206,8 @@ func lines(s State) []string {
 	return out
 }
 
-// TestJudge: each decision is judged on the state on which the scheduler made it, although later ones follow at once.
+// TestJudge: each decision is judged on the state on which the scheduler made it, although later
+// ones follow at once.
 func TestJudge(t *testing.T) {
 	l := newLive(t)
 	l.set(packing)
@@ -218,8 +219,8 @@ func TestJudge(t *testing.T) {
 		l.publish(c)
 	}
 	s := l.await(4)
-	// The live scheduler spreads: it fills a, c, then b beside first, then a again. The shadow prefers the fullest node each
-	// time: b, a, a, b.
+	// The live scheduler spreads: it fills a, c, then b beside first, then a again. The shadow
+	// prefers the fullest node each time: b, a, a, b.
 	want := []string{
 		`pod-3 elsewhere "a" "b" NodeResourcesFit`,
 		`pod-2 elsewhere "b" "a" NodeResourcesFit`,
@@ -254,7 +255,8 @@ func TestNoConfigurationDiffersFromItself(t *testing.T) {
 	}
 }
 
-// TestDecisionsThatAreNotJudged: failures and pod groups do not count, and an attempt that is published again counts once.
+// TestDecisionsThatAreNotJudged: failures and pod groups do not count, and an attempt that is
+// published again counts once.
 func TestDecisionsThatAreNotJudged(t *testing.T) {
 	l := newLive(t)
 	l.set(packing)
@@ -272,7 +274,8 @@ func TestDecisionsThatAreNotJudged(t *testing.T) {
 	}
 }
 
-// TestEveryDecisionAfterSetIsJudged: when Set returns, the judge has the state, and marks are written for it.
+// TestEveryDecisionAfterSetIsJudged: when Set returns, the judge has the state, and marks are
+// written for it.
 func TestEveryDecisionAfterSetIsJudged(t *testing.T) {
 	l := newLive(t)
 	for range 20 {
@@ -287,7 +290,8 @@ func TestEveryDecisionAfterSetIsJudged(t *testing.T) {
 	}
 }
 
-// TestWaiting: a decision waits from when the scheduler publishes it until it is judged, left out or forgotten.
+// TestWaiting: a decision waits from when the scheduler publishes it until it is judged, left out
+// or forgotten.
 func TestWaiting(t *testing.T) {
 	for name, reset := range map[string]bool{"judged": false, "forgotten": true} {
 		t.Run(name, func(t *testing.T) {
@@ -332,7 +336,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestSetDoesNotWaitForAScheduler: while none runs, the shadow is set, and it judges when there is one.
+// TestSetDoesNotWaitForAScheduler: while none runs, the shadow is set, and it judges when there is
+// one.
 func TestSetDoesNotWaitForAScheduler(t *testing.T) {
 	l := newLive(t)
 	l.log.Restart(nil)
@@ -369,7 +374,8 @@ func TestDecisionsThatTheShadowCannotMake(t *testing.T) {
 	}
 }
 
-// TestLostMarks: decisions whose marks were lost are left out, and the next ones are judged on the new state.
+// TestLostMarks: decisions whose marks were lost are left out, and the next ones are judged on the
+// new state.
 func TestLostMarks(t *testing.T) {
 	l := newLive(t)
 	l.set(packing)

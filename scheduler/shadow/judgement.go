@@ -15,13 +15,11 @@ type Item struct {
 	Pod     result.Pod    `json:"pod"`
 	Owner   *result.Owner `json:"owner,omitempty"`
 	Attempt int           `json:"attempt"`
-	// Time is when the live attempt began.
-	Time    time.Time `json:"time"`
-	Profile string    `json:"profile"`
+	Time    time.Time     `json:"time"`
+	Profile string        `json:"profile"`
 	Comparison
 }
 
-// itemOf compares a live cycle with the shadow's.
 func itemOf(live, shadow *result.Cycle) Item {
 	return Item{
 		Pod: live.Pod, Owner: live.Owner, Attempt: live.Attempt, Time: live.StartTime, Profile: live.Profile,
@@ -55,10 +53,9 @@ func (c *Counts) add(v Verdict) {
 
 // Judgement sums up what a shadow says about decisions.
 type Judgement struct {
-	// Judged counts the decisions, and Differ those whose verdict differs.
-	Judged int `json:"judged"`
-	Differ int `json:"differ"`
-	// Verdicts counts the decisions by verdict.
+	// Differ counts the decisions whose verdict differs.
+	Judged   int    `json:"judged"`
+	Differ   int    `json:"differ"`
 	Verdicts Counts `json:"verdicts"`
 	// Items are the latest of them, newest first, at most MaxItems.
 	Items []Item `json:"items"`
@@ -76,7 +73,8 @@ func (j *Judgement) add(i Item) {
 	}
 }
 
-// newestFirst returns a copy for readers. j itself has the oldest first, and more than MaxItems.
+// newestFirst returns a copy for readers. j itself has the oldest first, and may have more than
+// MaxItems.
 func (j *Judgement) newestFirst() Judgement {
 	out := *j
 	out.Items = slices.Clone(j.Items[max(0, len(j.Items)-MaxItems):])

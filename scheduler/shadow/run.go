@@ -16,13 +16,14 @@ import (
 const (
 	// maxBehind is how many decisions the judge may lag behind before it leaves some out.
 	maxBehind = 256
-	// patience is how long the judge waits for the state at first, and for the result of a decision, which comes when the
-	// pod is bound.
+	// patience is how long the judge waits for the first state, and for a decision's result, which
+	// comes when the pod is bound.
 	patience = 5 * time.Second
-	// rest is how long the judge rests after a decision, as a multiple of its duration, and maxRest bounds that.
+	// rest is how long the judge rests after a decision, as a multiple of its duration; maxRest
+	// bounds that.
 	rest    = 3
 	maxRest = 200 * time.Millisecond
-	// pause is how long the judge waits after a failure before it follows the scheduler anew.
+	// pause is how long the judge waits after a failure.
 	pause = time.Second
 )
 
@@ -36,17 +37,15 @@ type run struct {
 	// filled: the replica has a state.
 	filled bool
 
-	// ops are the changes that the replica does not have yet, the oldest first. marks counts the
-	// marks among them.
+	// ops are the changes that the replica lacks, the oldest first. marks counts the marks among
+	// them.
 	ops   []feed.Operation
 	marks int
-	// lives are live cycles whose marks the judge has not reached.
+	// lives are live cycles before whose marks the judge stands.
 	lives []*result.Cycle
-	// epoch is the one of lives.
 	epoch int
 }
 
-// loop judges until ctx ends.
 func (r *run) loop(ctx context.Context) {
 	defer r.close()
 	for ctx.Err() == nil {
@@ -60,7 +59,6 @@ func (r *run) loop(ctx context.Context) {
 	}
 }
 
-// close lets go of the scheduler and of the replica.
 func (r *run) close() {
 	if r.follower != nil {
 		r.follower.Close()
@@ -69,7 +67,6 @@ func (r *run) close() {
 	r.forget()
 }
 
-// forget drops the replica.
 func (r *run) forget() {
 	if r.replica != nil {
 		_ = r.replica.Close() // its plugins are gone, whatever their Close says
@@ -86,7 +83,6 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// follow judges until ctx ends or something fails.
 func (r *run) follow(ctx context.Context) error {
 	if r.follower == nil {
 		if err := r.begin(ctx); err != nil {
@@ -106,7 +102,6 @@ func (r *run) follow(ctx context.Context) error {
 	}
 }
 
-// begin begins to follow the scheduler.
 func (r *run) begin(ctx context.Context) (err error) {
 	r.ops, r.marks = nil, 0
 	if r.follower, err = r.judge.options.Follow(ctx); err != nil {
@@ -115,7 +110,8 @@ func (r *run) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// tryBegin begins to follow the scheduler and takes its state. If that fails or takes long, loop tries again.
+// tryBegin begins to follow the scheduler and takes its state. If that fails or takes long, loop
+// tries again.
 func (r *run) tryBegin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -124,7 +120,6 @@ func (r *run) tryBegin(ctx context.Context) {
 	}
 }
 
-// advance handles the marks that have arrived.
 func (r *run) advance(ctx context.Context) error {
 	for {
 		if _, err := r.collect(ctx); err != nil {
@@ -133,7 +128,7 @@ func (r *run) advance(ctx context.Context) error {
 		r.judge.fail("")
 		at := slices.IndexFunc(r.ops, func(op feed.Operation) bool { return op.Mark != nil })
 		if at < 0 {
-			// The marks of all cycles that were collected came before.
+			// All collected cycles' marks came before.
 			r.skip(r.lives...)
 			r.lives = nil
 			return r.apply(len(r.ops))
@@ -163,8 +158,8 @@ func (r *run) advance(ctx context.Context) error {
 	}
 }
 
-// collect takes the live cycles and then the changes that have arrived, so that the changes include the
-// marks of the cycles. If whole is true, the log began anew: earlier marks are lost.
+// collect takes the arrived cycles before the changes, so that the changes include the cycles'
+// marks. whole: the log began anew, and earlier marks are lost.
 func (r *run) collect(ctx context.Context) (whole bool, err error) {
 	arrived, epoch := r.judge.take()
 	if epoch != r.epoch {
@@ -196,7 +191,6 @@ func (r *run) collect(ctx context.Context) (whole bool, err error) {
 	return whole, nil
 }
 
-// apply makes the first n changes in the replica.
 func (r *run) apply(n int) error {
 	r.filled = true
 	if n == 0 {
@@ -207,8 +201,8 @@ func (r *run) apply(n int) error {
 	return err
 }
 
-// result waits for the live cycle of a mark, unless the judge is too far behind. It returns nil if the cycle
-// does not come in time. lost: the log began anew meanwhile.
+// result waits for the live cycle of a mark, unless the judge is too far behind. It returns nil if
+// none comes in time. lost: the log began anew.
 func (r *run) result(ctx context.Context, mark feed.Operation) (live *result.Cycle, lost bool, err error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -230,8 +224,9 @@ func (r *run) result(ctx context.Context, mark feed.Operation) (live *result.Cyc
 	}
 }
 
-// match removes and returns the live cycle of the first mark; nil if it has not come. The scheduler makes one decision at a
-// time: its record begins between its mark and the next one. Cycles that began before have lost their marks.
+// match removes and returns the live cycle of the first mark; nil if it has not come. As the
+// scheduler makes one decision at a time, the cycle begins between its mark and the next. Cycles
+// that began earlier have lost their marks.
 func (r *run) match(mark feed.Operation) *result.Cycle {
 	var found *result.Cycle
 	later := r.lives[:0:0]
@@ -249,7 +244,8 @@ func (r *run) match(mark feed.Operation) *result.Cycle {
 	return found
 }
 
-// beforeNextMark reports whether the cycle began before the second mark of ops, whose first operation is the first.
+// beforeNextMark reports whether the cycle began before the second mark of ops. The first mark is
+// ops[0].
 func (r *run) beforeNextMark(live *result.Cycle) bool {
 	for _, op := range r.ops[1:] {
 		if op.Mark != nil {
@@ -259,7 +255,7 @@ func (r *run) beforeNextMark(live *result.Cycle) bool {
 	return true
 }
 
-// skip counts decisions that will not be judged. Those that failed are never judged, and do not count as left out.
+// skip counts decisions that will not be judged, except failed ones, which never are.
 func (r *run) skip(lives ...*result.Cycle) {
 	for _, live := range lives {
 		r.judge.note(r.epoch, func(s *State) {
@@ -271,7 +267,6 @@ func (r *run) skip(lives ...*result.Cycle) {
 	}
 }
 
-// decide lets the shadow decide, and compares.
 func (r *run) decide(ctx context.Context, mark feed.Operation, live *result.Cycle) error {
 	start := time.Now()
 	var decision *result.Cycle

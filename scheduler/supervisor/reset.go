@@ -8,15 +8,13 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// Reset stops the scheduler, calls between while no cycle is running, and starts
-// over with an empty scheduler and the configuration of a first start:
-// Options.Initial or, without one, Kubernetes' default. That is a new revision. The
-// earlier revisions are dropped, but their numbers are not reused.
+// Reset stops the scheduler, calls between while no cycle is running, and starts an empty scheduler
+// with the configuration of a first start: Options.Initial or, without one, Kubernetes' default.
+// That is a new revision. Reset drops the earlier revisions, but does not reuse their numbers.
 //
-// If between fails, the scheduler starts over nevertheless, and Reset returns the
-// error. Other changes of the configuration wait for Reset. ctx bounds only the
-// time that Reset waits for its turn; between gets its values. Once Reset has its
-// turn, it runs to the end.
+// If between fails, the scheduler starts nevertheless, and Reset returns the error. Other changes
+// of the configuration wait for Reset. ctx bounds only the wait for the turn; between gets its
+// values. Once Reset has its turn, it runs to the end.
 func (s *Scheduler) Reset(ctx context.Context, between func(context.Context) error) error {
 	return s.restart(ctx, between, s.startOver)
 }
@@ -85,7 +83,6 @@ func (s *Scheduler) startOver(ctx context.Context) error {
 	return nil
 }
 
-// first returns the configuration of a first start.
 func (s *Scheduler) first() (*config.Configuration, config.Origin, error) {
 	if s.options.Initial != nil {
 		return s.options.Initial, config.OriginFile, nil

@@ -17,8 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// The revisions are bounded in number and in the bytes of all documents. The oldest
-// are dropped first, but never the running one or the newest.
+// These bound the number of revisions and the bytes of all documents. The oldest go first, but
+// never the running one or the newest.
 const (
 	maxRevisions     = 1000
 	maxRevisionBytes = 64 << 20
@@ -32,8 +32,7 @@ type revisions struct {
 	mu    sync.Mutex
 	all   []*revision // in the order of their numbers
 	count int         // the highest number so far
-	// from is the number of the last reset's revision; cycles of earlier revisions
-	// are dropped.
+	// from is the last reset's revision; cycles of earlier ones are dropped.
 	from int
 }
 
@@ -47,8 +46,8 @@ func newRevisions(dir string) *revisions { return &revisions{dir: dir} }
 
 const extension = ".json"
 
-// load reads the directory. It fails, and has changed nothing, when the file of a revision
-// cannot be read: that may be the one to resume.
+// load reads the directory. It fails, having changed nothing, when it cannot read a revision's
+// file: that may be the one to resume.
 func (r *revisions) load() error {
 	if r.dir == "" {
 		return nil
@@ -82,7 +81,8 @@ func (r *revisions) load() error {
 	return nil
 }
 
-// Check returns the *UnreadableError with which Start would refuse a directory of revisions. It changes nothing.
+// Check returns the *UnreadableError with which Start would refuse a directory of revisions. It
+// changes nothing.
 func Check(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -90,7 +90,6 @@ func Check(dir string) error {
 	return newRevisions(dir).load()
 }
 
-// withoutPath leaves out the path and the name of the system call.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -117,8 +116,8 @@ func read(path string) (*revision, error) {
 	return one, json.Unmarshal(data, &one.Revision)
 }
 
-// replaceOlder marks all running revisions but the newest as replaced: the program
-// may have ended between writing two files. The caller holds mu.
+// replaceOlder marks all running revisions but the newest as replaced: the program may have ended
+// between two writes. The caller holds mu.
 func (r *revisions) replaceOlder() {
 	running := false
 	for _, one := range slices.Backward(r.all) {
@@ -132,7 +131,6 @@ func (r *revisions) replaceOlder() {
 	}
 }
 
-// next returns the number of a new revision.
 func (r *revisions) next() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,14 +169,12 @@ func (r *revisions) restart(number int) error {
 	return errors.Join(errs...)
 }
 
-// isForgotten reports whether a revision is older than the last reset.
 func (r *revisions) isForgotten(number int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return number < r.from
 }
 
-// rollBack marks a revision as one that did not start.
 func (r *revisions) rollBack(number int, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,7 +185,6 @@ func (r *revisions) rollBack(number int, why error) {
 	}
 }
 
-// scheduled counts a pod that a revision scheduled.
 func (r *revisions) scheduled(number int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,7 +305,6 @@ func (r *revisions) path(number int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", number, extension))
 }
 
-// counting is a sink that counts the pods that a revision scheduled.
 type counting struct {
 	recorder.Sink
 	revisions *revisions

@@ -1,13 +1,12 @@
-// Package supervisor keeps one recorded scheduler running while its configuration
-// changes. Every applied configuration is a numbered revision.
+// Package supervisor keeps one recorded scheduler running while its configuration changes. Every
+// applied configuration is a numbered revision.
 //
-// The supervisor builds a new scheduler and waits until it knows the cluster before
-// it stops the old one, and the new one schedules only after the old one has ended.
-// If the new one cannot be built, the old one keeps running. A scheduler that crashed the
-// program can start paused; see Options.Paused.
+// The supervisor stops the old scheduler only when the new one is built and knows the cluster, and
+// the new one schedules only after the old one has ended. If the new one cannot be built, the old
+// one keeps running. A scheduler that crashed the program can start paused; see Options.Paused.
 //
-// It may import the packages scheduler, scheduler/config, scheduler/recorder and
-// scheduler/result, and knows nothing of HTTP.
+// It may import the packages scheduler, scheduler/config, scheduler/recorder and scheduler/result,
+// and knows nothing of HTTP.
 package supervisor
 
 import (
@@ -45,24 +44,22 @@ type Options struct {
 	// Parse reads a document. The default refuses plugins that are neither
 	// Kubernetes' nor in OutOfTree.
 	Parse func(document []byte) (*config.Configuration, error)
-	// Initial is the configuration to start with. Without one, the supervisor resumes
-	// the latest saved revision or, without that, uses Kubernetes' default. A reset
-	// goes back to Initial or, without one, to the default.
+	// Initial is the configuration to start with. Without it, the supervisor resumes the latest
+	// saved revision or uses Kubernetes' default. A reset goes back to Initial or the default.
 	Initial *config.Configuration
-	// Paused, if not empty, says why Start must not run the scheduler, for example
-	// because it crashed the program. It runs once a configuration is applied.
+	// Paused, if not empty, says why Start must not run the scheduler, such as a crash of the
+	// program. Applying a configuration runs it.
 	Paused string
 	// Dir is the directory that keeps the revisions. Without one they are lost when
 	// the process ends.
 	Dir string
-	// Prepare is called before a scheduler is prepared to run c, and may bring into the
-	// cluster what its plugins read. Its error refuses c. It may be nil.
+	// Prepare is called before a scheduler for c is prepared, and may create what its plugins read.
+	// Its error refuses c. It may be nil.
 	Prepare func(ctx context.Context, c *config.Configuration) error
-	// Running is called when a scheduler runs c and no other one runs any more. It may be
-	// nil. Both are called within the turn, so they must not change the configuration.
+	// Running is called when only a scheduler with c runs. It may be nil. Both run within the turn,
+	// so they must not change the configuration.
 	Running func(ctx context.Context, c *config.Configuration)
-	// Changed is called after the state or a warning has changed, on any goroutine.
-	// It may be nil.
+	// Changed is called on any goroutine after a change of the state or a warning. It may be nil.
 	Changed func()
 	// TieSeed is scheduler.Options.TieSeed.
 	TieSeed *int64
@@ -108,13 +105,13 @@ type State struct {
 }
 
 const (
-	// prepareTimeout bounds building a scheduler and listing the cluster, which takes
-	// seconds for a large cluster, and more on a busy machine.
+	// prepareTimeout bounds building a scheduler and listing the cluster, which takes seconds, more
+	// on a busy machine.
 	prepareTimeout = 2 * time.Minute
 	// stopTimeout bounds how long the replaced scheduler may take to stop.
 	stopTimeout = 10 * time.Second
-	// catchUpTimeout bounds how long the new scheduler waits to see what the old one
-	// has handed out. After that, it is built again.
+	// catchUpTimeout bounds how long the new scheduler waits to see what the old one has handed
+	// out. After that, the supervisor builds it again.
 	catchUpTimeout = 10 * time.Second
 )
 
@@ -141,10 +138,10 @@ func New(options Options) *Scheduler {
 	return &Scheduler{options: options, revisions: newRevisions(options.Dir), turn: make(chan struct{}, 1)}
 }
 
-// Start reads the revisions and starts to schedule under the initial configuration.
-// It returns an error when Options.Initial cannot be built, and an *UnreadableError,
-// having changed nothing, when the file of a revision cannot be read. If a saved
-// revision cannot be built any more, the default replaces it. ctx bounds only the start.
+// Start reads the revisions and starts to schedule under the initial configuration. It returns an
+// error when Options.Initial cannot be built, and an *UnreadableError, having changed nothing, when
+// it cannot read a revision's file. The default replaces a saved revision that cannot be built any
+// more. ctx bounds only the start.
 func (s *Scheduler) Start(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -183,8 +180,8 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	return err
 }
 
-// pause shows the configuration that would run. latest is the revision of an earlier
-// run, if there is one.
+// pause shows the configuration that would run. latest is an earlier run's revision, if there is
+// one.
 func (s *Scheduler) pause(latest config.Revision) error {
 	c, _, err := s.first()
 	if err != nil {
@@ -202,7 +199,7 @@ func (s *Scheduler) pause(latest config.Revision) error {
 	return nil
 }
 
-// resume runs a revision of an earlier run again.
+// resume runs an earlier run's revision.
 func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r config.Revision) error {
 	next, err := s.prepare(ctx, c, r.Number)
 	if err != nil {
@@ -212,7 +209,7 @@ func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r confi
 	return nil
 }
 
-// run lets next schedule. No other scheduler runs.
+// run lets next schedule while no other scheduler runs.
 func (s *Scheduler) run(ctx context.Context, next *scheduler.Scheduler, c *config.Configuration) {
 	next.Run()
 	s.set(next, c)
@@ -248,11 +245,10 @@ func (s *Scheduler) ApplyDefault(ctx context.Context) (config.Applied, error) {
 	return s.apply(ctx, config.OriginDefault, config.Default)
 }
 
-// Check tries document and returns the configuration that would be in force. It
-// parses document and builds a scheduler with its plugins, as Apply does, but reads
-// nothing from the cluster and changes nothing. It waits for a running change of
-// the configuration, because factories of plugins need not be safe for concurrent
-// use.
+// Check returns the configuration that would be in force. Like Apply, it parses document and builds
+// a scheduler with its plugins, but it reads nothing from the cluster and changes nothing. It waits
+// for a running change of the configuration, because plugin factories need not be safe for
+// concurrent use.
 func (s *Scheduler) Check(ctx context.Context, document []byte) (config.Applied, error) {
 	start := s.options.Clock()
 	c, err := s.options.Parse(document)
@@ -318,8 +314,7 @@ func (s *Scheduler) swap(ctx context.Context, c *config.Configuration, source co
 		}
 		return r, err
 	}
-	// From here on, complete the change even if the caller gives up: half a change
-	// would be worse.
+	// Complete the change even if the caller gives up: half a change would be worse.
 	ctx = context.WithoutCancel(ctx)
 	next = s.replaceCurrent(ctx, next, c, r.Number)
 	s.keep(r)
@@ -336,9 +331,9 @@ func (s *Scheduler) newRevision(c *config.Configuration, source config.Origin, b
 	}
 }
 
-// replaceCurrent ends the current scheduler and returns the one that may run now: next,
-// when it has seen what the current one has handed out. If its watches do not deliver
-// that in time, replaceCurrent prepares another one, which lists everything.
+// replaceCurrent ends the current scheduler and returns the one that may run: next, when it has
+// seen what the current one has handed out. If that takes too long, replaceCurrent prepares another
+// one, which lists everything.
 func (s *Scheduler) replaceCurrent(ctx context.Context, next *scheduler.Scheduler, c *config.Configuration, revision int) *scheduler.Scheduler {
 	s.mu.Lock()
 	before := s.current
@@ -384,7 +379,7 @@ func (s *Scheduler) end(ctx context.Context, before *scheduler.Scheduler) {
 	}
 }
 
-// prepare returns a scheduler for c that knows the cluster and does not run yet.
+// prepare returns a scheduler that knows the cluster and does not run yet.
 func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revision int) (*scheduler.Scheduler, error) {
 	next := s.scheduler(c, revision)
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
@@ -398,7 +393,7 @@ func (s *Scheduler) prepare(ctx context.Context, c *config.Configuration, revisi
 	return next, nil
 }
 
-// scheduler returns a scheduler for c that is not built yet.
+// scheduler returns a scheduler that is not built yet.
 func (s *Scheduler) scheduler(c *config.Configuration, revision int) *scheduler.Scheduler {
 	return scheduler.New(scheduler.Options{
 		Client: s.options.Client, Configuration: c.Internal, Sink: counting{s.options.Sink, s.revisions},
@@ -415,7 +410,6 @@ func (s *Scheduler) panicked() {
 	s.options.Changed()
 }
 
-// panics returns those of the current scheduler.
 func (s *Scheduler) panics() []result.Panic {
 	s.mu.Lock()
 	current := s.current
@@ -453,8 +447,7 @@ func (s *Scheduler) set(next *scheduler.Scheduler, c *config.Configuration) {
 	s.options.Changed()
 }
 
-// keep adds a revision. If it cannot be written, it runs nevertheless, with a
-// warning.
+// A revision that keep cannot write runs nevertheless, with a warning.
 func (s *Scheduler) keep(r config.Revision) {
 	err := s.revisions.add(r)
 	s.mu.Lock()

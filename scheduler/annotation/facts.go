@@ -35,8 +35,7 @@ func byPlugin(list []result.Fact) string {
 	})
 }
 
-// grouped renders an object with a member for each run of facts that have the
-// same name.
+// grouped renders an object with a member for each run of facts of the same name.
 func grouped(list []result.Fact, name func(result.Fact) string, render func([]result.Fact) string) string {
 	var w objectWriter
 	for len(list) > 0 {

@@ -7,8 +7,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// nodes writes the maps that are keyed by node: all nodes when they fit, otherwise the
-// most important ones.
+// nodes writes the maps by node: all nodes if they fit, otherwise the most important ones.
 func (r *renderer) nodes(c *result.Cycle) {
 	r.left -= 3*len(Prefix) + len(filterResult) + len(scoreResult) + len(finalScore) + len("{}{}{}")
 	rows := rowsOf(c)
@@ -28,13 +27,11 @@ func (r *renderer) nodes(c *result.Cycle) {
 	r.out[Prefix+finalScore] = t.final.String()
 }
 
-// tables render the maps that are keyed by node.
 type tables struct {
 	cycle *result.Cycle
 	// filters are the nodes' objects of filter-result, by verdict.
 	filters map[uint16][]byte
-	// plugins are the names in a node's object of score-result, quoted, with what
-	// surrounds them.
+	// plugins are the quoted names in a node's object of score-result, with what surrounds them.
 	plugins [][]byte
 
 	filter, score, final table
@@ -77,8 +74,7 @@ func (t *tables) least(rows []row) int {
 	return size
 }
 
-// render renders the rows that fit into left bytes, up to the first that does not. It
-// returns how many.
+// render renders rows until one does not fit into left bytes, and returns how many.
 func (t *tables) render(rows []row, left int) int {
 	for i, row := range rows {
 		filter, score, final := t.filter, t.score, t.final
@@ -121,7 +117,6 @@ func (t *tables) verdict(r row) []byte {
 	return t.filters[at]
 }
 
-// scores appends a node's object of score-result or finalscore-result.
 func (t *tables) scores(out table, values []result.Column, node int) table {
 	if len(t.plugins) == 0 {
 		return append(out, "{}"...)
@@ -135,7 +130,6 @@ func (t *tables) scores(out table, values []result.Column, node int) table {
 // table is a JSON object without its braces.
 type table []byte
 
-// member starts a member.
 func (t table) member(name string) table {
 	if len(t) > 0 {
 		t = append(t, ',')
@@ -151,5 +145,4 @@ func (t table) size() int {
 	return len(t) + 1
 }
 
-// String returns the whole object.
 func (t table) String() string { return "{" + string(t) + "}" }

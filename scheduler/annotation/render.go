@@ -38,14 +38,14 @@ const (
 	truncated = "result-truncated"
 )
 
-// Render returns c's annotations by full name. Names and values together take at
-// most budget bytes. earlier returns an attempt before c, counted back from the
-// latest, or nil when there is none; Render calls it only while there is room.
+// Render returns c's annotations by full name. Names and values together take at most budget bytes.
+// earlier returns an attempt before c, counted back from the latest, or nil; Render calls it only
+// while there is room.
 //
-// Results that do not fit are left out in this order: the facts of plugins, those about
-// nodes first; history, oldest first; the nodes, except for the selected one, one for
-// each distinct rejection and those with the best totals; the extenders' answers; the
-// other results, the selected node last.
+// Render leaves out what does not fit in this order: the facts of plugins, those about nodes first;
+// history, oldest first; the nodes, except for the selected one, one for each distinct rejection
+// and those with the best totals; the extenders' answers; the other results, the selected node
+// last.
 func Render(c *result.Cycle, earlier func(back int) *result.Cycle, budget int) map[string]string {
 	r := renderer{left: budget, out: map[string]string{}}
 	r.current(c)
@@ -63,7 +63,6 @@ type renderer struct {
 	cut  cut
 }
 
-// cut counts the parts that were left out.
 type cut struct {
 	Results  []string `json:"results,omitempty"`
 	Nodes    int      `json:"nodes,omitempty"`
@@ -94,7 +93,6 @@ func (r *renderer) current(c *result.Cycle) {
 	r.add(preFilterResult, restricted(c.PreFilter))
 }
 
-// add adds an annotation if it fits.
 func (r *renderer) add(name, value string) {
 	if size := len(Prefix) + len(name) + len(value); size <= r.left {
 		r.left -= size
@@ -104,8 +102,8 @@ func (r *renderer) add(name, value string) {
 	r.cut.Results = append(r.cut.Results, name)
 }
 
-// extenders writes the extenders' answers to a verb, if there are any and they take no
-// more than a quarter of the remaining bytes: the rest is for the nodes.
+// extenders writes the extenders' answers to a verb if they take at most a quarter of the remaining
+// bytes: the rest is for the nodes.
 func (r *renderer) extenders(verb result.ExtenderVerb, calls []result.ExtenderCall) {
 	value, cut := answers(verb, calls)
 	if value == "" {
@@ -178,10 +176,9 @@ const (
 	other
 )
 
-// bestScores is the number of nodes with the best totals that are essential.
+// bestScores is how many nodes with the best totals are essential.
 const bestScores = 10
 
-// rowsOf lists the nodes of c, in no order.
 func rowsOf(c *result.Cycle) []row {
 	var nodes, scores int
 	if c.Filter != nil {
@@ -224,7 +221,6 @@ func rowsOf(c *result.Cycle) []row {
 	return rows
 }
 
-// sortRows puts the most important rows first.
 func sortRows(rows []row) {
 	slices.SortFunc(rows, func(a, b row) int {
 		if a.rank != b.rank {
@@ -237,8 +233,8 @@ func sortRows(rows []row) {
 	})
 }
 
-// essentials returns, the most important first, the selected node, one for each distinct rejection, and
-// those with the best totals. It changes the order of rows.
+// essentials returns, the most important first, the selected node, one for each distinct rejection,
+// and those with the best totals. It changes the order of rows.
 func essentials(rows []row) []row {
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.rank == other })
 	sortRows(rows)
@@ -253,7 +249,6 @@ func essentials(rows []row) []row {
 	return rows
 }
 
-// statuses renders one answer per plugin.
 func statuses(results []result.PluginResult) string {
 	var w objectWriter
 	for _, p := range results {
@@ -283,7 +278,6 @@ func timeouts(results []result.PluginResult) string {
 	return w.String()
 }
 
-// restricted renders the plugins that restrict Filter to some nodes.
 func restricted(results []result.PluginResult) string {
 	var w objectWriter
 	for _, p := range results {
@@ -294,7 +288,6 @@ func restricted(results []result.PluginResult) string {
 	return w.String()
 }
 
-// nominated renders the node that preemption made room on.
 func nominated(results []result.PluginResult) string {
 	var w objectWriter
 	for _, p := range results {
@@ -306,8 +299,8 @@ func nominated(results []result.PluginResult) string {
 }
 
 // answers renders each extender's latest answer to a verb in the terms of
-// k8s.io/kube-scheduler/extender/v1, or its error; it is empty when no extender was
-// asked. cut reports whether any answer is incomplete.
+// k8s.io/kube-scheduler/extender/v1, or its error; empty without a call. cut reports whether any
+// answer is incomplete.
 func answers(verb result.ExtenderVerb, calls []result.ExtenderCall) (value string, cut bool) {
 	var w objectWriter
 	for i, call := range calls {
@@ -347,11 +340,10 @@ func (w *objectWriter) add(name string, value []byte) {
 	w.b.Write(value)
 }
 
-// String returns the whole object.
 func (w *objectWriter) String() string { return "{" + w.b.String() + "}" }
 
-// appendQuoted appends a string as JSON. The names of nodes and plugins need no escapes,
-// and encoding them is most of the work of rendering.
+// appendQuoted appends a string as JSON. Names of nodes and plugins need no escapes, and encoding
+// them is most of the rendering.
 func appendQuoted(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -173,7 +173,8 @@ func TestRenderDropsTheOldestHistoryFirst(t *testing.T) {
 	}
 }
 
-// BenchmarkRender renders a cycle on 1,500 nodes into the share of a pod among many, so that nodes are left out.
+// BenchmarkRender renders a cycle on 1,500 nodes into the share of a pod among many, so that nodes
+// are left out.
 func BenchmarkRender(b *testing.B) {
 	c := scheduled(1500)
 	for b.Loop() {

@@ -24,8 +24,8 @@ import (
 // stored, watched and sent many times.
 const DefaultBudget = 64 << 10
 
-// The annotations of many pods share sharedBudget, so that the API server, which keeps all
-// pods in memory, does not grow without bound. Each pod may use leastBudget in any case.
+// All pods share sharedBudget, because the API server keeps them in memory. Each pod may use
+// leastBudget in any case.
 const (
 	sharedBudget = 32 << 20
 	leastBudget  = 4 << 10
@@ -39,21 +39,20 @@ type Results interface {
 	Pods() int
 }
 
-// Writer writes cycles to the annotations of their pods. It yields to scheduling: while
-// cycles arrive faster than busyAfter, it writes only pods that have waited for patience,
-// and at most one every busyPause.
+// Writer writes cycles to the annotations of their pods. It yields to scheduling: while cycles come
+// faster than busyAfter, it writes only pods that have waited for patience, one every busyPause at
+// most.
 type Writer struct {
 	client  kubernetes.Interface
 	results Results
 	budget  int
 	clock   clock.Clock
-	// pods returns a pod from a cache, or nil. See NewWriter.
+	// pods: see NewWriter.
 	pods func(namespace, name string) *v1.Pod
 
 	mu sync.Mutex
-	// waiting holds the pods to write. order holds their UIDs, oldest first, and retries
-	// those of the pods whose write has failed. Attempts of one pod coalesce, so the
-	// number of pods bounds all three.
+	// waiting holds the pods to write, order their UIDs, oldest first, and retries the UIDs of
+	// failed writes. Attempts of one pod coalesce, so the number of pods bounds all three.
 	waiting map[types.UID]*job
 	order   []types.UID
 	retries []types.UID
@@ -68,7 +67,6 @@ type Attempt struct {
 	Attempt int       `json:"attempt"`
 }
 
-// job is a pod to write.
 type job struct {
 	Attempt
 	since time.Time
@@ -84,17 +82,14 @@ const (
 	busyPause = 500 * time.Millisecond
 	// patience is how long a pod waits for scheduling to be idle.
 	patience = 3 * time.Second
-	// retryPause is how long a pod waits after its first failed write; after its n-th, n
-	// times as long.
+	// retryPause is the pause after a pod's first failed write; n times as long after the n-th.
 	retryPause = 100 * time.Millisecond
-	// maxTries bounds how often the writer tries to write one attempt.
-	maxTries = 5
+	maxTries   = 5
 )
 
-// NewWriter returns a writer that is not running. budget is in bytes per pod; with many pods
-// it is less. pods returns
-// a pod from a cache, or nil when the cache does not have it; callers do not change the pod. It is whole, as the API server has
-// it, but may lack managed fields and results. A nil pods means that there is no cache.
+// NewWriter returns a writer that is not running. budget is in bytes per pod; with many pods it is
+// less. pods, if not nil, returns a pod from a cache, or nil; callers do not change the pod. It is
+// whole, as the API server has it, but may lack managed fields and results.
 func NewWriter(client kubernetes.Interface, results Results, budget int, c clock.Clock, pods func(namespace, name string) *v1.Pod) *Writer {
 	if pods == nil {
 		pods = func(string, string) *v1.Pod { return nil }
@@ -114,9 +109,8 @@ func (w *Writer) Reset() {
 	w.order, w.retries = nil, nil
 }
 
-// Note queues c to be written. It does not block. It ignores a cycle that is published again
-// because its victims have been evicted: no annotation says so, and the pod may have a later
-// attempt.
+// Note queues c to be written. It does not block. It ignores a cycle that is published again after
+// evictions: no annotation says so, and the pod may have a later attempt.
 func (w *Writer) Note(c *result.Cycle) {
 	if c.Updates > 0 && c.Evictions() != nil {
 		return
@@ -187,8 +181,7 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// next takes the job that is due. If none is, it returns how long to wait, or 0 when there
-// are no jobs.
+// If no job is due, next returns how long to wait, or 0 when there are no jobs.
 func (w *Writer) next() (j *job, pause time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +206,6 @@ func (w *Writer) next() (j *job, pause time.Duration) {
 	return j, 0
 }
 
-// pause returns how long to wait before j is written.
 func (w *Writer) pause(j *job, now time.Time) time.Duration {
 	idle := busyAfter - now.Sub(w.latest)
 	if idle <= 0 {
@@ -225,7 +217,7 @@ func (w *Writer) pause(j *job, now time.Time) time.Duration {
 	return min(w.wrote.Add(busyPause).Sub(now), idle)
 }
 
-// finish puts j back into the queue if its write failed and can be tried again.
+// finish requeues j if its write failed and can be retried.
 func (w *Writer) finish(ctx context.Context, j *job, err error) {
 	switch {
 	case err == nil, apierrors.IsNotFound(err): // written, or the pod is gone
@@ -250,7 +242,6 @@ func (w *Writer) finish(ctx context.Context, j *job, err error) {
 	w.retries = slices.Insert(w.retries, at, j.UID)
 }
 
-// write tries to write j once.
 func (w *Writer) write(ctx context.Context, j *job) error {
 	attempt := j.Attempt.Attempt
 	c, err := w.results.Get(j.UID, attempt)
@@ -272,13 +263,12 @@ func (w *Writer) write(ctx context.Context, j *job) error {
 	return w.patch(ctx, pod, annotations)
 }
 
-// share returns the budget of a pod, in bytes, if there are this many pods.
 func (w *Writer) share(pods int) int {
 	return min(w.budget, max(leastBudget, sharedBudget/max(pods, 1)))
 }
 
-// pod returns the pod of c, or nil if it is being deleted or another pod has taken its
-// name. It asks the cache only if it may. The cache may be late.
+// pod returns the pod of c, or nil if it is being deleted or another pod has its name. The cache
+// may be late.
 func (w *Writer) pod(ctx context.Context, c *result.Cycle, mayCache bool) (pod *v1.Pod, cached bool, err error) {
 	if mayCache {
 		pod = w.pods(c.Pod.Namespace, c.Pod.Name)
@@ -298,8 +288,9 @@ func (w *Writer) pod(ctx context.Context, c *result.Cycle, mayCache bool) (pod *
 // fieldManager is who writes the annotations.
 const fieldManager = "kube-scheduler-simulator"
 
-// update writes to this version of a pod of the cache. An update costs an API server less than a patch, for which it encodes the pod as
-// JSON and decodes it again. All results of the pod are replaced, so it does no harm that the cache has none.
+// update writes to this version of a cached pod. It costs an API server less than a patch, for
+// which the server encodes the pod as JSON and decodes it again. It replaces all results, so the
+// cache may lack them.
 func (w *Writer) update(ctx context.Context, pod *v1.Pod, annotations map[string]string) error {
 	whole := *pod
 	whole.Annotations = maps.Clone(pod.Annotations)
@@ -314,9 +305,9 @@ func (w *Writer) update(ctx context.Context, pod *v1.Pod, annotations map[string
 	return err
 }
 
-// patch writes to this version of a pod. The patch names the version: patching a pod that
-// is about to be removed makes the API server delete the object that has the name by then,
-// which may be the next pod.
+// patch writes to this version of a pod. The patch names the version: a patch of a pod that is
+// about to go makes the API server delete the object that has the name by then, perhaps the next
+// pod.
 func (w *Writer) patch(ctx context.Context, pod *v1.Pod, annotations map[string]string) error {
 	patch, err := patchOf(pod, annotations)
 	if err != nil {
@@ -333,7 +324,7 @@ var optional = []string{
 	extenderName(result.ExtenderPreempt), extenderName(result.ExtenderBind),
 }
 
-// patchOf returns a merge patch that applies only to this version of a pod.
+// patchOf applies only to this version of the pod.
 func patchOf(pod *v1.Pod, annotations map[string]string) ([]byte, error) {
 	values := make(map[string]*string, len(annotations)+len(optional))
 	for _, name := range optional {

@@ -323,7 +323,8 @@ func TestAnInterruptedWriteIsLeft(t *testing.T) {
 	}
 }
 
-// The first try updates what the cache has; after a failure the writer asks the API server, and patches.
+// The first try updates what the cache has; after a failure the writer asks the API server, and
+// patches.
 func TestWriterUsesTheCache(t *testing.T) {
 	client := fake.NewClientset(pod())
 	clock := testclock.NewFakeClock(time.Unix(0, 0))

@@ -18,7 +18,7 @@ type extender struct {
 	g *Guard
 }
 
-// failed recovers from a panic of a call and sets its error. Defer it.
+// failed is Guard.Err for a call of the extender. Defer it.
 func (e *extender) failed(call string, pod *v1.Pod, err *error) {
 	if value := recover(); value != nil {
 		*err = fmt.Errorf("the extender's answer cannot be used: %w", e.g.caught(call, pod, value))

@@ -1,11 +1,11 @@
-// Package guard keeps a plugin that panics from ending the process. Kubernetes calls
-// plugins on goroutines of its own, where only the call itself can recover. A guarded
-// call that panics returns what Kubernetes takes for a failure of that call, mostly a
-// status with the code Error that wraps a *Panic. The comment of each guard says which.
+// Package guard keeps a plugin that panics from ending the process. Kubernetes calls plugins on
+// goroutines of its own, where only the call itself can recover. A guarded call that panics returns
+// what Kubernetes treats as its failure, mostly a status with the code Error that wraps a *Panic;
+// see each guard.
 //
-// A plugin's own goroutines cannot be guarded, except for those of its handle's
-// Parallelizer; see Handle. After a panic the plugin is called again as before: its own
-// locks and state are its own affair.
+// A plugin's own goroutines cannot be guarded, except for those of its handle's Parallelizer; see
+// Handle. Kubernetes calls the plugin again after a panic. The plugin must keep its locks and state
+// consistent.
 //
 // The package knows nothing of the recorder. It may import the scheduling framework.
 package guard
@@ -23,13 +23,12 @@ import (
 type Panic struct {
 	// Plugin is the name of the plugin, or of the extender.
 	Plugin string
-	// Call is the method that was called, which has the name of the extension point
-	// for most extension points.
+	// Call is the method, for most extension points that of the same name.
 	Call string
-	// Value is the value of the panic as text, of at most maxValue bytes.
+	// Value is the panic's value as text, at most maxValue bytes.
 	Value string
-	// Stack is the stack of the goroutine that panicked, of at most maxStack bytes,
-	// with the function that panicked first.
+	// Stack is the panicking goroutine's, at most maxStack bytes, with the function that panicked
+	// first.
 	Stack string
 }
 
@@ -51,10 +50,9 @@ type Guard struct {
 	report func(*Panic, *v1.Pod)
 }
 
-// New returns a guard for the plugin, or the extender, of that name. report receives
-// each panic, on the goroutine of the call, with the pod that the call was for or nil
-// if it was for none. The queue makes some calls under its lock, so report must not
-// call the scheduler.
+// New returns a guard for the plugin, or the extender, of that name. report receives each panic, on
+// the goroutine of the call, with the call's pod or nil. The queue makes some calls under its lock,
+// so report must not call the scheduler.
 func New(name string, report func(*Panic, *v1.Pod)) *Guard {
 	return &Guard{name: name, report: report}
 }
@@ -70,9 +68,9 @@ func (g *Guard) Status(call string, pod *v1.Pod, status **fwk.Status) {
 	}
 }
 
-// read recovers from a panic of the status' own error, such as a nil pointer in an
-// interface, which would otherwise end the process when Kubernetes writes its message. A
-// rejection may have an error, too. It costs next to nothing for a status without one.
+// read recovers from a panic of the status' own error, such as a nil pointer in an interface, which
+// would otherwise end the process when Kubernetes writes its message. A rejection may have an
+// error, too.
 func (g *Guard) read(call string, pod *v1.Pod, status **fwk.Status) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -96,8 +94,7 @@ func (g *Guard) swallow(call string, pod *v1.Pod) {
 	}
 }
 
-// caught describes a panic and reports it. It must be called while the deferred
-// function of the call runs, before the stack unwinds.
+// caught describes and reports a panic. Call it in the deferred function, before the stack unwinds.
 func (g *Guard) caught(call string, pod *v1.Pod, value any) *Panic {
 	p := &Panic{Plugin: g.name, Call: call}
 	if worker, ok := value.(*workerPanic); ok {
@@ -123,7 +120,7 @@ func text(value any) (out string) {
 	return out[:min(len(out), maxValue)]
 }
 
-// stack returns the stack of this goroutine below the frame of the panic.
+// stack returns this goroutine's stack below the frame of the panic.
 func stack() string {
 	trace := debug.Stack()
 	// Frames of deferred functions stand above the panic that they handle.

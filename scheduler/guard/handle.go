@@ -9,9 +9,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Handle returns h with a Parallelizer that passes a panic of a worker on to the
-// goroutine that called Until, where the guard of the plugin's call catches it. The
-// handle has the interface framework.Framework if h has it.
+// Handle returns h with a Parallelizer that passes a worker's panic on to the goroutine that called
+// Until, where the guard of the plugin's call catches it. The handle is a framework.Framework if h
+// is.
 func Handle(h fwk.Handle) fwk.Handle {
 	if f, ok := h.(framework.Framework); ok {
 		return &frameworkHandle{f}
@@ -34,11 +34,10 @@ type parallelizer struct{ fwk.Parallelizer }
 // workerPanic is the value with which Until panics after a worker has.
 type workerPanic struct{ value, stack string }
 
-// String is what shows when no guard recovers from the panic.
+// String shows when no guard recovers from the panic.
 func (p *workerPanic) String() string { return p.value + "\n" + p.stack }
 
-// Until starts no further pieces after a panic, and panics itself when the others have
-// ended.
+// Until starts no pieces after a panic, and panics itself when the others have ended.
 func (p parallelizer) Until(ctx context.Context, pieces int, do workqueue.DoWorkPieceFunc, operation string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

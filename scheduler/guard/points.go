@@ -11,9 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 )
 
-// Each method of Guard below returns p with its calls guarded. A call with a status
-// that panics returns the status Error; one that finds a score or a result as well
-// returns none.
+// Each method of Guard below returns p with its calls guarded. A call with a status that panics
+// returns the status Error, and no score or result.
 
 // PreEnqueue keeps the pod out of the queue after a panic, until the queue asks again.
 func (g *Guard) PreEnqueue(p fwk.PreEnqueuePlugin) fwk.PreEnqueuePlugin { return preEnqueue{p, g} }

@@ -8,9 +8,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// EnqueueExtensions guards EventsToRegister, whose panic becomes its error, and the
-// hints. The queue requeues a pod after the error of a hint, and looks at every pod
-// after the error of a PreQueueingHintFn.
+// EnqueueExtensions guards EventsToRegister, whose panic becomes its error, and the hints. The
+// queue requeues a pod after a hint's error, and looks at every pod after a PreQueueingHintFn's.
 func (g *Guard) EnqueueExtensions(p fwk.EnqueueExtensions) fwk.EnqueueExtensions {
 	return enqueueExtensions{p, g}
 }

@@ -1,13 +1,13 @@
-// Package extender records the calls to scheduler extenders. A stand-in replaces each
-// of Kubernetes' HTTP extenders. It passes its arguments on, returns the extender's
-// answer, with the same slices, maps and errors, and records both.
+// Package extender records the calls to scheduler extenders. A stand-in replaces each of
+// Kubernetes' HTTP extenders. It passes its arguments on, returns the extender's answer, with the
+// same slices, maps and errors, and records both.
 //
-// A call that panics, because Kubernetes' client cannot handle the extender's answer,
-// returns an error instead.
+// A call that panics, because Kubernetes' client cannot handle the extender's answer, returns an
+// error instead.
 //
-// It reports to a Recorder that it defines, and does not know package recorder. It
-// may import the scheduler's configuration and extender API, internal/upstream,
-// scheduler/guard and scheduler/result.
+// It reports to its own Recorder interface, and does not know package recorder. It may import the
+// scheduler's configuration and extender API, internal/upstream, scheduler/guard and
+// scheduler/result.
 package extender
 
 import (
@@ -24,16 +24,15 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Recorder receives the calls that the stand-ins record. Its methods are called on
-// the goroutines on which the scheduler calls extenders: the scheduling goroutine
-// for filter and preempt, one goroutine per extender for prioritize, and the
-// goroutine of the binding cycle for bind. place is the extender's index in the
-// scheduler's list. The arguments belong to the scheduler: implementations must not
-// change them, and may keep only the call.
+// Recorder receives the calls that the stand-ins record. Its methods run on the scheduler's
+// goroutines: the scheduling goroutine for filter and preempt, one goroutine per extender for
+// prioritize, and that of the binding cycle for bind. place is the extender's index in the
+// scheduler's list. The arguments belong to the scheduler: implementations must not change them,
+// and may keep only the call.
 type Recorder interface {
 	Now() time.Time
-	// OfferedToExtender receives the nodes that remain when it is the extender's
-	// turn to filter, even if it has no filter verb.
+	// OfferedToExtender receives the nodes that remain at the extender's turn to filter, even
+	// without a filter verb.
 	OfferedToExtender(place int, pod *v1.Pod, nodes []fwk.NodeInfo)
 	// ExtenderCalled receives a call that has returned with err.
 	ExtenderCalled(place int, pod *v1.Pod, call result.ExtenderCall, err error)
@@ -67,15 +66,15 @@ func Wrap(extenders []fwk.Extender, configured []config.Extender, to Recorder) (
 	return out, nil
 }
 
-// inner is not exported, so that the scheduler's log shows no more of the stand-in
-// than of the extender.
+// inner is unexported, so that the scheduler's log shows no more of the stand-in than of the
+// extender.
 type inner = fwk.Extender
 
 // recording stands in for one extender.
 type recording struct {
 	inner
 	place int
-	// whole is true when the extender is sent whole nodes and victims, not names.
+	// whole: the extender gets whole nodes and victims, not names.
 	whole bool
 	to    Recorder
 }
@@ -93,8 +92,7 @@ func (e *recording) IsInterested(pod *v1.Pod) bool {
 	return interested
 }
 
-// Filter is called for one extender after the other, even for those without that
-// verb, which make no call.
+// Filter is called for one extender after the other, even for those without that verb.
 func (e *recording) Filter(pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, extenderv1.FailedNodesMap, extenderv1.FailedNodesMap, error) {
 	e.to.OfferedToExtender(e.place, pod, nodes)
 	if !e.IsFilter() {
@@ -165,7 +163,6 @@ func (e *recording) Bind(binding *v1.Binding) error {
 	return err
 }
 
-// call is a call whose record is not complete yet.
 type call struct{ result.ExtenderCall }
 
 func (e *recording) call(verb result.ExtenderVerb, start time.Time, nodes int, err error) *call {
@@ -188,9 +185,8 @@ func (c *call) response(text string, cut bool) {
 	c.Response, c.Cut = text, c.Cut || cut
 }
 
-// reject records the nodes that the extender did not keep. A node in both maps counts
-// as unresolvable. A node that is in a map and also kept counts as kept, as in the
-// scheduler.
+// reject records the nodes that the extender did not keep. As in the scheduler, a node in both maps
+// counts as unresolvable, and a kept node as kept even if it is in a map.
 func (c *call) reject(nodes, kept []fwk.NodeInfo, failed, unresolvable extenderv1.FailedNodesMap) {
 	left := make(map[string]bool, len(kept))
 	for _, n := range kept {

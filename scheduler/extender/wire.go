@@ -12,10 +12,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// This file renders requests and responses from the arguments and results of the
-// scheduler's interface, in the terms of k8s.io/kube-scheduler/extender/v1. It writes
-// names where whole nodes and victims are sent, because thousands of nodes would take
-// megabytes. It leaves out empty fields.
+// This file renders requests and responses in the terms of k8s.io/kube-scheduler/extender/v1. It
+// writes names for whole nodes and victims, because thousands of nodes would take megabytes. It
+// leaves out empty fields.
 
 // maxBytes bounds each request and each response. A longer one loses entries of its
 // lists and maps but stays valid JSON.
@@ -23,14 +22,12 @@ const maxBytes = 16 << 10
 
 // document writes a JSON object, or a list, within maxBytes.
 type document struct {
-	b   bytes.Buffer
-	cut bool
-	// open is the number of brackets that are still open.
+	b    bytes.Buffer
+	cut  bool
 	open int
 }
 
-// room reports whether n bytes fit beside the closing brackets, and marks the
-// document as cut if they do not.
+// room reports whether n bytes fit beside the closing brackets; if not, the document is cut.
 func (d *document) room(n int) bool {
 	fits := d.b.Len()+n+d.open <= maxBytes
 	d.cut = d.cut || !fits
@@ -47,7 +44,7 @@ func (d *document) end(bracket byte) {
 	d.open--
 }
 
-// comma writes a separator except before a first element.
+// comma writes nothing before a first element.
 func (d *document) comma() {
 	if last := d.b.Bytes()[d.b.Len()-1]; last != '{' && last != '[' {
 		d.b.WriteByte(',')
@@ -61,7 +58,7 @@ func (d *document) name(name string) {
 	d.b.WriteByte(':')
 }
 
-// entry writes an element of a list and reports whether it fitted.
+// entry and member report whether the value fitted.
 func (d *document) entry(value []byte) bool {
 	if !d.room(len(value) + len(",")) {
 		return false
@@ -71,7 +68,6 @@ func (d *document) entry(value []byte) bool {
 	return true
 }
 
-// member writes a member of a map and reports whether it fitted.
 func (d *document) member(name string, value []byte) bool {
 	key := encode(name)
 	if !d.room(len(key) + len(value) + len(",:")) {
@@ -86,7 +82,6 @@ func (d *document) member(name string, value []byte) bool {
 
 func (d *document) String() string { return d.b.String() }
 
-// encode encodes a value that JSON can represent.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -95,8 +90,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// reserved is the number of bytes that stay free for the names of a document's
-// fields.
+// reserved keeps bytes free for the names of a document's fields.
 const reserved = 256
 
 // pod writes the pod, or only its identity when it is too long.
@@ -109,7 +103,7 @@ func (d *document) pod(pod *v1.Pod) {
 	d.b.Write(value)
 }
 
-// podName has the form of a pod but holds only its identity.
+// podName has the form of a pod.
 type podName struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 }

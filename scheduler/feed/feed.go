@@ -1,9 +1,9 @@
-// Package feed carries the state of a scheduler to its copies: first the whole state, then every change, in the order
-// in which the scheduler saw them.
+// Package feed carries the state of a scheduler to its copies: first the whole state, then every
+// change, in the order in which the scheduler saw them.
 //
-// The writer of a Log writes every change to it. When a follower starts or loses track, the writer writes the whole
-// state. Neither side may change the objects. Package scheduler writes the log of a running scheduler, and package
-// whatif follows it.
+// The writer of a Log writes every change to it. When a follower starts or loses track, the writer
+// writes the whole state. Neither side may change the objects. Package scheduler writes the log of
+// a running scheduler, and package whatif follows it.
 //
 // It may import Kubernetes' API types, and no package of ours.
 package feed
@@ -23,21 +23,20 @@ import (
 
 // Operation is one change of the state. Exactly one field is set, not counting At.
 type Operation struct {
-	// Set creates or replaces an object: that of its kind, namespace and name. A pod to
-	// which the scheduler has given a node has that node, even if the binding is
-	// still under way.
+	// Set creates or replaces the object of its kind, namespace and name. A pod has the node that
+	// the scheduler gave it, even while it is being bound.
 	Set runtime.Object
 	// Delete removes an object.
 	Delete *Ref
-	// Allocate notes that a claim is being allocated: what it holds is taken, but the claim does not say
-	// so yet. Release ends that.
+	// Allocate notes that a claim is being allocated: what it holds is taken, but the claim does
+	// not say so yet. Release ends that.
 	Allocate *resourcev1.ResourceClaim
 	Release  types.UID
-	// Mark notes that the scheduler has taken its snapshot in order to decide about this pod: the
-	// decision rests on exactly the operations before the mark, as far as pods and nodes go.
+	// Mark notes that the scheduler has taken its snapshot for a decision about this pod. As to
+	// pods and nodes, the decision rests on exactly the operations before the mark.
 	Mark *v1.Pod
-	// At, set beside Mark, is when that was. The record of the decision begins then or later, and before
-	// the next mark.
+	// At, set beside Mark, is when that was. The decision's record begins then or later, before the
+	// next mark.
 	At time.Time
 }
 
@@ -47,19 +46,18 @@ type Ref struct {
 	Namespace, Name string
 }
 
-// Log is a sequence of operations. Its methods may be called from any goroutine.
+// Log is a sequence of operations. Any goroutine may call its methods.
 type Log struct {
-	// The log calls followed after a follower starts or stops.
 	followed func()
 
 	mu sync.Mutex
-	// state writes the whole state. It is nil while the log has no writer.
+	// state writes the whole state. nil while the log has no writer.
 	state     func(add func(Operation))
 	followers []*Follower
 }
 
-// NewLog returns an empty log. The log calls followed, without holding locks, after a follower starts or stops. followed
-// may be nil.
+// NewLog returns an empty log. The log calls followed, without holding locks, after a follower
+// starts or stops. followed may be nil.
 func NewLog(followed func()) *Log {
 	if followed == nil {
 		followed = func() {}
@@ -67,12 +65,12 @@ func NewLog(followed func()) *Log {
 	return &Log{followed: followed}
 }
 
-// backlog bounds the operations that wait for a follower. When there are more, the follower gets the whole state
-// instead.
+// backlog bounds the operations that wait for a follower. Beyond it, the follower gets the whole
+// state instead.
 const backlog = 1 << 16
 
-// Do makes a change of the state and writes it to the log: change calls add with the operations. Nothing else is
-// written meanwhile. change must not call the log.
+// Do makes a change of the state and writes it to the log: change calls add with the operations.
+// Nobody else writes meanwhile. change must not call the log.
 func (l *Log) Do(change func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +83,7 @@ func (l *Log) add(op Operation) {
 	}
 }
 
-// Restart makes state the function that writes the whole state, which is called while nothing else is written. All
+// Restart sets the function that writes the whole state; nobody else writes while it runs. All
 // followers get the whole state before anything else. Pass nil when the writer stops.
 func (l *Log) Restart(state func(add func(Operation))) {
 	l.mu.Lock()
@@ -96,7 +94,8 @@ func (l *Log) Restart(state func(add func(Operation))) {
 	}
 }
 
-// Lose makes all followers get the whole state before anything else: the log may have missed a change.
+// Lose makes all followers get the whole state before anything else: the log may have missed a
+// change.
 func (l *Log) Lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +104,7 @@ func (l *Log) Lose() {
 	}
 }
 
-// Follow begins to follow the log. marks says whether the follower wants marks.
+// Follow begins to follow the log. marks: the follower wants marks.
 func (l *Log) Follow(marks bool) *Follower {
 	f := &Follower{log: l, marks: marks, lost: true}
 	l.mu.Lock()
@@ -127,7 +126,7 @@ func (l *Log) Followers() (all, marks int) {
 	return len(l.followers), marks
 }
 
-// Follower reads a log. Its methods may be called from any goroutine.
+// Follower reads a log. Any goroutine may call its methods.
 type Follower struct {
 	log   *Log
 	marks bool
@@ -164,8 +163,9 @@ func (f *Follower) tell() {
 	}
 }
 
-// Drain returns the operations since the last call, at once if there are none. If whole is true, they describe the
-// whole state, and nothing of what was before is left. While no source knows the state, Drain waits; the error is then ctx's.
+// Drain returns the operations since the last call, at once if there are none. whole: they describe
+// the whole state, which replaces everything earlier. While no source knows the state, Drain waits;
+// the error is ctx's.
 func (f *Follower) Drain(ctx context.Context) (ops []Operation, whole bool, err error) {
 	for {
 		ops, whole, known := f.take()

@@ -50,7 +50,8 @@ func set(name string) feed.Operation {
 	return feed.Operation{Set: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}}
 }
 
-// drained has what Drain returns, in words: "all" if it is the whole state, and then the operations.
+// drained has what Drain returns, in words: "all" if it is the whole state, and then the
+// operations.
 func drained(t *testing.T, f *feed.Follower) []string {
 	t.Helper()
 	ops, whole, err := f.Drain(t.Context())

@@ -15,9 +15,8 @@ const (
 	defaultArchitecture = "amd64"
 )
 
-// defaultResources are the resources of a node that does not state its size. Pods
-// and ephemeral storage also complete a node that states neither: without a number
-// of pods, no pod would fit.
+// defaultResources are the resources of a node that does not state its size. Pods and ephemeral
+// storage also complete other nodes: without a number of pods, no pod fits.
 func defaultResources() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("8"),
@@ -27,8 +26,8 @@ func defaultResources() corev1.ResourceList {
 	}
 }
 
-// Complete fills in what a virtual node writes and a scheduler reads, where the node's author has left it out:
-// labels, capacity and allocatable resources. It changes node.
+// Complete fills in the labels, capacity and allocatable resources that the node's author left out.
+// It changes node.
 func Complete(node *corev1.Node) {
 	for name, value := range MissingLabels(node) {
 		metav1.SetMetaDataLabel(&node.ObjectMeta, name, value)
@@ -36,8 +35,7 @@ func Complete(node *corev1.Node) {
 	node.Status.Capacity, node.Status.Allocatable = SizeOf(node)
 }
 
-// MissingLabels are the labels that a kubelet gives its node and that this one
-// lacks.
+// MissingLabels are the kubelet's labels that the node lacks.
 func MissingLabels(node *corev1.Node) map[string]string {
 	missing := map[string]string{
 		corev1.LabelHostname:   node.Name,
@@ -99,7 +97,7 @@ func SizeOf(node *corev1.Node) (capacity, allocatable corev1.ResourceList) {
 	defaults := defaultResources()
 	capacity, allocatable = corev1.ResourceList{}, corev1.ResourceList{}
 	if len(node.Status.Capacity) > 0 || len(node.Status.Allocatable) > 0 {
-		// A node without CPU or memory is what its author wants.
+		// The author wants a node without CPU or memory.
 		delete(defaults, corev1.ResourceCPU)
 		delete(defaults, corev1.ResourceMemory)
 	}

@@ -38,10 +38,10 @@ type PodStatus struct {
 	PodIPs                []corev1.PodIP           `json:"podIPs,omitempty"`
 	InitContainerStatuses []corev1.ContainerStatus `json:"initContainerStatuses,omitempty"`
 	ContainerStatuses     []corev1.ContainerStatus `json:"containerStatuses,omitempty"`
-	// Resources and AllocatedResources are the pod's, as its node has granted them.
+	// Resources and AllocatedResources are what the node granted the pod.
 	Resources          *corev1.ResourceRequirements `json:"resources,omitempty"`
 	AllocatedResources corev1.ResourceList          `json:"allocatedResources,omitempty"`
-	// ObservedGeneration is that of the spec which the node acts on.
+	// ObservedGeneration is that of the node's spec of the pod.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
@@ -82,9 +82,8 @@ func PodBack(_ *corev1.Pod, now metav1.Time) (*PodStatus, error) {
 	return &PodStatus{Conditions: []corev1.PodCondition{podCondition(corev1.PodReady, corev1.ConditionTrue, now)}}, nil
 }
 
-// PodEnded is the status of a pod whose containers have exited by themselves: the
-// pod has succeeded or failed, or its containers start again under its restart
-// policy.
+// PodEnded is the status of a pod whose containers have exited by themselves: it has succeeded or
+// failed, or its restart policy starts the containers again.
 func PodEnded(pod *corev1.Pod, now metav1.Time) (*PodStatus, error) {
 	code, err := exitCode(pod)
 	if err != nil {
@@ -173,7 +172,6 @@ func podCondition(kind corev1.PodConditionType, status corev1.ConditionStatus, n
 	return corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: now}
 }
 
-// exitCode parses AnnotationExitCode of the pod.
 func exitCode(pod *corev1.Pod) (int32, error) {
 	value := strings.TrimSpace(pod.Annotations[AnnotationExitCode])
 	if value == "" {
@@ -201,9 +199,8 @@ func parseExitCode(value string) (int32, error) {
 	return int32(code), err
 }
 
-// AddressOf returns an address in the network for the object with that UID. Two
-// objects may have the same: nothing here depends on addresses, and unique ones
-// would need a register.
+// AddressOf returns an address in the network for the object with that UID. Two objects may share
+// one: nothing here depends on addresses, and unique ones would need a register.
 func AddressOf(uid string, network [2]byte) string {
 	hash := fnv.New32a()
 	hash.Write([]byte(uid))

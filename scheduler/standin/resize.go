@@ -11,9 +11,9 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// A pod's node grants it resources, and notes them in the pod's status. A resize asks for others. A kubelet keeps what it has
-// granted in a file of its own; here it is read from the status of each container, which says the same unless a kubelet is between
-// granting a resize and carrying it out.
+// A pod's node grants it resources, and notes them in the pod's status. A resize asks for others. A
+// kubelet keeps its grants in a file; this code reads them from each container's status, which says
+// the same except between the grant of a resize and its completion.
 
 // grantedTo returns the pod's own resources and the sum of its requests, as a kubelet reports them.
 func grantedTo(pod *corev1.Pod) (*corev1.ResourceRequirements, corev1.ResourceList) {
@@ -27,7 +27,7 @@ func grantedTo(pod *corev1.Pod) (*corev1.ResourceRequirements, corev1.ResourceLi
 	return own, requests.DeepCopy()
 }
 
-// asGranted returns the status of a container with what the pod's status says of the container's resources.
+// asGranted returns the status of a container with its resources from the pod's status.
 func asGranted(s corev1.ContainerStatus, pod *corev1.Pod) corev1.ContainerStatus {
 	if before := statusOf(pod, s.Name); before != nil && before.Resources != nil {
 		s.Resources, s.AllocatedResources = before.Resources.DeepCopy(), before.AllocatedResources.DeepCopy()
@@ -35,7 +35,6 @@ func asGranted(s corev1.ContainerStatus, pod *corev1.Pod) corev1.ContainerStatus
 	return s
 }
 
-// statusOf returns the status of a container or of a sidecar; nil if it has none.
 func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	for _, all := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		if i := slices.IndexFunc(all, func(s corev1.ContainerStatus) bool { return s.Name == name }); i >= 0 {
@@ -45,7 +44,8 @@ func statusOf(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// resizable calls do for each container whose resources a resize can change, with its status. It reports false, and stops, when do does.
+// resizable calls do for each container that can be resized. It stops and reports false when do
+// does.
 func resizable(pod *corev1.Pod, do func(*corev1.Container, *corev1.ContainerStatus) bool) bool {
 	each := func(c *corev1.Container) bool {
 		status := statusOf(pod, c.Name)
@@ -64,8 +64,8 @@ func resizable(pod *corev1.Pod, do func(*corev1.Container, *corev1.ContainerStat
 	return true
 }
 
-// Granted returns the pod with the resources that its node has granted instead of those that it asks for, and whether they differ. The pod
-// itself stays as it is.
+// Granted returns the pod with the resources that its node has granted instead of those that it
+// requests, and whether they differ. It does not change pod.
 func Granted(pod *corev1.Pod) (granted *corev1.Pod, differ bool) {
 	resized := !resizable(pod, func(c *corev1.Container, s *corev1.ContainerStatus) bool {
 		return equality.Semantic.DeepEqual(c.Resources.Requests, grantedRequests(s)) && equality.Semantic.DeepEqual(c.Resources.Limits, s.Resources.Limits)
@@ -83,7 +83,7 @@ func Granted(pod *corev1.Pod) (granted *corev1.Pod, differ bool) {
 	return granted, true
 }
 
-// grantedRequests are what the node has granted, also while a resize is being carried out.
+// grantedRequests are what the node has granted, even while it carries out a resize.
 func grantedRequests(s *corev1.ContainerStatus) corev1.ResourceList {
 	if s.AllocatedResources != nil {
 		return s.AllocatedResources
@@ -91,7 +91,7 @@ func grantedRequests(s *corev1.ContainerStatus) corev1.ResourceList {
 	return s.Resources.Requests
 }
 
-// ownGranted returns what the node has granted of the pod's own resources, of the resources that the pod names itself.
+// ownGranted returns what the node has granted of the resources that the pod itself names.
 func ownGranted(pod *corev1.Pod) *corev1.ResourceRequirements {
 	if pod.Spec.Resources == nil || pod.Status.Resources == nil {
 		return pod.Spec.Resources
@@ -129,7 +129,7 @@ func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodConditi
 	return nil
 }
 
-// Resizes reports whether a node has something to do about the resources of a running pod.
+// Resizes reports whether a node must act on the resources of a running pod.
 func Resizes(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil {
 		return false
@@ -141,7 +141,8 @@ func Resizes(pod *corev1.Pod) bool {
 	return differ
 }
 
-// ResizeGranted is the status of a pod to which its node grants what it asks for. The containers have not been changed yet.
+// ResizeGranted is the status of a pod whose node grants what it requests, before the containers
+// change.
 func ResizeGranted(pod *corev1.Pod, now metav1.Time) *PodStatus {
 	s := &PodStatus{ObservedGeneration: pod.Generation, Conditions: []corev1.PodCondition{{
 		Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastProbeTime: now, LastTransitionTime: now, ObservedGeneration: pod.Generation,
@@ -153,7 +154,8 @@ func ResizeGranted(pod *corev1.Pod, now metav1.Time) *PodStatus {
 	return s
 }
 
-// ResizeDone is the status of a pod whose containers have what its node granted. Containers whose resize policy says so start anew.
+// ResizeDone is the status of a pod whose containers have what its node granted. Some restart by
+// their resize policy.
 func ResizeDone(pod *corev1.Pod, now metav1.Time) *PodStatus {
 	s := &PodStatus{}
 	s.ContainerStatuses, s.InitContainerStatuses = statusesWith(pod, func(c *corev1.Container, status *corev1.ContainerStatus) {
@@ -169,7 +171,6 @@ func ResizeDone(pod *corev1.Pod, now metav1.Time) *PodStatus {
 	return s
 }
 
-// restarts reports whether a resize of the container restarts it.
 func restarts(c *corev1.Container, from, to *corev1.ResourceRequirements) bool {
 	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 		changes := func(from, to corev1.ResourceList) bool {
@@ -180,7 +181,8 @@ func restarts(c *corev1.Container, from, to *corev1.ResourceRequirements) bool {
 	})
 }
 
-// statusesWith returns copies of the statuses of the containers and of the init containers, after edit has changed those of resizable ones.
+// statusesWith returns copies of the containers' and init containers' statuses, with edit applied
+// to resizable ones.
 func statusesWith(pod *corev1.Pod, edit func(*corev1.Container, *corev1.ContainerStatus)) (containers, inits []corev1.ContainerStatus) {
 	next := pod.DeepCopy()
 	resizable(next, func(c *corev1.Container, s *corev1.ContainerStatus) bool {

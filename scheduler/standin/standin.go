@@ -1,12 +1,13 @@
-// Package standin says what kubelets and provisioners write in a cluster where nothing runs: the status of nodes and pods, and volumes.
-// Virtual nodes and the controllers of the simulator write it through the API server, and package simulation in memory.
+// Package standin says what kubelets and provisioners write in a cluster where nothing runs: the
+// status of nodes and pods, and volumes. Virtual nodes and the controllers of the simulator write
+// it through the API server, and package simulation in memory.
 //
-// Its functions are pure. It may import Kubernetes' API types and the functions that go with them, and scheduler/annotation for the prefix.
+// Its functions are pure. It may import Kubernetes' API types and the functions that go with them,
+// and scheduler/annotation for the prefix.
 package standin
 
 import "kube-scheduler-simulator/scheduler/annotation"
 
-// Annotations that people set.
 const (
 	// AnnotationFailure makes a virtual node fail until the annotation is
 	// removed. Its value is FailureNotReady or FailureUnreachable.
@@ -24,11 +25,10 @@ const (
 	// an indexed Job it may map completion indexes to exit codes, as in
 	// "1=42,3=1"; the other indexes exit with 0.
 	AnnotationExitCode = annotation.Prefix + "exit-code"
-	// AnnotationShutdownDuration is how long a pod's containers take to stop
-	// after the pod is deleted, such as 5s. The grace period bounds it. Without
-	// it, containers stop at once when the grace period is Kubernetes' default of
-	// 30 seconds, as most programs stop within a second, and use up any other
-	// grace period.
+	// AnnotationShutdownDuration is how long a pod's containers take to stop after the pod is
+	// deleted, such as 5s. The grace period bounds it. Without it, containers use up the grace
+	// period unless it is Kubernetes' default of 30 seconds. Then they stop at once, because most
+	// programs stop within a second.
 	AnnotationShutdownDuration = annotation.Prefix + "shutdown-duration"
 )
 
@@ -37,9 +37,9 @@ const (
 	// FailureNotReady is a node whose kubelet reports that it is not ready. The
 	// kubelet still runs and stops pods. Kubernetes taints the node not-ready.
 	FailureNotReady = "not-ready"
-	// FailureUnreachable is a node that has stopped reporting. Its pods turn not
-	// ready and then stay unchanged, even when they are deleted, until the node
-	// is back or is deleted. Kubernetes taints the node unreachable.
+	// FailureUnreachable is a node that has stopped reporting. Its pods turn not ready and then
+	// stay unchanged, even when they are deleted, until the node is back or deleted. Kubernetes
+	// taints the node unreachable.
 	FailureUnreachable = "unreachable"
 )
 
@@ -48,8 +48,8 @@ const (
 const LabelVirtualDriver = annotation.Prefix + "virtual-driver"
 
 const (
-	// ReasonFailure marks a Ready condition that AnnotationFailure has caused. Only
-	// such a condition is reverted when the annotation is removed.
+	// ReasonFailure marks a Ready condition that AnnotationFailure caused. Removing the annotation
+	// reverts only such a condition.
 	ReasonFailure = "FailureOnDemand"
 	// ReasonNodeUnreachable marks a pod's Ready condition while its node is
 	// unreachable.

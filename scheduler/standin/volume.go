@@ -17,16 +17,15 @@ const (
 	// including kubernetes.io/no-provisioner. It hands over all others to external
 	// provisioners.
 	InTreePrefix = "kubernetes.io/"
-	// fallbackDriver is the CSI driver of volumes whose provisioner's name is not a valid
-	// driver name, such as example.com/nfs. A real provisioner would use another kind of
-	// volume source, which makes no difference to scheduling.
+	// fallbackDriver is the CSI driver for provisioners whose names are no valid driver names, such
+	// as example.com/nfs. A real one would use another kind of volume source, which makes no
+	// difference to scheduling.
 	fallbackDriver      = DefaultProvisioner
 	maxDriverNameLength = 63
 )
 
-// The default StorageClass of a new simulated cluster. Several local clusters
-// give their default class the same name, so that manifests made for those work
-// here.
+// The default StorageClass of a new simulated cluster. Several local clusters use its name, so
+// their manifests work here.
 const (
 	DefaultStorageClass = "standard"
 	// DefaultProvisioner makes the volumes of the default class, and those of
@@ -54,12 +53,13 @@ func WantsVolume(claim *corev1.PersistentVolumeClaim) bool {
 	name := RequestedProvisioner(claim)
 	return claim.DeletionTimestamp == nil &&
 		claim.Spec.VolumeName == "" &&
-		// As the CSI provisioner does: a new volume has no labels to select by.
+		// As in the CSI provisioner: a new volume has no labels to select by.
 		claim.Spec.Selector == nil &&
 		name != "" && !strings.HasPrefix(name, InTreePrefix)
 }
 
-// RequestedProvisioner returns the provisioner from which the persistent volume controller has requested the claim's volume.
+// RequestedProvisioner returns the provisioner from which the persistent volume controller has
+// requested the claim's volume.
 func RequestedProvisioner(claim *corev1.PersistentVolumeClaim) string {
 	if name := claim.Annotations[storagehelpers.AnnStorageProvisioner]; name != "" {
 		return name
@@ -67,8 +67,8 @@ func RequestedProvisioner(claim *corev1.PersistentVolumeClaim) string {
 	return claim.Annotations[storagehelpers.AnnBetaStorageProvisioner]
 }
 
-// NewVolume returns the volume of a claim, without storage. It names the volume after the claim's UID, as CSI provisioners do, so that a second
-// attempt finds the volume of the first one.
+// NewVolume returns the volume of a claim, without storage. Like CSI provisioners, it names the
+// volume after the claim's UID, so that a second attempt finds the first one's volume.
 func NewVolume(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node *corev1.Node) *corev1.PersistentVolume {
 	provisioner := RequestedProvisioner(claim)
 	name := "pvc-" + string(claim.UID)
@@ -111,9 +111,9 @@ func driverName(provisioner string) string {
 	return provisioner
 }
 
-// nodeAffinity keeps a volume within the topologies that its class allows: all of them or,
-// given a node, that node's part of the first topology that contains it. Without allowed
-// topologies every node can reach the volume.
+// nodeAffinity keeps a volume within all topologies that its class allows or, given a node, within
+// that node's part of the first one that contains it. Without allowed topologies every node can
+// reach the volume.
 func nodeAffinity(topologies []corev1.TopologySelectorTerm, node *corev1.Node) *corev1.VolumeNodeAffinity {
 	var terms []corev1.NodeSelectorTerm
 	for _, topology := range topologies {

@@ -1,16 +1,14 @@
-// Package blockfile frames the blocks of append-only files, so that a reader
-// detects damage and a torn tail, which is what an unfinished write leaves behind.
-// A block is
+// Package blockfile frames the blocks of append-only files, so that a reader detects damage and the
+// torn tail of an unfinished write. A block is
 //
 //	magic, fields [fixed size], checksum [4] of all that and of the bytes it covers
 //
-// followed by its contents. The fields say how long those are. Numbers are
-// little-endian, checksums CRC-32C.
+// followed by its contents. The fields say how long those are. Numbers are little-endian, checksums
+// CRC-32C.
 //
-// The package knows nothing of the fields or of the contents, and writes no files: a
-// caller seals a header and appends the block in one write. Deflater, Inflate and Values
-// are for contents that are one DEFLATE stream of numbers and byte strings.
-// It may import the standard library only.
+// The package knows nothing of fields and contents, and writes no files: a caller seals a header
+// and appends the block in one write. Deflater, Inflate and Values are for contents that are one
+// DEFLATE stream of numbers and byte strings. It may import the standard library only.
 package blockfile
 
 import (
@@ -33,9 +31,7 @@ func Checksum(data []byte) uint32 { return crc32.Checksum(data, checksums) }
 
 // Format is one kind of block.
 type Format struct {
-	// Magic starts each block.
-	Magic string
-	// FieldBytes is the size of the fields.
+	Magic      string
 	FieldBytes int
 }
 
@@ -47,9 +43,9 @@ func (f Format) Fields(header []byte) []byte {
 	return header[len(f.Magic) : len(f.Magic)+f.FieldBytes]
 }
 
-// Seal writes the magic and the checksum around the fields. covered is what the
-// checksum covers beside the header: the contents, or nothing where the fields hold
-// the checksums of parts that are read apart.
+// Seal writes the magic and the checksum around the fields. covered is what the checksum covers
+// beside the header: the contents, or nothing if the fields hold the checksums of parts that are
+// read apart.
 func (f Format) Seal(header, covered []byte) {
 	copy(header, f.Magic)
 	binary.LittleEndian.PutUint32(header[len(f.Magic)+f.FieldBytes:], f.checksum(header, covered))
@@ -68,9 +64,8 @@ func (f Format) starts(header []byte) bool {
 	return len(header) >= f.HeaderSize() && string(header[:len(f.Magic)]) == f.Magic
 }
 
-// ReadHeader reads the header at offset of a file of the given size. It returns
-// ErrNoBlock where the file ends before the header does and where there is no magic.
-// The checksum is not verified: see Intact.
+// ReadHeader reads the header at offset of a file of the given size. It returns ErrNoBlock if the
+// file ends too early and if there is no magic. It does not verify the checksum: see Intact.
 func (f Format) ReadHeader(file io.ReaderAt, offset, size int64) ([]byte, error) {
 	if size-offset < int64(f.HeaderSize()) {
 		return nil, ErrNoBlock

@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// ErrDamaged is wrapped by the errors for a block whose checksum does not match, or whose contents do not unpack.
+// ErrDamaged is wrapped by errors about a wrong checksum, or contents that do not unpack.
 var ErrDamaged = errors.New("a block is damaged")
 
-// Contents reads the contents of the block at offset, which are packed bytes long, and verifies the checksum, which
-// covers them. An error that does not wrap ErrDamaged says that the file cannot be read.
+// Contents reads the contents of the block at offset, which are packed bytes long, and verifies the
+// checksum, which covers them. An error that does not wrap ErrDamaged is one of reading the file.
 func (f Format) Contents(file io.ReaderAt, offset int64, packed int) ([]byte, error) {
 	raw := make([]byte, f.HeaderSize()+packed)
 	if _, err := file.ReadAt(raw, offset); err != nil && !errors.Is(err, io.EOF) {
@@ -25,8 +25,8 @@ func (f Format) Contents(file io.ReaderAt, offset int64, packed int) ([]byte, er
 	return contents, nil
 }
 
-// Inflate reads and verifies the block at offset as Contents does, and unpacks length bytes from its contents, which
-// are a DEFLATE stream.
+// Inflate reads and verifies the block at offset as Contents does, and unpacks length bytes from
+// its contents, which are a DEFLATE stream.
 func (f Format) Inflate(file io.ReaderAt, offset int64, packed, length int) ([]byte, error) {
 	contents, err := f.Contents(file, offset, packed)
 	if err != nil {
@@ -41,8 +41,8 @@ func (f Format) Inflate(file io.ReaderAt, offset int64, packed, length int) ([]b
 	return data, nil
 }
 
-// Deflater makes blocks whose contents are a DEFLATE stream. Only one goroutine at a time may use it. It takes about a
-// MiB of memory at its first use.
+// Deflater makes blocks whose contents are a DEFLATE stream. Only one goroutine at a time may use
+// it. It takes about a MiB of memory at its first use.
 type Deflater struct {
 	Format Format
 	// Level is a level of compress/flate.
@@ -52,8 +52,8 @@ type Deflater struct {
 	stream *flate.Writer
 }
 
-// Block returns a sealed block of data, which is valid until the next call. putFields writes the fields, given the
-// length of the contents.
+// Block returns a sealed block of data, which the next call overwrites. putFields writes the
+// fields, given the length of the contents.
 func (d *Deflater) Block(data []byte, putFields func(fields []byte, packed int)) ([]byte, error) {
 	if d.stream == nil {
 		var err error

@@ -12,16 +12,15 @@ var (
 	ErrLong = errors.New("a value in a block is too long")
 )
 
-// Values reads values from the contents of a block. After the first error it reads zeros, so a caller checks Err
-// once, at the end. What it returns shares memory with Rest.
+// Values reads values from the contents of a block. After the first error it reads zeros, so a
+// caller checks Err once, at the end. What it returns shares memory with Rest.
 type Values struct {
-	// Rest is what is not read yet; nil after an error.
+	// Rest is unread; nil after an error.
 	Rest []byte
-	// Err is the first error.
-	Err error
+	Err  error
 }
 
-// Fail makes err the error, unless there was one before.
+// Fail sets Err, unless it is set.
 func (v *Values) Fail(err error) {
 	if v.Err == nil {
 		v.Err = err

@@ -55,13 +55,11 @@ type APIServer struct {
 // object is the JSON form of an object.
 type object = map[string]any
 
-// stored is one version of an object.
 type stored struct {
 	object object
 	raw    []byte
 }
 
-// change is one watch event.
 type change struct {
 	resource string
 	version  uint64
@@ -101,9 +99,8 @@ func (s *APIServer) Config(userAgent string) *rest.Config {
 	}
 }
 
-// Annotator is the user agent of the simulator's annotation writer. Its writes take
-// no turn in the order of events, so everything else happens at the same instants
-// with and without it.
+// Annotator is the user agent of the simulator's annotation writer. Its writes take no turn in the
+// order of events, so it does not shift anything else.
 const Annotator = "annotator"
 
 var _ http.RoundTripper = (*APIServer)(nil)
@@ -203,7 +200,6 @@ func parsePath(path string) (target, error) {
 	return t, nil
 }
 
-// serve handles every request except a watch.
 func (s *APIServer) serve(r *http.Request, t target, body []byte) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -408,7 +404,6 @@ func (s *APIServer) delete(t target, body []byte, agent string) (any, error) {
 	return success, nil
 }
 
-// remove drops an object if it still has the UID.
 func (s *APIServer) remove(t target, uid any, agent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -429,7 +424,6 @@ func (s *APIServer) drop(t target, found *stored, agent string) {
 	s.controllers.deleted(t, found.object)
 }
 
-// put stores a new version of an object and notifies the watches.
 func (s *APIServer) put(t target, event string, before, o object, agent, method string) (any, error) {
 	s.version++
 	m := maps.Clone(field(o, "metadata"))
@@ -470,7 +464,6 @@ const (
 	delay = 137 * time.Microsecond
 )
 
-// publish sends an event to the watches one after the other.
 func (s *APIServer) publish(t target, kind string, raw []byte, agent string) {
 	c := change{resource: t.kind(), version: s.version, kind: kind, raw: raw, at: time.Now()}
 	if agent != Annotator {
@@ -583,7 +576,6 @@ func (w *watchBody) Read(p []byte) (int, error) {
 	return w.buffer.Read(p)
 }
 
-// Close ends the stream.
 func (w *watchBody) Close() error {
 	w.once.Do(func() {
 		close(w.closed)
@@ -633,7 +625,6 @@ func mustEncode(v any) []byte {
 // same compares the encodings, which sort the fields of maps.
 func same(a, b any) bool { return bytes.Equal(mustEncode(a), mustEncode(b)) }
 
-// field returns the object in a field of o, or an empty one.
 func field(o object, path ...string) object {
 	for _, name := range path {
 		next, ok := o[name].(object)

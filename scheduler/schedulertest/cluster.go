@@ -134,7 +134,6 @@ func (s *Simulation) run(ctx context.Context, i int, op Operation, beside func(c
 	}
 }
 
-// noteWrite is called by the server for each change.
 func (s *Simulation) noteWrite(w write) {
 	if w.agent == Annotator || w.agent == "user" {
 		return

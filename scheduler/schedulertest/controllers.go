@@ -32,10 +32,8 @@ func (t target) of(namespace, name string) target {
 	return t
 }
 
-// after runs a controller's reaction to a write.
 func (c *controllers) after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// grace returns the duration of the deletion of o.
 func (c *controllers) grace(t target, o object) time.Duration {
 	if t.resource != "pods" || field(o, "spec")["nodeName"] == nil {
 		return 0

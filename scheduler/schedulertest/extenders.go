@@ -86,7 +86,6 @@ type request struct {
 	NodeNameToMetaVictims map[string]*extenderv1.MetaVictims
 }
 
-// nodes returns the names of the nodes that the request is about.
 func (r *request) nodes() []string {
 	switch {
 	case r.NodeNames != nil:

@@ -154,7 +154,6 @@ type generator struct {
 	priority                     int32 // of the latest group
 }
 
-// chance returns true in percent of the cases.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
@@ -250,8 +249,8 @@ func (g *generator) pod(name string) []runtimeObject {
 	if g.chance(g.theme.volumes) {
 		needs = append(needs, g.volume(p, name)...)
 	}
-	// If several plugins keep a pod out of the queue, it is random which of them
-	// answers first, so each pod involves at most one of them.
+	// Of several plugins that keep a pod out of the queue, a random one answers first, so each pod
+	// involves at most one.
 	switch {
 	case g.chance(10):
 		p.SchedulingGates([]string{"example.com/wait"})

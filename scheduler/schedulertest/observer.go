@@ -35,7 +35,7 @@ type Observer struct {
 	// trial is true while preemption tries a pod group with its possible victims
 	// removed, which is not an attempt.
 	trial bool
-	// groupBackoff is the end of the backoff of the pod group that was popped last.
+	// groupBackoff is when the last popped pod group's backoff ended.
 	groupBackoff time.Time
 	// evicted counts the events of evictions, by the preemptor's UID.
 	evicted map[types.UID]int
@@ -81,10 +81,9 @@ type Attempt struct {
 	Backoff time.Time
 	// state and err distinguish the tries of a pod group's member, which is tried
 	// in several placements; only one of them counts.
-	state fwk.CycleState
-	err   error
-	tries []Attempt
-	// visiting are the nodes that are being filtered.
+	state    fwk.CycleState
+	err      error
+	tries    []Attempt
 	visiting map[string]bool
 
 	// Ended is set together with the fields below.
@@ -124,7 +123,6 @@ func (o *Observer) Attempts() []*Attempt {
 	return slices.Clone(o.attempts)
 }
 
-// busy reports whether an attempt is running.
 func (o *Observer) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -263,7 +261,6 @@ func (o *Observer) setTrial(on bool) {
 	o.trial = on
 }
 
-// learn starts a search with the settings of the profile.
 func (a *Attempt) learn(f framework.Framework) {
 	a.Searched, a.Weights = true, map[string]int64{}
 	plugins := f.ListPlugins()
@@ -292,7 +289,7 @@ func (o *Observer) ran(pod *v1.Pod, point string) {
 	}
 }
 
-// unreserved notes that a pod loses the place that it got in the try with this state.
+// unreserved notes that a pod loses its place of the try with this state.
 func (o *Observer) unreserved(pod *v1.Pod, state fwk.CycleState, plugins []string) {
 	reversed := slices.Clone(plugins)
 	slices.Reverse(reversed)
@@ -366,7 +363,7 @@ func enabled(set config.PluginSet) []string {
 	return out
 }
 
-// answered lists the plugins with their answers, where all that did not skip succeeded.
+// answered lists the plugins as skipped or successful.
 func answered(plugins []string, skipped sets.Set[string]) []string {
 	var out []string
 	for _, plugin := range plugins {
@@ -379,7 +376,6 @@ func answered(plugins []string, skipped sets.Set[string]) []string {
 	return out
 }
 
-// visit notes that the scheduler filters a node.
 func (o *Observer) visit(a *Attempt, node string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -419,7 +415,6 @@ func (o *Observer) witnessed(pod *v1.Pod, node fwk.NodeInfo) {
 	}
 }
 
-// words formats a status.
 func words(s *fwk.Status) string {
 	if s == nil {
 		return "Success"
@@ -451,7 +446,6 @@ func rank(pod, name string) int {
 	return int(h.Sum32())
 }
 
-// observed wraps a profile's framework for the scheduler's calls.
 type observed struct {
 	framework.Framework
 	observer   *Observer
@@ -515,7 +509,7 @@ func (f *observed) RunPreScorePlugins(ctx context.Context, state fwk.CycleState,
 	return status
 }
 
-// RunScorePlugins makes the choice among equal nodes the same in every run.
+// RunScorePlugins fixes the choice among equal nodes.
 func (f *observed) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodePluginScores, *fwk.Status) {
 	scores, status := f.Framework.RunScorePlugins(ctx, state, pod, nodes)
 	for i := range scores {
@@ -650,8 +644,8 @@ func (f *observed) RunPlacementFeasiblePlugins(ctx context.Context, state fwk.Pl
 	return status
 }
 
-// RunPlacementScorePlugins makes the choice among equal placements the same in
-// every run: only the order of the totals counts.
+// RunPlacementScorePlugins fixes the choice among equal placements: only the order of the totals
+// counts.
 func (f *observed) RunPlacementScorePlugins(ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, placements []*fwk.PodGroupAssignments, states []fwk.PlacementCycleState) ([]fwk.PlacementPluginScores, *fwk.Status) {
 	scores, status := f.Framework.RunPlacementScorePlugins(ctx, state, group, placements, states)
 	slices.SortStableFunc(scores, func(a, b fwk.PlacementPluginScores) int { return strings.Compare(a.Placement.Name, b.Placement.Name) })
@@ -676,7 +670,6 @@ func (o *Observer) Events() func(string) events.EventRecorderLogger {
 	return func(profile string) events.EventRecorderLogger { return reporter{o.transcript, profile, o} }
 }
 
-// reporter notes the events of a profile.
 type reporter struct {
 	transcript *Transcript
 	profile    string

@@ -72,7 +72,6 @@ func (g *generator) deletePod() Operation {
 	return Operation{Name: "delete " + name, Do: func(ctx context.Context, s *Simulation) error { return deletePod(ctx, s, name) }}
 }
 
-// recreatePod deletes a pod and creates another one of the same name.
 func (g *generator) recreatePod() Operation {
 	name := pick(g, g.pods...)
 	objects := g.pod(name)

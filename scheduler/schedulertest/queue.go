@@ -38,8 +38,7 @@ const (
 	pause = 2 * time.Millisecond
 	// thinking is the time between the pop and the cycle, in which events may come.
 	thinking = 1100 * time.Microsecond
-	// idle is how often the queue is checked while nothing moves: pods leave the
-	// backoff queue on their own.
+	// idle is how often to check a quiet queue: pods leave the backoff queue on their own.
 	idle = 250 * time.Millisecond
 )
 
@@ -68,7 +67,6 @@ func (q *queue) next(pop func(klog.Logger) (framework.QueuedEntityInfo, error), 
 	}
 }
 
-// ready reports whether Pop would return immediately.
 func (q *queue) ready() bool {
 	if len(q.PodsInActiveQ()) > 0 {
 		return true

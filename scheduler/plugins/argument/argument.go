@@ -22,8 +22,8 @@ type Error struct {
 	// Field is the path within the arguments; empty when they are wrong as a
 	// whole.
 	Field string
-	// Line and Column, from 1, are the place within the text that the field
-	// holds, such as an expression. 0 means that it has none.
+	// Line and Column, from 1, are the place within the field's text, such as an expression; 0 for
+	// none.
 	Line, Column int
 	Message      string
 }
@@ -55,9 +55,8 @@ func All(err error) []*Error {
 	return nil
 }
 
-// Decode reads a plugin's arguments, as its factory gets them, into a struct.
-// Unknown and repeated fields are Errors. Without arguments, Decode does not change
-// into.
+// Decode reads a factory's arguments into a struct. Unknown and repeated fields are Errors. Without
+// arguments, into stays as it is.
 func Decode(args runtime.Object, into any) error {
 	if args == nil {
 		return nil

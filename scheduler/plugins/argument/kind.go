@@ -16,9 +16,9 @@ type Kind[T any] interface {
 }
 
 // Register makes T the kind of a plugin's arguments: the plugin's name with Args behind it, in
-// kubescheduler.config.k8s.io/v1. Kubernetes then decodes them strictly, calls setDefaults, also
-// for a plugin that is enabled without arguments, and gives the factory a P. Call it when the
-// package of the plugin is initialized: it changes the schemes of the whole process.
+// kubescheduler.config.k8s.io/v1. Kubernetes then decodes them strictly, calls setDefaults, even
+// for a plugin without arguments, and gives the factory a P. Call it when the plugin's package is
+// initialized: it changes the process's schemes.
 func Register[T any, P Kind[T]](plugin string, setDefaults func(P)) {
 	kind := plugin + "Args"
 	for _, s := range []*runtime.Scheme{scheme.Scheme, configv1.GetPluginArgConversionScheme()} {
@@ -29,8 +29,8 @@ func Register[T any, P Kind[T]](plugin string, setDefaults func(P)) {
 	}
 }
 
-// Typed returns the arguments as a plugin's factory gets them. Without arguments, and with raw
-// ones, which only callers without a configuration have, it decodes and defaults them itself.
+// Typed returns a factory's arguments. It decodes and defaults missing and raw ones, which only
+// callers without a configuration have.
 func Typed[T any, P Kind[T]](args runtime.Object, setDefaults func(P)) (P, error) {
 	switch args := args.(type) {
 	case P:

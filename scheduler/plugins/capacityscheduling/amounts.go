@@ -9,11 +9,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
-// amounts are quantities by resource: of CPU in thousandths of a core, of others in their
-// own unit. They are never changed once they are shared.
+// amounts are quantities by resource: of CPU in thousandths of a core, of others in their own unit.
+// Shared ones never change.
 type amounts map[v1.ResourceName]int64
 
-// always are the resources that are compared even when a pod does not request them.
+// always are the resources that count even when a pod does not request them.
 var always = []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage}
 
 // amountsOf returns the quantities that the scheduler accounts for: not pods, for
@@ -31,28 +31,25 @@ func amountsOf(list v1.ResourceList) amounts {
 	return out
 }
 
-// add adds more to a.
 func (a amounts) add(more amounts) {
 	for name, n := range more {
 		a[name] = sum(a[name], n)
 	}
 }
 
-// subtract takes less from a.
 func (a amounts) subtract(less amounts) {
 	for name, n := range less {
 		a[name] -= n
 	}
 }
 
-// raise sets every amount of a to at least that of other.
+// raise makes every amount of a at least that of other.
 func (a amounts) raise(other amounts) {
 	for name, n := range other {
 		a[name] = max(a[name], n)
 	}
 }
 
-// plus returns the sum of both.
 func (a amounts) plus(b amounts) amounts {
 	out := maps.Clone(a)
 	if out == nil {
@@ -62,7 +59,7 @@ func (a amounts) plus(b amounts) amounts {
 	return out
 }
 
-// sum adds two numbers, and stops at the largest and the smallest.
+// sum adds without overflow.
 func sum(a, b int64) int64 {
 	switch {
 	case a > 0 && b > math.MaxInt64-a:
@@ -73,15 +70,15 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// compared returns the resources of a in order, after those that are always compared.
+// compared returns the resources of a in order, after always.
 func (a amounts) compared() []v1.ResourceName {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(name v1.ResourceName) bool { return slices.Contains(always, name) })
 	return append(slices.Clone(always), names...)
 }
 
-// requestOf returns what the scheduler of the plugin counts for a pod: the sum of its
-// containers or, if greater, one init container, and the overhead. Sidecars count like
-// other init containers, and resources of the pod as a whole do not count.
+// requestOf returns what the original counts for a pod: the sum of its containers or, if greater,
+// one init container, and the overhead. Sidecars count like other init containers; resources of the
+// pod as a whole do not count.
 func requestOf(pod *v1.Pod) amounts {
 	request := amounts{}
 	for i := range pod.Spec.Containers {

@@ -22,7 +22,7 @@ import (
 // Name is the name of the plugin.
 const Name = "CapacityScheduling"
 
-// Plugin is one instance, for one profile. Each keeps its own account.
+// Plugin is a profile's instance, with an account of its own.
 type Plugin struct {
 	handle    fwk.Handle
 	ledger    *ledger
@@ -67,7 +67,7 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	err = follow.Follow(p.view, pods, follow.Handlers[*v1.Pod]{
 		Added: func(pod *v1.Pod, initially bool) {
 			if initially {
-				// The quotas that exist count these pods, so they must be known.
+				// The existing quotas count these pods, so wait for them.
 				select {
 				case <-quotasListed:
 				case <-ctx.Done():
@@ -81,13 +81,12 @@ func New(ctx context.Context, _ runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	if err != nil {
 		return nil, err
 	}
-	// Without asynchronous preemption, the victims are deleted when PostFilter returns.
+	// Without asynchronous preemption, PostFilter returns after it has deleted the victims.
 	p.executor = preemption.NewExecutor(h, feature.Features{})
 	p.evaluator = preemption.NewEvaluator(Name, h, p, p.executor)
 	return p, nil
 }
 
-// listed returns the ElasticQuotas of a namespace, by name.
 func listed(indexer cache.Indexer, namespace string) (out []*v1alpha1.ElasticQuota) {
 	// The informer has the index.
 	objects, _ := indexer.ByIndex(cache.NamespaceIndex, namespace)
@@ -100,7 +99,6 @@ func listed(indexer cache.Indexer, namespace string) (out []*v1alpha1.ElasticQuo
 	return out
 }
 
-// placed returns the pods of a namespace that count.
 func placed(indexer cache.Indexer, namespace string) (out []*v1.Pod) {
 	// The informer has the index.
 	objects, _ := indexer.ByIndex(cache.NamespaceIndex, namespace)
@@ -112,15 +110,14 @@ func placed(indexer cache.Indexer, namespace string) (out []*v1.Pod) {
 	return out
 }
 
-// podAdded counts a pod that has a node.
 func (p *Plugin) podAdded(pod *v1.Pod) {
 	if pod.Spec.NodeName != "" {
 		p.ledger.place(pod)
 	}
 }
 
-// podChanged counts a pod when it gets a node, and stops when its phase is neither Pending nor Running.
-// A pod that is not counted then stays so: a pod's other changes do not make it count.
+// podChanged counts a pod when it gets a node, and stops when its phase is neither Pending nor
+// Running. No other change makes it count.
 func (p *Plugin) podChanged(before, pod *v1.Pod) {
 	switch {
 	case pod.Spec.NodeName == "":
@@ -174,7 +171,6 @@ const (
 	checkKey  fwk.StateKey = Name + "/check"
 )
 
-// read returns what PreFilter wrote; false if it did not run.
 func read(state fwk.CycleState) (*accounts, *check, bool) {
 	first, errFirst := state.Read(quotasKey)
 	second, errSecond := state.Read(checkKey)
@@ -189,7 +185,7 @@ func read(state fwk.CycleState) (*accounts, *check, bool) {
 // PreFilterExtensions keep the quotas correct in dry runs of preemption.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return p }
 
-// AddPod counts a pod that is added hypothetically.
+// AddPod counts a hypothetical pod.
 func (p *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
 	if quotas, _, ok := read(state); ok {
 		if q := quotas.change(added.GetPod().Namespace); q != nil {
@@ -199,7 +195,7 @@ func (p *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, adde
 	return nil
 }
 
-// RemovePod stops counting a pod that is removed hypothetically.
+// RemovePod stops counting a pod in a dry run.
 func (p *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, removed fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
 	if quotas, _, ok := read(state); ok {
 		if q := quotas.change(removed.GetPod().Namespace); q != nil {

@@ -11,28 +11,26 @@ import (
 // check is what PreFilter calculated for a pod. It does not change.
 type check struct {
 	quotas *accounts
-	// own is the quota of the pod's namespace; nil if it has none. The fields below are then
-	// empty.
+	// own is the namespace's quota; nil if it has none. The fields below are then empty.
 	own *quota
 	// exceeded is the rule that the pod breaks, result.ExceededMax or ExceededTotal; empty
 	// for a pod that passes.
 	exceeded string
 	request  amounts
-	// nominated are the requests of pods that wait for their victims to go: those of the same
-	// namespace that are not less important than the pod. elsewhere are those of other
-	// namespaces that are within their min.
+	// nominated are the requests of pods that wait for their victims: those of the same namespace
+	// that are not less important. elsewhere are those of other namespaces within their min.
 	nominated, elsewhere amounts
 }
 
 var _ fwk.StateData = (*check)(nil)
 
-// Clone returns the same check, because it does not change.
+// Clone returns c, which does not change.
 func (c *check) Clone() fwk.StateData { return c }
 
-// inNamespace returns what the pod and the nominated pods of its namespace ask for.
+// inNamespace returns what the pod and its namespace's nominated pods request.
 func (c *check) inNamespace() amounts { return c.request.plus(c.nominated) }
 
-// inAll returns what they and the nominated pods of other namespaces ask for.
+// inAll adds the nominated pods of other namespaces.
 func (c *check) inAll() amounts { return c.inNamespace().plus(c.elsewhere) }
 
 // withinMin reports whether the min of the namespace covers its use, the pod and its
@@ -59,7 +57,6 @@ func (p *Plugin) check(quotas *accounts, pod *v1.Pod, nodes []fwk.NodeInfo) *che
 	return c
 }
 
-// count counts a pod that is nominated to a node.
 func (c *check) count(pod, nominated *v1.Pod) {
 	q := c.quotas.of[nominated.Namespace]
 	switch {

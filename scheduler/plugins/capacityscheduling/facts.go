@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// record attaches the arithmetic to the pod's cycle: that of its namespace and of all quotas,
-// and if the pod is rejected, also the other quotas.
+// record attaches the arithmetic of the namespace and of all quotas to the pod's cycle and, for a
+// rejected pod, the other quotas.
 func (c *check) record(state fwk.CycleState, namespace string) {
 	if c.own == nil || !pluginfact.Recorded(state) {
 		return
@@ -65,8 +65,7 @@ func first(a, b bool) int {
 	return 1
 }
 
-// interesting returns the resources of which there is an amount anywhere, in the order in which
-// they are compared.
+// interesting returns the resources with an amount anywhere, in the order of comparison.
 func interesting(lists ...amounts) []v1.ResourceName {
 	all := amounts{}
 	for _, list := range lists {
@@ -79,7 +78,6 @@ func interesting(lists ...amounts) []v1.ResourceName {
 	return slices.DeleteFunc(all.compared(), func(name v1.ResourceName) bool { return all[name] == 0 })
 }
 
-// amounts returns those of a resource.
 func (q *quota) amounts(name v1.ResourceName, nominated, requested int64) result.QuotaAmounts {
 	out := result.QuotaAmounts{Used: q.used[name], Nominated: nominated, Requested: requested, Min: q.min[name]}
 	if limit, limited := q.limit(name); limited {

@@ -11,15 +11,12 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
 )
 
-// quota is what the plugin knows of a namespace with a quota.
 type quota struct {
-	// name is that of the ElasticQuota.
 	name string
 	min  amounts
 	// max is nil if there is no limit.
 	max  amounts
 	used amounts
-	// pods are those that used counts, with their requests.
 	pods map[types.UID]amounts
 }
 
@@ -51,7 +48,6 @@ func (q *quota) remove(uid types.UID) {
 	delete(q.pods, uid)
 }
 
-// limit returns the max of a resource; false if it has none.
 func (q *quota) limit(name v1.ResourceName) (int64, bool) {
 	if q.max == nil {
 		return 0, false
@@ -85,7 +81,6 @@ func (q *quota) overMinWith(more amounts) bool {
 	return false
 }
 
-// overMin reports whether the use of any resource is above the min.
 func (q *quota) overMin() bool {
 	for name, used := range q.used {
 		if used > q.min[name] {
@@ -95,15 +90,13 @@ func (q *quota) overMin() bool {
 	return false
 }
 
-// accounts are the quotas as a cycle sees them. It does not change, but dry runs of
-// preemption change clones of it.
+// accounts are the quotas as a cycle sees them. Only dry runs of preemption change clones of it.
 type accounts struct {
 	of map[string]*quota // by namespace
 	// own are the namespaces whose quota belongs to this value alone.
 	own map[string]bool
 }
 
-// Clone copies what the receiver may change.
 func (a *accounts) Clone() fwk.StateData {
 	out := &accounts{of: maps.Clone(a.of), own: maps.Clone(a.own)}
 	for namespace := range a.own {
@@ -112,8 +105,7 @@ func (a *accounts) Clone() fwk.StateData {
 	return out
 }
 
-// change returns the namespace's quota, which the caller may then change; nil if there is
-// none.
+// change returns the namespace's quota for changing; nil if there is none.
 func (a *accounts) change(namespace string) *quota {
 	q := a.of[namespace]
 	if q == nil || a.own[namespace] {
@@ -128,7 +120,6 @@ func (a *accounts) change(namespace string) *quota {
 	return q
 }
 
-// used returns the use of all quotas together.
 func (a *accounts) used() amounts {
 	out := amounts{}
 	for _, q := range a.of {
@@ -137,7 +128,6 @@ func (a *accounts) used() amounts {
 	return out
 }
 
-// min returns the sum of all mins.
 func (a *accounts) min() amounts {
 	out := amounts{}
 	for _, q := range a.of {
@@ -159,12 +149,12 @@ func (a *accounts) overTotal(more amounts) bool {
 	return false
 }
 
-// ledger is the plugin's account of all namespaces with a quota. Its methods may be
-// called from any goroutine.
+// ledger is the plugin's account of all namespaces with a quota. Any goroutine may call its
+// methods.
 type ledger struct {
-	// listed returns the ElasticQuotas of a namespace, by name.
 	listed func(namespace string) []*v1alpha1.ElasticQuota
-	// placed returns the unfinished pods of a namespace that have a node. It is nil in a live cluster.
+	// placed returns the unfinished pods of a namespace that have a node. It is nil in a live
+	// cluster.
 	placed func(namespace string) []*v1.Pod
 
 	mu     sync.Mutex
@@ -177,7 +167,6 @@ func newLedger(listed func(string) []*v1alpha1.ElasticQuota) *ledger {
 	return &ledger{listed: listed, quotas: map[string]*quota{}, shared: map[string]bool{}}
 }
 
-// snapshot returns the present state. It costs little for each namespace.
 func (l *ledger) snapshot() *accounts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,8 +176,7 @@ func (l *ledger) snapshot() *accounts {
 	return &accounts{of: maps.Clone(l.quotas)}
 }
 
-// change returns the namespace's quota, which the caller may change while it holds the
-// lock; nil if there is none.
+// change returns the namespace's quota, to change under the lock; nil if there is none.
 func (l *ledger) change(namespace string) *quota {
 	q := l.quotas[namespace]
 	if q == nil || !l.shared[namespace] {
@@ -204,8 +192,8 @@ func (l *ledger) put(namespace string, q *quota) {
 	delete(l.shared, namespace)
 }
 
-// added counts an ElasticQuota, if it is the first of its namespace. Pods that have a node
-// already are not counted: only a scheduler that starts after them finds them. A hypothetical scheduler is one.
+// added counts a namespace's first ElasticQuota. It does not count pods that already have a node:
+// only a scheduler that starts after them does, such as a hypothetical one.
 func (l *ledger) added(q *v1alpha1.ElasticQuota) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,12 +228,11 @@ func (l *ledger) deleted(q *v1alpha1.ElasticQuota) {
 	delete(l.shared, q.Namespace)
 }
 
-// place counts a pod that has a node.
 func (l *ledger) place(pod *v1.Pod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.quotas[pod.Namespace] == nil {
-		// The pod's event may come before that of the quota, when the scheduler starts.
+		// At the start, the pod's event may come before the quota's.
 		listed := l.listed(pod.Namespace)
 		if len(listed) == 0 {
 			return
@@ -255,7 +242,6 @@ func (l *ledger) place(pod *v1.Pod) {
 	l.change(pod.Namespace).add(pod)
 }
 
-// release stops counting a pod.
 func (l *ledger) release(pod *v1.Pod) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,7 +26,7 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 	return p.evaluator.Preempt(ctx, state, pod, statuses)
 }
 
-// ineligible says why the pod may not preempt; it is empty if it may.
+// ineligible says why the pod may not preempt; empty if it may.
 func (p *Plugin) ineligible(state fwk.CycleState, pod *v1.Pod, statuses fwk.NodeToStatusReader) string {
 	if latest, err := p.evaluator.PodLister.Pods(pod.Namespace).Get(pod.Name); err == nil {
 		pod = latest
@@ -59,8 +59,8 @@ func (p *Plugin) ineligible(state fwk.CycleState, pod *v1.Pod, statuses fwk.Node
 type rule struct {
 	namespace string
 	priority  int32
-	// quota: the preemptor's namespace has a quota. reclaims: its min covers the
-	// preemptor, so it takes back what others have borrowed.
+	// quota: the preemptor's namespace has a quota. reclaims: its min covers the preemptor, which
+	// takes back what others borrowed.
 	quota, reclaims bool
 }
 
@@ -72,7 +72,6 @@ func newRule(check *check, preemptor *v1.Pod) rule {
 	return r
 }
 
-// allows reports whether a pod may give way, with the quotas as they are.
 func (r rule) allows(quotas *accounts, pod *v1.Pod) bool {
 	q := quotas.of[pod.Namespace]
 	switch {
@@ -107,8 +106,8 @@ func (*Plugin) CandidatesToVictimsMap(candidates []preemption.Candidate) map[str
 	return out
 }
 
-// PodEligibleToPreemptOthers lets every pod preempt: PostFilter has asked already, with the
-// state of the cycle, which is not among the arguments.
+// PodEligibleToPreemptOthers lets every pod preempt: PostFilter has already asked, with the cycle's
+// state, which the arguments lack.
 func (*Plugin) PodEligibleToPreemptOthers(context.Context, *v1.Pod, *fwk.Status) (bool, string) {
 	return true, ""
 }
@@ -129,8 +128,7 @@ type dryRun struct {
 	check     *check
 }
 
-// SelectVictimsOnNode is called by many workers at once, each with a clone of the state and
-// a copy of its node.
+// SelectVictimsOnNode runs on many workers, each with a clone of the state and a copy of its node.
 func (p *Plugin) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, preemptor *v1.Pod, node fwk.NodeInfo, possible []*preemption.DomainVictim, budgets []*policy.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
 	quotas, check, ok := read(state)
 	if !ok {
@@ -154,8 +152,8 @@ func (p *Plugin) SelectVictimsOnNode(ctx context.Context, state fwk.CycleState, 
 	return d.reprieve(potential, budgets)
 }
 
-// PotentialVictims returns those of the pods on a node that may give way, for the recorder.
-// The state must be a clone: PotentialVictims changes it.
+// PotentialVictims returns, for the recorder, the pods on a node that may give way. It changes the
+// state, which must be a clone.
 func (p *Plugin) PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possible []*preemption.DomainVictim) []*preemption.DomainVictim {
 	quotas, check, ok := read(state)
 	if !ok {
@@ -164,14 +162,13 @@ func (p *Plugin) PotentialVictims(state fwk.CycleState, preemptor *v1.Pod, possi
 	return potential(quotas, newRule(check, preemptor), possible)
 }
 
-// potential returns the pods that may give way, the least important first. It takes each out
-// of its quota before it looks at the next one: a namespace gives pods only while it uses
-// more than its min.
+// potential returns the pods that may give way, the least important first. It takes each out of its
+// quota before it looks at the next: a namespace gives pods only while it uses more than its min.
 func potential(quotas *accounts, r rule, possible []*preemption.DomainVictim) (out []*preemption.DomainVictim) {
 	ordered := slices.Clone(possible)
-	// In a simulator, pods of one second are the rule, and which of them come first decides who the
-	// victims are. The plugin that this one is compatible with sorts with this order, which says of
-	// equal pods that each comes before the other. With it, sort.Slice reverses up to twelve of them.
+	// In a simulator, pods often start in the same second, and their order decides who the victims
+	// are. The original sorts with this order, which puts each of two equal pods before the other,
+	// so that sort.Slice reverses up to twelve of them.
 	sort.Slice(ordered, func(i, j int) bool { return !preemption.MoreImportantVictim(ordered[i], ordered[j]) })
 	for _, victim := range ordered {
 		pod := victim.Pods()[0].GetPod()
@@ -186,14 +183,13 @@ func potential(quotas *accounts, r rule, possible []*preemption.DomainVictim) (o
 	return out
 }
 
-// sortByImportance puts the most important victims first. Like the first sort, it decides between
-// equal pods as the plugin that this one is compatible with does.
+// sortByImportance puts the most important victims first. Like the first sort, it orders equal pods
+// as the original does.
 func sortByImportance(victims []*preemption.DomainVictim) {
 	sort.Slice(victims, func(i, j int) bool { return preemption.MoreImportantVictim(victims[i], victims[j]) })
 }
 
-// takeOut removes the pods that may give way from the node and from the state of all
-// plugins.
+// takeOut removes the pods that may give way from the node and from all plugins' state.
 func (d *dryRun) takeOut(possible []*preemption.DomainVictim) ([]*preemption.DomainVictim, error) {
 	out := potential(d.quotas, newRule(d.check, d.preemptor), possible)
 	for _, victim := range out {
@@ -224,8 +220,8 @@ func (d *dryRun) add(victim *preemption.DomainVictim) error {
 	return nil
 }
 
-// reprieve puts pods back as long as the preemptor still fits, those whose budget would be
-// violated first, and of each kind the most important first. It returns the rest.
+// reprieve puts pods back while the preemptor fits, first those whose budget would be violated,
+// then by importance. It returns the rest.
 func (d *dryRun) reprieve(potential []*preemption.DomainVictim, budgets []*policy.PodDisruptionBudget) ([]*v1.Pod, int, *fwk.Status) {
 	sortByImportance(potential)
 	violating, others := preemption.FilterVictimsWithPDBViolation(potential, budgets)
@@ -259,9 +255,9 @@ func (d *dryRun) reprieve(potential []*preemption.DomainVictim, budgets []*polic
 	return out, violations, nil
 }
 
-// putBack puts a pod back, and takes it out again if the preemptor does not fit beside it
-// or a quota is exceeded. A pod for which both is true is taken out twice, as in the plugin
-// that this one is compatible with: the error drops the node.
+// putBack puts a pod back, and takes it out again if the preemptor does not fit beside it or a
+// quota is exceeded. If both are true it takes the pod out twice, like the original, and the error
+// drops the node.
 func (d *dryRun) putBack(victim *preemption.DomainVictim) (fits, within bool, err error) {
 	if err := d.add(victim); err != nil {
 		return false, false, err

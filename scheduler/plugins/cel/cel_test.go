@@ -442,7 +442,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// TestFunctionsWithoutAPrice: all functions can be called but those of authorization, for which there is no variable.
+// TestFunctionsWithoutAPrice: all functions can be called but those of authorization, for which
+// there is no variable.
 func TestFunctionsWithoutAPrice(t *testing.T) {
 	l, err := newLanguage()
 	if err != nil {

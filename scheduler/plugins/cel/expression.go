@@ -25,16 +25,13 @@ const (
 	// maxCost bounds one evaluation, in CEL's own units: about one per step, and
 	// more for a step that reads long strings or lists. It amounts to a few
 	// milliseconds.
-	maxCost = 50_000
-	// maxExpression bounds the text.
+	maxCost       = 50_000
 	maxExpression = 16 << 10
 	// interruptEvery is the number of loop iterations between two checks of the
 	// context.
 	interruptEvery = 64
 )
 
-// language is the language of expressions: CEL, the libraries that Kubernetes adds
-// to it, math and cel.bind, and the variables.
 type language struct {
 	env    *cel.Env
 	schema *schema
@@ -66,8 +63,8 @@ type expression struct {
 	reads   reads
 }
 
-// compile checks text, which is the argument named field. Its result must be of one
-// of the types want, which kind describes in words. Errors are argument.Errors.
+// compile checks text, the argument named field. Its result must be of one of the types want, which
+// kind describes. Errors are argument.Errors.
 func (l *language) compile(field, text, kind string, want ...*types.Type) (*expression, error) {
 	if len(text) > maxExpression {
 		return nil, &argument.Error{Field: field, Message: fmt.Sprintf("is longer than %d bytes", maxExpression)}
@@ -93,8 +90,8 @@ func (l *language) compile(field, text, kind string, want ...*types.Type) (*expr
 	return &expression{text: text, schema: l.schema, program: program, ast: ast, reads: readsOf(ast)}, nil
 }
 
-// evaluate returns the value of the expression for pod on node. An error says where
-// in the expression it occurred and how to fix it.
+// evaluate returns the value of the expression for pod on node. An error says where it occurred and
+// how to fix it.
 func (e *expression) evaluate(ctx context.Context, pod *v1.Pod, node fwk.NodeInfo) (ref.Val, error) {
 	value, err := celcost.Eval(ctx, e.program, &activation{schema: e.schema, pod: pod, node: node})
 	if err == nil {
@@ -106,7 +103,6 @@ func (e *expression) evaluate(ctx context.Context, pod *v1.Pod, node fwk.NodeInf
 	return nil, fmt.Errorf("evaluating the expression for node %q%s: %w%s", node.Node().Name, e.place(err), err, advice(err))
 }
 
-// place says where an error occurred, if that is known.
 func (e *expression) place(err error) string {
 	var at *types.Err
 	if !errors.As(err, &at) || at.NodeID() == 0 {

@@ -69,7 +69,7 @@ func NewFilter(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin
 	if p.message == "" {
 		p.message = "node(s) didn't satisfy the expression " + cut(oneLine(a.Expression), maxQuote)
 	}
-	// Preemption can help only when it matters which pods run on the node.
+	// Preemption can help only if the expression reads the node's pods.
 	if p.expression.reads.runningPods() {
 		p.rejection = fwk.Unschedulable
 	}
@@ -81,8 +81,7 @@ func NewFilter(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin
 // Name returns the name under which users enable the plugin.
 func (*Filter) Name() string { return FilterName }
 
-// Filter evaluates the expression. If the evaluation fails, Filter returns an error
-// for the node, not a rejection.
+// Filter evaluates the expression. A failed evaluation is an error, not a rejection.
 func (p *Filter) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	value, err := p.expression.evaluate(ctx, pod, node)
 	switch {
@@ -96,7 +95,7 @@ func (p *Filter) Filter(ctx context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	return fwk.NewStatus(p.rejection, p.reason(ctx, pod, node))
 }
 
-// The limits of a reason, because it goes into the pod's conditions and events.
+// The limits of a reason, which goes into the pod's conditions and events.
 const (
 	maxReason = 512
 	maxQuote  = 160
@@ -113,8 +112,8 @@ func (p *Filter) reason(ctx context.Context, pod *v1.Pod, node fwk.NodeInfo) str
 	return cut(p.message, maxReason)
 }
 
-// EventsToRegister names the events that may change the expression's value. It does
-// not consider the single fields that the expression reads.
+// EventsToRegister names the events that may change the expression's value, whichever fields it
+// reads.
 func (p *Filter) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	events := []fwk.ClusterEventWithHint{
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.Update}},
@@ -126,7 +125,6 @@ func (p *Filter) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 	return events, nil
 }
 
-// oneLine joins the lines of a text.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // cut shortens s to about n bytes and marks the cut.

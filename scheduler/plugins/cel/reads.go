@@ -11,15 +11,14 @@ import (
 
 // reads lists the inputs that an expression reads.
 type reads struct {
-	// pod holds the paths within the pod, such as metadata.labels; "" is the whole
-	// pod.
+	// pod holds paths such as metadata.labels; "" is the whole pod.
 	pod []string
 	// variables holds the other variables.
 	variables map[string]bool
 }
 
-// readsOf finds every variable in an expression. A loop variable with the name of
-// one of ours counts as ours: that may report too many reads, but never too few.
+// readsOf finds every variable in an expression. A loop variable with one of our names counts as
+// ours: that may report too many reads, but never too few.
 func readsOf(compiled *cel.Ast) reads {
 	out := reads{variables: map[string]bool{}}
 	out.visit(ast.NavigateAST(compiled.NativeRep()))
@@ -60,6 +59,4 @@ func variablePath(e ast.Expr) (name string, path []string, ok bool) {
 	return "", nil, false
 }
 
-// runningPods reports whether the expression depends on the pods that run on the
-// node.
 func (r reads) runningPods() bool { return r.variables[varNodeRequested] || r.variables[varPodsOnNode] }

@@ -67,8 +67,8 @@ func NewScore(_ context.Context, args runtime.Object, _ fwk.Handle) (fwk.Plugin,
 // Name returns the name under which users enable the plugin.
 func (*Score) Name() string { return ScoreName }
 
-// perUnit is the raw score for a value of 1 that is to be normalized. Raw scores
-// are whole numbers, and values often lie between 0 and 1.
+// perUnit is the raw score for a value of 1 before normalization. Raw scores are whole numbers, and
+// values often lie between 0 and 1.
 const perUnit = 1000
 
 // Score evaluates the expression. If the score differs from the value, Score
@@ -124,7 +124,6 @@ func (p *Score) ScoreExtensions() fwk.ScoreExtensions {
 	return spread{}
 }
 
-// spread normalizes scores from the lowest to the highest.
 type spread struct{}
 
 // NormalizeScore maps the lowest score to 0 and the highest to 100. If all are

@@ -10,9 +10,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// signer signs pods by the parts of them that a plugin's expressions read: the
-// plugin's answer for a node depends only on those and on the node. Without
-// signatures the framework would turn batching off for all pods.
+// signer signs pods by the parts of them that a plugin's expressions read: the plugin's answer for
+// a node depends only on those and the node. Without signatures the framework turns batching off
+// for all pods.
 type signer struct {
 	schema *schema
 	// fields holds the fields of the pod by their path; nil when every pod is

@@ -13,10 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// schema declares Go structs to CEL under the names of their JSON fields, so that
-// an expression is checked when it is compiled. Nothing is converted before an
-// expression reads it: a field is read in place. A schema does not change after its
-// declaration and is safe for concurrent use.
+// schema declares Go structs to CEL under the names of their JSON fields, so that compiling an
+// expression checks it. An expression reads fields in place; nothing is converted before. A schema
+// does not change after its declaration and is safe for concurrent use.
 type schema struct {
 	types.Provider
 	types.Adapter
@@ -24,7 +23,6 @@ type schema struct {
 	byType map[reflect.Type]*structType
 }
 
-// structType is one declared struct.
 type structType struct {
 	name    string
 	celType *types.Type
@@ -161,7 +159,7 @@ func (s *schema) list(t reflect.Type) (*types.Type, converter) {
 	}
 }
 
-// mapping converts a map with few entries, such as resources, all at once.
+// mapping converts a small map, such as resources, all at once.
 func (s *schema) mapping(t reflect.Type) (*types.Type, converter) {
 	celType, convert := s.convertible(t.Elem())
 	return types.NewMapType(types.StringType, celType), func(v reflect.Value) any {
@@ -224,8 +222,8 @@ func (f *structField) isSet(object any) bool {
 	return f.always || !v.IsZero()
 }
 
-// get reads the field. A field that is not set reads as its zero value, except for
-// the API's pointers, whose absence has a meaning: reading those is an error.
+// get reads the field. An unset field reads as its zero value, except for the API's pointers, whose
+// absence has a meaning: reading those is an error.
 func (f *structField) get(object any) (any, error) {
 	v := reflect.ValueOf(object).Elem().FieldByIndex(f.index)
 	if v.Kind() == reflect.Pointer && v.IsNil() {

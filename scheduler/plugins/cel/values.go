@@ -63,13 +63,10 @@ func (o *object) Equal(other ref.Val) ref.Val {
 	return types.Bool(ok && o.of == p.of && apiequality.Semantic.DeepEqual(o.pointer, p.pointer))
 }
 
-// Type is the declared type.
 func (o *object) Type() ref.Type { return o.of.celType }
 
-// Value is the pointer to the struct.
 func (o *object) Value() any { return o.pointer }
 
-// Get reads a field.
 func (o *object) Get(name ref.Val) ref.Val {
 	f := o.of.fields[fieldName(name)]
 	if f == nil {

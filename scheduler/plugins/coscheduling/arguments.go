@@ -21,8 +21,8 @@ type Arguments struct {
 	// PodGroupBackoffSeconds is how long PreFilter refuses a group whose waiting pods PostFilter
 	// has rejected; 0 for not at all.
 	PodGroupBackoffSeconds *int64 `json:"podGroupBackoffSeconds,omitempty"`
-	// PodGroupRejectPercentage is the share of MinMember that may lack a place without PostFilter
-	// rejecting the waiting pods: 0 always rejects them, 100 never.
+	// PodGroupRejectPercentage is the share of MinMember that may lack a place before PostFilter
+	// rejects the waiting pods: 0 always rejects them, 100 never.
 	PodGroupRejectPercentage *int32 `json:"podGroupRejectPercentage,omitempty"`
 }
 

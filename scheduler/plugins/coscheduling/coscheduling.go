@@ -4,12 +4,12 @@
 //
 // It behaves like the plugin of that name in kubernetes-sigs/scheduler-plugins at the commit
 // 903da7d, from its documented behaviour: the order of the queue, what it refuses and in which
-// words, when it sends waiting pods back, and what it forgets when. The differences are: it reads
-// a group from the API server when its informer does not know the group yet; and it records facts.
+// words, when it rejects waiting pods, and when it drops its state. Two things differ: it reads a
+// group that its informer does not know yet from the API server, and it records facts.
 //
-// The status of a PodGroup is not its affair: a controller keeps it. The package may import the
-// scheduling framework, scheduler/customresource, scheduler/pluginfact, scheduler/result for the
-// keys of facts, and scheduler/plugins/argument.
+// A controller keeps the status of a PodGroup. The package may import the scheduling framework,
+// scheduler/customresource, scheduler/pluginfact, scheduler/result for the keys of facts, and
+// scheduler/plugins/argument.
 package coscheduling
 
 import (
@@ -32,7 +32,7 @@ import (
 // Name is the name of the plugin.
 const Name = "Coscheduling"
 
-// Plugin is one instance, for one profile. What it remembers lives in memory.
+// Plugin is a profile's instance. What it remembers lives in memory.
 type Plugin struct {
 	args   *Arguments
 	handle fwk.Handle
@@ -43,21 +43,20 @@ type Plugin struct {
 	hypothetical bool
 
 	mu sync.Mutex
-	// known is what the plugin remembers of each group, by its key. An entry stays when the
-	// group is deleted, because the plugin's users see its effects on a group that is created
-	// again. When there are more than most, those of which nothing is left are forgotten.
+	// known is what the plugin remembers of each group, by its key. An entry outlives its group,
+	// because users see its effects on a recreated group. When there are too many, the plugin
+	// forgets those of which nothing is left.
 	known map[string]*memory
 	most  int
-	// waiting holds the state of the cycle of each pod that waits at Permit.
+	// waiting holds the cycle's state of each pod that waits at Permit.
 	waiting map[types.UID]fwk.CycleState
 }
 
-// memory is what the plugin remembers of a group.
 type memory struct {
-	// assigned are the names of the pods that have a place, as far as the plugin has seen. A
-	// name stays until Unreserve, or until the pod is deleted with a node.
+	// assigned names the pods that the plugin considers placed. A name stays until Unreserve, or
+	// until the pod is deleted with a node.
 	assigned map[string]bool
-	// fits is until when minResources are taken for free.
+	// fits is until when minResources count as free.
 	fits time.Time
 	// backoff is until when PreFilter refuses the group.
 	backoff time.Time
@@ -131,8 +130,8 @@ func podOf(o any) *v1.Pod {
 	return pod
 }
 
-// seen is called for each pod with a group when the plugin first learns of it. A pod that another
-// scheduler binds later is not counted.
+// seen is called when the plugin first learns of a pod with a group. It does not count a pod that
+// another scheduler binds later.
 func (p *Plugin) seen(pod *v1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
@@ -142,7 +141,7 @@ func (p *Plugin) seen(pod *v1.Pod) {
 	p.memory(keyOf(pod)).assigned[pod.Name] = true
 }
 
-// gone is called for each pod with a group that is deleted or has finished.
+// gone is called when a pod with a group is deleted or has finished.
 func (p *Plugin) gone(pod *v1.Pod) {
 	if pod.Spec.NodeName == "" {
 		return
@@ -152,8 +151,8 @@ func (p *Plugin) gone(pod *v1.Pod) {
 	delete(p.memory(keyOf(pod)).assigned, pod.Name)
 }
 
-// memory returns what the plugin remembers of a group. The caller holds mu. In a hypothetical cluster that is which members have
-// a node, and nothing of what earlier cycles found.
+// memory returns what the plugin remembers of a group. The caller holds mu. In a hypothetical
+// cluster that is only which members have a node.
 func (p *Plugin) memory(key string) *memory {
 	if p.hypothetical {
 		return p.present(key)
@@ -169,7 +168,7 @@ func (p *Plugin) memory(key string) *memory {
 	return m
 }
 
-// mostForgettable bounds the groups that the plugin remembers although nothing is left of them.
+// mostForgettable bounds the remembered groups of which nothing is left.
 const mostForgettable = 10_000
 
 // forgetGone forgets the groups that neither exist nor have pods. The caller holds mu.
@@ -184,7 +183,7 @@ func (p *Plugin) forgetGone() {
 	p.most = max(mostForgettable, 2*len(p.known)) // not again for each new group
 }
 
-// present returns what the cluster says of a group, with nothing of earlier cycles.
+// present returns what the cluster says of a group, without earlier cycles.
 func (p *Plugin) present(key string) *memory {
 	m := &memory{assigned: map[string]bool{}}
 	objects, err := p.pods.ByIndex(byGroup, key)
@@ -201,10 +200,9 @@ func (p *Plugin) present(key string) *memory {
 
 func groupName(pod *v1.Pod) string { return pod.Labels[v1alpha1.PodGroupLabel] }
 
-// keyOf returns namespace/name of the pod's group.
 func keyOf(pod *v1.Pod) string { return pod.Namespace + "/" + groupName(pod) }
 
-// siblings returns the unfinished pods of the pod's group, itself among them, of all schedulers.
+// siblings returns the unfinished pods of the pod's group, itself included, of all schedulers.
 func (p *Plugin) siblings(pod *v1.Pod) []*v1.Pod {
 	objects, err := p.pods.ByIndex(byGroup, keyOf(pod))
 	if err != nil {
@@ -219,9 +217,9 @@ func (p *Plugin) siblings(pod *v1.Pod) []*v1.Pod {
 	return out
 }
 
-// EventsToRegister names the events that wake the pods that the plugin rejected. That a pod is
-// deleted is not among them: a sibling that reaches Permit wakes the others. The scheduler
-// reports a pod as added when it gets a node, and not before, unless Kubernetes' own pod groups are on.
+// EventsToRegister names the events that wake the pods that the plugin rejected. A pod's deletion
+// is none: a sibling that reaches Permit wakes the others. Unless Kubernetes' own pod groups are
+// on, the scheduler reports a pod as added only when it gets a node.
 func (*Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
 	groups := fwk.EventResource(fmt.Sprintf("%s.%s.%s", v1alpha1.PodGroups.Resource, v1alpha1.PodGroups.Version, v1alpha1.PodGroups.Group))
 	return []fwk.ClusterEventWithHint{

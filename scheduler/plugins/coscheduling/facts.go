@@ -13,7 +13,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// facts records what the plugin knows of a pod's group in the pod's cycle.
 type facts struct {
 	plugin *Plugin
 	state  fwk.CycleState
@@ -27,7 +26,6 @@ func (f facts) number(key string, n int) { f.set(key, strconv.Itoa(n)) }
 
 func (f facts) at(key string, t time.Time) { f.set(key, t.UTC().Format(time.RFC3339Nano)) }
 
-// queue records since when the pod's group stands in the queue.
 func (f facts) queue(pod *v1.Pod) {
 	if at, failed, grouped := f.plugin.groupSince(pod); grouped {
 		f.at(result.GroupSince, at)
@@ -35,13 +33,11 @@ func (f facts) queue(pod *v1.Pod) {
 	}
 }
 
-// group records which group the pod has, and how many members it needs.
 func (f facts) group(pod *v1.Pod, least int) {
 	f.set(result.GroupKey, keyOf(pod))
 	f.number(result.GroupMinMember, least)
 }
 
-// members records how many members the group has, and where they are.
 func (f facts) members(pod *v1.Pod, least int, siblings []*v1.Pod) {
 	if !pluginfact.Recorded(f.state) {
 		return
@@ -74,7 +70,7 @@ func (f facts) members(pod *v1.Pod, least int, siblings []*v1.Pod) {
 // maxNames bounds the pods that a fact names.
 const maxNames = 10
 
-// sentBack records the members that the plugin has rejected because of this pod.
+// sentBack records the members that the plugin rejected because of this pod.
 func (f facts) sentBack(names []string) {
 	f.number(result.GroupSentBackCount, len(names))
 	if len(names) > 0 {

@@ -12,7 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// lastWait is how long a pod waits if neither its group nor the arguments say.
+// lastWait is the wait if neither the group nor the arguments set one.
 const lastWait = 60 * time.Second
 
 // Permit lets the pod wait until enough members of its group have a place, and then lets them all
@@ -62,7 +62,7 @@ func (p *Plugin) Permit(ctx context.Context, state fwk.CycleState, pod *v1.Pod, 
 	return fwk.NewStatus(fwk.Wait), wait
 }
 
-// waitOf returns how long a member waits for the others. A negative time is over at once.
+// waitOf returns how long a member waits for the others. A negative wait is over at once.
 func (p *Plugin) waitOf(group *v1alpha1.PodGroup) time.Duration {
 	own, usual := group.Spec.ScheduleTimeoutSeconds, *p.args.PermitWaitingTimeSeconds
 	switch {
@@ -74,7 +74,7 @@ func (p *Plugin) waitOf(group *v1alpha1.PodGroup) time.Duration {
 	return lastWait
 }
 
-// activate lets the other members be tried at once, wherever they are in the queue.
+// activate makes the scheduler try the other members at once, wherever they are in the queue.
 func (p *Plugin) activate(state fwk.CycleState, pod *v1.Pod) {
 	data, err := state.Read(framework.PodsToActivateKey)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *Plugin) activate(state fwk.CycleState, pod *v1.Pod) {
 func (*Plugin) Reserve(context.Context, fwk.CycleState, *v1.Pod, string) *fwk.Status { return nil }
 
 // Unreserve is called when the pod loses its place. The members that wait for it would wait in
-// vain, so they lose theirs too.
+// vain, so it rejects them.
 func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	if groupName(pod) == "" {
 		return
@@ -115,7 +115,6 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 	p.sendBack(group, "rejection in Unreserve", pod, result.CauseReleased)
 }
 
-// eachWaiting calls do for every member that waits at Permit.
 func (p *Plugin) eachWaiting(group *v1alpha1.PodGroup, do func(fwk.WaitingPod)) {
 	p.handle.IterateOverWaitingPods(func(waiting fwk.WaitingPod) {
 		if belongs(waiting.GetPod(), group) {

@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// PostFilter sends the waiting members of the pod's group back, unless so few members lack a place
-// that the group may still be completed. It makes no room and nominates no node.
+// PostFilter rejects the waiting members of the pod's group, unless so few members lack a place
+// that the group may still become complete. It makes no room and nominates no node.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	rejected := func(reasons ...string) (*fwk.PostFilterResult, *fwk.Status) {
 		return &fwk.PostFilterResult{}, fwk.NewStatus(fwk.Unschedulable, reasons...)

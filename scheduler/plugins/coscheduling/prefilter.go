@@ -12,7 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// leastFits is how long minResources are taken for free if permitWaitingTimeSeconds is 0.
+// leastFits is how long minResources count as free if permitWaitingTimeSeconds is 0.
 const leastFits = 3 * time.Second
 
 // PreFilter refuses a pod whose group cannot be complete yet. Each refusal is

@@ -9,9 +9,9 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// Less orders the queue: by the priority of the pods, then by the time since when they or their
-// groups wait, then by namespace/name. So the pods of a group follow each other, unless groups
-// were created in the same second, or the members' priorities differ.
+// Less orders the queue by priority, then by how long the pods or their groups have waited, then by
+// namespace/name. So the pods of a group follow each other, unless groups were created in the same
+// second or members' priorities differ.
 func (p *Plugin) Less(a, b fwk.QueuedEntityInfo) bool {
 	if by := cmp.Compare(b.GetPriority(), a.GetPriority()); by != 0 {
 		return by < 0
@@ -37,8 +37,7 @@ func firstPod(entity fwk.QueuedEntityInfo) (first *v1.Pod) {
 	return first
 }
 
-// since returns the time by which an entity stands in the queue: that of its group, if it has one
-// that exists.
+// since returns the time that orders an entity in the queue: that of its group, if one exists.
 func (p *Plugin) since(entity fwk.QueuedEntityInfo, pod *v1.Pod) time.Time {
 	if at, _, grouped := p.groupSince(pod); grouped {
 		return at

@@ -15,7 +15,7 @@ import (
 
 // lacking returns what the nodes together lack of the group's minResources. It adds up what is free
 // on each node, whether or not a member could run there; what the group's own pods use counts as
-// free. A resource that has been found leaves the list, so that nodes after that do not matter.
+// free. A resource leaves the list as soon as there is enough, so later nodes do not matter.
 func lacking(group *v1alpha1.PodGroup, nodes []fwk.NodeInfo) v1.ResourceList {
 	gap := group.Spec.MinResources.DeepCopy()
 	gap[v1.ResourcePods] = *resource.NewQuantity(int64(group.Spec.MinMember), resource.DecimalSI)
@@ -42,7 +42,7 @@ func lacking(group *v1alpha1.PodGroup, nodes []fwk.NodeInfo) v1.ResourceList {
 }
 
 // freeOn returns what is allocatable on a node less what pods outside the group request, CPU in
-// thousandths. A node that is overcommitted has less than nothing.
+// thousandths. An overcommitted node has less than nothing.
 func freeOn(node fwk.NodeInfo, group *v1alpha1.PodGroup) map[v1.ResourceName]int64 {
 	free := map[v1.ResourceName]int64{}
 	add := func(r fwk.Resource, sign int64) {

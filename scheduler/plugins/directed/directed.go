@@ -1,8 +1,7 @@
 // Package directed asks one plugin about a small cluster, at the plugin's own extension points. Its
-// testdata are inputs on which the plugins of this repository once differed from those of
-// kubernetes-sigs/scheduler-plugins with which they are compatible, each with the original's answers.
-// The test holds our plugins to them; the module scheduler/plugins/judge replays them, and random ones,
-// with the original.
+// testdata are inputs on which our plugins once differed from the originals of
+// kubernetes-sigs/scheduler-plugins, each with the original's answers. The test holds our plugins
+// to them; the module scheduler/plugins/judge replays them, and random ones, with the originals.
 //
 // Only tests import the package. It may import the plugins' API types, scheduler/schedulertest and
 // Kubernetes' scheduler.
@@ -37,14 +36,14 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// Case is an input, and what the plugins answer.
+// Case is an input with the answers.
 type Case struct {
 	// Plugin is its name, and Args are its arguments as in a KubeSchedulerConfiguration.
 	Plugin string          `json:"plugin"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	// Objects exist when the plugin starts.
 	Objects []*unstructured.Unstructured `json:"objects"`
-	// Pods are those that steps name. They exist once a step creates them.
+	// Pods are those that steps name. Steps create them.
 	Pods  map[string]*v1.Pod `json:"pods"`
 	Steps []Step             `json:"steps"`
 	// Original are the original's answers, one for each step that asks. Ours are the same, unless
@@ -72,7 +71,8 @@ const (
 	Reserve   = "reserve"
 	Unreserve = "unreserve"
 	PostBind  = "postBind"
-	// Run creates a running pod on a node, whose scheduler is By. Pending creates one without a node.
+	// Run creates a running pod on a node, whose scheduler is By. Pending creates one without a
+	// node.
 	Run     = "run"
 	Pending = "pending"
 	// Finish lets a pod succeed. Delete deletes it; a later step that names it means another pod.
@@ -105,7 +105,7 @@ type Answer struct {
 	// Nominated is the node that PostFilter found, and Victims are the pods that it deleted.
 	Nominated string   `json:"nominated,omitempty"`
 	Victims   []string `json:"victims,omitempty"`
-	// Panics: the plugin does not answer.
+	// Panics: the plugin panicked instead.
 	Panics bool `json:"panics,omitempty"`
 }
 
@@ -114,7 +114,6 @@ type Server interface {
 	Config(userAgent string) *rest.Config
 }
 
-// world is a case in progress.
 type world struct {
 	*Case
 	client    kubernetes.Interface
@@ -126,8 +125,8 @@ type world struct {
 	topologies map[string]*v1alpha2.NodeResourceTopology
 }
 
-// Replay returns the answers of the plugin that factory makes. The server has no objects. Replay must be
-// called within a bubble of testing/synctest. ctx ends the informers.
+// Replay returns the answers of factory's plugin. The server must be empty. Call Replay within a
+// bubble of testing/synctest. ctx ends the informers.
 func Replay(ctx context.Context, c *Case, server Server, factory frameworkruntime.PluginFactory) ([]Answer, error) {
 	w := &world{Case: c, generation: map[string]int{}, topologies: map[string]*v1alpha2.NodeResourceTopology{}}
 	var err error
@@ -165,7 +164,6 @@ func Replay(ctx context.Context, c *Case, server Server, factory frameworkruntim
 	return answers, nil
 }
 
-// look returns the nodes and the pods that they have.
 func (w *world) look(ctx context.Context) (*internalcache.Snapshot, error) {
 	pods, err := w.client.CoreV1().Pods(v1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -232,7 +230,6 @@ func (w *world) start(ctx context.Context, server Server, factory frameworkrunti
 	return nil
 }
 
-// nobody is nominated.
 type nobody struct{}
 
 func (nobody) AddNominatedPod(klog.Logger, fwk.PodInfo, *fwk.NominatingInfo) {}
@@ -240,7 +237,6 @@ func (nobody) DeleteNominatedPodIfExists(*v1.Pod)                            {}
 func (nobody) UpdateNominatedPod(klog.Logger, *v1.Pod, fwk.PodInfo)          {}
 func (nobody) NominatedPodsForNode(string) []fwk.PodInfo                     { return nil }
 
-// pod returns the pod that a step names.
 func (w *world) pod(name string) (*v1.Pod, error) {
 	template := w.Pods[name]
 	if template == nil {
@@ -277,7 +273,7 @@ func (w *world) step(ctx context.Context, s Step) (*Answer, error) {
 		return nil, nil
 	case Wait:
 		time.Sleep(time.Duration(s.Seconds) * time.Second)
-		// The original compares its cache when it is time to, and ours does at the start of the next cycle.
+		// The original compares its cache on a timer, ours at the start of the next cycle.
 		if p, ok := w.plugin.(fwk.PreFilterPlugin); ok {
 			p.PreFilter(ctx, framework.NewCycleState(), &v1.Pod{}, nil)
 		}
@@ -334,7 +330,6 @@ func (w *world) report(ctx context.Context, s Step) error {
 	return w.client.CoreV1().RESTClient().Put().AbsPath(pathOf("topology.node.k8s.io/v1alpha2", "noderesourcetopologies", "", t.Name)...).Body(encoded(t)).Do(ctx).Error()
 }
 
-// check asks about a node.
 func (w *world) check(ctx context.Context, pod *v1.Pod, name string) (answer *Answer, err error) {
 	answer = &Answer{}
 	defer func() {

@@ -1,10 +1,9 @@
-// Package follow gives a scheduler plugin a view of objects that is not behind the events
+// Package follow gives a scheduler plugin a view of objects that does not lag behind the events
 // that wake its pods.
 //
-// Two watches deliver the change of an object: the scheduler's, which wakes the pods that
-// a plugin rejected, and the plugin's own, from which it learns what changed. The first may
-// be ahead, and the pod would then be rejected again because of the old state, and wait for
-// the next event.
+// Two watches deliver the change of an object: the scheduler's, which wakes the pods that a plugin
+// rejected, and the plugin's own, from which it learns what changed. If the first is ahead, the
+// plugin would reject the pod again because of the old state, until the next event.
 //
 // The package may import the scheduling framework and client-go.
 package follow
@@ -23,23 +22,23 @@ import (
 )
 
 const (
-	// patience is how long Wait waits for the plugin's watch. It delivers an event within
-	// a millisecond of the scheduler's, unless the machine is very busy or the connection broke.
+	// patience is how long Wait waits for the plugin's watch. It is at most a millisecond late,
+	// unless the machine is very busy or the connection broke.
 	patience = time.Second
 	// startup is how long Wait waits for the objects that exist when the scheduler starts.
 	startup = 10 * time.Second
-	// remembered bounds the events of which a View remembers that they were handled.
+	// remembered bounds the handled events that a View remembers.
 	remembered = 4096
 )
 
-// View is what a plugin knows of objects from its event handlers. Its methods may be called
-// from any goroutine.
+// View is what a plugin knows of objects from its event handlers. Any goroutine may call its
+// methods.
 type View struct {
 	registered []cache.ResourceEventHandlerRegistration
 
 	mu sync.Mutex
-	// handled are the latest events that the plugin's handlers have seen, in the order of
-	// ring; ring[next] is the oldest once the ring is full.
+	// handled are the latest events that the handlers have seen; ring[next] is the oldest once the
+	// ring is full.
 	handled map[event]bool
 	ring    []event
 	next    int
@@ -114,7 +113,6 @@ func eventOf(obj any) (event, bool) {
 	return event{string(object.GetUID()), object.GetResourceVersion()}, true
 }
 
-// note remembers that the handlers have seen an event.
 func (v *View) note(obj any) {
 	at, ok := eventOf(obj)
 	if !ok {
@@ -137,9 +135,8 @@ func (v *View) note(obj any) {
 	}
 }
 
-// Wake is a queueing hint. Every event wakes the pod, as without a hint; and the next Wait
-// waits until the plugin's handlers have seen the event. The queue calls Wake under its
-// lock.
+// Wake is a queueing hint. Every event wakes the pod, as without a hint, and the next Wait waits
+// until the handlers have seen the event. The queue calls Wake under its lock.
 func (v *View) Wake(_ klog.Logger, _ *v1.Pod, before, after any) (fwk.QueueingHint, error) {
 	if after == nil {
 		after = withoutTombstone(before)

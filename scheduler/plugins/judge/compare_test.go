@@ -30,7 +30,8 @@ func differ(t *testing.T, c *directed.Case) (diff string, answers int) {
 	return cmp.Diff(theirs.answers, ours.answers, cmpopts.EquateEmpty()), len(ours.answers)
 }
 
-// compare asks both plugins about many random cases. It writes what differs as small as it can make it.
+// compare asks both plugins about many random cases. It writes what differs as small as it can make
+// it.
 func compare(t *testing.T, count int, generate func(seed uint64) *directed.Case) {
 	answers, expected := 0, map[string]int{}
 	for i := range count {

@@ -42,8 +42,8 @@ type event struct {
 	Seconds int                        `json:"seconds"`
 }
 
-// notes are what becomes of the pods. What a pod is told again counts once: how often a pod is tried in one instant is
-// a matter of goroutines, not of the plugin.
+// notes are what becomes of the pods. What a pod is told again counts once: how often a pod is
+// tried in one instant is a matter of goroutines, not of the plugin.
 type notes struct {
 	mu    sync.Mutex
 	start time.Time
@@ -128,12 +128,13 @@ func (s *story) with(t *testing.T, registry frameworkruntime.Registry) told {
 	})
 }
 
-// attempts are how often a story is told before it counts as different. What a scheduler does in one instant, such as a
-// wake-up and the end of a backoff, has no fixed order, so the original may differ from itself.
+// attempts are how often a story is told before it counts as different. What a scheduler does in
+// one instant, such as a wake-up and the end of a backoff, has no fixed order, so the original may
+// differ from itself.
 const attempts = 24
 
-// differ is as for cases. It is empty once ours has told a whole story of the original's, or each line that either has told
-// has been told by the other, too.
+// differ is as for cases. It is empty once ours has told a whole story of the original's, or each
+// line that either has told has been told by the other, too.
 func (s *story) differ(t *testing.T) (diff string, lines int, err error) {
 	theirs := plugins.Registry()
 	maps.Copy(theirs, originals())
@@ -250,8 +251,8 @@ profiles:
 	})
 }
 
-// TestQuotas: what a scheduler with CapacityScheduling does. All running pods that exist at the start have started in the
-// same second.
+// TestQuotas: what a scheduler with CapacityScheduling does. All running pods that exist at the
+// start have started in the same second.
 func TestQuotas(t *testing.T) {
 	tellAll(t, *quotas, func(seed uint64) *story {
 		d := newDice(seed)

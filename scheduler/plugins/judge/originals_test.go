@@ -179,8 +179,8 @@ func groupOf(gv schema.GroupVersion) metav1.APIGroup {
 var forever = make(chan struct{})
 
 // inBubble returns what do returns, which runs in a bubble of testing/synctest. The originals leave
-// goroutines that never end, so the bubble does not end either. Its clock stands still from then on,
-// because a goroutine of it waits for something outside.
+// goroutines that never end, so the bubble does not end either. Its clock stands still from then
+// on, because a goroutine of it waits for something outside.
 func inBubble[T any](t *testing.T, do func(ctx context.Context) T) T {
 	result := make(chan T, 1)
 	go synctest.Test(t, func(t *testing.T) {

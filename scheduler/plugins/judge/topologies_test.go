@@ -42,8 +42,8 @@ func object(v any) *unstructured.Unstructured {
 	return u
 }
 
-// TestTopologies: Filter and Score of NodeResourceTopologyMatch for every pod on every node, without
-// a cache.
+// TestTopologies: Filter and Score of NodeResourceTopologyMatch for every pod on every node,
+// without a cache.
 func TestTopologies(t *testing.T) {
 	compare(t, *topologies, func(seed uint64) *directed.Case {
 		d := newDice(seed)
@@ -268,8 +268,8 @@ func (d dice) pod(name string) *v1.Pod {
 	return pod
 }
 
-// known returns which known difference a case may show; "" if none. See the documentation of the package
-// noderesourcetopology.
+// known returns which known difference a case may show; "" if none. See the documentation of the
+// package noderesourcetopology.
 func known(c *directed.Case) string {
 	policies := 0
 	for _, s := range c.Steps {

@@ -39,14 +39,12 @@ type Alignment struct {
 	Zone      string
 }
 
-// misfit is where the search for zones ended: left is what the zones had left, with the
-// containers before it charged.
+// misfit is where the search for zones ended; left is what earlier containers left of the zones.
 type misfit struct {
 	part *part
 	left []zone
 }
 
-// message is the reason that users see.
 func (m *misfit) message() string { return "cannot align " + string(m.part.role) }
 
 // misfit returns the first part of a pod that no zone can hold; nil if all fit. Each
@@ -102,7 +100,7 @@ func place(zones []zone, p *part, guaranteed bool, node fwk.NodeInfo) int {
 	return -1
 }
 
-// needsNoZone reports whether a part asks for nothing that a zone must have.
+// needsNoZone reports whether a part requests nothing that a zone must have.
 func needsNoZone(p *part, node fwk.NodeInfo) bool {
 	for _, w := range p.wants {
 		if w.amount > 0 && (!isOfTheHost(w.name) || !has(node, w.name)) {
@@ -121,7 +119,6 @@ func fits(zones []zone, at int, p *part, guaranteed bool, node fwk.NodeInfo) boo
 	return true
 }
 
-// shortage returns what a zone lacks of a resource, and whether it lacks any.
 func shortage(zones []zone, at int, w want, guaranteed bool, node fwk.NodeInfo) (Shortage, bool) {
 	s := Shortage{Resource: w.name, Requested: w.amount}
 	available, listed := zones[at].available[w.name]
@@ -159,7 +156,6 @@ func listedIn(zones []zone, name v1.ResourceName) bool {
 	return false
 }
 
-// has reports whether a node has a resource at all.
 func has(node fwk.NodeInfo, name v1.ResourceName) bool {
 	switch name {
 	case v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods:
@@ -169,7 +165,6 @@ func has(node fwk.NodeInfo, name v1.ResourceName) bool {
 	return ok
 }
 
-// explain returns what each zone lacks for the part.
 func (m *misfit) explain(guaranteed bool, node fwk.NodeInfo) *Misfit {
 	out := &Misfit{Role: m.part.role, Container: m.part.name}
 	for i := range m.left {

@@ -11,15 +11,15 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// Arguments are the NodeResourceTopologyMatchArgs of kubescheduler.config.k8s.io/v1. A value
-// of Cache that is not known counts as its default.
+// Arguments are the NodeResourceTopologyMatchArgs of kubescheduler.config.k8s.io/v1. Unknown values
+// of Cache count as its defaults.
 type Arguments struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// ScoringStrategy is LeastAllocated by default.
 	ScoringStrategy *ScoringStrategy `json:"scoringStrategy,omitempty"`
-	// CacheResyncPeriodSeconds above 0 switches the cache on that subtracts pods on their
-	// way from every zone, and is how often it may be compared with what agents report.
+	// CacheResyncPeriodSeconds above 0 switches on the cache that subtracts pods on their way from
+	// every zone, and is how often the plugin may compare it with the agents' reports.
 	CacheResyncPeriodSeconds int64 `json:"cacheResyncPeriodSeconds,omitempty"`
 	// DiscardReservedNodes leaves a node out while a pod is on its way there. It takes
 	// precedence over CacheResyncPeriodSeconds.
@@ -49,14 +49,14 @@ type CacheArguments struct {
 	// ForeignPodsDetect says which pods of other schedulers make a node unfit until the
 	// next comparison: All, None or OnlyExclusiveResources.
 	ForeignPodsDetect string `json:"foreignPodsDetect,omitempty"`
-	// ResyncMethod says which pods are compared: All, OnlyExclusiveResources, or
-	// Autodetect: those that the agent compares.
+	// ResyncMethod says which pods the plugin compares: All, OnlyExclusiveResources, or Autodetect:
+	// those that the agent compares.
 	ResyncMethod string `json:"resyncMethod,omitempty"`
-	// InformerMode says which pods are compared: Dedicated compares those that have
-	// started, finished ones included; Shared compares those that run.
+	// InformerMode Dedicated compares the pods that have started, finished ones included; Shared
+	// compares those that run.
 	InformerMode string `json:"informerMode,omitempty"`
-	// ResyncScope says whether a change of the node's settings counts without a
-	// comparison: All, or OnlyResources if it does not.
+	// ResyncScope All lets a change of the node's settings count without a comparison;
+	// OnlyResources does not.
 	ResyncScope string `json:"resyncScope,omitempty"`
 }
 

@@ -9,34 +9,29 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// topologies is what Filter and Score read, and what they tell it. Its methods may be called
-// from any goroutine.
+// topologies is what Filter and Score read and report to. Any goroutine may call its methods.
 type topologies interface {
-	// layout returns what is known of a node; nil if it has no topology. It is not fresh
-	// if the node must not be used.
+	// layout returns nil for a node without a topology. If it is not fresh, the node must not be
+	// used.
 	layout(node string) (l *layout, fresh bool)
 	// reserve notes that the pod is on its way to the node; release that it is not, and
 	// bound that it has arrived.
 	reserve(node string, pod *v1.Pod)
 	release(node string, pod *v1.Pod)
 	bound(node string, pod *v1.Pod)
-	// refused notes that Filter has rejected the node.
 	refused(node string)
-	// placed returns the topology of a node and the zones of containers on it; nil if they
-	// are not known.
+	// placed returns the topology of a node and its containers' zones; nil if unknown.
 	placed(node string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int)
-	// resync brings the cache up to date at the start of a cycle, if it is time to.
+	// resync updates the cache at the start of a cycle, if it is time to.
 	resync()
 }
 
-// latest are the topologies as the plugin's watch has them. It is the cache that reads
-// through.
+// latest reads the topologies of the plugin's watch.
 type latest struct {
 	mu    sync.RWMutex
 	nodes map[string]*known
 }
 
-// known is a topology and what the plugin reads of it.
 type known struct {
 	object *v1alpha2.NodeResourceTopology
 	*layout

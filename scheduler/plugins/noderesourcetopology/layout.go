@@ -19,11 +19,9 @@ type layout struct {
 	zones []zone // by id
 }
 
-// settings are those of the node's topology manager.
 type settings struct {
 	policy, scope string
-	// maxNUMANodes is the most zones that a node may have.
-	maxNUMANodes int
+	maxNUMANodes  int
 }
 
 // zone is a NUMA node.
@@ -33,7 +31,7 @@ type zone struct {
 	// available has the resources that the zone lists: of CPU in thousandths of a core, of
 	// others in their own unit.
 	available map[v1.ResourceName]int64
-	// allocatable is as much as can become available.
+	// allocatable is the most that can become available.
 	allocatable map[v1.ResourceName]int64
 	costs       map[int]int64 // by id
 }
@@ -41,12 +39,11 @@ type zone struct {
 const (
 	defaultMaxNUMANodes = 8
 	mostNUMANodes       = 1024
-	// mostZones is how many zones the kubelet's topology manager can tell apart. It knows no ids from there on.
+	// mostZones is how many zones the kubelet's topology manager can tell apart.
 	mostZones = 64
 )
 
-// policyWords are the values of topologyPolicies that say something. The others stand for no
-// policy.
+// policyWords are the values of topologyPolicies with a meaning. Others mean no policy.
 var policyWords = map[string]settings{
 	"SingleNUMANodePodLevel":       {policy: v1alpha2.PolicySingleNUMANode, scope: v1alpha2.ScopePod},
 	"SingleNUMANodeContainerLevel": {policy: v1alpha2.PolicySingleNUMANode, scope: v1alpha2.ScopeContainer},
@@ -107,7 +104,6 @@ func layoutOf(t *v1alpha2.NodeResourceTopology) *layout {
 	return out
 }
 
-// units returns thousandths of a core for CPU, and units of other resources.
 func units(name v1.ResourceName, q resource.Quantity) int64 {
 	if name == v1.ResourceCPU {
 		return q.MilliValue()
@@ -115,7 +111,6 @@ func units(name v1.ResourceName, q resource.Quantity) int64 {
 	return q.Value()
 }
 
-// lists reports whether any zone lists the resource.
 func (l *layout) lists(name v1.ResourceName) bool {
 	return slices.ContainsFunc(l.zones, func(z zone) bool {
 		_, listed := z.available[name]
@@ -123,7 +118,7 @@ func (l *layout) lists(name v1.ResourceName) bool {
 	})
 }
 
-// copied returns zones that may be changed.
+// copied returns zones to change.
 func copied(zones []zone) []zone {
 	out := slices.Clone(zones)
 	for i := range out {
@@ -149,8 +144,8 @@ func (l *layout) without(taken map[v1.ResourceName]int64) *layout {
 	return out
 }
 
-// with returns the layout with what the victims hold alone given back to their zones. The error
-// says that a zone would have more than it can.
+// with returns the layout after giving what the victims hold exclusively back to their zones. The
+// error says that a zone would exceed its allocatable.
 func (l *layout) with(victims []*v1.Pod, t *v1alpha2.NodeResourceTopology, placed map[v1alpha2.ContainerID]int) (*layout, error) {
 	out := &layout{settings: l.settings, zones: copied(l.zones)}
 	for _, pod := range victims {

@@ -13,9 +13,9 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// overReserving takes the pods that are on their way from every zone of their node, because
-// the kubelet chooses the zone. What agents report replaces that only when they know the
-// same pods as the scheduler.
+// overReserving subtracts the pods on their way from every zone of their node, because the kubelet
+// chooses the zone. Agents' reports replace that only when they know the same pods as the
+// scheduler.
 type overReserving struct {
 	args   CacheArguments
 	period time.Duration
@@ -28,22 +28,21 @@ type overReserving struct {
 	nodes map[string]*reservedNode
 	// next is when the topologies may be compared again.
 	next time.Time
-	// pods are those on each node that count in a comparison.
+	// pods are each node's pods that count in a comparison.
 	pods map[string]map[types.UID]*v1.Pod
 }
 
-// reservedNode is what the cache has of a node.
 type reservedNode struct {
 	// copied is the topology that counts; nil if the node had none at the start.
 	copied *known
-	// assumed are the requests of pods on their way, by namespace and name. They stay when the pod
-	// has arrived, and when it has gone, so that of a pod that is created again replaces them.
+	// assumed are the requests of pods on their way, by namespace and name. They outlive the pod's
+	// arrival and its end, so those of a recreated pod replace them.
 	assumed map[types.NamespacedName]map[v1.ResourceName]int64
 	// reserved is copied without assumed; nil if it has to be made.
 	reserved *layout
-	// foreign: a pod of another scheduler came, changed or went, which matters on nodes with a
-	// copied topology alone. refused: Filter has rejected the node. Both are so until the next
-	// successful comparison.
+	// foreign: a pod of another scheduler came, changed or went, which matters only on nodes with a
+	// copied topology. refused: Filter has rejected the node. Both hold until the next successful
+	// comparison.
 	foreign, refused bool
 }
 
@@ -124,7 +123,7 @@ func (o *overReserving) refused(node string) {
 	o.node(node).refused = true
 }
 
-// podChanged notes a pod that has a node: gone says that it is deleted.
+// podChanged notes a pod with a node. gone: it is deleted.
 func (o *overReserving) podChanged(pod *v1.Pod, gone bool) {
 	node := pod.Spec.NodeName
 	if node == "" {
@@ -162,7 +161,7 @@ func (o *overReserving) detects(pod *v1.Pod) bool {
 	return true
 }
 
-// resync compares the topologies of nodes that are in doubt, if it is time to.
+// resync compares the topologies of doubtful nodes, if it is time to.
 func (o *overReserving) resync() {
 	now := o.now()
 	o.mu.Lock()
@@ -183,9 +182,9 @@ func (o *overReserving) resync() {
 	}
 }
 
-// agrees reports whether the agent knows the same pods as the scheduler. It is false on a node without
-// any, and for an agent that does not say. Where only pods with exclusive resources are compared, a node
-// with other pods agrees with the report of none.
+// agrees reports whether the agent knows the same pods as the scheduler. It is false on a node
+// without pods, and for an agent that does not say. If only pods with exclusive resources count, a
+// node with other pods agrees with the report of none.
 func (o *overReserving) agrees(node string, current *known) bool {
 	reported, method := current.object.Fingerprint()
 	switch o.args.ResyncMethod {
@@ -207,8 +206,8 @@ func (o *overReserving) agrees(node string, current *known) bool {
 	return reported == v1alpha2.FingerprintOf(counted)
 }
 
-// isExclusive reports whether a pod counts as one with exclusive resources. As in the original, that is coarser
-// than what its containers hold alone: any device counts, whether zones list it, in an init container, or zero.
+// isExclusive is, as in the original, coarser than what containers hold exclusively: any device
+// counts, listed by zones or not, in an init container, or zero.
 func isExclusive(pod *v1.Pod) bool {
 	guaranteed := v1qos.GetPodQOS(pod) == v1.PodQOSGuaranteed
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -222,8 +221,8 @@ func isExclusive(pod *v1.Pod) bool {
 	return false
 }
 
-// placed returns the copied topology, and the zone of each container on the node that holds
-// anything alone, if the agent says so and knows the same containers.
+// placed returns the copied topology, and the zone of each container that holds anything
+// exclusively, if the agent reports it and knows the same containers.
 func (o *overReserving) placed(node string) (*v1alpha2.NodeResourceTopology, map[v1alpha2.ContainerID]int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // Name is the name of the plugin.
 const Name = "NodeResourceTopologyMatch"
 
-// Plugin is one instance, for one profile.
+// Plugin is a profile's instance.
 type Plugin struct {
 	topologies topologies
 	view       *follow.View
@@ -85,7 +85,7 @@ func New(_ context.Context, raw runtime.Object, h fwk.Handle) (fwk.Plugin, error
 	})
 }
 
-// reserves switches the cache on that follows pods.
+// reserves switches on the cache that follows pods.
 func (p *Plugin) reserves(h fwk.Handle, l *latest) (*overReserving, error) {
 	profiles, leave := join(h)
 	p.leave = leave
@@ -98,7 +98,7 @@ func (p *Plugin) reserves(h fwk.Handle, l *latest) (*overReserving, error) {
 	})
 }
 
-// everyPod is the key of an informer that, other than the scheduler's, has finished pods too.
+// everyPod is the key of an informer that, unlike the scheduler's, has finished pods too.
 type everyPod struct{ v1.Pod }
 
 // podsOf returns the scheduler's informer of pods, or one that has finished pods too, which
@@ -123,7 +123,7 @@ func podsOf(h fwk.Handle, mode string) cache.SharedIndexInformer {
 // Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
-// Close ends the plugin's part in what profiles share.
+// Close removes the plugin from what profiles share.
 func (p *Plugin) Close() error {
 	p.leave()
 	return nil
@@ -154,8 +154,8 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 	return nil, nil
 }
 
-// read returns what PreFilter wrote. Where it did not run, for example because only Filter is
-// enabled, it is made anew.
+// read returns what PreFilter wrote, or makes it if PreFilter did not run, for example because only
+// Filter is enabled.
 func read(state fwk.CycleState, pod *v1.Pod) *request {
 	if data, err := state.Read(requestKey); err == nil {
 		if r, ok := data.(*request); ok {
@@ -182,10 +182,10 @@ func (*Plugin) RemovePod(_ context.Context, state fwk.CycleState, pod *v1.Pod, r
 	return nil
 }
 
-// notFresh is the reason of a node that a cache leaves out.
+// notFresh is why a cache leaves out a node.
 const notFresh = "invalid node topology data"
 
-// Filter rejects a node on which no zone has all that a part of the pod asks for.
+// Filter rejects a node without a zone for a part of the pod.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	r := read(state, pod)
 	if r.unaligned {
@@ -213,8 +213,8 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	return fwk.NewStatus(fwk.Unschedulable, m.message())
 }
 
-// withVictims gives the zones back what the victims of a dry run hold, if the arguments say
-// so and the agent tells which zone that is.
+// withVictims gives what a dry run's victims hold back to the zones, if the arguments say so and
+// the agent reports which zones.
 func (p *Plugin) withVictims(l *layout, r *request, node string) (*layout, error) {
 	if p.arguments.PreemptionMode != Enabled || len(r.victims) == 0 {
 		return l, nil
@@ -263,10 +263,10 @@ func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 	p.topologies.bound(node, pod)
 }
 
-// AlignedOn returns the zones that the parts of a pod get on a node that Filter let through in
-// the cycle of state, in the order in which they are aligned; nil if the plugin aligns nothing
-// there. It leaves out the parts that need nothing of one zone, such as those of a pod that is not
-// Guaranteed and asks for no devices. Like MisfitOn, it reads the present topology.
+// AlignedOn returns the zones that the parts of a pod get on a node that passed Filter in the cycle
+// of state, in the order of alignment; nil if the plugin aligns nothing there. It leaves out the
+// parts that need nothing of one zone, such as those of a pod that is not Guaranteed and requests
+// no devices. Like MisfitOn, it reads the present topology.
 func AlignedOn(state fwk.CycleState, node fwk.NodeInfo) []Alignment {
 	r, l := alignedBy(state, node)
 	if l == nil || r.unaligned {
@@ -281,9 +281,9 @@ func AlignedOn(state fwk.CycleState, node fwk.NodeInfo) []Alignment {
 	return out
 }
 
-// MisfitOn returns why Filter rejected a node in the cycle of state; nil if it was not for the
-// resources of zones, or if PreFilter did not run. It reads the present topology, which may be
-// later than Filter's.
+// MisfitOn returns why Filter rejected a node in the cycle of state; nil if zones' resources were
+// not the reason, or if PreFilter did not run. The present topology that it reads may be later than
+// Filter's.
 func MisfitOn(state fwk.CycleState, node fwk.NodeInfo) *Misfit {
 	r, l := alignedBy(state, node)
 	if l == nil {
@@ -295,8 +295,8 @@ func MisfitOn(state fwk.CycleState, node fwk.NodeInfo) *Misfit {
 	return nil
 }
 
-// alignedBy returns what PreFilter wrote and the topology of a node; no topology if the plugin
-// aligns nothing on the node.
+// alignedBy returns PreFilter's request and the node's topology; no topology if the plugin aligns
+// nothing there.
 func alignedBy(state fwk.CycleState, node fwk.NodeInfo) (*request, *layout) {
 	data, err := state.Read(requestKey)
 	if err != nil {

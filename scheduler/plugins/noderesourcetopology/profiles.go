@@ -8,8 +8,8 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// profiles are those of one scheduler whose pods the caches know, because the plugin's
-// instances reserve their resources.
+// profiles are a scheduler's profiles whose pods the caches know, because instances of the plugin
+// reserve their resources.
 type profiles struct {
 	mu    sync.Mutex
 	names sets.Set[string]
@@ -22,8 +22,8 @@ func (p *profiles) has(scheduler string) bool {
 	return p.names.Has(scheduler)
 }
 
-// registry has the profiles of each running scheduler. A handle does not lead to the plugins
-// of other profiles; they share the informers.
+// registry has the profiles of each running scheduler, by the informers that they share: a handle
+// does not lead to other profiles' plugins.
 var registry = struct {
 	sync.Mutex
 	of map[informers.SharedInformerFactory]*profiles

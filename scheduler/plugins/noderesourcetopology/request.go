@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// want is an amount of a resource, in the units of zone.available. A resource of which a part asks
-// for 0 counts in scores, as one that zones must list; Filter ignores it.
+// want is an amount of a resource, in the units of zone.available. A resource of which a part
+// requests 0 counts in scores, where zones must list it; Filter ignores it.
 type want struct {
 	name   v1.ResourceName
 	amount int64
@@ -29,21 +29,20 @@ const (
 	App     Role = "container"
 )
 
-// part is what must come from one zone.
+// part must come from one zone.
 type part struct {
 	role  Role
 	name  string // of the container
 	wants []want // by name
 }
 
-// request is what the plugin needs to know of a pod. It is written in PreFilter.
+// request is what PreFilter finds out about a pod.
 type request struct {
 	guaranteed bool
 	// unaligned: the topology manager has nothing to align for the pod.
 	unaligned bool
 	// parts are the init containers and then the others, each in order.
 	parts []part
-	// whole is the pod's effective request.
 	whole part
 	// topologies are the plugin's, for MisfitOn.
 	topologies topologies

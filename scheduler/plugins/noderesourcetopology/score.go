@@ -33,8 +33,8 @@ func (s *ScoringStrategy) zoneScorer() zoneScorer {
 	return nil
 }
 
-// weighted averages the scores of all requested resources. A resource that does not fit
-// scores 0. Whether it fits is a matter of the exact amounts; the scores are of whole units.
+// weighted averages the scores of all requested resources. A resource that does not fit scores 0.
+// Exact amounts decide whether it fits; scores are of whole units.
 func (s *ScoringStrategy) weighted(score func(available, requested int64) int64) zoneScorer {
 	weights := map[v1.ResourceName]int64{}
 	for _, r := range s.Resources {
@@ -103,10 +103,9 @@ func balanced(z *zone, wants []want) int64 {
 	return int64(math.Floor((1 - variance) * float64(fwk.MaxScore)))
 }
 
-// score returns a node's score for a Guaranteed pod with single-numa-node: the scores of its
-// zones, of which the lowest above 0 counts, because the kubelet chooses the zone. In the
-// scope container it is the mean of all containers, for each of which all zones are as they
-// are.
+// score returns a node's score for a Guaranteed pod with single-numa-node: the lowest score above 0
+// of its zones, because the kubelet chooses the zone. In the scope container it is the mean of all
+// containers, each scored on the unchanged zones.
 func (l *layout) score(r *request, scorer zoneScorer) int64 {
 	if l.scope == v1alpha2.ScopePod {
 		return l.lowest(r.whole.wants, scorer)
@@ -128,8 +127,8 @@ func (l *layout) lowest(wants []want, scorer zoneScorer) int64 {
 	return lowest
 }
 
-// leastNUMANodes returns a node's score by the number of zones that the pod needs together,
-// and a bonus if no other zones of that number are nearer to each other.
+// leastNUMANodes scores a node by the number of zones that the pod needs, with a bonus if no other
+// set of that size is nearer to each other.
 func (l *layout) leastNUMANodes(r *request) int64 {
 	parts := r.parts
 	if l.scope == v1alpha2.ScopePod {
@@ -181,10 +180,9 @@ const mostSets = 1 << 12
 // noCost is the distance between zones for which the node gives none.
 const noCost = 255
 
-// fewest returns the indexes of the fewest zones that together have everything; nil if there
-// are none. Each of them must list every resource. Of several sets of one size it returns the
-// nearest, and of equally near ones the first. minimal reports whether no set of that size is
-// nearer, whether it has enough or not.
+// fewest returns the indexes of the fewest zones that together have everything; nil if there are
+// none. Each must list every resource. Of several sets of one size it returns the nearest, then the
+// first. minimal: no set of that size is nearer, even without enough.
 func (l *layout) fewest(zones []zone, wants []want) (set []int, minimal bool) {
 	seen := 0
 	for size := 1; size <= len(zones) && set == nil; size++ {
@@ -227,7 +225,7 @@ func combinations(n, size int, visit func([]int) bool) {
 	extend(0)
 }
 
-// distanceIn returns the sum of the costs between all zones of a set, to themselves included.
+// distanceIn adds up the costs between all zones of a set, including those to themselves.
 func distanceIn(zones []zone, set []int) (sum int64) {
 	for _, from := range set {
 		for _, to := range set {

@@ -79,8 +79,8 @@ func (s *story) Put(c *result.Cycle) {
 	s.lines = append(s.lines, fmt.Sprintf("%ds %s: %s", int(time.Since(s.start).Seconds()), c.Pod.Name, strings.TrimPrefix(sentence, c.Pod.Name+" ")))
 }
 
-// ordered returns the lines. Pods whose attempts end in their binding cycles at the same time do so in
-// any order, so those lines are sorted.
+// ordered returns the lines. Pods whose attempts end in their binding cycles at the same time do so
+// in any order, so those lines are sorted.
 func (s *story) ordered() []string {
 	together := func(line string) string {
 		for _, end := range []string{"lost its place", "did not allow it", "1 removed", ": runs."} {
@@ -111,8 +111,8 @@ type theatre struct {
 	*story
 }
 
-// play runs a scheduler with the plugin. act acts on the cluster, and lets time pass by sleeping. The
-// API server does not know the unserved resources.
+// play runs a scheduler with the plugin. act acts on the cluster, and lets time pass by sleeping.
+// The API server does not know the unserved resources.
 func play(t *testing.T, configuration string, recorded bool, act func(*theatre), unserved ...string) *story {
 	t.Helper()
 	parsed, err := config.ParseWith([]byte(configuration), config.Options{OutOfTree: slices.Collect(maps.Keys(plugins.Registry()))})

@@ -80,7 +80,8 @@ type question struct {
 	want string
 }
 
-// TestHypotheses: the plugins decide on the objects of the question, and remember nothing of one question in the next.
+// TestHypotheses: the plugins decide on the objects of the question, and remember nothing of one
+// question in the next.
 func TestHypotheses(t *testing.T) {
 	group := func(fields string) *unstructured.Unstructured {
 		return custom(t, groupKind, "default", "gang", "spec: {"+fields+"}")
@@ -211,7 +212,8 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// TestRoomForGroups: a group has room for as many members as run when they are created for real: for none that wait for others.
+// TestRoomForGroups: a group has room for as many members as run when they are created for real:
+// for none that wait for others.
 func TestRoomForGroups(t *testing.T) {
 	for name, test := range map[string]struct {
 		enabled     string

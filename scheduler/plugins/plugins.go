@@ -20,7 +20,6 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology"
 )
 
-// plugin is a plugin of the simulator.
 type plugin struct {
 	factory frameworkruntime.PluginFactory
 	// validate returns argument.Errors for the mistakes in the arguments. nil: the factory

@@ -115,6 +115,7 @@ func New(options Options) *Scheduler {
 	return s
 }
 
+// Start is Prepare and Run.
 func (s *Scheduler) Start(ctx context.Context) error { return s.start(ctx, hooks{}) }
 
 // Build creates the scheduler and its plugins from the configuration. It makes no request to the
@@ -270,6 +271,7 @@ func (s *Scheduler) Panics() []result.Panic {
 	return s.recorder.Panics()
 }
 
+// BuildError says that a scheduler cannot be built with its configuration.
 type BuildError struct{ Err error }
 
 func (e *BuildError) Error() string { return "building the scheduler: " + e.Err.Error() }

@@ -113,8 +113,9 @@ type outcome struct {
 	cycles [][]*result.Cycle
 }
 
-// TestMemoryDecidesAlike runs random scenarios through the scheduler on an API server, and in memory. Each pod must have the same node after each step, unless
-// Kubernetes leaves a choice to chance: then the comparison of the scenario ends.
+// TestMemoryDecidesAlike runs random scenarios through the scheduler on an API server, and in
+// memory. Each pod must have the same node after each step, unless Kubernetes leaves a choice to
+// chance: then the comparison of the scenario ends.
 func TestMemoryDecidesAlike(t *testing.T) {
 	chances, unexplained, compared, preemptions := 0, 0, 0, 0
 	rounds := fewer(*scenarios, 4)
@@ -147,9 +148,10 @@ func TestMemoryDecidesAlike(t *testing.T) {
 	}
 }
 
-// chance reports whether the latest step has a choice that Kubernetes leaves to chance: a preemption in which several candidates are equal by its
-// criteria, or two pods that have ever entered the queue at the same instant. In a bubble, the clock stands still while the scheduler works. The order of such
-// pods decides the order of their next attempts, too.
+// chance reports whether the latest step has a choice that Kubernetes leaves to chance: a
+// preemption in which several candidates are equal by its criteria, or two pods that have ever
+// entered the queue at the same instant. In a bubble, the clock stands still while the scheduler
+// works. The order of such pods decides the order of their next attempts, too.
 func chance(steps [][]*result.Cycle) bool {
 	latest := steps[len(steps)-1]
 	tried := sets.New[string]()
@@ -170,8 +172,9 @@ func chance(steps [][]*result.Cycle) bool {
 	})
 }
 
-// twins reports whether a step has a preemption with a choice among pods of one node that have the same priority and have started in the same
-// second. Which of them is a victim depends on the order in which the scheduler has seen their updates.
+// twins reports whether a step has a preemption with a choice among pods of one node that have the
+// same priority and have started in the same second. Which of them is a victim depends on the order
+// in which the scheduler has seen their updates.
 func twins(s scenario, on outcome, step int) bool {
 	priority := map[string]int32{}
 	for _, step := range s.steps {

@@ -39,7 +39,8 @@ func (c *counted) Put(cycle *result.Cycle) {
 	}
 }
 
-// BenchmarkQuestionsWhileScheduling schedules pods without questions, and again while questions are asked one after the other.
+// BenchmarkQuestionsWhileScheduling schedules pods without questions, and again while questions are
+// asked one after the other.
 func BenchmarkQuestionsWhileScheduling(b *testing.B) {
 	for b.Loop() {
 		quietly, asking := compareThroughput(b)
@@ -51,8 +52,8 @@ func BenchmarkQuestionsWhileScheduling(b *testing.B) {
 	}
 }
 
-// TestQuestionsTakeNoMoreThanTheirProcessorTime: scheduling takes longer by at most the processor time of the questions, because nothing
-// waits for one.
+// TestQuestionsTakeNoMoreThanTheirProcessorTime: scheduling takes longer by at most the processor
+// time of the questions, because nothing waits for one.
 func TestQuestionsTakeNoMoreThanTheirProcessorTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many seconds")
@@ -64,7 +65,8 @@ func TestQuestionsTakeNoMoreThanTheirProcessorTime(t *testing.T) {
 
 const throughputNodes, throughputPods = 500, 1500
 
-// compareThroughput fails if scheduling takes longer with questions by more than their processor time.
+// compareThroughput fails if scheduling takes longer with questions by more than their processor
+// time.
 func compareThroughput(tb testing.TB) (quietly, asking scheduled) {
 	tb.Helper()
 	quietly = scheduleAll(tb, throughputNodes, throughputPods, false)
@@ -79,7 +81,8 @@ func compareThroughput(tb testing.TB) (quietly, asking scheduled) {
 
 // scheduled is a run of scheduleAll.
 type scheduled struct {
-	// took is how long it took to schedule the pods, and processor the processor time that passed meanwhile.
+	// took is how long it took to schedule the pods, and processor the processor time that passed
+	// meanwhile.
 	took, processor time.Duration
 	// questions is how many were answered meanwhile.
 	questions int

@@ -28,10 +28,11 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// TestHypothesesAgreeWithDecisions runs random clusters and follows the scheduler. Afterwards it makes every decision
-// again, hypothetically, on the state of that moment. The hypothetical decision must choose the node that the
-// scheduler chose, or give it its best total, and must reject the nodes that the scheduler rejected, for the same reasons among
-// others. It must have the same scores if the scheduler evaluated all nodes.
+// TestHypothesesAgreeWithDecisions runs random clusters and follows the scheduler. Afterwards it
+// makes every decision again, hypothetically, on the state of that moment. The hypothetical
+// decision must choose the node that the scheduler chose, or give it its best total, and must
+// reject the nodes that the scheduler rejected, for the same reasons among others. It must have the
+// same scores if the scheduler evaluated all nodes.
 func TestHypothesesAgreeWithDecisions(t *testing.T) {
 	compared := comparedDecisions{}
 	rounds := fewer(*hypotheses, 2*schedulertest.Themes)
@@ -232,8 +233,8 @@ func feasibleNodes(c *result.Cycle) []string {
 	return out
 }
 
-// compareVerdicts checks that the live rejection of each node is among the hypothetical ones, and that the same nodes
-// pass.
+// compareVerdicts checks that the live rejection of each node is among the hypothetical ones, and
+// that the same nodes pass.
 func compareVerdicts(fail func(string, ...any), live, asked *result.Cycle, compared comparedDecisions) {
 	if live.Filter == nil {
 		return
@@ -270,7 +271,8 @@ func compareVerdicts(fail func(string, ...any), live, asked *result.Cycle, compa
 	}
 }
 
-// comparePreemption checks that the same nodes are candidates for preemption, with the same victims.
+// comparePreemption checks that the same nodes are candidates for preemption, with the same
+// victims.
 func comparePreemption(fail func(string, ...any), live, asked *result.Cycle, compared comparedDecisions) {
 	if live.Preemption == nil {
 		return
@@ -331,8 +333,8 @@ func (a *asker) ask(ctx context.Context, pods []string) {
 	a.t.Errorf("%+v: %v", q, err)
 }
 
-// expectedError reports whether a random question may end with err: the pod or the node is gone by now, or a copy of the
-// pod needs what only the original has.
+// expectedError reports whether a random question may end with err: the pod or the node is gone by
+// now, or a copy of the pod needs what only the original has.
 func expectedError(err error) bool {
 	for _, expected := range []any{new(*whatif.NotFoundError), new(*whatif.UnfitError), new(*whatif.ProfileError), new(*whatif.InvalidError)} {
 		if errors.As(err, expected) {
@@ -359,8 +361,9 @@ func randomChanges(random *rand.Rand, pod *types.NamespacedName) []whatif.Change
 	return nil
 }
 
-// TestQuestionsLeaveNothingBehind asks an engine random questions about the last state of random clusters. Afterwards it
-// must decide about every pod as an engine does that has never been asked, on the same nodes with the same pods.
+// TestQuestionsLeaveNothingBehind asks an engine random questions about the last state of random
+// clusters. Afterwards it must decide about every pod as an engine does that has never been asked,
+// on the same nodes with the same pods.
 func TestQuestionsLeaveNothingBehind(t *testing.T) {
 	for n := range fewer(2*schedulertest.Themes, 6) {
 		cluster := schedulertest.Generate(*seed + 2000 + uint64(n*3))
@@ -417,7 +420,8 @@ func try(t *testing.T, r *whatif.Replica, do func(context.Context, *whatif.Trial
 	}
 }
 
-// askRandomly changes the state, decides about some pods and places them, and returns to some points in between.
+// askRandomly changes the state, decides about some pods and places them, and returns to some
+// points in between.
 func askRandomly(t *testing.T, r *whatif.Replica, random *rand.Rand, pods []*v1.Pod) {
 	err := r.Try(t.Context(), func(ctx context.Context, trial *whatif.Trial) error {
 		mark := trial.Mark()

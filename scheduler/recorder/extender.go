@@ -42,6 +42,7 @@ type extenderScores struct {
 	answers map[string]int64
 }
 
+// Now returns the time on the recorder's clock.
 func (r *Recorder) Now() time.Time { return r.now() }
 
 // OfferedToExtender notes the nodes that passed the plugins and the earlier extenders. Call it on

@@ -10,7 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// While nodes come and go, the results share one table of names, and the table does not grow for ever.
+// While nodes come and go, the results share one table of names, and the table does not grow for
+// ever.
 func TestResultsShareTheNamesOfNodes(t *testing.T) {
 	const nodes, changes = 2000, 10_000
 	named := func(i int) fwk.NodeInfo {

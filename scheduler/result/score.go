@@ -87,6 +87,7 @@ func (c Column) At(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(c.data[8*i:]))
 }
 
+// Len returns the number of nodes.
 func (c Column) Len() int { return c.n }
 
 // head returns the first n values, which share c's memory.

@@ -271,8 +271,8 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A store starts on any bytes, or refuses to and changes nothing. It returns every cycle that it lists, and keeps
-// later cycles.
+// A store starts on any bytes, or refuses to and changes nothing. It returns every cycle that it
+// lists, and keeps later cycles.
 func FuzzStart(f *testing.F) {
 	data, offsets := written3(f)
 	f.Add([]byte{}, 0)

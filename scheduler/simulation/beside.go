@@ -144,6 +144,7 @@ func (h Hands) NewUID() types.UID { return h.simulation.cluster.uid() }
 // List returns the objects of a kind by namespace and name.
 func (h Hands) List(gvk schema.GroupVersionKind) []runtime.Object { return h.simulation.List(gvk) }
 
+// Get returns an object, or nil.
 func (h Hands) Get(gvk schema.GroupVersionKind, namespace, name string) runtime.Object {
 	return h.simulation.Get(gvk, namespace, name)
 }
@@ -160,15 +161,18 @@ func (h Hands) Assumed() []*v1.Pod {
 	return out
 }
 
+// Create creates an object.
 func (h Hands) Create(o runtime.Object) error {
 	_, err := h.simulation.control.create(o)
 	return err
 }
 
+// Patch changes an object.
 func (h Hands) Patch(gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
 	return h.simulation.control.patch(h.simulation.cluster.ref(gvk, namespace, name), kind, patch)
 }
 
+// Bind gives a pod its node.
 func (h Hands) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return h.simulation.engine.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},

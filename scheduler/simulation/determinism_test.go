@@ -16,7 +16,8 @@ import (
 	"kube-scheduler-simulator/scheduler/simulation"
 )
 
-// busyCluster returns a random cluster in which ties, preemption, gates, spreading, volumes and devices occur.
+// busyCluster returns a random cluster in which ties, preemption, gates, spreading, volumes and
+// devices occur.
 func busyCluster(t testing.TB, seed uint64, nodes, pods int) []runtime.Object {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var out []string

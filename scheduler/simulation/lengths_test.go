@@ -26,8 +26,8 @@ func lengths(t *testing.T) map[string]float64 {
 	return out
 }
 
-// TestTheLengthsOfTheLiveQueuesStay: all schedulers of a process share the metrics of the queues, and what a page shows is about the
-// live one.
+// TestTheLengthsOfTheLiveQueuesStay: all schedulers of a process share the metrics of the queues,
+// and what a page shows is about the live one.
 func TestTheLengthsOfTheLiveQueuesStay(t *testing.T) {
 	before := lengths(t)
 	s := start(t, simulation.Options{})

@@ -14,8 +14,9 @@ import (
 	"kube-scheduler-simulator/scheduler/simulation"
 )
 
-// TestKeepingChangesNothing checks that a run decides alike whether its decisions are kept or not, although plugins are asked less often when they
-// are not, and that the summaries and the cycles that are kept are the same.
+// TestKeepingChangesNothing checks that a run decides alike whether its decisions are kept or not,
+// although plugins are asked less often when they are not, and that the summaries and the cycles
+// that are kept are the same.
 func TestKeepingChangesNothing(t *testing.T) {
 	seeds := uint64(4)
 	if testing.Short() {

@@ -77,8 +77,9 @@ type Observer interface {
 //     the registry makes.
 //  2. Observer.Extenders makes the stand-ins when the first profile is built,
 //     because every framework gets them as part of its handle.
-//  3. Observer.DRAManager decorates the manager of claims, and the frameworks are built. The plugins keep these bare frameworks as their
-//     handles, so that dry runs of a plugin do not pass the decorators below.
+//  3. Observer.DRAManager decorates the manager of claims, and the frameworks are built. The
+//     plugins keep these bare frameworks as their handles, so that dry runs of a plugin do not pass
+//     the decorators below.
 //  4. The queue is wired to the bare frameworks. Observer.Queue decorates it before
 //     the scheduler, the API cache and the frameworks get it.
 //  5. Observer.Cache decorates the cache before the API cache gets it.

@@ -7,7 +7,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// TestApart checks that the registrations match the same events as before, and each event once at most.
+// TestApart checks that the registrations match the same events as before, and each event once at
+// most.
 func TestApart(t *testing.T) {
 	masks := []fwk.ActionType{
 		fwk.Add, fwk.Delete, fwk.Update, fwk.All, fwk.Add | fwk.Update, fwk.Add | fwk.Delete, fwk.UpdatePodLabel | fwk.Delete,

@@ -14,10 +14,8 @@ import (
 type TieBreaker func(state fwk.CycleState, pod *v1.Pod, tied []string) string
 
 // ties makes a TieBreaker choose among the nodes that share the best total. In Kubernetes that
-// choice depends on the order in which its workers finish and, if an extender scored, on random
-// numbers.
-//
-// It belongs to the scheduling goroutine.
+// choice depends on the order in which workers finish and, if an extender scored, on random
+// numbers. It belongs to the scheduling goroutine.
 type ties struct {
 	choose TieBreaker
 	// rows hold the scores of pod's nodes in its cycle. The scheduler adds the extenders' scores to

@@ -228,8 +228,8 @@ func (a agreement) check(s *subject, of answer) error {
 	return a.withoutPods(s, of)
 }
 
-// withoutPods removes the pods of a node that the plugin rejected, and has the plugin filter the node
-// again.
+// withoutPods removes the pods of a node that the plugin rejected, and has the plugin filter the
+// node again.
 func (a agreement) withoutPods(s *subject, of answer) error {
 	if of.found.WithoutPods == "" || s.isNominated(of.node) { // The recorder drops it for such a node.
 		return nil

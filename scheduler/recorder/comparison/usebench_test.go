@@ -11,8 +11,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// BenchmarkUse is what a rejected attempt adds: it traces CPU on the nodes nearest to fitting, each with
-// a hundred pods whose status says what they were granted.
+// BenchmarkUse is what a rejected attempt adds: it traces CPU on the nodes nearest to fitting, each
+// with a hundred pods whose status says what they were granted.
 func BenchmarkUse(b *testing.B) {
 	requests := v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m"), v1.ResourceMemory: resource.MustParse("128Mi")}
 	node := framework.NewNodeInfo()

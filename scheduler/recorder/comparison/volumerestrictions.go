@@ -30,7 +30,7 @@ func compareVolumeRestrictions(h fwk.Handle) begin {
 }
 
 type volumeRestrictions struct {
-	handle fwk.Handle
+	handle    fwk.Handle
 	namespace string
 	// volumes are those that the pod may need for itself.
 	volumes []*v1.Volume

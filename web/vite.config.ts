@@ -44,6 +44,8 @@ export default defineConfig({
               test: /node_modules.(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname|yaml)[\\/]/,
               priority: 1,
             },
+            // Not with their feature, whose code would load with the words.
+            { name: 'words', test: /src.features.[a-z]+.words/, priority: 1 },
             { name: (file: string) => /src.features.([a-z]+)/.exec(file)?.[1] ?? null, debugName: 'features' },
           ],
         },

@@ -247,6 +247,8 @@ func schedulerWatches() []Watch {
 		// What our API server builds in place of upstream's.
 		code("k8s.io/apiserver/pkg/registry/generic/registry", "StorageWithCacher", "cachedBriefly builds the same with another storage", "simulator/cluster/controlplane"),
 		code("k8s.io/apiserver/pkg/storage/cacher", "watchCacheHistory.resizeCacheLocked", "it compares the times that hurrying changes", "simulator/cluster/controlplane"),
+		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "BuiltInAuthenticationOptions.ApplyTo", "tokenGetter returns the getter that it would make", "simulator/cluster/controlplane"),
+		code("k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity", "Plugin.SetExternalKubeInformerFactory", "unwatched answers its lister of pods", "simulator/cluster/controlplane"),
 		code("k8s.io/apiserver/pkg/server", "GenericAPIServer.PrepareRun", "lateOpenAPI installs the documents that it would", "simulator/cluster/controlplane"),
 		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.buildDiscoveryCacheLocked", "lateOpenAPI serves the same index with another hash", "simulator/cluster/controlplane"),
 		code("k8s.io/kube-openapi/pkg/handler3", "OpenAPIService.HandleGroupVersion", "lateOpenAPI allows caching as it does", "simulator/cluster/controlplane"),

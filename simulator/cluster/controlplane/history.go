@@ -110,8 +110,10 @@ type hurryingWatch struct {
 
 func (w *hurryingWatch) run() {
 	defer close(w.changes)
+	var parts storedParts
 	for event := range w.Interface.ResultChan() {
 		if timed, ok := event.Object.(apistorage.WatchEventWithRecordTime); ok {
+			parts.share(timed.Unwrap())
 			event.Object = hurried{timed, w.since}
 		}
 		select {

@@ -18,8 +18,8 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// annotate collects the results to write to the pods' annotations, after those that waited
-// when the simulator last stopped. write starts to write them.
+// annotate first collects the results that waited when the simulator last stopped. write starts to
+// write them.
 func (s *simulator) annotate() (write func(), err error) {
 	if s.options.AnnotationBytes == 0 {
 		return func() {}, nil
@@ -47,8 +47,7 @@ func (s *simulator) annotate() (write func(), err error) {
 	return func() { running.Go(func() { w.Run(ctx) }) }, nil
 }
 
-// cachedPod returns a pod from the informers of our own control plane, or nil. A reset
-// replaces the informers.
+// A reset replaces the informers.
 func (s *simulator) cachedPod(namespace, name string) *v1.Pod {
 	if s.embedded == nil {
 		return nil
@@ -60,8 +59,8 @@ func (s *simulator) cachedPod(namespace, name string) *v1.Pod {
 	return pod
 }
 
-// annotationsLeft is a file in the data directory with the attempts that wait to be written
-// to annotations. It exists only while the simulator does not run.
+// annotationsLeft is a file with the attempts that wait to be written to annotations. It exists
+// only while the simulator does not run.
 func (s *simulator) annotationsLeft() string {
 	return filepath.Join(s.prepared.dataDir, "annotations-left.json")
 }

@@ -1,9 +1,9 @@
-// Package app puts the simulator together: control plane, recorded scheduler, results,
-// annotations, replay, mirror and web server. It starts and stops them in order, lets one
-// operation at a time act on the whole cluster, and resets it.
+// Package app puts the simulator together: control plane, recorded scheduler, results, annotations,
+// replay, mirror and web server. It starts and stops them in order, lets one operation at a time
+// act on the whole cluster, and resets it.
 //
-// It is the composition root: it may import every package that it assembles, from
-// simulator/, scheduler/ and web. Only the command line imports it.
+// It is the composition root: it may import every package that it assembles, from simulator/,
+// scheduler/ and web. Only the command line imports it.
 package app
 
 import (
@@ -52,9 +52,9 @@ import (
 	"kube-scheduler-simulator/web"
 )
 
-// Run runs a simulator until ctx is done or a part of it fails. When everything is up it
-// writes one line to out, which begins with "ready: ". After ctx is done it returns the
-// errors of stopping. When the start or a part fails, it returns only that error.
+// Run runs a simulator until ctx is done or a part fails. Once everything is up it writes one line
+// to out, which begins with "ready: ". It returns the errors of stopping after ctx is done, and
+// otherwise only the error of the start or of the part.
 func Run(ctx context.Context, options Options, out io.Writer) error {
 	s, err := newSimulator(ctx, options)
 	if err != nil {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, options Options, out io.Writer) error {
 	return s.run(ctx, out)
 }
 
-// newSimulator returns a simulator that has not started. run releases what it holds.
+// newSimulator starts nothing. run releases what it holds.
 func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	p, err := options.prepare(ctx)
 	if err != nil {
@@ -88,7 +88,6 @@ func newSimulator(ctx context.Context, options Options) (*simulator, error) {
 	return s, nil
 }
 
-// run is Run.
 func (s *simulator) run(ctx context.Context, out io.Writer) error {
 	started := make(chan error, 1)
 	go func() { started <- s.start(ctx) }()
@@ -120,16 +119,15 @@ func (s *simulator) run(ctx context.Context, out io.Writer) error {
 
 // controlPlane is the cluster's control plane, our own or an external one.
 type controlPlane interface {
-	// ClientConfig is a client configuration with administrator rights.
+	// ClientConfig has administrator rights.
 	ClientConfig() *rest.Config
-	// Kubeconfig is the path of a kubeconfig for other programs.
+	// Kubeconfig is a path, for other programs.
 	Kubeconfig() string
 	// Done is closed when the control plane ends without being stopped; Err says why.
 	Done() <-chan struct{}
 	Err() error
 }
 
-// simulator is a simulator that runs, or is about to.
 type simulator struct {
 	options  Options
 	prepared *prepared
@@ -137,16 +135,14 @@ type simulator struct {
 
 	web          *server.Server
 	controlPlane controlPlane
-	// embedded is the control plane if it is our own, external if it is not. The other
-	// one is nil.
+	// embedded is our own control plane, external another one. One of them is nil.
 	embedded  *controlplane.ControlPlane
 	external  *external.ControlPlane
 	nodes     atomic.Pointer[virtualnode.Nodes] // nil when there are none
 	queueing  *queueing
 	scheduler *supervisor.Scheduler
-	// feed hands out the state of the scheduler.
-	feed *scheduler.Feed
-	// sharedPods are what the informers of the scheduler and of the controllers have in common.
+	feed      *scheduler.Feed
+	// The informers of the scheduler and of the controllers share these pods.
 	sharedPods sharedpods.Pool
 	hypotheses *hypotheses
 	sessions   *sessions.Service
@@ -154,7 +150,7 @@ type simulator struct {
 	// branches is nil in a branch.
 	branches  *branch.Branches
 	classroom *lesson.Classroom
-	// queues counts the events of the scheduling queue since the latest reset.
+	// queues counts events since the latest reset.
 	queues     scheduler.QueueReader
 	operations operation.Turns
 	// annotations is nil when no annotations are written.
@@ -162,17 +158,17 @@ type simulator struct {
 	replays     *playback.Session
 	following   *following.Following
 	transfers   *transfer.Cluster
-	// redactor replaces names alike in all that this program hands on.
+	// redactor replaces names alike in everything that this program hands on.
 	redactor    *redact.Redactor
 	inactive    *inactive
 	definitions *definitions.Cluster
 	timeline    *timeline.Timeline
-	// held: a reset keeps all writes out, those of definitions too.
+	// While held, a reset keeps all writes out, those of definitions too.
 	held atomic.Bool
 
-	// interrupted says that an import was interrupted; nil if none was.
+	// interrupted describes an import that did not end; nil if there was none.
 	interrupted atomic.Pointer[string]
-	// emptied: the import that runs has emptied the cluster.
+	// emptied: the running import has emptied the cluster.
 	emptied atomic.Bool
 
 	mu      sync.Mutex // guards phase and message
@@ -182,13 +178,13 @@ type simulator struct {
 	failed chan error
 	undo   []step
 
-	// inventory is that of the data directory at the start; nil when there is none.
+	// inventory is the data directory's at the start; nil when it had none.
 	inventory *datadir.Inventory
-	// started identifies this start; empty before the inventory was written.
+	// started identifies this start; empty before the inventory is written.
 	started string
 }
 
-// start brings everything up, the web server first. Each step adds its own undo.
+// start starts the web server first. Each step adds its own undo.
 func (s *simulator) start(ctx context.Context) error {
 	s.serve()
 	s.setStatus(server.Starting, "the control plane is starting")
@@ -297,7 +293,7 @@ func (s *simulator) start(ctx context.Context) error {
 	return nil
 }
 
-// quiesce is the first step of a stop: afterwards no request acts on what the next steps stop.
+// quiesce is the first step of a stop: from then on no request acts on what the next steps stop.
 func (s *simulator) quiesce(ctx context.Context) error {
 	s.setStatus(server.Stopping, "the simulator is stopping")
 	s.operations.Cancel()
@@ -310,7 +306,6 @@ func (s *simulator) quiesce(ctx context.Context) error {
 	return nil
 }
 
-// backend returns the web server's backend.
 func (s *simulator) backend() server.Backend {
 	b := server.Backend{
 		ClientConfig:  s.controlPlane.ClientConfig(),
@@ -346,7 +341,6 @@ func (s *simulator) backend() server.Backend {
 	return b
 }
 
-// startControlPlane starts our own control plane, or connects to an external one.
 func (s *simulator) startControlPlane(ctx context.Context) error {
 	if s.options.Kubeconfig != "" {
 		return s.connect(ctx)
@@ -377,7 +371,6 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 	return s.finishReset(ctx)
 }
 
-// runNodes starts the virtual nodes, which do the work of kubelets.
 func (s *simulator) runNodes(ctx context.Context) error {
 	if s.embedded == nil || s.options.NoVirtualNodes || s.replays.Exclusive() {
 		s.nodes.Store(nil)
@@ -404,7 +397,6 @@ func (s *simulator) stopNodes(ctx context.Context) error {
 	return nil
 }
 
-// newNodeReady implements controlplane.Options.NewNodeReady.
 func (s *simulator) newNodeReady(node metav1.Object) *corev1.NodeCondition {
 	if nodes := s.nodes.Load(); nodes != nil {
 		return nodes.NewNodeReady(node)
@@ -412,8 +404,8 @@ func (s *simulator) newNodeReady(node metav1.Object) *corev1.NodeCondition {
 	return nil
 }
 
-// returnMemory returns the memory that starting needed to the operating system, once. An
-// idle simulator would otherwise keep it for a long time.
+// returnMemory returns the memory that only the start needed to the operating system, once. An idle
+// simulator would otherwise keep it for a long time.
 func (s *simulator) returnMemory() {
 	timer := time.AfterFunc(settleTime, debug.FreeOSMemory)
 	s.onStopOf("returning memory", 0, func(ctx context.Context) error { return within(ctx, func() { timer.Stop() }) })
@@ -422,8 +414,8 @@ func (s *simulator) returnMemory() {
 // settleTime is how long background work continues after the start.
 const settleTime = 3 * time.Second
 
-// serve starts the web server. Until the backend is set, routes that need the control plane
-// answer that it is starting.
+// serve starts the web server. Routes that need the control plane answer that it is starting until
+// the backend is set.
 func (s *simulator) serve() {
 	s.web = server.New(server.Options{
 		Token:    s.prepared.token,
@@ -445,12 +437,10 @@ func (s *simulator) serve() {
 	})
 }
 
-// parse reads a document as the scheduler would.
 func (s *simulator) parse(document []byte) (*config.Configuration, error) {
 	return parseConfiguration(document, s.prepared.registry, s.options.Outbound)
 }
 
-// setStatus changes the simulator's phase and publishes it.
 func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.mu.Lock()
 	s.phase, s.message = phase, message
@@ -458,8 +448,8 @@ func (s *simulator) setStatus(phase server.Phase, message string) {
 	s.publish()
 }
 
-// operation returns the operation that currently acts on the whole cluster: an exclusive
-// operation, else a replay that is playing, else the first round of a mirror, else nil.
+// operation returns an exclusive operation, else a replay that is playing, else the first round of
+// a mirror, else nil.
 func (s *simulator) operation() *operation.Status {
 	if o := s.operations.Status(); o != nil {
 		return o
@@ -471,7 +461,6 @@ func (s *simulator) operation() *operation.Status {
 	return first
 }
 
-// publish sends the status of the simulator and its scheduler to the web server.
 func (s *simulator) publish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -523,7 +512,6 @@ func (s *simulator) publish() {
 // healthInterval is how soon a warning appears and disappears.
 const healthInterval = time.Second
 
-// watchHealth keeps the status's warnings and the revisions' counts up to date.
 func (s *simulator) watchHealth() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -542,8 +530,8 @@ func (s *simulator) watchHealth() {
 	})
 }
 
-// tellingStorage returns a function that logs when the storage of our own cluster becomes full,
-// and when it has room again.
+// tellingStorage returns a function that logs when the storage of our own cluster becomes full, and
+// when it has room again.
 func (s *simulator) tellingStorage() func() {
 	warned := false
 	return func() {
@@ -562,8 +550,8 @@ func (s *simulator) tellingStorage() func() {
 	}
 }
 
-// loggingFailures returns a function that calls save. It logs the first of consecutive failures, so
-// that a lasting one does not fill the log.
+// loggingFailures logs only the first of consecutive failures, so that a lasting one does not fill
+// the log.
 func loggingFailures(log klog.Logger, save func() error) func() {
 	failing := false
 	return func() {
@@ -575,12 +563,10 @@ func loggingFailures(log klog.Logger, save func() error) func() {
 	}
 }
 
-// configuration adapts the supervised scheduler to the server's interface.
 type configuration struct{ *supervisor.Scheduler }
 
 var _ server.Configuration = configuration{}
 
-// Current returns the user's document.
 func (c configuration) Current() ([]byte, error) {
 	current := c.Configuration()
 	if current == nil {
@@ -589,7 +575,6 @@ func (c configuration) Current() ([]byte, error) {
 	return current.YAML, nil
 }
 
-// Default returns Kubernetes' default configuration, written out.
 func (c configuration) Default() ([]byte, error) {
 	standard, err := config.Default()
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// keptForBranches is for children that do not stop in order and must be killed. They have had the whole stop for
-// that: the first step asks them to end.
+// keptForBranches is for killing children that do not stop in order. The first step asks them to
+// end, so they have had the whole stop for that.
 const keptForBranches = 200 * time.Millisecond
 
-// openBranches finds the branches of the data directory. A branch has no branches of its own.
+// A branch has no branches of its own.
 func (s *simulator) openBranches() error {
 	if s.options.Branch != "" {
 		return nil
@@ -50,7 +50,7 @@ func (s *simulator) openBranches() error {
 	return nil
 }
 
-// comparedBranches lets the server compare branches with each other and with the trunk.
+// comparedBranches compares branches with each other and with the trunk, which is this simulator.
 type comparedBranches struct {
 	*branch.Branches
 	clusterdiff.Comparer
@@ -58,7 +58,6 @@ type comparedBranches struct {
 
 var _ server.Branches = comparedBranches{}
 
-// comparedBranches returns the branches, of which this simulator is the trunk.
 func (s *simulator) comparedBranches() comparedBranches {
 	return comparedBranches{s.branches, clusterdiff.Comparer{Parse: s.parse, Access: func(ctx context.Context, name string) (*rest.Config, []byte, error) {
 		if name == "" {

@@ -8,15 +8,15 @@ import (
 	"kube-scheduler-simulator/simulator/host/crash"
 )
 
-// After so many crashes within so short a time, the scheduler starts paused.
+// The scheduler starts paused after that many crashes within that time.
 const (
 	crashesToPause = 3
 	crashWindow    = time.Hour
 )
 
-// watchCrashes notes a crash in a data directory that is kept, where it could happen
-// again at each start. It returns why the scheduler must start paused, or "". Our own
-// control plane must run: it holds the lock of the directory.
+// watchCrashes records a crash in a data directory that is kept, because it could happen again at
+// each start. It returns why the scheduler must start paused, or "". Our own control plane must
+// run: it holds the lock of the directory.
 func (s *simulator) watchCrashes() (paused string, err error) {
 	dir := s.prepared.keptDir()
 	if dir == "" {
@@ -34,7 +34,6 @@ func (s *simulator) watchCrashes() (paused string, err error) {
 	return paused, nil
 }
 
-// pausedAfter returns why the scheduler must be paused after these crashes, or "".
 func pausedAfter(crashes []crash.Crash, now time.Time, details string) string {
 	if len(crashes) < crashesToPause {
 		return ""

@@ -10,7 +10,7 @@ import (
 )
 
 // neededBy returns the definitions that the options ask for, and those of the objects that the
-// plugins of c read. In a cluster that is not our own, the options alone decide.
+// plugins of c read. In a cluster that is not our own, only the options count.
 func (s *simulator) neededBy(c *config.Configuration) []definitions.Definition {
 	needed := s.prepared.definitions
 	if s.external == nil {
@@ -19,8 +19,8 @@ func (s *simulator) neededBy(c *config.Configuration) []definitions.Definition {
 	return needed
 }
 
-// installNeeded installs the definitions that c needs. During a reset it leaves that to the end of
-// the reset, which keeps all writes out: until then, the plugins see no objects.
+// A reset keeps all writes out and installs the definitions at its end. Until then, the plugins see
+// no objects.
 func (s *simulator) installNeeded(ctx context.Context, c *config.Configuration) error {
 	if s.held.Load() {
 		return nil
@@ -40,8 +40,8 @@ func (s *simulator) tidyDefinitions(ctx context.Context, c *config.Configuration
 	}
 }
 
-// define installs the definitions of the kinds that objects from elsewhere have, as far as the
-// simulator has them, and reports whether there are any.
+// define installs those of the kinds that the simulator has definitions for, and reports whether
+// there are any. The kinds are of objects from elsewhere.
 func (s *simulator) define(ctx context.Context, kinds []schema.GroupKind) (bool, error) {
 	found := definitions.ForKinds(kinds)
 	if len(found) == 0 {

@@ -18,11 +18,12 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// FullEngine runs scenarios on control planes of their own in this process. Each run has a new one, with virtual nodes and with all
-// schedulers, and takes at most limit of real time. Runs wait for each other: the metrics of a scheduler belong to the process.
+// FullEngine runs scenarios in this process. Each run has a new control plane with virtual nodes
+// and all schedulers, and takes at most limit of real time. Runs wait for each other, because a
+// scheduler's metrics belong to the process.
 //
-// The caller has set Kubernetes' feature gates, as for Run. Of the options, those that say where the cluster and its web server are have no
-// effect.
+// The caller has set Kubernetes' feature gates, as for Run. The options that place the cluster and
+// its web server have no effect.
 func FullEngine(o Options, limit time.Duration) scenario.Engine {
 	turn := make(chan struct{}, 1)
 	return func(ctx context.Context, c scenario.ClusterOptions) (scenario.Cluster, error) {
@@ -43,7 +44,7 @@ func FullEngine(o Options, limit time.Duration) scenario.Engine {
 
 func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit time.Duration, release func()) (scenario.Cluster, error) {
 	o.Listen, o.DataDir, o.Kubeconfig, o.TokenFile = "127.0.0.1:0", "", "", ""
-	// What is kept for people to look at later has no reader here.
+	// Nobody looks at this cluster later, so keep nothing for that.
 	o.AnnotationBytes, o.TimelineBytes, o.SessionScheduler, o.TieSeed = 0, 0, true, &c.Seed
 	if c.Played {
 		o.Controllers, o.NoVirtualNodes = playback.Controllers(), true
@@ -72,7 +73,7 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 		defer release()
 		unsubscribe()
 		stop()
-		// Nothing of the cluster stays, so it does not matter that a part did not end.
+		// Nothing of the cluster stays, so a part that did not end does no harm.
 		if err := <-ended; errors.As(err, new(*NotOrderlyError)) {
 			return nil
 		} else {
@@ -98,20 +99,17 @@ func openFull(ctx context.Context, o Options, c scenario.ClusterOptions, limit t
 	}), nil
 }
 
-// scenarioCluster returns this simulator's cluster as scenarios see it.
 func (s *simulator) scenarioCluster() (*oncluster.Cluster, error) {
 	return oncluster.New(oncluster.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Cycle: s.store.Get, Queues: s.queues.Queues, Configure: s.configureFrom,
 	})
 }
 
-// configureFrom makes a document the scheduler's configuration.
 func (s *simulator) configureFrom(ctx context.Context, document []byte) error {
 	_, err := configuration{s.scheduler}.Apply(ctx, document)
 	return err
 }
 
-// readyLine is where run writes that the simulator is ready.
 type readyLine struct {
 	written chan struct{}
 	once    sync.Once
@@ -126,7 +124,6 @@ func (r *readyLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// decidedCycles collects the cycles of a run.
 type decidedCycles struct {
 	mu     sync.Mutex
 	cycles []*result.Cycle

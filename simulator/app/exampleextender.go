@@ -11,8 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/examples/extender/reservation"
 )
 
-// listenExampleExtender opens the address of the example extender. The extender checks no token, so the address must be one
-// that only this machine reaches.
+// The extender checks no token, so only this machine may reach its address.
 func listenExampleExtender(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -24,8 +23,8 @@ func listenExampleExtender(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// startExampleExtender serves the example extender. The scheduler calls it when a configuration names it. It does not bind
-// pods.
+// The scheduler calls the example extender when a configuration names it. The extender does not
+// bind pods.
 func (s *simulator) startExampleExtender() {
 	if s.prepared.extender == nil {
 		return

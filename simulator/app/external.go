@@ -12,7 +12,6 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/controlplane/external"
 )
 
-// checkControlPlane validates the options that choose the control plane.
 func (o Options) checkControlPlane() error {
 	if o.Kubeconfig == "" {
 		if o.KubeContext != "" {
@@ -81,7 +80,6 @@ func checkEtcd(o controlplane.Etcd) error {
 	return nil
 }
 
-// connect connects to an existing control plane.
 func (s *simulator) connect(ctx context.Context) error {
 	s.external = external.New(external.Options{
 		Kubeconfig: s.options.Kubeconfig,
@@ -97,8 +95,7 @@ func (s *simulator) connect(ctx context.Context) error {
 	return nil
 }
 
-// tellExternal logs a change of the connection. The status follows within
-// healthInterval.
+// tellExternal logs a change of the connection. The status follows within healthInterval.
 func (s *simulator) tellExternal() {
 	state := s.external.State()
 	for _, warning := range state.Warnings {

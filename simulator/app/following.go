@@ -7,7 +7,6 @@ import (
 	"kube-scheduler-simulator/simulator/host/operation"
 )
 
-// newFollowing returns a Following of another cluster that has not started.
 func (s *simulator) newFollowing() *following.Following {
 	return following.New(s.options.Source, s.prepared.source, following.Hooks{
 		ClientConfig:     s.clientConfig,
@@ -23,8 +22,7 @@ func (s *simulator) newFollowing() *following.Following {
 	})
 }
 
-// dropDefaultClass deletes our default StorageClass before the objects of another
-// cluster arrive.
+// dropDefaultClass deletes our default StorageClass before the objects of another cluster arrive.
 func (s *simulator) dropDefaultClass() error {
 	if s.embedded == nil {
 		return nil

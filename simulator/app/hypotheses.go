@@ -22,7 +22,8 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// hypotheses answers questions about what did not happen, and keeps the shadow. Both follow the running scheduler.
+// hypotheses answers hypothetical questions, and keeps the shadow. Both follow the running
+// scheduler.
 type hypotheses struct {
 	simulator *simulator
 	engine    *whatif.Engine
@@ -35,10 +36,10 @@ var (
 	_ server.Shadow     = (*hypotheses)(nil)
 )
 
-// draftTime bounds how long a draft is judged.
 const draftTime = 10 * time.Second
 
-// startHypotheses resumes with the shadow of an earlier run. It is called when the scheduler has started.
+// startHypotheses also restores the shadow of an earlier run. Call it once the scheduler has
+// started.
 func (s *simulator) startHypotheses(ctx context.Context) error {
 	options := whatif.Options{
 		Source: s.feed, OutOfTree: s.prepared.registry, ClientConfig: s.controlPlane.ClientConfig(), Configuration: s.configurationInForce,
@@ -55,7 +56,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 		return err
 	}
 	s.hypotheses = h
-	// Before the scheduler stops, which they follow.
+	// Stop these before the scheduler that they follow.
 	s.onStopOf("the answers to hypotheses", 0, func(ctx context.Context) error {
 		return within(ctx, func() {
 			h.judge.Clear()
@@ -66,7 +67,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	return nil
 }
 
-// configurationInForce is also called while there is none.
+// It returns an empty configuration when none is in force.
 func (s *simulator) configurationInForce() *schedulerconfig.KubeSchedulerConfiguration {
 	if c := s.scheduler.Configuration(); c != nil {
 		return c.Internal
@@ -74,14 +75,14 @@ func (s *simulator) configurationInForce() *schedulerconfig.KubeSchedulerConfigu
 	return &schedulerconfig.KubeSchedulerConfiguration{}
 }
 
-// completeNode does what a virtual node will do if one runs for the new node.
+// A virtual node, if one will run for the new node, does the same.
 func (s *simulator) completeNode(node *v1.Node) {
 	if _, virtual := s.controllers(); virtual && s.embedded != nil {
 		standin.Complete(node)
 	}
 }
 
-// ready fails while no scheduler runs: no part of the program knows the state then.
+// ready fails while no scheduler runs, because then nothing here knows the state.
 func (h *hypotheses) ready() error {
 	if state := h.simulator.scheduler.State(); !state.Running && !state.Swapping {
 		return config.ErrNotRunning
@@ -89,15 +90,12 @@ func (h *hypotheses) ready() error {
 	return nil
 }
 
-// State implements server.Shadow.
 func (h *hypotheses) State() shadow.State { return h.judge.State() }
 
-// shadowFile keeps the document of the shadow.
 func (s *simulator) shadowFile() string {
 	return filepath.Join(s.prepared.dataDir, "shadow-configuration.yaml")
 }
 
-// Set implements server.Shadow.
 func (h *hypotheses) Set(ctx context.Context, document []byte) error {
 	c, err := h.simulator.parse(document)
 	if err == nil {
@@ -112,14 +110,13 @@ func (h *hypotheses) Set(ctx context.Context, document []byte) error {
 	return nil
 }
 
-// Clear implements server.Shadow.
 func (h *hypotheses) Clear() error {
 	h.judge.Clear()
 	return datadir.Remove(h.simulator.shadowFile())
 }
 
-// resume makes the shadow of an earlier run the shadow again. A shadow that no longer works is no reason not to start,
-// nor is one that a plugin of crashes the program: a scheduler that starts paused has none.
+// resume restores the shadow of an earlier run. A broken shadow never prevents the start. A
+// scheduler that starts paused gets no shadow, because its plugins may have caused the crash.
 func (h *hypotheses) resume(ctx context.Context) {
 	log := h.simulator.options.Logger
 	document, err := os.ReadFile(h.simulator.shadowFile())
@@ -142,7 +139,6 @@ func (h *hypotheses) resume(ctx context.Context) {
 	}
 }
 
-// Draft implements server.Shadow.
 func (h *hypotheses) Draft(ctx context.Context, document []byte, last int) (*shadow.Draft, error) {
 	if err := h.ready(); err != nil {
 		return nil, err

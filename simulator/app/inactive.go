@@ -23,22 +23,20 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// extenderKind is the kind of extenders among the inactive objects.
 const (
 	extenderKind       = "Extender"
 	extenderAPIVersion = "kubescheduler.config.k8s.io/v1"
 )
 
-// inactive are the imported parts that stay inactive until a user activates them. The objects
-// are in the cluster, the extenders of the latest import in a file.
+// inactive holds the imported parts that stay inactive until a user activates them. The objects are
+// in the cluster, the extenders of the latest import in a file.
 type inactive struct {
 	simulator *simulator
-	// file holds the extenders as a JSON list. It may hold their keys.
+	// file holds the extenders as a JSON list, perhaps with their keys.
 	file string
 
 	mu sync.Mutex // held while the file is read or written
-	// count is the number of inactive parts when they were last counted. The status reads it
-	// while mu is held.
+	// count is the latest count of inactive parts. The status reads it while mu is held.
 	count atomic.Int64
 }
 
@@ -48,7 +46,6 @@ func (s *simulator) newInactive() *inactive {
 	return &inactive{simulator: s, file: filepath.Join(s.prepared.dataDir, "inactive-extenders.json")}
 }
 
-// List returns the inactive objects, and then the extenders.
 func (i *inactive) List(ctx context.Context) ([]transfer.InactiveObject, error) {
 	items, err := i.simulator.transfers.Inactive(ctx)
 	if err != nil {
@@ -68,7 +65,6 @@ func (i *inactive) List(ctx context.Context) ([]transfer.InactiveObject, error) 
 	return items, nil
 }
 
-// Activate activates the chosen objects, and adds the chosen extenders to the configuration.
 func (i *inactive) Activate(ctx context.Context, chosen func(kind, name string) bool) error {
 	begun := time.Now()
 	var written []timeline.Written
@@ -88,7 +84,6 @@ func (i *inactive) Activate(ctx context.Context, chosen func(kind, name string) 
 	return err
 }
 
-// writtenOf names an object that was activated.
 func writtenOf(kind, name string) timeline.Written {
 	for _, gk := range objects.CallingKinds() {
 		if gk.Kind == kind {
@@ -135,7 +130,7 @@ func (i *inactive) activateExtenders(ctx context.Context, chosen func(kind, name
 	return i.write(rest)
 }
 
-// replaceExtenders keeps the extenders, a JSON list or nil, instead of those of an earlier import.
+// The list is JSON, or nil. It replaces the extenders of an earlier import.
 func (i *inactive) replaceExtenders(list []byte) error {
 	var extenders []json.RawMessage
 	if list != nil {
@@ -179,7 +174,7 @@ func (i *inactive) write(extenders []json.RawMessage) error {
 	return nil
 }
 
-// recount publishes how many parts are inactive. It is called after whatever may change that.
+// recount publishes how many parts are inactive. Call it after whatever may change that.
 func (i *inactive) recount(ctx context.Context) {
 	if _, err := i.List(ctx); err != nil && ctx.Err() == nil {
 		i.simulator.options.Logger.Error(err, "Cannot list what imports left inactive")
@@ -187,10 +182,8 @@ func (i *inactive) recount(ctx context.Context) {
 	i.simulator.publish()
 }
 
-// counted returns the latest count.
 func (i *inactive) counted() int { return int(i.count.Load()) }
 
-// urlOf returns the URL of an extender, "" if it has none.
 func urlOf(extender json.RawMessage) string {
 	var e struct {
 		URLPrefix string `json:"urlPrefix"`
@@ -199,20 +192,18 @@ func urlOf(extender json.RawMessage) string {
 	return e.URLPrefix
 }
 
-// adoptingConfiguration applies imported configurations, after adopting those of other
-// versions.
+// adoptingConfiguration adopts imported configurations of other versions, and applies them.
 type adoptingConfiguration struct {
 	configuration
-	// parse reads a document as the scheduler would.
 	parse func(document []byte) (*config.Configuration, error)
-	// inactive keeps the extenders; nil to leave them in the configuration.
+	// A nil inactive leaves the extenders in the configuration.
 	inactive *inactive
 }
 
 var _ transfer.Configuration = adoptingConfiguration{}
 
-// Adopt applies the document, without the parts that this scheduler does not know. Its
-// extenders stay inactive.
+// Adopt applies the document without the parts that this scheduler does not know. Its extenders
+// stay inactive.
 func (a adoptingConfiguration) Adopt(ctx context.Context, document []byte) (adopted transfer.Adopted, err error) {
 	var extenders []byte
 	if a.inactive != nil {

@@ -10,14 +10,13 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// importMark is a file in the data directory that exists from when an import empties the cluster until
-// the import has ended. If the program ends in between, neither the earlier objects nor all of the new
-// ones are there, and the next start says so.
+// importMark is a file in the data directory that exists from when an import empties the cluster
+// until the import has ended. If the program ends in between, only some of the objects are there,
+// and the next start says so.
 const importMark = "import-under-way"
 
 func (s *simulator) importMark() string { return filepath.Join(s.prepared.dataDir, importMark) }
 
-// markImport is called before an import empties the cluster.
 func (s *simulator) markImport() error {
 	if err := datadir.WriteFile(s.importMark(), []byte(time.Now().UTC().Format(time.RFC3339))); err != nil {
 		return fmt.Errorf("noting the import: %w", err)
@@ -26,8 +25,8 @@ func (s *simulator) markImport() error {
 	return nil
 }
 
-// unmarkImport is called when an import has ended, or a reset. An import that was cancelled because the
-// simulator stops stays marked: its client may not have seen how it ended.
+// unmarkImport runs at the end of an import or a reset. An import that the stop of the simulator
+// cancelled stays marked: its client may not have seen how it ended.
 func (s *simulator) unmarkImport() {
 	if s.operations.Stopping() {
 		return
@@ -39,8 +38,7 @@ func (s *simulator) unmarkImport() {
 	s.interrupted.Store(nil)
 }
 
-// findInterrupted is called at the start. The warning that it leaves stays until the cluster is emptied
-// again.
+// The warning that findInterrupted leaves stays until the cluster is emptied again.
 func (s *simulator) findInterrupted() error {
 	began, err := os.ReadFile(s.importMark())
 	if errors.Is(err, os.ErrNotExist) {
@@ -55,7 +53,7 @@ func (s *simulator) findInterrupted() error {
 	return nil
 }
 
-// endImport clears the mark if the import that has ended has emptied the cluster.
+// endImport clears the mark if this import had emptied the cluster.
 func (s *simulator) endImport() {
 	if s.emptied.Swap(false) {
 		s.unmarkImport()

@@ -13,17 +13,17 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// etcdNote is a file that each start of our own etcd rewrites, with other content.
+// Each start of our own etcd rewrites this file, with new content.
 const etcdNote = "etcd-socket"
 
-// etcdParts and otherParts are what a start expects in a data directory once it was there.
+// A start expects etcdParts and otherParts in a data directory that once had them.
 var (
 	etcdParts  = []datadir.Part{{Path: "etcd/member/snap/db"}, {Path: "etcd/member/wal"}}
 	otherParts = []datadir.Part{{Path: "results", MayBeEmpty: true}, {Path: "scheduler-configuration"}}
 )
 
-// After an orderly stop the inventory describes these files. Those of results have checksums of
-// their own, and etcd's log, too.
+// After an orderly stop the inventory describes these files. The files of results and etcd's log
+// have their own checksums.
 var (
 	checkedFiles = []string{"etcd/member/snap/db", "scheduler-configuration/*.json", "redaction-salt", "inactive-extenders.json", "shadow-configuration.yaml"}
 	sizedFiles   = []string{"etcd/member/wal/*.wal", "results/*.results"}
@@ -33,7 +33,7 @@ func (s *simulator) ownsEtcd() bool {
 	return s.options.Kubeconfig == "" && len(s.options.Etcd.Servers) == 0
 }
 
-// checkInventory refuses a data directory from which something has gone. It changes nothing.
+// checkInventory refuses a data directory that has lost something. It changes nothing.
 func (s *simulator) checkInventory(ctx context.Context) error {
 	dir := s.prepared.keptDir()
 	if dir == "" {
@@ -64,7 +64,7 @@ func (s *simulator) checkInventory(ctx context.Context) error {
 	return nil
 }
 
-// checkKept refuses what later steps of the start would refuse, before anything has been changed.
+// checkKept refuses what later steps of the start would refuse, before anything changes.
 func (s *simulator) checkKept(ctx context.Context) error {
 	dir := s.prepared.keptDir()
 	if dir == "" {
@@ -83,11 +83,11 @@ func (s *simulator) checkKept(ctx context.Context) error {
 	return nil
 }
 
-// kubeconfigFile is the file with the access to our own control plane.
+// kubeconfigFile gives access to our own control plane.
 const kubeconfigFile = "kubeconfig"
 
-// etcdHasGone recognizes a data directory of a version without inventories whose cluster has
-// gone.
+// etcdHasGone recognizes a data directory from a version without inventories that has lost its
+// cluster.
 func (s *simulator) etcdHasGone() bool {
 	exists := func(pattern string) bool {
 		found, _ := filepath.Glob(filepath.Join(s.prepared.dataDir, pattern))
@@ -96,7 +96,7 @@ func (s *simulator) etcdHasGone() bool {
 	return exists(etcdNote) && !exists("etcd") && (exists("results/*.results") || exists("scheduler-configuration/*.json"))
 }
 
-// lastStart identifies the latest start of our own etcd; it is empty when there was none.
+// lastStart identifies the latest start of our own etcd; empty when there was none.
 func (s *simulator) lastStart() string {
 	note, err := os.ReadFile(filepath.Join(s.prepared.dataDir, etcdNote))
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *simulator) lastStart() string {
 	return string(note)
 }
 
-// keepInventory notes what the data directory has now. It is called when everything has started.
+// keepInventory runs once everything has started.
 func (s *simulator) keepInventory() {
 	dir := s.prepared.keptDir()
 	if dir == "" {
@@ -117,8 +117,8 @@ func (s *simulator) keepInventory() {
 	}
 }
 
-// closeInventory describes the files after an orderly stop. Without that, a start only checks
-// what the files say themselves.
+// closeInventory describes the files after an orderly stop. Without a description, a start trusts
+// what the files say.
 func (s *simulator) closeInventory(ctx context.Context) {
 	if s.started == "" || !s.ownsEtcd() || s.lastStart() != s.started {
 		return
@@ -129,7 +129,6 @@ func (s *simulator) closeInventory(ctx context.Context) {
 	}
 }
 
-// advised adds to an error of a file what to do about it.
 func advised(err error) error {
 	if e, ok := errors.AsType[*resultstore.UnreadableError](err); ok {
 		return &datadir.Damage{Path: e.Path, Err: e.Err, Do: "restore it from a backup, or move it away to start without the results in it; nothing was changed"}

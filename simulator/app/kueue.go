@@ -29,22 +29,21 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// queueing is Kueue's admission in the simulator. The ledger outlives the controllers, which a reset
-// replaces.
+// queueing is Kueue's admission in the simulator. The ledger outlives the controllers, which a
+// reset replaces.
 type queueing struct {
 	s      *simulator
 	ledger *ledger.Ledger
-	// running are the controllers; nil while they stay out.
+	// running is nil while the controllers stay out.
 	running atomic.Pointer[control.Queues]
 
 	mu sync.Mutex // held while configuration changes
-	// configuration is Kueue's, as the user gave it.
+	// configuration is Kueue's, as the user wrote it.
 	configuration atomic.Pointer[kueueconfiguration.Configuration]
 }
 
 var _ server.Kueue = (*queueing)(nil)
 
-// kueueWebhooks does what Kueue's webhooks do.
 var kueueWebhooks = controlplane.Webhooks{
 	Register: intake.Register, Plugin: intake.PluginName,
 	Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
@@ -63,13 +62,11 @@ func (s *simulator) newQueueing() *queueing {
 
 func (s *simulator) admissionsDir() string { return filepath.Join(s.prepared.dataDir, "admissions") }
 
-// kueueFile keeps Kueue's configuration.
 func (s *simulator) kueueFile() string {
 	return filepath.Join(s.prepared.dataDir, "kueue-configuration.yaml")
 }
 
-// resume makes the configuration of an earlier run Kueue's again. One that no longer works is no reason not to
-// start.
+// resume restores Kueue's configuration of an earlier run. A broken one never prevents the start.
 func (q *queueing) resume() {
 	document, err := os.ReadFile(q.s.kueueFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,10 +83,8 @@ func (q *queueing) resume() {
 	q.configuration.Store(c)
 }
 
-// Configuration implements server.Kueue.
 func (q *queueing) Configuration() *kueueconfiguration.Configuration { return q.configuration.Load() }
 
-// Configure implements server.Kueue.
 func (q *queueing) Configure(document []byte) error {
 	c, err := kueueconfiguration.Parse(document)
 	if err != nil {
@@ -107,7 +102,7 @@ func (q *queueing) Configure(document []byte) error {
 	return nil
 }
 
-// unconfigure goes back to Kueue's default. The controllers that run do not learn of it.
+// unconfigure returns to Kueue's default. Running controllers do not notice.
 func (q *queueing) unconfigure() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,8 +110,7 @@ func (q *queueing) unconfigure() error {
 	return datadir.Remove(q.s.kueueFile())
 }
 
-// startQueues opens the ledger and starts the controllers, and installs Kueue's kinds if the options ask for
-// them.
+// startQueues also installs Kueue's kinds if the options ask for them.
 func (s *simulator) startQueues(ctx context.Context) error {
 	s.queueing.resume()
 	if err := s.queueing.ledger.Start(); err != nil {
@@ -130,8 +124,8 @@ func (s *simulator) startQueues(ctx context.Context) error {
 	return s.installKueue(ctx)
 }
 
-// runQueues starts Kueue's controllers, which act while the cluster has the definitions. They stay out of a
-// cluster that is not ours, and of one whose objects come from elsewhere: the Kueue there has decided.
+// Kueue's controllers act while the cluster has the definitions. They stay out of a cluster that is
+// not ours, and of one whose objects come from elsewhere: the Kueue there has decided.
 func (s *simulator) runQueues(ctx context.Context) error {
 	s.queueing.running.Store(nil)
 	if s.embedded == nil || s.follows() || s.replays.Exclusive() {
@@ -148,7 +142,7 @@ func (s *simulator) runQueues(ctx context.Context) error {
 	return nil
 }
 
-// follows reports whether the objects of another cluster are copied continuously.
+// follows reports whether the simulator continuously copies the objects of another cluster.
 func (s *simulator) follows() bool { return s.options.Source.SyncKubeconfig != "" }
 
 func (s *simulator) stopQueues(ctx context.Context) error {
@@ -158,7 +152,7 @@ func (s *simulator) stopQueues(ctx context.Context) error {
 	return nil
 }
 
-// installKueue installs Kueue's kinds if the options ask for them.
+// installKueue does so only if the options ask for it.
 func (s *simulator) installKueue(ctx context.Context) error {
 	if !s.options.Kueue {
 		return nil
@@ -166,7 +160,6 @@ func (s *simulator) installKueue(ctx context.Context) error {
 	return s.definitions.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
 }
 
-// visibility serves the pending workloads of the controllers that run.
 func (s *simulator) visibility() visibility.Handler {
 	return visibility.Handler{Source: func() visibility.Source {
 		if queues := s.queueing.running.Load(); queues != nil {
@@ -176,12 +169,10 @@ func (s *simulator) visibility() visibility.Handler {
 	}}
 }
 
-// TurnOn implements server.Kueue.
 func (q *queueing) TurnOn(ctx context.Context) error {
 	return userDefinitions{q.s.definitions, q.s}.Keep(ctx, definitions.Of([]string{definitions.Kueue}))
 }
 
-// State implements server.Kueue.
 func (q *queueing) State() (server.KueueState, string) {
 	queues := q.running.Load()
 	switch {
@@ -199,7 +190,6 @@ func (q *queueing) State() (server.KueueState, string) {
 	return server.KueueOff, ""
 }
 
-// servesKueue reports whether the cluster has Kueue's kinds.
 func (s *simulator) servesKueue() bool {
 	client, err := discovery.NewDiscoveryClientForConfig(s.controlPlane.ClientConfig())
 	if err != nil {
@@ -209,7 +199,6 @@ func (s *simulator) servesKueue() bool {
 	return err == nil
 }
 
-// View implements server.Kueue.
 func (q *queueing) View() (*control.View, error) {
 	queues := q.running.Load()
 	if queues == nil {
@@ -218,10 +207,8 @@ func (q *queueing) View() (*control.View, error) {
 	return queues.View()
 }
 
-// Admissions implements server.Kueue.
 func (q *queueing) Admissions(query ledger.Query) (ledger.Page, error) { return q.ledger.List(query) }
 
-// Flip implements server.Kueue.
 func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, check string, state kueue.CheckState, message string) error {
 	queues := q.running.Load()
 	if queues == nil {
@@ -233,7 +220,6 @@ func (q *queueing) Flip(ctx context.Context, workload types.NamespacedName, chec
 	return err
 }
 
-// Suggest implements server.Kueue.
 func (q *queueing) Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error) {
 	queues := q.running.Load()
 	if queues == nil {

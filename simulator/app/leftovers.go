@@ -15,19 +15,18 @@ import (
 )
 
 const (
-	// temporaryName begins the names of temporary data directories.
 	temporaryName = "kube-scheduler-simulator-"
 	// unlockedName begins their names until they are locked, so that no other program takes a new
-	// one for an abandoned one.
+	// directory for an abandoned one.
 	unlockedName = ".new-" + temporaryName
-	// ownerFile is locked as long as the program that has made the directory runs.
+	// The program that made the directory locks ownerFile as long as it runs.
 	ownerFile = "owner"
-	// lockFile is what control planes lock. Earlier versions had no ownerFile.
+	// Control planes lock lockFile. Earlier versions had no ownerFile.
 	lockFile = "lock"
 )
 
-// makeTemporaryDir creates a data directory that is removed at the end, and by the next program if this
-// one is killed. The lock says that it is in use.
+// This program removes the directory at its end; if it is killed, the next one does. The lock says
+// that the directory is in use.
 func makeTemporaryDir() (dir string, lock io.Closer, err error) {
 	made, err := os.MkdirTemp("", unlockedName)
 	if err != nil {
@@ -44,8 +43,9 @@ func makeTemporaryDir() (dir string, lock io.Closer, err error) {
 	return dir, held, nil
 }
 
-// removeAbandoned removes the temporary data directories of this user's programs that were killed: they
-// hold whole clusters, with their Secrets. What cannot be removed stays; it does no harm to this program.
+// removeAbandoned removes the temporary data directories that this user's killed programs left:
+// they hold whole clusters, with their Secrets. What it cannot remove stays, and does this program
+// no harm.
 func removeAbandoned(parent string) error {
 	dirs, err := filepath.Glob(filepath.Join(parent, temporaryName+"*"))
 	if err != nil {
@@ -73,8 +73,8 @@ func isOwn(path string) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// removeUnlessOwned removes a directory unless a program holds its lock. It leaves one without a lock
-// file alone, which some other program may have made.
+// removeUnlessOwned removes a directory unless a program holds its lock. It leaves one without a
+// lock file alone, because some other program may have made it.
 func removeUnlessOwned(dir string) error {
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, ownerFile), os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrNotExist) {

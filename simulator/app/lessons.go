@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/simulator/lesson/live"
 )
 
-// startLessons lets the web server offer lessons and exercises. It is called when hypotheses are answered.
+// Start the answers to hypotheses first.
 func (s *simulator) startLessons() error {
 	cluster, err := s.lessonCluster()
 	if err != nil {
@@ -25,7 +25,6 @@ func (s *simulator) startLessons() error {
 	return nil
 }
 
-// lessonCluster returns this simulator's cluster as lessons see it.
 func (s *simulator) lessonCluster() (*live.Cluster, error) {
 	return live.New(live.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Results: s.store, Queues: s.queues.Queues, Engine: s.hypotheses.engine,

@@ -44,95 +44,94 @@ const DefaultListen = "127.0.0.1:1212"
 
 // Options configure a simulator. The zero value of a field means its default.
 type Options struct {
-	// Listen is the web server's address; DefaultListen by default. An address
-	// that is not loopback requires TokenFile.
+	// Listen is the web server's address; DefaultListen by default. An address that is not loopback
+	// requires TokenFile.
 	Listen string
-	// DataDir is the directory that keeps the cluster; a restart continues from it.
-	// By default the cluster is in a temporary directory that is removed at the
-	// end.
+	// DataDir keeps the cluster; a restart continues from it. By default the cluster is in a
+	// temporary directory that is removed at the end.
 	DataDir string
-	// SharedDataDir takes a DataDir that belongs to another user, or that others may write. By default it is refused.
+	// SharedDataDir accepts a DataDir that belongs to another user, or that others may write to.
 	SharedDataDir bool
-	// Kubeconfig is the kubeconfig file of an existing cluster to use instead of
-	// starting one. KubeContext is one of its contexts, the current one by default.
+	// Kubeconfig is the kubeconfig file of an existing cluster to use instead of starting one.
+	// KubeContext is one of its contexts, the current one by default.
 	Kubeconfig, KubeContext string
 	// Etcd is an existing etcd; our own, in DataDir, by default.
 	Etcd controlplane.Etcd
-	// SchedulerConfig is a file with a KubeSchedulerConfiguration; Kubernetes'
-	// default by default.
+	// SchedulerConfig is a file with a KubeSchedulerConfiguration; Kubernetes' default by default.
 	SchedulerConfig string
-	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no
-	// annotations. It has no other default: see annotation.DefaultBudget.
+	// AnnotationBytes bounds the results in a pod's annotations; 0 writes none. It has no other
+	// default: see annotation.DefaultBudget.
 	AnnotationBytes int
-	// ResultsMemory and ResultsDisk bound the results, in bytes. Results that do not
-	// fit in memory are read from disk.
+	// ResultsMemory and ResultsDisk bound the results, in bytes. The simulator reads results that
+	// do not fit in memory from disk.
 	ResultsMemory, ResultsDisk int64
 	// TimelineBytes bounds the time line on disk; 0 records none. It has no other default: see
 	// timeline.DefaultBytes.
 	TimelineBytes int64
-	// Controllers are the Kubernetes controllers that run, in the syntax of
-	// kube-controller-manager's flag; DefaultOptions has the usual ones.
+	// Controllers are the Kubernetes controllers to run, in the syntax of kube-controller-manager's
+	// flag; DefaultOptions has the usual ones.
 	Controllers []string
-	// NoVirtualNodes disables the stand-in for kubelets, which makes nodes Ready and
-	// makes pods run and finish.
+	// NoVirtualNodes disables the stand-in for kubelets, which makes nodes Ready and makes pods run
+	// and finish.
 	NoVirtualNodes bool
-	// Stages is a file of kwok Stages, which define how nodes and pods behave; our own
-	// by default.
+	// Stages is a file of kwok Stages, which define how nodes and pods behave; our own by default.
 	Stages string
-	// Devices is a file with the devices that nodes publish, for dynamic resource
-	// allocation; none by default.
+	// Devices is a file with the devices that nodes publish for dynamic resource allocation; none
+	// by default.
 	Devices string
-	// NUMA is a file that says how nodes are cut into NUMA nodes; none are by default.
+	// NUMA is a file that splits nodes into NUMA nodes; none by default.
 	NUMA string
-	// TieSeed decides among nodes that share the best total; see scheduler.Options.
-	// nil means random choice, as in Kubernetes.
+	// TieSeed decides among nodes that share the best total; see scheduler.Options. By default
+	// (nil) chance decides, as in Kubernetes.
 	TieSeed *int64
-	// Definitions are the plugins whose custom resource definitions are installed at the
-	// start, or "all"; see definitions.Choose. By default they come with the configurations
-	// that enable the plugins.
+	// Definitions are the plugins whose custom resource definitions the simulator installs at the
+	// start, or "all"; see definitions.Choose. By default they come with the configurations that
+	// enable the plugins.
 	Definitions []string
-	// Kueue installs the kinds of Kueue at the start, with which its admission begins. By default a user turns
-	// it on later, or an import brings the kinds.
+	// Kueue installs Kueue's kinds at the start, which begins its admission. By default a user
+	// turns it on later, or an import brings the kinds.
 	Kueue bool
-	// Import is a file, directory or archive that is imported at the start; none by
-	// default. Reschedule schedules its pods again.
+	// Import is a file, directory or archive to import at the start; none by default. Reschedule
+	// schedules its pods again.
 	Import     string
 	Reschedule bool
-	// Source is another cluster, which is copied into this one; none by default.
-	// Reschedule applies to its pods, too.
+	// Source is another cluster to copy into this one; none by default. Reschedule applies to its
+	// pods, too.
 	Source following.Options
 	// Replay plays a recording after the start; none by default.
 	Replay *playback.Playback
-	// Outbound says which webhooks, API servers of APIServices and extenders may be called;
-	// those on loopback addresses by default.
+	// Outbound says which webhooks, API servers of APIServices and extenders the simulator may
+	// call; those on loopback addresses by default.
 	Outbound outbound.Policy
-	// ActivateImported imports those of them that an import brings as they are. By default
-	// they stay inactive until a user activates them.
+	// ActivateImported activates those of them that an import brings. By default they stay inactive
+	// until a user activates them.
 	ActivateImported bool
-	// ExampleExtender is the loopback address at which the example extender answers; none by default.
+	// ExampleExtender is the loopback address at which the example extender answers; none by
+	// default.
 	ExampleExtender string
-	// Plugins are plugins in addition to Kubernetes'. A configuration enables them by name.
+	// Plugins are plugins beside Kubernetes'. A configuration enables them by name.
 	Plugins frameworkruntime.Registry
-	// SessionScheduler turns the session schedulers and the flow scheduler on: they serve the pods whose schedulerName is kube-batch,
-	// volcano or poseidon. Users can do so later.
+	// SessionScheduler turns the session schedulers and the flow scheduler on, which serve the pods
+	// whose schedulerName is kube-batch, volcano or poseidon. Users can do so later.
 	SessionScheduler bool
-	// Lessons is a directory with a teacher's lessons, in addition to the built-in ones; none by default.
+	// Lessons is a directory with a teacher's lessons, which join the built-in ones; none by
+	// default.
 	Lessons string
 	// Lesson is the id of the lesson whose sandbox this simulator is; none by default.
 	Lesson string
 	// TokenFile holds the token that every request must carry. Without it, a simulator of an
 	// existing cluster makes a token and keeps it in DataDir.
 	TokenFile string
-	// Branch is the name of the branch that this simulator is; empty for the trunk, which is the only one that has
-	// branches. BranchFlags are the flags of their command lines.
+	// Branch is the name of this branch; empty for the trunk. Only the trunk has branches.
+	// BranchFlags are the flags of their command lines.
 	Branch      string
 	BranchFlags []string
-	// Logger receives the simulator's own problems; by default they are discarded.
-	// Kubernetes' components log to klog.
+	// Logger receives the simulator's own problems; by default they are discarded. Kubernetes'
+	// components log to klog.
 	Logger klog.Logger
 
-	// stopTimeout is set by tests only, which run beside others on a busy machine.
-	// Default: the constant of that name.
+	// Only tests, which run beside others on a busy machine, set stopTimeout. Default: the constant
+	// of that name.
 	stopTimeout time.Duration
 }
 
@@ -148,14 +147,14 @@ func DefaultOptions() Options {
 	}
 }
 
-// prepared holds the files, directories and listeners that Options refer to,
-// checked and opened before anything starts.
+// prepared holds the files, directories and listeners that Options refer to, checked and opened
+// before anything starts.
 type prepared struct {
 	listener net.Listener
 	// extender is nil without an example extender.
 	extender net.Listener
 	token    string
-	// ownToken: the token is not the user's but was made here.
+	// ownToken: we made the token, not the user.
 	ownToken  bool
 	dataDir   string
 	temporary bool
@@ -168,9 +167,9 @@ type prepared struct {
 	numa          []virtualnode.NodeCut
 	definitions   []definitions.Definition
 	lessons       []*lesson.Lesson // a teacher's
-	// recording is nil when there is none, and after the player has taken it.
+	// recording is nil when there is none, and once the player has it.
 	recording *playback.File
-	// imported is closed by the import.
+	// The import closes imported.
 	imported manifest.Source
 	source   *mirror.Source // or nil
 }
@@ -270,8 +269,8 @@ func (o Options) prepare(ctx context.Context) (p *prepared, err error) {
 	return p, nil
 }
 
-// address is the web address to open. It contains a token that was made here, because its user
-// has no other way to learn it.
+// address is the web address to open. It contains a token that we made, because its user has no
+// other way to learn it.
 func (p *prepared) address() string {
 	u := url.URL{Scheme: "http", Host: p.listener.Addr().String()}
 	if p.ownToken {
@@ -280,7 +279,7 @@ func (p *prepared) address() string {
 	return u.String()
 }
 
-// keptDir returns the data directory, or "" for one that is removed at the end.
+// keptDir returns "" for a data directory that is removed at the end.
 func (p *prepared) keptDir() string {
 	if p.temporary {
 		return ""
@@ -308,7 +307,7 @@ func (p *prepared) close() error {
 	return err
 }
 
-// ReadToken returns the token in a file, and none for no file.
+// ReadToken returns the token in a file, or "" when file is empty.
 func ReadToken(file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -327,8 +326,7 @@ func ReadToken(file string) (string, error) {
 	return token, nil
 }
 
-// keptToken returns the token in the data directory, and makes one if there is none. Only this
-// user can read it.
+// keptToken makes the token if the data directory has none. Only this user can read it.
 func keptToken(dir string) (string, error) {
 	file := filepath.Join(dir, "token")
 	if _, err := os.Stat(file); err == nil {
@@ -350,7 +348,6 @@ func (o Options) Registry() (frameworkruntime.Registry, error) {
 	return registry, nil
 }
 
-// readConfiguration returns nil when there is no file.
 func readConfiguration(file string, registry frameworkruntime.Registry, policy outbound.Policy) (*config.Configuration, error) {
 	if file == "" {
 		return nil, nil
@@ -366,8 +363,8 @@ func readConfiguration(file string, registry frameworkruntime.Registry, policy o
 	return c, nil
 }
 
-// ParseConfiguration reads a document as a simulator with these options does. Its error is a *config.Error for one that
-// is not valid.
+// ParseConfiguration reads a document as a simulator with these options does. The error for an
+// invalid one is a *config.Error.
 func (o Options) ParseConfiguration(document []byte) (*config.Configuration, error) {
 	registry, err := o.Registry()
 	if err != nil {
@@ -376,8 +373,8 @@ func (o Options) ParseConfiguration(document []byte) (*config.Configuration, err
 	return parseConfiguration(document, registry, o.Outbound)
 }
 
-// parseConfiguration reads a document that may enable the plugins of registry in addition to
-// Kubernetes', and name the extenders that policy allows.
+// The document may enable the plugins of registry beside Kubernetes', and name the extenders that
+// policy allows.
 func parseConfiguration(document []byte, registry frameworkruntime.Registry, policy outbound.Policy) (*config.Configuration, error) {
 	return config.ParseWith(document, config.Options{
 		Extender:  policy.CheckURL,
@@ -388,7 +385,6 @@ func parseConfiguration(document []byte, registry frameworkruntime.Registry, pol
 	})
 }
 
-// makeDataDir returns the absolute data directory, which exists and is writable.
 func makeDataDir(dir string, shared bool) (path string, err error) {
 	if path, err = filepath.Abs(dir); err != nil {
 		return "", fmt.Errorf("data directory: %w", err)

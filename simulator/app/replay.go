@@ -17,7 +17,6 @@ import (
 
 var _ server.Replay = (*playback.Session)(nil)
 
-// newReplays returns the replay session, without a recording.
 func (s *simulator) newReplays() *playback.Session {
 	return playback.New(playback.Options{
 		ClientConfig: s.clientConfig,
@@ -37,8 +36,7 @@ func (s *simulator) newReplays() *playback.Session {
 
 func (s *simulator) clientConfig() *rest.Config { return s.controlPlane.ClientConfig() }
 
-// controllers returns the controllers that run after the next reset, and whether virtual
-// nodes run.
+// controllers returns what the next reset starts: controllers, and whether virtual nodes run.
 func (s *simulator) controllers() (list []string, virtualNodes bool) {
 	if s.replays.Exclusive() {
 		return playback.Controllers(), false
@@ -46,14 +44,13 @@ func (s *simulator) controllers() (list []string, virtualNodes bool) {
 	return s.options.Controllers, !s.options.NoVirtualNodes
 }
 
-// useControllers lets the next reset start those controllers.
 func (s *simulator) useControllers(ctx context.Context) error {
 	list, virtualNodes := s.controllers()
 	return s.embedded.UseControllers(ctx, list, virtualNodes)
 }
 
-// mayReplay refuses to play the recording that the options name into a cluster that exists already,
-// unless the user has confirmed that it may be emptied.
+// mayReplay refuses to play the options' recording into an existing cluster unless the user has
+// confirmed that it may be emptied.
 func (s *simulator) mayReplay() error {
 	if s.options.Replay == nil || s.options.Replay.Replace || s.embedded.IsNew() {
 		return nil
@@ -65,7 +62,6 @@ func (s *simulator) mayReplay() error {
 	return fmt.Errorf("%s holds a cluster, which the replay would empty: give --replace to allow that, or a new directory", where)
 }
 
-// startReplay starts to play the recording that the options name.
 func (s *simulator) startReplay(ctx context.Context) error {
 	if s.options.Replay == nil {
 		return nil
@@ -84,8 +80,8 @@ func (s *simulator) startReplay(ctx context.Context) error {
 	return nil
 }
 
-// reportReplay writes the report when the replay has ended. The channel receives the result
-// when Exit is set, and otherwise only failures. The wait ends with ctx, or in stop.
+// reportReplay writes the report when the replay has ended. The channel receives the result when
+// Exit is set, and otherwise only failures. The wait ends with ctx, or in stop.
 func (s *simulator) reportReplay(ctx context.Context) <-chan error {
 	o := s.options.Replay
 	if o == nil || !o.Exit && o.Report == "" {
@@ -107,8 +103,7 @@ func (s *simulator) reportReplay(ctx context.Context) <-chan error {
 	return played
 }
 
-// resetForReplay empties the cluster and the results. It keeps the scheduler configuration,
-// because the replay shows what that configuration would have decided.
+// A replay shows what the present configuration would have decided, so the reset keeps it.
 func (s *simulator) resetForReplay(ctx context.Context) error {
 	ctx, o, err := s.operations.Begin(ctx, operation.Replay, "emptying the cluster for the recording")
 	if err != nil {

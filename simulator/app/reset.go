@@ -14,12 +14,11 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// resetMark is a file that exists in the data directory during a reset. If the program ends
-// during the reset, the next start finishes it. A reset that fails leaves no mark, or what was
-// made after it would be deleted.
+// resetMark is a file in the data directory during a reset. If the program ends during the reset,
+// the next start finishes it. A failed reset leaves no mark: a later start would delete newer
+// objects.
 const resetMark = "reset-under-way"
 
-// resetAll resets everything as a separate operation.
 func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	if s.replays.Operation() != nil {
 		return server.Reset{}, &operation.Busy{With: operation.Replay}
@@ -39,23 +38,22 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	return done, err
 }
 
-// resetExtent says what a reset covers.
 type resetExtent string
 
 const (
-	// everything: objects, results, the scheduler configuration and the shadow.
+	// everything covers objects, results, the scheduler configuration and the shadow.
 	everything resetExtent = "everything"
-	// cluster: the scheduler configuration, its revisions and the shadow stay.
+	// cluster keeps the scheduler configuration, its revisions and the shadow.
 	cluster resetExtent = "cluster"
 )
 
-// reset restores the initial objects and removes all results. With everything it also
-// restores the initial scheduler configuration. It is called within an operation, so only one
-// reset runs at a time. A refusal is a *server.Forbidden, and then nothing has changed.
+// reset restores the initial objects and removes all results. With everything it also restores the
+// initial scheduler configuration. The caller holds an operation, so resets never overlap. A
+// refusal is a *server.Forbidden, and then nothing has changed.
 //
-// Components that act on objects stop before the reset and start again after it without any
-// state, and no client can write in between, so nothing recreates a deleted object. The API
-// server and its watches keep running.
+// Components that act on objects stop before the reset and start afterwards without any state, and
+// no client can write in between, so nothing recreates a deleted object. The API server and its
+// watches keep running.
 func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset, error) {
 	start := time.Now()
 	if s.embedded == nil {
@@ -109,7 +107,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	return server.Reset{Deleted: deleted, DurationSeconds: time.Since(start).Seconds()}, nil
 }
 
-// empty resets the control plane and the results. It is called while the scheduler is stopped.
+// empty is called while the scheduler is stopped.
 func (s *simulator) empty(ctx context.Context) (deleted int, err error) {
 	done, err := s.embedded.Reset(ctx)
 	if err != nil {
@@ -137,8 +135,8 @@ func (s *simulator) markReset(extent resetExtent) error {
 	return datadir.WriteFile(s.resetMark(), []byte(extent))
 }
 
-// unmarkReset removes the mark, except after a reset that has failed because the simulator stops:
-// the next start finishes that one.
+// unmarkReset keeps the mark when the stop of the simulator made the reset fail: the next start
+// finishes that one.
 func (s *simulator) unmarkReset(failed bool) error {
 	if failed && s.operations.Stopping() {
 		return nil
@@ -149,8 +147,8 @@ func (s *simulator) unmarkReset(failed bool) error {
 	return nil
 }
 
-// readResetMark returns the extent of a reset that was interrupted, "" if there is none. An empty
-// mark, which has no extent, is from a version that left one when it could not begin a reset.
+// readResetMark returns the extent of an interrupted reset, "" if there is none. An empty mark
+// comes from a version that left one when it could not begin a reset.
 func (s *simulator) readResetMark() (extent resetExtent, exists bool, err error) {
 	mark, err := os.ReadFile(s.resetMark())
 	switch extent := resetExtent(mark); {
@@ -165,8 +163,8 @@ func (s *simulator) readResetMark() (extent resetExtent, exists bool, err error)
 	return "", true, &datadir.Damage{Path: s.resetMark(), Err: err, Do: "remove it to keep the cluster as it is"}
 }
 
-// finishReset completes a reset during which the program ended. It is called when only the
-// control plane has read the data directory.
+// finishReset completes a reset that the end of the program interrupted. So far only the control
+// plane has read the data directory.
 func (s *simulator) finishReset(ctx context.Context) error {
 	extent, exists, err := s.readResetMark()
 	if err != nil || !exists {

@@ -7,7 +7,7 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 )
 
-// startRuns lets the web server run scenarios. They leave a core to the scheduler beside.
+// Runs leave a core to the scheduler of this simulator.
 func (s *simulator) startRuns() {
 	s.runs = runs.New(runs.Options{
 		Engine: inmemory.Engine(s.prepared.registry), Parse: s.parse, Current: configuration{s.scheduler}.Current, Workers: max(1, runtime.GOMAXPROCS(0)-1),

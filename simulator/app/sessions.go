@@ -9,7 +9,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
-// startSessions starts the session schedulers and the flow scheduler, which are off unless an option or a user has turned them
+// The session schedulers and the flow scheduler are off unless an option or a user has turned them
 // on. They follow the running scheduler.
 func (s *simulator) startSessions(ctx context.Context) error {
 	service, err := sessions.New(sessions.Options{
@@ -34,7 +34,6 @@ func (s *simulator) sessionsDir() string { return filepath.Join(s.prepared.dataD
 
 var errResetting = errors.New("the cluster is being reset")
 
-// installSessionKinds installs the definitions that the session schedulers read.
 func (s *simulator) installSessionKinds(ctx context.Context) error {
 	if s.held.Load() {
 		return errResetting

@@ -12,8 +12,8 @@ import (
 // stopTimeout bounds an orderly stop, so that the program ends within 5 s of a signal.
 const stopTimeout = 4500 * time.Millisecond
 
-// What the steps of a stop keep for themselves: earlier steps, which clients or plugins may delay, must
-// leave them that much time.
+// Some steps of a stop keep time for themselves, which earlier steps must leave them even if
+// clients or plugins delay those.
 const (
 	keptForResults = 500 * time.Millisecond
 	// keptForControlPlane is for connections that must be cut, and for etcd.
@@ -29,8 +29,8 @@ const (
 	lastWords = 50 * time.Millisecond
 )
 
-// within returns a step that takes at most a share of the time of the whole stop. It is for a step that
-// plugins or another cluster may delay although it keeps no time from others.
+// within limits a step to a share of the time of the whole stop. Use it for a step that keeps no
+// time from others but that plugins or another cluster may delay.
 func (s *simulator) within(share float64, f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(share*float64(s.stopTimeout())))
@@ -39,25 +39,24 @@ func (s *simulator) within(share float64, f func(context.Context) error) func(co
 	}
 }
 
-// schedulerShare is two seconds of an ordinary stop: one for unfinished cycles, and one for the rest.
+// schedulerShare is two seconds of an ordinary stop: one for unfinished cycles, and one for the
+// rest.
 const schedulerShare = 0.45
 
-// step is a step of a stop.
 type step struct {
-	// what is named if the step takes too long.
+	// what names the step in the error when it takes too long.
 	what string
-	// kept is the time that is kept for the step.
 	kept time.Duration
 	do   func(context.Context) error
 }
 
-// onStopOf adds a step to stop, which runs the steps in reverse order. kept is time that is kept for it. f gets a context that ends
-// when f must have returned.
+// onStopOf adds a step to stop, which runs them in reverse order. kept is the time that other steps
+// must leave it. f's context ends when f must have returned.
 func (s *simulator) onStopOf(what string, kept time.Duration, f func(context.Context) error) {
 	s.undo = append(s.undo, step{what, kept, f})
 }
 
-// within calls do, which takes no context, and returns when do has ended, or ctx.
+// within returns when do, which takes no context, has ended, or ctx.
 func within(ctx context.Context, do func()) error {
 	return ends(ctx, func() error {
 		do()
@@ -65,7 +64,6 @@ func within(ctx context.Context, do func()) error {
 	})
 }
 
-// ends is within for a function that may fail.
 func ends(ctx context.Context, do func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- do() }()
@@ -77,9 +75,8 @@ func ends(ctx context.Context, do func() error) error {
 	}
 }
 
-// NotOrderlyError means that a part did not end in time, so that the program ends without it.
+// NotOrderlyError means that the program ends without some parts that did not stop in time.
 type NotOrderlyError struct {
-	// Parts say what did not end.
 	Parts []string
 }
 
@@ -87,12 +84,12 @@ func (e *NotOrderlyError) Error() string {
 	return "the stop was not orderly: " + strings.ReplaceAll(strings.Join(e.Parts, "; "), "\n", " ")
 }
 
-// stopTimeout is the time that a stop may take.
 func (s *simulator) stopTimeout() time.Duration { return cmp.Or(s.options.stopTimeout, stopTimeout) }
 
-// stop runs all steps by the deadline. It goes on with the next if one has not ended in time: neither a slow client nor a plugin that
-// hangs keeps the results from being written and etcd from being closed. A step for which no time is kept gets half of what is left.
-// The error is a *NotOrderlyError if all else went well.
+// stop runs all steps by the deadline. It goes on with the next if one has not ended in time, so
+// that neither a slow client nor a hanging plugin prevents it from writing the results and closing
+// etcd. A step that keeps no time gets half of what is left. The error is a *NotOrderlyError if all
+// else went well.
 func (s *simulator) stop(deadline time.Time) error {
 	var kept time.Duration
 	for _, step := range s.undo {
@@ -145,7 +142,7 @@ func (s step) run(deadline time.Time) error {
 	}
 }
 
-// named adds the name of the step to the error of a deadline alone.
+// named adds the name of the step to a bare deadline error.
 func (s step) named(err error) error {
 	if err == context.DeadlineExceeded { //nolint:errorlint // others say what they are about
 		return fmt.Errorf("%s did not stop in time: %w", s.what, err)

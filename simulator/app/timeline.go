@@ -22,8 +22,8 @@ var _ server.Timeline = (*timeline.Timeline)(nil)
 
 func (s *simulator) timelineDir() string { return filepath.Join(s.prepared.dataDir, "timeline") }
 
-// newTimeline returns the time line. It records only a control plane of our own. An external one
-// does not tell us which user changed what.
+// The time line records only our own control plane. An external one does not tell us which user
+// changed what.
 func (s *simulator) newTimeline() *timeline.Timeline {
 	options := timeline.Options{
 		Dir:       s.timelineDir(),
@@ -46,7 +46,6 @@ func (s *simulator) newTimeline() *timeline.Timeline {
 	return timeline.New(options)
 }
 
-// userWrote tells the time line what a user wrote.
 func (s *simulator) userWrote(w controlplane.UserWrite) {
 	told := timeline.Write{Begun: w.Begun, Verb: w.Verb, By: timeline.Program(w.UserAgent)}
 	for _, o := range w.Objects {
@@ -55,10 +54,11 @@ func (s *simulator) userWrote(w controlplane.UserWrite) {
 	s.timeline.Wrote(told)
 }
 
-// The simulator itself writes some objects because a user of the web application asked for that. The API server cannot tell such a
-// write from the simulator's others, so the code that writes calls wroteForUser.
+// The simulator writes some objects because a user of the web application asked for it. The API
+// server cannot tell such a write from the simulator's others, so the code that writes calls
+// wroteForUser.
 
-// wroteForUser tells the time line what the simulator wrote for a user. Objects that did not change do not matter.
+// Objects that did not change may be among those written.
 func (s *simulator) wroteForUser(begun time.Time, verb string, written ...timeline.Written) {
 	s.timeline.Wrote(timeline.Write{Begun: begun, Verb: verb, By: timeline.ByWeb, Objects: written})
 }
@@ -70,7 +70,6 @@ const (
 	verbJudge    = "judge"
 )
 
-// userDefinitions are the definitions that users ask for.
 type userDefinitions struct {
 	*definitions.Cluster
 	simulator *simulator
@@ -78,7 +77,6 @@ type userDefinitions struct {
 
 var _ server.Definitions = userDefinitions{}
 
-// Keep implements server.Definitions.
 func (d userDefinitions) Keep(ctx context.Context, all []definitions.Definition) error {
 	begun := time.Now()
 	err := d.Cluster.Keep(ctx, all)
@@ -103,7 +101,7 @@ func (s *simulator) importForUndo(ctx context.Context, src manifest.Source, repl
 	return awaitImport(ctx, run)
 }
 
-// resetByUser is resetAll as a step of the time line.
+// resetByUser is a step of the time line.
 func (s *simulator) resetByUser(ctx context.Context) (server.Reset, error) {
 	told := s.timeline.Begin(timeline.ResetStep, timeline.ByWeb)
 	done, err := s.resetAll(ctx)
@@ -115,7 +113,6 @@ func (s *simulator) resetByUser(ctx context.Context) (server.Reset, error) {
 	return done, nil
 }
 
-// configurationChanged publishes the status, and tells the time line which configuration is in force.
 func (s *simulator) configurationChanged() {
 	s.publish()
 	if s.scheduler == nil {

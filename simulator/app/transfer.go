@@ -21,7 +21,6 @@ import (
 	"kube-scheduler-simulator/simulator/server"
 )
 
-// newTransfers returns the importer and exporter of the cluster.
 func (s *simulator) newTransfers() *transfer.Cluster {
 	options := transfer.Options{
 		Config:        s.controlPlane.ClientConfig(),
@@ -51,7 +50,7 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 	return transfer.New(options)
 }
 
-// keptInactive returns nil when extenders of imports are active at once.
+// keptInactive returns nil when the extenders of imports become active at once.
 func (s *simulator) keptInactive() *inactive {
 	if s.options.ActivateImported {
 		return nil
@@ -59,8 +58,7 @@ func (s *simulator) keptInactive() *inactive {
 	return s.inactive
 }
 
-// redacted returns a filter that redacts objects, and drops those of kinds that it cannot
-// redact.
+// The filter drops objects of kinds that it cannot redact.
 func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		if !redact.Covers(u.GroupVersionKind().GroupKind()) {
@@ -71,18 +69,16 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// exclusiveTransfer lets the server import and export. It refuses an import during
-// another operation.
+// exclusiveTransfer refuses an import during another operation.
 type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
-	// untold: the import is no step of the time line.
+	// An untold import is no step of the time line.
 	untold bool
 }
 
 var _ server.Transfer = exclusiveTransfer{}
 
-// Begin starts an import unless another operation is running.
 func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error) {
 	if t.simulator.replays.Operation() != nil {
 		return nil, &operation.Busy{With: operation.Replay}
@@ -138,7 +134,6 @@ func imported(run *transfer.Run) int {
 	return report.Created + report.Updated + report.Deleted
 }
 
-// Spool returns a file for an upload.
 func (t exclusiveTransfer) Spool() (server.Spool, error) {
 	f, err := datadir.NewSpool(t.simulator.prepared.dataDir, "import")
 	if err != nil {
@@ -147,7 +142,7 @@ func (t exclusiveTransfer) Spool() (server.Spool, error) {
 	return f, nil
 }
 
-// awaitImport returns the report of an import. It cancels the import when ctx ends first.
+// awaitImport cancels the import when ctx ends first.
 func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, error) {
 	select {
 	case <-run.Done():
@@ -158,9 +153,8 @@ func awaitImport(ctx context.Context, run *transfer.Run) (*transfer.Report, erro
 	return run.Result()
 }
 
-// importAtStart imports the file or directory that the options name. It logs the objects
-// that fail; the web application shows them, too. A source that cannot be read is an
-// error.
+// importAtStart logs the objects of the options' file or directory that fail; the web application
+// shows them, too. A source that it cannot read is an error.
 func (s *simulator) importAtStart(ctx context.Context) error {
 	if s.embedded != nil {
 		if err := s.transfers.Recover(ctx); err != nil {
@@ -187,7 +181,6 @@ func (s *simulator) importAtStart(ctx context.Context) error {
 	return nil
 }
 
-// importFromSource imports the objects of another cluster.
 func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (*transfer.Report, error) {
 	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s}.Begin(src, transfer.ImportOptions{By: timeline.BySimulator, Mode: transfer.Merge, Reschedule: s.options.Reschedule})
 	if err != nil {
@@ -201,7 +194,7 @@ func (s *simulator) importFromSource(ctx context.Context, src manifest.Source) (
 	return report, nil
 }
 
-// maxLogged bounds the lines, one for each cause, of an import's report in the log.
+// maxLogged bounds the lines in the log about one import; each cause has one.
 const maxLogged = 20
 
 func (s *simulator) logReport(report *transfer.Report) {
@@ -218,7 +211,6 @@ func (s *simulator) logReport(report *transfer.Report) {
 	}
 }
 
-// cycles reads the results for exports.
 type cycles struct{ store *resultstore.Store }
 
 var _ transfer.Results = cycles{}

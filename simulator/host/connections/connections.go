@@ -1,6 +1,6 @@
 // Package connections bounds how many connections a server holds. When all are taken, a new
-// connection takes the place of the one whose client has kept the server waiting the longest, so
-// that clients that never finish a request do not keep others out.
+// connection replaces the one whose client has kept the server waiting the longest, so that clients
+// that never finish a request do not keep others out.
 //
 // It knows nothing of HTTP: the server tells it which connections wait for their clients. It may
 // import the standard library only.
@@ -15,19 +15,18 @@ import (
 )
 
 const (
-	// most is the bound of a server whose process may open many files, and least the bound
-	// of one that may open very few.
+	// most bounds a server whose process may open many files, least one that may open very few.
 	most, least = 4096, 12
-	// ownFiles are the files that the process needs in any case: the API server keeps a connection
-	// to etcd for each kind of object, and both ends of it are in this process.
+	// The process always needs ownFiles: the API server keeps a connection to etcd for each kind of
+	// object, and both ends of it are in this process.
 	ownFiles = 200
-	// filesPerServer: a server's connections may take this part of the other files. The rest is for
-	// the other server, and for this process's own connections to it.
+	// A server's connections may take one part in filesPerServer of the other files. The rest is
+	// for the other server, and for this process's own connections to it.
 	filesPerServer = 4
 )
 
-// Limit returns how many connections a server of this process should hold: 4096, or a quarter of the
-// files that the process may open beyond 200 if that is less.
+// Limit returns how many connections a server of this process should hold: 4096, or a quarter of
+// the files that the process may open beyond 200 if that is less.
 func Limit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -54,23 +53,22 @@ type Listener struct {
 	closed bool
 }
 
-// Bound returns a listener that holds at most limit connections of inner. A connection waits for its
-// client, and may be closed for a newer one, until it has received greeting bytes and whenever the
-// server calls Conn.Wait.
+// Bound returns a listener that holds at most limit connections of inner. A connection waits for
+// its client, and may be closed for a newer one, until it has received greeting bytes and whenever
+// the server calls Conn.Wait.
 func Bound(inner net.Listener, limit int, greeting int64) *Listener {
 	return &Listener{Listener: inner, limit: limit, greeting: greeting, now: time.Now, open: map[*Conn]struct{}{}}
 }
 
 const (
-	// fair is how long a connection keeps its place in any case: the time that a client needs to send
-	// a request.
+	// A connection always keeps its place for fair: the time that a client needs to send a request.
 	fair = 20 * time.Millisecond
 	// admission is how long a new connection waits for a place.
 	admission = 500 * time.Millisecond
 )
 
-// Accept returns the next connection, which is a *Conn. It closes a connection for which there is no
-// room for a while, which happens only while the server works on every one that it holds.
+// Accept returns the next connection, which is a *Conn. It closes a connection that finds no place
+// for a while, which happens only while the server works on every one that it holds.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -89,7 +87,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit returns nil if there is no room.
 func (l *Listener) admit(inner net.Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,11 +148,11 @@ type Conn struct {
 	net.Conn
 	of *Listener
 
-	// since is when the connection began to wait for its client; zero while it does not.
-	// of.mu guards it.
+	// since is when the connection began to wait for its client; zero while it does not. of.mu
+	// guards it.
 	since time.Time
-	// greets: the client has not sent the whole greeting; left is what remains of it. Only the
-	// goroutine that reads uses greets.
+	// greets: the client has not sent the whole greeting; left is the rest. Only the goroutine that
+	// reads uses greets.
 	greets bool
 	left   atomic.Int64
 }
@@ -205,8 +202,8 @@ func (c *Conn) SetWriteBuffer(bytes int) error {
 	return nil
 }
 
-// CloseWrite closes the writing half if the connection has one: a server that closes the connection
-// after an error does this first, so that its client can still read the answer.
+// CloseWrite closes the writing half if the connection has one. A server calls it before it closes
+// the connection after an error, so that the client can still read the answer.
 func (c *Conn) CloseWrite() error {
 	if inner, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return inner.CloseWrite()

@@ -1,6 +1,6 @@
-// Package crash remembers the crashes of the program in its data directory: panics and
-// the runtime's fatal errors, but not a kill, which says nothing about the program. The
-// next run reads what happened and can avoid the cause.
+// Package crash remembers the crashes of the program in its data directory: panics and the
+// runtime's fatal errors, but not a kill, which says nothing about the program. The next run reads
+// what happened and can avoid the cause.
 //
 // It knows nothing of the simulator, and imports no package of ours.
 package crash
@@ -19,33 +19,33 @@ import (
 	"time"
 )
 
-// The files in the directory: what the runtime writes when the program crashes, the
-// same of the latest crash, and the list of crashes.
+// The files in the directory: what the runtime writes when the program crashes, the same of the
+// latest crash, and the list of crashes.
 const (
 	output   = "crash.log"
 	previous = "crash.previous.log"
 	list     = "crashes.json"
 )
 
-// maxKept bounds the crashes that are remembered; the oldest are forgotten first.
+// maxKept bounds the crashes; the oldest are forgotten first.
 const maxKept = 10
 
 // Crash is one crash.
 type Crash struct {
 	Time time.Time `json:"time"`
-	// Message is what the program said first, in one line.
+	// Message is the first line that the program wrote.
 	Message string `json:"message"`
 }
 
-// Log remembers the crashes of programs that use one directory, one at a time.
+// Log remembers the crashes of the programs that use one directory, one at a time.
 type Log struct {
 	dir     string
 	crashes []Crash
 }
 
-// Open reads the crashes since the last Close and makes the runtime write the next one
-// to dir. The runtime has one such file: if a process opens several logs, only the last
-// one notices a crash. Use dir only while no other process does.
+// Open reads the crashes since the last Close and makes the runtime write the next one to dir. The
+// runtime has one such file: if a process opens several logs, only the last one notices a crash.
+// Use dir only while no other process does.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir}
 	if err := l.read(); err != nil {
@@ -68,7 +68,7 @@ func (l *Log) Crashes() []Crash { return slices.Clone(l.crashes) }
 // Details is the path of the file with the whole output of the latest crash.
 func (l *Log) Details() string { return l.path(previous) }
 
-// Close forgets the crashes: the program ends in order. Later crashes are not noted.
+// Close forgets the crashes, because the program ends in order. It does not record later ones.
 func (l *Log) Close() error {
 	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
 	for _, name := range []string{output, list} {
@@ -81,7 +81,7 @@ func (l *Log) Close() error {
 
 func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
 
-// read reads the list, and adds the crash of the last run if it crashed.
+// read also adds the crash of the last run, if it crashed.
 func (l *Log) read() error {
 	known, err := os.ReadFile(l.path(list))
 	if err == nil && json.Unmarshal(known, &l.crashes) != nil {
@@ -113,7 +113,6 @@ func (l *Log) read() error {
 	return os.Rename(l.path(output), l.path(previous))
 }
 
-// maxMessage bounds Crash.Message.
 const maxMessage = 500
 
 // message returns the first line of the runtime's output, which says why it ended.

@@ -1,6 +1,6 @@
 // Package datadir owns what concerns a data directory as a whole: the lock that keeps a second
-// program out, the inventory of what a start must find there, files that are replaced as a
-// whole, and the wording of damage.
+// program out, the inventory of what a start must find there, the replacing of whole files, and the
+// wording of damage.
 //
 // It knows only the names of files, not their formats. It may import etcd's file locks.
 package datadir
@@ -17,8 +17,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Lock locks a data directory until the result is closed. It fails at once when the directory
-// is in use; etcd's own lock would wait forever.
+// Lock locks a data directory until the result is closed. It fails at once when the directory is in
+// use; etcd's own lock would wait forever.
 func Lock(dir string) (io.Closer, error) {
 	path := filepath.Join(dir, "lock")
 	lock, err := fileutil.TryLockFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -31,16 +31,16 @@ func Lock(dir string) (io.Closer, error) {
 	return lock, nil
 }
 
-// Damage says which file prevents a start, and what to do about it. Its text is one line.
+// Damage says which file prevents a start, and what to do about it, in one line.
 type Damage struct {
 	Path string
-	// Err says what is wrong. Its path, if it has one, is left out of the text.
+	// Err says what is wrong. The text omits its path.
 	Err error
 	// Do is an instruction. Default: Restore.
 	Do string
 }
 
-// Restore is the instruction when a part of the data cannot be restored otherwise.
+// Restore is the instruction when only a backup can restore the data.
 const Restore = "restore the data directory from a backup, or start with another one; nothing in it was deleted"
 
 // Error implements error.
@@ -65,7 +65,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// DiskAdvice says what to do about a failure of the disk; empty if the failure is another one.
+// DiskAdvice says what to do about a failure of the disk; empty for other errors.
 func DiskAdvice(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -76,9 +76,9 @@ func DiskAdvice(err error) string {
 	return ""
 }
 
-// WriteFile replaces the file at path; only the owner may read it. After a crash or a power cut
-// the file has the old or the new content, and after WriteFile has returned nil it has the new
-// one. After an error it has the old one.
+// WriteFile replaces the file at path; only the owner may read it. After a crash or a power cut the
+// file has the old or the new content: the new one if WriteFile had returned nil, the old one after
+// an error.
 func WriteFile(path string, content []byte) error {
 	err := replace(path, content)
 	if do := DiskAdvice(err); do != "" {
@@ -127,8 +127,9 @@ func SyncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// CheckOwner returns why a data directory is not safe: another user owns it, or others may write to it. They could replace its files,
-// also while the program runs. The error names the command that mends it.
+// CheckOwner returns why a data directory is not safe: another user owns it, or others may write to
+// it, who could replace its files even while the program runs. The error names the command that
+// mends it.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -139,7 +140,7 @@ func CheckOwner(dir string) error {
 		return nil
 	}
 	me := os.Geteuid()
-	// Many systems give each user a group of the same number, in which nobody else is.
+	// Many systems give each user a private group with the user's number.
 	privateGroup := of.Gid == of.Uid
 	switch mode := info.Mode().Perm(); {
 	case int(of.Uid) != me:

@@ -14,14 +14,12 @@ import (
 	"slices"
 )
 
-// inventoryFile is the file of the inventory in a data directory.
 const inventoryFile = "inventory.json"
 
-// inventoryFormat is the version of the file's format.
 const inventoryFormat = 1
 
-// Part is a file or a directory that a start expects to find once a program has put something
-// there. Its path is relative to the data directory, with slashes.
+// Part is a file or a directory that a start expects once a program has put something there. Its
+// path is relative to the data directory, with slashes.
 type Part struct {
 	Path string
 	// MayBeEmpty: an empty directory is as good as one with files.
@@ -29,7 +27,7 @@ type Part struct {
 }
 
 // Inventory says what a data directory holds, so that a start notices what has gone. A directory
-// of a version without inventories has none, and then everything is expected to be as it is.
+// from a version without inventories has none, and then a start expects nothing.
 type Inventory struct {
 	Format int `json:"format"`
 	// Parts have existed.
@@ -40,8 +38,8 @@ type Inventory struct {
 
 // Stopped describes files as an orderly stop left them.
 type Stopped struct {
-	// Start identifies the start before that stop. If a later one has used the directory, even
-	// one of a version that writes no inventory, the description is out of date.
+	// Start identifies the start before that stop. If a later one has used the directory, even one
+	// of a version that writes no inventory, the description is out of date.
 	Start string `json:"start"`
 	// Files are by path, relative to the data directory, with slashes.
 	Files map[string]File `json:"files"`
@@ -50,7 +48,7 @@ type Stopped struct {
 // File describes the content of a file.
 type File struct {
 	Bytes int64 `json:"bytes"`
-	// CRC32C is the checksum, or nil for a file that has checksums of its own.
+	// CRC32C is nil for a file that has its own checksums.
 	CRC32C *uint32 `json:"crc32c,omitempty"`
 }
 
@@ -80,8 +78,8 @@ func ReadInventory(dir string) (*Inventory, error) {
 	return inventory, nil
 }
 
-// Check compares a data directory with its inventory, which may be nil. start identifies the
-// latest start. The error is a *Damage.
+// Check compares a data directory with its inventory, which may be nil. start identifies the latest
+// start. The error is a *Damage.
 func (inventory *Inventory) Check(ctx context.Context, dir, start string, parts []Part) error {
 	if inventory == nil {
 		return nil
@@ -177,8 +175,8 @@ func (inventory *Inventory) Keep(dir string, parts []Part) error {
 	return next.write(dir)
 }
 
-// Stop writes an inventory with a description of files. checked are patterns of the files that
-// get a checksum, sized of those that do not, relative to the data directory.
+// Stop writes an inventory with a description of files. checked are patterns of the files that get
+// a checksum, sized of those that do not, relative to the data directory.
 func Stop(ctx context.Context, dir, start string, parts []Part, checked, sized []string) error {
 	inventory := Inventory{Format: inventoryFormat, Parts: []string{}, Stopped: &Stopped{Start: start, Files: map[string]File{}}}
 	for _, part := range parts {
@@ -231,7 +229,7 @@ func (inventory *Inventory) write(dir string) error {
 	return WriteFile(filepath.Join(dir, inventoryFile), append(data, '\n'))
 }
 
-// checksumStep is how much is read between two looks at the context.
+// The context is checked after each checksumStep.
 const checksumStep = 4 << 20
 
 func checksum(ctx context.Context, path string) (uint32, error) {

@@ -11,11 +11,12 @@ const (
 	// reservedBytes, or a tenth of the disk if that is less, stay free for etcd and the results: a
 	// full disk makes every write of the cluster fail.
 	reservedBytes = 1 << 30
-	// spoolStep is how much is written between two looks at the disk.
+	// The free space is checked after each spoolStep.
 	spoolStep = 4 << 20
 )
 
-// ErrDiskFull says that the disk of the data directory has no room for an upload beside the cluster.
+// ErrDiskFull says that the disk of the data directory has no room for an upload beside the
+// cluster.
 var ErrDiskFull = errors.New("the disk of the data directory has too little space left: the upload could not be stored")
 
 // Space returns the free and the total bytes of the disk that dir is on.
@@ -27,18 +28,18 @@ func Space(dir string) (free, total uint64, err error) {
 	return uint64(s.Bavail) * uint64(s.Bsize), uint64(s.Blocks) * uint64(s.Bsize), nil
 }
 
-// Spool is a file for data that is too large for memory. Writing fails before the disk is so full that
-// the cluster suffers. Only one goroutine may write.
+// Spool is a file for data that is too large for memory. Writing fails before the disk is so full
+// that the cluster suffers. Only one goroutine may write.
 type Spool struct {
 	file  *os.File
 	dir   string
 	space func(dir string) (free, total uint64, err error)
-	// left is how much may be written before the next look at the disk.
+	// left is how much may be written before the next check.
 	left int64
 }
 
-// NewSpool returns an empty file in a data directory. The file is already unlinked, so it disappears even if
-// the program is killed.
+// NewSpool returns an empty file in a data directory. The file is already unlinked, so it
+// disappears even if the program is killed.
 func NewSpool(dir, what string) (*Spool, error) {
 	f, err := os.CreateTemp(dir, what+"-")
 	if err != nil {

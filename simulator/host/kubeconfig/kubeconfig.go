@@ -1,5 +1,5 @@
-// Package kubeconfig reads the kubeconfigs of clusters that are not the
-// simulator's own. It imports client-go only.
+// Package kubeconfig reads the kubeconfigs of clusters that are not the simulator's own. It imports
+// client-go only.
 package kubeconfig
 
 import (
@@ -13,9 +13,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Load returns how to reach a cluster, and the name of the context: the file's
-// current one, unless context names another. It does not ask the cluster. Errors do
-// not name the file; those about a context list the ones that it has.
+// Load returns how to reach a cluster, and the name of the context: the file's current one, unless
+// context names another. It does not contact the cluster. Errors do not name the file; those about
+// a context list the ones that it has.
 func Load(file, context string) (config *rest.Config, used string, err error) {
 	loaded, used, err := load(file, context)
 	if err != nil {
@@ -27,7 +27,8 @@ func Load(file, context string) (config *rest.Config, used string, err error) {
 	return config, used, nil
 }
 
-// LoadWithNamespace is Load, but returns the namespace of the context, which is default unless the file says another.
+// LoadWithNamespace is Load, but returns the context's namespace, which is default unless the file
+// says otherwise.
 func LoadWithNamespace(file, context string) (config *rest.Config, namespace string, err error) {
 	loaded, _, err := load(file, context)
 	if err != nil {

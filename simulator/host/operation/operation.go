@@ -1,4 +1,5 @@
-// Package operation lets one operation at a time act on the whole cluster, such as an import or a reset, and says what it does.
+// Package operation lets one operation at a time act on the whole cluster, such as an import or a
+// reset, and says what it does.
 //
 // It may import the standard library only.
 package operation
@@ -30,9 +31,8 @@ type Status struct {
 	Total int `json:"total"`
 }
 
-// Busy is the error of an operation that another operation excludes.
+// Busy refuses an operation because another is in progress.
 type Busy struct {
-	// With is the operation in progress.
 	With Kind
 }
 
@@ -41,12 +41,12 @@ func (e *Busy) Error() string {
 	return what + " is in progress; try again when it has ended"
 }
 
-// ErrStopping says that the simulator is stopping, so that nothing begins any more.
+// ErrStopping refuses operations because the simulator is stopping.
 var ErrStopping = errors.New("the simulator is stopping")
 
 // Turns lets one operation run at a time. Its methods are safe for concurrent use.
 type Turns struct {
-	// Changed is called when the status must be published. It is required.
+	// Changed publishes the status. It is required.
 	Changed func()
 
 	mu      sync.Mutex
@@ -62,8 +62,8 @@ type Operation struct {
 	shown  Status
 }
 
-// Begin starts an operation, which the caller must end, or returns a *Busy or ErrStopping. The returned context
-// also ends when the simulator stops.
+// Begin starts an operation, which the caller must end, or returns a *Busy or ErrStopping. The
+// returned context also ends when the simulator stops.
 func (t *Turns) Begin(ctx context.Context, kind Kind, message string) (context.Context, *Operation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -36,12 +36,12 @@ func Gates() []Gate {
 	return out
 }
 
-// SetGates sets Kubernetes' feature gates from a list in the syntax of Kubernetes' own flags: "A=true,B=false". It must be
-// called before any component runs.
+// SetGates sets Kubernetes' feature gates from a list in the syntax of Kubernetes' own flags:
+// "A=true,B=false". Call it before any component runs.
 //
 // DetectCacheInconsistency is off unless the list contains it: every few minutes it compares the
-// API server's cache with all objects in etcd, which is meant for clusters with several API
-// servers and an external etcd.
+// API server's cache with all objects in etcd, which is meant for clusters with several API servers
+// and an external etcd.
 func SetGates(list string) error {
 	err := utilfeature.DefaultMutableFeatureGate.OverrideDefault(features.DetectCacheInconsistency, false)
 	if err == nil && list != "" {
@@ -70,7 +70,7 @@ func WithGates(gates map[string]bool) (restore func(), err error) {
 	return restore, nil
 }
 
-// HasGates fails unless the gates are set so in this process, in which others rely on them.
+// HasGates fails unless this process has set the gates so. Others in the process rely on them.
 func HasGates(gates map[string]bool) error {
 	for name, want := range gates {
 		is, err := enabled(name)

@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// An error of a controller is a warning once it has come troubleTimes, over at least troubleLasts, and until it has not
-	// come for troubleOver: a controller tries again at least once in that time.
+	// A controller's error becomes a warning once it has come troubleTimes, over at least
+	// troubleLasts. The warning ends when the error has not come for troubleOver: a controller
+	// tries again at least once in that time.
 	troubleTimes = 5
 	troubleLasts = 10 * time.Second
 	troubleOver  = time.Minute
-	// maxTroubles bounds the causes that are remembered.
-	maxTroubles = 100
+	maxTroubles  = 100
 )
 
-// troubles are the errors with which controllers in this process cannot go on, by cause. All of them report to Kubernetes' own
-// utilruntime.HandleError: those of Kubernetes, ours, and virtual nodes. It is safe for concurrent use.
+// troubles are the errors that keep controllers in this process from going on, by cause.
+// Kubernetes' controllers, ours and virtual nodes all report to Kubernetes'
+// utilruntime.HandleError. It is safe for concurrent use.
 type troubles struct {
 	now func() time.Time
 
@@ -40,18 +41,19 @@ type trouble struct {
 	first, last time.Time
 }
 
-// ours are the troubles of this process. They listen from the beginning, because the list of handlers has no lock.
+// ours listens from the beginning, because the list of handlers has no lock.
 var ours = func() *troubles {
 	t := &troubles{now: time.Now, causes: map[string]*trouble{}}
 	utilruntime.ErrorHandlers = append(utilruntime.ErrorHandlers, t.heard)
 	return t
 }()
 
-// Troubles returns a text for each cause that keeps a controller of this process from going on, in order. Safe for concurrent use.
+// Troubles returns a sorted text for each cause that keeps a controller of this process from going
+// on. Safe for concurrent use.
 func Troubles() []string { return ours.warnings() }
 
-// heard is a utilruntime.ErrorHandler. It leaves out conflicts and objects that are
-// missing or exist already: another writer was faster, and the controller looks again.
+// heard is a utilruntime.ErrorHandler. It leaves out conflicts and objects that are missing or
+// exist already: another writer was faster, and the controller looks again.
 func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValues ...any) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) ||
 		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
@@ -63,7 +65,7 @@ func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValu
 			about = append(about, fmt.Sprintf("%v %v", pair[0], pair[1]))
 		}
 	}
-	// Errors of the API server with one reason are of one cause, whatever objects they name.
+	// Errors of the API server with one reason have one cause, whatever objects they name.
 	cause := msg + ": " + cmp.Or(string(apierrors.ReasonForError(err)), err.Error())
 	now := t.now()
 	t.mu.Lock()
@@ -84,7 +86,6 @@ func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValu
 	known.last = now
 }
 
-// warnings returns a text for each cause that lasts, in order.
 func (t *troubles) warnings() (out []string) {
 	now := t.now()
 	t.mu.Lock()

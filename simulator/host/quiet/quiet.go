@@ -1,5 +1,5 @@
-// Package quiet silences the logs of Kubernetes' components. Many of the errors that they log
-// are part of normal starts, stops and retries.
+// Package quiet silences the logs of Kubernetes' components, whose many errors are often part of
+// normal starts, stops and retries.
 //
 // It does not affect the simulator's own log. It may import only klog and logr.
 package quiet
@@ -13,8 +13,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Klog discards klog's messages in the whole process, except fatal ones. Call it before
-// any component logs. A logger that discards costs components nothing: the scheduler names one for every node that it filters.
+// Klog discards klog's messages in the whole process, except fatal ones. Call it before any
+// component logs. A logger that discards costs components nothing: the scheduler names one for
+// every node that it filters.
 func Klog() error {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)

@@ -1,8 +1,9 @@
-// Package recordlog keeps numbered records, newest last, within bounds: in memory, and in files that the next start reads. When it is
-// full, the oldest records go.
+// Package recordlog keeps numbered records within bounds, in memory and in files that the next
+// start reads. When it is full, it drops the oldest ones.
 //
-// A file is a sequence of blocks of package blockfile, one per record. A block that an abrupt end left unfinished is dropped. The
-// package knows nothing of what a record says beside its number. It may import scheduler/blockfile.
+// A file is a sequence of blocks of package blockfile, one per record. A start drops a block that
+// an abrupt end left unfinished. The package knows nothing of a record but its number. It may
+// import scheduler/blockfile.
 package recordlog
 
 import (
@@ -22,19 +23,22 @@ import (
 	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
-// Options of a Log whose records have keys of type K: what queries look at.
+// Options of a Log. Queries look at the keys of its records, which have type K.
 type Options[K any] struct {
-	// What names the records in errors, such as "the admissions". Required, as are Magic, Suffix and Read.
+	// What names the records in errors, such as "the admissions". Required, as are Magic, Suffix
+	// and Read.
 	What string
 	// Magic starts each block, and Suffix ends the names of the files.
 	Magic, Suffix string
-	// Read returns the number and the key of a record that a file holds. A record that it fails on is left out.
+	// Read returns the number and the key of a record in a file. A record that it fails on is left
+	// out.
 	Read func(text []byte) (number int64, key K, err error)
-	// Bytes bounds the records in memory and on disk each. Required.
+	// Bytes bounds the records in memory, and those on disk. Required.
 	Bytes int64
 	// Records bounds their number in memory; 0 for no bound.
 	Records int
-	// Dir is the directory of the files. The first record creates it if it is missing. Default: there are no files.
+	// Dir is the directory of the files. The first record creates it if it is missing. Default: no
+	// files.
 	Dir string
 	// Logger receives problems of writing. The log goes on in memory.
 	Logger klog.Logger
@@ -53,11 +57,12 @@ type Log[K any] struct {
 	format blockfile.Format
 
 	mu sync.Mutex
-	// records are in the order of their numbers; total is the sum of their sizes.
+	// records are sorted by number; total is the sum of their sizes.
 	records []Record[K]
 	total   int64
 	last    int64
-	// files are the segments by the number of their first record, the oldest first; file is the last of them.
+	// files are the segments, oldest first, by the number of their first record; file is the last
+	// of them.
 	files   []segment
 	file    *os.File
 	written int64
@@ -75,14 +80,13 @@ func New[K any](options Options[K]) *Log[K] {
 	return &Log[K]{opts: options, format: blockfile.Format{Magic: options.Magic, FieldBytes: 4}}
 }
 
-// segments is how many files there are when the log is full.
 const segments = 4
 
 func (l *Log[K]) path(first int64) string {
 	return filepath.Join(l.opts.Dir, fmt.Sprintf("%019d%s", first, l.opts.Suffix))
 }
 
-// Start reads the files. Damage costs the records behind it in the same file.
+// Start reads the files. Damage costs the later records of the same file.
 func (l *Log[K]) Start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +129,6 @@ func (l *Log[K]) read(data []byte) {
 	}
 }
 
-// keep adds a record, and drops the oldest ones beyond the bounds.
 func (l *Log[K]) keep(r Record[K]) {
 	l.records, l.last = append(l.records, r), r.Number
 	l.total += int64(len(r.Text))
@@ -136,8 +139,9 @@ func (l *Log[K]) keep(r Record[K]) {
 	l.records = slices.Delete(l.records, 0, drop)
 }
 
-// Append adds the record that encode returns for the next number, which counts from 1 over restarts. An error of encode is returned,
-// and then nothing is added. Writing costs a system call; the file is not synced, so what a failing machine loses are the latest records.
+// Append adds the record that encode returns for the next number, which counts from 1 across
+// restarts. If encode fails, Append returns its error and adds nothing. Writing costs a system
+// call; the file is not synced, so a failing machine loses the latest records.
 func (l *Log[K]) Append(encode func(number int64) (key K, text []byte, err error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,8 +176,8 @@ func (l *Log[K]) write(number int64, text []byte) error {
 	return err
 }
 
-// rotate begins a file, and removes the oldest ones beyond the bound. Each start begins one, because the previous one may have an
-// unfinished end.
+// rotate begins a file, and removes the oldest ones beyond the bound. Each start begins one,
+// because the previous one may have an unfinished end.
 func (l *Log[K]) rotate(first int64) error {
 	if l.file != nil {
 		if err := l.file.Close(); err != nil {
@@ -234,7 +238,8 @@ func (l *Log[K]) Reset() error {
 	return errors.Join(errs...)
 }
 
-// Newest returns the records whose number is below a bound, newest first; below 0 means all. The loop's body must not call methods of l.
+// Newest returns the records whose number is below a bound, newest first; below 0 means all. The
+// loop's body must not call methods of l.
 func (l *Log[K]) Newest(below int64) iter.Seq[Record[K]] {
 	return func(yield func(Record[K]) bool) {
 		l.mu.Lock()

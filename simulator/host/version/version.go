@@ -1,6 +1,5 @@
-// Package version says which versions of the simulator, Kubernetes, etcd and Go this program
-// was built from. It reads them from the build information, so that no other file has to
-// repeat them.
+// Package version says which versions of the simulator, Kubernetes, etcd and Go this program was
+// built from. It reads them from the build information, so that no other file repeats them.
 //
 // It may import the standard library only.
 package version
@@ -14,11 +13,11 @@ import (
 
 // Info holds the versions of a program and its parts. Its JSON form is public.
 type Info struct {
-	// Simulator is the version of this module. A program that was built from a working tree
-	// has Devel and the revision.
+	// Simulator is the version of this module. A program that was built from a working tree has
+	// Devel and the revision.
 	Simulator string `json:"simulator"`
-	// Kubernetes, Etcd and Go are in their projects' own format, such as v1.37.1, v3.7.0
-	// and go1.26.0.
+	// Kubernetes, Etcd and Go are in their projects' own format, such as v1.37.1, v3.7.0 and
+	// go1.26.0.
 	Kubernetes string `json:"kubernetes"`
 	Etcd       string `json:"etcd"`
 	Go         string `json:"go"`
@@ -53,8 +52,8 @@ func from(build *debug.BuildInfo) Info {
 	}
 }
 
-// dependency returns the version of a module that the program was built from: the version of
-// its replacement if there is one.
+// dependency returns the version of a module that the program was built from, or of its
+// replacement.
 func dependency(build *debug.BuildInfo, path string) string {
 	for _, module := range build.Deps {
 		if module.Path != path {

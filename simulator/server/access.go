@@ -15,8 +15,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// MinToken is the length of the shortest token, in bytes. Every client may guess at a token, so it has
-// to be as long as a random one of 64 bits in hexadecimal digits.
+// MinToken is the length of the shortest token, in bytes. Every client may guess, so a token must
+// be as long as a random one of 64 bits in hexadecimal digits.
 const MinToken = 16
 
 // CheckToken returns an error if the token is too short to protect a server.
@@ -27,9 +27,9 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// CheckListen returns an error if the server must not listen on addr ("host:port").
-// Addresses other than loopback require a token, because every client of the server is
-// an administrator of the simulated cluster.
+// CheckListen returns an error if the server must not listen on addr ("host:port"). Addresses other
+// than loopback require a token, because every client of the server is an administrator of the
+// simulated cluster.
 func CheckListen(addr, token string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -44,11 +44,10 @@ func CheckListen(addr, token string) error {
 
 // access decides which requests the server answers at all.
 type access struct {
-	// hosts are the values of Host that are the server's own. Nil allows any, which
-	// requires a token.
+	// hosts are the values of Host that are the server's own. Nil allows any, which requires a
+	// token.
 	hosts map[string]bool
-	// remote says that clients may be on other machines, and behind a proxy that
-	// terminates TLS.
+	// remote says that clients may be on other machines, and behind a proxy that terminates TLS.
 	remote bool
 	// token and cookie are digests; nil if the server requires no token.
 	token, cookie []byte
@@ -105,8 +104,8 @@ func (s *Server) checkAccess(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkSite refuses requests that another site makes a browser send, and host names that
-// an attacker made resolve to this address.
+// checkSite refuses requests that another site makes a browser send, and host names that an
+// attacker made resolve to this address.
 func (a *access) checkSite(r *http.Request) error {
 	if a.hosts != nil && !a.hosts[strings.ToLower(r.Host)] {
 		return refuse(http.StatusForbidden, "host %q is not this server's own", r.Host)
@@ -116,8 +115,8 @@ func (a *access) checkSite(r *http.Request) error {
 			return refuse(http.StatusForbidden, "origin %q is not this server's own", origin)
 		}
 	}
-	// Any site may link to the page, but none may fetch from the API. Another port of
-	// this host is another site.
+	// Any site may link to the page, but none may fetch from the API. Another port of this host is
+	// another site.
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
 		if !isPage(r.URL.Path) {
@@ -150,8 +149,8 @@ func (a *access) isTokenVisit(r *http.Request) bool {
 	return r.Method == http.MethodGet && isPage(r.URL.Path) && r.URL.Query().Has("token")
 }
 
-// exchange gives a browser that knows the token a cookie derived from it, and redirects
-// the browser to the same address without the token.
+// exchange gives a browser that knows the token a cookie derived from it, and redirects it to the
+// same address without the token.
 func (a *access) exchange(c echo.Context) error {
 	r := c.Request()
 	query := r.URL.Query()
@@ -171,14 +170,14 @@ func (a *access) exchange(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, to.String())
 }
 
-// usesTLS reports whether the browser's connection is encrypted. This server has no TLS itself, so
-// it believes the proxy before it. A client that forges the header only loses its own cookie.
+// This server has no TLS itself, so usesTLS believes the proxy before it. A client that forges the
+// header only loses its own cookie.
 func usesTLS(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
-// cookieName contains the port, which cookies themselves ignore, so that two simulators
-// on one machine have different cookies.
+// cookieName contains the port, which cookies themselves ignore, so that two simulators on one
+// machine have different cookies.
 func cookieName(r *http.Request) string {
 	_, port, _ := net.SplitHostPort(r.Host)
 	return "kube-scheduler-simulator-" + port

@@ -16,8 +16,8 @@ import (
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
-// Results is the part of the result store that the server needs. Methods are safe
-// for concurrent use. Neither side changes a cycle.
+// Results is the part of the result store that the server needs. Methods are safe for concurrent
+// use. Neither side changes a cycle.
 type Results interface {
 	// List fails if q.Continue does not come from an earlier page.
 	watch.Results
@@ -27,8 +27,8 @@ type Results interface {
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
 }
 
-// Configuration is the configuration of the running scheduler. Methods are safe for
-// concurrent use. They return a *config.Error for an invalid document.
+// Configuration is the configuration of the running scheduler. Methods are safe for concurrent use.
+// They return a *config.Error for an invalid document.
 type Configuration interface {
 	// Current returns the user's document, as written.
 	Current() ([]byte, error)
@@ -36,7 +36,7 @@ type Configuration interface {
 	Default() ([]byte, error)
 	// Apply makes document, YAML or JSON, the configuration.
 	Apply(ctx context.Context, document []byte) (config.Applied, error)
-	// Check does everything that Apply does, except for changing the scheduler.
+	// Check does everything that Apply does but change the scheduler.
 	Check(ctx context.Context, document []byte) (config.Applied, error)
 	// ApplyDefault makes the default the configuration.
 	ApplyDefault(ctx context.Context) (config.Applied, error)
@@ -48,75 +48,68 @@ type Configuration interface {
 	Revision(number int) (config.Revision, bool)
 }
 
-// Backend holds the components that the server gives access to. ClientConfig, Results
-// and Configuration are required.
+// Backend holds the components that the server gives access to. ClientConfig, Results and
+// Configuration are required. A route whose component is nil answers 501, unless its field says
+// otherwise.
 type Backend struct {
-	// ClientConfig reaches the kube-apiserver with the rights that users of the web
-	// application and of /kubernetes/ get. The server copies it and ignores its
-	// content types and rate limits.
+	// ClientConfig reaches the kube-apiserver with the rights that users of the web application and
+	// of /kubernetes/ get. The server copies it and ignores its content types and rate limits.
 	ClientConfig  *rest.Config
 	Results       Results
 	Configuration Configuration
-	// PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a
-	// pod out of the active queue; nil if none does. When the function is nil, the
-	// server reports none.
+	// PreEnqueueRejections returns the answers of the PreEnqueue plugins that keep a pod out of the
+	// active queue; nil if none does. If the function is nil, the server reports none.
 	PreEnqueueRejections func(uid types.UID) []result.PluginResult
-	// Waiting says where a pod waits for its next attempt; nil if it does not wait. When the
-	// function is nil, the server reports none.
+	// Waiting says where a pod waits for its next attempt; nil if it does not wait. If the function
+	// is nil, the server reports none.
 	Waiting func(pod result.Pod) *result.QueueWait
-	// TryNow lets the scheduler try a waiting pod now, and reports whether it waited. When it is
-	// nil, its route answers 501.
+	// TryNow lets the scheduler try a waiting pod now, and reports whether it waited.
 	TryNow func(pod result.Pod) bool
-	// Queues returns the state of the scheduling queue for the watch topic of that
-	// name. The server calls it about once per second while a client follows the
-	// topic. When it is nil, the topic is refused.
+	// Queues returns the state of the scheduling queue for the watch topic of that name. The server
+	// calls it about once per second while a client follows the topic. If it is nil, the server
+	// refuses the topic.
 	Queues func() (result.Queues, error)
-	// Reset returns everything to the state of a first start. It may refuse with
-	// *operation.Busy or *Forbidden. When it is nil, the cluster is not the simulator's own and
-	// cannot be reset.
+	// Reset returns everything to the state of a first start. It may refuse with *operation.Busy or
+	// *Forbidden. If it is nil, the cluster is not the simulator's own and cannot be reset.
 	Reset func(ctx context.Context) (Reset, error)
-	// Transfer imports and exports. When it is nil, its routes answer 501.
+	// Transfer imports and exports.
 	Transfer Transfer
-	// Inactive are imported parts that call no other program. When it is nil, its routes
-	// answer 501.
+	// Inactive are imported parts that call no other program.
 	Inactive Inactive
-	// Definitions are the definitions of the objects that the simulator's own plugins
-	// read. When it is nil, its routes answer 501.
+	// Definitions are the definitions of the objects that the simulator's own plugins read.
 	Definitions Definitions
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []process.Gate
-	// Replay plays recordings. When it is nil, its routes answer 501.
+	// Replay plays recordings.
 	Replay Replay
-	// Hypotheses answers questions about what did not happen. When it is nil, their routes answer
-	// 501.
+	// Hypotheses answers hypothetical questions.
 	Hypotheses Hypotheses
-	// Kueue admits workloads of queues. When it is nil, its routes answer 501.
+	// Kueue admits workloads of queues.
 	Kueue Kueue
-	// Shadow judges live decisions. When it is nil, its routes answer 501.
+	// Shadow judges live decisions.
 	Shadow Shadow
-	// Sessions are the session schedulers and the flow scheduler. When it is nil, their routes answer 501.
+	// Sessions are the session schedulers and the flow scheduler.
 	Sessions Sessions
-	// Runs runs scenarios. When it is nil, its routes answer 501.
+	// Runs runs scenarios.
 	Runs Runs
-	// Timeline is the past. When it is nil, its routes answer 501.
+	// Timeline is the past.
 	Timeline Timeline
-	// Branches are simulators beside this one. When it is nil, their routes answer 501.
+	// Branches are simulators beside this one.
 	Branches Branches
-	// Redactor replaces the names in reports; a new one for each report when it is nil.
+	// Redactor replaces the names in reports. If it is nil, each report has a new one.
 	Redactor *redact.Redactor
-	// Lessons are what Learn offers. When it is nil, their routes answer 501.
+	// Lessons are what Learn offers.
 	Lessons Lessons
 }
 
-// attached is a Backend in use.
 type attached struct {
 	Backend
 	proxy http.Handler
 }
 
-// SetBackend attaches the control plane and the scheduler once they are up: from then
-// on their routes answer, and subscriptions that waited get their lists. Call it once.
-// It fails if b is incomplete or invalid.
+// SetBackend attaches the control plane and the scheduler once they are up: from then on their
+// routes answer, and subscriptions that waited get their lists. Call it once. It fails if b is
+// incomplete or invalid.
 func (s *Server) SetBackend(b Backend) error {
 	if b.ClientConfig == nil || b.Results == nil || b.Configuration == nil {
 		return errors.New("attaching the backend: client config, results and configuration are all required")
@@ -136,8 +129,7 @@ func (s *Server) SetBackend(b Backend) error {
 	return nil
 }
 
-// require returns the backend, or a 503 error if there is none yet or the simulator is
-// stopping.
+// require returns a 503 error if there is no backend yet, or if the simulator is stopping.
 func (s *Server) require() (*attached, error) {
 	if s.quiet.Load() {
 		return nil, errStopping()

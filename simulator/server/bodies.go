@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxBodies bounds the request bodies that are held in memory at a time, in bytes. Recordings
-	// and imports are not among them.
+	// maxBodies bounds the request bodies that are in memory at a time, in bytes, without
+	// recordings and imports.
 	maxBodies = 64 << 20
-	// bodyStep is the memory that a body begins with; it doubles when it is full.
+	// A body begins with bodyStep of memory, which doubles when it is full.
 	bodyStep = 4 << 10
 )
 
@@ -50,11 +50,10 @@ func (s *Server) readBody(body io.Reader) (data []byte, release func(), err erro
 	}
 }
 
-// maxValues bounds the values of a request.
 var maxValues = yamlsource.Object.Values
 
-// readStrictly decodes the body of a request in JSON or YAML, whatever its Content-Type says. It refuses unknown fields,
-// because a misspelt one would silently change the question.
+// readStrictly decodes the body of a request in JSON or YAML, whatever its Content-Type says. It
+// refuses unknown fields, because a misspelt one would silently change the question.
 func (s *Server) readStrictly(c echo.Context, into any) error {
 	read, err := s.readOptional(c, into)
 	if err == nil && !read {
@@ -88,7 +87,6 @@ func (s *Server) readOptional(c echo.Context, into any) (read bool, err error) {
 	return read, err
 }
 
-// wrongBody is the answer to a body that cannot be read.
 func wrongBody(all ...config.Mistake) error {
 	code := http.StatusBadRequest
 	if all[0].Reason.Exceeds() {
@@ -99,8 +97,9 @@ func wrongBody(all ...config.Mistake) error {
 	return answer
 }
 
-// buffered gives the backend a body only once it is complete and within the bounds: a half body would occupy one of the few
-// requests that the API server answers at the same time, and the API server does not bound what aliases grow to.
+// buffered gives the backend only complete bodies within the bounds: half a body would occupy one
+// of the few requests that the API server answers at a time, and the API server does not bound what
+// aliases grow to.
 func (s *Server) buffered(r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}, nil
@@ -133,7 +132,8 @@ func bounded(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// isText reports whether the API server may read the body as JSON or YAML. It does so if there is no Content-Type.
+// isText reports whether the API server may read the body as JSON or YAML, as it does without a
+// Content-Type.
 func isText(r *http.Request) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err != nil || !strings.HasSuffix(mediaType, "protobuf") && !strings.HasSuffix(mediaType, "cbor")

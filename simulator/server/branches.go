@@ -15,8 +15,8 @@ import (
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
 )
 
-// Branches are simulators beside this one, below branchesPrefix. Methods are safe for concurrent use. Their errors are
-// *branch.Refusal, or *config.Error for a configuration that is not valid.
+// Branches are simulators beside this one, below branchesPrefix. Methods are safe for concurrent
+// use. Their errors are *branch.Refusal, or *config.Error for an invalid configuration.
 type Branches interface {
 	List() []branch.Branch
 	Get(name string) (branch.Branch, error)
@@ -24,10 +24,10 @@ type Branches interface {
 	Create(ctx context.Context, q branch.Request) (branch.Branch, error)
 	Start(name string) (branch.Branch, error)
 	StopBranch(name string) (branch.Branch, error)
-	// Rename stops a branch that runs, and starts it again.
+	// Rename restarts a branch that runs.
 	Rename(name, to string) (branch.Branch, error)
 	Delete(name string) error
-	// Compare compares two simulators that run; an empty name is this one.
+	// Compare compares two running simulators; an empty name is this one.
 	Compare(ctx context.Context, a, b string) (*clusterdiff.Comparison, error)
 	// Target returns where a branch answers.
 	Target(name string) (branch.Target, error)
@@ -38,8 +38,8 @@ const (
 	branchPath     = apiPrefix + "/v1/branch"
 )
 
-// splitBranch cuts a path below /branches/NAME/ into the name and the path that the branch itself knows. For other paths
-// name is empty, and rest is the path.
+// splitBranch cuts a path below /branches/NAME/ into the name and the path that the branch itself
+// knows. For other paths name is empty, and rest is the path.
 func splitBranch(path string) (name, rest string) {
 	after, ok := strings.CutPrefix(path, branchesPrefix+"/")
 	if !ok {
@@ -52,13 +52,12 @@ func splitBranch(path string) (name, rest string) {
 	return name, "/" + rest
 }
 
-// localPath returns the path that the simulator knows to which a request goes: this one, or a branch.
+// localPath returns the path as the simulator that answers knows it: this one, or a branch.
 func localPath(r *http.Request) string {
 	_, rest := splitBranch(r.URL.Path)
 	return rest
 }
 
-// branches returns a handler that needs the backend's branches.
 func (s *Server) branches(h func(echo.Context, Branches) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -140,19 +139,17 @@ func (s *Server) compareBranches(c echo.Context, b Branches) error {
 	})
 }
 
-// getOwnBranch answers on the trunk, and in a branch that is asked directly. The trunk answers for its branches.
+// getOwnBranch answers on the trunk, and in a branch that a client asks directly. The trunk answers
+// for its branches.
 func (s *Server) getOwnBranch(echo.Context) error {
 	return refuse(http.StatusNotFound, "this is not a branch")
 }
 
-// ownBranch is what a branch's page asks for.
 type ownBranch struct {
 	branch.Branch
-	// Trunk is the path of the trunk's page.
 	Trunk string `json:"trunk"`
 }
 
-// branchError turns a refusal into an answer.
 func branchError(err error) error {
 	refusal, ok := errors.AsType[*branch.Refusal](err)
 	if !ok {
@@ -165,8 +162,9 @@ func branchError(err error) error {
 	return refuse(codes[refusal.Reason], "%s", refusal.Message)
 }
 
-// toBranch answers everything below /branches/NAME/: the page itself, the rest by the branch. The access rules of this
-// server have been checked; the branch only answers this server, which knows its token.
+// toBranch answers everything below /branches/NAME/: it serves the page itself, and passes the rest
+// to the branch. This server has checked its access rules; the branch only answers this server,
+// which knows its token.
 func (s *Server) toBranch(c echo.Context) error {
 	switch r := c.Request(); {
 	case isPage(r.URL.Path) && r.Method == http.MethodGet:
@@ -202,7 +200,8 @@ func (s *Server) forwardToBranch(c echo.Context, b Branches) error {
 	return nil
 }
 
-// streamBranch connects a WebSocket of a client with the branch. It is one of few, and ends when this server stops.
+// streamBranch connects a client's WebSocket with the branch. It bounds their number, and they end
+// when this server stops.
 func (s *Server) streamBranch(c echo.Context, name, rest string, to branch.Target) error {
 	if rest != watchPath {
 		return refuse(http.StatusNotImplemented, "the proxy does not support exec, attach and port-forward; use the kubeconfig")
@@ -219,17 +218,16 @@ func (s *Server) streamBranch(c echo.Context, name, rest string, to branch.Targe
 	return nil
 }
 
-// isBranchStream reports whether a request is to become a WebSocket of a branch, which no deadlines apply to.
+// isBranchStream reports whether a request is to become a branch's WebSocket, to which no deadlines
+// apply.
 func isBranchStream(r *http.Request) bool {
 	name, rest := splitBranch(r.URL.Path)
 	return name != "" && rest == watchPath && r.Method == http.MethodGet && isStream(r.Header.Get("Upgrade"))
 }
 
-// branchProxy forwards requests to branches.
 type branchProxy struct {
 	transport *http.Transport
-	// streams counts the WebSockets.
-	streams atomic.Int64
+	streams   atomic.Int64
 }
 
 func newBranchProxy() *branchProxy {
@@ -237,7 +235,8 @@ func newBranchProxy() *branchProxy {
 	return &branchProxy{transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}}
 }
 
-// policyHeader of a branch is that of the same program, which knows better what it answers with.
+// A branch sets its own policyHeader: it is the same program, and knows better what it answers
+// with.
 const policyHeader = "Content-Security-Policy"
 
 func (p *branchProxy) serve(c echo.Context, closing context.Context, name string, to branch.Target) {

@@ -19,8 +19,7 @@ const (
 	configurationPath = apiPrefix + "/v1/schedulerconfiguration"
 )
 
-// getConfiguration answers with one of the documents, as JSON unless the client prefers
-// YAML.
+// getConfiguration answers with one of the documents, as JSON unless the client prefers YAML.
 func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) echo.HandlerFunc {
 	return s.configuration(func(c echo.Context, configuration Configuration) error {
 		data, err := document(configuration)
@@ -39,8 +38,8 @@ func (s *Server) getConfiguration(document func(Configuration) ([]byte, error)) 
 	})
 }
 
-// putConfiguration applies the body, or only checks it for a dry run. The body is YAML or
-// JSON, whatever its Content-Type says.
+// putConfiguration applies the body, or only checks it for a dry run. The body is YAML or JSON,
+// whatever its Content-Type says.
 func (s *Server) putConfiguration(c echo.Context, configuration Configuration) error {
 	dryRun, err := boolParam(c, "dryRun")
 	if err != nil {
@@ -58,7 +57,7 @@ func (s *Server) putConfiguration(c echo.Context, configuration Configuration) e
 	return s.apply(c, func(ctx context.Context) (config.Applied, error) { return apply(ctx, document) })
 }
 
-// apply waits for its turn to read a document, and answers with the outcome.
+// apply waits for its turn to read a document.
 func (s *Server) apply(c echo.Context, do func(context.Context) (config.Applied, error)) error {
 	ctx := c.Request().Context()
 	var applied config.Applied
@@ -82,7 +81,6 @@ func (s *Server) getEffective(c echo.Context, configuration Configuration) error
 	return c.JSON(http.StatusOK, effective)
 }
 
-// revisions is a list of revisions.
 type revisions struct {
 	// Items are newest first, without their documents.
 	Items []config.Revision `json:"items"`
@@ -104,7 +102,6 @@ func (s *Server) getRevision(c echo.Context, configuration Configuration) error 
 	return c.JSON(http.StatusOK, r)
 }
 
-// applyRevision applies the document of a revision again.
 func (s *Server) applyRevision(c echo.Context, configuration Configuration) error {
 	r, err := revisionOf(c, configuration)
 	if err != nil {
@@ -125,7 +122,6 @@ func revisionOf(c echo.Context, configuration Configuration) (config.Revision, e
 	return r, nil
 }
 
-// configuration returns a handler that needs the backend's configuration.
 func (s *Server) configuration(h func(echo.Context, Configuration) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -146,8 +142,8 @@ func answerApplied(c echo.Context, applied config.Applied, err error) error {
 	return c.JSON(http.StatusOK, applied)
 }
 
-// readError turns an error of reading the configuration into an answer. Between two
-// schedulers there is none to read, as during the start, so clients ask again.
+// Between two schedulers there is no configuration to read, as during the start, so clients ask
+// again.
 func readError(err error) error {
 	if errors.Is(err, config.ErrNotRunning) {
 		return refuse(http.StatusServiceUnavailable, "%v", err).retry(1)
@@ -155,7 +151,6 @@ func readError(err error) error {
 	return configurationError(err)
 }
 
-// configurationError turns an error of changing the configuration into an answer.
 func configurationError(err error) error {
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		answer := refuse(http.StatusUnprocessableEntity, "%v", bad)

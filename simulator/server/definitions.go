@@ -14,8 +14,8 @@ import (
 type Definitions interface {
 	// List returns all of them, installed or not.
 	List(ctx context.Context) ([]definitions.State, error)
-	// Keep installs those that the cluster does not have, so that they stay until a user
-	// deletes them. It returns when the API server serves their objects.
+	// Keep installs those that the cluster lacks. They stay until a user deletes them. It returns
+	// when the API server serves their objects.
 	Keep(ctx context.Context, definitions []definitions.Definition) error
 }
 
@@ -43,7 +43,6 @@ func (s *Server) listDefinitions(c echo.Context) error {
 	return answerDefinitions(c, here)
 }
 
-// putDefinition installs a definition and answers with all of them.
 func (s *Server) putDefinition(c echo.Context) error {
 	here, err := s.requireDefinitions()
 	if err != nil {

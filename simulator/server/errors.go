@@ -17,11 +17,10 @@ type apiError struct {
 	// Code is the HTTP status.
 	Code    int    `json:"-"`
 	Message string `json:"message"`
-	// Details name the parameters, or the fields of a document, that are wrong.
-	// They are never nil.
+	// Details name the wrong parameters, or the wrong fields of a document. They are never nil.
 	Details []config.Mistake `json:"details"`
 
-	// retryAfter is sent, in seconds, unless it is 0.
+	// retryAfter is in seconds; 0 sends none.
 	retryAfter int
 }
 
@@ -31,14 +30,12 @@ func refuse(code int, format string, args ...any) *apiError {
 	return &apiError{Code: code, Message: fmt.Sprintf(format, args...), Details: []config.Mistake{}}
 }
 
-// retry tells clients to ask again after some seconds.
 func (e *apiError) retry(after int) *apiError {
 	e.retryAfter = after
 	return e
 }
 
-// writeTo answers with e. It needs no echo context, which the proxy and the watch hub
-// do not have.
+// writeTo needs no echo context, which the proxy and the watch hub do not have.
 func (e *apiError) writeTo(w http.ResponseWriter) {
 	h := w.Header()
 	if e.retryAfter > 0 {
@@ -50,13 +47,12 @@ func (e *apiError) writeTo(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(e) // it fails only if the client has disconnected
 }
 
-// refuseUpgrade answers a request that cannot become a WebSocket connection.
 func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	refuse(status, "%v", reason).writeTo(w)
 }
 
-// handleError is the error handler of echo: it answers for every handler and middleware
-// that returns an error.
+// handleError is echo's error handler: it answers for every handler and middleware that returns an
+// error.
 func (s *Server) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
 		s.log.V(2).Info("answer ended early", "path", c.Request().URL.Path, "err", err)

@@ -8,7 +8,6 @@ import (
 	"kube-scheduler-simulator/simulator/host/process"
 )
 
-// featureGates is a list of feature gates.
 type featureGates struct {
 	// Items are sorted by name.
 	Items []process.Gate `json:"items"`

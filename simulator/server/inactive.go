@@ -13,10 +13,10 @@ import (
 // conversions, and extenders of the scheduler. They stay inactive until a user activates them.
 // Methods are safe for concurrent use.
 type Inactive interface {
-	// List returns them by kind and name.
+	// List sorts them by kind and name.
 	List(ctx context.Context) ([]transfer.InactiveObject, error)
-	// Activate activates those that chosen returns true for. The error is a *Forbidden if
-	// some stay inactive because the simulator may not call what they name.
+	// Activate activates those that chosen returns true for. The error is a *Forbidden if some stay
+	// inactive because the simulator may not call what they name.
 	Activate(ctx context.Context, chosen func(kind, name string) bool) error
 }
 

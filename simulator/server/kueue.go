@@ -22,20 +22,22 @@ import (
 
 // Kueue admits the workloads of queues. Methods are safe for concurrent use.
 type Kueue interface {
-	// State says whether it does, and why not.
+	// State says whether Kueue admits, and why not.
 	State() (KueueState, string)
-	// TurnOn installs Kueue's kinds, with which it begins. It returns when the API server serves them.
+	// TurnOn installs Kueue's kinds, which begins admission. It returns when the API server serves
+	// them.
 	TurnOn(ctx context.Context) error
-	// Configuration returns Kueue's configuration, and Configure changes it: YAML or JSON. The error is a
-	// *configuration.Invalid for one that Kueue would refuse.
+	// Configuration returns Kueue's configuration. Configure changes it: YAML or JSON. The error is
+	// a *configuration.Invalid for one that Kueue would refuse.
 	Configuration() *configuration.Configuration
 	Configure(document []byte) error
 	// View returns the queues; control.ErrOff while there are none.
 	View() (*control.View, error)
-	// Admissions returns a page of the ledger. It fails if q.Continue does not come from an earlier page.
+	// Admissions returns a page of the ledger. It fails if q.Continue does not come from an earlier
+	// page.
 	Admissions(q ledger.Query) (ledger.Page, error)
-	// Flip gives an admission check of a workload a state. The error is a *control.NoCheckError, or an API
-	// server's, if there is none.
+	// Flip sets the state of a workload's admission check. Without such a check the error is a
+	// *control.NoCheckError, or the API server's.
 	Flip(ctx context.Context, workload types.NamespacedName, check string, state kueue.CheckState, message string) error
 	// Suggest finds what would let a workload in. The error is NotFound for one that does not wait.
 	Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error)
@@ -47,28 +49,28 @@ type KueueState string
 const (
 	KueueOff KueueState = "off"
 	KueueOn  KueueState = "on"
-	// KueueForeign means that a Kueue of the cluster admits, and ours stays out.
+	// KueueForeign means that the cluster's own Kueue admits, and ours stays out.
 	KueueForeign KueueState = "foreign"
 	// KueueUnavailable means that ours cannot act in this cluster.
 	KueueUnavailable KueueState = "unavailable"
 )
 
-// kueueAnswer is the state of the queues.
 type kueueAnswer struct {
 	State   KueueState    `json:"state"`
 	Message string        `json:"message,omitempty"`
 	View    *control.View `json:"view,omitempty"`
 	// Configuration is the part of Kueue's configuration that changes admission.
 	Configuration *configuration.Configuration `json:"configuration"`
-	// Ignored is what the configuration says and the simulator does not do.
+	// Ignored are the settings that the simulator does not follow.
 	Ignored []configuration.Ignored `json:"ignored"`
-	// Follows is the last release before the state of Kueue's main branch that the simulator follows.
+	// Follows is the last release before the state of Kueue's main branch that the simulator
+	// follows.
 	Follows string `json:"follows"`
 	// Latest are the newest entries of the ledger.
 	Latest []json.RawMessage `json:"latest"`
 }
 
-// latestAdmissions is how many entries of the ledger go with the state of the queues.
+// The state of the queues comes with so many entries of the ledger.
 const latestAdmissions = 50
 
 func answerOf(k Kueue) (kueueAnswer, error) {
@@ -119,7 +121,6 @@ func (s *Server) getKueue(c echo.Context) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// putKueue turns the queues on.
 func (s *Server) putKueue(c echo.Context) error {
 	k, err := s.requireKueue()
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *Server) putKueue(c echo.Context) error {
 	return s.getKueue(c)
 }
 
-// putKueueConfiguration changes Kueue's configuration. The body is YAML or JSON, whatever its Content-Type says.
+// The body is YAML or JSON, whatever its Content-Type says.
 func (s *Server) putKueueConfiguration(c echo.Context) error {
 	k, err := s.requireKueue()
 	if err != nil {
@@ -191,7 +192,6 @@ func (s *Server) listAdmissions(c echo.Context) error {
 	return c.JSON(http.StatusOK, page)
 }
 
-// workloadRequest names a workload.
 type workloadRequest struct {
 	Namespace string `json:"namespace"`
 	Workload  string `json:"workload"`
@@ -229,7 +229,6 @@ func (s *Server) putCheck(c echo.Context) error {
 	return s.getKueue(c)
 }
 
-// postKueueWhatIf says what would let a workload in.
 func (s *Server) postKueueWhatIf(c echo.Context) error {
 	k, err := s.requireKueue()
 	if err != nil {

@@ -16,22 +16,21 @@ import (
 	"kube-scheduler-simulator/simulator/lesson"
 )
 
-// Lessons are what Learn offers. Methods are safe for concurrent use. Their errors are those of package lesson, and
-// the engine's.
+// Lessons are what Learn offers. Methods are safe for concurrent use. Their errors are those of
+// package lesson and of the engine.
 type Lessons interface {
 	List(language string) ([]lesson.Summary, error)
 	Get(id, language string) (lesson.View, error)
-	// Do does what the button of a step does, on this simulator's cluster.
+	// Do presses the button of a step, on this simulator's cluster.
 	Do(ctx context.Context, id, step string) error
-	// Grade grades an answer, a value of JSON, on this simulator's cluster.
+	// Grade grades an answer, a JSON value, on this simulator's cluster.
 	Grade(ctx context.Context, id, check, language string, answer any) (*lesson.Grade, error)
-	// Result returns what became of the checks of this simulator's lesson.
+	// Result returns the outcome of the checks of this simulator's lesson.
 	Result(ctx context.Context, id, language string) (*lesson.Result, error)
 	Exercise(ctx context.Context, k lesson.ExerciseKey) (*lesson.Exercise, error)
 	GradeExercise(ctx context.Context, k lesson.ExerciseKey, p lesson.Prediction) (*lesson.Grade, error)
 }
 
-// lessons returns a handler that needs the backend's lessons.
 func (s *Server) lessons(h func(echo.Context, Lessons) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -121,12 +120,11 @@ type exerciseKinds struct {
 	Levels  int      `json:"levels"`
 }
 
-// listExercises answers with what there are exercises for.
 func (s *Server) listExercises(c echo.Context, _ Lessons) error {
 	return c.JSON(http.StatusOK, exerciseKinds{lesson.ExercisePlugins(), lesson.Levels})
 }
 
-// maxSeed bounds the seeds that the server picks, which are numbers for people.
+// maxSeed bounds the seeds that the server picks: people read and type them.
 const maxSeed = 9999
 
 func (s *Server) postExercise(c echo.Context, l Lessons) error {
@@ -166,7 +164,7 @@ func (s *Server) gradeExercise(c echo.Context, l Lessons) error {
 	})
 }
 
-// getExerciseResult grades a prediction that stands in the query, so that its file has an address.
+// getExerciseResult reads the prediction from the query, so that its file has an address.
 func (s *Server) getExerciseResult(c echo.Context, l Lessons) error {
 	asFile, err := asReport(c)
 	if err != nil {
@@ -187,7 +185,7 @@ func (s *Server) getExerciseResult(c echo.Context, l Lessons) error {
 	return c.JSON(http.StatusOK, r)
 }
 
-// refusedLesson is the answer to a request about lessons that failed. It returns nil for nil.
+// refusedLesson returns nil for nil.
 func refusedLesson(err error) error {
 	if _, is := errors.AsType[*lesson.MissingError](err); is {
 		return refuse(http.StatusNotFound, "%s", err)

@@ -15,14 +15,14 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// contentPolicy suits a bundled application: everything comes from this server, except
-// that the YAML editor creates style sheets at run time.
+// contentPolicy suits a bundled application: everything comes from this server, except that the
+// YAML editor creates style sheets at run time.
 const contentPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// answerPolicy is for everything that is not the application. Its content comes from the cluster,
-// which every user who may write to the cluster chooses, so a browser that opens it runs nothing and
-// treats it as another origin.
+// answerPolicy is for everything that is not the application. Everybody who may write to the
+// cluster chooses that content, so a browser that opens it runs nothing and treats it as another
+// origin.
 const answerPolicy = "sandbox; default-src 'none'"
 
 func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
@@ -45,8 +45,8 @@ func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recoverPanics turns a panic into a 500. It lets http.ErrAbortHandler pass, with which
-// handlers cut an answer short.
+// recoverPanics turns a panic into a 500. It lets http.ErrAbortHandler pass, with which handlers
+// cut an answer short.
 func (s *Server) recoverPanics() echo.MiddlewareFunc {
 	return middleware.RecoverWithConfig(middleware.RecoverConfig{
 		StackSize: 16 << 10,
@@ -102,8 +102,8 @@ func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 // maxAPIBody is the limit of the API server, in bytes.
 const maxAPIBody = 3 << 20
 
-// bodyLimit is larger for bodies that go to a file, and smaller for those that stay in
-// memory for long.
+// bodyLimit is larger for bodies that go to a file, and smaller for those that stay in memory for
+// long.
 func (s *Server) bodyLimit(r *http.Request) int64 {
 	if below(r.URL.Path, configurationPath) {
 		return min(config.MaxSize, s.opts.MaxBody)
@@ -111,12 +111,12 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	if below(r.URL.Path, shadowPath) {
 		return min(2*config.MaxSize, s.opts.MaxBody) // a string has escapes
 	}
-	// The API server refuses larger bodies itself, but closes the connection while
-	// the client is still sending. A question holds objects for it.
+	// The API server refuses larger bodies itself, but closes the connection while the client is
+	// still sending. A question holds objects for it.
 	if below(r.URL.Path, proxyPrefix) || below(r.URL.Path, whatifPath) {
 		return min(maxAPIBody, s.opts.MaxBody)
 	}
-	// A branch has the limits of the same program.
+	// A branch is the same program and has the same limits.
 	if name, _ := splitBranch(r.URL.Path); name != "" {
 		return max(maxRecording, maxImport)
 	}
@@ -129,7 +129,8 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	return s.opts.MaxBody
 }
 
-// boundedBody is a request body that fails once it exceeds limit, or when it does not arrive in time.
+// boundedBody is a request body that fails once it exceeds limit, or when it does not arrive in
+// time.
 type boundedBody struct {
 	io.ReadCloser
 	limit, left int64
@@ -138,14 +139,13 @@ type boundedBody struct {
 	begun       time.Time
 	// quiet is set while the server stops; nil in tests.
 	quiet *atomic.Bool
-	// waits says that the client sends nothing until the server reads (Expect:
-	// 100-continue).
+	// waits says that the client sends nothing until the server reads (Expect: 100-continue).
 	waits bool
 	// ended: the body is complete, or it failed.
 	ended bool
 }
 
-// brokenBody says that a request's body could not be read to its end.
+// brokenBody says that the server could not read a request's body to its end.
 type brokenBody struct{ err error }
 
 func (e *brokenBody) Error() string {
@@ -210,15 +210,15 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// refuse reads the rest of the body and returns the error.
+// refuse drains the body and returns the error.
 func (b *boundedBody) refuse() error {
 	b.response.Header().Set("Connection", "close")
 	b.drain()
 	return &http.MaxBytesError{Limit: b.limit}
 }
 
-// drain reads the rest of the body before the server answers with an error. Otherwise a
-// client that is still sending would see a reset connection instead of the answer.
+// drain reads the rest of the body before the server answers with an error. Otherwise a client that
+// is still sending would see a reset connection instead of the answer.
 func (b *boundedBody) drain() {
 	if b.waits || b.ended {
 		return
@@ -238,9 +238,8 @@ func (b *boundedBody) drain() {
 	}
 }
 
-// compress compresses API answers to clients on other machines; on loopback it would
-// cost more than it saves. Page files are stored compressed, and the Kubernetes API
-// compresses its answers itself.
+// compress compresses API answers to clients on other machines; on loopback it would cost more than
+// it saves. Page files are stored compressed, and the Kubernetes API compresses its answers itself.
 func (s *Server) compress() echo.MiddlewareFunc {
 	return middleware.GzipWithConfig(middleware.GzipConfig{
 		MinLength: 1 << 10,

@@ -16,8 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// page serves the web application from memory. Its files do not change while the server
-// runs.
+// page serves the web application from memory. Its files do not change while the server runs.
 type page struct {
 	files fs.FS
 
@@ -25,7 +24,6 @@ type page struct {
 	loaded map[string]*asset
 }
 
-// asset is a file, both plain and compressed.
 type asset struct {
 	contentType string
 	etag        string
@@ -40,8 +38,8 @@ func newPage(files fs.FS) *page {
 
 const indexFile = "index.html"
 
-// getPage answers every address outside the APIs: with a file, or with the page for the
-// addresses that the application routes itself.
+// getPage answers every address outside the APIs: with a file, or with the page for the addresses
+// that the application routes itself.
 func (s *Server) getPage(c echo.Context) error {
 	r := c.Request()
 	if !isPage(r.URL.Path) || s.page.files == nil {
@@ -100,8 +98,8 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// contentType has its own table for the files of a web application, because the tables
-// of the operating system differ from machine to machine.
+// contentType has its own table for the files of a web application, because operating systems'
+// tables differ from machine to machine.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":

@@ -31,14 +31,14 @@ func (s *Server) proxy(c echo.Context) error {
 		return err
 	}
 	defer release()
-	// A server may ignore all others, such as h2c, and answer as if it had not been asked.
+	// A server may ignore all others, such as h2c, and answer as if nobody had asked for an
+	// upgrade.
 	header.Del("Upgrade")
 	b.proxy.ServeHTTP(c.Response(), c.Request())
 	return nil
 }
 
-// isStream reports whether a client asks for one of the protocols of exec, attach and
-// port-forward.
+// isStream reports whether a client asks for one of the protocols of exec, attach and port-forward.
 func isStream(upgrade string) bool {
 	for protocol := range strings.SplitSeq(upgrade, ",") {
 		name, _, _ := strings.Cut(strings.TrimSpace(protocol), "/")
@@ -49,8 +49,8 @@ func isStream(upgrade string) bool {
 	return false
 }
 
-// passedHeaders are the headers of the API server's answers that reach a client. Others would
-// take effect for this server's whole origin, such as Set-Cookie, Clear-Site-Data and
+// passedHeaders are the headers of the API server's answers that reach a client. Others would take
+// effect for this server's whole origin, such as Set-Cookie, Clear-Site-Data and
 // Service-Worker-Allowed, or send the browser elsewhere, such as Refresh and Location. setHeaders
 // sets those that protect the client.
 var passedHeaders = map[string]bool{
@@ -59,8 +59,8 @@ var passedHeaders = map[string]bool{
 	"Vary": true, "Warning": true, "X-Kubernetes-Pf-Flowschema-Uid": true, "X-Kubernetes-Pf-Prioritylevel-Uid": true,
 }
 
-// newProxy returns a handler that forwards requests below proxyPrefix to the API server
-// with the credentials of config and no others. Watches end when closing does.
+// newProxy returns a handler that forwards requests below proxyPrefix to the API server with the
+// credentials of config and no others. Watches end when closing does.
 func newProxy(config *rest.Config, closing context.Context) (http.Handler, error) {
 	config = rest.CopyConfig(config)
 	// The client itself decides about compression.
@@ -99,7 +99,7 @@ func newProxy(config *rest.Config, closing context.Context) (http.Handler, error
 	}), nil
 }
 
-// untilClosing returns a request that ends with closing if it is endless.
+// The request also ends with closing if it is endless.
 func untilClosing(r *http.Request, closing context.Context) (_ *http.Request, release func()) {
 	if !isEndless(r) {
 		return r, func() {}
@@ -112,14 +112,13 @@ func untilClosing(r *http.Request, closing context.Context) (_ *http.Request, re
 	}
 }
 
-// proxyTransport sends ordinary requests over shared connections, and each watch
-// over a separate connection.
+// proxyTransport sends ordinary requests over shared connections, and each watch over a separate
+// connection.
 type proxyTransport struct{ ending, endless http.RoundTripper }
 
-// newProxyTransport returns a transport that buffers almost nothing for watches. HTTP/2
-// would buffer megabytes for each watch whose client does not read. On a separate
-// connection, such a watch blocks the API server's writes, and the API server ends it
-// after a while.
+// newProxyTransport returns a transport that buffers almost nothing for watches. HTTP/2 would
+// buffer megabytes for each watch whose client does not read. On a separate connection, such a
+// watch blocks the API server's writes, and the API server ends it after a while.
 func newProxyTransport(config *rest.Config) (*proxyTransport, error) {
 	ending, err := rest.TransportFor(config)
 	if err != nil {
@@ -144,8 +143,8 @@ func (t *proxyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.ending.RoundTrip(r)
 }
 
-// dropIdentity removes every header with which a client could claim another identity,
-// and those meant for this server.
+// dropIdentity removes every header with which a client could claim another identity, and those
+// meant for this server.
 func dropIdentity(h http.Header) {
 	for name := range h {
 		switch {
@@ -168,7 +167,7 @@ func isEndless(r *http.Request) bool {
 	return strings.Contains(r.URL.Path, "/watch/") || isBranchStream(r)
 }
 
-// answerProxyError returns a handler for requests that were not answered; message says by whom.
+// The handler is for requests that were not answered; message says by whom.
 func answerProxyError(message string) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, _ *http.Request, err error) {
 		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -19,10 +19,10 @@ import (
 type Replay interface {
 	// Status returns false if no recording is loaded.
 	Status() (replay.Status, bool)
-	// Load reads a recording, empties the simulator and pauses at the start of the
-	// recording. If body is not a recording, it changes nothing and returns an error
-	// that wraps replay.ErrNotRecording. It also changes nothing if ctx ends before it
-	// begins to empty the simulator, which it then completes.
+	// Load reads a recording, empties the simulator and pauses at the start of the recording. If
+	// body is not a recording, it changes nothing and returns an error that wraps
+	// replay.ErrNotRecording. It also changes nothing if ctx ends before it begins to empty the
+	// simulator; once begun, it completes.
 	Load(ctx context.Context, name string, body io.Reader) (replay.Status, error)
 	// Do, Step, Comparison and Unload fail with replay.ErrNoRecording if none is loaded.
 	Do(replay.Control) (replay.Status, error)
@@ -36,7 +36,6 @@ const replayPath = apiPrefix + "/v1/replay"
 // maxRecording bounds an uploaded recording, in bytes.
 const maxRecording = 1 << 30
 
-// replay returns a handler that needs the backend's replay.
 func (s *Server) replay(h func(echo.Context, Replay) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -86,7 +85,7 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 	return answerReplay(c, status, receiveError(err))
 }
 
-// patchReplay refuses unknown fields: otherwise a misspelt one would silently do nothing.
+// patchReplay refuses unknown fields: a misspelt one would silently do nothing.
 func (s *Server) patchReplay(c echo.Context, r Replay) error {
 	var control replay.Control
 	if err := s.readStrictly(c, &control); err != nil {

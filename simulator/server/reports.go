@@ -12,7 +12,6 @@ import (
 	"kube-scheduler-simulator/simulator/htmlreport"
 )
 
-// redactor returns the backend's redactor, or a new one.
 func (b *Backend) redactor() *redact.Redactor {
 	if b.Redactor != nil {
 		return b.Redactor
@@ -37,8 +36,8 @@ func (s *Server) answerReport(c echo.Context, r htmlreport.Report, name string) 
 	return c.HTMLBlob(http.StatusOK, file)
 }
 
-// asReport reports whether the client wants a file rather than JSON. Only decisions are redacted: the texts of scenarios and lessons
-// are their authors'.
+// asReport reports whether the client wants a file rather than JSON. Only decisions can be
+// redacted: authors wrote the texts of scenarios and lessons.
 func asReport(c echo.Context) (bool, error) {
 	if c.QueryParam("redact") != "" {
 		return false, badQuery(config.Mistake{Field: "redact", Message: "only decisions are redacted: redact the cluster before its export instead"})

@@ -11,14 +11,14 @@ import (
 
 // pace says how long clients may take. Only tests change it.
 type pace struct {
-	// body is how long the next part of a request body may take to arrive. A body that arrives
-	// more slowly than bodyRate, in bytes per second, on average has twice that time more.
+	// body is how long the next part of a request body may take to arrive. A body that arrives more
+	// slowly on average than bodyRate, in bytes per second, has twice that time more.
 	body     time.Duration
 	bodyRate int64
 	// write is how long a client may take to accept writePart bytes of an answer.
 	write time.Duration
-	// hangUp is how long the server reads from a client that it has refused, so that the
-	// client can read the answer.
+	// The server reads for hangUp from a client that it has refused, so that the client can read
+	// the answer.
 	hangUp time.Duration
 	// grace is how long a request may take to end when the server stops.
 	grace time.Duration
@@ -28,18 +28,16 @@ func defaultPace() pace {
 	return pace{body: 10 * time.Second, bodyRate: 4 << 10, write: 20 * time.Second, hangUp: time.Second, grace: 400 * time.Millisecond}
 }
 
-// writePart is how much of an answer is written at a time.
 const writePart = 64 << 10
 
-// request is a request under way. Its methods are safe for concurrent use. Those for the body do nothing
-// on nil, which only tests use.
+// request is a request under way. Its methods are safe for concurrent use. Those for the body do
+// nothing on nil, which only tests use.
 type request struct {
 	conn    *connections.Conn // nil in tests without a listener
 	control *http.ResponseController
 	pace    pace
 	cancel  context.CancelFunc
-	// done is closed when the handler has returned.
-	done chan struct{}
+	done    chan struct{}
 
 	mu sync.Mutex
 	// limit is a deadline for all further reading; zero if there is none.
@@ -48,7 +46,8 @@ type request struct {
 	receiving bool
 }
 
-// requests holds the requests under way, except for those that become WebSockets, which the hub ends.
+// requests holds the requests under way, except for those that become WebSockets, which the hub
+// ends.
 type requests struct {
 	mu      sync.Mutex
 	running map[*request]struct{}
@@ -56,7 +55,6 @@ type requests struct {
 
 type requestKey struct{}
 
-// requestOf returns the request under way that r belongs to.
 func requestOf(r *http.Request) *request {
 	q, _ := r.Context().Value(requestKey{}).(*request)
 	return q
@@ -64,8 +62,8 @@ func requestOf(r *http.Request) *request {
 
 type connKey struct{}
 
-// track registers each request while it is answered, and bounds how long its client may take to read
-// the answer.
+// track registers each request while the server answers it, and bounds how long its client may take
+// to read the answer.
 func (s *Server) track(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == watchPath || isBranchStream(r) {
@@ -112,7 +110,7 @@ func (rs *requests) all() []*request {
 	return all
 }
 
-// await is called before the handler reads from the body, and got after it.
+// The handler calls await before it reads from the body, and got afterwards.
 func (q *request) await(deadline time.Time) {
 	if q == nil {
 		return
@@ -130,7 +128,7 @@ func (q *request) await(deadline time.Time) {
 	}
 }
 
-// got: whole means that the body is complete. From then on net/http watches whether the client
+// whole means that the body is complete. From then on net/http watches whether the client
 // disconnects, which it must do without a deadline.
 func (q *request) got(whole bool) {
 	if q == nil {
@@ -147,7 +145,7 @@ func (q *request) got(whole bool) {
 	}
 }
 
-// endBody makes reading of the body fail after a while.
+// endBody makes reading the body fail after a while.
 func (q *request) endBody(after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,7 +155,7 @@ func (q *request) endBody(after time.Duration) {
 	}
 }
 
-// hangUp is endBody for a request whose body the handler does not read, but net/http does.
+// hangUp is endBody for a body that net/http reads, not the handler.
 func (q *request) hangUp() {
 	if q == nil {
 		return
@@ -166,7 +164,6 @@ func (q *request) hangUp() {
 	_ = q.control.SetReadDeadline(time.Now().Add(q.pace.hangUp))
 }
 
-// end cuts the request off.
 func (q *request) end() {
 	q.endBody(0)
 	q.cancel()
@@ -217,10 +214,10 @@ func (q *request) write(do func()) {
 	do()
 }
 
-// Quiesce refuses requests to the backend from now on and ends those under way: those whose bodies are
-// still arriving and watches at once, all others after a moment. Health, the status and the page
-// continue to be served, and WebSockets stay open, until Shutdown. It returns when the requests have
-// ended, or when ctx ends.
+// Quiesce refuses new requests to the backend and ends those under way: watches and those whose
+// bodies are still arriving at once, all others after a moment. Health, the status and the page
+// stay available, and WebSockets stay open, until Shutdown. It returns when the requests have
+// ended, or ctx has.
 func (s *Server) Quiesce(ctx context.Context) {
 	s.quiet.Store(true)
 	s.close()

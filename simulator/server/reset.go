@@ -11,7 +11,7 @@ import (
 
 // Reset is the outcome of a reset.
 type Reset struct {
-	// Deleted is the number of objects that were deleted.
+	// Deleted counts the deleted objects.
 	Deleted         int     `json:"deleted"`
 	DurationSeconds float64 `json:"durationSeconds"`
 }
@@ -21,7 +21,7 @@ type Forbidden struct{ Message string }
 
 func (e *Forbidden) Error() string { return e.Message }
 
-// reset resets the simulator. Once it has begun, it completes even if the client disconnects.
+// Once begun, a reset completes even if the client disconnects.
 func (s *Server) reset(c echo.Context) error {
 	b, err := s.require()
 	if err != nil {
@@ -37,7 +37,6 @@ func (s *Server) reset(c echo.Context) error {
 	return c.JSON(http.StatusOK, done)
 }
 
-// operationError turns an error of an operation on the whole cluster into an answer.
 func operationError(err error) error {
 	if busy, ok := errors.AsType[*operation.Busy](err); ok {
 		return refuse(http.StatusConflict, "%v", busy).retry(1)
@@ -48,6 +47,6 @@ func operationError(err error) error {
 	return err
 }
 
-// ClearResults makes subscribers to results list again. Call it after emptying the result
-// store, while no cycle is put.
+// ClearResults makes subscribers to results list again. Call it after emptying the result store,
+// while no cycle is put.
 func (s *Server) ClearResults() { s.hub.ClearResults() }

@@ -70,7 +70,7 @@ func parseQuery(c echo.Context) (result.Query, error) {
 	return q, nil
 }
 
-// queryParams reads query parameters and collects those that are wrong.
+// queryParams reads query parameters and collects the wrong ones.
 type queryParams struct {
 	echo.Context
 	wrong []config.Mistake
@@ -153,9 +153,8 @@ func outcomes() string {
 
 type attempts struct {
 	Items []result.Summary `json:"items"`
-	// PreEnqueueRejections are the answers of the PreEnqueue plugins that currently
-	// keep the pod out of the active queue. The scheduler may never have tried the
-	// pod.
+	// PreEnqueueRejections are the answers of the PreEnqueue plugins that currently keep the pod
+	// out of the active queue. The scheduler may never have tried the pod.
 	PreEnqueueRejections []result.PluginResult `json:"held,omitempty"`
 	// Waiting is where the pod waits for its next attempt.
 	Waiting *result.QueueWait `json:"waiting,omitempty"`
@@ -191,7 +190,7 @@ func noResults(uid types.UID) error {
 	return refuse(http.StatusNotFound, "there are no results for pod UID %q", uid)
 }
 
-// tryNow ends the wait of a pod that was tried before.
+// tryNow ends the wait of a pod that the scheduler has tried before.
 func (s *Server) tryNow(c echo.Context) error {
 	b, err := s.require()
 	if err != nil {
@@ -234,7 +233,7 @@ func (s *Server) getCycle(c echo.Context) error {
 	}
 }
 
-// cycleOf finds an attempt of a pod by what an address says.
+// uid and number come from an address.
 func cycleOf(results Results, uid, number string) (*result.Cycle, error) {
 	attempt, err := strconv.Atoi(number)
 	if err != nil || attempt < 1 {
@@ -251,7 +250,7 @@ func cycleOf(results Results, uid, number string) (*result.Cycle, error) {
 }
 
 // getReport writes a decision as a file that opens without a server. With the parameter other, the
-// UID and the attempt of another decision, the file compares both; with redact, names are replaced.
+// UID and the attempt of another decision, the file compares both; with redact, it replaces names.
 func (s *Server) getReport(c echo.Context, b *attached, cycle *result.Cycle) error {
 	redacted, err := boolParam(c, "redact")
 	if err != nil {

@@ -17,11 +17,12 @@ import (
 
 // Runs keeps runs of scenarios. Methods are safe for concurrent use.
 type Runs interface {
-	// Start begins runs; ctx ends only the reading. Its error is a *scenario.Error for a wrong scenario, or a *runs.FullError.
+	// Start begins runs; ctx ends only the reading. The error is a *scenario.Error for a wrong
+	// scenario, or a *runs.FullError.
 	Start(ctx context.Context, q runs.Request) (runs.Entry, error)
 	List() []runs.Entry
 	Get(id string) (runs.Entry, bool)
-	// Result returns one result by its index; nil if there is none, or not yet.
+	// Result returns nil if there is no such result, or not yet.
 	Result(id string, index int) *scenario.Result
 	// Delete cancels runs, or forgets those that have ended.
 	Delete(id string) bool
@@ -29,7 +30,6 @@ type Runs interface {
 
 const runsPath = apiPrefix + "/v1/runs"
 
-// runs returns a handler that needs the backend's runs.
 func (s *Server) runs(h func(echo.Context, Runs) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -64,7 +64,7 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 	return c.JSON(http.StatusCreated, e)
 }
 
-// runRequest reads a request, or a scenario that stands for itself.
+// runRequest reads a request, or a bare scenario.
 func runRequest(ctx context.Context, body []byte) (runs.Request, error) {
 	root, wrong := yamlsource.Parse(ctx, body, yamlsource.Object)
 	if wrong != nil && wrong.Reason.Exceeds() {
@@ -84,7 +84,6 @@ func runRequest(ctx context.Context, body []byte) (runs.Request, error) {
 	return q, nil
 }
 
-// refusedRun is the answer to a request that Start refused.
 func refusedRun(q runs.Request, err error) error {
 	if wrong, ok := errors.AsType[*scenario.Error](err); ok {
 		what := "scenario"
@@ -113,7 +112,6 @@ func (s *Server) getRunSchema(c echo.Context) error {
 	}
 }
 
-// runResult returns the result that the path names.
 func runResult(c echo.Context, r Runs) (*scenario.Result, int, error) {
 	index, err := strconv.Atoi(c.Param("index"))
 	if err == nil {
@@ -132,7 +130,8 @@ func (s *Server) getRunResult(c echo.Context, r Runs) error {
 	return c.JSON(http.StatusOK, result)
 }
 
-// getRunDecision answers with a whole decision that explains a failed expectation, in the form of a report.
+// getRunDecision answers with a whole decision that explains a failed expectation, in the form of a
+// report.
 func (s *Server) getRunDecision(c echo.Context, r Runs) error {
 	result, index, err := runResult(c, r)
 	if err != nil {

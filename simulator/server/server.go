@@ -25,33 +25,31 @@ import (
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
-// Options of a Server. With the zero value it serves no page and no metrics, and
-// requires no token.
+// Options of a Server. With the zero value it serves no page and no metrics, and requires no token.
 type Options struct {
-	// Token, when set, is required on every request: as a bearer token, or as
-	// the cookie that a browser gets by visiting /?token=….
+	// Every request must carry Token, if set: as a bearer token, or as the cookie that a browser
+	// gets by visiting /?token=….
 	Token string
-	// Assets is the web application. Its index.html also answers the addresses that
-	// the application routes itself. The server reads each file once.
+	// Assets is the web application. Its index.html also answers the addresses that the application
+	// routes itself. The server reads each file once.
 	Assets fs.FS
 	// Logger receives errors, and more at V(2).
 	Logger klog.Logger
 	// Version is the version of Kubernetes, such as v1.37.1.
 	Version string
-	// Gatherer provides the metrics of /metrics. Default: there are none.
+	// Gatherer provides the metrics of /metrics. Default: none.
 	Gatherer prometheus.Gatherer
 	// MaxBody bounds a request body, in bytes. Default 16 MiB.
 	MaxBody int64
 
-	// clock dates exported files. Default: the real one. Set by tests only.
+	// clock dates exported files. Default: the real one. Only tests set it, and the fields below.
 	clock clock.PassiveClock
-	// keep names the kinds that the watch hub watches from the start. Default: nodes
-	// and pods, because every page needs them and listing 5,000 nodes takes seconds.
-	// Set by tests only.
+	// The watch hub watches the kinds in keep from the start. Default: nodes and pods, because
+	// every page needs them and listing 5,000 nodes takes seconds.
 	keep []schema.GroupVersionResource
-	// pace is set by tests only. Default: defaultPace.
+	// Default: defaultPace.
 	pace pace
-	// questionTime is set by tests only. Default: the constant of that name.
+	// Default: the constant of that name.
 	questionTime time.Duration
 }
 
@@ -76,7 +74,7 @@ type Server struct {
 	quiet    atomic.Bool
 	requests requests
 	turns    turns
-	// branchProxy forwards to branches; streaming counts the WebSockets that it forwards.
+	// streaming counts the WebSockets that branchProxy forwards.
 	branchProxy *branchProxy
 	streaming   sync.WaitGroup
 
@@ -129,9 +127,9 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Serve answers requests on l until Shutdown, and then returns nil; otherwise it
-// returns the error that stopped it. Call it once. It may be called before
-// SetBackend: the page, health and status answer at once.
+// Serve answers requests on l until Shutdown, and then returns nil; otherwise it returns the error
+// that stopped it. Call it once. It may be called before SetBackend: the page, health and status
+// answer at once.
 func (s *Server) Serve(l net.Listener) error {
 	a, err := newAccess(l.Addr(), s.opts.Token)
 	if err != nil {
@@ -163,10 +161,10 @@ func noteState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Shutdown stops accepting connections, sends WebSocket clients a close frame, ends
-// proxied watches, lets other requests finish, and returns when every goroutine of the
-// server has ended. If ctx ends first, it closes the connections at once; that is not
-// an error, because clients may be as slow as they like.
+// Shutdown stops accepting connections, sends WebSocket clients a close frame, ends proxied
+// watches, lets other requests finish, and returns when every goroutine of the server has ended. If
+// ctx ends first, it closes the connections at once; that is not an error, because clients may be
+// as slow as they like.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.quiet.Store(true)
 	s.close()
@@ -201,8 +199,8 @@ func (s *Server) newEcho() *echo.Echo {
 	return e
 }
 
-// headAsGet answers HEAD like GET; net/http drops the body. It leaves HEAD requests to
-// the Kubernetes API alone, which answers them itself.
+// headAsGet answers HEAD like GET; net/http drops the body. The Kubernetes API answers its own HEAD
+// requests.
 func headAsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead && !strings.HasPrefix(localPath(r), proxyPrefix+"/") {
@@ -214,7 +212,6 @@ func headAsGet(next http.Handler) http.Handler {
 	})
 }
 
-// errorLog forwards the log of net/http.
 type errorLog struct{ log klog.Logger }
 
 func (l *errorLog) Write(p []byte) (int, error) {

@@ -15,8 +15,8 @@ import (
 	"kube-scheduler-simulator/simulator/batch/sessions"
 )
 
-// Sessions are the session schedulers and the flow scheduler. Methods are safe for concurrent use. They return a *config.Error for
-// a document or a setting that is not valid.
+// Sessions are the session schedulers and the flow scheduler. Methods are safe for concurrent use.
+// They return a *config.Error for an invalid document or setting.
 type Sessions interface {
 	Enabled() bool
 	Enable(on bool) error
@@ -29,7 +29,7 @@ type Sessions interface {
 	List(kind sessions.Kind, before int64, limit int) []sessions.Entry
 	// Get returns nil for an unknown number.
 	Get(number int64) json.RawMessage
-	// Compare prices the placement of the pods of a scheduler in a namespace, or in all.
+	// Compare prices the placement of a scheduler's pods in one namespace, or in all.
 	Compare(ctx context.Context, model flow.Model, scheduler, namespace string) (*flow.Comparison, error)
 }
 
@@ -42,7 +42,7 @@ type sessionList struct {
 	Items          []sessions.Entry         `json:"items"`
 }
 
-// sessionSettings is the body of PATCH /sessions. What is nil stays.
+// sessionSettings is the body of PATCH /sessions. Nil fields change nothing.
 type sessionSettings struct {
 	Enabled *bool                  `json:"enabled,omitempty"`
 	Flow    *sessions.FlowSettings `json:"flow,omitempty"`
@@ -53,7 +53,6 @@ const (
 	maxSessions     = 500
 )
 
-// sessions returns a handler that needs the backend's sessions.
 func (s *Server) sessions(h func(echo.Context, Sessions) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -116,7 +115,7 @@ func (s *Server) getSession(c echo.Context, x Sessions) error {
 	return c.JSONBlob(http.StatusOK, record)
 }
 
-// putSessionConfiguration applies the body, which is YAML.
+// The body is YAML.
 func (s *Server) putSessionConfiguration(c echo.Context, x Sessions) error {
 	document, release, err := s.readBody(c.Request().Body)
 	if err != nil {

@@ -14,21 +14,20 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// Shadow is a second configuration that judges live decisions. Methods are safe for concurrent use. Their
-// errors are those of Hypotheses, with a *hypothesis.Refused for a document that is not valid.
+// Shadow is a second configuration that judges live decisions. Methods are safe for concurrent use.
+// Their errors are those of Hypotheses, and a *hypothesis.Refused for an invalid document.
 type Shadow interface {
 	State() shadow.State
-	// Set makes document the shadow, instead of the one before, and begins to judge.
+	// Set replaces the shadow by document and begins to judge.
 	Set(ctx context.Context, document []byte) error
 	// Clear removes the shadow, if there is one.
 	Clear() error
-	// Draft judges a document once, for the pods of the latest decisions, at most last of them.
+	// Draft judges a document once, for the pods of at most last latest decisions.
 	Draft(ctx context.Context, document []byte, last int) (*shadow.Draft, error)
 }
 
 const (
-	shadowPath = apiPrefix + "/v1/shadow"
-	// defaultLast is how many decisions a draft is judged for.
+	shadowPath  = apiPrefix + "/v1/shadow"
 	defaultLast = 200
 )
 
@@ -43,19 +42,17 @@ type draftRequest struct {
 	Last          int                 `json:"last,omitempty"`
 }
 
-// shadowAnswer is the shadow with its judgement.
 type shadowAnswer struct {
 	// Configuration is the document as JSON, or null.
 	Configuration json.RawMessage `json:"configuration"`
 	Since         *time.Time      `json:"since,omitempty"`
 	Skipped       int             `json:"skipped"`
 	Waiting       int             `json:"waiting"`
-	// Problem says why the shadow does not judge now; it is empty if it does.
+	// Problem says why the shadow does not judge now; empty if it does.
 	Problem string `json:"problem,omitempty"`
 	shadow.Judgement
 }
 
-// shadow returns a handler that needs the backend's shadow.
 func (s *Server) shadow(h func(echo.Context, Shadow) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()

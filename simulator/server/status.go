@@ -20,8 +20,8 @@ const (
 	// Stopping applies to the simulator only.
 	Stopping Phase = "stopping"
 	Failed   Phase = "failed"
-	// Paused applies to the scheduler only: the simulator runs, and the scheduler waits
-	// for a configuration.
+	// Paused applies to the scheduler only: the simulator runs, and the scheduler waits for a
+	// configuration.
 	Paused Phase = "paused"
 )
 
@@ -32,11 +32,11 @@ type Status struct {
 	Phase Phase `json:"phase"`
 	// Message says what the simulator waits for, or what failed.
 	Message string `json:"message"`
-	// Warnings name problems that do not stop scheduling, such as results that
-	// cannot be written to disk.
+	// Warnings name problems that do not stop scheduling, such as a failure to write results to
+	// disk.
 	Warnings []string `json:"warnings"`
-	// ControlPlane says whether the cluster is the simulator's own. The simulator
-	// never empties any other.
+	// ControlPlane says whether the cluster is the simulator's own. The simulator never empties any
+	// other.
 	ControlPlane ControlPlane `json:"controlPlane"`
 	// Operation is the operation on the whole cluster that is in progress, or nil.
 	Operation *operation.Status `json:"operation,omitempty"`
@@ -68,13 +68,13 @@ type SchedulerStatus struct {
 	Message string `json:"message"`
 	// Profiles are scheduler names, in the order of the configuration.
 	Profiles []string `json:"profiles"`
-	// Revision is the number of the current configuration, from 1.
+	// Revision numbers the current configuration, from 1.
 	Revision int `json:"revision"`
 }
 
-// SetStatus publishes st on /readyz, on /api/v1/status and to subscribers of the topic
-// status. Safe for concurrent use. An empty phase means Starting. The server keeps
-// Operation, Sync, Profiles and Warnings: do not change them afterwards.
+// SetStatus publishes st on /readyz, on /api/v1/status and to subscribers of the topic status. Safe
+// for concurrent use. An empty phase means Starting. The server keeps Operation, Sync, Profiles and
+// Warnings: do not change them afterwards.
 func (s *Server) SetStatus(st Status) {
 	if st.Version == "" {
 		st.Version = s.opts.Version

@@ -17,8 +17,8 @@ import (
 	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
-// Timeline is what the simulator recorded of itself, or the recording that is loaded. Methods are safe for concurrent use. For
-// a moment that is not kept they return a *timeline.NotKeptError.
+// Timeline is what the simulator recorded of itself, or the loaded recording. Methods are safe for
+// concurrent use. For a moment that is not kept they return a *timeline.NotKeptError.
 type Timeline interface {
 	// Line fails with timeline.ErrQuery if q.Continue does not come from an earlier page.
 	Line(ctx context.Context, q timeline.Query) (*timeline.Line, error)
@@ -26,15 +26,15 @@ type Timeline interface {
 	// Export writes the objects of a moment in the format of exports.
 	Export(ctx context.Context, w io.Writer, at timeline.At) error
 	Difference(ctx context.Context, from, to timeline.At) (*timeline.Difference, error)
-	// Decision returns the moment that a scheduling attempt saw. It fails with timeline.ErrUnknownResult.
+	// Decision returns the moment that a scheduling attempt saw. It fails with
+	// timeline.ErrUnknownResult.
 	Decision(ctx context.Context, a timeline.Attempt) (*timeline.Point, error)
 	Undoable(ctx context.Context) (*timeline.Undo, error)
-	// Undo takes back the last step if it is the one of that moment, and fails with timeline.ErrStale or
-	// timeline.ErrNothingToUndo otherwise.
+	// Undo takes back the last step if that step has this moment. Otherwise it fails with
+	// timeline.ErrStale or timeline.ErrNothingToUndo.
 	Undo(ctx context.Context, moment uint64) (*timeline.Undone, error)
 }
 
-// timeline returns a handler that needs the backend's time line.
 func (s *Server) timeline(h func(echo.Context, Timeline) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -99,7 +99,7 @@ func (s *Server) getTimeline(c echo.Context, t Timeline) error {
 	return c.JSON(http.StatusOK, line)
 }
 
-// momentOf reads a moment, which is its number or a time.
+// text is a moment's number or a time.
 func momentOf(field, text string) (timeline.At, error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n > 0 {
 		return timeline.At{Moment: n}, nil
@@ -110,7 +110,7 @@ func momentOf(field, text string) (timeline.At, error) {
 	return timeline.At{}, badQuery(config.Mistake{Field: field, Message: "want the number of a moment, or a time like 2006-01-02T15:04:05Z"})
 }
 
-// momentInPath reads the moment that the path names. A client may encode the colons of a time, and echo does not decode them.
+// momentInPath decodes the colons of a time, which a client may encode: echo does not.
 func momentInPath(c echo.Context) (timeline.At, error) {
 	text := c.Param("moment")
 	if decoded, err := url.PathUnescape(text); err == nil {

@@ -25,17 +25,17 @@ import (
 type Transfer interface {
 	// Export writes the cluster to w.
 	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
-	// Spool returns an empty file for an upload. Closing the file removes it. Writing fails
-	// with datadir.ErrDiskFull before the disk is full.
+	// Spool returns an empty file for an upload. Closing the file removes it. Writing fails with
+	// datadir.ErrDiskFull before the disk is full.
 	Spool() (Spool, error)
-	// Begin starts an import, which closes src when it ends. If Begin fails, with
-	// *operation.Busy or *Forbidden for example, src is still open.
+	// Begin starts an import, which closes src when it ends. If Begin fails, with *operation.Busy
+	// or *Forbidden for example, src is still open.
 	Begin(src manifest.Source, opts transfer.ImportOptions) (*transfer.Run, error)
 	// Latest returns the current or last import; nil if there was none.
 	Latest() *transfer.Run
 }
 
-// Spool is a file for data that is too large for memory. It may be read while nothing is written.
+// Spool is a file for data that is too large for memory. Nobody writes while somebody reads.
 type Spool interface {
 	io.Writer
 	io.ReaderAt
@@ -49,7 +49,6 @@ const (
 	mimeNDJSON = "application/x-ndjson"
 )
 
-// transfer returns a handler that needs the backend's imports and exports.
 func (s *Server) transfer(h func(echo.Context, Transfer) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		b, err := s.require()
@@ -83,7 +82,7 @@ type exportedFile struct {
 	write          func(ctx context.Context, w io.Writer) error
 }
 
-// export writes a file of objects. Few exports run at a time.
+// export bounds how many exports run at a time.
 func (s *Server) export(c echo.Context, file exportedFile) error {
 	end, err := s.beginExport(c.Request().Context())
 	if err != nil {
@@ -100,8 +99,8 @@ func (s *Server) export(c echo.Context, file exportedFile) error {
 		}
 		return err
 	}
-	// The answer has started, so only a broken connection can tell the client that
-	// it is incomplete.
+	// The answer has started, so only a broken connection can tell the client that it is
+	// incomplete.
 	s.log.Error(err, "Cannot complete an export", "file", file.name)
 	panic(http.ErrAbortHandler)
 }
@@ -125,8 +124,7 @@ func exportOptions(c echo.Context) (opts transfer.ExportOptions, err error) {
 	return opts, err
 }
 
-// postImport stores the upload and imports it. The import continues if the client
-// disconnects.
+// postImport stores the upload and imports it. The import continues if the client disconnects.
 func (s *Server) postImport(c echo.Context, t Transfer) error {
 	opts, err := importOptions(c)
 	if err != nil {
@@ -219,7 +217,6 @@ func (s *Server) streamImport(c echo.Context, run *transfer.Run) error {
 	}
 }
 
-// importState is the state of the latest import.
 type importState struct {
 	// State is "none" if there was no import since the start.
 	State    transfer.State    `json:"state"`
@@ -254,7 +251,6 @@ func (s *Server) deleteImport(c echo.Context, t Transfer) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
-// importError turns the error of an import into an answer.
 func importError(err error) error {
 	if unreadable, ok := errors.AsType[*transfer.InputError](err); ok {
 		answer := refuse(http.StatusBadRequest, "%s", unreadable.Message)

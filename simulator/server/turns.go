@@ -17,8 +17,8 @@ const (
 	// maxParses is how many texts are read at a time. Reading one takes up to a hundred times its
 	// size.
 	maxParses = 2
-	// maxExports is how many exports are written at a time. Each holds all pods in memory until
-	// its client has read them.
+	// maxExports is how many exports are written at a time. Each holds all pods in memory until its
+	// client has read them.
 	maxExports = 2
 	// exportPatience is how long an export waits for its turn.
 	exportPatience = 5 * time.Second

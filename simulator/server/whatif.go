@@ -16,8 +16,8 @@ import (
 )
 
 // Hypotheses answers questions about what did not happen, on a copy of the state. Methods are safe
-// for concurrent use. Their errors are a *hypothesis.Refused, a *whatif.NotFoundError for
-// what the question asks about, whatif.ErrBusy, or the context's.
+// for concurrent use. Their errors are a *hypothesis.Refused, a *whatif.NotFoundError for what the
+// question asks about, whatif.ErrBusy, or the context's.
 type Hypotheses interface {
 	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error)
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
@@ -27,8 +27,8 @@ type Hypotheses interface {
 
 const (
 	whatifPath = apiPrefix + "/v1/whatif"
-	// maxQuestions is how many questions are being answered, or wait for that, at a time. The engine
-	// answers one after the other.
+	// maxQuestions is how many questions are being answered, or wait for that, at a time. The
+	// engine answers one after the other.
 	maxQuestions = 32
 	// questionTime bounds the time until a question is answered.
 	questionTime = 30 * time.Second

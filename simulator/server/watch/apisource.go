@@ -39,11 +39,10 @@ func NewClient(config *rest.Config) (rest.Interface, error) {
 	return rest.UnversionedRESTClientFor(config)
 }
 
-// apiSource lists and watches one kind for a reflector.
 type apiSource struct {
 	client rest.Interface
 	key    feedKey
-	// refused is called with errors that make a retry pointless.
+	// refused gets the errors that make a retry pointless.
 	refused func(*apierrors.StatusError)
 }
 
@@ -70,8 +69,8 @@ func (a *apiSource) check(err error) error {
 	return err
 }
 
-// ask calls refused if the API server cannot list the kind at all. A server that is overloaded, starting
-// or stopping may do so later.
+// ask calls refused if the API server cannot list the kind at all. A server that is overloaded,
+// starting or stopping may do so later.
 func (a *apiSource) ask(ctx context.Context) {
 	_, err := a.request(&metav1.ListOptions{Limit: 1}).MaxRetries(0).DoRaw(ctx)
 	status, ok := errors.AsType[*apierrors.StatusError](err)
@@ -85,7 +84,6 @@ func (a *apiSource) ask(ctx context.Context) {
 	}
 }
 
-// objectList is a page of a list.
 type objectList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
@@ -94,7 +92,7 @@ type objectList struct {
 
 func (l *objectList) DeepCopyObject() runtime.Object { return l }
 
-// ListWithContext serves the reflector if the API server does not stream lists.
+// The reflector calls ListWithContext if the API server does not stream lists.
 func (a *apiSource) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	data, err := a.request(&options).DoRaw(ctx)
 	if err != nil {
@@ -133,8 +131,8 @@ func (a *apiSource) WatchWithContext(ctx context.Context, options metav1.ListOpt
 	return watch.NewStreamWatcher(d, apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }
 
-// List and Watch complete cache.ListerWatcher. The reflector prefers the methods that
-// take a context.
+// List and Watch complete cache.ListerWatcher. The reflector prefers the methods that take a
+// context.
 func (a *apiSource) List(options metav1.ListOptions) (runtime.Object, error) {
 	return a.ListWithContext(context.Background(), options)
 }
@@ -150,8 +148,7 @@ type watchDecoder struct {
 	long  []byte
 }
 
-// maxWatchLine bounds an event, in bytes. It is far more than the API server stores
-// of one object.
+// maxWatchLine bounds an event, in bytes. It is far more than the API server stores of one object.
 const maxWatchLine = 16 << 20
 
 func (d *watchDecoder) Decode() (watch.EventType, runtime.Object, error) {
@@ -193,7 +190,7 @@ func scanStatus(s *scanner) (runtime.Object, error) {
 	return status, json.Unmarshal(data, status)
 }
 
-// line returns the next line that is not empty. The line is valid until the next call.
+// line returns the next line that is not empty, valid until the next call.
 func (d *watchDecoder) line() ([]byte, error) {
 	d.long = d.long[:0]
 	for {

@@ -11,9 +11,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// newUpgrader keeps idle connections small: they share write buffers. It does not
-// compress frames, because for a thousand clients it would compress the same objects
-// a thousand times. The server has checked Host and Origin before.
+// newUpgrader keeps idle connections small: they share write buffers. It does not compress frames,
+// because for a thousand clients it would compress the same objects a thousand times. The server
+// has checked Host and Origin before.
 func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *websocket.Upgrader {
 	return &websocket.Upgrader{
 		ReadBufferSize:  1 << 10,
@@ -24,13 +24,13 @@ func newUpgrader(refuse func(http.ResponseWriter, *http.Request, int, error)) *w
 	}
 }
 
-// sendBuffer is the maximum number of bytes that the kernel buffers for a client. The
-// kernel's own limit is some megabytes, and the hub notices that a client does not
-// read only when the buffer is full.
+// sendBuffer is the maximum number of bytes that the kernel buffers for a client. The kernel's own
+// limit is some megabytes, and the hub notices that a client does not read only when the buffer is
+// full.
 const sendBuffer = 512 << 10
 
-// ServeHTTP upgrades the request to a WebSocket connection and returns when that has
-// ended. It does not check the origin of the request.
+// ServeHTTP upgrades the request to a WebSocket connection and returns when that has ended. It does
+// not check the origin of the request.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !websocket.IsWebSocketUpgrade(r) {
 		w.Header().Set("Upgrade", "websocket")
@@ -56,17 +56,16 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var _ http.Handler = (*Hub)(nil)
 
-// conn is a WebSocket connection. One goroutine reads and subscribes, another
-// writes. The hub queues nothing for the client but replies to its own mistakes.
+// conn is a WebSocket connection. One goroutine reads and subscribes, another writes. The hub
+// queues nothing for the client but replies to its own mistakes.
 type conn struct {
 	hub *Hub
 	ws  *websocket.Conn
 	// woken tells the writer that there may be something to write.
 	woken chan struct{}
 	// leaving is closed to end the connection with a close frame.
-	leaving chan struct{}
-	leave   func()
-	// readDone is closed when the reader has ended.
+	leaving  chan struct{}
+	leave    func()
 	readDone chan struct{}
 
 	mu      sync.Mutex
@@ -88,10 +87,9 @@ func newConn(h *Hub, ws *websocket.Conn) *conn {
 	return c
 }
 
-// cut closes the connection at once.
 func (c *conn) cut() { c.ws.Close() }
 
-// serve runs the connection and returns when it has ended.
+// serve returns when the connection has ended.
 func (c *conn) serve() {
 	var writing sync.WaitGroup
 	writing.Go(c.write)
@@ -146,7 +144,6 @@ func (c *conn) handle(kind int, data []byte) error {
 	return nil
 }
 
-// reply queues an error frame.
 func (c *conn) reply(id string, why *refusal) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +155,7 @@ func (c *conn) reply(id string, why *refusal) error {
 	return nil
 }
 
-// subscribe adds a subscription and replaces one of the same id.
+// subscribe replaces a subscription of the same id.
 func (c *conn) subscribe(f clientFrame) *refusal {
 	c.unsubscribe(f.ID)
 	c.mu.Lock()
@@ -193,7 +190,7 @@ func (c *conn) unsubscribeAll() {
 	}
 }
 
-// drop ends subscription i. The caller holds mu.
+// The caller of drop holds mu.
 func (c *conn) drop(i int) {
 	s := c.subscriptions[i]
 	c.subscriptions = append(c.subscriptions[:i], c.subscriptions[i+1:]...)

@@ -8,12 +8,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// feed is a changing set of serialised objects: a bounded log of the latest changes
-// and, on demand, the list of all objects.
+// feed is a changing set of serialised objects: a bounded log of the latest changes and, on demand,
+// the list of all objects.
 //
-// Nothing is queued per reader. A reader is a position in the log. When the log has
-// dropped that position, the reader lists again. So a slow reader costs nothing, and
-// a thousand readers share every byte.
+// A reader is a position in the log. When the log has dropped that position, the reader lists
+// again. So a slow reader costs nothing, and a thousand readers share every byte.
 type feed struct {
 	clock  clock.WithTicker
 	limits limits
@@ -29,8 +28,8 @@ type feed struct {
 	ended *refusal
 	// list returns the objects in order, never nil. The caller holds mu.
 	list func() [][]byte
-	// log holds the changes from number first on. Its elements never change, so
-	// readers may keep slices of it.
+	// log holds the changes from number first on. Its elements never change, so readers may keep
+	// slices of it.
 	log      []event
 	first    uint64
 	logBytes int
@@ -39,7 +38,6 @@ type feed struct {
 	readers map[reader]struct{}
 }
 
-// event is one change.
 type event struct {
 	change string
 	object []byte
@@ -58,8 +56,7 @@ type listing struct {
 	taken time.Time
 }
 
-// reader reads a feed. The feed calls wake when there is something to read; wake must
-// not block.
+// The feed calls wake when there is something to read; wake must not block.
 type reader interface{ wake() }
 
 func newFeed(c clock.WithTicker, l limits) feed {
@@ -69,8 +66,7 @@ func newFeed(c clock.WithTicker, l limits) feed {
 	}
 }
 
-// append logs a change. The caller holds mu and has already changed the objects that
-// list returns.
+// The caller of append holds mu and has already changed the objects that list returns.
 func (f *feed) append(change string, object []byte) {
 	f.log = append(f.log, event{change, object})
 	f.logBytes += len(object)
@@ -99,13 +95,12 @@ func (f *feed) setOpen() {
 
 // relist makes every reader list again. The caller holds mu.
 func (f *feed) relist() {
-	// One more than the next number, so that a reader that has read everything is
-	// behind as well.
+	// One more than the next number, so that a reader that has read everything is behind as well.
 	f.first = f.next() + 1
 	f.log, f.logBytes, f.recent = nil, 0, listing{}
 }
 
-// end ends the feed and tells its readers why, at once.
+// end tells the readers at once why the feed ends.
 func (f *feed) end(why *refusal) {
 	f.mu.Lock()
 	f.ended = why
@@ -134,7 +129,7 @@ func (f *feed) hasReaders() bool {
 	return len(f.readers) > 0
 }
 
-// onlyConn returns the connection of all readers; nil if there are none, or several connections.
+// onlyConn returns nil if there are no readers, or if they have several connections.
 func (f *feed) onlyConn() *conn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,9 +150,8 @@ func (f *feed) isOpen() bool {
 	return f.open
 }
 
-// current returns the list; false when there is none yet. The list may be as old as
-// limits.batch, so that many readers that arrive at once share one; later changes are
-// in the log.
+// current returns false when there is no list yet. The list may be as old as limits.batch, so that
+// many readers that arrive at once share one; later changes are in the log.
 func (f *feed) current() (listing, *refusal, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,8 +165,7 @@ func (f *feed) current() (listing, *refusal, bool) {
 	return f.recent, nil, true
 }
 
-// since returns the changes from number next on. behind says that the log has
-// dropped some of them.
+// since returns the changes from number next on. behind says that the log has dropped some of them.
 func (f *feed) since(next uint64) (events []event, ended *refusal, behind bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,9 +175,9 @@ func (f *feed) since(next uint64) (events []event, ended *refusal, behind bool) 
 	return f.log[next-f.first : len(f.log) : len(f.log)], f.ended, false
 }
 
-// pump wakes readers at the first change after a pause, then at most once per
-// limits.batch. It returns when ctx ends, or when the feed has had no readers for
-// limits.linger and retire agrees. A nil retire never agrees.
+// pump wakes readers at the first change after a pause, then at most once per limits.batch. It
+// returns when ctx ends, or when the feed has had no readers for limits.linger and retire agrees. A
+// nil retire never agrees.
 func (f *feed) pump(ctx context.Context, retire func() bool) {
 	var lingered <-chan time.Time
 	for {
@@ -219,7 +212,7 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// notify sets a flag, which is a channel with a buffer of one.
+// A flag is a channel with a buffer of one.
 func notify(flag chan struct{}) {
 	select {
 	case flag <- struct{}{}:

@@ -13,7 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// newestResults asks for the list that a subscriber to results gets first.
+// A subscriber to results first gets this list.
 var newestResults = result.Query{Limit: maxNewest}
 
 // clientFrame is a frame from a client.
@@ -45,12 +45,12 @@ const (
 	maxID = 256
 )
 
-// pathSegment matches groups, versions, resources and namespaces. Anything else, put
-// into a path, could address another part of the API.
+// pathSegment matches groups, versions, resources and namespaces. Anything else, put into a path,
+// could address another part of the API.
 var pathSegment = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// parseFrame returns a valid frame. If it fails, the frame still has the id, if the
-// client sent one.
+// parseFrame returns a valid frame. If it fails, the frame still has the id, if the client sent
+// one.
 func parseFrame(data []byte) (clientFrame, *refusal) {
 	var f clientFrame
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -96,8 +96,7 @@ func (f *clientFrame) key() feedKey {
 	}
 }
 
-// frame writes itself to a client. It writes objects one by one, without copying them
-// into one buffer first.
+// A frame writes its objects one by one, without copying them into one buffer first.
 type frame interface{ writeTo(w *frameWriter) }
 
 type listFrame struct {
@@ -142,8 +141,7 @@ func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// ErrorFrame ends the subscription ID. Without an ID, it says that a frame was
-// invalid.
+// ErrorFrame ends the subscription ID. Without an ID, it says that a frame was invalid.
 type ErrorFrame struct {
 	Type    string `json:"type"`
 	ID      string `json:"id,omitempty"`

@@ -15,10 +15,9 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Hub holds the feeds and the WebSocket connections that read them. Each kind (or
-// kind in one namespace) has a feed while clients follow it and for a while after;
-// kinds that Options.Keep names have one from the start. Methods are safe for
-// concurrent use.
+// Hub holds the feeds and the WebSocket connections that read them. Each kind (or kind in one
+// namespace) has a feed while clients follow it and for a while after; the kinds in Options.Keep
+// have one from the start. Methods are safe for concurrent use.
 type Hub struct {
 	clock    clock.WithTicker
 	limits   limits
@@ -26,10 +25,9 @@ type Hub struct {
 	log      klog.Logger
 	upgrader *websocket.Upgrader
 
-	status  *objectFeed
-	results *resultsFeed
-	queues  *polledFeed
-	// admissions is that of Kueue.
+	status     *objectFeed
+	results    *resultsFeed
+	queues     *polledFeed
 	admissions *polledFeed
 	// attached is closed once backend is set.
 	attached chan struct{}
@@ -40,11 +38,10 @@ type Hub struct {
 	// running counts every goroutine and every connection of the hub.
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	kinds  map[feedKey]*kindFeed
-	conns  map[*conn]struct{}
-	// unsubscribe ends the subscription to the result store.
+	mu          sync.Mutex
+	closed      bool
+	kinds       map[feedKey]*kindFeed
+	conns       map[*conn]struct{}
 	unsubscribe func()
 }
 
@@ -52,24 +49,22 @@ type Hub struct {
 type Options struct {
 	// Logger receives errors, and more at V(2).
 	Logger klog.Logger
-	// Refuse answers a request that cannot become a WebSocket connection.
-	// Default: http.Error.
+	// Refuse answers a request that cannot become a WebSocket connection. Default: http.Error.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, reason error)
-	// Keep names kinds that the hub watches in all namespaces from Attach to Stop,
-	// so that clients need not wait for the list. Default: the hub watches a kind
-	// only once a client asks for it.
+	// The hub watches the kinds in Keep in all namespaces from Attach to Stop, so that clients need
+	// not wait for the list. Default: the hub watches a kind only once a client asks for it.
 	Keep []schema.GroupVersionResource
 	// Connections bounds the WebSocket connections. Default: 4096.
 	Connections int
 	// Clock paces the hub. Default: the real one.
 	Clock clock.WithTicker
 
-	// limits are set by tests only. Default: defaultLimits.
+	// Only tests set limits. Default: defaultLimits.
 	limits *limits
 }
 
-// New returns a hub that accepts connections. Their subscriptions get nothing before
-// Start, and nothing that comes from the backend before Attach.
+// New returns a hub that accepts connections. Their subscriptions get nothing before Start, and
+// nothing that comes from the backend before Attach.
 func New(opts Options) *Hub {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
@@ -120,27 +115,24 @@ type Backend struct {
 	// Client reaches the API server; NewClient makes one.
 	Client  rest.Interface
 	Results Results
-	// Queues returns the state of the scheduling queue. The hub calls it about once
-	// per second, and only while a client follows the topic. When it is nil, the
-	// topic is refused.
+	// Queues returns the state of the scheduling queue. The hub calls it about once per second, and
+	// only while a client follows the topic. If it is nil, the hub refuses the topic.
 	Queues func() (result.Queues, error)
-	// Admissions returns the state of Kueue's queues, for the topic of that name, in the same way.
+	// Admissions does the same for Kueue's queues and the topic of that name.
 	Admissions func() (any, error)
 }
 
-// Results is the part of the result store that the hub needs. Methods are safe for
-// concurrent use.
+// Results is the part of the result store that the hub needs. Methods are safe for concurrent use.
 type Results interface {
 	// List returns a page of summaries, newest first.
 	List(q result.Query) (result.Page, error)
-	// Subscribe calls fn for every cycle that is put from now on, on the goroutine
-	// that puts it; fn must not block. Once cancel has returned, fn is not called
-	// again.
+	// Subscribe calls fn for every cycle that is put from now on, on the goroutine that puts it; fn
+	// must not block. It does not call fn once cancel has returned.
 	Subscribe(fn func(*result.Cycle)) (cancel func())
 }
 
-// Attach gives the hub its backend: subscriptions that waited for it get their lists,
-// and the hub starts to watch the kinds of Options.Keep. Call it once.
+// Attach gives the hub its backend: subscriptions that waited for it get their lists, and the hub
+// starts to watch the kinds of Options.Keep. Call it once.
 func (h *Hub) Attach(b Backend) {
 	cancel := b.Results.Subscribe(h.results.put)
 	page, err := b.Results.List(newestResults)
@@ -171,7 +163,7 @@ func (h *Hub) Attach(b Backend) {
 	}
 }
 
-// waitForClient returns the backend's client, or nil if ctx ends first.
+// waitForClient returns nil if ctx ends first.
 func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	select {
 	case <-ctx.Done():
@@ -181,7 +173,7 @@ func (h *Hub) waitForClient(ctx context.Context) rest.Interface {
 	}
 }
 
-// poll waits for the backend and then polls its scheduling queue and Kueue's queues.
+// poll first waits for the backend.
 func (h *Hub) poll() {
 	select {
 	case <-h.ctx.Done():
@@ -198,8 +190,7 @@ func (h *Hub) poll() {
 	}
 }
 
-// join makes s a reader of the feed that f asks for, and starts that feed if there is
-// none yet.
+// join starts the feed that f asks for if there is none yet, and makes s its reader.
 func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -235,7 +226,7 @@ func (h *Hub) join(f clientFrame, s *subscription) *refusal {
 	return nil
 }
 
-// startKind starts a feed. The caller holds mu.
+// The caller of startKind holds mu.
 func (h *Hub) startKind(key feedKey) *kindFeed {
 	f := newKindFeed(h, key)
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -271,13 +262,13 @@ func (h *Hub) retire(f *kindFeed) bool {
 	return true
 }
 
-// isSpare reports whether f has no readers and need not be kept.
+// isSpare reports whether f has no readers and is not one of Options.Keep.
 func (h *Hub) isSpare(f *kindFeed) bool {
 	return !f.hasReaders() && !slices.Contains(h.keep, f.key)
 }
 
-// makeRoom stops a feed without readers if the limit is reached, and reports whether
-// another feed may start. The caller holds mu.
+// makeRoom stops a feed without readers if the limit is reached, and reports whether another feed
+// may start. The caller holds mu.
 func (h *Hub) makeRoom() bool {
 	if len(h.kinds) < h.limits.feeds {
 		return true
@@ -292,9 +283,9 @@ func (h *Hub) makeRoom() bool {
 	return false
 }
 
-// takeFromOthers ends a feed of the connection that alone reads the most feeds, if that is at least two
-// more than c reads, and reports whether it did: a few clients cannot use up the feeds of all others. The
-// caller holds mu.
+// takeFromOthers keeps a few clients from using up the feeds of all others: it ends a feed of the
+// connection that alone reads the most feeds, if that is at least two more than c reads, and
+// reports whether it did. The caller holds mu.
 func (h *Hub) takeFromOthers(c *conn) bool {
 	read := map[*conn]int{}
 	one := map[*conn]*kindFeed{}
@@ -320,8 +311,8 @@ func (h *Hub) takeFromOthers(c *conn) bool {
 	return true
 }
 
-// admit registers a connection, or says why it is refused. The caller dismisses an
-// admitted connection when it has ended.
+// admit registers a connection, or says why it refuses it. The caller dismisses an admitted
+// connection when it has ended.
 func (h *Hub) admit(c *conn) *refusal {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -346,12 +337,12 @@ func (h *Hub) dismiss(c *conn) {
 // PutStatus publishes status, as JSON, as the one object of its topic.
 func (h *Hub) PutStatus(status any) { h.status.put(mustMarshal(status)) }
 
-// ClearResults empties the topic results: subscribers list again. Call it after
-// emptying the result store, while no cycle is put.
+// ClearResults empties the topic results: subscribers list again. Call it after emptying the result
+// store, while no cycle is put.
 func (h *Hub) ClearResults() { h.results.clear() }
 
-// Stop sends every connection a close frame and returns when the hub's goroutines
-// have ended. If ctx ends first, Stop closes the connections at once.
+// Stop sends every connection a close frame and returns when the hub's goroutines have ended. If
+// ctx ends first, Stop closes the connections at once.
 func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true

@@ -20,18 +20,17 @@ type feedKey struct {
 	namespace string
 }
 
-// kindFeed is the feed of the objects of one kind. It is the store of a reflector,
-// which fills it.
+// kindFeed is the feed of the objects of one kind. It is the store of a reflector, which fills it.
 type kindFeed struct {
 	feed
 	key feedKey
 	log klog.Logger
 
-	// objects are by their key. feed.mu guards them.
+	// feed.mu guards objects, which are by key.
 	objects map[string]*object
 
-	// The hub sets both: stop ends run, and forget makes the next subscription ask
-	// the API server again.
+	// The hub sets both: stop ends run, and forget makes the next subscription ask the API server
+	// again.
 	stop, forget func()
 }
 
@@ -41,8 +40,8 @@ func newKindFeed(h *Hub, key feedKey) *kindFeed {
 	return f
 }
 
-// run reflects the kind until ctx ends, the API server refuses the kind, or the feed
-// has no readers and retire agrees.
+// run reflects the kind until ctx ends, the API server refuses the kind, or the feed has no readers
+// and retire agrees.
 func (f *kindFeed) run(ctx context.Context, client func(context.Context) rest.Interface, retire func() bool) {
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, f.log))
 	defer cancel()
@@ -69,8 +68,8 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	defer asking.Wait()
 	asking.Go(func() { f.askWhileSilent(ctx, source) })
 	defer cancel()
-	// A reflector logs the end of each watch at level 0, and all of them end when
-	// the API server stops.
+	// A reflector logs the end of each watch at level 0, and all of them end when the API server
+	// stops.
 	quiet := f.log.V(2)
 	cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{
 		Logger:          &quiet,
@@ -82,9 +81,9 @@ func (f *kindFeed) reflect(ctx context.Context, client rest.Interface) {
 	}).RunWithContext(klog.NewContext(ctx, quiet))
 }
 
-// askWhileSilent ends the feed with the API server's error if the kind cannot be listed: the reflector
-// repeats a list that fails with a server error forever, and readers would wait without a word. The
-// conversion webhook of a CustomResourceDefinition, for example, may be broken.
+// askWhileSilent ends the feed with the API server's error if the kind cannot be listed: the
+// reflector repeats a list that fails with a server error forever, and readers would wait without a
+// word. The conversion webhook of a CustomResourceDefinition, for example, may be broken.
 func (f *kindFeed) askWhileSilent(ctx context.Context, source *apiSource) {
 	for {
 		select {
@@ -99,7 +98,7 @@ func (f *kindFeed) askWhileSilent(ctx context.Context, source *apiSource) {
 	}
 }
 
-// sorted implements feed.list.
+// sorted is feed.list.
 func (f *kindFeed) sorted() [][]byte {
 	items := make([][]byte, 0, len(f.objects))
 	for _, key := range sortedKeys(f.objects) {
@@ -119,7 +118,7 @@ func (f *kindFeed) Update(item any) error {
 	return nil
 }
 
-// upsert adds or updates an object. The caller holds mu.
+// The caller of upsert holds mu.
 func (f *kindFeed) upsert(o *object) {
 	old, ok := f.objects[o.key()]
 	f.objects[o.key()] = o
@@ -145,8 +144,8 @@ func (f *kindFeed) Delete(item any) error {
 	return nil
 }
 
-// Replace takes the whole list. After the first list, readers get only the
-// differences, so they do not notice that the watch was interrupted.
+// Replace takes the whole list. After the first list, readers get only the differences, so they do
+// not notice that the watch was interrupted.
 func (f *kindFeed) Replace(items []any, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -4,36 +4,34 @@ import "time"
 
 // limits bound what the hub stores and how long it waits.
 type limits struct {
-	// logEvents and logBytes bound the log of a feed. A subscription that falls
-	// further behind lists again.
+	// logEvents and logBytes bound the log of a feed. A subscription that falls further behind
+	// lists again.
 	logEvents, logBytes int
-	// frameItems and frameBytes bound a frame to a client. One object may be
-	// larger than frameBytes.
+	// frameItems and frameBytes bound a frame to a client. One object may be larger than
+	// frameBytes.
 	frameItems, frameBytes int
 	// batch is the shortest time between two frames of events.
 	batch time.Duration
 	// poll is the time between two readings of the scheduling queue.
 	poll time.Duration
-	// linger is how long a feed outlives its last subscription: a browser that
-	// reloads the page finds it again.
+	// linger is how long a feed outlives its last subscription: a browser that reloads the page
+	// finds it again.
 	linger time.Duration
-	// feeds and connections bound the hub; subscriptions and replies (error frames
-	// not sent yet) bound each connection.
+	// feeds and connections bound the hub; subscriptions and replies (error frames not sent yet)
+	// bound each connection.
 	feeds, connections, subscriptions, replies int
 	// clientFrame bounds a frame from a client, in bytes.
 	clientFrame int64
-	// ping is the time between two pings. The server closes a connection that
-	// misses two.
+	// ping is the time between two pings. The server closes a connection that misses two.
 	ping time.Duration
 	// write is how long writing a frame may take.
 	write time.Duration
 	// farewell is how long a client may take to answer a close frame.
 	farewell time.Duration
-	// silence is how long a list may be awaited before the hub asks the API server whether it can
-	// list the kind at all.
+	// After silence without a list, the hub asks the API server whether it can list the kind at
+	// all.
 	silence time.Duration
-	// retry and retryMax bound the wait before the hub repeats a failed list or
-	// watch.
+	// retry and retryMax bound the wait before the hub repeats a failed list or watch.
 	retry, retryMax time.Duration
 }
 

@@ -12,13 +12,12 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// object is a Kubernetes object as readers get it: JSON without managed fields and
-// without our annotations, which may take 64 kB on each pod and only repeat the
-// results API. It is immutable.
+// object is a Kubernetes object as readers get it: JSON without managed fields and without our
+// annotations, which may take 64 kB on each pod and only repeat the results API. It is immutable.
 //
-// The hub never decodes it. It scans the API server's JSON once and leaves the
-// unwanted members out, because under load it handles hundreds of annotated pods per
-// second on the cores that the scheduler needs.
+// The hub never decodes it. It scans the API server's JSON once and leaves the unwanted members
+// out, because under load it handles hundreds of annotated pods per second on the cores that the
+// scheduler needs.
 type object struct {
 	namespace, name, uid, resourceVersion string
 	// listed marks the bookmark that ends the initial objects of a watch.
@@ -32,7 +31,6 @@ func (o *object) key() string { return o.namespace + "/" + o.name }
 // version differs between all states of all objects that share a key.
 func (o *object) version() string { return o.uid + "/" + o.resourceVersion }
 
-// GetObjectMeta returns the metadata that a reflector needs.
 func (o *object) GetObjectMeta() metav1.Object {
 	m := &metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, ResourceVersion: o.resourceVersion}
 	if o.listed {
@@ -52,8 +50,7 @@ var (
 
 var errNotAnObject = errors.New("not a JSON object with metadata")
 
-// parseObject reads an object from the API server. The items of a list lack a kind and
-// get the given one. parseObject does not keep data.
+// The items of a list lack a kind and get the given one. parseObject does not keep data.
 func parseObject(data []byte, kind metav1.TypeMeta) (*object, error) {
 	s := scanner{data: data}
 	o, err := scanObject(&s, kind)
@@ -63,7 +60,6 @@ func parseObject(data []byte, kind metav1.TypeMeta) (*object, error) {
 	return o, err
 }
 
-// scanObject reads the object at s.
 func scanObject(s *scanner, kind metav1.TypeMeta) (*object, error) {
 	p := objectScanner{scanner: s}
 	if err := p.object(); err != nil {
@@ -82,8 +78,8 @@ func scanObject(s *scanner, kind metav1.TypeMeta) (*object, error) {
 	return &o, nil
 }
 
-// objectScanner copies an object to out while scanning it, except for the members
-// that readers do not get.
+// objectScanner copies an object to out while scanning it, except for the members that readers do
+// not get.
 type objectScanner struct {
 	*scanner
 	o                    object
@@ -166,7 +162,6 @@ func (p *objectScanner) annotations(name []byte) error {
 	return err
 }
 
-// keep copies a member.
 func (p *objectScanner) keep(name []byte) error {
 	v, err := p.value()
 	p.startMember(name)

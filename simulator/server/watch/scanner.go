@@ -2,9 +2,8 @@ package watch
 
 import "errors"
 
-// scanner finds the members of a JSON object without decoding them. It trusts the API
-// server to send valid JSON. Given anything else, it may not notice, but it never reads
-// past the end.
+// scanner finds the members of a JSON object without decoding them. It trusts the API server to
+// send valid JSON. Given anything else, it may not notice, but it never reads past the end.
 type scanner struct {
 	data []byte
 	i    int
@@ -12,8 +11,8 @@ type scanner struct {
 
 var errJSON = errors.New("the JSON is truncated or invalid")
 
-// members reads an object and calls f with the name of each member, in quotes. f must
-// read the value, with value or members.
+// members reads an object and calls f with the name of each member, in quotes. f must read the
+// value, with value or members.
 func (s *scanner) members(f func(name []byte) error) error {
 	if !s.take('{') {
 		return errJSON
@@ -52,7 +51,6 @@ func (s *scanner) name() ([]byte, error) {
 	return name, nil
 }
 
-// value reads a value and returns it.
 func (s *scanner) value() ([]byte, error) {
 	start := s.i
 	if !s.skipValue() {
@@ -61,9 +59,8 @@ func (s *scanner) value() ([]byte, error) {
 	return s.data[start:s.i], nil
 }
 
-// text reads a value and returns the content of its quotes if it is a string. It does
-// not unescape: names and versions contain no escapes, and different ones would stay
-// different if they did.
+// text reads a value and returns the content of its quotes if it is a string. It does not unescape:
+// names and versions contain no escapes, and different ones would stay different if they did.
 func (s *scanner) text() (string, error) {
 	v, err := s.value()
 	if err != nil || len(v) < 2 || v[0] != '"' {
@@ -72,7 +69,7 @@ func (s *scanner) text() (string, error) {
 	return string(v[1 : len(v)-1]), nil
 }
 
-// skipValue goes to the end of a value. It does not recurse, so depth costs no stack.
+// skipValue does not recurse, so depth costs no stack.
 func (s *scanner) skipValue() bool {
 	start, depth := s.i, 0
 	for s.i < len(s.data) {
@@ -106,7 +103,7 @@ func (s *scanner) skipValue() bool {
 	return depth == 0 && s.i > start
 }
 
-// skipString goes past a string. The scanner is at its opening quote.
+// The scanner is at the string's opening quote.
 func (s *scanner) skipString() bool {
 	for s.i++; s.i < len(s.data); s.i++ {
 		switch s.data[s.i] {

@@ -1,17 +1,15 @@
 package watch
 
-// subscription is one client's position in a feed. Only the connection's writer uses
-// its fields, and holds conn.mu while it does.
+// subscription is one client's position in a feed. Only the connection's writer uses its fields,
+// and holds conn.mu while it does.
 type subscription struct {
 	id   string
 	conn *conn
 	feed *feed
 
 	idJSON []byte
-	// rest is the part of a list that is not sent yet.
-	rest [][]byte
-	// state says what to send next.
-	state subscriptionState
+	rest   [][]byte
+	state  subscriptionState
 	// next is the number of the next change.
 	next uint64
 }
@@ -33,11 +31,9 @@ func newSubscription(id string, c *conn) *subscription {
 	return &subscription{id: id, idJSON: mustMarshal(id), conn: c}
 }
 
-// wake implements reader.
 func (s *subscription) wake() { notify(s.conn.woken) }
 
-// take returns the next frame, or nil when there is none yet. over says that the
-// subscription has ended.
+// take returns nil when there is no frame yet. over says that the subscription has ended.
 func (s *subscription) take() (f frame, over bool) {
 	l := s.conn.hub.limits
 	if s.state == following {

@@ -11,7 +11,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// objectFeed is the feed of a single object.
 type objectFeed struct {
 	feed
 	object []byte
@@ -38,8 +37,7 @@ func (f *objectFeed) put(object []byte) {
 	f.append(modified, object)
 }
 
-// withdraw removes the object: all readers wait for the next put, which they get as a
-// list.
+// withdraw makes all readers wait for the next put, which they get as a list.
 func (f *objectFeed) withdraw() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,11 +45,10 @@ func (f *objectFeed) withdraw() {
 	f.relist()
 }
 
-// polledFeed is the feed of a state that is read only while the feed has readers, such as that of the
-// scheduling queue.
+// polledFeed is the feed of a state that is read only while the feed has readers, such as the
+// scheduling queue's.
 type polledFeed struct {
 	*objectFeed
-	// joined tells poll that a reader has joined.
 	joined chan struct{}
 }
 
@@ -59,8 +56,8 @@ func newPolledFeed(c clock.WithTicker, l limits) *polledFeed {
 	return &polledFeed{objectFeed: newObjectFeed(c, l), joined: make(chan struct{}, 1)}
 }
 
-// poll publishes what read returns: at once when the first reader joins, then every
-// limits.poll until the last one has left. It returns when ctx ends.
+// poll publishes what read returns: at once when the first reader joins, then every limits.poll
+// until the last one has left. It returns when ctx ends.
 func (f *polledFeed) poll(ctx context.Context, read func() (any, error), log klog.Logger) {
 	for {
 		select {
@@ -86,15 +83,13 @@ func (f *polledFeed) poll(ctx context.Context, read func() (any, error), log klo
 	}
 }
 
-// resultsFeed is the feed of the newest summaries.
 type resultsFeed struct {
 	feed
 	// newest holds at most maxNewest summaries in order of arrival.
 	newest []*summary
 	index  map[attemptKey]*summary
-	// waiting holds attempts that the store will publish again, even after they
-	// have left newest. Beyond maxWaiting attempts, some are published as added
-	// twice.
+	// waiting holds attempts that the store will publish again, even after they have left newest.
+	// Beyond maxWaiting attempts, the feed adds some twice.
 	waiting map[attemptKey]struct{}
 	// early holds the cycles that were put before the feed was open.
 	early []result.Summary
@@ -127,8 +122,7 @@ func newResultsFeed(c clock.WithTicker, l limits) *resultsFeed {
 	return f
 }
 
-// put publishes a cycle. The result store calls it from the goroutine that puts the
-// cycle.
+// The result store calls put from the goroutine that puts the cycle.
 func (f *resultsFeed) put(cycle *result.Cycle) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,8 +133,8 @@ func (f *resultsFeed) put(cycle *result.Cycle) {
 	f.upsert(cycle.Summary)
 }
 
-// seed opens the feed with the summaries that the store has, newest first. Cycles that
-// were put meanwhile are newer.
+// seed opens the feed with the summaries that the store has, newest first. Cycles that were put
+// meanwhile are newer.
 func (f *resultsFeed) seed(stored []result.Summary) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,14 +146,12 @@ func (f *resultsFeed) seed(stored []result.Summary) {
 		f.upsert(s)
 	}
 	f.early = nil
-	// No reader has seen anything yet, so all of this is the list and none of it a
-	// change.
+	// No reader has seen anything yet, so all of this is the list and none of it a change.
 	f.first += uint64(len(f.log))
 	f.log, f.logBytes, f.recent = nil, 0, listing{}
 	f.setOpen()
 }
 
-// clear empties the feed and makes all readers list again.
 func (f *resultsFeed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +162,7 @@ func (f *resultsFeed) clear() {
 	notify(f.changed)
 }
 
-// upsert adds or updates a summary. The caller holds mu.
+// The caller of upsert holds mu.
 func (f *resultsFeed) upsert(s result.Summary) {
 	key, object := attemptKey{s.Pod.UID, s.Attempt}, mustMarshal(s)
 	_, known := f.waiting[key]

@@ -1,6 +1,6 @@
-// Package watchtest is a WebSocket client for tests of package watch and of the server.
-// It turns frames into lines that a test can compare. It is not for production code,
-// and may import none of our packages.
+// Package watchtest is a WebSocket client for tests of package watch and of the server. It turns
+// frames into lines that a test can compare. It is not for production code, and may import none of
+// our packages.
 package watchtest
 
 import (

@@ -1,9 +1,11 @@
-// Package branch keeps branches: simulators of their own, each a child process of the same executable with its own
-// control plane and data directory, beside the trunk, which is the simulator that a user has started. A branch starts
-// from given objects, from the trunk as it is, or from a past moment, and the trunk does not change.
+// Package branch keeps branches beside the trunk, which is the simulator that a user has started. A
+// branch is a simulator of its own: a child process of the same executable with its own control
+// plane and data directory. It starts from given objects, from the trunk as it is, or from a past
+// moment, and the trunk does not change.
 //
-// It starts and stops the processes, keeps what they need across restarts, and bounds how many there are and what room
-// they need. It knows neither HTTP routes of its own nor the content of states. It may import simulator/host/datadir.
+// The package starts and stops the processes, keeps what they need across restarts, and bounds
+// their number and the room that they take. It knows neither HTTP routes of its own nor the content
+// of states. It may import simulator/host/datadir.
 package branch
 
 import (
@@ -16,9 +18,9 @@ import (
 type Purpose string
 
 const (
-	// Ordinary branches are kept until a user deletes them.
+	// A user deletes Ordinary branches.
 	Ordinary Purpose = "branch"
-	// Lesson branches are sandboxes: the next start of the trunk removes them.
+	// Lesson branches are sandboxes, which the next start of the trunk removes.
 	Lesson Purpose = "lesson"
 )
 
@@ -34,7 +36,7 @@ const (
 	Failed State = "failed"
 )
 
-// Branch is a copy of what is known about a branch.
+// Branch describes a branch at one time.
 type Branch struct {
 	Name    string  `json:"name"`
 	Purpose Purpose `json:"purpose"`
@@ -42,22 +44,23 @@ type Branch struct {
 	Lesson string `json:"lesson,omitempty"`
 	// Of is the branch that this one continues; empty for the trunk.
 	Of string `json:"of,omitempty"`
-	// From is the past moment that it continues; nil for a branch of the present, or of given objects.
+	// From is the past moment that it continues; nil for a branch of the present, or of given
+	// objects.
 	From      *Moment   `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	State     State     `json:"state"`
-	// Message says what a start is doing, why a branch failed, or what could not be loaded.
+	// Message says what a start is doing, why a branch failed, or what it could not load.
 	Message string `json:"message,omitempty"`
-	// Path is where the trunk's server shows it.
+	// Path is its address on the trunk's server.
 	Path string `json:"path"`
 	// Kubeconfig is the path of a file for kubectl, which exists once the branch has started.
 	Kubeconfig string `json:"kubeconfig"`
-	// Bytes are those on disk, as of at most ten seconds ago.
+	// Bytes is its size on disk, at most ten seconds old.
 	Bytes int64 `json:"bytes"`
-	// MemoryBytes are those that the process holds; 0 when it does not run or the system does not tell.
+	// MemoryBytes is what the process holds; 0 when it does not run or the system does not tell.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 
-	// pid is the process, or 0.
+	// pid is 0 without a process.
 	pid int
 }
 
@@ -78,9 +81,9 @@ type Request struct {
 	Of string `json:"of,omitempty"`
 	// At is the moment to continue, as the time line names it; the present by default.
 	At string `json:"at,omitempty"`
-	// Objects, if they are not nil, are the state to start from, instead of At.
+	// Objects, if not nil, are the state to start from, instead of At.
 	Objects []json.RawMessage `json:"objects,omitempty"`
-	// Configuration is a KubeSchedulerConfiguration to start with, YAML or JSON, for Objects.
+	// Configuration is the KubeSchedulerConfiguration that comes with Objects, YAML or JSON.
 	Configuration string `json:"configuration,omitempty"`
 }
 
@@ -89,11 +92,11 @@ type Start struct {
 	Objects []json.RawMessage
 	// Configuration is a KubeSchedulerConfiguration in JSON; Kubernetes' default when it is empty.
 	Configuration json.RawMessage
-	// Flags are further ones of the command line of the child.
+	// Flags are added to the child's command line.
 	Flags []string
 }
 
-// Reason says which kind of refusal a Refusal is.
+// Reason is a kind of refusal.
 type Reason int
 
 const (
@@ -107,11 +110,11 @@ const (
 	TooMany
 	// NoRoom is left, on disk or in memory.
 	NoRoom
-	// NotNow: the branch is in a state in which that is not possible.
+	// NotNow: the state of the branch does not allow that.
 	NotNow
 )
 
-// Refusal says why something was not done. Nothing has changed.
+// Refusal says why nothing was done, or changed.
 type Refusal struct {
 	Reason  Reason
 	Message string

@@ -24,7 +24,6 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// Bounds.
 const (
 	// MaxRunning is how many branches may run at the same time.
 	MaxRunning = 4
@@ -34,15 +33,15 @@ const (
 
 // Past rebuilds the states of past moments. Its method is safe for concurrent use.
 type Past interface {
-	// WriteState writes the state at a moment, in the format of an export, and returns which moment that is, at which
-	// time, or at the time that was asked for. The error
-	// wraps fs.ErrNotExist when there is no such moment any more.
+	// WriteState writes the state at a moment, in the format of an export. It returns the number of
+	// that moment, and its time or the time that the caller named. The error wraps fs.ErrNotExist
+	// when the moment is gone.
 	WriteState(ctx context.Context, moment string, w io.Writer) (number int64, at time.Time, err error)
 }
 
 // Options of Branches. Dir and Present are required.
 type Options struct {
-	// Dir is the directory of all branches. It is created with the first one.
+	// Dir is the directory of all branches. The first one creates it.
 	Dir string
 	// Flags are those of every child's command line.
 	Flags []string
@@ -50,40 +49,41 @@ type Options struct {
 	Present func(ctx context.Context, w io.Writer) error
 	// Past is nil when the trunk has no time line.
 	Past Past
-	// Lesson returns what a lesson starts from; its error wraps fs.ErrNotExist for an unknown one. nil when there are no
-	// lessons.
+	// Lesson returns what a lesson starts from; its error wraps fs.ErrNotExist for an unknown one.
+	// nil when there are no lessons.
 	Lesson func(id string) (Start, error)
-	// CheckConfiguration returns an error for a KubeSchedulerConfiguration that is not valid. Default: all are.
+	// CheckConfiguration returns an error for an invalid KubeSchedulerConfiguration. Default: all
+	// are valid.
 	CheckConfiguration func(document []byte) error
-	// Leftovers removes what the control plane of a data directory has left elsewhere. Default: it left nothing.
+	// Leftovers removes what the control plane of a data directory has left elsewhere. Default:
+	// nothing.
 	Leftovers func(dataDir string) error
 	// Logger receives warnings; by default they are discarded.
 	Logger klog.Logger
-	// Stderr receives the standard error of the children, each line with the name of its branch. Default: os.Stderr.
+	// Stderr receives the children's standard error, each line with the name of its branch.
+	// Default: os.Stderr.
 	Stderr io.Writer
 	// Command returns a command that runs a simulator. Default: this executable.
 	Command func(args []string) *exec.Cmd
 	// Room says what the machine has left. Default: RoomOf.
 	Room func(dir string) (Room, error)
-	// Now is the clock. Default: time.Now.
+	// Default: time.Now.
 	Now func() time.Time
 }
 
 // Branches are the branches of a trunk. Methods are safe for concurrent use.
 type Branches struct {
-	opts   Options
-	client *http.Client
-	// closing ends with Quit.
+	opts    Options
+	client  *http.Client
 	closing context.Context
 	quit    context.CancelFunc
-	// work counts the goroutines.
-	work sync.WaitGroup
+	work    sync.WaitGroup
 
 	mu  sync.Mutex
 	all map[string]*kept
 }
 
-// kept is a branch. The lock of Branches guards what changes.
+// The lock of Branches guards what changes in a kept branch.
 type kept struct {
 	name    string
 	note    note
@@ -92,19 +92,16 @@ type kept struct {
 	// child is nil when no process runs.
 	child *child
 	// making: its directory is not complete yet.
-	making bool
-	// deleting: it is about to go.
+	making   bool
 	deleting bool
-	// renaming: it is about to get another name.
 	renaming bool
-	// damaged: it cannot be started.
-	damaged bool
-	// bytes is what its directory took on disk when it was measured.
+	damaged  bool
+	// bytes is the size of its directory on disk when last measured.
 	bytes    int64
 	measured time.Time
 }
 
-// measuresEvery is how often the branches' directories are read, however often clients ask.
+// measuresEvery is how often the sizes are measured, however often clients ask.
 const measuresEvery = 10 * time.Second
 
 // New returns the branches of a directory. Open reads them.
@@ -136,8 +133,8 @@ func New(opts Options) *Branches {
 	return b
 }
 
-// Open reads which branches there are. Call it once, before the other methods. No branch starts by itself, and those of
-// lessons are removed.
+// Open finds the branches. Call it once, before the other methods. No branch starts by itself, and
+// Open removes those of lessons.
 func (b *Branches) Open() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,7 +153,8 @@ func (b *Branches) Quit() {
 	}
 }
 
-// Stop is Quit, and returns when all children have ended. Those that run when ctx ends are killed.
+// Stop is Quit, and returns when all children have ended. It kills those that still run when ctx
+// ends.
 func (b *Branches) Stop(ctx context.Context) error {
 	b.Quit()
 	b.mu.Lock()
@@ -192,7 +190,6 @@ func (b *Branches) List() []Branch {
 	return items
 }
 
-// Get returns a branch.
 func (b *Branches) Get(name string) (Branch, error) {
 	b.mu.Lock()
 	k, err := b.named(name)
@@ -210,7 +207,7 @@ func (b *Branches) named(name string) (*kept, error) {
 	return nil, refuse(Unknown, "there is no branch %q", name)
 }
 
-// shown returns what a client sees, except for the memory. The caller holds the lock.
+// shown leaves out the memory. The caller holds the lock.
 func (b *Branches) shown(k *kept) Branch {
 	shown := Branch{
 		Name: k.name, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt,
@@ -222,7 +219,7 @@ func (b *Branches) shown(k *kept) Branch {
 	return shown
 }
 
-// measuredBranch returns what a client sees. It reads the branch's directory if that is due, without the lock.
+// measuredBranch measures the branch's directory if that is due, without the lock.
 func (b *Branches) measuredBranch(k *kept) Branch {
 	now := b.opts.Now()
 	b.mu.Lock()
@@ -240,7 +237,7 @@ func (b *Branches) measuredBranch(k *kept) Branch {
 	return shown
 }
 
-// Target returns where a branch answers. It is a Refusal when the branch does not run.
+// Target returns where a branch answers. The error is a Refusal when the branch does not run.
 func (b *Branches) Target(name string) (Target, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -258,8 +255,8 @@ func (b *Branches) Target(name string) (Target, error) {
 	return Target{}, refuse(NotNow, "the branch %s is stopped", name)
 }
 
-// Create makes a branch and starts it. It returns while the branch is starting. A Refusal means that nothing has
-// changed.
+// Create makes a branch and starts it. It returns while the branch is starting. A Refusal means
+// that nothing has changed.
 func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 	start, err := b.check(&q)
 	if err != nil {
@@ -283,13 +280,12 @@ func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 	return b.Get(k.name)
 }
 
-// source writes the state that a branch starts from.
 type source struct {
 	write func(ctx context.Context, w io.Writer) (*Moment, error)
 	flags []string
 }
 
-// check returns where the state of a request comes from, and completes the request.
+// check completes the request and returns where its state comes from.
 func (b *Branches) check(q *Request) (source, error) {
 	if q.Lesson != "" && q.Purpose == "" {
 		q.Purpose = Lesson
@@ -380,7 +376,6 @@ func (s Start) source() source {
 	}}
 }
 
-// list is an export.
 type list struct {
 	APIVersion    string            `json:"apiVersion"`
 	Kind          string            `json:"kind"`
@@ -419,7 +414,7 @@ func (b *Branches) reserve(q Request) (*kept, error) {
 	return k, nil
 }
 
-// mayStart refuses another process. The caller holds the lock.
+// The caller of mayStart holds the lock.
 func (b *Branches) mayStart(state int64) error {
 	if b.closing.Err() != nil {
 		return refuse(NotNow, "the simulator is stopping")
@@ -444,7 +439,8 @@ func (b *Branches) freeName() string {
 	}
 }
 
-// fill makes the directory of a branch. Until it is complete it has another name, so that a crash leaves no half branch.
+// fill makes the directory of a branch under another name until it is complete, so that a crash
+// leaves no half branch.
 func (b *Branches) fill(ctx context.Context, k *kept, from source) (err error) {
 	dir, err := os.MkdirTemp(b.opts.Dir, newPrefix)
 	if err != nil {
@@ -491,7 +487,7 @@ func (b *Branches) writeStart(ctx context.Context, k *kept, path string, from so
 	return b.checkRoom(size)
 }
 
-// ofBranch reads the state of another branch, which runs.
+// ofBranch reads the state of another running branch.
 func (b *Branches) ofBranch(name, at string) (source, error) {
 	to, err := b.Target(name)
 	if err != nil {
@@ -518,7 +514,7 @@ func (b *Branches) ofBranch(name, at string) (source, error) {
 	}}, nil
 }
 
-// Configuration returns the scheduler configuration of a branch that runs.
+// Configuration returns the scheduler configuration of a running branch.
 func (b *Branches) Configuration(ctx context.Context, name string) (document []byte, err error) {
 	to, err := b.Target(name)
 	if err != nil {
@@ -547,7 +543,7 @@ func (b *Branches) fetch(ctx context.Context, to Target, address string, read fu
 	return read(answer.Body)
 }
 
-// launch starts the process of a branch. The caller holds the lock.
+// The caller of launch holds the lock.
 func (b *Branches) launch(k *kept) {
 	if b.closing.Err() != nil {
 		k.state, k.message = Stopped, ""
@@ -559,7 +555,8 @@ func (b *Branches) launch(k *kept) {
 	b.work.Go(func() { b.run(ctx, k, c) })
 }
 
-// Start starts a branch that does not run, and does nothing for one that does. It returns while the branch is starting.
+// Start starts a branch, and does nothing for one that runs. It returns while the branch is
+// starting.
 func (b *Branches) Start(name string) (Branch, error) {
 	if err := b.start(name); err != nil {
 		return Branch{}, err
@@ -592,8 +589,8 @@ func (b *Branches) start(name string) error {
 	return nil
 }
 
-// StopBranch stops a branch in order, and does nothing for one that does not run. It returns when the branch has
-// stopped.
+// StopBranch stops a branch in order, and does nothing for one that does not run. It returns when
+// the branch has stopped.
 func (b *Branches) StopBranch(name string) (Branch, error) {
 	if _, err := b.halt(name, false); err != nil {
 		return Branch{}, err
@@ -601,8 +598,8 @@ func (b *Branches) StopBranch(name string) (Branch, error) {
 	return b.Get(name)
 }
 
-// Rename gives a branch another name, and with it another address and another kubeconfig. A branch that runs is stopped for that, and
-// started again.
+// Rename gives a branch another name, and with it another address and another kubeconfig. It
+// restarts a branch that runs.
 func (b *Branches) Rename(name, to string) (Branch, error) {
 	k, runs, err := b.beginRename(name, to)
 	if err != nil || k == nil {
@@ -627,7 +624,6 @@ func (b *Branches) Rename(name, to string) (Branch, error) {
 	return b.Get(to)
 }
 
-// got returns a branch, or the error.
 func (b *Branches) got(name string, err error) (Branch, error) {
 	if err != nil {
 		return Branch{}, err
@@ -635,7 +631,8 @@ func (b *Branches) got(name string, err error) (Branch, error) {
 	return b.Get(name)
 }
 
-// beginRename keeps others from changing a branch, and reports whether it runs. It returns nil if there is nothing to do.
+// beginRename keeps others from changing a branch, and reports whether it runs. It returns nil if
+// there is nothing to do.
 func (b *Branches) beginRename(name, to string) (k *kept, runs bool, err error) {
 	if err := checkName(to); err != nil {
 		return nil, false, err
@@ -659,7 +656,7 @@ func (b *Branches) beginRename(name, to string) (k *kept, runs bool, err error) 
 	return k, k.child != nil, nil
 }
 
-// finishRename renames a branch that does not run.
+// The branch does not run.
 func (b *Branches) finishRename(k *kept, to string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,15 +24,17 @@ import (
 )
 
 const (
-	// stopTime is how long a child may take to stop in order, a little more than the program promises.
+	// stopTime is how long a child may take to stop in order, a little more than the program
+	// promises.
 	stopTime = 6 * time.Second
-	// unlockTime is how long the child of a program that was killed may keep its data directory.
+	// unlockTime is how long the child of a killed program may keep its data directory.
 	unlockTime = 10 * time.Second
-	// pollTime is how often a lock is tried.
+	// pollTime is how often to try a lock.
 	pollTime = 50 * time.Millisecond
 )
 
-// child is the process of a branch. It stops when its standard input ends, and so it does when the trunk is killed.
+// child is the process of a branch. It stops when its standard input ends, and thus when the trunk
+// is killed.
 type child struct {
 	token string
 	// cancel ends the start and the loading.
@@ -54,7 +56,7 @@ type child struct {
 // Target is where a branch answers.
 type Target struct {
 	URL *url.URL
-	// Token is a bearer token, which every request must carry.
+	// Token is the bearer token that every request must carry.
 	Token string
 }
 
@@ -76,7 +78,7 @@ func (b *Branches) run(ctx context.Context, k *kept, c *child) {
 	close(c.exited)
 }
 
-// failure says why a child has ended, best in its own words.
+// failure says why a child has ended, if possible in the child's words.
 func failure(err error, last string) string {
 	var exit *exec.ExitError
 	switch {
@@ -90,7 +92,7 @@ func failure(err error, last string) string {
 	return "its process ended without being asked to"
 }
 
-// attend starts the process, loads the state that it starts from, and returns when the process has ended.
+// attend starts the process, loads its initial state, and returns when the process has ended.
 func (b *Branches) attend(ctx context.Context, k *kept, c *child, stderr io.Writer) error {
 	dir := b.dirOf(k.name)
 	data := filepath.Join(dir, dataName)
@@ -104,7 +106,7 @@ func (b *Branches) attend(ctx context.Context, k *kept, c *child, stderr io.Writ
 	cmd := b.opts.Command(append(append(args, b.opts.Flags...), k.note.Flags...))
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
-	// A signal of the terminal reaches this process only, which stops its children in order.
+	// A signal of the terminal reaches only this process, which stops its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -159,7 +161,7 @@ func readyAddress(line string) (*url.URL, bool) {
 	return address, err == nil && address.Host != ""
 }
 
-// becomeReady makes the child reachable and loads what it starts from, which happens once.
+// becomeReady makes the child reachable and loads its initial state, which happens once.
 func (b *Branches) becomeReady(ctx context.Context, k *kept, c *child, address *url.URL) error {
 	b.mu.Lock()
 	c.address = &url.URL{Scheme: address.Scheme, Host: address.Host}
@@ -177,8 +179,7 @@ func (b *Branches) becomeReady(ctx context.Context, k *kept, c *child, address *
 	return nil
 }
 
-// load imports the state to start from, if it has not been loaded yet. It returns a remark about what could not be
-// loaded.
+// load imports the initial state unless an earlier start did. remark says what it could not load.
 func (b *Branches) load(ctx context.Context, k *kept, to Target) (remark string, err error) {
 	dir := b.dirOf(k.name)
 	path := filepath.Join(dir, startFile)
@@ -201,7 +202,7 @@ func (b *Branches) load(ctx context.Context, k *kept, to Target) (remark string,
 	return remark, datadir.Remove(path)
 }
 
-// loader is the user agent of the import that a branch starts with. For the branch's time line, it is the simulator's own.
+// loader is the user agent of that import. To the branch's time line, it is the simulator itself.
 const loader = "simulator"
 
 // importLine is a line of the answer of POST /api/v1/import.
@@ -269,7 +270,7 @@ func (b *Branches) importInto(ctx context.Context, k *kept, to Target, state io.
 	}
 }
 
-// do sends a request to a child. It returns an error for an answer that is not a success.
+// do returns an error for an answer that is not a success.
 func (b *Branches) do(to Target, r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+to.Token)
 	answer, err := b.client.Do(r)
@@ -292,7 +293,6 @@ func (b *Branches) do(to Target, r *http.Request) (*http.Response, error) {
 	return nil, errors.New(refused.Message)
 }
 
-// tell changes the message of a branch that is starting.
 func (b *Branches) tell(k *kept, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -330,7 +330,7 @@ func (c *child) ask() {
 	}
 }
 
-// end returns when a child that was asked to stop has ended. It is killed when ctx ends.
+// end returns when a child that was asked to stop has ended. It kills the child when ctx ends.
 func (b *Branches) end(ctx context.Context, c *child) {
 	select {
 	case <-c.exited:
@@ -346,7 +346,7 @@ func (b *Branches) end(ctx context.Context, c *child) {
 	<-c.exited
 }
 
-// lastLine passes on what a child writes to its standard error, and remembers the last line.
+// lastLine passes on a child's standard error, and remembers its last line.
 type lastLine struct {
 	to     io.Writer
 	prefix string
@@ -356,7 +356,6 @@ type lastLine struct {
 	last string
 }
 
-// maxLine bounds what is kept of a line.
 const maxLine = 4 << 10
 
 // Write implements io.Writer.
@@ -380,8 +379,8 @@ func (l *lastLine) text() string {
 	return l.last
 }
 
-// thisProgram returns a command that runs the executable of this process. Linux still has it when the file was replaced
-// meanwhile, by a newer build for example.
+// thisProgram runs the executable of this process, which Linux still has when a newer build, for
+// example, has replaced the file.
 func thisProgram(args []string) *exec.Cmd {
 	const running = "/proc/self/exe"
 	path, err := os.Executable()

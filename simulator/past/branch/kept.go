@@ -18,12 +18,11 @@ import (
 // Files of a branch, in a directory of its name.
 const (
 	noteFile = "branch.json"
-	// startFile holds the state to start from until it has been loaded.
+	// startFile holds the initial state until the child has loaded it.
 	startFile = "start.json"
-	// tokenFile holds what requests to the child must carry. Every start makes a new one.
+	// tokenFile holds the token of the child. Every start makes a new one.
 	tokenFile = "token"
-	// dataName is the child's data directory.
-	dataName = "data"
+	dataName  = "data"
 )
 
 // Directories with these prefixes are half made or half removed. No branch has such a name.
@@ -32,7 +31,6 @@ const (
 	gonePrefix = ".gone-"
 )
 
-// noteFormat is the version of note.
 const noteFormat = 1
 
 // note is what the disk keeps about a branch.
@@ -43,9 +41,8 @@ type note struct {
 	Of        string    `json:"of,omitempty"`
 	From      *Moment   `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
-	// Flags are the child's further ones.
-	Flags []string `json:"flags,omitempty"`
-	// Remark says what could not be loaded.
+	Flags     []string  `json:"flags,omitempty"`
+	// Remark says what the child could not load.
 	Remark string `json:"remark,omitempty"`
 }
 
@@ -58,7 +55,7 @@ func (n note) write(dir string) error {
 	return datadir.WriteFile(filepath.Join(dir, noteFile), content)
 }
 
-// readNote returns what the disk keeps about a branch. The error is one line.
+// The error of readNote is one line.
 func readNote(dir string) (note, error) {
 	path := filepath.Join(dir, noteFile)
 	const do = "restore it from a backup, or delete the branch"
@@ -76,7 +73,8 @@ func readNote(dir string) (note, error) {
 	return n, nil
 }
 
-// readAll finds the branches in the directory. It removes lessons and what was half made or half removed.
+// readAll finds the branches in the directory. It removes lessons, and the half made and the half
+// removed.
 func (b *Branches) readAll() error {
 	entries, err := os.ReadDir(b.opts.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +109,7 @@ func (b *Branches) readAll() error {
 	return nil
 }
 
-// remove makes a branch's directory disappear at once, and deletes it after that in the background.
+// remove makes a branch's directory disappear at once, and deletes it in the background.
 func (b *Branches) remove(dir string) error {
 	gone, err := os.MkdirTemp(b.opts.Dir, gonePrefix)
 	if err == nil {
@@ -124,12 +122,13 @@ func (b *Branches) remove(dir string) error {
 	return nil
 }
 
-// discard deletes a directory that is no branch, in the background. What cannot be deleted stays until the next start.
+// discard deletes a directory that is no branch, in the background. What it cannot delete stays
+// until the next start.
 func (b *Branches) discard(dir string) {
 	b.work.Go(func() {
 		data, _ := filepath.Glob(filepath.Join(dir, "*", dataName))
 		for _, d := range append(data, filepath.Join(dir, dataName)) {
-			// An earlier program that was killed may have left a child that is still stopping.
+			// A killed program may have left a child that is still stopping.
 			if err := b.awaitUnlocked(b.closing, d); err != nil {
 				return
 			}
@@ -143,7 +142,7 @@ func (b *Branches) discard(dir string) {
 	})
 }
 
-// checkName: names are path segments of the web, of files and of lessons.
+// Names are path segments of the web, of files and of lessons.
 func checkName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return refuse(Invalid, "%q cannot name a branch: %s", name, problems[0])

@@ -13,7 +13,8 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// What a branch needs, as measured with an empty cluster, and per byte of the state that it starts from.
+// The needs of a branch with an empty cluster, as measured, and those per byte of its initial
+// state.
 const (
 	// diskNeeded is mostly the log that etcd allocates in advance.
 	diskNeeded    = 160 << 20
@@ -28,18 +29,19 @@ const (
 type Room struct {
 	// Disk and DiskTotal are bytes of the disk that holds the branches.
 	Disk, DiskTotal uint64
-	// Memory is the bytes that processes can still take; 0 when the system does not tell.
+	// Memory is in bytes; 0 when the system does not tell.
 	Memory uint64
 }
 
-// RoomOf returns the room of this machine for a directory, which exists.
+// RoomOf returns the room of this machine. The directory exists.
 func RoomOf(dir string) (Room, error) {
 	free, total, err := datadir.Space(dir)
 	return Room{Disk: free, DiskTotal: total, Memory: memoryLeft("/proc/meminfo", "/sys/fs/cgroup")}, err
 }
 
-// memoryLeft returns what the machine has left, or the control group of this process if that is less; 0 when neither is
-// known. Without a limit, memory.max is "max". See Documentation/admin-guide/cgroup-v2.rst of Linux.
+// memoryLeft returns what the machine has left, or the control group of this process if that is
+// less; 0 when neither is known. Without a limit, memory.max is "max". See
+// Documentation/admin-guide/cgroup-v2.rst of Linux.
 func memoryLeft(meminfo, cgroup string) uint64 {
 	left := uint64(0)
 	if file, err := os.Open(meminfo); err == nil {
@@ -72,7 +74,7 @@ func readNumber(file string) (uint64, bool) {
 	return n, err == nil
 }
 
-// checkRoom refuses a branch that starts from a state of some bytes.
+// state is the size of the initial state in bytes.
 func (b *Branches) checkRoom(state int64) error {
 	room, err := b.opts.Room(b.opts.Dir)
 	if err != nil {
@@ -89,7 +91,7 @@ func (b *Branches) checkRoom(state int64) error {
 	return nil
 }
 
-// bytesOf returns what a directory takes on disk. Files that disappear meanwhile do not count.
+// bytesOf returns the size of a directory on disk. Files that disappear meanwhile do not count.
 func bytesOf(dir string) int64 {
 	var total int64
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

@@ -1,9 +1,9 @@
-// Package capture records a cluster that a kubeconfig reaches into a file: it checks the
-// options, connects without the right to write, redacts on request, and reports progress in
-// lines for people.
+// Package capture records a cluster that a kubeconfig reaches into a file: it checks the options,
+// connects without the right to write, redacts on request, and reports progress in lines for
+// people.
 //
-// Package replay does the recording itself. It may import the simulator's mirror, redact and
-// replay packages.
+// Package replay does the recording itself. It may import the simulator's mirror, redact and replay
+// packages.
 package capture
 
 import (
@@ -29,11 +29,11 @@ import (
 
 // Options say what to record. Kubeconfig and Output are required.
 type Options struct {
-	// Kubeconfig reaches the cluster, which is only read.
+	// Kubeconfig reaches the cluster. Capture only reads it.
 	Kubeconfig string
 	// Context is one of the kubeconfig's contexts; its current one by default.
 	Context string
-	// Output is the file of the recording. An existing file is not overwritten.
+	// Output is the new file of the recording.
 	Output string
 	// Namespaces restricts namespaced objects to these namespaces when it is not empty, and
 	// Selector restricts pods.
@@ -49,8 +49,8 @@ type Options struct {
 // watches.
 const DefaultQPS = mirror.DefaultQPS
 
-// Run records a cluster until ctx is done. It writes progress to messages, a line each; the
-// last line is a summary.
+// Run records a cluster until ctx is done. It writes progress to messages, a line each; the last
+// line is a summary.
 func Run(ctx context.Context, o Options, messages io.Writer) (err error) {
 	source, header, err := o.source(ctx)
 	if err != nil {
@@ -83,7 +83,6 @@ func Run(ctx context.Context, o Options, messages io.Writer) (err error) {
 	return nil
 }
 
-// source returns the cluster to record, and the header that describes it.
 func (o Options) source(ctx context.Context) (replay.Source, replay.Header, error) {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		return nil, replay.Header{}, fmt.Errorf("the selector for pods: %w", err)

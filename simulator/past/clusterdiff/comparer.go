@@ -13,12 +13,13 @@ import (
 	"kube-scheduler-simulator/simulator/past/branch"
 )
 
-// Comparer compares simulators that run, by their names. That of the trunk is empty. Its method is safe for concurrent use.
+// Comparer compares running simulators by their names. The trunk's is empty. Its method is safe for
+// concurrent use.
 type Comparer struct {
-	// Access returns how to reach the Kubernetes API of a simulator, and the document of its scheduler configuration.
+	// Access returns how to reach the Kubernetes API of a simulator, and its scheduler
+	// configuration.
 	Access func(ctx context.Context, name string) (*rest.Config, []byte, error)
-	// Parse reads a scheduler configuration.
-	Parse func(document []byte) (*config.Configuration, error)
+	Parse  func(document []byte) (*config.Configuration, error)
 }
 
 // Compare compares two simulators. The error is a *branch.Refusal if they are the same one.
@@ -40,7 +41,6 @@ func (c Comparer) Compare(ctx context.Context, nameA, nameB string) (*Comparison
 // requestTimeout bounds each request to a simulator.
 const requestTimeout = 30 * time.Second
 
-// state reads the state of a simulator.
 func (c Comparer) state(ctx context.Context, name string) (State, error) {
 	state := State{Name: name}
 	address, document, err := c.Access(ctx, name)
@@ -57,7 +57,7 @@ func (c Comparer) state(ctx context.Context, name string) (State, error) {
 	if err != nil {
 		return state, fmt.Errorf("preparing a client of %s: %w", called, err)
 	}
-	// From the watch cache, which may be a moment behind.
+	// The watch cache may be a moment behind.
 	recent := metav1.ListOptions{ResourceVersion: "0"}
 	nodes, err := client.CoreV1().Nodes().List(ctx, recent)
 	if err != nil {

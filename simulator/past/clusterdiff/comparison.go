@@ -1,5 +1,5 @@
-// Package clusterdiff compares the clusters of two simulators: which pods they placed on different nodes, how full they
-// are, and how their scheduler configurations differ.
+// Package clusterdiff compares the clusters of two simulators: which pods they placed on different
+// nodes, how full they are, and how their scheduler configurations differ.
 //
 // It may import scheduler/config, client-go and simulator/past/branch.
 package clusterdiff
@@ -22,7 +22,7 @@ type State struct {
 	Name  string
 	Nodes []v1.Node
 	Pods  []v1.Pod
-	// Configuration is nil when it is not known.
+	// Configuration is nil when it is unknown.
 	Configuration *config.Configuration
 }
 
@@ -30,13 +30,14 @@ type State struct {
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// Pods are those that the sides placed differently, or that only one side has, by namespace and name.
+	// Pods are those that the sides placed differently, or that only one side has, by namespace and
+	// name.
 	Pods []Pod `json:"pods"`
 	// Nodes are those of both sides, by name.
 	Nodes []Node `json:"nodes"`
 	// Configuration has the fields that differ.
 	Configuration []Field `json:"configuration"`
-	// Truncated: there are more pods or nodes than listed.
+	// Truncated: more pods or nodes exist than the lists hold.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -46,25 +47,26 @@ const (
 	MaxNodes = 5000
 )
 
-// Side sums a state up. Pods that have ended do not count.
+// Side sums a state up, without the pods that have ended.
 type Side struct {
 	Name    string `json:"name"`
 	Nodes   int    `json:"nodes"`
 	Pods    int    `json:"pods"`
 	Pending int    `json:"pending"`
-	// CPUShare and MemoryShare are the requests of the pods on nodes, as parts of what is allocatable, from 0 to 1.
+	// CPUShare and MemoryShare are the requests of the placed pods, as parts of what is
+	// allocatable, from 0 to 1.
 	CPUShare    float64 `json:"cpuShare"`
 	MemoryShare float64 `json:"memoryShare"`
 }
 
-// Pod is a pod that differs. The nodes are empty where it is pending, and where it does not exist; OnlyIn tells those
-// apart.
+// Pod is a pod that differs. A node is empty where the pod is pending, and where it does not exist;
+// OnlyIn tells those apart.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	A         string `json:"a,omitempty"`
 	B         string `json:"b,omitempty"`
-	// OnlyIn is "a" or "b" for a pod that the other side does not have.
+	// OnlyIn is "a" or "b" for a pod that the other side lacks.
 	OnlyIn string `json:"onlyIn,omitempty"`
 }
 
@@ -75,7 +77,7 @@ type Node struct {
 	B    *Use   `json:"b,omitempty"`
 }
 
-// Use is how full a node is: what the pods on it request, and what is allocatable.
+// Use is how full a node is: what its pods request, and what is allocatable.
 type Use struct {
 	Pods              int   `json:"pods"`
 	CPUMillis         int64 `json:"cpuMillis"`
@@ -84,14 +86,15 @@ type Use struct {
 	MemoryAllocatable int64 `json:"memoryAllocatableBytes"`
 }
 
-// Field is a field of the scheduler configuration that differs. A and B are JSON values; nil means no value.
+// Field is a field of the scheduler configuration that differs. A and B are JSON values; nil means
+// no value.
 type Field struct {
 	Path string `json:"path"`
 	A    any    `json:"a,omitempty"`
 	B    any    `json:"b,omitempty"`
 }
 
-// Compare compares two states. It reads them only.
+// Compare only reads the states.
 func Compare(a, b State) Comparison {
 	usesA, usesB := a.uses(), b.uses()
 	c := Comparison{A: a.side(usesA), B: b.side(usesB), Pods: []Pod{}, Nodes: []Node{}, Configuration: []Field{}}
@@ -153,7 +156,6 @@ func (c *Comparison) comparePods(a, b map[podName]string) {
 	}
 }
 
-// uses returns how full each node is.
 func (s State) uses() map[string]*Use {
 	uses := make(map[string]*Use, len(s.Nodes))
 	for i := range s.Nodes {

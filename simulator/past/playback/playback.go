@@ -24,8 +24,8 @@ type Playback struct {
 	FollowRecording bool
 	// Replace permits emptying a cluster that exists already.
 	Replace bool
-	// Report is a file for the comparison, as text or, when its name ends in .json,
-	// as JSON. Empty: no report is written.
+	// Report is a file for the comparison, as text or, when its name ends in .json, as JSON. Empty:
+	// no report.
 	Report string
 	// Exit ends the simulator when the report is written.
 	Exit bool
@@ -33,11 +33,9 @@ type Playback struct {
 	FailOnDifference bool
 }
 
-// name is what people call the recording.
 func (o Playback) name() string { return filepath.Base(o.File) }
 
-// ErrDifferent is returned by Finish when placements do not match and
-// Playback.FailOnDifference is set.
+// Finish returns ErrDifferent when placements do not match and Playback.FailOnDifference is set.
 var ErrDifferent = errors.New("placements differ from the recording")
 
 // File is a recording that is open for reading.
@@ -46,13 +44,12 @@ type File struct {
 	recording *replay.Recording
 }
 
-// content is what a recording is read from.
 type content interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// Open opens a recording and verifies that it is one, and whole.
+// Open verifies that the file is a whole recording.
 func Open(ctx context.Context, path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,7 +90,7 @@ func (f *File) Close() error {
 	return f.file.Close()
 }
 
-// Finish waits for the end of the recording that is loaded, and writes the report.
+// Finish waits for the end of the loaded recording, and writes the report.
 func (s *Session) Finish(ctx context.Context, o Playback) error {
 	player, err := s.loaded()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package playback loads and plays one recording at a time into a running simulator: the one
-// that people send to it, or the one that was named when the program started.
+// Package playback loads and plays one recording at a time into a running simulator: one that
+// people upload, or the one that the command line named.
 //
 // It knows the simulator around it only by the functions in Options; package replay does the
 // playing. It may import simulator/past/replay and simulator/host.
@@ -21,10 +21,10 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
-// Controllers are the controllers that run during a replay unless the user asks for others.
-// The recording holds what the source's controllers did, but not what follows from simulated
-// decisions. So these controllers bind claims whose volumes wait for the scheduler, and
-// create generic ephemeral volumes and generated resource claims for the simulated pods.
+// Controllers are the controllers that run during a replay unless the user asks for others. The
+// recording holds what the source's controllers did, but not what follows from simulated decisions.
+// So these controllers bind claims whose volumes wait for the scheduler, and create generic
+// ephemeral volumes and generated resource claims for the simulated pods.
 func Controllers() []string {
 	return []string{
 		"persistentvolume-binder-controller", "external-provisioner", "ephemeral-volume-controller", "resourceclaim-controller",
@@ -32,25 +32,25 @@ func Controllers() []string {
 	}
 }
 
-// Options connect a Session to its simulator. All fields are required. The functions may be
-// called from any goroutine, and only after the simulator has started.
+// Options connect a Session to its simulator. All fields are required. Any goroutine may call the
+// functions, but only after the simulator has started.
 type Options struct {
 	// ClientConfig reaches the simulated cluster.
 	ClientConfig func() *rest.Config
 	Results      replay.Results
-	// Define installs the definition of a custom kind, if the simulator has it, and reports
-	// whether it does.
+	// Define installs the definition of a custom kind, if the simulator has it, and reports whether
+	// it does.
 	Define func(ctx context.Context, kind schema.GroupKind) (bool, error)
 	// Idle waits until the scheduler has seen the changes and has nothing to do.
 	Idle func(ctx context.Context, changes []replay.Written) error
-	// Profiles are the scheduler names that the simulator's scheduler answers to.
+	// Profiles are the scheduler names of the simulator's scheduler.
 	Profiles func() []string
 	// Reset empties the cluster and the results.
 	Reset func(ctx context.Context) error
-	// External says that the cluster is not the simulator's own. It is then never emptied,
-	// so a replay cannot seek backwards.
+	// External says that the cluster is not the simulator's own. A replay then never empties it,
+	// and cannot seek backwards.
 	External bool
-	// Spool returns an unnamed file for a recording that is being uploaded.
+	// Spool returns an unnamed file for an upload.
 	Spool func() (*datadir.Spool, error)
 	// Changed is called when the status has changed.
 	Changed func()
@@ -61,17 +61,17 @@ type Options struct {
 type Session struct {
 	options Options
 
-	// receiving is held while a recording is uploaded; nothing waits for it.
+	// receiving is held during an upload; nothing waits for it.
 	receiving sync.Mutex
-	// turn has capacity 1: the goroutine that fills it may load and unload recordings. It is not
-	// taken while a client is still sending.
+	// turn has capacity 1: the goroutine that fills it may load and unload recordings. Nobody takes
+	// it while a client is still sending.
 	turn chan struct{}
 	mu   sync.Mutex
 	// player is nil when no recording is loaded.
 	player *replay.Player
 	file   *File
-	// exclusive: only the recording and Controllers act on the cluster. It holds from the
-	// reset before an uploaded recording to the reset after that recording is unloaded.
+	// exclusive: only the recording and Controllers act on the cluster. It holds from the reset
+	// before an uploaded recording to the reset after that recording is unloaded.
 	exclusive bool
 }
 
@@ -103,7 +103,7 @@ func (s *Session) Status() (replay.Status, bool) {
 	return p.Status(), true
 }
 
-// Recording returns the recording that is loaded; nil when none is. It can be read until it is unloaded.
+// Recording returns the loaded recording, readable until it is unloaded; nil when there is none.
 func (s *Session) Recording() *replay.Recording {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +129,8 @@ func (s *Session) loaded() (*replay.Player, error) {
 	return nil, replay.ErrNoRecording
 }
 
-// Load reads an uploaded recording, empties the simulator and pauses at the start. It does nothing if
-// ctx ends before it begins to empty the simulator.
+// Load reads an uploaded recording, empties the simulator and pauses at the start. It does nothing
+// if ctx ends before it begins to empty the simulator.
 func (s *Session) Load(ctx context.Context, name string, body io.Reader) (replay.Status, error) {
 	if !s.receiving.TryLock() {
 		return replay.Status{}, replay.ErrBusy
@@ -154,7 +154,7 @@ func (s *Session) Load(ctx context.Context, name string, body io.Reader) (replay
 	return status, nil
 }
 
-// receive keeps an uploaded recording in a file, and verifies it.
+// receive verifies an uploaded recording and keeps it in a file.
 func (s *Session) receive(ctx context.Context, body io.Reader) (*File, error) {
 	spooled, err := s.options.Spool()
 	if err != nil {
@@ -174,7 +174,6 @@ func (s *Session) receive(ctx context.Context, body io.Reader) (*File, error) {
 	return file, nil
 }
 
-// useEmptied empties the simulator and then starts a player.
 func (s *Session) useEmptied(ctx context.Context, file *File, o replay.PlayerOptions) (replay.Status, error) {
 	if err := s.options.Reset(ctx); err != nil {
 		return replay.Status{}, fmt.Errorf("emptying the simulator for the recording: %w", err)
@@ -188,8 +187,7 @@ func (s *Session) setExclusive(exclusive bool) {
 	s.exclusive = exclusive
 }
 
-// Play starts to play a recording in the cluster as it is. It takes over the file unless it
-// fails.
+// Play plays a recording in the cluster as it is. It takes over the file unless it fails.
 func (s *Session) Play(ctx context.Context, file *File, o Playback) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -252,7 +250,7 @@ func (s *Session) Comparison(q replay.ComparisonQuery) (replay.Comparison, error
 	return p.Comparison(q)
 }
 
-// Unload drops the recording. Objects and results that it produced stay.
+// Unload drops the recording. The objects and results that it produced stay.
 func (s *Session) Unload(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -278,8 +276,8 @@ func (s *Session) unload() {
 	s.options.Changed()
 }
 
-// Stop unloads the recording, if one is loaded, unless ctx ends while another one is being loaded or
-// unloaded.
+// Stop unloads the recording, if there is one. It gives up if ctx ends during another load or
+// unload.
 func (s *Session) Stop(ctx context.Context) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -289,15 +287,15 @@ func (s *Session) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Exclusive reports whether the recording acts on the cluster alone, in place of virtual nodes
-// and of the controllers other than Controllers.
+// Exclusive reports whether the recording acts on the cluster alone, in place of virtual nodes and
+// of the controllers other than Controllers.
 func (s *Session) Exclusive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.exclusive
 }
 
-// Operation is what the simulator's status shows of a replay; nil when none is playing.
+// Operation describes a playing replay for the simulator's status; nil when none is playing.
 func (s *Session) Operation() *operation.Status {
 	status, loaded := s.Status()
 	if !loaded || status.State != replay.Playing && status.State != replay.Seeking {

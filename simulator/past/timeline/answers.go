@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Point is a moment and when it was. Moments count the recorded changes of objects, from 1, and go on after a
-// restart: a moment names the state that its change led to.
+// Point is a moment and its time. Moments count the recorded changes of objects, from 1 and across
+// restarts: a moment names the state after its change.
 type Point struct {
 	Moment uint64    `json:"moment"`
 	Time   time.Time `json:"time"`
@@ -24,7 +24,7 @@ type ObjectRef struct {
 	Name       string `json:"name"`
 }
 
-// StepKind says what a step is.
+// StepKind is a kind of step.
 type StepKind string
 
 const (
@@ -40,25 +40,25 @@ const (
 	ImportStep StepKind = "import"
 )
 
-// Step is something that a user did, or that happened to a node, as opposed to what the scheduler and controllers
-// did about it.
+// Step is what a user did, or what happened to a node, as opposed to how the scheduler and
+// controllers reacted.
 type Step struct {
-	// Moment and Time are of the last change of the step.
+	// Moment and Time are those of the step's last change.
 	Moment uint64    `json:"moment"`
 	Time   time.Time `json:"time"`
 	// EndTime is when a failure ended; nil while it lasts, and for other kinds.
 	EndTime *time.Time `json:"endTime,omitempty"`
 	Kind    StepKind   `json:"kind"`
-	// Verb says more: create, update, patch, delete, apply, evict, scale, activate, install, judge or undo for a change; notReady or
-	// unreachable for a failure.
+	// Verb says more: create, update, patch, delete, apply, evict, scale, activate, install, judge
+	// or undo for a change; notReady or unreachable for a failure.
 	Verb string `json:"verb"`
 	// Objects are the first few of Count objects.
 	Objects []ObjectRef `json:"objects"`
 	Count   int         `json:"count"`
 	// By is ByWeb, the name of another program such as "kubectl", or BySimulator.
 	By string `json:"by"`
-	// Revision and Summary describe a configuration; of an undo, Revision is the one that it applied again. Failed: it did not start, so
-	// the one before it stayed.
+	// Revision and Summary describe a configuration; of an undo, Revision is the one that it
+	// applied again. Failed: it did not start, so the one before it stayed.
 	Revision int    `json:"revision,omitempty"`
 	Summary  string `json:"summary,omitempty"`
 	Failed   bool   `json:"failed,omitempty"`
@@ -66,12 +66,10 @@ type Step struct {
 	Undone bool `json:"undone,omitempty"`
 }
 
-// maxStepObjects bounds the objects that a Step names.
 const maxStepObjects = 5
 
-// Bucket counts what happened in a part of a time line.
+// Bucket counts what happened in a part of a time line, which begins at Time.
 type Bucket struct {
-	// Time is the beginning.
 	Time time.Time `json:"time"`
 	// Events counts changes of objects, Scheduled and Unschedulable scheduling attempts.
 	Events        int `json:"events"`
@@ -79,10 +77,10 @@ type Bucket struct {
 	Unschedulable int `json:"unschedulable"`
 }
 
-// Source says what an answer is about.
+// Source is what an answer describes.
 type Source string
 
-// OfReplay: the recording that is loaded. The zero value is the simulator's own journal.
+// OfReplay is the loaded recording. The zero value is the simulator's own journal.
 const OfReplay Source = "replay"
 
 // Line is a part of a time line.
@@ -99,14 +97,15 @@ type Line struct {
 	LimitBytes int64 `json:"limitBytes"`
 	// Steps are oldest first.
 	Steps []Step `json:"steps"`
-	// Buckets are of equal length, and cover the part that was asked for.
+	// Buckets are of equal length, and together cover the part.
 	Buckets []Bucket `json:"buckets"`
 	// Continue is the Query.Continue of the next page of steps; empty when there is none.
 	Continue string `json:"continue,omitempty"`
 	Source   Source `json:"source,omitempty"`
 }
 
-// Query says which part of a time line to return. The zero value is the whole one, with DefaultBuckets and DefaultSteps.
+// Query selects a part of a time line. The zero value is the whole one, with DefaultBuckets and
+// DefaultSteps.
 type Query struct {
 	// From and To are zero for the start and the end.
 	From, To time.Time
@@ -122,8 +121,9 @@ const (
 	MaxSteps       = 5000
 )
 
-// At names a moment, or the latest one at or before a time if Moment is 0. Objects change at moments; the scheduler's
-// configuration may change between two of them, and is that of the time if there is one.
+// At names a moment, or the latest one at or before a time if Moment is 0. Objects change at
+// moments; the scheduler's configuration may change between two of them, and is that of the time if
+// there is one.
 type At struct {
 	Moment uint64
 	Time   time.Time
@@ -144,7 +144,7 @@ type MomentCounts struct {
 	Pending int `json:"pending"`
 }
 
-// Moment is the cluster at a moment, reduced to what a map of it shows.
+// Moment is the cluster at a moment, reduced to what a map shows.
 type Moment struct {
 	Point
 	Nodes []json.RawMessage `json:"nodes"`
@@ -205,19 +205,20 @@ type Difference struct {
 	Source    Source `json:"source,omitempty"`
 }
 
-// Undo says what taking back the user's last step would do.
+// Undo previews taking back the user's last step.
 type Undo struct {
-	// Step is the last step that taking back changes anything; nil when there is none.
+	// Step is the last step whose undo changes anything; nil when there is none.
 	Step *Step `json:"step,omitempty"`
 	// To is the moment before the step.
 	To *Point `json:"to,omitempty"`
-	// Created, Deleted and Changed are what the undo does itself. Controllers and the scheduler follow.
+	// Created, Deleted and Changed are what the undo does itself. Controllers and the scheduler
+	// follow.
 	Created []ObjectRef `json:"created"`
 	Deleted []ObjectRef `json:"deleted"`
 	Changed []ObjectRef `json:"changed"`
-	// Configuration is the revision whose document becomes the configuration again; 0 if it stays.
+	// Configuration is the revision whose document applies again; 0 if the configuration stays.
 	Configuration int `json:"configuration,omitempty"`
-	// Message says why there is no step, or why it cannot be taken back.
+	// Message says why there is no step, or why an undo cannot take it back.
 	Message string `json:"message,omitempty"`
 }
 
@@ -240,7 +241,7 @@ type Undone struct {
 type NotKeptError struct {
 	// Oldest is the first moment that is; nil when there is none.
 	Oldest *Point
-	// Off: nothing is recorded.
+	// Off: the simulator does not record.
 	Off bool
 }
 
@@ -256,13 +257,13 @@ func (e *NotKeptError) Error() string {
 }
 
 var (
-	// ErrStale says that the step to take back is not the last one any more.
+	// ErrStale says that another step is the last one now.
 	ErrStale = errors.New("the last step is another one by now; ask again what an undo would do")
 	// ErrNothingToUndo says that an undo is impossible; the error that wraps it says why.
 	ErrNothingToUndo = errors.New("there is nothing to take back")
 	// ErrUnknownResult says that there is no such scheduling result.
 	ErrUnknownResult = errors.New("there is no such result; the oldest ones are dropped")
-	// ErrQuery is wrapped by the error for a Query that is not valid.
+	// The error for an invalid Query wraps ErrQuery.
 	ErrQuery = errors.New("bad query")
 )
 

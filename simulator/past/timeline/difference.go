@@ -46,7 +46,6 @@ func (t *Timeline) Difference(ctx context.Context, from, to At) (*Difference, er
 	return d, nil
 }
 
-// objects compares two snapshots.
 func (d *Difference) objects(a, b *snapshot) error {
 	keys := slices.Collect(maps.Keys(b.objects))
 	for key := range a.objects {
@@ -68,7 +67,7 @@ func (d *Difference) objects(a, b *snapshot) error {
 	return nil
 }
 
-// object compares an object that exists in one of two snapshots, or differs.
+// An object exists in one of the snapshots, or differs.
 func (d *Difference) object(a, b *snapshot, key string, wasThere, isThere bool) (err error) {
 	var old, now *unstructured.Unstructured
 	if wasThere {
@@ -153,7 +152,7 @@ func fieldChanges(found []FieldChange, path string, from, to any) []FieldChange 
 	return append(found, FieldChange{Path: path, From: from, To: to})
 }
 
-// configurationChange returns nil when the configuration is the same, or is unknown.
+// configurationChange returns nil when the configuration is the same, or unknown.
 func configurationChange(from, to *MomentConfiguration) (*ConfigurationChange, error) {
 	if from == nil || to == nil || *from == *to {
 		return nil, nil

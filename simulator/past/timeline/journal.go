@@ -24,15 +24,16 @@ import (
 
 const (
 	segmentSuffix = ".timeline"
-	// setAsideMark is followed by a number in the name of a file that was set aside, which the journal never removes.
+	// A number follows setAsideMark in the name of a file that the journal set aside. The journal
+	// never removes such a file.
 	setAsideMark = ".damaged-"
-	// A segment is about one segmentsPerJournal-th of the journal, but at least statesPerSegment times as large as the state that
-	// it begins with, so that most of the journal are changes.
+	// A segment is about one segmentsPerJournal-th of the journal, but at least statesPerSegment
+	// times as large as its initial state, so that changes make up most of the journal.
 	segmentsPerJournal = 16
 	statesPerSegment   = 4
 )
 
-// journal writes segments. Its caller guards it; reading needs no guard beyond the copies that span returns.
+// The caller of a journal guards it; reading needs no guard beyond the copies that span returns.
 type journal struct {
 	dir      string
 	maxBytes int64
@@ -41,7 +42,7 @@ type journal struct {
 	segments []*segment
 	bytes    int64
 	next     uint64 // number of the next segment
-	// stateBytes is the size of the state that the newest segment begins with, on disk.
+	// stateBytes is the size on disk of the newest segment's initial state.
 	stateBytes int64
 
 	// state has the latest objects by key, and moment is its number, reached at time.
@@ -85,7 +86,8 @@ type attemptsMark struct {
 	Unschedulable int       `json:"unschedulable"`
 }
 
-// load opens the segments, and returns their marks and what a person should know. It sets damaged segments aside.
+// load opens the segments, and returns their marks and warnings for the user. It sets damaged
+// segments aside.
 func (j *journal) load(ctx context.Context) (marks []mark, warnings []string, err error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, nil, err
@@ -166,7 +168,6 @@ func (j *journal) numbers() ([]uint64, error) {
 	return numbers, nil
 }
 
-// setAside renames a damaged segment.
 func (j *journal) setAside(s *segment) (string, error) {
 	for n := 1; ; n++ {
 		name := s.path + setAsideMark + strconv.Itoa(n)
@@ -176,7 +177,6 @@ func (j *journal) setAside(s *segment) (string, error) {
 	}
 }
 
-// marks returns the marks of a segment.
 func (s *segment) marks() ([]mark, error) {
 	var all []mark
 	for _, b := range s.blocks {
@@ -198,7 +198,6 @@ func (s *segment) marks() ([]mark, error) {
 	return all, nil
 }
 
-// rebuilt is a state to continue from.
 type rebuilt struct {
 	segment uint64
 	moment  uint64
@@ -206,7 +205,8 @@ type rebuilt struct {
 	state   map[string][]byte
 }
 
-// rebuild returns the state at a moment of the segment, and its time. from is an earlier state of the segment, or nil.
+// rebuild returns the state at a moment of the segment, and its time. from is an earlier state of
+// the segment, or nil.
 func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time.Time, error) {
 	file, err := os.Open(s.path)
 	if err != nil {
@@ -252,7 +252,8 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 	return state, at, nil
 }
 
-// add records a change, and reports whether it is one. value is nil for a deletion; the journal copies it.
+// add records a change, and reports whether it is one. value is nil for a deletion; the journal
+// copies it.
 func (j *journal) add(now time.Time, key string, value []byte) bool {
 	before, known := j.state[key]
 	if !known && value == nil || known && value != nil && bytes.Equal(before, value) {
@@ -277,7 +278,6 @@ func (j *journal) add(now time.Time, key string, value []byte) bool {
 	return true
 }
 
-// flush writes the changes and marks, if there are any.
 func (j *journal) flush(now time.Time, marks []mark) error {
 	if len(j.segments) == 0 {
 		return nil
@@ -318,16 +318,16 @@ func (j *journal) write(b block, data []byte) error {
 	return nil
 }
 
-// isFull reports whether the newest segment should be followed by another.
 func (j *journal) isFull() bool {
 	newest := j.segments[len(j.segments)-1]
 	return newest.size >= min(max(j.maxBytes/segmentsPerJournal, statesPerSegment*j.stateBytes), j.maxBytes/2)
 }
 
-// errTooLarge: a state alone takes half of the journal.
+// errTooLarge: the state alone takes half of the journal.
 var errTooLarge = errors.New("the objects of the cluster alone need more than half of --timeline-bytes")
 
-// begin begins a segment with the current state and marks, and removes the oldest ones beyond the bound.
+// begin begins a segment with the current state and marks, and removes the oldest ones beyond the
+// bound.
 func (j *journal) begin(now time.Time, marks []mark) (err error) {
 	path := j.path(j.next)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -385,7 +385,6 @@ func (j *journal) begin(now time.Time, marks []mark) (err error) {
 	return nil
 }
 
-// close syncs and closes the files.
 func (j *journal) close() error {
 	var err error
 	for i, s := range j.segments {
@@ -398,7 +397,7 @@ func (j *journal) close() error {
 	return err
 }
 
-// oldest and newest are the ends of the journal; false when it has no segment.
+// ends returns the oldest and the newest moment; false when the journal has no segment.
 func (j *journal) ends() (oldest, newest Point, ok bool) {
 	if len(j.segments) == 0 {
 		return Point{}, Point{}, false
@@ -407,7 +406,8 @@ func (j *journal) ends() (oldest, newest Point, ok bool) {
 	return Point{first.first(), first.blocks[0].last}, Point{j.moment, j.time}, true
 }
 
-// span returns a copy of the segment that has a moment; nil when none does. The journal does not change the copy.
+// span returns a copy of the segment that has a moment; nil when none does. The journal does not
+// change the copy.
 func (j *journal) span(moment uint64) *segment {
 	for _, s := range slices.Backward(j.segments) {
 		if s.first() <= moment {
@@ -420,7 +420,7 @@ func (j *journal) span(moment uint64) *segment {
 	return nil
 }
 
-// momentAt returns the latest moment at or before a time, and its time.
+// momentAt returns the latest moment at or before a time.
 func (j *journal) momentAt(at time.Time) (Point, bool, error) {
 	for _, s := range slices.Backward(j.segments) {
 		if s.blocks[0].last.After(at) {

@@ -17,27 +17,26 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 )
 
-// past is what a time line is read from: the journal, or a recording.
+// past is the source of a time line: the journal, or a recording.
 type past interface {
-	// line fills in everything of an answer but the buckets and steps that Query selects.
+	// line fills in everything but the buckets and steps that Query selects.
 	line() Line
 	// events calls add with how much happened when, in a part of the line.
 	events(from, to time.Time, add func(at time.Time, b Bucket)) error
 	steps() []Step
-	// at finds a moment. It returns a *NotKeptError if there is none.
+	// at finds a moment. The error is a *NotKeptError if there is none.
 	at(ctx context.Context, at At) (Point, error)
-	// state returns all objects at a moment.
 	state(ctx context.Context, moment uint64) (*snapshot, error)
-	// configuration returns the scheduler's; nil if it is unknown.
+	// configuration returns nil if the scheduler's is unknown.
 	configuration(*snapshot) *MomentConfiguration
 	// decisions counts attempts between two times.
 	decisions(from, to time.Time) Decisions
 }
 
-// snapshot is the cluster at a moment.
 type snapshot struct {
 	Point
-	// asked is the time that was asked for; zero if it was the moment, with all until the next one.
+	// asked is the time that the query named; zero if it named the moment, which lasts until the
+	// next one.
 	asked time.Time
 	// objects are encoded: the bytes of an object that did not change are equal.
 	objects map[string][]byte
@@ -103,7 +102,7 @@ func (t *Timeline) Line(ctx context.Context, q Query) (*Line, error) {
 	})
 }
 
-// fill adds the page of steps that a query asks for.
+// fill adds the page of steps that a query selects.
 func fill(line *Line, p past, q Query, from, to time.Time) error {
 	skip := 0
 	if q.Continue != "" {
@@ -199,7 +198,7 @@ func (t *Timeline) Decision(ctx context.Context, a Attempt) (*Point, error) {
 	return &point, nil
 }
 
-// past returns what the time line is read from at present.
+// past is the loaded recording, or the simulator's own past.
 func (t *Timeline) past(ctx context.Context) (past, error) {
 	if r := t.opts.Recording(); r != nil {
 		return t.recorded(r)
@@ -210,7 +209,6 @@ func (t *Timeline) past(ctx context.Context) (past, error) {
 	return t.own(ctx)
 }
 
-// own returns the simulator's own past.
 func (t *Timeline) own(ctx context.Context) (past, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err
@@ -218,7 +216,6 @@ func (t *Timeline) own(ctx context.Context) (past, error) {
 	return &recordedSelf{t}, nil
 }
 
-// recordedSelf is the journal.
 type recordedSelf struct{ t *Timeline }
 
 var _ past = (*recordedSelf)(nil)
@@ -336,7 +333,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 	return &snapshot{Point: Point{moment, at}, objects: state, decode: decodeStored}, nil
 }
 
-// latestTime is how long the state that was asked for last stays in memory.
+// The latest state that a query needed stays in memory that long.
 const latestTime = time.Minute
 
 func decodeStored(_ string, data []byte) (*unstructured.Unstructured, error) { return decode(data) }
@@ -371,8 +368,9 @@ func sum(attempts []attemptsMark, from, to time.Time) Decisions {
 	return d
 }
 
-// WriteState writes the state at a moment in the format of an export. The moment is a number or a time. It returns which moment that is,
-// at which time, or at the time that was asked for. The error wraps fs.ErrNotExist when there is no such moment any more.
+// WriteState writes the state at a moment in the format of an export. The moment is a number or a
+// time. It returns the number of that moment, and its time or the time that the caller named. The
+// error wraps fs.ErrNotExist when the moment is gone.
 func (t *Timeline) WriteState(ctx context.Context, moment string, w io.Writer) (int64, time.Time, error) {
 	var at At
 	var err error

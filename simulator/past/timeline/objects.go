@@ -12,8 +12,9 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// failureOf returns the verb of a node's failure; empty if the node works. A node that has been Ready never fails by its
-// conditions alone unless it was failing: new nodes are not ready for a moment.
+// failureOf returns the verb of a node's failure; empty if the node works. A new node is not ready
+// for a moment, so the conditions of a node that has never been Ready tell of a failure only if it
+// was failing.
 func failureOf(node *unstructured.Unstructured, failing bool) string {
 	switch failure := node.GetAnnotations()[objects.AnnotationFailure]; failure {
 	case "":
@@ -34,7 +35,6 @@ func failureOf(node *unstructured.Unstructured, failing bool) string {
 	return ""
 }
 
-// readiness returns the status of a node's condition Ready.
 func readiness(node *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(node.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -59,18 +59,17 @@ var (
 	containerFields = []string{"name", "resources", "restartPolicy"}
 )
 
-// drawn is what a map reads of the nodes and pods of a moment, by key. People scrub, and most objects are the same at the next moment, so
-// only the others are decoded for it.
+// drawn is what a map reads of the nodes and pods of a moment, by key. People scrub, and most
+// objects are the same at the next moment, so it only decodes the others.
 type drawn struct{ objects map[string]drawnObject }
 
 type drawnObject struct {
-	// stored is the object as the snapshot has it, which text was made from.
+	// stored is the object in the snapshot that text was made from.
 	stored  []byte
 	text    json.RawMessage
 	pending bool
 }
 
-// draw fills in the objects of a moment.
 func (t *Timeline) draw(m *Moment, s *snapshot) error {
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
@@ -170,7 +169,6 @@ func nodeOf(u *unstructured.Unstructured) string {
 	return name
 }
 
-// isPending reports whether a pod waits for a node.
 func isPending(pod *unstructured.Unstructured) bool {
 	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
 	return nodeOf(pod) == "" && phase != "Succeeded" && phase != "Failed"

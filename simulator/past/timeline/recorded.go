@@ -15,11 +15,12 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
-// A recording of another cluster is a past, too. Its moments count the changes of objects in it; the first one is the end of the initial
-// list. It does not say which user changed what, so its only steps are failures of nodes; and its decisions are what happened to
-// pods: they got a node, or were found unschedulable.
+// A recording of another cluster is a past, too. Its moments count its changes of objects; the
+// first one is the end of the initial list. It does not say which user changed what, so its only
+// steps are failures of nodes. Its decisions are what happened to pods: they got a node, or the
+// scheduler found them unschedulable.
 
-// index is what a recording is asked for most, found by reading it once.
+// index holds what queries often need of a recording. Building it reads the recording once.
 type index struct {
 	recording   *replay.Recording
 	first, last Point
@@ -28,12 +29,11 @@ type index struct {
 	failures []Step
 	attempts []attemptsMark
 
-	// The state that was asked for last; reader has just taken the change of moment.
+	// The latest state that a query needed; reader has just taken the change of moment.
 	reader *replay.Reader
 	moment uint64
 }
 
-// recorded returns the past that a recording is.
 func (t *Timeline) recorded(r *replay.Recording) (past, error) {
 	t.reading.Lock()
 	defer t.reading.Unlock()
@@ -88,7 +88,7 @@ func newIndex(r *replay.Recording) (*index, error) {
 	return x, nil
 }
 
-// node notes when a node that was ready stops to be, and when it is again.
+// node notes when a node stops being ready, and when it is ready again.
 func (x *index) node(c replay.EncodedChange, moment uint64, failing map[string]int, ready map[string]bool) {
 	status := ""
 	if c.After != nil {
@@ -113,7 +113,6 @@ func (x *index) node(c replay.EncodedChange, moment uint64, failing map[string]i
 	ready[c.Name] = ready[c.Name] && c.After != nil || status == "True"
 }
 
-// pod counts a decision.
 func (x *index) pod(c replay.EncodedChange) {
 	before, after := decisionOf(c.Before), decisionOf(c.After)
 	m := attemptsMark{Time: c.Time}
@@ -159,7 +158,6 @@ func decodeRecorded(c replay.EncodedChange) (*unstructured.Unstructured, error) 
 	return u, nil
 }
 
-// recordedOther is the past of another cluster.
 type recordedOther struct {
 	t *Timeline
 	x *index

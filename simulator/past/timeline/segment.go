@@ -12,25 +12,28 @@ import (
 	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
-// The journal is a directory of segments. A segment is a sequence of blocks, like a recording (package replay), and like one
-// begins with all objects that existed, so that any moment in it can be rebuilt from it alone. The fields of a block are
+// The journal is a directory of segments. A segment is a sequence of blocks, like a recording
+// (package replay). Like one it begins with all objects that existed, so that it alone can rebuild
+// any moment in it. The fields of a block are
 //
 //	type [1], first time [8], last time [8], moment before it [8], changes [4], packed length [4], length [4]
 //
-// and its contents are compressed with DEFLATE. The checksum covers both. Times are microseconds since 1970, and numbers are
-// little-endian. Readers ignore an incomplete block at the end, which a killed program leaves behind.
+// and its contents are compressed with DEFLATE. The checksum covers both. Times are microseconds
+// since 1970, and numbers are little-endian. Readers ignore an incomplete block at the end, which a
+// killed program leaves behind.
 //
-// The contents of blocks of the types state and changes are entries: microseconds since the previous one (for the first, since the block's
-// first time), verb [1], key, and for Set the object, for Patch the lengths of the part before and the part after what
-// has changed, and what is there now. Objects are as the API server stores them, apart from what stripped removes. Lengths are
-// uvarints. A block of marks holds JSON lines.
+// The contents of blocks of the types state and changes are entries: microseconds since the
+// previous one (for the first, since the block's first time), verb [1], key, and for Set the
+// object, for Patch the lengths of the unchanged parts before and after the change, and what is
+// there now. Objects are as the API server stores them, apart from what stripper removes. Lengths
+// are uvarints. A block of marks holds JSON lines.
 var blockFormat = blockfile.Format{Magic: "\xb5kt1", FieldBytes: 1 + 8 + 8 + 8 + 4 + 4 + 4}
 
-// blockType says what a block holds.
 type blockType byte
 
 const (
-	// stateBlock: objects that existed when the segment began. The last one is followed by another type.
+	// stateBlock: objects that existed when the segment began. A block of another type follows the
+	// last one.
 	stateBlock   blockType = 'S'
 	changesBlock blockType = 'C'
 	marksBlock   blockType = 'M'
@@ -50,10 +53,9 @@ const (
 	maxKeyBytes    = 4 << 10
 )
 
-// flushBytes is how much a block holds, before it is packed.
+// flushBytes is how much a block holds before packing.
 const flushBytes = 256 << 10
 
-// block is the position and the fields of a block.
 type block struct {
 	kind        blockType
 	offset      int64
@@ -81,7 +83,7 @@ var (
 	errDamaged = blockfile.ErrDamaged
 )
 
-// readBlock reads the fields of the block at offset, in a file of the given size.
+// size is that of the file.
 func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
 	header, err := blockFormat.ReadHeader(file, offset, size)
 	if err != nil {
@@ -105,12 +107,11 @@ func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
 	return b, nil
 }
 
-// unpack reads, checks and unpacks a block.
 func unpack(file io.ReaderAt, b block) ([]byte, error) {
 	return blockFormat.Inflate(file, b.offset, b.packed, b.length)
 }
 
-// pack returns a block of data as it is written, which is valid until the packer's next call.
+// pack returns a block of data as written, valid until the packer's next call.
 func pack(packer *blockfile.Deflater, b block, data []byte) ([]byte, error) {
 	return packer.Block(data, func(fields []byte, packed int) {
 		b.packed, b.length = packed, len(data)
@@ -118,18 +119,16 @@ func pack(packer *blockfile.Deflater, b block, data []byte) ([]byte, error) {
 	})
 }
 
-// entry is a change of a stored object.
 type entry struct {
 	at   time.Time
 	verb byte
 	key  string
 	// head and tail are the lengths of what a Patch keeps of the object before it.
 	head, tail uint64
-	// data belongs to the block.
-	data []byte
+	data       []byte
 }
 
-// appendEntry appends a change to the contents of a block. before is the object before it, and nil if there was none.
+// before is the object before the change, nil if there was none.
 func appendEntry(out []byte, since time.Duration, key string, before, value []byte) []byte {
 	out = binary.AppendUvarint(out, uint64(since/time.Microsecond))
 	verb := byte(setVerb)
@@ -199,7 +198,8 @@ func takeEntry(data []byte, at time.Time) (e entry, rest []byte, err error) {
 // maxPause bounds the time between two entries, in microseconds: thirty years.
 const maxPause = 1 << 50
 
-// apply returns the object after the change of one; nil when it was deleted. before is the object before it, and nil if there was none.
+// apply returns the object after the entry's change; nil when it was deleted. before is the object
+// before it, nil if there was none.
 func (e entry) apply(before []byte) ([]byte, error) {
 	switch e.verb {
 	case deleteVerb:
@@ -216,7 +216,7 @@ func (e entry) apply(before []byte) ([]byte, error) {
 	return append(after, before[len(before)-int(e.tail):]...), nil
 }
 
-// eachEntry calls f with the entries of a block until it returns false or an error.
+// f ends the loop by false or an error.
 func eachEntry(data []byte, b block, f func(entry) (bool, error)) error {
 	at := b.first
 	for len(data) > 0 {
@@ -232,7 +232,6 @@ func eachEntry(data []byte, b block, f func(entry) (bool, error)) error {
 	return nil
 }
 
-// segment is a file of the journal.
 type segment struct {
 	path   string
 	number uint64
@@ -241,12 +240,12 @@ type segment struct {
 	blocks []block
 	// damage says why the segment cannot be used; nil for a good one.
 	damage error
-	// torn: an unfinished write was cut off.
+	// torn: openSegment cut off an unfinished write.
 	torn bool
 }
 
-// openSegment reads the positions of a segment's blocks, and checks all of them. It cuts off an unfinished write at the end. An
-// error means that the file cannot be read; damage is not an error.
+// openSegment reads the positions of a segment's blocks, and checks all of them. It cuts off an
+// unfinished write at the end. An error means that it cannot read the file; damage is not an error.
 func openSegment(path string, number uint64) (*segment, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -289,7 +288,7 @@ func (s *segment) begins() bool {
 	return false
 }
 
-// first and end are the moments at the begin and the end of the segment.
+// first and end are the moments at the beginning and the end of the segment.
 func (s *segment) first() uint64 { return s.blocks[0].before }
 
 func (s *segment) end() uint64 {
@@ -302,7 +301,6 @@ func (s *segment) end() uint64 {
 	return last
 }
 
-// append writes a packed block of the given fields at the end.
 func (s *segment) append(b block, packed []byte) error {
 	if _, err := s.file.WriteAt(packed, s.size); err != nil {
 		return errors.Join(err, s.file.Truncate(s.size))

@@ -45,26 +45,28 @@ type record struct {
 }
 
 const (
-	// maxTouched bounds what a step keeps of its objects. A step with more cannot be taken back.
+	// maxTouched bounds the objects that a step remembers. An undo cannot take back a step with
+	// more.
 	maxTouched = 10_000
-	// stepPause is the time between two requests of the same kind that ends a step: kubectl apply sends a request per object.
+	// A pause of stepPause between two requests of the same kind ends a step: kubectl apply sends a
+	// request per object.
 	stepPause = time.Second
-	// writePatience is how long the changes of a request may take to come. A request that changed nothing has none.
+	// writePatience is how long the changes of a request may take to come. A request that changed
+	// nothing has none.
 	writePatience = 2 * time.Second
-	// recentTime is how long changes are remembered for requests that end later.
+	// recentTime is how long changes wait for requests that end later.
 	recentTime = 5 * time.Second
 )
 
-// change is a change that was recorded.
 type change struct {
-	moment uint64
-	at     time.Time
-	key    string
-	// deleted names the object if it was deleted.
+	moment  uint64
+	at      time.Time
+	key     string
 	deleted ObjectRef
 }
 
-// recents are the latest changes by key. They hold no objects, which would be many on a busy cluster.
+// recents are the latest changes by key. They hold no objects, which would be many on a busy
+// cluster.
 type recents struct {
 	now, earlier map[string][]change
 	since        time.Time
@@ -91,11 +93,11 @@ func (r *recents) of(w Written, since time.Time) (change, bool) {
 	return change{}, false
 }
 
-// keyPrefixes are those resources whose keys do not begin with their name; see SpecialDefaultResourcePrefixes in
-// k8s.io/kubernetes/pkg/kubeapiserver.
+// keyPrefixes are of the resources whose keys do not begin with their name; see
+// SpecialDefaultResourcePrefixes in k8s.io/kubernetes/pkg/kubeapiserver.
 var keyPrefixes = map[string]string{"nodes": "minions", "services": "services/specs", "replicationcontrollers": "controllers"}
 
-// keys returns the keys that the object may have: custom resources have their group before the resource.
+// Custom resources have their group before the resource.
 func (w Written) keys() []string {
 	name := path.Join(w.Namespace, w.Name)
 	if w.Group == "" {
@@ -104,7 +106,6 @@ func (w Written) keys() []string {
 	return []string{path.Join(w.Resource, name), path.Join(w.Group, w.Resource, name)}
 }
 
-// ref names the object of a change.
 func (t *Timeline) ref(c change) (ObjectRef, bool) {
 	if c.deleted != (ObjectRef{}) {
 		return c.deleted, true
@@ -123,12 +124,12 @@ func (t *Timeline) ref(c change) (ObjectRef, bool) {
 	return ref, ref != (ObjectRef{})
 }
 
-// Wrote takes a request of a user that has ended. It does not block.
+// Wrote takes a user's request that has ended. It does not block.
 func (t *Timeline) Wrote(w Write) {
 	if !t.Records() {
 		return
 	}
-	// The clock of a change is read when it arrives, so it is later than the request.
+	// A change gets its time when it arrives, so it is later than the request.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writes = append(t.writes, w)
@@ -139,7 +140,7 @@ func (t *Timeline) Wrote(w Write) {
 // maxWrites bounds the requests whose changes have not come yet.
 const maxWrites = 10_000
 
-// match finds the changes of the requests that wait for theirs.
+// match assigns changes to the requests that wait for theirs.
 func (t *Timeline) match(now time.Time) {
 	var waiting []Write
 	for _, w := range t.writes {
@@ -162,7 +163,6 @@ func (t *Timeline) match(now time.Time) {
 	t.writes = waiting
 }
 
-// note notes that a user made changes.
 func (t *Timeline) note(w Write, changes []change, now time.Time) {
 	defer t.tell()
 	changes = slices.DeleteFunc(changes, func(c change) bool { return t.claimFailure(c, w.By) })
@@ -192,7 +192,6 @@ func (t *Timeline) note(w Write, changes []change, now time.Time) {
 	t.change(r)
 }
 
-// step appends a step, with the present moment.
 func (t *Timeline) step(r record) *record {
 	t.number++
 	r.Number = t.number
@@ -232,7 +231,7 @@ func (r *record) touch(ref ObjectRef) {
 	}
 }
 
-// Program names the program of a user agent, as Step does.
+// Program returns the program of a user agent, in the form of Step.By.
 func Program(userAgent string) string {
 	name, _, _ := strings.Cut(userAgent, "/")
 	name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
@@ -242,13 +241,12 @@ func Program(userAgent string) string {
 	return cmp.Or(name, "unknown")
 }
 
-// The keys of nodes and pods begin so in etcd.
+// The keys of nodes and pods in etcd have these prefixes.
 const (
 	nodePrefix = "minions/"
 	podPrefix  = "pods/"
 )
 
-// watchNode notes when a node fails and when it recovers.
 func (t *Timeline) watchNode(key string, after []byte) {
 	name, isNode := strings.CutPrefix(key, nodePrefix)
 	if !isNode {
@@ -279,7 +277,7 @@ func (t *Timeline) watchNode(key string, after []byte) {
 	}
 }
 
-// claimFailure says that a user made a node fail, and reports whether the change did that.
+// claimFailure attributes a node's failure to a user, and reports whether the change caused one.
 func (t *Timeline) claimFailure(c change, by string) bool {
 	name, isNode := strings.CutPrefix(c.key, nodePrefix)
 	if !isNode {
@@ -345,8 +343,8 @@ func (t *Timeline) Configured(c Configuration) {
 	t.arm()
 }
 
-// Begin notes that an operation on the whole cluster begins, by a program as in Step. The caller calls done once when it has ended, with the number of its
-// objects; 0 says that it changed nothing.
+// Begin says that a program, named as in Step, begins an operation on the whole cluster. The caller
+// calls done once at its end with the number of its objects; 0 says that it changed nothing.
 func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 	if !t.Records() {
 		return func(int) {}
@@ -370,8 +368,8 @@ func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
 
 const operationPause = 200 * time.Millisecond
 
-// Edits counts what users have changed: objects, once for each step, and each configuration, reset and failure as one. Steps that were taken
-// back do not count. Without a journal it is an error.
+// Edits counts what users have changed: objects, once for each step, and each configuration, reset
+// and failure as one. Steps that an undo took back do not count. Without a journal it is an error.
 func (t *Timeline) Edits(ctx context.Context) (int, error) {
 	if !t.Records() {
 		return 0, &NotKeptError{Off: true}

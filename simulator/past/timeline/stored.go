@@ -19,11 +19,13 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// The journal holds objects in the form in which the API server stores them: most in protobuf, custom resources in
-// JSON. So recording decodes nothing. What this file knows of protobuf are the numbers of a few fields of runtime.Unknown and
-// ObjectMeta, which can never change; TestStoredFields reads them from the types.
+// The journal holds objects as the API server stores them: most in protobuf, custom resources in
+// JSON. So recording decodes nothing. This file knows only the numbers of a few fields of
+// runtime.Unknown and ObjectMeta, which can never change; TestStoredFields reads them from the
+// types.
 
-// protobufPrefix precedes a runtime.Unknown; see k8s.io/apimachinery/pkg/runtime/serializer/protobuf.
+// protobufPrefix precedes a runtime.Unknown; see
+// k8s.io/apimachinery/pkg/runtime/serializer/protobuf.
 var protobufPrefix = []byte("k8s\x00")
 
 const (
@@ -41,8 +43,8 @@ const (
 
 var errStored = errors.New("an object is not in the form in which API servers store them")
 
-// fields calls f with each field of a protobuf message: its number, the whole field, and its content if it is a message or
-// bytes.
+// f gets each field of a protobuf message: its number, the whole field, and its content if it is a
+// message or bytes.
 func fields(message []byte, f func(number protowire.Number, whole, content []byte)) error {
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)
@@ -63,7 +65,6 @@ func fields(message []byte, f func(number protowire.Number, whole, content []byt
 	return nil
 }
 
-// unpack returns the object type and the object in a stored value in protobuf.
 func unpackStored(value []byte) (kind schema.GroupVersionKind, raw []byte, err error) {
 	var apiVersion, name string
 	err = fields(value[len(protobufPrefix):], func(n protowire.Number, _, content []byte) {
@@ -84,11 +85,12 @@ func unpackStored(value []byte) (kind schema.GroupVersionKind, raw []byte, err e
 	return schema.FromAPIVersionAndKind(apiVersion, name), raw, err
 }
 
-// stripper leaves out of stored values what the journal leaves out: the results of scheduling, which the result store has, and the record of
-// who manages which field. It keeps a buffer for each level of a message, because values are large and come often.
+// stripper leaves out of stored values what the journal does not hold: the results of scheduling,
+// which the result store has, and the record of who manages which field. It keeps a buffer for each
+// level of a message, because values are large and come often.
 type stripper struct{ value, object, metadata []byte }
 
-// strip returns what the journal holds of a value. It is valid until the next call.
+// strip returns what the journal holds of a value, valid until the next call.
 func (s *stripper) strip(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, protobufPrefix) {
 		return strippedJSON(value)
@@ -107,7 +109,7 @@ func (s *stripper) strip(value []byte) ([]byte, error) {
 	return out, err
 }
 
-// stripObject copies what cannot be parsed: decode reports it.
+// stripObject copies what it cannot parse: decode reports it.
 func (s *stripper) stripObject(out, object []byte) []byte {
 	if fields(object, func(n protowire.Number, whole, content []byte) {
 		if n == fieldObjectMeta {
@@ -174,7 +176,6 @@ func decodeJSON(value []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// kindOf returns the kind of a stored value.
 func kindOf(value []byte) (schema.GroupVersionKind, error) {
 	if bytes.HasPrefix(value, protobufPrefix) {
 		kind, _, err := unpackStored(value)
@@ -187,7 +188,6 @@ func kindOf(value []byte) (schema.GroupVersionKind, error) {
 	return schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), nil
 }
 
-// refOf returns the name of a stored object.
 func refOf(value []byte) (ObjectRef, error) {
 	if value == nil {
 		return ObjectRef{}, errStored
@@ -222,7 +222,7 @@ func refOf(value []byte) (ObjectRef, error) {
 	})
 }
 
-// recorded reports whether the journal holds the objects of a kind: those that exports hold, and custom resources.
+// The journal holds the objects that exports hold, and custom resources.
 func recorded(kind schema.GroupVersionKind, value []byte) bool {
 	known := objects.KindOf(kind.GroupKind())
 	if known.Uses&objects.Exported != 0 {
@@ -245,7 +245,6 @@ var storedScheme = func() *runtime.Scheme {
 
 var storedDecoder = protobuf.NewSerializer(storedScheme, storedScheme)
 
-// decode returns the object in a stored value.
 func decode(value []byte) (*unstructured.Unstructured, error) {
 	if !bytes.HasPrefix(value, protobufPrefix) {
 		object, err := decodeJSON(value)

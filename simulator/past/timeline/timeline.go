@@ -24,27 +24,29 @@ import (
 // DefaultBytes is the default bound of the journal on disk.
 const DefaultBytes = 256 << 20
 
-// Entry is a stored object: its key below the API server's prefix in etcd, and its value, which is nil when it was deleted.
+// Entry is a stored object: its key below the API server's prefix in etcd, and its value, nil for a
+// deleted one.
 type Entry = struct {
 	Key   string
 	Value []byte
 }
 
-// Options of a Timeline. Follow and Dir are required for one that records; without them it answers for recordings only.
+// Options of a Timeline. One that records needs Follow and Dir; without them it answers for
+// recordings only.
 type Options struct {
 	// Dir is the directory of the journal. Only one Timeline at a time may use it.
 	Dir string
-	// Bytes bounds the journal. 0: nothing is recorded.
+	// Bytes bounds the journal. 0 records nothing.
 	Bytes int64
-	// Follow calls listed with all stored objects, some at a time and done with the last ones, and then changed with the
-	// changes in their order. It calls listed again after it lost some. It does not keep what it passes, and returns when ctx
-	// ends. The callee keeps no value.
+	// Follow calls listed with all stored objects, some at a time and done with the last ones, and
+	// then changed with the changes in their order. It calls listed again after it lost some. It
+	// returns when ctx ends. Neither side keeps a value.
 	Follow func(ctx context.Context, listed func(some []Entry, done bool), changed func([]Entry)) error
 	// Results are the scheduling results.
 	Results Results
-	// Recording returns the recording that is loaded, and its name; nil when none is.
+	// Recording returns the loaded recording, and its name; nil when none is.
 	Recording func() *replay.Recording
-	// Config reaches the API server, for undo. It is called after Start.
+	// Config reaches the API server, for undo. The time line calls it after Start.
 	Config func() *rest.Config
 	// Import imports objects, for undo. With replace, it empties the cluster before.
 	Import func(ctx context.Context, src manifest.Source, replace bool) (*transfer.Report, error)
@@ -52,11 +54,13 @@ type Options struct {
 	Configure func(ctx context.Context, document []byte) error
 	// Clock is the real one by default.
 	Clock clock.WithDelayedExecution
-	// Logger gets a line for each file that is set aside, and when the disk fails and works again.
+	// Logger gets a line for each file that the time line sets aside, and when the disk fails and
+	// works again.
 	Logger klog.Logger
 }
 
-// Results is the part of the result store that a time line needs. Methods are safe for concurrent use.
+// Results is the part of the result store that a time line needs. Methods are safe for concurrent
+// use.
 type Results interface {
 	// Subscribe calls fn for every cycle that ends, until cancel has returned. fn must not block.
 	Subscribe(fn func(*result.Cycle)) (cancel func())
@@ -64,7 +68,8 @@ type Results interface {
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
 }
 
-// Timeline records a simulator and answers questions about its past. Methods are safe for concurrent use; Start and Stop are called once.
+// Timeline records a simulator and answers questions about its past. Methods are safe for
+// concurrent use; call Start and Stop once.
 type Timeline struct {
 	opts Options
 
@@ -82,11 +87,10 @@ type Timeline struct {
 	journal journal
 	// listing holds the keys of a list that is under way.
 	listing map[string]bool
-	// broken says why nothing is recorded at present; nil while all is well.
+	// broken says why recording fails at present; nil while all is well.
 	broken error
 	// retry is when to try again.
-	retry time.Time
-	// warnings are of the start.
+	retry    time.Time
 	warnings []string
 	// armed: a flush is due.
 	armed bool
@@ -106,12 +110,12 @@ type Timeline struct {
 	// restoring: an undo runs, so nothing is a step of a user.
 	restoring bool
 	latest    *rebuilt
-	// drawing guards drawn, of the moment that was asked for last.
+	// drawing guards drawn, of the moment that the latest query named.
 	drawing sync.Mutex
 	drawn   *drawn
-	// stripper is guarded by mu.
+	// mu guards stripper.
 	stripper stripper
-	// reading guards index, of the recording that was asked for last.
+	// reading guards index, of the recording that the latest query read.
 	reading sync.Mutex
 	index   *index
 	// moved is closed and replaced at each flush and each matched write.
@@ -154,7 +158,7 @@ func (t *Timeline) Start() {
 	})
 }
 
-// Stop writes what is not written yet.
+// Stop writes the rest.
 func (t *Timeline) Stop(ctx context.Context) error {
 	if t.cancel == nil {
 		return nil
@@ -182,7 +186,7 @@ func (t *Timeline) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Warnings say what people should know: damage that the start found, and why nothing is recorded at present.
+// Warnings tell users what damage the start found, and why recording fails at present.
 func (t *Timeline) Warnings() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,7 +219,7 @@ func (t *Timeline) load(ctx context.Context) {
 	}
 }
 
-// recall takes a mark that was read.
+// recall takes a mark that the start has read.
 func (t *Timeline) recall(m mark) {
 	switch {
 	case m.Step != nil:
@@ -235,7 +239,6 @@ func (t *Timeline) recall(m mark) {
 	}
 }
 
-// fail notes why nothing is recorded.
 func (t *Timeline) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +252,7 @@ func (t *Timeline) suspend(err error) {
 	t.broken = err
 }
 
-// listed takes a part of a list of all objects.
+// some is a part of a list of all objects.
 func (t *Timeline) listed(some []Entry, done bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -289,14 +292,15 @@ func (t *Timeline) listed(some []Entry, done bool) {
 	t.flush()
 }
 
-// changed takes changes, in their order.
+// The changes are in their order.
 func (t *Timeline) changed(some []Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.take(some)
 }
 
-// value returns what the journal holds of a stored object; nil if it does not hold it. It is valid until the next call.
+// value returns what the journal holds of a stored object, nil for nothing. It is valid until the
+// next call.
 func (t *Timeline) value(e Entry) []byte {
 	kind, err := kindOf(e.Value)
 	if err != nil || !recorded(kind, e.Value) {
@@ -342,8 +346,8 @@ func (t *Timeline) take(some []Entry) {
 
 func (t *Timeline) now() time.Time { return t.opts.Clock.Now() }
 
-// flushInterval is how much of the journal is lost at most when the program is killed. What the cluster became in that time
-// is not: the next start compares.
+// When the program is killed, the journal loses at most flushInterval. The next start finds what
+// the cluster became in that time.
 const flushInterval = time.Second
 
 // arm lets a flush happen soon. An idle program does not wake up.
@@ -388,7 +392,7 @@ func (t *Timeline) flush() {
 		}
 	}
 	if t.broken != nil {
-		// What cannot be written is dropped, and a new segment begins with what there is by then.
+		// Drop what cannot be written. A new segment begins with what there is by then.
 		t.journal.buffer, t.journal.count = t.journal.buffer[:0], 0
 		if !now.Before(t.retry) {
 			t.begin()
@@ -405,7 +409,7 @@ func (t *Timeline) flush() {
 // retryPause is the time between two attempts to record again.
 const retryPause = 30 * time.Second
 
-// begin begins a segment, and forgets what its beginning drops.
+// begin begins a segment, and forgets what the journal then drops.
 func (t *Timeline) begin() {
 	marks := slices.Clone(t.unwritten)
 	if n := len(t.configurations); n > 0 {
@@ -438,7 +442,7 @@ func (t *Timeline) tell() {
 	t.moved = make(chan struct{})
 }
 
-// count counts a scheduling attempt. It is called while pods are scheduled.
+// count runs while pods are scheduled.
 func (t *Timeline) count(c *result.Cycle) {
 	switch c.Outcome {
 	case result.Scheduled:
@@ -448,7 +452,6 @@ func (t *Timeline) count(c *result.Cycle) {
 	}
 }
 
-// ready waits until the journal can be read.
 func (t *Timeline) ready(ctx context.Context) error {
 	select {
 	case <-t.loaded:

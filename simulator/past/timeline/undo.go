@@ -25,15 +25,15 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// An undo is the inverse of a user's step: it deletes what the step created, creates what it deleted, and changes back
-// the fields that it changed. What controllers and the scheduler did about the step is theirs to take back. A reset is taken back as a
-// whole: the cluster is emptied, and filled with what it was.
+// An undo is the inverse of a user's step: it deletes what the step created, creates what it
+// deleted, and changes back the fields that it changed. Controllers and the scheduler take back
+// their own reactions. Only of a reset does an undo restore the whole: it empties the cluster, and
+// fills it with what it was.
 
-// plan is what an undo does.
 type plan struct {
 	Undo
 	record *record
-	// restored are to be created, and removed to be deleted, with what they own.
+	// restored are the objects to create, and removed those to delete, with what they own.
 	restored []*unstructured.Unstructured
 	removed  []target
 	patches  []target
@@ -43,7 +43,6 @@ type plan struct {
 	document []byte
 }
 
-// target is an object to change or delete.
 type target struct {
 	ref      ObjectRef
 	resource schema.GroupVersionResource
@@ -124,10 +123,9 @@ func (t *Timeline) settle(ctx context.Context) error {
 	}
 }
 
-// maxWithoutEffect bounds the steps without an effect that an undo skips.
 const maxWithoutEffect = 20
 
-// undoable returns the last steps that a user may take back, the newest first.
+// undoable returns the last steps that a user may take back, newest first.
 func (t *Timeline) undoable() []*record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,8 +141,8 @@ func (t *Timeline) undoable() []*record {
 	return last
 }
 
-// plan plans to take back the last step that still has an effect. A step has none when, for example, its objects are as they were
-// before it by now, or it wrote only a status.
+// plan plans to take back the last step that still has an effect. A step has none when, for
+// example, its objects are by now as they were before it, or it wrote only a status.
 func (t *Timeline) plan(ctx context.Context) (*plan, error) {
 	nothing := func(why string) *plan { return &plan{Undo: newUndo(why)} }
 	if t.opts.Recording() != nil {
@@ -173,12 +171,10 @@ func newUndo(why string) Undo {
 	return Undo{Created: []ObjectRef{}, Deleted: []ObjectRef{}, Changed: []ObjectRef{}, Message: why}
 }
 
-// isEmpty reports whether the undo would change nothing.
 func (p *plan) isEmpty() bool {
 	return p.Message == "" && !p.replace && p.document == nil && len(p.Created)+len(p.Deleted)+len(p.Changed) == 0
 }
 
-// planOf plans to take back a step.
 func (t *Timeline) planOf(ctx context.Context, own past, r *record) (*plan, error) {
 	p := &plan{Undo: newUndo("")}
 	t.mu.Lock()
@@ -219,7 +215,8 @@ func (t *Timeline) planOf(ctx context.Context, own past, r *record) (*plan, erro
 	return p, p.fill(cluster{before, after, now}, touched, t.configurationChanged(r))
 }
 
-// configurationBefore returns the configuration that a revision replaced; nil when it is not known any more.
+// configurationBefore returns the configuration that a revision replaced; nil when it is unknown by
+// now.
 func (t *Timeline) configurationBefore(revision int) *configurationMark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +228,8 @@ func (t *Timeline) configurationBefore(revision int) *configurationMark {
 	return nil
 }
 
-// configurationChanged returns the configuration before an operation on the whole cluster that changed it, too; nil if it did not.
+// configurationChanged returns the configuration before an operation on the whole cluster; nil if
+// the operation did not change it.
 func (t *Timeline) configurationChanged(r *record) *configurationMark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -258,10 +256,8 @@ func (p *plan) configuration(before *configurationMark) {
 	p.Configuration, p.document = before.Revision, []byte(before.Document)
 }
 
-// cluster is the cluster before a step, after it and now.
 type cluster struct{ before, after, now *snapshot }
 
-// fill plans the inverse of a step.
 func (p *plan) fill(c cluster, touched []ObjectRef, configuration *configurationMark) error {
 	if configuration != nil {
 		p.configuration(configuration)
@@ -297,7 +293,6 @@ func (p *plan) fill(c cluster, touched []ObjectRef, configuration *configuration
 	return p.owned(c.now)
 }
 
-// object plans the inverse of what happened to an object.
 func (p *plan) object(c cluster, ref ObjectRef, key string) error {
 	if key == "" {
 		return nil
@@ -332,7 +327,7 @@ func (p *plan) object(c cluster, ref ObjectRef, key string) error {
 	return nil
 }
 
-// changeBack plans to change the fields back that a step changed, and leaves what others changed since.
+// changeBack leaves what others changed since.
 func (p *plan) changeBack(c cluster, ref ObjectRef, key string) error {
 	old, err := c.before.decode(key, c.before.objects[key])
 	if err != nil {
@@ -375,7 +370,6 @@ func desired(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// keys returns the keys of all objects that exist before, after or now.
 func (c cluster) keys() (map[ObjectRef]string, error) {
 	keys := map[ObjectRef]string{}
 	for _, s := range []*snapshot{c.before, c.after, c.now} {
@@ -472,7 +466,7 @@ func compareRefs(a, b ObjectRef) int {
 	return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// resourceOf returns the resource of an object. Custom resources have it in their key: GROUP/RESOURCE/…
+// Custom resources have their resource in their key: GROUP/RESOURCE/…
 func resourceOf(u *unstructured.Unstructured, key string) schema.GroupVersionResource {
 	kind := u.GroupVersionKind()
 	if rest, isCustom := strings.CutPrefix(key, kind.Group+"/"); isCustom && kind.Group != "" && strings.Contains(kind.Group, ".") {
@@ -483,10 +477,9 @@ func resourceOf(u *unstructured.Unstructured, key string) schema.GroupVersionRes
 	return plural
 }
 
-// undoTimeout bounds a request of an undo.
+// undoTimeout bounds each request of an undo.
 const undoTimeout = 30 * time.Second
 
-// carryOut does what a plan says.
 func (t *Timeline) carryOut(ctx context.Context, p *plan, done *Undone) error {
 	config := rest.CopyConfig(t.opts.Config())
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
@@ -534,7 +527,6 @@ func (t *Timeline) carryOut(ctx context.Context, p *plan, done *Undone) error {
 	return nil
 }
 
-// restore imports the objects that a step deleted.
 func (t *Timeline) restore(ctx context.Context, p *plan, done *Undone) error {
 	var list bytes.Buffer
 	if err := transfer.WriteObjects(&list, p.restored, nil); err != nil {

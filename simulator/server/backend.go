@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/labstack/echo/v4"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -142,4 +143,28 @@ func (s *Server) require() (*attached, error) {
 
 func errStopping() *apiError {
 	return refuse(http.StatusServiceUnavailable, "the simulator is stopping")
+}
+
+// needed returns the part of the backend that part picks. The error is a 501 with the message
+// missing if there is none.
+func needed[T any](s *Server, part func(*attached) T, missing string) (picked T, err error) {
+	b, err := s.require()
+	if err != nil {
+		return picked, err
+	}
+	if picked = part(b); any(picked) == nil {
+		return picked, refuse(http.StatusNotImplemented, "%s", missing)
+	}
+	return picked, nil
+}
+
+// handle returns a handler that needs a part of the backend; see needed.
+func handle[T any](s *Server, part func(*attached) T, missing string, h func(echo.Context, T) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		picked, err := needed(s, part, missing)
+		if err != nil {
+			return err
+		}
+		return h(c, picked)
+	}
 }

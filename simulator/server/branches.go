@@ -59,16 +59,10 @@ func localPath(r *http.Request) string {
 }
 
 func (s *Server) branches(h func(echo.Context, Branches) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Branches == nil {
-			return refuse(http.StatusNotImplemented, "a branch has no branches of its own: ask the simulator that it belongs to")
-		}
-		return branchError(h(c, b.Branches))
-	}
+	part := func(b *attached) Branches { return b.Branches }
+	return handle(s, part, "a branch has no branches of its own: ask the simulator that it belongs to", func(c echo.Context, part Branches) error {
+		return branchError(h(c, part))
+	})
 }
 
 type branchList struct {

@@ -25,14 +25,7 @@ type definitionList struct {
 }
 
 func (s *Server) requireDefinitions() (Definitions, error) {
-	b, err := s.require()
-	if err != nil {
-		return nil, err
-	}
-	if b.Definitions == nil {
-		return nil, refuse(http.StatusNotImplemented, "this simulator installs no custom resource definitions")
-	}
-	return b.Definitions, nil
+	return needed(s, func(b *attached) Definitions { return b.Definitions }, "this simulator installs no custom resource definitions")
 }
 
 func (s *Server) listDefinitions(c echo.Context) error {

@@ -36,14 +36,7 @@ func (a activation) chooses(kind, name string) bool {
 }
 
 func (s *Server) requireInactive() (Inactive, error) {
-	b, err := s.require()
-	if err != nil {
-		return nil, err
-	}
-	if b.Inactive == nil {
-		return nil, refuse(http.StatusNotImplemented, "this simulator cannot import")
-	}
-	return b.Inactive, nil
+	return needed(s, func(b *attached) Inactive { return b.Inactive }, "this simulator cannot import")
 }
 
 func (s *Server) getInactive(c echo.Context) error {

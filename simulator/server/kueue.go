@@ -99,14 +99,7 @@ func (b Backend) admissions() func() (any, error) {
 }
 
 func (s *Server) requireKueue() (Kueue, error) {
-	b, err := s.require()
-	if err != nil {
-		return nil, err
-	}
-	if b.Kueue == nil {
-		return nil, refuse(http.StatusNotImplemented, "this simulator has no queues of Kueue")
-	}
-	return b.Kueue, nil
+	return needed(s, func(b *attached) Kueue { return b.Kueue }, "this simulator has no queues of Kueue")
 }
 
 func (s *Server) getKueue(c echo.Context) error {

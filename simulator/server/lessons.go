@@ -32,16 +32,8 @@ type Lessons interface {
 }
 
 func (s *Server) lessons(h func(echo.Context, Lessons) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Lessons == nil {
-			return refuse(http.StatusNotImplemented, "this simulator has no lessons")
-		}
-		return h(c, b.Lessons)
-	}
+	part := func(b *attached) Lessons { return b.Lessons }
+	return handle(s, part, "this simulator has no lessons", h)
 }
 
 type lessonList struct {

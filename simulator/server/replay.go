@@ -37,16 +37,10 @@ const replayPath = apiPrefix + "/v1/replay"
 const maxRecording = 1 << 30
 
 func (s *Server) replay(h func(echo.Context, Replay) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Replay == nil {
-			return refuse(http.StatusNotImplemented, "this simulator does not play recordings")
-		}
-		return replayError(h(c, b.Replay))
-	}
+	part := func(b *attached) Replay { return b.Replay }
+	return handle(s, part, "this simulator does not play recordings", func(c echo.Context, part Replay) error {
+		return replayError(h(c, part))
+	})
 }
 
 func replayError(err error) error {

@@ -31,16 +31,8 @@ type Runs interface {
 const runsPath = apiPrefix + "/v1/runs"
 
 func (s *Server) runs(h func(echo.Context, Runs) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Runs == nil {
-			return refuse(http.StatusNotImplemented, "this simulator runs no scenarios")
-		}
-		return h(c, b.Runs)
-	}
+	part := func(b *attached) Runs { return b.Runs }
+	return handle(s, part, "this simulator runs no scenarios", h)
 }
 
 func (s *Server) postRun(c echo.Context, r Runs) error {

@@ -54,16 +54,8 @@ const (
 )
 
 func (s *Server) sessions(h func(echo.Context, Sessions) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Sessions == nil {
-			return refuse(http.StatusNotImplemented, "this simulator runs no session schedulers")
-		}
-		return h(c, b.Sessions)
-	}
+	part := func(b *attached) Sessions { return b.Sessions }
+	return handle(s, part, "this simulator runs no session schedulers", h)
 }
 
 func (s *Server) listSessions(c echo.Context, x Sessions) error {

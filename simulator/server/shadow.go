@@ -54,16 +54,8 @@ type shadowAnswer struct {
 }
 
 func (s *Server) shadow(h func(echo.Context, Shadow) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Shadow == nil {
-			return refuse(http.StatusNotImplemented, "this simulator answers no hypotheses")
-		}
-		return h(c, b.Shadow)
-	}
+	part := func(b *attached) Shadow { return b.Shadow }
+	return handle(s, part, "this simulator answers no hypotheses", h)
 }
 
 func (s *Server) getShadow(c echo.Context, sh Shadow) error {

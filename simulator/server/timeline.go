@@ -36,16 +36,10 @@ type Timeline interface {
 }
 
 func (s *Server) timeline(h func(echo.Context, Timeline) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Timeline == nil {
-			return refuse(http.StatusNotImplemented, "this simulator has no time line")
-		}
-		return timelineError(h(c, b.Timeline))
-	}
+	part := func(b *attached) Timeline { return b.Timeline }
+	return handle(s, part, "this simulator has no time line", func(c echo.Context, part Timeline) error {
+		return timelineError(h(c, part))
+	})
 }
 
 func timelineError(err error) error {

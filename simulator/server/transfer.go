@@ -50,16 +50,8 @@ const (
 )
 
 func (s *Server) transfer(h func(echo.Context, Transfer) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Transfer == nil {
-			return refuse(http.StatusNotImplemented, "this simulator cannot import or export")
-		}
-		return h(c, b.Transfer)
-	}
+	part := func(b *attached) Transfer { return b.Transfer }
+	return handle(s, part, "this simulator cannot import or export", h)
 }
 
 // getExport writes one file that kubectl can apply.

@@ -39,20 +39,14 @@ var errSlow = errors.New("the question takes too long; ask for less")
 
 // question returns a handler that reads a question and writes the answer.
 func question[Q, A any](s *Server, answer func(Hypotheses, context.Context, Q) (A, error)) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		if b.Hypotheses == nil {
-			return refuse(http.StatusNotImplemented, "this simulator answers no hypotheses")
-		}
+	part := func(b *attached) Hypotheses { return b.Hypotheses }
+	return handle(s, part, "this simulator answers no hypotheses", func(c echo.Context, h Hypotheses) error {
 		var q Q
 		if err := s.readStrictly(c, &q); err != nil {
 			return err
 		}
-		return s.answering(c, func(ctx context.Context) (any, error) { return answer(b.Hypotheses, ctx, q) })
-	}
+		return s.answering(c, func(ctx context.Context) (any, error) { return answer(h, ctx, q) })
+	})
 }
 
 // answering writes the answer to a question, of which only so many are answered at a time.

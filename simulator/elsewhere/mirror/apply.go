@@ -23,10 +23,10 @@ type applied struct {
 	from *prepared
 	// uid is the object's UID here.
 	uid types.UID
-	// found is the object as an earlier run of the simulator left it. Then nothing
-	// but from.uid is known of the object in the source.
+	// found is the object as an earlier run of the simulator left it. Of the object in the source,
+	// only from.uid is known then.
 	found *unstructured.Unstructured
-	// yielded: an object of the same name was made here first.
+	// yielded: an object of the same name existed here first.
 	yielded bool
 	// gone: a user or a controller has deleted it here. It stays deleted.
 	gone bool
@@ -35,8 +35,8 @@ type applied struct {
 // errNotYet: the object waits for another one.
 var errNotYet = errors.New("its owner does not exist yet")
 
-// apply makes one object equal to its state in the source, and reports whether it
-// changed anything. At most one call runs per object.
+// apply makes one object equal to its state in the source, and reports whether it changed anything.
+// At most one call runs per object.
 func (s *Sync) apply(ctx context.Context, k *following, it item) (changed bool, err error) {
 	wanted := k.find(it.key)
 	k.mu.Lock()
@@ -100,8 +100,8 @@ func (k *following) remember(ctx context.Context) error {
 	return nil
 }
 
-// wait reports whether a pending object should wait a little longer, in case it is
-// completed. It puts the object back into the queue.
+// wait reports whether a pending object should wait a little longer for its completion. It puts the
+// object back into the queue.
 func (s *Sync) wait(k *following, it item, p *prepared) bool {
 	if !p.pending {
 		return false
@@ -150,7 +150,6 @@ func (s *Sync) add(ctx context.Context, k *following, it item, p *prepared) (boo
 	return true, s.end(ctx, k, p, a)
 }
 
-// complete returns the object that is created for p.
 func (s *Sync) complete(p *prepared) (map[string]any, error) {
 	object := without(p.object)
 	if p.node != "" {
@@ -192,8 +191,7 @@ func (s *Sync) following(gk schema.GroupKind) *following {
 	return nil
 }
 
-// adopt handles an object that exists here: one that came from the source is
-// updated, any other stays unchanged.
+// adopt updates an existing object that came from the source, and leaves any other alone.
 func (s *Sync) adopt(ctx context.Context, k *following, it item, p *prepared) (bool, error) {
 	found, err := k.of(p).Get(ctx, p.name, metav1.GetOptions{})
 	if err != nil {
@@ -214,8 +212,8 @@ func (s *Sync) adopt(ctx context.Context, k *following, it item, p *prepared) (b
 	return s.change(ctx, k, it, have, p)
 }
 
-// change carries over what has changed in the source since the last time. Changes
-// that were made here stay.
+// change carries over what has changed in the source since the last time. Changes that were made
+// here stay.
 func (s *Sync) change(ctx context.Context, k *following, it item, have *applied, p *prepared) (bool, error) {
 	if have.yielded || have.gone {
 		k.set(it.key, &applied{from: p, uid: have.uid, yielded: have.yielded, gone: have.gone})
@@ -253,7 +251,7 @@ func (s *Sync) change(ctx context.Context, k *following, it item, have *applied,
 	return changed, nil
 }
 
-// node returns the node that the object is known to be on.
+// node returns the node that the object was last seen on.
 func (a *applied) node() string {
 	if a.found != nil {
 		node, _ := field(a.found.Object, "spec")["nodeName"].(string)
@@ -262,15 +260,13 @@ func (a *applied) node() string {
 	return a.from.node
 }
 
-// differences returns merge patches of the object and of its status, nil where
-// nothing differs.
+// The merge patches are nil where nothing differs.
 func (s *Sync) differences(have *applied, p *prepared) (object, status map[string]any) {
 	if have.found == nil {
 		return notEmpty(objects.MergePatch(have.from.object, p.object)), notEmpty(objects.MergePatch(have.from.status, p.status))
 	}
-	// The API server has added fields to the object found, so only missing ones
-	// count. But labels are the source's alone, and some fields have a meaning when
-	// they are absent.
+	// The API server has added fields to the object found, so only missing ones count. But labels
+	// are the source's alone, and some fields have a meaning when they are absent.
 	object = objects.Additions(have.found.Object, p.object)
 	if gone := objects.MergePatch(field(have.found.Object, "metadata", "labels"), field(p.object, "metadata", "labels")); len(gone) > 0 {
 		metadata := without(field(object, "metadata"))
@@ -336,7 +332,6 @@ func (s *Sync) patch(ctx context.Context, k *following, p *prepared, patch map[s
 // errElsewhere: the pod is bound to another node here.
 var errElsewhere = errors.New("the pod is on another node")
 
-// bind binds a pod to its node in the source.
 func (s *Sync) bind(ctx context.Context, k *following, have *applied, p *prepared) error {
 	binding := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Binding",
@@ -397,8 +392,8 @@ func (s *Sync) delete(ctx context.Context, k *following, p *prepared, uid types.
 	return nil
 }
 
-// inhabited reports whether a namespace holds anything that did not come from the
-// source. Then it is not deleted.
+// inhabited reports whether a namespace holds anything that did not come from the source. Then the
+// mirror does not delete it.
 func (s *Sync) inhabited(ctx context.Context, k *following, have *applied) (bool, error) {
 	if k.GroupKind() != objects.Namespace {
 		return false, nil

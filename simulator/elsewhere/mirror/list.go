@@ -21,7 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// stream is listed and watched as one: a kind, or a kind in one namespace.
+// A stream is a kind, or a kind in one namespace, that is listed and watched as one.
 type stream struct {
 	kind
 	resource dynamic.ResourceInterface
@@ -30,7 +30,6 @@ type stream struct {
 	selection metav1.ListOptions
 }
 
-// streams returns the streams of a kind under the selection.
 func (s *Source) streams(client dynamic.Interface, k kind) []stream {
 	whole := stream{kind: k, resource: client.Resource(k.resource)}
 	if k.GroupKind() == objects.Pod {
@@ -61,14 +60,13 @@ func (s stream) name() string {
 	return s.kind.String() + " in " + s.namespace
 }
 
-// list returns a page.
 func (s stream) list(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	options.LabelSelector, options.FieldSelector = s.selection.LabelSelector, s.selection.FieldSelector
 	if options.Limit == 0 {
 		options.Limit = pageSize
 	}
-	// The source's cache may be older than an earlier list. Pages after the first
-	// carry their version themselves.
+	// The source's cache may be older than an earlier list. Pages after the first carry their
+	// version themselves.
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	return s.resource.List(ctx, options)
 }
@@ -79,14 +77,13 @@ func (s stream) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	return s.resource.Watch(ctx, options)
 }
 
-// Read lists the source once and calls each with every object, which each may keep
-// and change. here reaches the simulated cluster, whose API versions are used, and
-// define, which may be nil, installs definitions there. It returns messages for users
-// about kinds that could not be read; an error means that reading ended early, and
-// another attempt may succeed.
+// Read lists the source once and calls each with every object, which each may keep and change. here
+// reaches the simulated cluster, whose API versions Read uses, and define, which may be nil,
+// installs definitions there. Read returns messages for users about kinds that it could not read;
+// an error means that reading ended early, and another attempt may succeed.
 //
-// It lists dependents before their dependencies: a pod that is created in between is
-// left out, instead of arriving without its node.
+// It lists dependents before their dependencies, so that it leaves out a pod that is created in
+// between, instead of reading one without its node.
 func (s *Source) Read(ctx context.Context, here *rest.Config, define Define, each func(*unstructured.Unstructured) error) (problems []string, err error) {
 	source, err := s.connect(ctx, here, objects.Kinds(objects.Copied), define)
 	if err != nil {
@@ -142,7 +139,6 @@ func (k kind) missing() string {
 	return fmt.Sprintf("%s is left out: the source serves it as %s, which is not served here", k, k.GroupVersion())
 }
 
-// leftOut is the message about a stream that cannot be read.
 func (s stream) leftOut(err error) string {
 	if apierrors.IsForbidden(err) {
 		return fmt.Sprintf("%s is left out: the kubeconfig does not allow listing it", s.name())

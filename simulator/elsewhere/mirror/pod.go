@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// shapePod removes fields that admission sets here, from classes that were copied
-// before.
+// shapePod removes fields that admission sets here, from classes that the mirror copied before.
 func shapePod(p *prepared, u *unstructured.Unstructured, reschedule bool) bool {
 	status := field(u.Object, "status")
 	spec := without(field(u.Object, "spec"), "priority", "preemptionPolicy", "overhead", "ephemeralContainers", "serviceAccountName", "serviceAccount")
@@ -35,8 +34,8 @@ func shapePod(p *prepared, u *unstructured.Unstructured, reschedule bool) bool {
 	return true
 }
 
-// tried reports whether a scheduler has looked at the pod and found no node, or a
-// gate keeps schedulers from looking.
+// tried reports whether a scheduler has looked at the pod and found no node, or a gate keeps
+// schedulers from looking.
 func tried(status map[string]any) bool {
 	for _, c := range conditions(status) {
 		condition := c.(map[string]any)
@@ -47,8 +46,8 @@ func tried(status map[string]any) bool {
 	return false
 }
 
-// podStatus keeps the fields that the scheduler, controllers and people look at.
-// None of them changes while a pod just runs.
+// podStatus keeps the fields that the scheduler, controllers and people look at. None of them
+// changes while a pod just runs.
 func podStatus(status map[string]any) map[string]any {
 	out := only(status, "phase", "startTime", "podIP", "podIPs", "hostIP", "hostIPs",
 		"resourceClaimStatuses", "extendedResourceClaimStatus", "allocatedResources", "resources")

@@ -12,18 +12,17 @@ import (
 // prepared is an object of the source as it is to be here. It is immutable.
 type prepared struct {
 	kind kind
-	// namespace and name are those here, which differ from those in the source if
-	// objects are redacted.
+	// namespace and name are those here. Redaction makes them differ from the source's.
 	namespace, name string
 	uid             string
 	// object has no status, and no node.
 	object map[string]any
 	status map[string]any
-	// node is the node that a pod is bound to in the source, owner the pod that a
-	// claim belongs to, as namespace/name.
+	// node is the node of a pod in the source, owner the pod that a claim belongs to, as
+	// namespace/name.
 	node, owner string
-	// pending: no scheduler has reported on the pod yet, or the claim has no volume.
-	// It may not stay so for long.
+	// pending: no scheduler has reported on the pod yet, or the claim has no volume. That may soon
+	// change.
 	pending bool
 	// deleting is the grace period of a pod that is being deleted.
 	deleting *int64
@@ -36,9 +35,8 @@ func (p *prepared) key() string {
 	return p.namespace + "/" + p.name
 }
 
-// prepare returns what an object of the source is to be here. It may keep parts of
-// u. With reschedule, pods are unbound unless they have finished or are static. It
-// returns nil for an object that is not copied.
+// prepare may keep parts of u. With reschedule, it unbinds pods unless they have finished or are
+// static. It returns nil for an object that is not copied.
 func prepare(k kind, u *unstructured.Unstructured, reschedule bool) *prepared {
 	p := &prepared{kind: k, namespace: u.GetNamespace(), name: u.GetName(), uid: string(u.GetUID())}
 	p.object = map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind, "metadata": p.metadata(u)}
@@ -81,8 +79,8 @@ func stringMap(from map[string]string) map[string]any {
 	return out
 }
 
-// shapes prepare more than the metadata of some kinds. They report whether the
-// object is copied at all.
+// shapes prepare more than the metadata of some kinds. They report whether to copy the object at
+// all.
 var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured, reschedule bool) bool{
 	objects.Pod:                   shapePod,
 	objects.Node:                  shapeNode,
@@ -95,8 +93,7 @@ var shapes = map[schema.GroupKind]func(p *prepared, u *unstructured.Unstructured
 	objects.ResourceClaimTemplate: func(_ *prepared, _ *unstructured.Unstructured, reschedule bool) bool { return reschedule },
 }
 
-// field returns a part of an object that is an object itself; an empty one if there
-// is none.
+// field returns a part of an object that is an object itself; an empty one if there is none.
 func field(o map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		next, ok := o[name].(map[string]any)
@@ -108,7 +105,6 @@ func field(o map[string]any, path ...string) map[string]any {
 	return o
 }
 
-// only returns a copy of o with the named fields.
 func only(o map[string]any, names ...string) map[string]any {
 	out := map[string]any{}
 	for _, name := range names {
@@ -119,7 +115,6 @@ func only(o map[string]any, names ...string) map[string]any {
 	return out
 }
 
-// without returns a copy of o that lacks the named fields.
 func without(o map[string]any, names ...string) map[string]any {
 	out := maps.Clone(o)
 	for _, name := range names {
@@ -145,7 +140,6 @@ func shapeNode(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// conditions returns a copy of the conditions of a status without the named fields.
 func conditions(status map[string]any, less ...string) []any {
 	from, _ := status["conditions"].([]any)
 	out := []any{}
@@ -162,8 +156,8 @@ func shapeNamespace(p *prepared, _ *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeService keeps the fields by which pods are spread. Addresses and ports belong
-// to the source's network.
+// shapeService keeps the fields by which pods are spread. Addresses and ports belong to the
+// source's network.
 func shapeService(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	from := field(u.Object, "spec")
 	spec := only(from, "selector", "externalName")
@@ -186,8 +180,8 @@ func shapeService(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeVolume refers to the claim by name only, as UIDs differ; the controllers here
-// bind the two again.
+// shapeVolume refers to the claim by name only, as UIDs differ; the controllers here bind the two
+// again.
 func shapeVolume(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	spec := maps.Clone(field(u.Object, "spec"))
 	if claim, ok := spec["claimRef"].(map[string]any); ok {
@@ -204,9 +198,8 @@ func shapeClaim(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeBudget makes a budget count pods, with the number that the source has worked
-// out. To evaluate percentages, controllers ask the owners of pods, which are not
-// copied.
+// shapeBudget makes a budget count pods, with the number that the source has worked out. To
+// evaluate percentages, controllers ask the owners of pods, which are not copied.
 func shapeBudget(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	desired, known := field(u.Object, "status")["desiredHealthy"]
 	if !known {
@@ -218,8 +211,8 @@ func shapeBudget(p *prepared, u *unstructured.Unstructured, _ bool) bool {
 	return true
 }
 
-// shapeResourceClaim keeps which devices are allocated. With reschedule, the
-// controller makes claims that belong to pods again.
+// shapeResourceClaim keeps the allocated devices. With reschedule, the controller makes claims that
+// belong to pods again.
 func shapeResourceClaim(p *prepared, u *unstructured.Unstructured, reschedule bool) bool {
 	for _, owner := range u.GetOwnerReferences() {
 		if owner.Kind == "Pod" && owner.APIVersion == "v1" {
@@ -230,7 +223,7 @@ func shapeResourceClaim(p *prepared, u *unstructured.Unstructured, reschedule bo
 		return p.owner == ""
 	}
 	if allocation, ok := field(u.Object, "status")["allocation"]; ok {
-		// The controllers here find out for whom it is reserved.
+		// The controllers here find out whom to reserve it for.
 		p.status = map[string]any{"allocation": allocation}
 	}
 	return true

@@ -16,9 +16,8 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("refused to send %s %s to the source: %s", e.method, e.path, e.why)
 }
 
-// readOnly is the only way to the source. It lets through requests that only read:
-// get, list and watch, no secrets, and no subresources, as some of those act on a
-// GET.
+// readOnly is the only way to the source. It lets through requests that only read: get, list and
+// watch, no secrets, and no subresources, as some of those act on a GET.
 type readOnly struct {
 	next http.RoundTripper
 	info *request.RequestInfoFactory
@@ -26,8 +25,7 @@ type readOnly struct {
 
 var _ http.RoundTripper = (*readOnly)(nil)
 
-// OnlyReading returns a copy of config whose clients can only read, and cannot read
-// secrets.
+// OnlyReading returns a copy of config whose clients can only read, and cannot read secrets.
 func OnlyReading(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -40,9 +38,9 @@ func OnlyReading(config *rest.Config) *rest.Config {
 
 var (
 	readingVerbs = sets.New("get", "list", "watch")
-	// withheld are resources that are never read from the source, of any API group.
+	// withheld are resources of any API group that the mirror never reads.
 	withheld = sets.New("secrets")
-	// known are the paths that tell which APIs a cluster serves.
+	// These paths tell which APIs a cluster serves.
 	known = sets.New("/api", "/apis", "/version", "/version/")
 )
 

@@ -29,23 +29,22 @@ import (
 )
 
 const (
-	// DefaultQPS bounds the requests per second to the source, after a burst of
-	// twice as many.
+	// DefaultQPS bounds the requests per second to the source, after a burst of twice as many.
 	DefaultQPS = 20
 	// pageSize is how many objects a request lists.
 	pageSize = 500
 	// reachTimeout bounds the discovery of the source's APIs.
 	reachTimeout = 10 * time.Second
-	// reloadEvery is how often the kubeconfig is read for another address.
+	// reloadEvery is how often to look for another address in the kubeconfig.
 	reloadEvery = 2 * time.Second
 	userAgent   = "kube-scheduler-simulator-mirror"
 )
 
-// Selection says which objects of a source are read. The zero value selects all that
-// matter to scheduling.
+// Selection says which objects of a source to read. The zero value selects all that matter to
+// scheduling.
 type Selection struct {
-	// Namespaces are those whose objects are read; all by default. Nodes, volumes
-	// and other objects without a namespace are always read.
+	// Namespaces restricts namespaced objects; default: all namespaces. Nodes, volumes and other
+	// objects without a namespace are always read.
 	Namespaces []string
 	// Pods is a label selector for pods; all by default. It applies to nothing else.
 	Pods string
@@ -63,19 +62,18 @@ func (s Selection) check() error {
 	return nil
 }
 
-// SourceOptions say which cluster is read, and how.
+// SourceOptions say which cluster to read, and how.
 type SourceOptions struct {
 	// Kubeconfig is a file; Context one of its contexts, its current one by default.
 	Kubeconfig, Context string
 	Selection           Selection
 	// QPS is DefaultQPS by default.
 	QPS float32
-	// Redactor redacts each object before anything else sees it. Nil: objects are
-	// not redacted.
+	// Redactor redacts each object before anything else sees it. Nil does not redact.
 	Redactor *redact.Redactor
 }
 
-// Source is a cluster that is read. Methods are safe for concurrent use.
+// Source is a cluster to read from. Methods are safe for concurrent use.
 type Source struct {
 	options SourceOptions
 	context string
@@ -84,8 +82,7 @@ type Source struct {
 	config *rest.Config
 }
 
-// NewSource reads the kubeconfig and checks the options. It does not contact the
-// cluster.
+// NewSource reads the kubeconfig and checks the options. It does not contact the cluster.
 func NewSource(o SourceOptions) (*Source, error) {
 	if err := o.Selection.check(); err != nil {
 		return nil, err
@@ -103,8 +100,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 	return &Source{options: o, context: context, config: config}, nil
 }
 
-// Name is the context of the kubeconfig, which the name of a redacted source does
-// not reveal.
+// Name is the context of the kubeconfig, which the name of a redacted source does not reveal.
 func (s *Source) Name() string {
 	if s.options.Redactor != nil {
 		return "a redacted cluster"
@@ -112,7 +108,6 @@ func (s *Source) Name() string {
 	return s.context
 }
 
-// clientConfig returns a configuration that can only read.
 func (s *Source) clientConfig() *rest.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +121,7 @@ func (s *Source) clientConfig() *rest.Config {
 	return config
 }
 
-// address returns where the source is, for messages. Those about a redacted source do not say.
+// address is for messages. Those about a redacted source do not reveal it.
 func (s *Source) address(config *rest.Config) string {
 	if s.options.Redactor != nil {
 		return "a redacted address"
@@ -140,7 +135,6 @@ type discreet struct{ next http.RoundTripper }
 
 var _ http.RoundTripper = discreet{}
 
-// RoundTrip implements http.RoundTripper.
 func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := d.next.RoundTrip(r)
 	if err != nil {
@@ -174,9 +168,9 @@ func (e *discreetError) Error() string {
 	return "the connection failed"
 }
 
-// reload reads the kubeconfig again, and reports whether the source's address or
-// credentials have changed. It keeps the context that was chosen at the start. A
-// file that cannot be read changes nothing.
+// reload reads the kubeconfig again, and reports whether the source's address or credentials have
+// changed. It keeps the context that was chosen at the start. A file that cannot be read changes
+// nothing.
 func (s *Source) reload() bool {
 	config, _, err := kubeconfig.Load(s.options.Kubeconfig, s.context)
 	if err != nil {
@@ -191,7 +185,7 @@ func (s *Source) reload() bool {
 	return true
 }
 
-// way returns everything in a configuration by which a cluster is reached.
+// way returns everything in a configuration that decides how to reach a cluster.
 func way(c *rest.Config) string {
 	helper := ""
 	if c.ExecProvider != nil {
@@ -203,8 +197,7 @@ func way(c *rest.Config) string {
 	})
 }
 
-// awaitOther returns when the address or credentials of the source have changed, or
-// ctx has ended.
+// awaitOther returns when the address or credentials of the source have changed, or ctx has ended.
 func (s *Source) awaitOther(ctx context.Context) {
 	for pause(ctx, reloadEvery) == nil {
 		if s.reload() {
@@ -225,7 +218,6 @@ var groupVersion = regexp.MustCompile(`^/(api/v1|apis/[^/]+(/[^/]+)?)/?$`)
 
 func isGroupVersion(path string) bool { return groupVersion.MatchString(path) }
 
-// kind is a kind that a cluster serves.
 type kind struct {
 	schema.GroupVersionKind
 	resource   schema.GroupVersionResource
@@ -234,21 +226,19 @@ type kind struct {
 
 func (k kind) String() string { return k.GroupKind().String() }
 
-// connection is what the source has answered.
 type connection struct {
 	client dynamic.Interface
 	kinds  []kind // by rank
-	// missed are wanted kinds that the source serves in versions that are not served
-	// here only.
+	// missed are wanted kinds of which the source and this cluster serve no common version.
 	missed []kind
 }
 
-// Define installs, in the simulated cluster, the definitions that the simulator has of
-// the given custom kinds, and reports whether it has any. It returns when they are served.
+// Define installs, in the simulated cluster, the definitions that the simulator has of the given
+// custom kinds, and reports whether it has any. It returns when they are served.
 type Define func(ctx context.Context, kinds []schema.GroupKind) (bool, error)
 
-// connect asks the source which of the wanted kinds it serves, and which of them the
-// simulated cluster, which here reaches, serves or can serve by define. define may be nil.
+// connect asks the source which of the wanted kinds it serves, and which of them the simulated
+// cluster, which here reaches, serves or can serve by define. define may be nil.
 func (s *Source) connect(ctx context.Context, here *rest.Config, wanted []objects.Kind, define Define) (*connection, error) {
 	client, there, err := s.ask(ctx)
 	if err != nil {
@@ -278,7 +268,6 @@ func (s *Source) connect(ctx context.Context, here *rest.Config, wanted []object
 	return s.meet(client, served, there, wanted)
 }
 
-// ask returns a client of the source, and the kinds that the source serves.
 func (s *Source) ask(ctx context.Context) (dynamic.Interface, map[schema.GroupKind][]kind, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it does not answer within %s", reachTimeout))
 	defer cancel()
@@ -300,7 +289,7 @@ func (s *Source) ask(ctx context.Context) (dynamic.Interface, map[schema.GroupKi
 	return client, there, nil
 }
 
-// meet finds the wanted kinds that are served both here and there.
+// meet finds the wanted kinds that both clusters serve.
 func (s *Source) meet(client dynamic.Interface, here, there map[schema.GroupKind][]kind, wanted []objects.Kind) (*connection, error) {
 	c := &connection{client: client}
 	for _, k := range wanted {
@@ -330,8 +319,8 @@ func common(here, there []kind) (kind, bool) {
 	return kind{}, false
 }
 
-// discover returns the kinds of a cluster that can be listed and watched, each in
-// all its versions, the preferred one first.
+// discover returns the kinds of a cluster that can be listed and watched, each in all its versions,
+// the preferred one first.
 func discover(ctx context.Context, config *rest.Config) (map[schema.GroupKind][]kind, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

@@ -32,7 +32,6 @@ func (s *Sync) Status() Status {
 	return out
 }
 
-// judge updates the state.
 func (s *Sync) judge() {
 	s.mu.Lock()
 	before := s.state
@@ -120,7 +119,6 @@ func (s *Sync) yielded() int {
 	return n
 }
 
-// count returns the number of copied objects.
 func (k *following) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

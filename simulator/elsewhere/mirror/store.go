@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// follower holds the prepared objects of a stream, and the state of its connection.
-// A reflector fills it.
+// follower holds the prepared objects of a stream, and the state of its connection. A reflector
+// fills it.
 type follower struct {
 	stream  stream
 	prepare func(kind, *unstructured.Unstructured) *prepared
-	// changed is called with the key of each object that may have changed.
+	// changed gets the key of each object that may have changed.
 	changed func(key string)
 	// heard is called when the connection is lost or comes back.
 	heard func()
@@ -29,7 +29,7 @@ type follower struct {
 	listed bool
 	// refused says why the source refuses the stream, which may change.
 	refused string
-	// down says why the source cannot be heard; empty when it can.
+	// down says why the source is silent; empty when it is not.
 	down string
 }
 
@@ -38,7 +38,6 @@ var (
 	_ cache.ListerWatcherWithContext = (*follower)(nil)
 )
 
-// condition is a copy of the state of a follower.
 type condition struct {
 	listed        bool
 	refused, down string
@@ -77,10 +76,9 @@ func (f *follower) run(ctx context.Context) {
 	r.RunWithContext(ctx)
 }
 
-// Add is called by the reflector, as are the other methods of a store.
+// A reflector calls Add and the other methods of a store.
 func (f *follower) Add(obj any) error { return f.put(obj) }
 
-// Update is Add.
 func (f *follower) Update(obj any) error { return f.put(obj) }
 
 func (f *follower) put(obj any) error {
@@ -100,7 +98,6 @@ func (f *follower) put(obj any) error {
 	return nil
 }
 
-// Delete forgets an object.
 func (f *follower) Delete(obj any) error {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
@@ -120,7 +117,6 @@ func (f *follower) Delete(obj any) error {
 	return nil
 }
 
-// Replace replaces all known objects by a new list.
 func (f *follower) Replace(list []any, _ string) error {
 	next := make(map[string]*prepared, len(list))
 	for _, obj := range list {
@@ -148,10 +144,9 @@ func (f *follower) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: without a change there is nothing to do.
+// Without a change there is nothing to do.
 func (f *follower) Resync() error { return nil }
 
-// ListWithContext lists a page.
 func (f *follower) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := f.stream.list(ctx, options)
 	f.note(ctx, err)
@@ -161,7 +156,6 @@ func (f *follower) ListWithContext(ctx context.Context, options metav1.ListOptio
 	return list, nil
 }
 
-// WatchWithContext watches from the given version on.
 func (f *follower) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	w, err := f.stream.watch(ctx, options)
 	f.note(ctx, err)
@@ -173,16 +167,14 @@ func (f *follower) List(options metav1.ListOptions) (runtime.Object, error) {
 	return f.ListWithContext(context.Background(), options)
 }
 
-// Watch is WatchWithContext without a context.
 func (f *follower) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return f.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported makes the reflector list pages instead of one
-// stream with everything.
+// IsWatchListSemanticsUnSupported makes the reflector list pages instead of one stream with
+// everything.
 func (f *follower) IsWatchListSemanticsUnSupported() bool { return true }
 
-// note records the outcome of the latest request.
 func (f *follower) note(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return

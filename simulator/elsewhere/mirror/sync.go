@@ -23,8 +23,8 @@ import (
 const (
 	// workers is small: scheduling needs the API server too.
 	workers = 8
-	// holdTime is how long to wait for a pod that no scheduler of the source has
-	// looked at yet, or a claim without a volume, to be completed.
+	// holdTime is how long to wait until a scheduler of the source has looked at a pod, or a claim
+	// has its volume.
 	holdTime = 5 * time.Second
 	// firstRetry and lastRetry bound the delay between attempts to apply one object.
 	firstRetry, lastRetry = 50 * time.Millisecond, 30 * time.Second
@@ -32,8 +32,7 @@ const (
 	lookAgain = 20 * time.Millisecond
 )
 
-// reconnect is the backoff towards a source that does not answer. Each kind backs
-// off by itself.
+// reconnect is the backoff towards a source that does not answer. Each kind backs off by itself.
 func reconnect() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 }
@@ -42,12 +41,12 @@ func reconnect() wait.Backoff {
 type State string
 
 const (
-	// Connecting: the first lists have not arrived, or are being applied.
+	// Connecting: the first lists have not arrived, or the mirror is still applying them.
 	Connecting State = "connecting"
-	// Live: changes are carried over as they happen.
+	// Live: the mirror carries over changes as they happen.
 	Live State = "live"
-	// Stale: the source, or a part of it, does not answer. Everything here stays as
-	// it is; changes are carried over when the source is back.
+	// Stale: the source, or a part of it, does not answer. Everything here stays as it is until the
+	// source is back.
 	Stale State = "stale"
 )
 
@@ -57,12 +56,13 @@ type Status struct {
 	Source  string `json:"source"`
 	State   State  `json:"state"`
 	Message string `json:"message"`
-	// LastChange is when something was last carried over, in UTC and whole seconds; zero if nothing was.
+	// LastChange is when the mirror last carried something over, in UTC and whole seconds; zero if
+	// it never did.
 	LastChange time.Time `json:"lastChange,omitzero"`
 	// Objects is how many objects here came from the source.
 	Objects int `json:"objects"`
-	// Done of Total objects have been processed. Total is 0 while it is unknown;
-	// both are 0 when the first round is over.
+	// Done of Total objects have been processed. Total is 0 while it is unknown; both are 0 when
+	// the first round is over.
 	Done  int `json:"-"`
 	Total int `json:"-"`
 	// First: the first round is under way.
@@ -74,22 +74,21 @@ type SyncOptions struct {
 	Source *Source
 	// Config reaches the simulated cluster with the rights of an administrator.
 	Config *rest.Config
-	// Define installs definitions of custom kinds here. Default: there are none.
+	// Define installs definitions of custom kinds here. Default: it has none.
 	Define Define
-	// Reschedule removes the nodes from pods, so that they are scheduled here. Later
-	// changes never move them.
+	// Reschedule removes the nodes from pods, so that the scheduler here places them. Later changes
+	// never move them.
 	Reschedule bool
-	// Changed is called when the state has changed, from any goroutine. It may be
-	// nil.
+	// Changed is called when the state has changed, from any goroutine. It may be nil.
 	Changed func()
 	// Logger gets errors of single objects. Default: discards them.
 	Logger klog.Logger
 
-	// hold is set by tests only.
+	// Only tests set hold.
 	hold time.Duration
 }
 
-// Sync keeps the simulated cluster like its source. It starts once and stops once.
+// Sync keeps the simulated cluster like its source. Start and stop it once.
 type Sync struct {
 	opts   SyncOptions
 	here   dynamic.Interface
@@ -97,8 +96,7 @@ type Sync struct {
 	done   sync.WaitGroup
 
 	mu sync.Mutex
-	// queue and kinds are replaced on reconnect; only Status may run concurrently
-	// with that.
+	// A reconnect replaces queue and kinds; only Status may run concurrently with that.
 	queue      workqueue.TypedRateLimitingInterface[item]
 	kinds      []*following
 	state      State
@@ -156,7 +154,7 @@ func (s *Sync) Start() error {
 	return nil
 }
 
-// Stop returns when nothing is read or written any more. Copied objects stay.
+// Stop returns when nothing reads or writes any more. Copied objects stay.
 func (s *Sync) Stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
@@ -175,8 +173,8 @@ func (s *Sync) Stop(ctx context.Context) error {
 	}
 }
 
-// run follows the source until ctx ends. It reconnects when the address or
-// credentials change, and keeps what it knows of the objects here.
+// run follows the source until ctx ends. It reconnects when the address or credentials change, and
+// keeps what it knows of the objects here.
 func (s *Sync) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.followUntilOther(ctx)
@@ -249,16 +247,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wanted returns the kinds to follow. Templates of resource claims matter only to
-// pods that are scheduled here: for all others the source has made the claims.
+// wanted returns the kinds to follow. Templates of resource claims matter only to pods that are
+// scheduled here: for all others the source has made the claims.
 func (s *Sync) wanted() []objects.Kind {
 	return slices.DeleteFunc(objects.Kinds(objects.Followed), func(k objects.Kind) bool {
 		return k.GroupKind() == objects.ResourceClaimTemplate && !s.opts.Reschedule
 	})
 }
 
-// prepareKinds finds the objects that came from a source before. An error means that
-// the mirror stops.
+// prepareKinds finds the objects that came from a source before. An error means that the mirror
+// stops.
 func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workqueue.TypedRateLimitingInterface[item]) error {
 	var kinds []*following
 	for _, k := range source.kinds {
@@ -288,7 +286,7 @@ func (s *Sync) prepareKinds(ctx context.Context, source *connection, queue workq
 	return nil
 }
 
-// remember tries until the objects are known that came from a source before.
+// remember retries until it knows the objects that came from a source before.
 func (s *Sync) remember(ctx context.Context, k *following) error {
 	backoff := reconnect()
 	for {
@@ -315,8 +313,8 @@ func (s *Sync) prepare(k kind, u *unstructured.Unstructured) *prepared {
 	return prepare(k, u, s.opts.Reschedule)
 }
 
-// firstRound applies everything by rank, and deletes objects that the source no
-// longer has. It reports whether it finished.
+// firstRound applies everything by rank, and deletes objects that the source no longer has. It
+// reports whether it finished.
 func (s *Sync) firstRound(ctx context.Context) bool {
 	for i, k := range s.kinds {
 		s.say(fmt.Sprintf("reading %s", k.kind))
@@ -348,8 +346,7 @@ func (s *Sync) waitListed(ctx context.Context, k *following) bool {
 	return true
 }
 
-// each applies the objects of a kind in parallel. Objects that fail are in the
-// queue.
+// each applies the objects of a kind in parallel. Objects that fail are in the queue.
 func (s *Sync) each(ctx context.Context, index int, keys []string) {
 	var group errgroup.Group
 	group.SetLimit(workers)
@@ -378,7 +375,7 @@ func (s *Sync) next(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// do applies an object, and retries later if that fails.
+// do retries later if it fails.
 func (s *Sync) do(ctx context.Context, it item) {
 	k := s.kinds[it.kind]
 	changed, err := s.apply(ctx, k, it)
@@ -406,7 +403,6 @@ func (s *Sync) do(ctx context.Context, it item) {
 	s.queue.AddRateLimited(it)
 }
 
-// maxTrouble bounds the errors that are kept.
 const maxTrouble = 1000
 
 func (k *following) listedOrRefused() bool {

@@ -2,10 +2,9 @@ package redact
 
 import "strings"
 
-// configuration is for a KubeSchedulerConfiguration: its scheduler names and the
-// arguments that name labels and resources. Plugins that are not Kubernetes' own
-// keep their names and lose their arguments. Extenders are dropped, because they
-// cannot be reached from elsewhere.
+// configuration is for a KubeSchedulerConfiguration: its scheduler names and the arguments that
+// name labels and resources. Plugins that are not Kubernetes' own keep their names and lose their
+// arguments. It drops extenders, which nobody can reach from elsewhere.
 var configuration = kind{name: words("object"), fields: fields{
 	"parallelism": number, "percentageOfNodesToScore": number, "podInitialBackoffSeconds": number, "podMaxBackoffSeconds": number,
 	"profiles": each(object(fields{

@@ -15,9 +15,10 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Cycle returns a redacted copy of a decision. The rules are about its public form, so they list what stays: verdicts,
-// scores, amounts, times, the names of plugins, and the reasons that Kubernetes' own plugins give. Other reasons are replaced, since
-// a plugin may say anything. What plugins attached, what extenders were asked, and the texts of errors are left out.
+// Cycle returns a redacted copy of a decision. The rules are about its public form, so they list
+// what stays: verdicts, scores, amounts, times, the names of plugins, and the reasons that
+// Kubernetes' own plugins give. It replaces other reasons, since a plugin may say anything. It
+// leaves out what plugins attached, what extenders were asked, and the texts of errors.
 func (r *Redactor) Cycle(c *result.Cycle) (*result.Cycle, error) {
 	redacted := &result.Cycle{}
 	return redacted, r.decision(decisionFields, c, redacted)
@@ -53,7 +54,8 @@ var (
 	statuses = oneOf("Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", "Wait", "Skip", "Pending")
 	points   = oneOf("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "waitOnPermit",
 		"preBindPreFlight", "preBind", "bind", "postBind", "unreserve", "podGroupPostFilter", "placementGenerate", "placementScore")
-	// ownWords are what the records say themselves: where a requirement comes from, the rule of a term, a strategy, a role.
+	// ownWords are the records' own: where a requirement comes from, the rule of a term, a
+	// strategy, a role.
 	ownWords = oneOf("nodeSelector", "nodeAffinity", "addedAffinity", "volume", "storageClass", "claim", "nodeName", "pod", "default", "system",
 		"affinity", "antiAffinity", "existingAntiAffinity", result.Preferred, result.ExistingPreferred, result.ExistingRequired,
 		result.LeastAllocated, result.MostAllocated, result.RequestedToCapacityRatio, result.BalancedAllocation,
@@ -65,7 +67,7 @@ var (
 	policies        = oneOf("Honor", "Ignore")
 	ineligibilities = oneOf(string(result.NeverPreempts), string(result.VictimsTerminating), string(result.IneligibleOtherwise))
 	noVictims       = oneOf(string(result.NoPods), string(result.NobodyLower), string(result.NobodyMay), string(result.NotEnough), string(result.DryRunFailed))
-	// code is what only programs write, such as the name of an event.
+	// Only programs write code, such as the name of an event.
 	code      = text(func(_ *Redactor, s string) string { return codeLike.FindString(s) })
 	codeLike  = regexp.MustCompile(`^[A-Z][A-Za-z]{0,60}(/[A-Z][A-Za-z]{0,60})?$`)
 	letters   = text(func(_ *Redactor, s string) string { return stateLike.FindString(s) })
@@ -115,7 +117,6 @@ func ownerRef(r *Redactor, v any) any {
 	return out
 }
 
-// selectorText redacts a selector as text.
 func (r *Redactor) selectorText(s string) string {
 	parsed, err := metav1.ParseToLabelSelector(s)
 	if err != nil {
@@ -143,7 +144,8 @@ func (r *Redactor) labelSelector(from *metav1.LabelSelector) *metav1.LabelSelect
 	return to
 }
 
-// ownReasons are those that Kubernetes' plugins give as they are; see the constants ErrReason in k8s.io/kubernetes/pkg/scheduler.
+// ownReasons are those that Kubernetes' plugins give as they are; see the constants ErrReason in
+// k8s.io/kubernetes/pkg/scheduler.
 var ownReasons = []string{
 	"Too many pods",
 	"No preemption victims found for incoming pod",
@@ -363,7 +365,7 @@ var (
 	hint = object(fields{"node": nodeName, "used": boolean})
 )
 
-// requeue is for the event that brought a pod back. The name is of the object that the event is about.
+// requeue is for the event that brought a pod back. The name is of the event's object.
 func requeue(r *Redactor, v any) any {
 	from, ok := v.(map[string]any)
 	if !ok {

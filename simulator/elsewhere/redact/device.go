@@ -16,8 +16,8 @@ func (r *Redactor) device(name string) string {
 	return r.word("device", name)
 }
 
-// qualified is for a device's attribute or capacity: an identifier that may have a
-// domain before it.
+// qualified is for a device's attribute or capacity: an identifier that may have a domain before
+// it.
 func (r *Redactor) qualified(name string) string {
 	domain, id, ok := strings.Cut(name, "/")
 	switch {
@@ -50,8 +50,8 @@ var (
 	domainLike  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`)
 )
 
-// literal is for a string in a device's attributes, or in an expression on them,
-// which may be any sort of word.
+// literal is for a string in a device's attributes, or in an expression on them, which may be any
+// sort of word.
 func (r *Redactor) literal(s string) string {
 	switch {
 	case versionLike.MatchString(s), amountLike.MatchString(s) && len(s) < 12:
@@ -132,7 +132,6 @@ var allocation = object(fields{
 // poolNames are often those of nodes.
 var poolNames = words("pool")
 
-// consumer is a pod or a pod group.
 func consumer(r *Redactor, v any) any {
 	name := podName
 	if from, _ := v.(map[string]any); from["resource"] == "podgroups" {

@@ -5,18 +5,16 @@ import (
 	"unicode"
 )
 
-// celWords have a meaning in expressions on devices. An attribute with such a name
-// keeps it.
+// celWords have a meaning in expressions on devices. An attribute with such a name keeps it.
 var celWords = map[string]bool{
 	"true": true, "false": true, "null": true, "in": true,
 	"device": true, "driver": true, "attributes": true, "capacity": true, "allowMultipleAllocations": true,
 	"cel": true, "optional": true, "sets": true, "value": true,
 }
 
-// expression redacts a CEL expression word by word: it replaces string literals and
-// identifiers as it does in devices' attributes, and keeps functions and Kubernetes'
-// own words. An expression with an unterminated literal or an escape is replaced by
-// one that selects nothing.
+// expression redacts a CEL expression word by word: it replaces string literals and identifiers as
+// it does in devices' attributes, and keeps functions and Kubernetes' own words. It replaces an
+// expression with an unterminated literal or an escape by one that selects nothing.
 func (r *Redactor) expression(source string) string {
 	var out strings.Builder
 	for rest := source; rest != ""; {
@@ -76,7 +74,7 @@ func isLetter(c rune) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A'
 
 func isNumber(s string) bool { return unicode.IsDigit(rune(s[0])) }
 
-// celFunctions are the functions that Kubernetes offers in expressions on devices.
+// Kubernetes offers these functions in expressions on devices.
 var celFunctions = func() map[string]bool {
 	known := map[string]bool{}
 	for _, name := range strings.Fields(`has all exists exists_one map filter bind size contains startsWith endsWith matches

@@ -12,9 +12,8 @@ func groupKind(group, kind string) schema.GroupKind {
 	return schema.GroupKind{Group: group, Kind: kind}
 }
 
-// kinds are the kinds that have rules. The variable is filled at init, because rules
-// for metadata look up the kinds of owners in it. A test compares it with the table
-// in simulator/cluster/objects.
+// kinds are the kinds that have rules. init fills the variable, because rules for metadata look up
+// the kinds of owners in it. A test compares it with the table in simulator/cluster/objects.
 var kinds map[schema.GroupKind]kind
 
 func init() {
@@ -58,7 +57,7 @@ var nodeStatus = object(fields{
 	"declaredFeatures": each(oneOf(nodeFeatures...)),
 })
 
-// nodeFeatures are the features that a node may declare and the scheduler asks for.
+// A node may declare these features, and the scheduler asks for them.
 var nodeFeatures = []string{
 	"DRANodeAllocatableResources", "DRAOptionalNodeOperations", "InPlacePodLevelResourcesVerticalScaling",
 	"InPlacePodVerticalScalingInitContainers", "InPlacePodVerticalScalingMemoryBackedVolumes", "RestartAllContainersOnContainerExits",

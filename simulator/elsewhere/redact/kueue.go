@@ -15,7 +15,8 @@ var (
 
 const kueueGroup = "kueue.x-k8s.io"
 
-// kueueLabels are Kueue's labels and annotations that admission reads or writes, without the domain.
+// kueueLabels are the labels and annotations that Kueue's admission reads or writes, without the
+// domain.
 var kueueLabels = map[string]string{
 	"queue-name": "local-queue", "local-queue-name": "local-queue", "cluster-queue-name": "queue", "priority-class": "workload-priority",
 	"pod-group-name": "app", "prebuilt-workload-name": "app", "podset": "podset",
@@ -52,7 +53,7 @@ var stopPolicy = oneOf("None", "Hold", "HoldAndDrain")
 
 var podSetName = words("podset", "main")
 
-// kueueCondition keeps what a condition says by its type and status; messages name objects.
+// kueueCondition keeps a condition's type and status; messages name objects.
 var kueueCondition = object(fields{
 	"type":   oneOf("Active", "QuotaReserved", "Admitted", "Evicted", "Preempted", "Requeued", "PodsReady", "Finished", "DeactivationTarget", "WaitingForReplacementPods"),
 	"status": oneOf("True", "False", "Unknown"), "reason": kueueReason, "message": blank,
@@ -82,8 +83,8 @@ var topologyRequest = object(fields{
 	"podSetSliceRequiredTopology": labelKeys, "podSetSliceSize": number, "podSetGroupName": words("podset-group"),
 })
 
-// kueueKinds are Kueue's. Where pods of a workload go, by the names of topology domains, is left out:
-// pods carry it as node selectors.
+// kueueKinds are Kueue's. They leave out where pods of a workload go, by the names of topology
+// domains: pods carry it as node selectors.
 var kueueKinds = map[string]kind{
 	"ClusterQueue": {name: clusterQueues, fields: fields{"spec": object(fields{
 		"resourceGroups": quotaGroups, "cohortName": cohorts, "queueingStrategy": oneOf("StrictFIFO", "BestEffortFIFO"), "namespaceSelector": selector,

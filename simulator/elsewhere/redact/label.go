@@ -8,9 +8,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Rules for names of one sort. Workloads and their pods are one sort, because the
-// pods of a StatefulSet bear its name; but only of a pod's name is the number at the end
-// an ordinal.
+// Rules for names of one sort. Workloads and their pods are one sort, because the pods of a
+// StatefulSet bear its name; but only at the end of a pod's name is a number an ordinal.
 var (
 	nodeName  = words("node")
 	namespace = text((*Redactor).namespaceName)
@@ -49,8 +48,7 @@ func (r *Redactor) pod(name string) string {
 	return r.word("app", name[:at[0]]) + name[at[0]:]
 }
 
-// ownDomains are Kubernetes' own domains. Known keys of labels and taints in them
-// are kept.
+// ownDomains are Kubernetes' own domains, in which known keys of labels and taints stay.
 var ownDomains = []string{
 	"kubernetes.io", "k8s.io", "app.kubernetes.io", "apps.kubernetes.io", "batch.kubernetes.io", "beta.kubernetes.io",
 	"controller.kubernetes.io", "failure-domain.beta.kubernetes.io", "node.cloudprovider.kubernetes.io", "node.kubernetes.io",
@@ -123,7 +121,7 @@ func (r *Redactor) labelValue(key, value string) string {
 
 var platforms = []string{"linux", "windows", "amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64"}
 
-// value replaces the value of a label, a taint or a device's attribute.
+// value is for the value of a label, a taint or a device's attribute.
 func (r *Redactor) value(value string) string {
 	if value == "" || value == "true" || value == "false" || shortInteger.MatchString(value) {
 		return value
@@ -146,8 +144,7 @@ func labels(r *Redactor, v any) any {
 	return out
 }
 
-// requirement is for a requirement of a selector; requirements on fields are on the
-// name of a node.
+// requirement is for a requirement of a selector; requirements on fields are on the name of a node.
 func requirement(value func(r *Redactor, key, value string) string, key func(r *Redactor, key string) string) rule {
 	return func(r *Redactor, v any) any {
 		from, ok := v.(map[string]any)

@@ -6,8 +6,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// annotations are the annotations that the scheduler, controllers or virtual nodes
-// read.
+// The scheduler, controllers or virtual nodes read these annotations.
 var annotations = fields{
 	"deployment.kubernetes.io/revision":                text((*Redactor).number),
 	"batch.kubernetes.io/job-completion-index":         text((*Redactor).number),
@@ -52,8 +51,7 @@ func metadataRule(name rule) rule {
 
 var templateMetadata = object(fields{"labels": labels, "annotations": notEmpty(object(annotations))})
 
-// owner shows references to objects of kinds that have rules, with the redacted
-// names of those.
+// owner shows references to objects of kinds that have rules, with the redacted names of those.
 func owner(r *Redactor, v any) any {
 	from, ok := v.(map[string]any)
 	if !ok {

@@ -15,8 +15,7 @@ var container = object(fields{
 	})),
 })
 
-// podVolume is for volumes that the scheduler looks at; others, such as ConfigMaps,
-// are dropped.
+// podVolume is for volumes that the scheduler looks at, and drops others, such as ConfigMaps.
 func podVolume(r *Redactor, v any) any {
 	redacted, _ := object(fields{
 		"name":                  words("claim"),
@@ -90,8 +89,8 @@ var podSpec = object(fields{
 	"activeDeadlineSeconds": number, "terminationGracePeriodSeconds": number,
 })
 
-// condition is for a condition of a pod. Types that people make up for readiness
-// gates are dropped like the gates.
+// condition is for a condition of a pod. It drops the types that people make up for readiness
+// gates, like the gates.
 var condition = object(fields{
 	"type":               oneOf("PodScheduled", "Ready", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget", "PodResizePending", "PodResizeInProgress"),
 	"status":             oneOf("True", "False", "Unknown"),
@@ -99,7 +98,6 @@ var condition = object(fields{
 	"lastTransitionTime": instant, "lastProbeTime": instant, "observedGeneration": number,
 })
 
-// conditions drops conditions without a type.
 func conditions(condition rule) rule {
 	return func(r *Redactor, v any) any {
 		all, _ := each(condition)(r, v).([]any)

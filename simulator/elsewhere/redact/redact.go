@@ -1,24 +1,22 @@
-// Package redact makes objects of a cluster fit to be shown to others: it replaces
-// names, labels, images and everything else that people have made up, and drops
-// fields that scheduling does not look at. A word has the same replacement wherever
-// it occurs, so a redacted cluster is scheduled like the original.
+// Package redact makes objects of a cluster fit to be shown to others: it replaces names, labels,
+// images and everything else that people have made up, and drops fields that scheduling does not
+// look at. A word has the same replacement wherever it occurs, so the scheduler treats a redacted
+// cluster like the original.
 //
-// The rules list what stays, not what goes: a field without a rule is dropped, and
-// so are values of an enumeration that Kubernetes does not know. Amounts, ports,
-// times, priorities, booleans and integers of fewer than twelve digits stay (node
-// affinity compares them), and so do names that Kubernetes itself has given (system
-// namespaces, keys of labels and taints in its domains, classes that begin with
-// system-), and the resources and drivers of widespread products.
+// The rules list what stays, not what goes: redact drops a field without a rule, and values of an
+// enumeration that Kubernetes does not know. Amounts, ports, times, priorities, booleans and
+// integers of fewer than twelve digits stay (node affinity compares them), and so do names that
+// Kubernetes itself has given (system namespaces, keys of labels and taints in its domains, classes
+// that begin with system-), and the resources and drivers of widespread products.
 //
-// Three things differ afterwards. Names sort in another order, by which some ties
-// are broken. Device selectors that look inside a string (startsWith, matches) no
-// longer match. StatefulSets lose their claim templates, and objects of kinds
-// without rules lose everything but their metadata.
+// Three things differ afterwards. Names sort in another order, which breaks some ties. Device
+// selectors that look inside a string (startsWith, matches) no longer match. StatefulSets lose
+// their claim templates, and objects of kinds without rules lose everything but their metadata.
 //
 // Decisions have rules of the same kind. They are about a record, not about an object.
 //
-// The package does no I/O. It may import simulator/cluster/objects, which names the
-// annotations, the results, and Kubernetes' API machinery.
+// The package does no I/O. It may import simulator/cluster/objects, which names the annotations,
+// the results, and Kubernetes' API machinery.
 package redact
 
 import (
@@ -34,8 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Redactor replaces words. Its only state is its salt, and many goroutines may use
-// it at once.
+// Redactor replaces words. Its only state is its salt, and many goroutines may use it at once.
 type Redactor struct {
 	salt []byte
 }
@@ -43,10 +40,9 @@ type Redactor struct {
 // saltBytes is the length of the hash, so that no dictionary reverses it.
 const saltBytes = sha256.Size
 
-// New returns a redactor. Redactors with the same salt make the same replacements,
-// so that two files can be compared; but a reader who knows the salt can test whether
-// a guessed name is in a file. Without a salt New draws a random one and keeps it
-// secret.
+// New returns a redactor. Redactors with the same salt make the same replacements, so that people
+// can compare two files; but a reader who knows the salt can test whether a guessed name is in a
+// file. Without a salt New draws a random one and keeps it secret.
 func New(salt []byte) *Redactor {
 	if len(salt) == 0 {
 		salt = NewSalt()
@@ -61,8 +57,7 @@ func NewSalt() []byte {
 	return salt
 }
 
-// Object redacts u in place. Of a kind without rules it leaves the kind and the
-// metadata.
+// Object redacts u in place. Of a kind without rules it leaves the kind and the metadata.
 func (r *Redactor) Object(u *unstructured.Unstructured) {
 	gvk := u.GroupVersionKind()
 	known, covered := kinds[gvk.GroupKind()]
@@ -81,8 +76,8 @@ func (r *Redactor) Object(u *unstructured.Unstructured) {
 	u.Object = out
 }
 
-// Covers reports whether Object leaves more than metadata of a kind. Objects of
-// other kinds are better left out: the kind itself may give something away.
+// Covers reports whether Object leaves more than metadata of a kind. Leave out objects of other
+// kinds: the kind itself may give something away.
 func Covers(kind schema.GroupKind) bool {
 	_, covered := kinds[kind]
 	return covered
@@ -95,13 +90,13 @@ func (r *Redactor) digest(word string) []byte {
 	return h.Sum(nil)
 }
 
-// wordLength characters hold 50 bits: among a hundred thousand words two are equal
-// once in two hundred thousand files.
+// wordLength characters hold 50 bits: among a hundred thousand words two are equal once in two
+// hundred thousand files.
 const wordLength = 10
 
 var lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// word returns the replacement of a word. The prefix only helps the reader.
+// The prefix only helps the reader.
 func (r *Redactor) word(prefix, word string) string {
 	return prefix + "-" + r.bare(word)
 }
@@ -110,14 +105,13 @@ func (r *Redactor) bare(word string) string {
 	return lower.EncodeToString(r.digest(word))[:wordLength]
 }
 
-// uid returns a replacement that has the form of a UID.
+// uid returns a replacement in the form of a UID.
 func (r *Redactor) uid(uid string) string {
 	d := hex.EncodeToString(r.digest(uid))
 	return fmt.Sprintf("%s-%s-%s-%s-%s", d[:8], d[8:12], d[12:16], d[16:20], d[20:32])
 }
 
-// address returns one of 10.0.0.0/8 for each address, except those that name no
-// machine.
+// address returns one of 10.0.0.0/8 for each address, except those that name no machine.
 func (r *Redactor) address(address string) string {
 	switch address {
 	case "", "0.0.0.0", "::", "127.0.0.1", "::1":
@@ -127,8 +121,8 @@ func (r *Redactor) address(address string) string {
 	return fmt.Sprintf("10.%d.%d.%d", d[0], d[1], 1+d[2]%254)
 }
 
-// image keeps the properties of an image name that the scheduler looks at: whether
-// it has a tag, a digest, or neither, and which names are equal.
+// image keeps the properties of an image name that the scheduler looks at: whether it has a tag, a
+// digest, or neither, and which names are equal.
 func (r *Redactor) image(image string) string {
 	if image == "" {
 		return ""

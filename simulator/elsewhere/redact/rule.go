@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// rule returns the part of a value that may be shown, nil if there is none. It does
-// not change the value.
+// rule returns the part of a value that may be shown, nil if there is none. It does not change the
+// value.
 type rule func(r *Redactor, v any) any
 
-// apply applies the rule to a value that may be missing.
+// apply takes a value that may be missing.
 func (f rule) apply(r *Redactor, v any) any {
 	if v == nil {
 		return nil
@@ -21,7 +21,6 @@ func (f rule) apply(r *Redactor, v any) any {
 	return f(r, v)
 }
 
-// fields are the rules for the fields of an object.
 type fields map[string]rule
 
 // object shows the listed fields.
@@ -45,7 +44,6 @@ func object(f fields) rule {
 	}
 }
 
-// with returns f with more fields.
 func (f fields) with(more fields) fields {
 	out := fields{}
 	for _, from := range []fields{f, more} {
@@ -56,7 +54,7 @@ func (f fields) with(more fields) fields {
 	return out
 }
 
-// each applies a rule to the items of a list, and drops items that may not be shown.
+// each drops items that may not be shown.
 func each(item rule) rule {
 	return func(r *Redactor, v any) any {
 		from, ok := v.([]any)
@@ -83,8 +81,7 @@ func notEmpty(f rule) rule {
 	}
 }
 
-// text makes a rule from a replacement of strings; an empty replacement drops the
-// string.
+// text makes a rule from a replacement of strings; an empty replacement drops the string.
 func text(replace func(r *Redactor, s string) string) rule {
 	return func(r *Redactor, v any) any {
 		s, ok := v.(string)
@@ -166,7 +163,7 @@ func instant(_ *Redactor, v any) any {
 	return nil
 }
 
-// nothing is for an object that says something only by its presence.
+// nothing is for an object whose presence is all that it says.
 func nothing(_ *Redactor, v any) any {
 	if _, ok := v.(map[string]any); ok {
 		return map[string]any{}
@@ -219,8 +216,8 @@ func resourceName(r *Redactor, name string) string {
 	return prefix + "example.com/" + r.word("resource", bare)
 }
 
-// knownProduct matches names in the domain of a widespread resource. Names that
-// people make up themselves, as for parts of a shared device, are replaced.
+// knownProduct matches names in the domain of a widespread resource. It does not match names that
+// people make up themselves, as for parts of a shared device.
 var knownProduct = regexp.MustCompile(`^(gpu|gpu\.shared|mig-[0-9]g\.[0-9]+gb|tpu|neuron|neuroncore|neurondevice|gaudi|i915|xe|pod-eni|efa|kvm)$`)
 
 func knownResource(name string) bool {

@@ -13,14 +13,13 @@ var (
 	drivers      = text((*Redactor).driver)
 )
 
-// knownDrivers are the drivers to which Kubernetes translates built-in volumes.
+// Kubernetes translates built-in volumes to these drivers.
 var knownDrivers = []string{
 	"ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "file.csi.azure.com",
 	"cinder.csi.openstack.org", "csi.vsphere.vmware.com", "pxd.portworx.com", "kubernetes.io/no-provisioner",
 }
 
-// driver is for drivers of volumes and devices, provisioners, and domains of
-// devices' attributes.
+// driver is for drivers of volumes and devices, provisioners, and domains of devices' attributes.
 func (r *Redactor) driver(name string) string {
 	if slices.Contains(knownDrivers, name) || knownPlugins.MatchString(name) && !strings.Contains(name, ",") {
 		return name
@@ -45,8 +44,8 @@ var reference = object(fields{
 	"apiVersion": oneOf("v1"), "kind": oneOf("PersistentVolumeClaim"), "namespace": namespace, "name": claimName, "uid": uids,
 })
 
-// knownSources are the volume sources that matter, because nodes limit how many
-// volumes of a driver they take. Any other becomes a hostPath.
+// knownSources are the volume sources that matter, because nodes limit how many volumes of a driver
+// they take. Any other becomes a hostPath.
 var knownSources = fields{
 	"csi":       object(fields{"driver": drivers, "volumeHandle": volume, "readOnly": boolean}),
 	"local":     object(fields{"path": path}),

@@ -13,7 +13,7 @@ var zoneNames = text(func(r *Redactor, s string) string {
 })
 
 // topologySettings are the attributes of a NodeResourceTopology that the scheduler reads, with
-// their values. The others are dropped: fingerprints are made from the names of pods.
+// their values. Others go: fingerprints are made from the names of pods.
 var topologySettings = map[string]rule{
 	"topologyManagerPolicy":       oneOf("none", "best-effort", "restricted", "single-numa-node"),
 	"topologyManagerScope":        oneOf("container", "pod"),

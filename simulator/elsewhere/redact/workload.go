@@ -12,8 +12,8 @@ var updates = object(fields{
 	"rollingUpdate": object(fields{"maxUnavailable": numberOrPercentage, "maxSurge": numberOrPercentage, "partition": number}),
 })
 
-// onDelete keeps the existing pods of StatefulSets and DaemonSets: without their
-// revisions, which are dropped, controllers would take all of them for outdated.
+// onDelete keeps the existing pods of StatefulSets and DaemonSets: without their revisions, which
+// are dropped, controllers would take all of them for outdated.
 func onDelete(*Redactor, any) any { return map[string]any{"type": "OnDelete"} }
 
 var workload = fields{
@@ -148,7 +148,8 @@ var sessionKinds = map[string]kind{
 	}},
 }
 
-// roleOf is the word for the role of a pod within its job, in the group and in the pod's annotation.
+// roleOf is the word for the role of a pod within its job, in the group and in the pod's
+// annotation.
 func roleOf(r *Redactor, role string) string { return r.word("role", role) }
 
 // queueName keeps the names that queues have by default.

@@ -12,9 +12,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// failureOf returns the verb of a node's failure; empty if the node works. A new node is not ready
-// for a moment, so the conditions of a node that has never been Ready tell of a failure only if it
-// was failing.
+// failureOf returns the verb of a node's failure; empty if the node works. Conditions alone only
+// prolong a failure, because new nodes are not ready for a moment.
 func failureOf(node *unstructured.Unstructured, failing bool) string {
 	switch failure := node.GetAnnotations()[objects.AnnotationFailure]; failure {
 	case "":

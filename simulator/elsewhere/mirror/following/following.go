@@ -1,10 +1,9 @@
-// Package following runs the cluster that a simulator imports from or follows: it keeps an
-// import going until it succeeds, restarts a mirror after a reset, and reports both in the
-// simulator's status.
+// Package following runs the cluster that a simulator imports from or follows: it retries an import
+// until it succeeds, restarts a mirror after a reset, and reports both in the simulator's status.
 //
-// Package mirror does the reading and package transfer the importing. It knows the simulator
-// around it only by the functions in Hooks, and may import the simulator's mirror, redact,
-// transfer and host packages.
+// Package mirror does the reading and package transfer the importing. It knows the simulator around
+// it only by the functions in Hooks, and may import the simulator's mirror, redact, transfer and
+// host packages.
 package following
 
 import (
@@ -28,19 +27,19 @@ import (
 	"kube-scheduler-simulator/simulator/host/operation"
 )
 
-// Hooks connect a Following to its simulator. All functions are required. They may be called
-// from any goroutine, and only after the simulator has started.
+// Hooks connect a Following to its simulator. All functions are required. Any goroutine may call
+// them, but only after the simulator has started.
 type Hooks struct {
 	// ClientConfig reaches the simulated cluster with the rights of an administrator.
 	ClientConfig func() *rest.Config
 	// Define installs definitions of custom kinds that the other cluster has.
 	Define mirror.Define
-	// Reschedule: pods of a cluster that is followed come without their nodes.
+	// Reschedule: pods of a followed cluster come without their nodes.
 	Reschedule bool
-	// DropDefaultClass deletes the simulator's default StorageClass. The other cluster
-	// brings its own, or has none.
+	// DropDefaultClass deletes the simulator's default StorageClass. The other cluster brings its
+	// own, or has none.
 	DropDefaultClass func() error
-	// Begin starts an import as an operation. The context ends when the operation is cancelled.
+	// Begin starts an import as an operation. Cancelling the operation ends the context.
 	Begin func(ctx context.Context, message string) (context.Context, *operation.Operation, error)
 	// Import imports src, which it closes, and waits for the result.
 	Import func(ctx context.Context, src manifest.Source) (*transfer.Report, error)
@@ -49,8 +48,8 @@ type Hooks struct {
 	Logger  klog.Logger
 }
 
-// Following is the other cluster of a running simulator, if there is one. Its methods are safe
-// for concurrent use.
+// Following is the other cluster of a running simulator, if there is one. Its methods are safe for
+// concurrent use.
 type Following struct {
 	options Options
 	source  *mirror.Source // nil when there is no other cluster
@@ -59,10 +58,10 @@ type Following struct {
 	mu sync.Mutex
 	// sync is nil while no cluster is followed.
 	sync *mirror.Sync
-	// warning tells people what is wrong with an import from a cluster.
+	// warning tells users what is wrong with an import from a cluster.
 	warning string
 
-	// cancel ends an import that is still being tried; nil when none is.
+	// cancel ends the attempts to import; nil when there are none.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -72,8 +71,8 @@ func New(o Options, source *mirror.Source, hooks Hooks) *Following {
 	return &Following{options: o, source: source, hooks: hooks}
 }
 
-// Start starts to import or to follow the other cluster, if there is one. It does not wait for
-// the other cluster to answer.
+// Start starts to import or to follow the other cluster, if there is one. It does not wait for the
+// other cluster to answer.
 func (f *Following) Start() error {
 	switch {
 	case f.source == nil:
@@ -90,7 +89,7 @@ func (f *Following) Start() error {
 	return nil
 }
 
-// Stop returns when nothing is read from the other cluster any more.
+// Stop returns when nothing reads from the other cluster any more.
 func (f *Following) Stop(ctx context.Context) error {
 	if f.cancel != nil {
 		f.cancel()
@@ -99,8 +98,8 @@ func (f *Following) Stop(ctx context.Context) error {
 	return f.StopSync(ctx)
 }
 
-// StartSync starts to follow the other cluster, if one is to be followed. After a reset it
-// brings in every object again.
+// StartSync starts to follow the other cluster if the options say so. After a reset it brings in
+// every object again.
 func (f *Following) StartSync() error {
 	if f.source == nil || f.options.SyncKubeconfig == "" {
 		return nil
@@ -121,7 +120,7 @@ func (f *Following) StartSync() error {
 	return nil
 }
 
-// StopSync stops following. It is safe to call when no cluster is followed.
+// StopSync stops following. It does nothing when no cluster is followed.
 func (f *Following) StopSync(ctx context.Context) error {
 	f.mu.Lock()
 	followed := f.sync
@@ -133,7 +132,7 @@ func (f *Following) StopSync(ctx context.Context) error {
 	return followed.Stop(ctx)
 }
 
-// Status describes the cluster that is followed; nil when none is. first is the first round of
+// Status describes the followed cluster; nil when there is none. first is the first round of
 // copying while it is under way.
 func (f *Following) Status() (shown *mirror.Status, first *operation.Status) {
 	f.mu.Lock()
@@ -149,7 +148,7 @@ func (f *Following) Status() (shown *mirror.Status, first *operation.Status) {
 	return &now, first
 }
 
-// Warnings tell people what is wrong with an import from a cluster.
+// Warnings tell users what is wrong with an import from a cluster.
 func (f *Following) Warnings() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,8 +199,8 @@ func (f *Following) importUntilDone(ctx context.Context) {
 	}
 }
 
-// isFinal reports whether another attempt would fail in the same way: the other cluster does not accept
-// the kubeconfig, or is not the one that it describes, or it is too large.
+// isFinal reports whether another attempt would fail in the same way: the other cluster does not
+// accept the kubeconfig, is not the one that it describes, or is too large.
 func isFinal(err error) bool {
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) {
 		return true
@@ -217,7 +216,6 @@ func isFinal(err error) bool {
 	return certificate || alert
 }
 
-// importOnce reads the other cluster and imports what it has.
 func (f *Following) importOnce(ctx context.Context) (problems []string, err error) {
 	objects := manifest.Collector{Name: f.source.Name()}
 	problems, err = f.read(ctx, &objects)
@@ -237,7 +235,7 @@ func (f *Following) importOnce(ctx context.Context) (problems []string, err erro
 // progressEvery is how many objects are read between two progress reports.
 const progressEvery = 250
 
-// read collects the other cluster's objects. Nothing is imported before all of them are read.
+// read collects all of the other cluster's objects before the import begins.
 func (f *Following) read(ctx context.Context, into *manifest.Collector) ([]string, error) {
 	message := "reading " + f.source.Name()
 	ctx, operation, err := f.hooks.Begin(ctx, message)

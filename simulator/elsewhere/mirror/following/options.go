@@ -11,11 +11,11 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// Options say which other cluster is copied into this one. The simulator only reads from it,
-// and never its secrets.
+// Options say which other cluster to copy into this one. The simulator only reads from it, and
+// never its secrets.
 type Options struct {
-	// ImportKubeconfig reaches a cluster that is imported once, SyncKubeconfig a cluster
-	// that is followed. At most one may be set; neither is by default.
+	// ImportKubeconfig reaches a cluster to import once, SyncKubeconfig a cluster to follow. At
+	// most one may be set; neither is by default.
 	ImportKubeconfig, SyncKubeconfig string
 	// Context is one of the kubeconfig's contexts; its current one by default.
 	Context string
@@ -36,9 +36,8 @@ func (o Options) kubeconfig() string {
 	return o.ImportKubeconfig
 }
 
-// Open reads the kubeconfig and checks the options. It returns nil when there is no other
-// cluster. dataDir keeps the salt of redacted names; it is empty when the data are thrown away
-// at the end.
+// Open reads the kubeconfig and checks the options. It returns nil when there is no other cluster.
+// dataDir keeps the salt of redacted names; it is empty for data that do not outlive the program.
 func Open(o Options, dataDir string) (*mirror.Source, error) {
 	switch {
 	case o.ImportKubeconfig != "" && o.SyncKubeconfig != "":
@@ -62,12 +61,12 @@ func Open(o Options, dataDir string) (*mirror.Source, error) {
 	return mirror.NewSource(options)
 }
 
-// saltFile is in a data directory that holds redacted objects: the next run must give them the
-// same names.
+// saltFile is in a data directory that holds redacted objects: the next run must give them the same
+// names.
 const saltFile = "redaction-salt"
 
-// salt returns nil for data that are thrown away: the redactor then makes a salt that is
-// stored nowhere.
+// salt returns nil for data that do not outlive the program: the redactor then makes a salt and
+// stores it nowhere.
 func salt(dataDir string) ([]byte, error) {
 	if dataDir == "" {
 		return nil, nil
@@ -87,8 +86,8 @@ func salt(dataDir string) ([]byte, error) {
 	if err != nil {
 		return nil, &datadir.Damage{Path: path, Err: err, Do: "restore it from a backup: with another salt the same objects get other names"}
 	}
-	// With another salt the objects in the directory would have other names than those that
-	// come in now.
+	// With another salt the objects in the directory would have other names than those that come in
+	// now.
 	if len(salt) == 0 {
 		return nil, fmt.Errorf("the salt of redacted names, %s, is empty: restore it, or use another data directory", path)
 	}

@@ -9,10 +9,9 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Neutral removes from an object, in place, everything that belongs to the cluster
-// it comes from: fields that mean something only there, fields that the API server
-// sets, and annotations that controllers will write again. It keeps the creation
-// time and the status.
+// Neutral removes from an object, in place, everything that belongs to the cluster it comes from:
+// fields that mean something only there, fields that the API server sets, and annotations that
+// controllers will write again. It keeps the creation time and the status.
 func Neutral(u *unstructured.Unstructured) {
 	for _, field := range objects.ClusterMetadata() {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
@@ -50,9 +49,9 @@ func removeAnnotations(u *unstructured.Unstructured, match func(name string) boo
 	}
 }
 
-// cleanVolume removes the UID of the claim, so that the volume controller binds the
-// volume to the claim of that name. A released volume keeps it: without the UID, the
-// volume would look reserved for a new claim of the same name.
+// cleanVolume removes the UID of the claim, so that the volume controller binds the volume to the
+// claim of that name. A released volume keeps it: without the UID, the volume would look reserved
+// for a new claim of the same name.
 func cleanVolume(u *unstructured.Unstructured) {
 	phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 	if phase == "Released" || phase == "Failed" {
@@ -123,15 +122,14 @@ func cleanDefinition(u *unstructured.Unstructured) {
 	}
 }
 
-// owner names the controller of an object.
 type owner struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// ownerOf returns the controller of an object. Without a controller it returns the
-// first owner, without owners the one that an export has noted, and otherwise nil.
+// ownerOf returns the controller of an object. Without a controller it returns the first owner,
+// without owners the one that an export has noted, and otherwise nil.
 func ownerOf(u *unstructured.Unstructured) *owner {
 	references := u.GetOwnerReferences()
 	for _, r := range references {
@@ -149,8 +147,7 @@ func ownerOf(u *unstructured.Unstructured) *owner {
 	return nil
 }
 
-// adopters are the kinds whose controllers adopt objects that have no owner and
-// match their selector.
+// The controllers of these kinds adopt objects that have no owner and match their selector.
 var adopters = map[string]bool{
 	"ReplicaSet": true, "ReplicationController": true, "StatefulSet": true, "DaemonSet": true, "Job": true, "Deployment": true,
 }
@@ -168,7 +165,6 @@ func (o *owner) reference(uid string) map[string]any {
 	}
 }
 
-// isBeingDeleted reports whether an object has a deletionTimestamp.
 func isBeingDeleted(u *unstructured.Unstructured) bool {
 	_, set, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "deletionTimestamp")
 	return set

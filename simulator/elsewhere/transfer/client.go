@@ -20,11 +20,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// userAgent names the package in the API server's log.
 const userAgent = "simulator-transfer"
 
-// client reads and writes objects of any kind as JSON. It needs no types, and
-// decodes no more than it must.
+// client reads and writes objects of any kind as JSON. It needs no types, and decodes no more than
+// it must.
 type client struct {
 	rest      *rest.RESTClient
 	discovery *discovery.DiscoveryClient
@@ -41,8 +40,8 @@ type resource struct {
 	namespaced bool
 	// status: it has that subresource.
 	status bool
-	// listable: its objects can be listed and created. Those of requests, such as
-	// reviews, cannot.
+	// listable: the API server lists and creates its objects. It cannot list requests, such as
+	// reviews.
 	listable bool
 }
 
@@ -65,7 +64,6 @@ func newClient(config *rest.Config) (*client, error) {
 	return c, nil
 }
 
-// discover reads what the API server serves.
 func (c *client) discover() error {
 	_, lists, err := c.discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
@@ -121,7 +119,6 @@ func sets(names []string) map[string]bool {
 	return set
 }
 
-// resourceFor returns the resource of a kind and version.
 func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -134,9 +131,8 @@ func (c *client) resourceFor(gvk schema.GroupVersionKind) (resource, error) {
 	return resource{}, fmt.Errorf("the API server has no kind %s in %s; its CustomResourceDefinition may be missing, or belongs in the import, too", gvk.Kind, gvk.GroupVersion())
 }
 
-// better reports whether r is the better resource for a kind. The more stable
-// version is, so that later versions of Kubernetes can read exports too: API servers
-// list first the version that earlier ones know.
+// better prefers the more stable version, so that later versions of Kubernetes can read exports
+// too: API servers list first the version that earlier ones know.
 func (r resource) better(than resource) bool {
 	if r.listable != than.listable {
 		return r.listable
@@ -144,7 +140,6 @@ func (r resource) better(than resource) bool {
 	return version.CompareKubeAwareVersionStrings(r.gvk.Version, than.gvk.Version) > 0
 }
 
-// preferredFor returns the resource of a kind in its most stable version.
 func (c *client) preferredFor(gk schema.GroupKind) (resource, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -172,8 +167,8 @@ const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 
 const (
 	fieldValidation = "fieldValidation"
-	// warnOfFields: the API server drops fields that its version of Kubernetes does
-	// not know, and warns of them.
+	// warnOfFields: the API server drops fields that its version of Kubernetes does not know, and
+	// warns of them.
 	warnOfFields = metav1.FieldValidationWarn
 )
 
@@ -183,7 +178,7 @@ func (c *client) create(ctx context.Context, r resource, namespace string, body 
 		Param(fieldValidation, warnOfFields).Body(body).Do(ctx))
 }
 
-// createUID creates a cluster-scoped object and returns its UID.
+// The object is cluster-scoped.
 func (c *client) createUID(ctx context.Context, r resource, body []byte) (string, error) {
 	meta, err := c.create(ctx, r, "", body)
 	if err != nil {
@@ -255,17 +250,14 @@ func (c *client) alive(ctx context.Context) error {
 	return fmt.Errorf("the API server does not answer: %w", last)
 }
 
-// hasStatus reports whether an error has an HTTP status, and so comes from a server that
-// answers, even if with a server error.
+// An error with an HTTP status comes from a server that answers, even if with a server error.
 func hasStatus(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code != 0
 }
 
-// warned is the context key of a *warningList.
 type warned struct{}
 
-// warningList collects the warnings in the answers of an API server.
 type warningList struct {
 	mu   sync.Mutex
 	list []string

@@ -41,17 +41,16 @@ type ExportOptions struct {
 	Redact bool
 }
 
-// ErrNoRedaction is returned when exports cannot be redacted.
+// Export returns ErrNoRedaction when it cannot redact.
 var ErrNoRedaction = errors.New("exports cannot be redacted here")
 
-// Export writes the cluster as one List that kubectl can apply, with the scheduler's
-// configuration beside its items, which are in the order of their ranks. It keeps
-// only the part of the status that an import or a scheduler uses, and leaves out secrets, events,
-// objects that an API server or a controller creates by itself, and unchanged
-// objects that every cluster has from the start.
+// Export writes the cluster as one List that kubectl can apply, with the scheduler's configuration
+// beside its items, which are in the order of their ranks. It keeps only the part of the status
+// that an import or a scheduler uses, and leaves out secrets, events, objects that an API server or
+// a controller creates by itself, and unchanged objects that every cluster has from the start.
 //
-// Export reads objects a page at a time and writes them as they arrive, except for
-// pods, which it sorts by creation time. After an error w has half a document.
+// It reads objects a page at a time and writes them as they arrive, except for pods, which it sorts
+// by creation time. After an error w has half a document.
 func (cluster *Cluster) Export(ctx context.Context, w io.Writer, opts ExportOptions) error {
 	if opts.Redact && cluster.opts.Redact == nil {
 		return ErrNoRedaction
@@ -79,8 +78,7 @@ type exporter struct {
 	opts    ExportOptions
 	client  *client
 	out     listWriter
-	// uids are the UIDs of the exported pods.
-	uids map[string]bool
+	uids    map[string]bool
 	// leftOut are the custom resources that the API server cannot list.
 	leftOut []omission
 }
@@ -147,8 +145,8 @@ func (e *exporter) run(ctx context.Context) error {
 	return e.out.end()
 }
 
-// customKind writes the objects of a custom kind. If the API server cannot list them, for example because
-// the conversion webhook of their definition is broken, it notes that, and the export goes on.
+// If the API server cannot list a custom kind, for example because the conversion webhook of its
+// definition is broken, customKind notes that, and the export goes on.
 func (e *exporter) customKind(ctx context.Context, r resource) error {
 	err := e.kind(ctx, r, true)
 	why, unlistable := errors.AsType[*unlistableError](err)
@@ -161,12 +159,11 @@ func (e *exporter) customKind(ctx context.Context, r resource) error {
 	return nil
 }
 
-// unlistableError says that the API server cannot list a kind.
 type unlistableError struct{ error }
 
 func (e *unlistableError) Unwrap() error { return e.error }
 
-// page returns a page of a list. For a custom kind, its error may be an *unlistableError.
+// For a custom kind, the error of page may be an *unlistableError.
 func (e *exporter) page(ctx context.Context, r resource, next string, custom bool) (*page, error) {
 	if !custom {
 		return e.client.list(ctx, r, next)
@@ -196,10 +193,9 @@ func (e *exporter) writeLeftOut() error {
 	return e.out.field(leftOutField, data)
 }
 
-// pageSize is how many objects are asked for at once.
+// pageSize is how many objects a request asks for.
 const pageSize = 500
 
-// kind writes the objects of a kind.
 func (e *exporter) kind(ctx context.Context, r resource, custom bool) error {
 	var sorted []exportedPod
 	for next := ""; ; {
@@ -266,7 +262,7 @@ func item(u *unstructured.Unstructured, custom bool) ([]byte, error) {
 	return data, nil
 }
 
-// neutralForExport leaves of an object what kubectl can apply and an import uses.
+// neutralForExport leaves what kubectl can apply and an import uses.
 func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	own, status := ownerOf(u), statusOf(u)
 	Neutral(u)
@@ -306,7 +302,8 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	case gk == objects.ResourceClaim:
 		forgetConsumers(status)
 	case gk == objects.PodDisruptionBudget:
-		// An import leaves it to the controller. Where none runs, only the status says what may be evicted.
+		// An import leaves it to the controller. Where none runs, only the status says what may be
+		// evicted.
 		delete(status, "observedGeneration")
 		delete(status, "conditions")
 		delete(status, "disruptedPods")
@@ -322,8 +319,7 @@ func neutralForExport(u *unstructured.Unstructured, custom bool) {
 	}
 }
 
-// forgetConsumers removes the UIDs of the pods that a claim is reserved for. Their
-// names stay.
+// forgetConsumers removes the UIDs of the pods that a claim is reserved for, and keeps their names.
 func forgetConsumers(status map[string]any) {
 	consumers, _ := status["reservedFor"].([]any)
 	for _, c := range consumers {
@@ -333,8 +329,8 @@ func forgetConsumers(status map[string]any) {
 	}
 }
 
-// isStartState reports whether an object is in a cluster from the start, and
-// unchanged. So is the default StorageClass of a simulated cluster.
+// isStartState reports whether every cluster has the object from the start, unchanged. So has each
+// simulated cluster its default StorageClass.
 func isStartState(u *unstructured.Unstructured) bool {
 	gk := u.GroupVersionKind().GroupKind()
 	builtIn := objects.IsBuiltIn(gk, u.GetNamespace(), u.GetName())
@@ -355,7 +351,6 @@ func leftOutOfExport(u *unstructured.Unstructured) bool {
 	return isBeingDeleted(u) || u.GetLabels()[objects.LabelVirtualDriver] != ""
 }
 
-// configuration writes the scheduler's.
 func (e *exporter) configuration() error {
 	if e.cluster.opts.Configuration == nil {
 		return nil
@@ -382,7 +377,8 @@ func (e *exporter) configuration() error {
 	return e.out.field(manifest.ConfigurationField, document)
 }
 
-// withoutKeys removes the private keys of extenders from a configuration: exports are passed on.
+// withoutKeys removes the private keys of extenders from a configuration, because people pass
+// exports on.
 func withoutKeys(document []byte) ([]byte, error) {
 	if !bytes.Contains(document, []byte("keyData")) {
 		return document, nil
@@ -403,8 +399,8 @@ func withoutKeys(document []byte) ([]byte, error) {
 	return data, nil
 }
 
-// results writes the cycles of the exported pods. They name pods and nodes, so a
-// redacted export has none.
+// results writes the cycles of the exported pods. They name pods and nodes, so a redacted export
+// has none.
 func (e *exporter) results(ctx context.Context) error {
 	if !e.opts.Results || e.cluster.opts.Results == nil || e.opts.Redact {
 		return nil

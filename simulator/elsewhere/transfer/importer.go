@@ -22,11 +22,11 @@ import (
 // importWorkers is how many objects are written at the same time.
 const importWorkers = 16
 
-// Import reads src and creates or updates its objects in the cluster. The report
-// lists the objects that the API server refused and the places that could not be
-// read. The error is an *InputError when nothing could be read, ErrNotOurs, ctx's,
-// or that of an API server that stopped answering. With the last two there may be a
-// report of the objects that were imported until then; they stay.
+// Import reads src and creates or updates its objects in the cluster. The report lists the objects
+// that the API server refused and the places that Import could not read. The error is an
+// *InputError when it could read nothing, ErrNotOurs, ctx's, or that of an API server that stopped
+// answering. With the last two there may be a report of the objects that it had imported by then;
+// they stay.
 func (cluster *Cluster) Import(ctx context.Context, src manifest.Source, opts ImportOptions) (*Report, error) {
 	opts, err := opts.check(cluster)
 	if err != nil {
@@ -49,7 +49,6 @@ type key struct {
 
 func keyOf(o *manifest.Object) key { return key{o.GVK.GroupKind(), o.Namespace, o.Name} }
 
-// importer does one import.
 type importer struct {
 	cluster *Cluster
 	opts    ImportOptions
@@ -69,14 +68,14 @@ type importer struct {
 	cancel context.CancelCauseFunc
 
 	mu sync.Mutex
-	// uids are the UIDs of objects in the cluster, as far as they were looked up;
-	// empty for an object that does not exist.
+	// uids has the UIDs of the cluster's objects that were looked up; empty for an object that does
+	// not exist.
 	uids map[key]string
 	// links are objects that wait for their owners, or for the pods that they name.
 	links []link
 	// ready: makeReady has run.
 	ready bool
-	// custom are the kinds that CustomResourceDefinitions define.
+	// CustomResourceDefinitions define these kinds.
 	custom map[schema.GroupKind]bool
 }
 
@@ -93,8 +92,8 @@ func (cluster *Cluster) newImporter(opts ImportOptions) *importer {
 	}
 }
 
-// read reads the whole source before anything is written, because objects that pods
-// need may come after them.
+// read reads the whole source before the import writes, because objects that pods need may come
+// after them.
 func (i *importer) read(ctx context.Context, src manifest.Source) error {
 	i.maxHeld = src.MaxHeld()
 	err := manifest.Read(ctx, src, manifest.Content{
@@ -157,7 +156,7 @@ func (i *importer) add(o *manifest.Object) error {
 	return nil
 }
 
-// leftOut says why an object is not imported; empty if it is.
+// leftOut returns why an import leaves an object out; empty if it does not.
 func leftOut(o *manifest.Object) string {
 	if why := objects.KindOf(o.GVK.GroupKind()).Refused; why != "" {
 		return why
@@ -175,7 +174,6 @@ func leftOut(o *manifest.Object) string {
 	return ""
 }
 
-// apply writes the objects that have been read.
 func (i *importer) apply(ctx context.Context) error {
 	ctx, i.cancel = context.WithCancelCause(ctx)
 	defer i.cancel(nil)
@@ -207,7 +205,6 @@ func (i *importer) apply(ctx context.Context) error {
 	return err
 }
 
-// applyRanks writes all objects, rank by rank.
 func (i *importer) applyRanks(ctx context.Context) error {
 	ranks := map[objects.Rank][]*manifest.Object{}
 	for _, o := range i.objects {
@@ -261,7 +258,7 @@ func (i *importer) putAll(ctx context.Context, all []*manifest.Object) {
 	i.each(ctx, importWorkers, all, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
 }
 
-// each calls do for every object until ctx ends, with that many workers.
+// each calls do for every object until ctx ends.
 func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object, do func(context.Context, *manifest.Object)) {
 	var group errgroup.Group
 	group.SetLimit(workers)
@@ -279,9 +276,8 @@ func (i *importer) each(ctx context.Context, workers int, all []*manifest.Object
 	_ = group.Wait() // do reports what fails
 }
 
-// put writes one object and counts the outcome. change, which may be nil, has the
-// last word on what is written. It returns nil when the object is not in the
-// cluster.
+// put writes one object and counts the outcome. change, which may be nil, has the last word on what
+// is written. It returns nil when the object is not in the cluster.
 func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*write)) *write {
 	defer func() {
 		// No input may end the program.
@@ -319,14 +315,13 @@ func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*wri
 }
 
 const (
-	// admissionLag is how long admission may not know a class that was just created:
-	// it learns of classes from a watch.
+	// Admission learns of classes from a watch, so for admissionLag it may not know a new one.
 	admissionLag  = 5 * time.Second
 	admissionPoll = 20 * time.Millisecond
 )
 
-// isAhead reports whether a pod was refused because admission does not know its
-// priority class yet, although this import has created it.
+// isAhead reports whether admission refused a pod because it does not know the pod's priority class
+// yet, although this import has created it.
 func (i *importer) isAhead(w *write, err error) bool {
 	if !apierrors.IsForbidden(err) || w.GVK.GroupKind() != objects.Pod {
 		return false
@@ -341,10 +336,9 @@ func (i *importer) isAhead(w *write, err error) bool {
 // writeTimeout bounds writing one object.
 const writeTimeout = time.Minute
 
-// attempt writes an object. When the API server gives no answer but is alive, it
-// tries once more; when it is not alive, it cancels the import. A write that has
-// started is finished even if the import is cancelled: otherwise the report could
-// not say whether the object exists.
+// attempt writes an object. When the API server gives no answer but is alive, it tries once more;
+// when it is not alive, it cancels the import. Cancelling the import does not interrupt a write:
+// otherwise the report could not say whether the object exists.
 func (i *importer) attempt(ctx context.Context, w *write, list *warningList) (outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()

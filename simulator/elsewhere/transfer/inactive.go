@@ -39,13 +39,12 @@ func (cluster *Cluster) Inactive(ctx context.Context) ([]InactiveObject, error) 
 	return found, err
 }
 
-// ErrNotCallable says that an object stays inactive because the API server may not call the
-// program that it names.
+// ErrNotCallable says that an object stays inactive because the API server may not call the program
+// that it names.
 var ErrNotCallable = errors.New("it stays inactive")
 
-// Activate activates the inactive objects that chosen returns true for. It returns an error for
-// each object that stays inactive, joined; those of a URL that may not be called are an
-// ErrNotCallable.
+// Activate activates the inactive objects that chosen returns true for. It joins the errors of the
+// objects that stay inactive; those of a URL that may not be called are an ErrNotCallable.
 func (cluster *Cluster) Activate(ctx context.Context, chosen func(kind, name string) bool) error {
 	var failed []error
 	err := cluster.eachInactive(ctx, func(c *client, r resource, u *unstructured.Unstructured) error {
@@ -80,7 +79,6 @@ func (cluster *Cluster) activate(ctx context.Context, c *client, r resource, u *
 	return err
 }
 
-// eachInactive calls do with each inactive object.
 func (cluster *Cluster) eachInactive(ctx context.Context, do func(*client, resource, *unstructured.Unstructured) error) error {
 	c, err := newClient(cluster.opts.Config)
 	if err != nil {

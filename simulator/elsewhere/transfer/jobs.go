@@ -10,16 +10,16 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// jobTracking is the finalizer on pods that the job controller has not counted yet.
+// Pods that the job controller has not counted yet have this finalizer.
 const jobTracking = "batch.kubernetes.io/job-tracking"
 
-// setJob keeps a finished job from running again: the job is created suspended and
-// resumed once it has its status, after which its controller leaves it alone. An
-// unfinished job learns its progress from its pods.
+// setJob keeps a finished job from running again: it creates the job suspended and resumes it once
+// it has its status, after which its controller leaves it alone. An unfinished job learns its
+// progress from its pods.
 func setJob(w *write, status map[string]any) {
 	manual, _, _ := unstructured.NestedBool(w.desired.Object, "spec", "manualSelector")
 	if manual {
-		// A job that exists already has been given its selector.
+		// An existing job already has its selector.
 		unstructured.RemoveNestedField(w.desired.Object, "spec", "manualSelector")
 		w.create = func(u *unstructured.Unstructured) {
 			// A Job without a spec is refused anyway.
@@ -58,8 +58,8 @@ func endOf(status map[string]any) string {
 	return ""
 }
 
-// finishedStatus returns a status that an API server accepts for a finished job.
-// Earlier versions of Kubernetes leave out fields that are required today.
+// finishedStatus returns a status that an API server accepts for a finished job. Earlier versions
+// of Kubernetes leave out fields that are required today.
 func finishedStatus(status map[string]any, end string) map[string]any {
 	kept := map[string]any{}
 	for _, field := range []string{"succeeded", "failed", "completedIndexes", "failedIndexes", "startTime", "completionTime"} {
@@ -106,12 +106,10 @@ func finishedStatus(status map[string]any, end string) map[string]any {
 // job is what the plan of the pods knows of an unfinished job.
 type job struct {
 	object *manifest.Object
-	// counted are the pods that have succeeded according to its status; there are
-	// those of them that are in the input.
+	// According to its status, counted pods have succeeded; there of them are in the input.
 	counted, there int64
 }
 
-// unfinishedJobs are those of the input.
 func (i *importer) unfinishedJobs() map[key]*job {
 	jobs := map[key]*job{}
 	for _, o := range i.objects {

@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Recover removes the gate from pods of an import that did not finish because the
-// program ended. It must be called before anything is imported.
+// Recover removes the gate from pods of an import that the end of the program interrupted. Call it
+// before any import.
 func (cluster *Cluster) Recover(ctx context.Context) error {
 	c, err := newClient(cluster.opts.Config)
 	if err != nil {

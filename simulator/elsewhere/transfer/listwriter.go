@@ -12,13 +12,12 @@ import (
 type listWriter interface {
 	// begin opens the List and its items.
 	begin() error
-	// item writes an item of the list that was opened last.
+	// item adds to the list that was opened last.
 	item(data []byte) error
 	// field closes the open list and writes a field of the document.
 	field(name string, data []byte) error
 	// beginField is field for a list, whose items follow.
 	beginField(name string) error
-	// end ends the document.
 	end() error
 }
 
@@ -122,8 +121,8 @@ func (y *yamlWriter) item(data []byte) error {
 	return y.write(out.Bytes())
 }
 
-// indented writes JSON as YAML. Blank lines stay blank: in a scalar of several lines
-// white space would be content.
+// indented writes JSON as YAML. Blank lines stay blank: in a scalar of several lines white space
+// would be content.
 func indented(out *bytes.Buffer, data []byte, first, rest string) error {
 	text, err := yaml.JSONToYAML(data)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// differs reports whether a desired object asks for anything that the existing one
-// lacks. Fields that an API server has set by default are no difference.
+// differs reports whether a desired object asks for anything that the existing one lacks. Fields
+// that an API server has set by default are no difference.
 func differs(existing, desired map[string]any) bool {
 	for field, want := range desired {
 		switch field {
@@ -27,8 +27,8 @@ func differs(existing, desired map[string]any) bool {
 	return false
 }
 
-// notedIn returns the labels and annotations of an object, which are all that
-// merging looks at in its metadata.
+// notedIn returns the labels and annotations of an object: merging looks at nothing else in its
+// metadata.
 func notedIn(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	noted := map[string]any{}
@@ -40,7 +40,6 @@ func notedIn(object map[string]any) map[string]any {
 	return noted
 }
 
-// covers reports whether existing has all that want has.
 func covers(existing, want any, field string) bool {
 	switch want := want.(type) {
 	case nil:
@@ -71,7 +70,7 @@ func covers(existing, want any, field string) bool {
 	return reflect.DeepEqual(existing, want) || sameQuantity(existing, want) || existing == nil && reflect.ValueOf(want).IsZero()
 }
 
-// tolerations may be more than a pod's author wrote: admission adds some.
+// Admission adds tolerations to those that a pod's author wrote.
 const tolerations = "tolerations"
 
 func containsAll(have, want []any) bool {
@@ -87,7 +86,7 @@ func containsAll(have, want []any) bool {
 	return true
 }
 
-// sameQuantity: an API server may write a quantity in another form.
+// An API server may write a quantity in another form.
 func sameQuantity(a, b any) bool {
 	first, isFirst := a.(string)
 	second, isSecond := b.(string)
@@ -102,8 +101,8 @@ func sameQuantity(a, b any) bool {
 	return err == nil && x.Cmp(y) == 0
 }
 
-// overlay writes the desired object over the existing one. Fields that only the
-// existing object has stay.
+// overlay writes the desired object over the existing one. Fields that only the existing object has
+// stay.
 func overlay(existing, desired map[string]any) {
 	metadata, _ := existing["metadata"].(map[string]any)
 	for field, inner := range notedIn(desired) {
@@ -154,7 +153,7 @@ func overlaid(existing, want any, field string) any {
 	return want
 }
 
-// statusOf returns an object's status, nil if there is none.
+// statusOf returns nil if there is none.
 func statusOf(u *unstructured.Unstructured) map[string]any {
 	status, _ := u.Object["status"].(map[string]any)
 	if len(status) == 0 {

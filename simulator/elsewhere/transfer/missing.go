@@ -14,8 +14,8 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// makeNamespaces creates the namespaces that objects of the input are in but that do
-// not exist: kubectl get pods -A prints no namespaces.
+// makeNamespaces creates the missing namespaces of the input's objects: kubectl get pods -A prints
+// no namespaces.
 func (i *importer) makeNamespaces(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, o := range i.objects {
@@ -28,8 +28,7 @@ func (i *importer) makeNamespaces(ctx context.Context) {
 	}
 }
 
-// makeClasses creates the classes that pods name but that do not exist, from what
-// the pods show of them.
+// makeClasses creates the missing classes that pods name, from what the pods show of them.
 func (i *importer) makeClasses(ctx context.Context) {
 	priorities, runtimes := map[string]map[string]any{}, map[string]map[string]any{}
 	for _, head := range i.pods.heads {
@@ -54,8 +53,7 @@ func (i *importer) makeClasses(ctx context.Context) {
 	}
 }
 
-// make creates an object that is neither in the input nor in the cluster, and
-// reports it.
+// make creates an object that is neither in the input nor in the cluster, and reports it.
 func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name string, fields map[string]any) {
 	k := key{gvk.GroupKind(), "", name}
 	r, err := i.client.resourceFor(gvk)
@@ -83,14 +81,13 @@ func (i *importer) make(ctx context.Context, gvk schema.GroupVersionKind, name s
 }
 
 const (
-	// definitionTimeout bounds how long custom resources may take to be served.
+	// definitionTimeout bounds how long the API server may take to serve custom resources.
 	definitionTimeout = 20 * time.Second
 	definitionPoll    = 50 * time.Millisecond
 )
 
-// learnDefinitions waits until the API server serves the custom resources of the
-// input, and learns which kinds are custom. A kind that is not served in time is
-// reported when its objects fail.
+// learnDefinitions waits until the API server serves the custom resources of the input, and learns
+// which kinds are custom. A kind that it does not serve in time is reported when its objects fail.
 func (i *importer) learnDefinitions(ctx context.Context, definitions []*manifest.Object) error {
 	waitCtx, cancel := context.WithTimeout(ctx, definitionTimeout)
 	defer cancel()
@@ -120,8 +117,8 @@ func (i *importer) learnDefinitions(ctx context.Context, definitions []*manifest
 	}
 }
 
-// define installs the definitions that the simulator has of kinds that are in the input
-// and are not served: a redacted export, or an export of single objects, has none.
+// define installs the definitions that the simulator has of kinds that are in the input and not
+// served: a redacted export, or an export of single objects, has none.
 func (i *importer) define(ctx context.Context) error {
 	var lacking []schema.GroupKind
 	for _, o := range i.objects {
@@ -146,7 +143,6 @@ func (i *importer) define(ctx context.Context) error {
 	return i.learnCustom(ctx)
 }
 
-// definition holds the fields of a CustomResourceDefinition that we look at.
 type definition struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -193,7 +189,6 @@ func (i *importer) learnCustom(ctx context.Context) error {
 	return nil
 }
 
-// customKinds returns the kinds that CustomResourceDefinitions define.
 func (c *client) customKinds(ctx context.Context) ([]schema.GroupKind, error) {
 	r, err := c.resourceFor(definitionKind)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// WriteObjects writes given objects, which it changes, as Export writes those of the cluster: in the order of their ranks, without what belongs to
-// their cluster only, and without what every cluster has. document is a scheduler configuration in YAML or JSON; nil for none.
+// WriteObjects writes given objects, which it changes, as Export writes those of the cluster: in
+// the order of their ranks, without what belongs only to their cluster, and without what every
+// cluster has. document is a scheduler configuration in YAML or JSON; nil for none.
 func WriteObjects(w io.Writer, all []*unstructured.Unstructured, document []byte) error {
 	buffered := bufio.NewWriterSize(w, 256<<10)
 	out := writerOf(JSON, buffered)
@@ -56,7 +57,7 @@ func WriteObjects(w io.Writer, all []*unstructured.Unstructured, document []byte
 	return nil
 }
 
-// inOrder returns objects in the order of their ranks, and pods in that of their creation.
+// inOrder sorts objects by their ranks, and pods by their creation.
 func inOrder(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {
@@ -70,13 +71,11 @@ func inOrder(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return all
 }
 
-// isCustom reports whether an object is of a kind that a CustomResourceDefinition defines.
 func isCustom(u *unstructured.Unstructured) bool {
 	uses := objects.KindOf(u.GroupVersionKind().GroupKind()).Uses
 	return uses&objects.Exported == 0 || uses&objects.Custom != 0
 }
 
-// configurationJSON returns a scheduler configuration as exports hold it.
 func configurationJSON(document []byte) ([]byte, error) {
 	document, wrong := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
 	if wrong != nil {

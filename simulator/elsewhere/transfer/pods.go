@@ -43,21 +43,19 @@ type podHead struct {
 // mirrored marks static pods, which their node runs without a scheduler.
 const mirrored = "kubernetes.io/config.mirror"
 
-// podPlan is the order in which pods are created. Bound and finished pods come
-// first, in parallel. Pods that a scheduler is to place come last, one by one, in
-// the order of their creation in the source cluster, or else in the order of the
-// input. The scheduling queue then has the same order among pods of equal priority.
+// podPlan is the order in which to create pods. Bound and finished pods come first, in parallel.
+// Pods that a scheduler is to place come last, one by one, in the order of their creation in the
+// source cluster, or else in the order of the input. The scheduling queue then has the same order
+// among pods of equal priority.
 //
-// When workloads will adopt pods, the last pods wait behind a scheduling gate until
-// they have done so. Otherwise a scheduler that spreads pods by their owners would
-// decide before they have any.
+// When workloads will adopt pods, the last pods wait behind a scheduling gate until they have done
+// so. Otherwise a scheduler that spreads pods by their owners would decide before they have any.
 type podPlan struct {
 	placed, waiting []*manifest.Object
 	gated           bool
 	heads           map[*manifest.Object]*podHead
 	jobs            map[key]*job
-	// nodes counts the pods that are bound to each node.
-	nodes map[string]int
+	nodes           map[string]int
 
 	mu sync.Mutex
 	// held are the pods that were created behind the gate.
@@ -99,7 +97,6 @@ func (i *importer) planPods() *podPlan {
 	return p
 }
 
-// nodeOf returns the node to which an imported pod is bound.
 func (i *importer) nodeOf(head *podHead) string {
 	_, isMirror := head.Metadata.Annotations[mirrored]
 	if i.opts.Reschedule && !isFinishedPod(head.Status.Phase) && !isMirror {
@@ -108,8 +105,7 @@ func (i *importer) nodeOf(head *podHead) string {
 	return head.Spec.NodeName
 }
 
-// jobOf returns the unfinished job of the input that a pod belongs to; nil if there
-// is none.
+// jobOf returns the unfinished job of the input that a pod belongs to; nil if there is none.
 func (p *podPlan) jobOf(o *manifest.Object, head *podHead) *job {
 	own := head.owner()
 	if own == nil {
@@ -137,8 +133,7 @@ func (p *podPlan) countForJob(o *manifest.Object, head *podHead) {
 	}
 }
 
-// warnOfJobs warns of jobs that will repeat work: a job learns its progress from its
-// pods.
+// warnOfJobs warns of jobs that will repeat work: a job learns its progress from its pods.
 func (i *importer) warnOfJobs(p *podPlan) {
 	for _, j := range p.jobs {
 		if j.counted > j.there {
@@ -147,7 +142,7 @@ func (i *importer) warnOfJobs(p *podPlan) {
 	}
 }
 
-// setPod decides what is imported of a pod's status.
+// setPod decides what to import of a pod's status.
 func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	head := i.pods.heads[w.Object]
 	if head == nil {
@@ -171,9 +166,9 @@ func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	}
 }
 
-// pendingStatus is the part of the status of a pod that does not run: the claims
-// that were made for it, so that no others are made, and the node that it is
-// nominated for. It is nil when the pod has neither.
+// pendingStatus is the part of the status of a pod that does not run: the claims that were made for
+// it, so that nobody makes others, and the node that it is nominated for. It is nil when the pod
+// has neither.
 func pendingStatus(status map[string]any, nominated bool) map[string]any {
 	kept := map[string]any{}
 	if claims := status["resourceClaimStatuses"]; claims != nil {
@@ -185,7 +180,7 @@ func pendingStatus(status map[string]any, nominated bool) map[string]any {
 	if len(kept) == 0 {
 		return nil
 	}
-	// The status is written as a whole.
+	// The write replaces the whole status.
 	kept["phase"] = "Pending"
 	return kept
 }
@@ -217,8 +212,8 @@ func (i *importer) putPods(ctx context.Context) {
 	})
 }
 
-// putPlaced creates the bound pods, each in two writes: an API server ignores the
-// status of a pod that is created.
+// putPlaced creates the bound pods, each in two writes: an API server ignores the status of a pod
+// that is created.
 func (i *importer) putPlaced(ctx context.Context) {
 	defer i.cluster.opts.HoldPods()()
 	i.each(ctx, importWorkers, i.pods.placed, func(ctx context.Context, o *manifest.Object) { i.put(ctx, o, nil) })
@@ -258,7 +253,7 @@ func (c *client) ungate(ctx context.Context, w *write) error {
 	return err
 }
 
-// warnOfNodes warns of nodes to which pods are bound but which do not exist.
+// warnOfNodes warns of missing nodes to which pods are bound.
 func (i *importer) warnOfNodes(ctx context.Context) {
 	r, err := i.client.resourceFor(schema.GroupVersionKind{Version: "v1", Kind: "Node"})
 	if err != nil {

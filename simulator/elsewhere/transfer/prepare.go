@@ -12,7 +12,6 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// prepare turns an object into what is written.
 func (i *importer) prepare(ctx context.Context, o *manifest.Object) (*write, error) {
 	r, err := i.client.resourceFor(o.GVK)
 	if err != nil {
@@ -64,7 +63,7 @@ func (i *importer) setCalls(w *write) error {
 	return nil
 }
 
-// claimOf lets a released volume be bound to its claim when the claim is in the
+// claimOf lets the volume controller bind a released volume to its claim when the claim is in the
 // input.
 func (i *importer) claimOf(u *unstructured.Unstructured) {
 	name, _, _ := unstructured.NestedString(u.Object, "spec", "claimRef", "name")
@@ -75,8 +74,8 @@ func (i *importer) claimOf(u *unstructured.Unstructured) {
 	}
 }
 
-// setStatus decides which part of the status is written, and how. Controllers write
-// the status of most kinds themselves.
+// setStatus decides which part of the status to write, and how. Controllers write the status of
+// most kinds themselves.
 func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 	switch gk := w.GVK.GroupKind(); {
 	case gk == objects.Node:
@@ -98,9 +97,8 @@ func (i *importer) setStatus(w *write, status map[string]any, own *owner) {
 	}
 }
 
-// setOwner sets the controller of an object. It leaves objects to owners that adopt
-// them: an ownerReference with the wrong UID would have the object deleted. So would
-// a missing owner.
+// setOwner leaves objects to owners that adopt them: an ownerReference with the wrong UID would
+// have the object deleted. So would a missing owner.
 func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	if own == nil || own.adopts() && !i.isFinishedJob(own, w.Namespace) {
 		return
@@ -120,8 +118,7 @@ func (i *importer) setOwner(ctx context.Context, w *write, own *owner) {
 	}
 }
 
-// isFinishedJob reports whether the owner is a job of the input that has finished,
-// so that its controller adopts nothing any more.
+// A finished job's controller adopts nothing any more.
 func (i *importer) isFinishedJob(own *owner, namespace string) bool {
 	k := own.key(namespace)
 	return k.GroupKind == objects.Job && i.index[k] != nil && i.pods.jobs[k] == nil
@@ -131,8 +128,7 @@ func (o *owner) key(namespace string) key {
 	return key{schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), namespace, o.Name}
 }
 
-// ownerUID returns the UID of an owner in the namespace, or of a cluster-scoped one;
-// empty if there is none.
+// The owner is in the namespace, or cluster-scoped. The UID is empty if there is none.
 func (i *importer) ownerUID(ctx context.Context, own *owner, namespace string) string {
 	r, ok := i.client.preferredFor(own.key("").GroupKind)
 	if !ok {
@@ -193,8 +189,8 @@ func (i *importer) addLink(l link) {
 	i.links = append(i.links, l)
 }
 
-// link sets the references of objects whose owners have been created since. Without
-// its owner an object keeps waiting, and is tried again at the end.
+// link sets the references of objects whose owners have been created since. Without its owner an
+// object keeps waiting, and is tried again at the end.
 func (i *importer) link(ctx context.Context) {
 	i.mu.Lock()
 	links := i.links
@@ -240,8 +236,8 @@ func (i *importer) linkOne(ctx context.Context, l link) error {
 	return err
 }
 
-// relinkConsumers replaces the UIDs of the pods of a claim by those that they have
-// here, and removes pods that are not here.
+// relinkConsumers replaces the UIDs of the pods of a claim by those that they have here, and
+// removes pods that are not here.
 func (i *importer) relinkConsumers(ctx context.Context, l link) {
 	consumers, _ := l.claim["reservedFor"].([]any)
 	var here []any
@@ -276,8 +272,7 @@ const (
 	ofPodClaim     = "resource.kubernetes.io/pod-claim-name"
 )
 
-// setResourceClaim keeps the allocation of the claim until its pods are in the
-// cluster.
+// setResourceClaim keeps the allocation of the claim until its pods are in the cluster.
 func (i *importer) setResourceClaim(w *write, status map[string]any) {
 	if status["allocation"] == nil || i.opts.Reschedule {
 		return
@@ -287,8 +282,8 @@ func (i *importer) setResourceClaim(w *write, status map[string]any) {
 	i.addLink(link{object: w.Object, resource: w.resource, claim: status})
 }
 
-// labelAsEver adds the older names of two labels to a new node. The node lifecycle
-// controller would add them node by node.
+// labelAsEver adds the older names of two labels to a new node. The node lifecycle controller would
+// add them node by node.
 func labelAsEver(node *unstructured.Unstructured) {
 	labels := node.GetLabels()
 	for newer, older := range map[string]string{"kubernetes.io/os": "beta.kubernetes.io/os", "kubernetes.io/arch": "beta.kubernetes.io/arch"} {

@@ -18,7 +18,6 @@ type meter struct {
 	told    time.Time
 }
 
-// begin starts a phase.
 func (m *meter) begin(phase Phase, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,7 +40,6 @@ func (m *meter) expect(n int) {
 	m.current.Total += n
 }
 
-// at sets the kind that is being applied.
 func (m *meter) at(kind string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

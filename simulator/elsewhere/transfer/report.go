@@ -31,27 +31,26 @@ const (
 	Reading  Phase = "reading"
 	Clearing Phase = "clearing"
 	Applying Phase = "applying"
-	// Settling: the import waits for controllers to bind volumes and to untaint
-	// nodes.
+	// Settling: the import waits for controllers to bind volumes and to untaint nodes.
 	Settling Phase = "settling"
 )
 
 // Progress is what an import is doing.
 type Progress struct {
 	Phase Phase `json:"phase"`
-	// Done of Total: while Reading objects that were read, without a Total; while Clearing none. Applying and Settling share one count, of
-	// all that is to be written: each object, and once more each that waits for its owner or behind the scheduling gate of imports.
+	// Done of Total: while Reading, objects that were read, without a Total; while Clearing, none.
+	// Applying and Settling share one count of all writes: each object, and once more each that
+	// waits for its owner or behind the scheduling gate of imports.
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Kind is the kind that is being applied.
+	// Kind is the kind being applied.
 	Kind string `json:"kind,omitempty"`
 }
 
-// Item is a remark about an object, or about a place in the input that could not be
-// read as one.
+// Item is a remark about an object, or about a place in the input that is not readable as one.
 type Item struct {
-	// Source is where the object was read: the file and the document, as in
-	// "pods.yaml, document 3", or the name of another cluster.
+	// Source is where the object was read: the file and the document, as in "pods.yaml, document
+	// 3", or the name of another cluster.
 	Source     string `json:"source,omitempty"`
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -67,10 +66,10 @@ func itemOf(o *manifest.Object, message string) Item {
 	}
 }
 
-// InputError says that a source could not be read, in whole or in part.
+// InputError says that the import could not read a source, in whole or in part.
 type InputError struct {
 	Message string
-	// Items are the places that could not be read.
+	// Items are the unreadable places.
 	Items []Item
 }
 
@@ -78,9 +77,9 @@ func (e *InputError) Error() string { return e.Message }
 
 // Cause is one reason for which objects of a kind failed.
 type Cause struct {
-	// Kind is "" for places that could not be read.
+	// Kind is "" for unreadable places.
 	Kind string `json:"kind"`
-	// Message is what was said, without the object's own name.
+	// Message does not repeat the object's own name.
 	Message string `json:"message"`
 	Count   int    `json:"count"`
 	// First is the first object, or place.
@@ -109,7 +108,7 @@ type Report struct {
 	// StartTime is when reading started.
 	StartTime       time.Time `json:"startTime"`
 	DurationSeconds float64   `json:"durationSeconds"`
-	// Read counts the objects in the input, including those that were left out.
+	// Read counts the objects in the input, including those that the import left out.
 	Read      int `json:"read"`
 	Created   int `json:"created"`
 	Updated   int `json:"updated"`
@@ -128,8 +127,8 @@ type Report struct {
 	SkippedTotal  int    `json:"skippedTotal"`
 	Warnings      []Item `json:"warnings"`
 	WarningsTotal int    `json:"warningsTotal"`
-	// Inactive are imported objects that call no other program until a user activates
-	// them; see Cluster.Inactive.
+	// Inactive are imported objects that call no other program until a user activates them; see
+	// Cluster.Inactive.
 	Inactive      []Item `json:"inactive"`
 	InactiveTotal int    `json:"inactiveTotal"`
 
@@ -137,8 +136,7 @@ type Report struct {
 	Configuration *ConfigurationReport `json:"configuration,omitempty"`
 }
 
-// ConfigurationReport says what the import did with the input's scheduler
-// configuration.
+// ConfigurationReport says what the import did with the input's scheduler configuration.
 type ConfigurationReport struct {
 	// Applied: it is in force, without the fields in Removed.
 	Applied bool `json:"applied"`
@@ -148,12 +146,12 @@ type ConfigurationReport struct {
 	Message string `json:"message,omitempty"`
 	// Removed are the fields that this version of Kubernetes no longer has.
 	Removed []RemovedField `json:"removed"`
-	// InactiveExtenders are the URLs of the extenders that were left out until a user
-	// activates them.
+	// InactiveExtenders are the URLs of the extenders that are left out until a user activates
+	// them.
 	InactiveExtenders []string `json:"inactiveExtenders"`
 }
 
-// RemovedField is a part of a scheduler configuration that was left out.
+// RemovedField is a part of a scheduler configuration that the import left out.
 type RemovedField struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -162,7 +160,6 @@ type RemovedField struct {
 // MaxItems bounds each list of a Report.
 const MaxItems = 1000
 
-// outcome is what the import did with an object.
 type outcome int
 
 const (
@@ -190,7 +187,7 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 	}
 }
 
-// count records the outcome of an object. message is for failed and skipped.
+// message is for failed and skipped.
 func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +238,8 @@ func (r *recorder) failed(i Item) {
 	}
 }
 
-// maxCauses bounds the causes of a Report. What fails for others is among the items.
+// maxCauses bounds the causes of a Report. Objects that fail for other causes are still among the
+// items.
 const maxCauses = 100
 
 // ignored records a part of the input that holds no objects.
@@ -281,7 +279,7 @@ func add(list *[]Item, total *int, i Item) {
 	}
 }
 
-// finish returns the report, sorted. The recorder is not used afterwards.
+// finish returns the sorted report. Do not use the recorder afterwards.
 func (r *recorder) finish(now time.Time) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

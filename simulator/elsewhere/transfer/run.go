@@ -20,8 +20,8 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Run is an import that continues whether or not a client waits for it. Methods are
-// safe for concurrent use.
+// Run is an import that continues whether or not a client waits for it. Methods are safe for
+// concurrent use.
 type Run struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -34,9 +34,8 @@ type Run struct {
 	err      error
 }
 
-// Begin starts an import, which ends by itself or by Cancel and then closes src. An
-// error is about the options; src is still open then. The caller starts no other
-// import before this one has ended.
+// Begin starts an import, which ends by itself or by Cancel and then closes src. An error is about
+// the options; src is still open then. The caller starts no other import before this one has ended.
 func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, error) {
 	opts, err := opts.check(cluster)
 	if err != nil {
@@ -67,12 +66,10 @@ func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, er
 	return r, nil
 }
 
-// errPanicked is in the message of an import, or of an object, that a bug in this
-// program ended.
+// errPanicked is in the message of an import, or of an object, that a bug in this program ended.
 var errPanicked = errors.New("the simulator failed to process it; see the simulator's log")
 
-// panicked logs where a panic came from. It must be called while the panic is on the
-// stack.
+// panicked logs where a panic came from. Call it while the panic is on the stack.
 func (cluster *Cluster) panicked(reason any) error {
 	cluster.opts.Logger.Error(fmt.Errorf("panic: %v", reason), "importing", "stack", string(debug.Stack()))
 	return fmt.Errorf("%w (%v)", errPanicked, reason)
@@ -95,8 +92,8 @@ func (cluster *Cluster) Latest() *Run {
 	return cluster.run
 }
 
-// Cancel ends the import early. Objects that are in the cluster stay there. It
-// returns false when the import had already ended.
+// Cancel ends the import early. Objects that are in the cluster stay there. It returns false when
+// the import had already ended.
 func (r *Run) Cancel() bool {
 	running := r.State() == Running
 	r.cancel()
@@ -113,16 +110,15 @@ func (r *Run) State() State {
 	return r.state
 }
 
-// Progress returns how far the import is, and a channel that is closed when it has
-// proceeded.
+// Progress returns how far the import is, and a channel that is closed at the next progress.
 func (r *Run) Progress() (Progress, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.progress, r.changed
 }
 
-// Result returns the report, and the error that ended the import. The report is nil
-// while the import runs, and when it did nothing.
+// Result returns the report, and the error that ended the import. The report is nil while the
+// import runs, and when it did nothing.
 func (r *Run) Result() (*Report, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

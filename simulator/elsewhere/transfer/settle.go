@@ -17,16 +17,16 @@ import (
 
 const (
 	settlePoll = 250 * time.Millisecond
-	// settlePatience is how long there may be no progress before settling gives up;
-	// settleTimeout bounds the whole.
+	// settlePatience is how long settling may make no progress before it gives up; settleTimeout
+	// bounds the whole.
 	settlePatience = 5 * time.Second
 	settleTimeout  = 30 * time.Second
 	// releaseTimeout bounds the release of pods after an import was cancelled.
 	releaseTimeout = 60 * time.Second
 )
 
-// finish does what remains after all objects are written. Whatever has happened, it
-// releases the pods that wait behind the gate.
+// finish does what remains after all objects are written. Whatever has happened, it releases the
+// pods that wait behind the gate.
 func (i *importer) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		releaseCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
@@ -48,9 +48,9 @@ func (i *importer) finish(ctx context.Context) error {
 	return nil
 }
 
-// makeReady brings the cluster to the state in which a scheduler would place the
-// last pods as in the source cluster: volumes bound, nodes without the taint of new
-// nodes, the configuration in force. It does so once.
+// makeReady brings the cluster to the state in which a scheduler would place the last pods as in
+// the source cluster: volumes bound, nodes without the taint of new nodes, the configuration in
+// force. It does so once.
 func (i *importer) makeReady(ctx context.Context) {
 	if i.ready {
 		return
@@ -115,8 +115,8 @@ func (i *importer) settle(ctx context.Context, count func(context.Context) (int,
 	}
 }
 
-// countTainted returns how many nodes of the input still have the taint of new
-// nodes, although they are ready or have no Ready condition yet.
+// countTainted returns how many nodes of the input still have the taint of new nodes, although they
+// are ready or have no Ready condition yet.
 func (i *importer) countTainted(ctx context.Context, client kubernetes.Interface) (int, error) {
 	// From the API server's cache: there may be thousands.
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -162,7 +162,6 @@ func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[
 	return left, nil
 }
 
-// configure applies the input's scheduler configuration.
 func (i *importer) configure(ctx context.Context) {
 	if len(i.configurations) == 0 || ctx.Err() != nil {
 		return

@@ -18,8 +18,7 @@ import (
 // betaAnnotation is the older name of objects.IsDefaultClass.
 const betaAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
 
-// isOwnDefault reports whether a StorageClass is the simulator's own default,
-// unchanged.
+// isOwnDefault reports whether a StorageClass is the simulator's own default, unchanged.
 func isOwnDefault(u *unstructured.Unstructured) bool {
 	expands, _, _ := unstructured.NestedBool(u.Object, "allowVolumeExpansion")
 	return isOwnClass(u) && isDefaultClass(u) && expands && len(u.GetAnnotations()) == 1 && len(u.GetLabels()) == 0
@@ -35,10 +34,9 @@ func isDefaultClass(u *unstructured.Unstructured) bool {
 	return annotations[objects.IsDefaultClass] == "true" || annotations[betaAnnotation] == "true"
 }
 
-// giveWay makes room for the classes of the input: it deletes the simulator's
-// default StorageClass when the input has one of its name, as most of a class cannot
-// be changed, and makes it no default when the input has another default. An error
-// here shows again when the input's class is created.
+// giveWay makes room for the classes of the input: it deletes the simulator's default StorageClass
+// when the input has one of its name, as most of a class cannot be changed, and makes it no default
+// when the input has another default. An error here shows again when the input's class is created.
 func (i *importer) giveWay(ctx context.Context, classes []*manifest.Object) {
 	var same, other bool
 	for _, o := range classes {
@@ -84,8 +82,8 @@ func (c *client) delete(ctx context.Context, r resource, name string, uid types.
 	return c.rest.Delete().AbsPath(r.path("", name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
-// keepClassless keeps a bound claim without a class as it is: admission would give
-// it the default class, which its volume does not have.
+// keepClassless keeps a bound claim without a class as it is: admission would give it the default
+// class, which its volume does not have.
 func keepClassless(claim *unstructured.Unstructured) {
 	volume, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeName")
 	_, named, _ := unstructured.NestedFieldNoCopy(claim.Object, "spec", "storageClassName")

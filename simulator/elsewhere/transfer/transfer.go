@@ -18,17 +18,15 @@ import (
 type Configuration interface {
 	// Current is the user's document, in YAML or JSON.
 	Current() ([]byte, error)
-	// Adopt applies a document that was written for another cluster, or for another
-	// version of Kubernetes, and returns what it had to leave out. With an error
-	// nothing has changed.
+	// Adopt applies a document that was written for another cluster, or for another version of
+	// Kubernetes, and returns what it had to leave out. With an error nothing has changed.
 	Adopt(ctx context.Context, document []byte) (Adopted, error)
 }
 
 // Adopted says how a scheduler configuration was applied.
 type Adopted struct {
-	// Revision is its number.
 	Revision int
-	// Removed is also set when it was not applied.
+	// Removed is also set when the document was not applied.
 	Removed []RemovedField
 	// InactiveExtenders are the URLs of its extenders that the scheduler does not call.
 	InactiveExtenders []string
@@ -36,8 +34,8 @@ type Adopted struct {
 
 // Results are the results of scheduling cycles, for exports.
 type Results interface {
-	// WriteCycles calls write with each cycle of each pod that exists, as JSON,
-	// until write fails. The argument of write is valid during the call only.
+	// WriteCycles calls write with each cycle of each pod that exists, as JSON, until write fails.
+	// The argument of write is valid during the call only.
 	WriteCycles(ctx context.Context, exists func(uid string) bool, write func(cycle []byte) error) error
 }
 
@@ -45,39 +43,37 @@ type Results interface {
 type Options struct {
 	// Config reaches the API server with the rights of an administrator.
 	Config *rest.Config
-	// Clear empties the cluster and returns how many objects it deleted. Nil: the
-	// cluster is not ours to empty, and Replace is refused.
+	// Clear empties the cluster and returns how many objects it deleted. Nil: the cluster is not
+	// ours to empty, and imports refuse Replace.
 	Clear func(ctx context.Context) (deleted int, err error)
-	// Configuration is the scheduler's. Nil: exports hold none, and imports report one
-	// and leave it out.
+	// Configuration is the scheduler's. Nil: exports hold none, and imports report one and leave it
+	// out.
 	Configuration Configuration
 	// Results are for exports. Nil: exports hold none.
 	Results Results
-	// Redact changes an object in place so that it gives nothing away, and reports
-	// whether enough of it remains to be exported. Nil: redacted exports are
-	// refused.
+	// Redact changes an object in place so that it gives nothing away, and reports whether enough
+	// of it remains to export. Nil: exports refuse to redact.
 	Redact func(*unstructured.Unstructured) bool
-	// Define installs the definitions that the simulator has of the given custom kinds, and
-	// reports whether it has any. Nil: objects of a kind that is not served fail.
+	// Define installs the definitions that the simulator has of the given custom kinds, and reports
+	// whether it has any. Nil: objects of a kind that is not served fail.
 	Define func(ctx context.Context, kinds []schema.GroupKind) (bool, error)
-	// HoldPods stops virtual nodes from starting bound pods until release is called,
-	// so that imported pods keep their recorded phase. Nil: the cluster has no
-	// virtual nodes.
+	// HoldPods stops virtual nodes from starting bound pods until release is called, so that
+	// imported pods keep their recorded phase. Nil: the cluster has no virtual nodes.
 	HoldPods func() (release func())
-	// Activate imports objects that call other programs as they are. Default: they stay
-	// inactive until a user activates them.
+	// Activate imports objects that call other programs as they are. Default: they stay inactive
+	// until a user activates them.
 	Activate bool
 	// Callable returns an error if the API server may not call a URL. Default: it may.
 	Callable func(url string) error
 	// Logger gets errors that were dealt with. Default: discards them.
 	Logger klog.Logger
 
-	// now is set by tests only.
+	// Only tests set now.
 	now func() time.Time
 }
 
-// Cluster is the one that objects are imported into and exported from. Methods are
-// safe for concurrent use.
+// Cluster is the one that objects are imported into and exported from. Methods are safe for
+// concurrent use.
 type Cluster struct {
 	opts Options
 
@@ -85,8 +81,7 @@ type Cluster struct {
 	run *Run // the latest
 }
 
-// ErrNotOurs is returned when an import is to empty a cluster that is not the
-// simulator's own.
+// An import that is to empty a cluster that is not the simulator's own returns ErrNotOurs.
 var ErrNotOurs = errors.New("the simulator does not own this cluster, so it cannot empty it")
 
 // New returns a Cluster. It does no I/O.
@@ -107,21 +102,21 @@ func New(opts Options) *Cluster {
 	return &Cluster{opts: opts}
 }
 
-// ImportOptions say how objects are imported.
+// ImportOptions say how to import objects.
 type ImportOptions struct {
 	// Mode is Merge by default.
 	Mode Mode
-	// Reschedule removes the node from bound pods, except from those that have
-	// finished, so that the scheduler places them again.
+	// Reschedule removes the node from bound pods, except from those that have finished, so that
+	// the scheduler places them again.
 	Reschedule bool
-	// By names the program that asked for the import; empty for the web application. The import does not look at it.
+	// By names the program that asked for the import; empty for the web application. The import
+	// does not look at it.
 	By string
-	// Progress is called as the import proceeds, in order, from any goroutine but
-	// one at a time, and a few times per second at most. It may be nil.
+	// Progress is called as the import proceeds, in order, from any goroutine but one at a time,
+	// and a few times per second at most. It may be nil.
 	Progress func(Progress)
-	// Ended is called by Begin's goroutine when the import has ended, before any other goroutine learns of
-	// it.
-	// It may be nil.
+	// Begin's goroutine calls Ended when the import has ended, before any other goroutine learns of
+	// it. It may be nil.
 	Ended func()
 }
 

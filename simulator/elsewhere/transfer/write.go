@@ -14,17 +14,16 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
 )
 
-// write is an object that is to be written.
 type write struct {
 	*manifest.Object
 	resource resource
 	// desired has no status.
 	desired *unstructured.Unstructured
-	// status is written to the subresource; nil if there is none, or if the object
-	// is created together with its status.
+	// status is for the subresource; nil if there is none, or if the object is created together
+	// with its status.
 	status map[string]any
-	// create changes the object that is created; then is merged into it afterwards.
-	// Neither is used for an object that exists. Both may be nil.
+	// create changes the object before its creation; then is merged into it afterwards. Neither
+	// applies to an object that exists. Both may be nil.
 	create func(*unstructured.Unstructured)
 	then   map[string]any
 	// inactive: the object was made inactive, and so is one that exists.
@@ -34,8 +33,7 @@ type write struct {
 	uid string
 }
 
-// conflictRetries bounds how often an update is tried when others change the object
-// meanwhile.
+// conflictRetries bounds how often to try an update when others change the object meanwhile.
 const conflictRetries = 10
 
 // put creates the object, or updates the existing one.
@@ -63,7 +61,7 @@ func (c *client) put(ctx context.Context, w *write) (outcome, error) {
 	return failed, fmt.Errorf("other clients changed it during each of %d attempts to update it", conflictRetries)
 }
 
-// created is the object as it is created. The caller does not change it.
+// The caller does not change the result of created.
 func (w *write) created() map[string]any {
 	if w.create == nil {
 		return w.desired.Object
@@ -88,9 +86,8 @@ func (c *client) complete(ctx context.Context, w *write, object map[string]any, 
 	return nil
 }
 
-// setStatus writes the status of an object that was just created, even if others
-// have written to it since. That is rare, and an update costs an API server half as
-// much as a patch.
+// setStatus writes the status of an object that was just created, even if others have written to it
+// since. That is rare, and an update costs an API server half as much as a patch.
 func (c *client) setStatus(ctx context.Context, w *write, object map[string]any, resourceVersion string) error {
 	// Copies, because a failed attempt is repeated with the same object.
 	whole := maps.Clone(object)
@@ -114,7 +111,6 @@ type statusError struct{ error }
 
 func (e *statusError) Unwrap() error { return e.error }
 
-// merge updates an existing object to be like the desired one.
 func (c *client) merge(ctx context.Context, w *write) (outcome, error) {
 	data, err := c.get(ctx, w.resource, w.Namespace, w.Name)
 	if err != nil {
@@ -164,8 +160,8 @@ func (c *client) mergeStatus(ctx context.Context, w *write, existing *unstructur
 	return what, nil
 }
 
-// mergesStatus reports whether the input's status replaces the cluster's. That of a
-// pod here does so only when the pod has finished in the input.
+// mergesStatus reports whether the input's status replaces the cluster's. That of a pod here does
+// so only when the pod has finished in the input.
 func (w *write) mergesStatus(existing *unstructured.Unstructured) bool {
 	if w.GVK.Kind != "Pod" || w.GVK.Group != "" {
 		return true

@@ -26,7 +26,6 @@ const (
 // sniffed is how many bytes identify a format.
 const sniffed = 512
 
-// formatOf goes by the magic numbers.
 func formatOf(head []byte) format {
 	const tarMagic = 257
 	switch {
@@ -115,8 +114,8 @@ func (r *reader) zipped(source string, f *zip.File) error {
 	return r.text(source, bufio.NewReader(r.bounded(content)))
 }
 
-// takes reports whether a file of an archive is read. Nothing is ever written, so a
-// name that leads out of the archive does no harm, but it is suspicious.
+// takes reports whether to read a file of an archive. The reader never writes a file, so a name
+// that leads out of the archive does no harm, but it is suspicious.
 func (r *reader) takes(source, name string, mode fs.FileMode) bool {
 	base := path.Base(name)
 	switch {
@@ -126,7 +125,7 @@ func (r *reader) takes(source, name string, mode fs.FileMode) bool {
 		r.content.Ignored(source, "its name points outside the archive")
 		return false
 	case strings.HasPrefix(base, ".") || strings.HasPrefix(name, "__MACOSX/"):
-		return false // written by file systems
+		return false // file systems write these
 	case !mode.IsRegular():
 		r.content.Ignored(source, "it is not a regular file")
 		return false

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// MaxHeld bounds the objects that are held in memory at once, in bytes of JSON.
+// MaxHeld bounds the objects in memory at once, in bytes of JSON.
 const MaxHeld = 1 << 30
 
 // ErrHeld says that objects exceed MaxHeld.
@@ -18,9 +18,8 @@ func HeldError(bound int64) *LimitError {
 	return &LimitError{Message: fmt.Sprintf("the objects have more than %d MiB in total, the limit for a source of this size", bound>>20)}
 }
 
-// Collector makes a Source of objects that need no parsing, such as those of
-// another cluster. The zero value collects objects that come from nowhere in
-// particular. It is for one goroutine.
+// Collector makes a Source of objects that need no parsing, such as those of another cluster. The
+// zero value works. It is for one goroutine.
 type Collector struct {
 	// Name is the Source of the objects, for messages.
 	Name string
@@ -29,7 +28,6 @@ type Collector struct {
 	held      int
 }
 
-// collected is an object, or why there is none.
 type collected struct {
 	object     *Object
 	unreadable string
@@ -66,11 +64,10 @@ func shallow(value map[string]any) map[string]any {
 	return value
 }
 
-// Source returns the collected objects. It can be read once: Read hands over the
-// objects themselves.
+// Source returns the collected objects. Read hands over the objects themselves, so read it only
+// once.
 func (c *Collector) Source() Source { return Source{collected: c.collected} }
 
-// collected hands over what a Collector has.
 func (r *reader) collected(c collected) error {
 	if c.object == nil {
 		r.content.Unreadable(c.source, c.unreadable)

@@ -54,7 +54,6 @@ func encodingOf(head []byte) string {
 	return ""
 }
 
-// place is where something was read.
 type place struct {
 	file     string
 	document int
@@ -96,8 +95,9 @@ func (r *reader) document(at place, file *documents) error {
 	return r.report(at.String(), err)
 }
 
-// skipBlank returns the first byte that is not white space, without consuming it. It consumes the white space before
-// JSON. Before YAML that may be an indentation, so it returns the first blank then.
+// skipBlank returns the first byte that is not white space, without consuming it. It consumes the
+// white space before JSON. Before YAML that may be an indentation, so it returns the first blank
+// then.
 func skipBlank(content *bufio.Reader) (byte, error) {
 	const window = 1024
 	for {
@@ -119,12 +119,11 @@ func skipBlank(content *bufio.Reader) (byte, error) {
 	}
 }
 
-// documents splits a file at lines that start with "---" or "...". That is right for
-// JSON too, in which no string has a line break.
+// documents splits a file at lines that start with "---" or "...". That is right for JSON too, in
+// which no string has a line break.
 type documents struct {
 	from *bufio.Reader
-	// line is that of the next byte, from 1; start is that of the document's first
-	// byte.
+	// line is that of the next byte, from 1; start is that of the document's first byte.
 	line, start int
 	// inLine: the next byte is not the first of its line.
 	inLine bool
@@ -169,7 +168,6 @@ func (d *documents) atMarker() bool {
 	return len(head) == 3 || bytes.IndexByte([]byte(" \t\r\n"), head[3]) >= 0
 }
 
-// Read reads the document; its end is io.EOF.
 func (d *documents) Read(p []byte) (int, error) {
 	if d.ended || len(p) == 0 {
 		return 0, d.end(len(p))

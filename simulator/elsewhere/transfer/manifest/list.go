@@ -20,20 +20,20 @@ var earlier = map[string]schema.GroupVersionKind{
 }
 
 const (
-	// ConfigurationField is the field of an export that holds the scheduler's
-	// configuration, ResultsField that of the results.
+	// ConfigurationField is the field of an export that holds the scheduler's configuration,
+	// ResultsField that of the results.
 	ConfigurationField = "schedulerConfiguration"
 	ResultsField       = "results"
 	ignoredResults     = "results of scheduling cycles are not imported: they belong to pods of another cluster"
 )
 
-// configurationFields hold a scheduler configuration: in our exports, and in the
-// JSON of the earlier simulator.
+// configurationFields hold a scheduler configuration: in our exports, and in the JSON of the
+// earlier simulator.
 var configurationFields = []string{ConfigurationField, "schedulerConfig"}
 
-// listField reports whether a field of a document holds objects, and of which kind
-// they are when they do not say so. apiVersion and kind are the document's, as far
-// as they have been read: those of a list may follow its items.
+// listField reports whether a field of a document holds objects, and of which kind they are when
+// they do not say so. apiVersion and kind are what the reader knows of the document's so far: they
+// may follow its items.
 func listField(field, apiVersion, kind string) (schema.GroupVersionKind, bool) {
 	if kind != "" && !isList(kind) {
 		return schema.GroupVersionKind{}, false
@@ -130,7 +130,6 @@ func (r *reader) listed(value map[string]any, kind schema.GroupVersionKind, sour
 	return r.object(value, source)
 }
 
-// configuration hands over the scheduler's configuration.
 func (r *reader) configuration(value map[string]any, source string) error {
 	data, err := json.Marshal(value)
 	if err != nil {

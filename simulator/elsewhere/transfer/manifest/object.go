@@ -14,8 +14,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Object is an object that was read, unchanged except that its managed fields and
-// the annotation of kubectl apply are removed: they may be as large as all the rest.
+// Object is an object that was read, without its managed fields and the annotation of kubectl
+// apply, which may be as large as all the rest. Nothing else has changed.
 type Object struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
@@ -26,7 +26,7 @@ type Object struct {
 
 	// Created is its creationTimestamp; zero when it has none.
 	Created time.Time
-	// Generated: it has a generateName only, which Name holds.
+	// Generated: it has only a generateName, which Name holds.
 	Generated bool
 	// Deleting: it has a deletionTimestamp.
 	Deleting bool
@@ -119,11 +119,9 @@ func checkHeader(value map[string]any) error {
 	return nil
 }
 
-// isList reports whether a kind is that of a list of objects.
 func isList(kind string) bool { return strings.HasSuffix(kind, "List") }
 
-// isConfiguration reports whether a value is the scheduler's configuration, of any
-// version.
+// A scheduler configuration may be of any version.
 func isConfiguration(value map[string]any) bool {
 	apiVersion, _ := value["apiVersion"].(string)
 	return value["kind"] == "KubeSchedulerConfiguration" && strings.HasPrefix(apiVersion, "kubescheduler.config.k8s.io/")

@@ -10,21 +10,20 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// Content receives what is read from a source, in order and from the reading
-// goroutine.
+// Content receives what Read finds, in order and from the reading goroutine.
 type Content struct {
 	// Object is required. An error that it returns ends the reading.
 	Object func(*Object) error
 	// Configuration receives a scheduler configuration, in JSON.
 	Configuration func(source string, document []byte)
-	// Unreadable is called for a place that should hold an object and does not.
+	// Unreadable gets a place that should hold an object and does not.
 	Unreadable func(source, message string)
-	// Ignored is called for a part of the source that is not read.
+	// Ignored gets a part of the source that is not read.
 	Ignored func(source, message string)
 }
 
-// Bounds of a source. They are far above what clusters need, and below the memory of
-// a machine that runs one.
+// Bounds of a source. They are far above what clusters need, and below the memory of a machine that
+// runs one.
 const (
 	// The unpacked content of all files may have freeUnpacked bytes, and unpackedRatio times their
 	// own size, but at most maxUnpacked: exports are packed to a thirtieth or so.
@@ -35,8 +34,8 @@ const (
 	maxObject = 16 << 20
 	// maxWhole bounds a YAML document that is not a list of objects.
 	maxWhole = 16 << 20
-	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may need
-	// several dozen levels.
+	// maxDepth bounds the nesting of an object. A CustomResourceDefinition may need several dozen
+	// levels.
 	maxDepth = 250
 	// maxEntries bounds the files of an archive.
 	maxEntries = 100_000
@@ -47,14 +46,14 @@ const (
 // bounds are those of an object. One that etcd accepts has fewer values.
 var bounds = yamlsource.Bounds{Written: maxObject, Values: yamlsource.Object.Values, Size: maxObject, Depth: maxDepth, Path: yamlsource.Object.Path}
 
-// unpackedBound returns how much of files of that size is unpacked.
+// unpackedBound returns how much of files of that size may be unpacked.
 func unpackedBound(size int64) int64 {
 	return min(maxUnpacked, freeUnpacked+unpackedRatio*min(size, maxUnpacked))
 }
 
-// Read reads objects and scheduler configurations from a source. An error is ctx's,
-// that of content.Object, or a *LimitError; anything else that is wrong with the
-// source goes to content.Unreadable.
+// Read reads objects and scheduler configurations from a source. An error is ctx's, that of
+// content.Object, or a *LimitError; anything else that is wrong with the source goes to
+// content.Unreadable.
 func Read(ctx context.Context, s Source, content Content) error {
 	if content.Configuration == nil {
 		content.Configuration = func(string, []byte) {}
@@ -83,8 +82,7 @@ func Read(ctx context.Context, s Source, content Content) error {
 	return nil
 }
 
-// reader reads one source. Its methods return errors that end the reading, and
-// report all others.
+// reader reads one source. Its methods return errors that end the reading, and report all others.
 type reader struct {
 	ctx     context.Context
 	content Content
@@ -92,11 +90,10 @@ type reader struct {
 	left    int64 // of bound
 	order   int
 	texts   int
-	// buffer is that of the document that is being read.
-	buffer *bufio.Reader
+	buffer  *bufio.Reader
 }
 
-// another is called for each document, item of a list and JSON value, whatever it holds.
+// another counts each document, item of a list and JSON value, whatever it holds.
 func (r *reader) another() error {
 	if r.texts++; r.texts > maxTexts {
 		return fatal{&LimitError{Message: fmt.Sprintf("it has more than %d documents and list items, the limit of an import", maxTexts)}}
@@ -128,8 +125,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// report returns err if it ends the reading, and otherwise reports that source
-// cannot be read.
+// report returns err if it ends the reading, and otherwise reports that source cannot be read.
 func (r *reader) report(source string, err error) error {
 	if f, ok := errors.AsType[fatal](err); ok {
 		return f.error
@@ -158,7 +154,6 @@ func (r *reader) part(p Part) error {
 	return r.text(p.Name, bufio.NewReaderSize(r.bounded(whole), 64<<10))
 }
 
-// object hands over a decoded value.
 func (r *reader) object(value map[string]any, source string) error {
 	if isConfiguration(value) {
 		return r.configuration(value, source)

@@ -49,7 +49,6 @@ func (r *reader) json(at place, content *bufio.Reader, file *documents) error {
 	}
 }
 
-// jsonReader reads one document.
 type jsonReader struct {
 	*reader
 	at      place
@@ -58,7 +57,6 @@ type jsonReader struct {
 	emitted int
 }
 
-// located adds the place to an error.
 func (j *jsonReader) located(err error) error {
 	offset := j.decoder.InputOffset()
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -121,11 +119,10 @@ func (j *jsonReader) object() error {
 	return j.rest(fields, lists)
 }
 
-// listOf reports whether a field holds objects, and of which kind they are when they
-// do not say so.
+// listOf reports whether a field holds objects, and of which kind they are when they do not say so.
 func (j *jsonReader) listOf(key string, fields map[string]json.RawMessage) (schema.GroupVersionKind, bool) {
 	var apiVersion, kind string
-	// Values that are not strings are reported later.
+	// rest reports values that are not strings.
 	_ = json.Unmarshal(fields["apiVersion"], &apiVersion)
 	_ = json.Unmarshal(fields["kind"], &kind)
 	return listField(key, apiVersion, kind)
@@ -139,7 +136,6 @@ func (j *jsonReader) raw() (json.RawMessage, error) {
 	return raw, err
 }
 
-// list reads the value of a field that holds objects.
 func (j *jsonReader) list(key string, kind schema.GroupVersionKind) error {
 	j.text.left = maxObject
 	token, err := j.decoder.Token()
@@ -238,7 +234,6 @@ func (j *jsonReader) rest(fields map[string]json.RawMessage, lists bool) error {
 	return nil
 }
 
-// valueOf decodes an object, within the bounds.
 func valueOf(raw []byte) (map[string]any, error) {
 	if _, wrong := yamlsource.ToJSON(context.Background(), raw, bounds); wrong != nil {
 		return nil, errors.New(wrong.Message)
@@ -256,7 +251,7 @@ func valueOf(raw []byte) (map[string]any, error) {
 
 var errDepth = fmt.Errorf("nested deeper than %d levels", maxDepth)
 
-// tooDeep is in the errors of the decoder of JSON about nesting that exceeds its own bounds.
+// The JSON decoder's errors about nesting that exceeds its own bounds contain tooDeep.
 const tooDeep = "exceeded max depth"
 
 func shorten(s string) string {
@@ -267,12 +262,11 @@ func shorten(s string) string {
 	return s
 }
 
-// lineIndex remembers where the lines of a text start, and the first part of the
-// text.
+// lineIndex remembers where the lines of a text start, and the first part of the text.
 type lineIndex struct {
 	from io.Reader
 	line int
-	// left bounds the bytes that may be read until it is set again.
+	// left bounds the bytes to read until it is set again.
 	left   int64
 	offset int64
 	breaks []int64
@@ -281,8 +275,7 @@ type lineIndex struct {
 }
 
 const (
-	// maxBreaks bounds the lines that can be named in errors; after them errors name
-	// the byte.
+	// Errors name at most maxBreaks lines; after them they name the byte.
 	maxBreaks = 2 << 20
 	// maxFlow bounds a text that is tried as YAML when it is not JSON.
 	maxFlow = 1 << 20
@@ -308,7 +301,7 @@ func (l *lineIndex) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineAt returns the line of a byte, 0 when that is not known.
+// lineAt returns the line of a byte, 0 when it is unknown.
 func (l *lineIndex) lineAt(offset int64) int {
 	before := sort.Search(len(l.breaks), func(i int) bool { return l.breaks[i] >= offset })
 	if before == maxBreaks {

@@ -12,10 +12,9 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// yaml reads a YAML document. It splits a list of objects at its items by their
-// indentation, so that a list of any length need not be parsed as a whole. If the
-// items cannot be parsed, it parses the document instead, unless that is too large:
-// an item may use an anchor of another one.
+// yaml reads a YAML document. It splits a list of objects at its items by their indentation, so
+// that it need not parse a list of any length as a whole. If it cannot parse the items, it parses
+// the document instead, unless that is too large: an item may use an anchor of another one.
 func (r *reader) yaml(at place, content *bufio.Reader, line int) error {
 	y := &yamlReader{reader: r, at: at, line: line, content: content, buffered: true}
 	for {
@@ -63,8 +62,8 @@ type yamlReader struct {
 
 	item     []byte
 	itemLine int
-	// failed are the items from the first on that could not be parsed. The document
-	// as a whole may explain them.
+	// failed are the items from the first one that does not parse. The document as a whole may
+	// explain them.
 	failed []yamlItem
 	done   int // items handed over before the first that failed
 }
@@ -97,7 +96,6 @@ func (y *yamlReader) longLine(begin []byte) ([]byte, error) {
 
 var listBegin = regexp.MustCompile(`^([A-Za-z]+):[ \t]*(#.*)?\r?\n?$`)
 
-// take reads the next line.
 func (y *yamlReader) take(line []byte) error {
 	if y.buffered {
 		if len(y.whole)+len(line) > maxWhole {
@@ -217,7 +215,6 @@ func (y *yamlReader) endItem() error {
 	return nil
 }
 
-// value parses an item.
 func (i yamlItem) value() (map[string]any, error) {
 	i.text[i.indent] = ' '
 	value, err := toValue(i.text, i.line)
@@ -281,8 +278,8 @@ func (y *yamlReader) restOfList() error {
 	return nil
 }
 
-// asWhole parses the document as one, and hands over the items that the split has
-// not. If that fails too, the items are reported one by one.
+// asWhole parses the document as one, and hands over the items that the split has not. If that
+// fails too, it reports the items one by one.
 func (y *yamlReader) asWhole() error {
 	value, err := toValue(y.whole, y.line-bytes.Count(y.whole, []byte("\n")))
 	if err != nil {
@@ -319,8 +316,8 @@ func (y *yamlReader) giveUpWhole() error {
 	return nil
 }
 
-// toValue parses YAML whose first line has that number. It returns nil for a text of
-// nothing but comments.
+// toValue parses YAML whose first line has that number. It returns nil for a text of nothing but
+// comments.
 func toValue(text []byte, line int) (map[string]any, error) {
 	// The source's reader ends with its context; one object is soon read.
 	data, wrong := yamlsource.ToJSONFrom(context.Background(), text, line, bounds)

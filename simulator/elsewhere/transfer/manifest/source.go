@@ -13,22 +13,21 @@ import (
 
 // Part is one file of a Source.
 type Part struct {
-	// Name is for messages. It may be empty if there is one part only.
+	// Name is for messages. A single part needs none.
 	Name    string
 	Content io.ReaderAt
 	Size    int64
 }
 
-// Source is what Read reads: files, each of which may be an archive, or collected
-// objects. The content of a file decides its format.
+// Source is what Read reads: files, each of which may be an archive, or collected objects. The
+// content of a file decides its format.
 type Source struct {
 	parts     []Part
 	collected []collected
 	close     func() error
 }
 
-// NewSource returns a source of parts, which are read in this order. It does not
-// close them.
+// NewSource returns a source of parts, which Read reads in this order. It does not close them.
 func NewSource(parts ...Part) Source { return Source{parts: parts} }
 
 // NewClosingSource is NewSource with a function that closes the parts.
@@ -36,9 +35,8 @@ func NewClosingSource(close func() error, parts ...Part) Source {
 	return Source{parts: parts, close: close}
 }
 
-// OpenSource opens a file, an archive or a directory. Of a directory it takes the
-// files that end in .yaml, .yml or .json, at any depth, in the order of their paths,
-// without hidden ones.
+// OpenSource opens a file, an archive or a directory. Of a directory it takes the files that end in
+// .yaml, .yml or .json, at any depth, in the order of their paths, without hidden ones.
 func OpenSource(path string) (Source, error) {
 	at, err := os.Stat(path)
 	if err != nil {
@@ -120,7 +118,7 @@ func openPart(base, path string) (Part, *os.File, error) {
 	return Part{Name: filepath.ToSlash(name), Content: f, Size: at.Size()}, f, nil
 }
 
-// size is that of all files, as they are stored.
+// size is that of all files, as stored.
 func (s Source) size() int64 {
 	var size int64
 	for _, p := range s.parts {
@@ -129,8 +127,8 @@ func (s Source) size() int64 {
 	return size
 }
 
-// MaxHeld bounds the objects that are held in memory at once while this source is imported, in bytes of
-// JSON. A small file cannot take much memory, whatever its aliases and its compression promise.
+// MaxHeld bounds the objects in memory at once while this source is imported, in bytes of JSON. A
+// small file cannot take much memory, whatever its aliases and its compression promise.
 func (s Source) MaxHeld() int64 {
 	if len(s.collected) > 0 {
 		return MaxHeld
@@ -146,7 +144,6 @@ func (s Source) Close() error {
 	return s.close()
 }
 
-// isManifestName reports whether a file is a manifest by its name.
 func isManifestName(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":

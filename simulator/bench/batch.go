@@ -36,7 +36,6 @@ func gangName(i int) string { return fmt.Sprintf("gang-%04d", i/gangSize) }
 
 func gangNamespace(i int) string { return fmt.Sprintf("batch-%02d", i/gangSize%quotaNamespaces) }
 
-// namespace is that of the i-th pod of a load.
 func (l Load) namespace(i int) string {
 	if l == Batch {
 		return gangNamespace(i)
@@ -44,8 +43,8 @@ func (l Load) namespace(i int) string {
 	return metav1.NamespaceDefault
 }
 
-// batchPod makes the i-th pod of Batch, which is Guaranteed. It is named after its gang, as the pods of a job are
-// after the job: groups of the same second stand in the queue by the names of their pods.
+// The i-th pod of Batch is Guaranteed. Its name begins with that of its gang, as the pods of a job
+// have the job's name: groups of the same second stand in the queue by the names of their pods.
 func batchPod(pod *v1.Pod, i int) {
 	pod.GenerateName = gangName(i) + "-"
 	pod.Labels[groups.PodGroupLabel] = gangName(i)
@@ -54,7 +53,6 @@ func batchPod(pod *v1.Pod, i int) {
 	pod.Spec.Containers[0].Resources = r
 }
 
-// createBatch creates the definitions, topologies, quotas and groups of Batch.
 func (b *bench) createBatch(ctx context.Context) error {
 	cluster, err := definitions.NewCluster(b.controlPlane.ClientConfig())
 	if err != nil {
@@ -112,7 +110,7 @@ func (b *bench) createBatch(ctx context.Context) error {
 	return nil
 }
 
-// batchTopology is a node's, of which nothing is used.
+// batchTopology belongs to an empty node.
 func batchTopology(node int) *topologies.NodeResourceTopology {
 	t := &topologies.NodeResourceTopology{
 		TypeMeta:   metav1.TypeMeta{APIVersion: topologies.NodeResourceTopologies.GroupVersion().String(), Kind: "NodeResourceTopology"},

@@ -1,8 +1,8 @@
-// Package bench measures the cost of recording: it schedules the same load with the bare
-// and with the recorded scheduler, alternating in one run, on its own control plane.
+// Package bench measures the cost of recording: it schedules the same load with the bare and with
+// the recorded scheduler, alternating in one run, on its own control plane.
 //
-// It is not a test: it passes no judgement, and its numbers are valid only for one
-// machine. It may import scheduler/ and the control plane.
+// It is not a test: it passes no judgement, and its numbers are valid only for one machine. It may
+// import scheduler/ and the control plane.
 package bench
 
 import (
@@ -52,19 +52,22 @@ type Options struct {
 	Pairs int
 	// AnnotationBytes bounds the results in a pod's annotations; 0 writes no annotations.
 	AnnotationBytes int
-	// Timeline measures the cost of the time line, too: each round has one more run, recorded like the first, that keeps one.
+	// Timeline also measures the cost of the time line: each round has one more run, recorded like
+	// the first, that keeps one.
 	Timeline bool
-	// CPUProfile and BareCPUProfile are files for profiles of all recorded and of all bare runs; none by default. With several bounds of
-	// annotations, CPUProfile is of the runs with the last one.
+	// CPUProfile and BareCPUProfile are files for profiles of all recorded and of all bare runs;
+	// none by default. With several bounds of annotations, CPUProfile is of the runs with the last
+	// one.
 	CPUProfile, BareCPUProfile string
-	// MemoryProfile is a file for a profile of the end of the last recorded run, while the results are kept; none by default.
+	// MemoryProfile is a file for a profile of the end of the last recorded run, while the results
+	// are kept; none by default.
 	MemoryProfile string
 }
 
 // Rate is a throughput.
 type Rate struct {
-	// PodsPerSecond is the median of Runs: pods bound per second, from the first creation, or
-	// from the first binding for Batch, to the last binding.
+	// PodsPerSecond is the median of Runs: pods bound per second, from the first creation, or from
+	// the first binding for Batch, to the last binding.
 	PodsPerSecond float64   `json:"podsPerSecond"`
 	Runs          []float64 `json:"runs"`
 }
@@ -79,21 +82,21 @@ type Report struct {
 	Recorded        Rate `json:"recorded"`
 	// Ratio is the median over the pairs of recorded ÷ bare.
 	Ratio float64 `json:"ratio"`
-	// ProcessorRatio is the median over the pairs of the processor time that the whole program took, bare ÷ recorded. On a machine
-	// that others use, too, it varies less than Ratio; both are the same where the program is busy on all processors.
+	// ProcessorRatio is the median over the pairs of the processor time of the whole program, bare
+	// ÷ recorded. On a shared machine it varies less than Ratio; both are the same where the
+	// program keeps all processors busy.
 	ProcessorRatio float64 `json:"processorRatio"`
-	// FastestRatio is the rate of the fastest recorded run ÷ that of the fastest bare one. Other work on the machine only slows runs down,
-	// so it affects the fastest ones least.
+	// FastestRatio is the rate of the fastest recorded run ÷ that of the fastest bare one. Other
+	// work on the machine only slows runs down, so it affects the fastest ones least.
 	FastestRatio float64 `json:"fastestRatio"`
-	// Timeline is set if Options.Timeline is: recorded scheduling that also keeps a time line, and the median over the pairs of its rate
-	// ÷ that without one.
+	// Timeline is set if Options.Timeline is: recorded scheduling that also keeps a time line, and
+	// the median over the pairs of its rate ÷ that without one.
 	Timeline      *Rate   `json:"timeline,omitempty"`
 	TimelineRatio float64 `json:"timelineRatio,omitempty"`
 	// DecisionP99Milliseconds is how long 99 % of the decisions of the last recorded run took at
 	// most: the plugins of an attempt's scheduling cycle together.
 	DecisionP99Milliseconds float64 `json:"decisionP99Milliseconds"`
-	// ResultsKept counts the pods of the last recorded run whose latest attempt
-	// could be read back.
+	// ResultsKept counts the pods of the last recorded run whose latest attempt could be read back.
 	ResultsKept int `json:"resultsKept"`
 	// Shares are from a CPU profile of the recorded runs.
 	Shares Shares `json:"shares"`
@@ -111,8 +114,9 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 // Sizes are the numbers of nodes of a full table.
 var Sizes = []int{100, 1000, 5000}
 
-// Table measures the loads in clusters of the sizes, without annotations and with o's, and writes a table to out, two rows for each as
-// soon as they are measured. Without o.Pods, each load has its own number of pods.
+// Table measures the loads in clusters of the sizes, without annotations and with o's. It writes a
+// table to out, two rows for each measurement at once. Without o.Pods, each load has its own number
+// of pods.
 func Table(ctx context.Context, o Options, loads []Load, sizes []int, out io.Writer) error {
 	const head, row = "%-12s %5s %5s %10s %7s %8s %6s %9s %7s %9s %7s %10s %7s\n",
 		"%-12s %5d %5d %10d %7.0f %8.0f %6.2f %9.2f %7.2f %7.1f %% %5.1f %% %8.1f %% %7d\n"
@@ -138,11 +142,10 @@ func Table(ctx context.Context, o Options, loads []Load, sizes []int, out io.Wri
 	return nil
 }
 
-// stopTimeout bounds stopping the control plane.
 const stopTimeout = 30 * time.Second
 
-// measure starts a control plane, measures on it and stops it. It returns a report for each
-// of the bounds of annotations. All are compared with the same bare runs.
+// measure starts a control plane, measures on it and stops it. It returns a report for each of the
+// bounds of annotations. All are compared with the same bare runs.
 func measure(ctx context.Context, o Options, annotationBytes []int) (reports []*Report, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -186,8 +189,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// compare fills in the rates and ratios. Each round has a bare run and a recorded one for
-// each report.
+// compare fills in the rates and ratios. Each round has a bare run and a recorded one for each
+// report.
 func (b *bench) compare(ctx context.Context, reports []*Report) error {
 	// The first run warms up the caches and is not counted.
 	if _, err := b.run(ctx, recording{annotationBytes: reports[0].AnnotationBytes}); err != nil {
@@ -230,7 +233,6 @@ func (b *bench) compare(ctx context.Context, reports []*Report) error {
 	return b.evaluate(profiles, reports)
 }
 
-// ratios divides the runs of each pair.
 func ratios(of, by []float64) []float64 {
 	all := make([]float64, len(of))
 	for i := range of {
@@ -239,7 +241,6 @@ func ratios(of, by []float64) []float64 {
 	return all
 }
 
-// recording says how much of a run is recorded.
 type recording struct {
 	bare            bool
 	annotationBytes int
@@ -252,21 +253,18 @@ type bench struct {
 	client       kubernetes.Interface
 }
 
-// creators is the number of concurrent create requests.
 const creators = 16
 
-// maxWait is how long a run may take.
 const maxWait = 10 * time.Minute
 
-// ran is what a run has measured.
 type ran struct {
-	// rate is in pods bound per second, and processor the time that all processors together took for it.
+	// rate is in pods bound per second; processor is the time of all processors together.
 	rate      float64
 	processor time.Duration
 	// profile is of the same time.
 	profile *profile.Profile
-	// kept counts the results of a recorded run that can be read back, and p99 is how long 99 %
-	// of its decisions took at most, in seconds.
+	// kept counts the results of a recorded run that can be read back, and p99 is how long 99 % of
+	// its decisions took at most, in seconds.
 	kept int
 	p99  float64
 }
@@ -303,7 +301,8 @@ func (b *bench) run(ctx context.Context, kind recording) (r ran, err error) {
 	}
 	defer bound.stop()
 	s := scheduler.New(options)
-	// As package testing does, so that no run collects the garbage of the one before it: a collection takes as long as a hundred pods.
+	// As in package testing, no run collects the garbage of the one before it: a collection takes
+	// as long as a hundred pods.
 	runtime.GC()
 	var cpu bytes.Buffer
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
@@ -353,15 +352,14 @@ func (b *bench) run(ctx context.Context, kind recording) (r ran, err error) {
 	return r, b.cleanUp(ctx)
 }
 
-// processorTime returns what this process has used so far.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // cannot fail with these arguments
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// keepTimeline keeps a time line in a temporary directory until stop is called. It returns when the time line has
-// read the cluster, as it has in a simulator that has started.
+// keepTimeline keeps a time line in a temporary directory until stop is called. It returns when the
+// time line has read the cluster, as it has in a simulator that has started.
 func (b *bench) keepTimeline(ctx context.Context, store *resultstore.Store) (stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "kube-scheduler-simulator-bench-timeline-")
 	if err != nil {
@@ -392,7 +390,6 @@ func (b *bench) keepTimeline(ctx context.Context, store *resultstore.Store) (sto
 	}
 }
 
-// schedulerOptions are those of a bare run.
 func (b *bench) schedulerOptions() (scheduler.Options, error) {
 	registry := plugins.Registry()
 	registry[gateName] = newGate(b.Pods)
@@ -408,20 +405,19 @@ func (b *bench) createPod(ctx context.Context, i int) error {
 	return err
 }
 
-// bound tells when pods are bound.
 type bound struct {
-	// all is closed when every pod of the load is. Then first is when the first one was.
+	// all is closed when every pod of the load is bound; first is when the first one was.
 	all   chan struct{}
 	first time.Time
 	stop  func()
 }
 
-// watchBound watches the pods of the load, of which none exists yet.
+// None of the pods exists yet.
 func (b *bench) watchBound(ctx context.Context) (*bound, error) {
 	watchCtx, cancel := context.WithCancel(ctx)
 	w := &bound{all: make(chan struct{})}
 	left := b.Pods
-	// The handler is called by one goroutine.
+	// One goroutine calls the handler.
 	count := func(obj any) {
 		if obj.(*v1.Pod).Namespace == victimsNamespace {
 			return
@@ -452,7 +448,6 @@ func (b *bench) watchBound(ctx context.Context) (*bound, error) {
 	return w, nil
 }
 
-// readBack counts the results of the load, and how long its decisions took.
 func (b *bench) readBack(ctx context.Context, store *resultstore.Store, r *ran) error {
 	pods, err := b.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -479,10 +474,10 @@ func (b *bench) readBack(ctx context.Context, store *resultstore.Store, r *ran) 
 	return nil
 }
 
-// afterDecision are the extension points of the binding cycle. A member of a gang waits there for the others.
+// afterDecision are the extension points of the binding cycle. A member of a gang waits there for
+// the others.
 var afterDecision = []string{"waitOnPermit", "preBind", "bind", "postBind"}
 
-// decisionSeconds is how long the plugins of the scheduling cycle took.
 func decisionSeconds(c *result.Cycle) (seconds float64) {
 	for _, point := range c.ExtensionPoints {
 		if !slices.Contains(afterDecision, point.Name) {

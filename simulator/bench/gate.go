@@ -11,7 +11,6 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// gateName is the name of the plugin of the load Waiting.
 const gateName = "Gate"
 
 // gate holds pods at Permit until a number of them wait.
@@ -31,7 +30,7 @@ func newGate(pods int) frameworkruntime.PluginFactory {
 
 func (*gate) Name() string { return gateName }
 
-// Permit is called for one pod at a time, and the earlier pods wait already.
+// The framework calls Permit for one pod at a time, and the earlier pods wait already.
 func (g *gate) Permit(context.Context, fwk.CycleState, *v1.Pod, string) (*fwk.Status, time.Duration) {
 	if g.waiting.Add(1) < g.pods {
 		return fwk.NewStatus(fwk.Wait), maxWait

@@ -20,30 +20,35 @@ import (
 
 // ImportOptions configure the measurement of an import.
 type ImportOptions struct {
-	// Nodes is the size of the cluster that is imported first, and Pods that of the import after it.
+	// Nodes is the size of the first import, and Pods that of the second.
 	Nodes, Pods int
-	// Serve runs a simulator with all defaults and a data directory until ctx ends. It prints the line that begins with ready to out.
+	// Serve runs a simulator with all defaults and a data directory until ctx ends. It prints the
+	// line that begins with ready to out.
 	Serve func(ctx context.Context, dataDir string, out io.Writer) error
-	// CPUProfile is a file for a profile of both imports, in which each sample has its phase and its part as labels; none by default.
-	// MemoryProfile is of the end, and a file beside it, with .before in its name, of the moment before the import of the pods:
-	// `go tool pprof -base` shows what lies between.
+	// CPUProfile is a file for a profile of both imports, in which each sample has its phase and
+	// its part as labels; none by default. MemoryProfile is of the end, and a file beside it, with
+	// .before in its name, of the moment before the import of the pods: `go tool pprof -base` shows
+	// the difference.
 	CPUProfile, MemoryProfile string
 }
 
-// ImportReport is an import of nodes, and then of pods that all fit, into a simulator in this process.
+// ImportReport is an import of nodes, and then of pods that all fit, into a simulator in this
+// process.
 type ImportReport struct {
 	Nodes int `json:"nodes"`
 	Pods  int `json:"pods"`
 	// NodesSeconds and PodsSeconds are until the client has its answer.
 	NodesSeconds float64 `json:"nodesSeconds"`
 	PodsSeconds  float64 `json:"podsSeconds"`
-	// PodsPerSecond are the pods bound per second, from the begin of their import to the last binding.
+	// PodsPerSecond are the pods bound per second, from the beginning of their import to the last
+	// binding.
 	PodsPerSecond float64 `json:"podsPerSecond"`
 	// Running and Annotated count the pods that run, and those with annotations, at the end.
 	Running   int `json:"running"`
 	Annotated int `json:"annotated"`
-	// PeakBytes is the most resident memory of this process, and EndBytes that at the end. PeakFileBytes are those of PeakBytes that are pages of
-	// files, which the system can drop: of the program and of etcd's database.
+	// PeakBytes is the most resident memory of this process, and EndBytes that at the end.
+	// PeakFileBytes are those of PeakBytes that are pages of files (the program, etcd's database),
+	// which the system can drop.
 	PeakBytes     int64 `json:"peakBytes"`
 	PeakFileBytes int64 `json:"peakFileBytes"`
 	EndBytes      int64 `json:"endBytes"`
@@ -51,20 +56,20 @@ type ImportReport struct {
 	Phases []ImportPhase `json:"phases"`
 }
 
-// ImportPhase is what a part of the import takes.
+// ImportPhase is a part of the import.
 type ImportPhase struct {
-	// Name is nodes for the import of the nodes until the program rests, pods for that of the pods until the last one is bound, and rest from
-	// then on until the program rests again.
+	// Name is nodes for the import of the nodes until the program rests, pods for that of the pods
+	// until the last one is bound, and rest from then on until the program rests again.
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
-	// ProcessorMilliseconds is the processor time of this process per node or pod. On a machine that others use, too, it varies
-	// less than the time. Parts are from a profile of it.
+	// ProcessorMilliseconds is the processor time of this process per node or pod. On a shared
+	// machine it varies less than the time. Parts are from a profile of it.
 	ProcessorMilliseconds float64            `json:"processorMilliseconds"`
 	Parts                 map[string]float64 `json:"parts"`
 }
 
 const (
-	// restingShare is the processor time per second below which the program rests, after restingFor at that.
+	// The program rests after restingFor with less processor time per second than restingShare.
 	restingShare = 0.1
 	restingFor   = 3 * time.Second
 )
@@ -97,7 +102,6 @@ func measureImport(ctx context.Context, o ImportOptions) (_ *ImportReport, err e
 	return p.measureImport(ctx, o)
 }
 
-// serveProduct runs a simulator in this process.
 func serveProduct(ctx context.Context, serve func(context.Context, io.Writer) error) (*product, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stdout, out := io.Pipe()
@@ -186,7 +190,7 @@ func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportRe
 	return r, writeProfile(o.CPUProfile, merged.Write)
 }
 
-// measurePhase measures what do takes for that many objects.
+// do handles that many objects.
 func measurePhase(name string, objects int, do func() error) (ImportPhase, *profile.Profile, error) {
 	var cpu bytes.Buffer
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
@@ -210,7 +214,6 @@ func measurePhase(name string, objects int, do func() error) (ImportPhase, *prof
 	return phase, measured, nil
 }
 
-// rest returns when this process has rested for restingFor.
 func (p *product) rest(ctx context.Context) error {
 	for rested, before := time.Duration(0), processorTime(); rested < restingFor; rested += openbInterval {
 		if err := p.watchMemory(ctx); err != nil {
@@ -248,7 +251,7 @@ type importPart struct {
 	functions []string
 }
 
-// importPartsInOrder are the parts of an import. A sample belongs to the first that has one of its functions.
+// A sample belongs to the first part that has one of its functions.
 var importPartsInOrder = []importPart{
 	{"garbage", []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge"}},
 	{"etcd", []string{"go.etcd.io/etcd/server/", "go.etcd.io/raft/", "go.etcd.io/bbolt"}},
@@ -278,11 +281,10 @@ var importPartsInOrder = []importPart{
 
 const otherPart = "other"
 
-// phaseLabel is the label of a sample with its phase.
 const phaseLabel = "phase"
 
-// importParts returns the processor time of each part in milliseconds per object. It labels the samples, so that
-// `go tool pprof -tagfocus` finds them.
+// importParts returns the processor time of each part in milliseconds per object. It labels the
+// samples, so that `go tool pprof -tagfocus` finds them.
 func importParts(p *profile.Profile, phase string, objects int) map[string]float64 {
 	parts := map[string]float64{}
 	for _, sample := range p.Sample {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// InMemoryReport is a run of the same nodes and pods by "simulator run", with one processor and all other defaults.
+// InMemoryReport is "simulator run" with the same nodes and pods, one processor and all other
+// defaults.
 type InMemoryReport struct {
 	// Seconds is the time from the start of the program to its end.
 	Seconds float64 `json:"seconds"`
@@ -22,7 +23,6 @@ type InMemoryReport struct {
 	PeakBytes int64 `json:"peakBytes"`
 }
 
-// openbScenario is a scenario with the files of openb in a directory.
 func openbScenario(dir string) ([]byte, error) {
 	create := func(file string) map[string]any {
 		return map[string]any{"create": map[string]string{"file": filepath.Join(dir, file), "format": "openb"}}
@@ -33,7 +33,7 @@ func openbScenario(dir string) ([]byte, error) {
 	})
 }
 
-// openbInMemory runs the files of openb in dir by this program. It writes into scratch.
+// openbInMemory runs this program, and writes into scratch.
 func openbInMemory(ctx context.Context, dir, scratch string) (*InMemoryReport, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 type Load string
 
 const (
-	// Plain pods request CPU and memory, and every node has room for them. Nothing is
-	// rejected: it is the load that costs a recorder the least.
+	// Plain pods request CPU and memory, and every node has room for them. No plugin rejects
+	// anything, so this load costs a recorder the least.
 	Plain Load = "plain"
 	// Rejecting: three nodes in ten have a taint that the pods do not tolerate.
 	Rejecting Load = "rejecting"
@@ -31,9 +31,9 @@ const (
 	Preempting Load = "preempting"
 	// Waiting: a Permit plugin holds every pod until all of them wait.
 	Waiting Load = "waiting"
-	// Batch: gangs of ten, in namespaces under quota, on nodes with two NUMA nodes each, with
-	// the plugins Coscheduling, CapacityScheduling and NodeResourceTopologyMatch. The pods exist
-	// before the scheduler starts, or it would wait for members most of the time.
+	// Batch: gangs of ten, in namespaces under quota, on nodes with two NUMA nodes each, with the
+	// plugins Coscheduling, CapacityScheduling and NodeResourceTopologyMatch. The pods exist before
+	// the scheduler starts, or it would wait for members most of the time.
 	Batch Load = "batch"
 )
 
@@ -44,17 +44,14 @@ var Loads = []Load{Plain, Rejecting, Spread, AntiAffinity, Preempting, Waiting, 
 const applications = 10
 
 const (
-	// victims is the number of pods that the nodes of Preempting run at first, each. A
-	// preemptor needs the room of one.
-	victims = 2
-	// victimsNamespace keeps them apart from the load.
+	// Each node of Preempting first runs that many victims. A preemptor needs the room of one.
+	victims          = 2
 	victimsNamespace = "victims"
-	// preemptorClass is the priority class of the load of Preempting.
-	preemptorClass = "preemptor"
+	preemptorClass   = "preemptor"
 )
 
-// pods is the size of the load for a table. A run takes some seconds, in which garbage is collected several times: in a shorter one,
-// a collection more or less would decide the ratio.
+// pods is the size of the load for a table. A run takes some seconds and collects garbage several
+// times: in a shorter one, a collection more or less would decide the ratio.
 func (l Load) pods(nodes int) int {
 	switch {
 	case l == Waiting:
@@ -82,7 +79,6 @@ func (l Load) capacity(nodes int) int {
 	return 70 * nodes
 }
 
-// configuration is the scheduler's configuration.
 func (l Load) configuration() string {
 	const kind = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 	switch l {
@@ -115,8 +111,7 @@ func nodeName(i int) string { return fmt.Sprintf("node-%05d", i) }
 
 // pod returns the i-th pod of a load of that many pods.
 func (l Load) pod(i, nodes, pods int) *v1.Pod {
-	// As many pods of an application as there are nodes could share one only with each
-	// other.
+	// As many pods of an application as there are nodes could share one only with each other.
 	labels := map[string]string{"app": fmt.Sprintf("app-%d", i%max(applications, (2*pods+nodes-1)/nodes))}
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-", Labels: labels},
@@ -149,7 +144,6 @@ func requests(cpu, memory string) v1.ResourceRequirements {
 	}}
 }
 
-// createCluster creates everything but the load.
 func (b *bench) createCluster(ctx context.Context) error {
 	err := inParallel(ctx, b.Nodes, func(ctx context.Context, i int) error {
 		_, err := b.client.CoreV1().Nodes().Create(ctx, b.Load.node(i), metav1.CreateOptions{})
@@ -176,11 +170,11 @@ func (b *bench) createCluster(ctx context.Context) error {
 	return b.createVictims(ctx)
 }
 
-// victimsInterval is the pause between two attempts to complete the victims: evicted ones
-// keep their names for a moment.
+// victimsInterval is the pause between two attempts to complete the victims: evicted ones keep
+// their names for a moment.
 const victimsInterval = 50 * time.Millisecond
 
-// createVictims creates the victims that do not exist, for the load that needs them.
+// createVictims creates the missing victims of the load that needs them.
 func (b *bench) createVictims(ctx context.Context) error {
 	if b.Load != Preempting {
 		return nil
@@ -224,7 +218,6 @@ func (b *bench) missingVictims(ctx context.Context) ([]*v1.Pod, error) {
 	return missing, nil
 }
 
-// victim returns the j-th victim on a node.
 func victim(node, j int) *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("victim-%05d-%d", node, j)},

@@ -20,21 +20,20 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/openb"
 )
 
-// OpenbReport is a run of the whole product, by import, with a data directory and all
-// defaults.
+// OpenbReport is a run of the whole product, by import, with a data directory and all defaults.
 type OpenbReport struct {
 	Nodes int `json:"nodes"`
 	Pods  int `json:"pods"`
 	// ReadySeconds is the time from the start to the line that begins with ready.
 	ReadySeconds float64 `json:"readySeconds"`
-	// NodesSeconds is how long the import of the nodes takes, and PodsSeconds how long it
-	// takes from the import of the pods until each has a result.
+	// NodesSeconds is how long the import of the nodes takes, and PodsSeconds how long it takes
+	// from the import of the pods until each has a result.
 	NodesSeconds float64 `json:"nodesSeconds"`
 	PodsSeconds  float64 `json:"podsSeconds"`
 	// Scheduled counts the pods that found a node.
 	Scheduled int `json:"scheduled"`
-	// IdleBytes is the resident memory idleTime after the start, before the import, and PeakBytes the
-	// most at any time, including settleTime after the last result.
+	// IdleBytes is the resident memory idleTime after the start, before the import, and PeakBytes
+	// the most at any time, including settleTime after the last result.
 	IdleBytes int64 `json:"idleBytes"`
 	PeakBytes int64 `json:"peakBytes"`
 	// InMemory is the same load without a control plane, before all others.
@@ -44,21 +43,18 @@ type OpenbReport struct {
 }
 
 const (
-	// idleTime is how long the program rests before the import.
-	idleTime = 12 * time.Second
-	// settleTime is how long the memory is watched after the last result.
+	idleTime   = 12 * time.Second
 	settleTime = time.Minute
-	// openbInterval is the interval at which the memory is looked at, and the shortest between two looks at
-	// the progress. Each look at the metrics takes the program about 30 ms.
+	// Reads of the memory are openbInterval apart, and those of the progress at least so. Each read
+	// of the metrics takes the program about 30 ms.
 	openbInterval = time.Second
-	// openbPatience bounds the time between two looks at the progress.
+	// openbPatience bounds the time between two reads of the progress.
 	openbPatience = 10 * time.Second
-	// openbWait bounds the whole run.
-	openbWait = 20 * time.Minute
+	openbWait     = 20 * time.Minute
 )
 
-// Openb runs the production cluster that is published as openb, whose files nodes.csv and
-// pods.csv are in dir, and writes one JSON object to out. It starts this program.
+// Openb runs the production cluster that is published as openb, whose files nodes.csv and pods.csv
+// are in dir, and writes one JSON object to out. It starts this program.
 func Openb(ctx context.Context, dir string, out io.Writer) (err error) {
 	nodes, err := readOpenb(filepath.Join(dir, "nodes.csv"))
 	if err != nil {
@@ -98,12 +94,10 @@ type product struct {
 	ready time.Duration
 	// peak is the most resident memory, of which peakFiles are pages of files.
 	peak, peakFiles int64
-	// process is where it serves, and stop ends it.
-	process int
-	stop    func() error
+	process         int
+	stop            func() error
 }
 
-// startProduct runs this program as a process of its own.
 func startProduct(ctx context.Context, dataDir string) (*product, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -124,7 +118,7 @@ func startProduct(ctx context.Context, dataDir string) (*product, error) {
 	})
 }
 
-// newProduct returns when the program that was started has printed the line that begins with ready.
+// newProduct returns when the program has printed the line that begins with ready.
 func newProduct(process int, start time.Time, stdout io.Reader, stop func() error) (*product, error) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	fields := strings.Fields(line)
@@ -169,7 +163,8 @@ func (p *product) openb(ctx context.Context, nodes, pods []any) (*OpenbReport, e
 	return r, nil
 }
 
-// awaitDecided returns when that many pods are bound or were found to fit nowhere, and how many are bound.
+// awaitDecided returns when that many pods are bound or found to fit nowhere, and how many are
+// bound.
 func (p *product) awaitDecided(ctx context.Context, pods int) (bound int, err error) {
 	start := time.Now()
 	next := start
@@ -188,14 +183,13 @@ func (p *product) awaitDecided(ctx context.Context, pods int) (bound int, err er
 	return bound, nil
 }
 
-// untilNextLook returns half of the time that the rest takes at the rate so far, within bounds: many looks
-// when there is nothing to see yet would slow down what they measure.
+// untilNextLook returns half of the time that the rest takes at the rate so far, within bounds:
+// many early reads would slow down what they measure.
 func untilNextLook(elapsed time.Duration, decided, pods int) time.Duration {
 	rest := float64(pods-decided) / float64(max(decided, 1))
 	return min(time.Duration(float64(elapsed)*rest/2), openbPatience)
 }
 
-// watchMemory waits for openbInterval and notes the resident memory.
 func (p *product) watchMemory(ctx context.Context) error {
 	if err := pause(ctx, openbInterval); err != nil {
 		return err
@@ -216,7 +210,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resident reads the resident memory from /proc, and how much of it are pages of files.
+// resident reads /proc; files are the resident pages of files.
 func (p *product) resident() (all, files int64, err error) {
 	pages, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.process))
 	if err == nil {
@@ -254,8 +248,7 @@ func (p *product) importList(ctx context.Context, items []any) error {
 	return nil
 }
 
-// decided counts the pods that are bound, and those that are bound or were found to fit
-// nowhere.
+// decided counts the pods that are bound, and those that are bound or were found to fit nowhere.
 func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
 	err = p.get(ctx, "/metrics", func(body io.Reader) error {
 		lines := bufio.NewScanner(body)
@@ -278,7 +271,6 @@ func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
 	return decided, bound, nil
 }
 
-// get reads what a path has.
 func (p *product) get(ctx context.Context, path string, read func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, nil)
 	if err != nil {
@@ -297,7 +289,6 @@ func (p *product) get(ctx context.Context, path string, read func(io.Reader) err
 	return read(response.Body)
 }
 
-// readOpenb returns the objects of a file of nodes or of pods.
 func readOpenb(file string) ([]any, error) {
 	f, err := os.Open(file)
 	if err != nil {

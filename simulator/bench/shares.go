@@ -12,23 +12,22 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Shares are the parts of the program's processor time, from 0 to 1, that a recorded run
-// spends on the record. The collection of garbage is in none of them, nor is the API
-// server's work for the requests that write annotations.
+// Shares are the parts of the program's processor time, from 0 to 1, that a recorded run spends on
+// the record. They leave out the collection of garbage and the API server's work for the requests
+// that write annotations.
 type Shares struct {
 	// Recording is the recorder's work beside and inside the scheduler's.
 	Recording float64 `json:"recording"`
 	// Storing is the result store's.
 	Storing float64 `json:"storing"`
-	// Annotating is the work of the writer of annotations, and of the scheduler to ignore
-	// them.
+	// Annotating is the work of the writer of annotations, and of the scheduler to ignore them.
 	Annotating float64 `json:"annotating"`
-	// Timeline is the time line's work, with Options.Timeline; etcd's work for its watch is in none.
+	// Timeline is the time line's work, with Options.Timeline, without etcd's work for its watch.
 	Timeline float64 `json:"timeline,omitempty"`
 }
 
-// evaluate fills in the shares and writes the profiles, from those of each variant's runs: first the bare ones, then a variant for each
-// report, and last the one with a time line if there is one.
+// evaluate fills in the shares and writes the profiles, from those of each variant's runs: first
+// the bare ones, then a variant for each report, and last the one with a time line if there is one.
 func (b *bench) evaluate(profiles [][]*profile.Profile, reports []*Report) (err error) {
 	merged := make([]*profile.Profile, len(profiles))
 	for i := range profiles {
@@ -66,8 +65,7 @@ func writeProfile(file string, write func(io.Writer) error) (err error) {
 	return write(f)
 }
 
-// sharesOf also labels the samples of each part, so that `go tool pprof -tagfocus` finds
-// them.
+// sharesOf also labels the samples of each part, so that `go tool pprof -tagfocus` finds them.
 func sharesOf(p *profile.Profile) Shares {
 	total, parts := 0.0, map[string]float64{}
 	for _, sample := range p.Sample {
@@ -84,7 +82,6 @@ func sharesOf(p *profile.Profile) Shares {
 	return Shares{Recording: parts[recordingPart] / total, Storing: parts[storingPart] / total, Annotating: parts[annotatingPart] / total, Timeline: parts[timelinePart] / total}
 }
 
-// The label of a sample and its values.
 const (
 	partLabel      = "simulator"
 	recordingPart  = "recording"
@@ -99,8 +96,8 @@ const (
 )
 
 // partOf returns the part that a sample belongs to, or "". The recorder stands between the
-// scheduler and its plugins, so a plugin's work has the recorder among its callers: there,
-// only what the recorder does itself counts.
+// scheduler and its plugins, so a plugin's work has the recorder among its callers: there, only
+// what the recorder does itself counts.
 func partOf(sample *profile.Sample) string {
 	theirs := false
 	for _, location := range sample.Location {

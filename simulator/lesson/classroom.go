@@ -13,17 +13,17 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// Classroom is what Learn offers: lessons and exercises. In a sandbox it also grades the checks of a lesson. Its methods are
-// safe for concurrent use.
+// Classroom is what Learn offers: lessons and exercises. In a sandbox it also grades the checks of
+// a lesson. Its methods are safe for concurrent use.
 type Classroom struct {
-	// lessons loads the lessons with the first call.
+	// The first call of lessons loads them.
 	lessons   func() ([]*Lesson, error)
 	exercises *Exercises
-	// sandbox is the id of the lesson that this simulator is for; empty elsewhere.
+	// sandbox is the id of this simulator's lesson; empty outside of sandboxes.
 	sandbox string
 	cluster Player
 	edits   func(context.Context) (int, error)
-	// turn is held by who plays or grades.
+	// Whoever plays or grades holds turn.
 	turn chan struct{}
 
 	mu sync.Mutex
@@ -38,9 +38,10 @@ type Player interface {
 	Play(ctx context.Context, steps []*scenario.Step) error
 }
 
-// NewClassroom returns a classroom with the built-in lessons and a teacher's own. sandbox is the id of the lesson that this simulator is
-// for; empty for none. cluster is this simulator's. edits counts what the learner changed in it, as Result says; nil if nothing counts
-// that. It reads the built-in lessons when they are needed. The caller stops it.
+// NewClassroom returns a classroom with the built-in lessons and a teacher's own. sandbox is the id
+// of this simulator's lesson; empty for none. cluster is this simulator's. edits counts what the
+// learner changed in it, as Result says; nil if nothing counts that. The classroom reads the
+// built-in lessons when it needs them. The caller stops it.
 func NewClassroom(own []*Lesson, sandbox string, cluster Player, edits func(context.Context) (int, error)) (*Classroom, error) {
 	c := &Classroom{sandbox: sandbox, cluster: cluster, edits: edits, turn: make(chan struct{}, 1), graded: map[string]graded{}}
 	c.lessons = sync.OnceValues(func() ([]*Lesson, error) {
@@ -52,7 +53,7 @@ func NewClassroom(own []*Lesson, sandbox string, cluster Player, edits func(cont
 	return c, err
 }
 
-// Stop releases what is held between exercises.
+// Stop releases what the classroom holds between exercises.
 func (c *Classroom) Stop() { c.exercises.Stop() }
 
 // MissingError means that there is no such lesson, step or check. It wraps fs.ErrNotExist.
@@ -72,14 +73,14 @@ func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("the steps and checks of the lesson %s belong to its own sandbox: enter the lesson first", e.Lesson)
 }
 
-// PlayError means that what a step does could not be done.
+// PlayError means that the cluster could not do what a step does.
 type PlayError struct{ Err error }
 
 func (e *PlayError) Error() string { return "the step could not be done: " + e.Err.Error() }
 
 func (e *PlayError) Unwrap() error { return e.Err }
 
-// lesson returns a lesson. The error is a *MissingError.
+// The error of lesson is a *MissingError.
 func (c *Classroom) lesson(id string) (*Lesson, error) {
 	all, err := c.lessons()
 	if err != nil {
@@ -92,7 +93,8 @@ func (c *Classroom) lesson(id string) (*Lesson, error) {
 	return all[at], nil
 }
 
-// List returns all lessons and challenges: the built-in lessons, the built-in challenges, and then those of a teacher.
+// List returns all lessons and challenges: the built-in lessons, the built-in challenges, and then
+// those of a teacher.
 func (c *Classroom) List(language string) ([]Summary, error) {
 	all, err := c.lessons()
 	out := make([]Summary, len(all))
@@ -111,7 +113,6 @@ func (c *Classroom) Get(id, language string) (View, error) {
 	return l.View(language), nil
 }
 
-// here returns the lesson of the sandbox.
 func (c *Classroom) here(id string) (*Lesson, error) {
 	l, err := c.lesson(id)
 	if err == nil && id != c.sandbox {
@@ -131,7 +132,8 @@ func (c *Classroom) alone(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Do does what the button of a step does. The error is a *MissingError, an *ElsewhereError or a *PlayError.
+// Do presses the button of a step. The error is a *MissingError, an *ElsewhereError or a
+// *PlayError.
 func (c *Classroom) Do(ctx context.Context, id, step string) error {
 	l, err := c.here(id)
 	if err != nil {
@@ -149,7 +151,8 @@ func (c *Classroom) Do(ctx context.Context, id, step string) error {
 	})
 }
 
-// Grade grades an answer, a value of JSON. The error is a *MissingError, an *ElsewhereError, an *AnswerError or one of the cluster.
+// Grade grades an answer, a JSON value. The error is a *MissingError, an *ElsewhereError, an
+// *AnswerError or one of the cluster.
 func (c *Classroom) Grade(ctx context.Context, id, check, language string, answer any) (*Grade, error) {
 	l, err := c.here(id)
 	if err != nil {
@@ -198,11 +201,12 @@ type Start struct {
 	Flags []string
 }
 
-// ExtenderAddress is where the example extender answers in the sandbox of a lesson that wants one. Configurations in the lesson
-// name it.
+// ExtenderAddress is where the example extender answers in the sandbox of a lesson that wants one.
+// Configurations in the lesson name it.
 const ExtenderAddress = "127.0.0.1:8899"
 
-// Start returns what the sandbox of a lesson starts with. The error is a *MissingError for an unknown one.
+// Start returns what the sandbox of a lesson starts with. The error is a *MissingError for an
+// unknown one.
 func (c *Classroom) Start(id string) (Start, error) {
 	l, err := c.lesson(id)
 	if err != nil {
@@ -213,7 +217,7 @@ func (c *Classroom) Start(id string) (Start, error) {
 
 // Start returns what the sandbox starts with.
 func (l *Lesson) Start() (Start, error) {
-	// Ties are broken as in a rehearsal.
+	// A sandbox breaks ties as a rehearsal does.
 	s := Start{Flags: []string{"--lesson=" + l.ID, fmt.Sprintf("--tie-seed=%d", scenario.DefaultSeed)}}
 	if l.Extender {
 		s.Flags = append(s.Flags, "--example-extender="+ExtenderAddress)

@@ -13,8 +13,8 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// Decide asks an engine about a pod. It returns the pod as it was decided about, with its defaults and its priority. The errors are
-// those of the engine.
+// Decide asks an engine about a pod. It returns the pod with its defaults and its priority, as the
+// engine saw it. The errors are those of the engine.
 func Decide(ctx context.Context, engine *whatif.Engine, a *Asked) (*result.Cycle, *v1.Pod, error) {
 	var given *v1.Pod
 	if a.Manifest != nil {

@@ -14,7 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// element adds what a plugin looks at, under the plugin's name. NodeName has none: a pod with a node never reaches the scheduler.
+// element adds what a plugin looks at, under the plugin's name. NodeName has none: a pod with a
+// node never reaches the scheduler.
 var element = map[string]func(d *draft){
 	"NodeResourcesFit":                (*draft).resources,
 	"NodeResourcesBalancedAllocation": (*draft).balance,
@@ -31,7 +32,7 @@ var element = map[string]func(d *draft){
 // ExercisePlugins are the plugins for which there are exercises, by name.
 func ExercisePlugins() []string { return slices.Sorted(maps.Keys(element)) }
 
-// draft is an exercise in the making. Whatever is drawn comes from random, in a fixed order.
+// draft is an exercise in the making. It draws from random in a fixed order.
 type draft struct {
 	*Exercise
 	random *rand.Rand
@@ -78,7 +79,7 @@ func (d *draft) mix() {
 	}
 }
 
-// newPod returns a pod with requests in thousandths of a core and GiB.
+// The requests are in thousandths of a core and GiB.
 func (d *draft) newPod(name, node string, core, gib int64) *v1.Pod {
 	requests := v1.ResourceList{}
 	if core > 0 {
@@ -99,7 +100,8 @@ func (d *draft) newPod(name, node string, core, gib int64) *v1.Pod {
 	}
 }
 
-// run adds a pod that runs on a node. It requests at most what the node has left: the scheduler would not have placed it otherwise.
+// run adds a running pod. It requests at most what the node has left: the scheduler would not have
+// placed it otherwise.
 func (d *draft) run(name, node string, core, gib int64) *v1.Pod {
 	if node != "" {
 		core, gib = min(core, nodeCore-d.core[node]), min(gib, nodeGiB-d.gib[node])
@@ -112,10 +114,9 @@ func (d *draft) run(name, node string, core, gib int64) *v1.Pod {
 	return p
 }
 
-// between returns a number from least to most.
+// between includes least and most.
 func (d *draft) between(least, most int64) int64 { return least + d.random.Int64N(most-least+1) }
 
-// chance reports true in so many of a hundred cases.
 func (d *draft) chance(percent int) bool { return d.random.IntN(100) < percent }
 
 func pick[T any](d *draft, of ...T) T { return of[d.random.IntN(len(of))] }
@@ -127,7 +128,8 @@ func (d *draft) some() []*v1.Node {
 	return nodes[:1+d.random.IntN(len(nodes)-1)]
 }
 
-// fill gives every node other pods, so that no two nodes are the same. A node that has much keeps what it has.
+// fill gives every node other pods, so that no two nodes are the same. A node that has much keeps
+// what it has.
 func (d *draft) fill() {
 	if d.Plugin == "NodeResourcesBalancedAllocation" && d.Level == 1 {
 		return // the means stay equal
@@ -139,7 +141,8 @@ func (d *draft) fill() {
 	}
 }
 
-// resources makes some nodes too full. From the second level on, limits and usage say otherwise than requests.
+// resources makes some nodes too full. From the second level on, limits and usage suggest the
+// opposite of requests.
 func (d *draft) resources() {
 	want := d.between(2, 4)
 	d.Pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewQuantity(want, resource.DecimalSI)
@@ -148,7 +151,7 @@ func (d *draft) resources() {
 		d.Usage[n.Name] = float64(d.between(10, 90)) / 100
 	}
 	for _, n := range d.some() {
-		// The node is left with less than the pod requests, or with just that.
+		// The node is left with less than the pod requests, or with exactly that.
 		core, gib := 8000-1000*want+500*d.between(0, 2), d.between(1, 6)
 		if d.Level > 1 && d.chance(40) {
 			core, gib = 1000*d.between(1, 3), 14+d.between(0, 1)
@@ -165,7 +168,8 @@ func (d *draft) resources() {
 	}
 }
 
-// balance gives the nodes the same mean of CPU and memory, but different shares of each. The pod wants much CPU and little memory.
+// balance gives the nodes the same mean of CPU and memory, but different shares of each. The pod
+// wants much CPU and little memory.
 func (d *draft) balance() {
 	requests := d.Pod.Spec.Containers[0].Resources.Requests
 	requests[v1.ResourceCPU], requests[v1.ResourceMemory] = *resource.NewMilliQuantity(2500+50*d.between(0, 10), resource.DecimalSI), resource.MustParse("1Gi")
@@ -288,7 +292,6 @@ func (d *draft) spread() {
 	d.Pod.Spec.TopologySpreadConstraints = append(d.Pod.Spec.TopologySpreadConstraints, c)
 }
 
-// images gives some nodes the pod's image.
 func (d *draft) images() {
 	const model = "registry.example.com/checkout:2.0"
 	d.Pod.Spec.Containers[0].Image = model
@@ -327,7 +330,7 @@ func (d *draft) cordons() {
 	}
 }
 
-// volumes gives the pod a volume that is reached from some nodes only: from those of a zone, or from one.
+// Only some nodes reach the pod's volume: those of a zone, or one.
 func (d *draft) volumes() {
 	key, value := v1.LabelTopologyZone, pick(d, "zone-a", "zone-b")
 	if d.Level == 1 {

@@ -17,7 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// Levels of exercises count from 1. At the first, only one plugin matters; at the second and the third, one and two more.
+// Levels of exercises count from 1. At the first, only one plugin matters; at the second and the
+// third, one and two more.
 const Levels = 3
 
 // ExerciseKey names an exercise: equal keys are equal exercises.
@@ -30,16 +31,18 @@ type ExerciseKey struct {
 	Seed int64 `json:"seed"`
 }
 
-// Exercise is a small cluster and a pod. The learner predicts what Kubernetes' scheduler, with its default configuration, decides.
+// Exercise is a small cluster and a pod. The learner predicts what Kubernetes' scheduler, with its
+// default configuration, decides.
 type Exercise struct {
 	ExerciseKey
 	Pod *v1.Pod `json:"pod"`
 	// Nodes are at most 6, by name, and Pods those that run, by name.
 	Nodes []*v1.Node `json:"nodes"`
 	Pods  []*v1.Pod  `json:"pods"`
-	// Objects are further ones: volumes, claims and their class.
+	// Objects are the others: volumes, claims and their class.
 	Objects []runtime.Object `json:"objects,omitempty"`
-	// Usage is the CPU that the pods of a node use, by node, from 0 to 1. The scheduler does not look at it.
+	// Usage is the CPU that the pods of a node use, by node, from 0 to 1. The scheduler does not
+	// look at it.
 	Usage map[string]float64 `json:"usage,omitempty"`
 }
 
@@ -79,8 +82,8 @@ func NewExercises() (*Exercises, error) {
 // Stop releases what is held between exercises.
 func (e *Exercises) Stop() { e.engine.Stop() }
 
-// drafts is how many clusters are drawn for an exercise at most. One of the first few usually asks something; if none does, the last
-// one serves all the same.
+// drafts bounds the clusters that an exercise draws. One of the first few usually asks something;
+// if none does, the last one serves all the same.
 const drafts = 60
 
 // Make makes an exercise. The error is a *KeyError or the engine's.
@@ -119,7 +122,6 @@ func (e *Exercises) make(ctx context.Context, k ExerciseKey) (*Exercise, *result
 	}
 }
 
-// decide asks the scheduler.
 func (e *Exercises) decide(ctx context.Context, x *Exercise) (*result.Cycle, error) {
 	var changes []whatif.Change
 	for _, o := range x.Objects {
@@ -138,8 +140,9 @@ func (e *Exercises) decide(ctx context.Context, x *Exercise) (*result.Cycle, err
 	return answer.Decisions[0], nil
 }
 
-// asks reports whether the exercise is about its plugin and has one answer: the plugin rejects a node or makes a difference between
-// feasible ones, two nodes are feasible, and one has the best total. At the last level, it may be that no node fits.
+// asks reports whether the exercise is about its plugin and has one answer: the plugin rejects a
+// node or makes a difference between feasible ones, two nodes are feasible, and one has the best
+// total. At the last level, the answer may be that no node fits.
 func (x *Exercise) asks(c *result.Cycle) bool {
 	s := Situation{Cycle: c}
 	feasible := 0

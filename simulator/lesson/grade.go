@@ -13,13 +13,14 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// World is the cluster in which a learner works. Its methods are called from one goroutine at a time.
+// World is the cluster in which a learner works. One goroutine at a time calls its methods.
 type World interface {
 	// Stage is the cluster with all its decisions so far.
 	Stage(ctx context.Context) (*scenario.Stage, error)
 	// State returns the nodes by name and the pods by namespace and name.
 	State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error)
-	// Decide returns the decision that the scheduler would make about a pod now. The pod of a manifest need not exist.
+	// Decide returns the decision that the scheduler would make about a pod now. The pod of a
+	// manifest need not exist.
 	Decide(ctx context.Context, a *Asked) (*result.Cycle, *v1.Pod, error)
 }
 
@@ -31,15 +32,16 @@ type Prediction struct {
 	Picked string `json:"picked"`
 }
 
-// Grade is what became of an answer.
+// Grade is the outcome of an answer.
 type Grade struct {
 	Passed   bool   `json:"passed"`
 	Feedback string `json:"feedback,omitempty"`
 	// Misconceptions are names of Misconceptions. It is never nil.
 	Misconceptions []string `json:"misconceptions"`
-	// Findings are what there is instead of what a check of the state wants.
+	// Findings describe how the state differs from what a check wants.
 	Findings []scenario.Finding `json:"findings,omitempty"`
-	// Error says why the check could not be judged, such as for want of a decision. It is then not passed.
+	// Error says why the check could not be judged, for example without a decision. It is then not
+	// passed.
 	Error string `json:"error,omitempty"`
 	// Edits is that of Result, for a challenge.
 	Edits *int `json:"edits,omitempty"`
@@ -64,12 +66,13 @@ type NodeGrade struct {
 	Right      bool   `json:"right"`
 }
 
-// AnswerError means that an answer is not of the form that the check asks for.
+// AnswerError means that an answer does not have the form that the check asks for.
 type AnswerError struct{ Message string }
 
 func (e *AnswerError) Error() string { return e.Message }
 
-// answer returns an answer in the form that expressions see. It takes the values of JSON and those of a file.
+// answer returns an answer in the form that expressions see. It takes JSON values and those of a
+// file.
 func (c *Check) answer(given any) (any, error) {
 	option := func(v any) (string, bool) {
 		text, isText := v.(string)
@@ -116,7 +119,7 @@ func (c *Check) answer(given any) (any, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// prediction reads a prediction from the value of JSON, or takes one.
+// prediction reads a prediction from a JSON value, or takes one.
 func (c *Check) prediction(given any) (any, error) {
 	wrong := &AnswerError{"want a prediction: {\"crossedOut\": [\"node-1\"], \"picked\": \"node-2\"}"}
 	if p, is := given.(Prediction); is {
@@ -150,7 +153,8 @@ func (c *Check) prediction(given any) (any, error) {
 	return p, nil
 }
 
-// Grade grades an answer, which is a value of JSON. The error is an *AnswerError, or that of the world.
+// Grade grades an answer, which is a JSON value. The error is an *AnswerError, or that of the
+// world.
 func (l *Lesson) Grade(ctx context.Context, c *Check, given any, language string, w World) (*Grade, error) {
 	answer, err := c.answer(given)
 	if err != nil {
@@ -214,7 +218,6 @@ func (g *Grade) name(ctx context.Context, c *Check, stage *scenario.Stage, own m
 	return nil
 }
 
-// predicted grades a prediction.
 func (g *Grade) predicted(s Situation, p Prediction) {
 	g.Nodes = s.grades(p)
 	g.Passed = p.Picked == "" || slices.ContainsFunc(g.Nodes, func(n NodeGrade) bool { return n.Picked })
@@ -226,7 +229,6 @@ func (g *Grade) predicted(s Situation, p Prediction) {
 	}
 }
 
-// grades compares a prediction with the decision, node by node.
 func (s Situation) grades(p Prediction) []NodeGrade {
 	var out []NodeGrade
 	best := s.best()
@@ -236,7 +238,7 @@ func (s Situation) grades(p Prediction) []NodeGrade {
 			grade.Verdict = NodeFeasible
 		}
 		wins := slices.Contains(best, n.Name)
-		// Of nodes that share the best total, each may be chosen. The learner's is.
+		// The scheduler may choose any node of the best total. The learner's counts.
 		if wins && (grade.Picked || !slices.Contains(best, p.Picked) && n.Name == s.Cycle.SelectedNode) {
 			grade.Verdict = NodeChosen
 		}

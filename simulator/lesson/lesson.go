@@ -35,7 +35,7 @@ type Lesson struct {
 	Kind string
 	// File is the name of its English file.
 	File string
-	// Own: it is a teacher's file, and not built in.
+	// Own: it is a teacher's file, not a built-in one.
 	Own bool
 	// Configuration is nil for Kubernetes' default.
 	Configuration *scenario.Configuration
@@ -55,9 +55,11 @@ type Head struct {
 	Order          int    `yaml:"order"`
 	Minutes        int    `yaml:"minutes"`
 	ExtensionPoint string `yaml:"extensionPoint"`
-	// Engine says where the checks can be tried: EngineMemory, the default, or EngineServer for what only a control plane does.
+	// Engine says where to try the checks: EngineMemory, the default, or EngineServer for what only
+	// a control plane does.
 	Engine string `yaml:"engine"`
-	// Kueue, Sessions and FeatureGates are what the sandbox starts with. Sessions are the session schedulers and the flow scheduler.
+	// Kueue, Sessions and FeatureGates are what the sandbox starts with. Sessions are the session
+	// schedulers and the flow scheduler.
 	Kueue        bool             `yaml:"kueue"`
 	Sessions     bool             `yaml:"sessions"`
 	FeatureGates scenario.GateSet `yaml:"featureGates"`
@@ -67,13 +69,13 @@ type Head struct {
 	Best int `yaml:"best"`
 }
 
-// Step is a step, with the checks that belong to it.
+// Step is a step with its checks.
 type Step struct {
 	ID        string
 	Page      string
 	Highlight string
 	Checks    []*Check
-	// Do is what one button does; nil if there is none.
+	// Do is what its button does; nil if there is none.
 	Do []*scenario.Step
 
 	doText string
@@ -89,7 +91,7 @@ type Check struct {
 	Options []string
 	// Number and Multiple say what an answer is: a number, or a list of options; otherwise a text.
 	Number, Multiple bool
-	// Pod is the pod that the prediction is about; nil when it is about none.
+	// Pod is the pod of the prediction; nil when the prediction is about none.
 	Pod *Asked
 	// Right and Wrong are examples.
 	Right, Wrong []Example
@@ -99,7 +101,7 @@ type Check struct {
 	line, at       int
 }
 
-// Asked is a pod of which a decision is asked: one of the cluster, or a manifest.
+// Asked is the pod of a question about a decision: one of the cluster, or a manifest.
 type Asked struct {
 	Namespace, Name string
 	// Manifest is YAML; empty for a pod of the cluster.
@@ -123,7 +125,7 @@ type misconception struct {
 // texts are what a language's file says.
 type texts struct {
 	title, goal string
-	// prose follows the blocks, by index, and titles are those of steps.
+	// prose follows the blocks, by index; titles are those of steps.
 	prose, titles []string
 	labels        map[string]string
 	checks        map[string]checkTexts
@@ -172,7 +174,7 @@ type Summary struct {
 	// Steps and Checks count them.
 	Steps  int `json:"steps"`
 	Checks int `json:"checks"`
-	// Languages are those that the lesson has.
+	// Languages are those of the lesson.
 	Languages []string `json:"languages"`
 	Best      int      `json:"best,omitempty"`
 	// Own: it is a teacher's file.
@@ -236,13 +238,13 @@ type PodView struct {
 	Name      string `json:"name"`
 }
 
-// OptionView is a possible answer: what is sent, and how it is shown.
+// OptionView is a possible answer, as sent and as shown.
 type OptionView struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
 }
 
-// in returns the texts in a language, or else in English.
+// in falls back to English.
 func (l *Lesson) in(language string) texts {
 	if t, known := l.texts[language]; known {
 		return t
@@ -268,7 +270,7 @@ func (l *Lesson) Summary(language string) Summary {
 	return s
 }
 
-// View returns the lesson in a language, or in English if it has not that one.
+// View returns the lesson in a language, or in English if it lacks that one.
 func (l *Lesson) View(language string) View {
 	t := l.in(language)
 	v := View{Summary: l.Summary(language), Intro: t.prose[0], Cluster: l.clusterText, Steps: []StepView{}}
@@ -307,7 +309,7 @@ func (c *Check) view(t checkTexts) CheckView {
 	return v
 }
 
-// sorted sorts lessons before challenges, each in their order; those of teachers come last.
+// sorted puts lessons before challenges, each in their order, and those of teachers last.
 func sorted(all []*Lesson) []*Lesson {
 	rank := func(l *Lesson) int {
 		r := l.Order

@@ -28,7 +28,6 @@ type Options struct {
 	Own bool
 }
 
-// challenges is the directory of challenges.
 const challenges = "challenges"
 
 // maxFile bounds a file, in bytes.
@@ -39,8 +38,8 @@ var (
 	ident    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 )
 
-// Load reads the lessons of a directory, and the challenges in its directory challenges. The error is a *scenario.Error with the mistakes
-// of all files, or that of reading one.
+// Load reads the lessons of a directory, and the challenges in its directory challenges. The error
+// is a *scenario.Error with the mistakes of all files, or that of reading one.
 func Load(fsys fs.FS, o Options) ([]*Lesson, error) { return load(fsys, ".", o) }
 
 func load(fsys fs.FS, lessons string, o Options) ([]*Lesson, error) {
@@ -80,13 +79,11 @@ func load(fsys fs.FS, lessons string, o Options) ([]*Lesson, error) {
 	return sorted(out), nil
 }
 
-// translation is a lesson's files: the name in each language.
 type translation struct {
 	base string
 	in   map[string]string
 }
 
-// translations returns the files of a directory, by lesson.
 func translations(fsys fs.FS, dir string, wrong *scenario.Error, o Options) ([]translation, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) && dir == challenges {
@@ -166,8 +163,8 @@ func read(fsys fs.FS, t translation, o Options) (*Lesson, error) {
 	return l, nil
 }
 
-// readFile reads a file, or as much of it as is more than maxFile. Only a regular file: to open a pipe would wait for
-// whoever writes it.
+// readFile reads a file, or just enough of one that is larger than maxFile to tell. It takes only
+// regular files: opening a pipe would wait for its writer.
 func readFile(fsys fs.FS, name string) (string, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -185,7 +182,6 @@ func readFile(fsys fs.FS, name string) (string, error) {
 	return string(text), err
 }
 
-// reader reads one file.
 type reader struct {
 	*scenario.Parts
 	file string
@@ -327,7 +323,6 @@ func (r *reader) cluster(l *Lesson, b block) {
 	}
 }
 
-// stepBlock is the block of a step.
 type stepBlock struct {
 	ID        string         `yaml:"id"`
 	Page      string         `yaml:"page"`
@@ -405,7 +400,6 @@ func (r *reader) text(n *yaml.Node) string {
 	return b.String()
 }
 
-// checkBlock is the block of a check.
 type checkBlock struct {
 	ID             string                 `yaml:"id"`
 	Kind           string                 `yaml:"kind"`
@@ -504,7 +498,6 @@ func (r *reader) grading(c *Check, in checkBlock, line int) {
 	}
 }
 
-// pod reads the pod of a prediction.
 func (r *reader) pod(n *yaml.Node) *Asked {
 	if n.Kind == yaml.ScalarNode {
 		namespace, name, both := strings.Cut(n.Value, "/")

@@ -18,11 +18,12 @@ const (
 
 var blockKinds = []string{blockCluster, blockStep, blockCheck, blockPredict}
 
-// block is a fenced block of ours, with the prose that follows it. The first block of a file has no kind: it is the beginning.
+// block is a fenced block of ours, with the prose that follows it. The first block of a file has no
+// kind: it is the beginning.
 type block struct {
 	kind string
 	text []byte
-	// line is that of the first line of text, and proseLine that of prose.
+	// line is that of the first line of text, proseLine that of prose.
 	line      int
 	prose     string
 	proseLine int
@@ -40,7 +41,8 @@ var (
 	word    = regexp.MustCompile(`^[a-z]+$`)
 )
 
-// takeApart finds the front matter and our blocks. All other Markdown, other fenced blocks among it, is prose.
+// takeApart finds the front matter and our blocks. All other Markdown, with other fenced blocks, is
+// prose.
 func takeApart(text string, p *scenario.Parts) source {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	out := source{frontLine: 2}

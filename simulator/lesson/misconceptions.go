@@ -18,7 +18,8 @@ import (
 
 // The misconceptions that grading names.
 const (
-	// UsageCounts: the emptiest node wins. The scheduler counts requests, and Filter comes before Score.
+	// UsageCounts: the emptiest node wins. The scheduler counts requests, and Filter comes before
+	// Score.
 	UsageCounts = "usage-counts"
 	// PreferForbids: PreferNoSchedule keeps pods off.
 	PreferForbids = "prefer-forbids"
@@ -44,11 +45,11 @@ type Situation struct {
 	// Pods are those of the cluster; the bound ones count.
 	Pods  []*v1.Pod
 	Cycle *result.Cycle
-	// Usage is what the pods of a node use, by node, as a part of its CPU from 0 to 1. It is nil where a learner sees no usage.
+	// Usage is the part of a node's CPU that its pods use, by node, from 0 to 1. It is nil where a
+	// learner sees no usage.
 	Usage map[string]float64
 }
 
-// feasible reports whether the scheduler could choose the node.
 func (s Situation) feasible(node string) bool {
 	f := s.Cycle.Filter
 	if f == nil || !allows(s.Cycle, node) {
@@ -76,7 +77,7 @@ func allows(c *result.Cycle, node string) bool {
 	return true
 }
 
-// best are the nodes of which the scheduler chooses one.
+// The scheduler chooses one of the best nodes.
 func (s Situation) best() []string {
 	c := s.Cycle
 	if c.Score != nil {
@@ -102,7 +103,8 @@ func (s Situation) misconceptions(p Prediction) []string {
 		UsageCounts:        wrongPick && picked != nil && s.emptiest(picked.Name),
 		PreferForbids:      some(s.prefersNot),
 		TolerationAttracts: wrongPick && picked != nil && s.tolerated(picked) && !slices.ContainsFunc(s.best(), func(name string) bool { return s.tolerated(s.node(name)) }),
-		// A node that is crossed out for its taint is no preference that it misses.
+		// A learner who crosses a node out for its taint does not do so for a preference that it
+		// misses.
 		PreferredIsRequired: some(func(n *v1.Node) bool { return s.missesPreference(n) && !s.prefersNot(n) }),
 		PriorityPicksNode:   wrongPick && picked != nil && s.outranks(picked),
 		LimitsCount:         some(s.limitsExceed),
@@ -159,7 +161,6 @@ func (a amount) share(n *v1.Node) float64 {
 
 func (a amount) exceeds(b amount) bool { return a.cpu > b.cpu || a.memory > b.memory }
 
-// on returns the pods of a node.
 func (s Situation) on(node string) []*v1.Pod {
 	return slices.DeleteFunc(slices.Clone(s.Pods), func(p *v1.Pod) bool { return p.Spec.NodeName != node })
 }
@@ -172,7 +173,7 @@ func (s Situation) requested(node string) amount {
 	return sum
 }
 
-// limitsExceed reports whether limits would not leave room for the pod.
+// limitsExceed reports whether limits would leave the pod no room.
 func (s Situation) limitsExceed(n *v1.Node) bool {
 	limits := func(p *v1.Pod) amount {
 		a, b := amountOf(resource.PodLimits(p, resource.PodResourcesOptions{})), amountOf(resource.PodRequests(p, resource.PodResourcesOptions{}))
@@ -185,7 +186,7 @@ func (s Situation) limitsExceed(n *v1.Node) bool {
 	return sum.exceeds(amountOf(n.Status.Allocatable))
 }
 
-// prefersNot reports whether the node has a taint PreferNoSchedule that the pod does not tolerate.
+// The taint is PreferNoSchedule.
 func (s Situation) prefersNot(n *v1.Node) bool {
 	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, s.Pod.Spec.Tolerations,
 		func(t *v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }, true)
@@ -199,14 +200,16 @@ func (s Situation) tolerated(n *v1.Node) bool {
 	})
 }
 
-// outranks reports whether the node was rejected while it has pods of a lower priority.
+// outranks reports whether the scheduler rejected the node although it has pods of a lower
+// priority.
 func (s Situation) outranks(n *v1.Node) bool {
 	return !s.feasible(n.Name) && slices.ContainsFunc(s.on(n.Name), func(p *v1.Pod) bool {
 		return corev1helpers.PodPriority(p) < corev1helpers.PodPriority(s.Pod)
 	})
 }
 
-// missesPreference reports whether the node lacks something that the pod prefers: labels, neighbours, or an even spread.
+// missesPreference reports whether the node lacks something that the pod prefers: labels,
+// neighbours, or an even spread.
 func (s Situation) missesPreference(n *v1.Node) bool {
 	for _, c := range s.Pod.Spec.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable == v1.ScheduleAnyway {

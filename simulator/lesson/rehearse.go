@@ -17,9 +17,10 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// Rehearse tries every check of a lesson with the answers that its file calls right and wrong. Each is graded where a learner stands
-// who has done all before it: the cluster, what the buttons of the steps do, and the first right answer of each check of
-// the state. The error is a *scenario.Error with what is not as the file says, or that of a cluster that could not be opened.
+// Rehearse tries every check of a lesson with the answers that its file calls right and wrong. It
+// grades each where a learner stands after everything before it: the cluster, the buttons of the
+// steps, and the first right answer of each check of the state. The error is a *scenario.Error with
+// the answers that the file calls wrongly, or that of a cluster that did not open.
 func Rehearse(ctx context.Context, l *Lesson, open func(ctx context.Context, l *Lesson) (Sandbox, error)) error {
 	r := rehearsal{lesson: l, open: open}
 	var done [][]*scenario.Step
@@ -137,7 +138,7 @@ func (r *rehearsal) example(ctx context.Context, c *Check, s Sandbox, e Example,
 	return nil
 }
 
-// InMemory returns what opens the sandboxes of Rehearse in memory.
+// InMemory opens the sandboxes of Rehearse in memory.
 func InMemory(engine scenario.Engine) func(ctx context.Context, l *Lesson) (Sandbox, error) {
 	return func(ctx context.Context, l *Lesson) (Sandbox, error) {
 		m := &memorySandbox{}
@@ -173,7 +174,6 @@ func InMemory(engine scenario.Engine) func(ctx context.Context, l *Lesson) (Sand
 	}
 }
 
-// configuration returns the one of the lesson, or Kubernetes' default.
 func (l *Lesson) configuration() (*config.Configuration, error) {
 	if l.Configuration != nil {
 		return l.Configuration.Parsed, nil
@@ -181,7 +181,6 @@ func (l *Lesson) configuration() (*config.Configuration, error) {
 	return config.Default()
 }
 
-// memorySandbox is a sandbox in memory.
 type memorySandbox struct {
 	scenario.Cluster
 	stage         *scenario.Stage

@@ -7,15 +7,17 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Result is what became of a lesson in its sandbox, each check with the latest answer to it; or of an exercise.
+// Result is the outcome of a lesson in its sandbox, each check with the latest answer to it, or of
+// an exercise.
 type Result struct {
 	Summary
-	// Exercise is nil for a lesson and for a challenge. An exercise has no texts of its own but its title.
+	// Exercise is nil for a lesson and for a challenge. An exercise has no texts of its own but its
+	// title.
 	Exercise *ExerciseKey `json:"exercise,omitempty"`
 	// Language is that of the texts.
 	Language string `json:"language"`
-	// Edits counts the changes of objects and configurations that the learner made, apart from those that were taken back. It is nil where nothing
-	// counts them.
+	// Edits counts the changes of objects and configurations that the learner made and did not take
+	// back. It is nil where nothing counts them.
 	Edits *int `json:"edits,omitempty"`
 	// Answers has every check of the lesson.
 	Answers []AnsweredCheck `json:"answers"`
@@ -24,9 +26,9 @@ type Result struct {
 // AnsweredCheck is a check with the latest answer.
 type AnsweredCheck struct {
 	CheckView
-	// Answer is a value of JSON; nil for a check of the state.
+	// Answer is a JSON value; nil for a check of the state.
 	Answer any `json:"answer,omitempty"`
-	// Grade is nil for a check that was not answered.
+	// Grade is nil without an answer.
 	Grade *Grade `json:"grade,omitempty"`
 }
 
@@ -38,13 +40,13 @@ func (a *AnsweredCheck) Verdict() *result.Cycle {
 	return a.Grade.Verdict
 }
 
-// graded is the latest answer to a check.
 type graded struct {
 	answer any
 	grade  *Grade
 }
 
-// Result returns what became of the lesson of this sandbox so far. The error is a *MissingError or an *ElsewhereError.
+// Result returns the outcome of this sandbox's lesson so far. The error is a *MissingError or an
+// *ElsewhereError.
 func (c *Classroom) Result(ctx context.Context, id, language string) (*Result, error) {
 	l, err := c.here(id)
 	if err != nil {
@@ -87,7 +89,6 @@ func (k ExerciseKey) Result(p Prediction, g *Grade) *Result {
 	}
 }
 
-// feedback is what a check says about an answer.
 func (t checkTexts) feedback(passed bool) string {
 	if passed {
 		return t.Yes

@@ -10,8 +10,8 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// LoadDir reads a teacher's lessons. Its directory challenges holds challenges. The error is a *scenario.Error for mistakes in files, an id that a built-in lesson
-// has among them.
+// LoadDir reads a teacher's lessons. Its directory challenges holds challenges. The error is a
+// *scenario.Error for mistakes in files, such as the id of a built-in lesson.
 func LoadDir(dir string, parse func(document []byte) (*config.Configuration, error)) ([]*Lesson, error) {
 	if info, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("reading lessons: %w", err)
@@ -49,7 +49,7 @@ func LoadDir(dir string, parse func(document []byte) (*config.Configuration, err
 	return own, nil
 }
 
-// OneLine says a mistake in one line, and how many more there are.
+// OneLine describes one mistake in a line, and says how many more there are.
 func OneLine(err error) error {
 	wrong, is := errors.AsType[*scenario.Error](err)
 	if !is || len(wrong.Mistakes) < 2 {

@@ -52,7 +52,6 @@ func (r *reader) translate(l *Lesson, language string) {
 	l.texts[language] = t
 }
 
-// wanted is a block that a translation must have.
 type wanted struct {
 	id    string
 	at    int
@@ -71,7 +70,6 @@ func (l *Lesson) sequence() []wanted {
 	return out
 }
 
-// translateBlock reads the texts of a step or a check.
 func (r *reader) translateBlock(b block, w wanted, original texts, t *texts) {
 	n := r.one(b.text, b.line)
 	if n == nil {

@@ -18,8 +18,9 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// WhatIf asks a scheduler what its next session or round would decide about a pod and its copies. Changes may also be about the PodGroups and
-// Queues that the scheduler reads. The question's configuration and profile do not count. The errors are those of whatif.Engine.Ask.
+// WhatIf asks a scheduler what its next session or round would decide about a pod and its copies.
+// Changes may also be about the PodGroups and Queues that the scheduler reads. The question's
+// configuration and profile do not count. The errors are those of whatif.Engine.Ask.
 func (s *Service) WhatIf(ctx context.Context, scheduler string, q whatif.Question) (*whatif.Answer, *session.Turn, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, nil, err
@@ -30,8 +31,8 @@ func (s *Service) WhatIf(ctx context.Context, scheduler string, q whatif.Questio
 	return s.runner(session.Rules(scheduler)).whatIf(ctx, q)
 }
 
-// pose makes the pods of a question pending pods of a scheduler. other takes the changes that the trial does not know; it reports whether it
-// did.
+// pose makes the pods of a question pending pods of a scheduler. other takes the changes that the
+// trial does not know, and reports whether it did.
 func pose(ctx context.Context, trial *whatif.Trial, scheduler string, q whatif.Question, other func(whatif.Change) (bool, error)) ([]*v1.Pod, error) {
 	for i, change := range q.Changes {
 		taken, err := other(change)
@@ -98,7 +99,7 @@ func (r *runner) whatIf(ctx context.Context, q whatif.Question) (*whatif.Answer,
 	return answer, turn, nil
 }
 
-// change applies a change of a group or a queue of the dialect. It reports false for one of another kind.
+// change reports false for a change of anything but a group or a queue of the dialect.
 func change(objects *session.Objects, rules session.Rules, c whatif.Change) (bool, error) {
 	var ref whatif.ObjectRef
 	switch {
@@ -137,7 +138,6 @@ func change(objects *session.Objects, rules session.Rules, c whatif.Change) (boo
 	return true, objects.Add(schema.GroupVersion{Group: ref.GVK.Group, Version: ref.GVK.Version}, groups, queues)
 }
 
-// whatIf runs a round for a question.
 func (r *rounds) whatIf(ctx context.Context, q whatif.Question) (*whatif.Answer, *session.Turn, error) {
 	answer, options := &whatif.Answer{}, r.options()
 	turn := &session.Turn{Scheduler: flow.SchedulerName, Kind: session.RoundTurn, Model: string(options.Model), NotJudged: session.Open}

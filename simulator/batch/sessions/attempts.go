@@ -8,8 +8,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Attempts numbers the attempts of the pods of a scheduler that judges all of them over and over again. A pod has a new attempt only
-// when something about it has changed.
+// Attempts numbers the attempts of the pods of a scheduler that judges all of them over and over
+// again. A pod has a new attempt only when something about it has changed.
 type Attempts map[types.UID]string
 
 // maxAttempts bounds the pods whose latest attempt is remembered.

@@ -8,14 +8,14 @@ import (
 // latest is what a scheduler remembers of its latest turn. Methods are safe for concurrent use.
 type latest struct {
 	mu sync.Mutex
-	// seen is the state that the turn saw, and quiet counts the periods since then.
+	// seen is the state that the turn saw; quiet counts the periods since.
 	seen  string
 	quiet int
-	// said is what the latest kept record says.
-	said []byte
+	said  []byte
 }
 
-// changed reports whether the state is another one than the turn saw, or the turn was long ago. If so, another turn begins.
+// changed reports whether another turn begins: the state differs from the one that the turn saw, or
+// the turn was long ago.
 func (l *latest) changed(state string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,7 +27,6 @@ func (l *latest) changed(state string) bool {
 	return true
 }
 
-// repeats reports whether a record says the same as the one before.
 func (l *latest) repeats(said []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,14 +35,13 @@ func (l *latest) repeats(said []byte) bool {
 	return same
 }
 
-// lookAgain makes the state count as changed.
 func (l *latest) lookAgain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = ""
 }
 
-// forget is called when the cluster was reset.
+// A reset of the cluster calls forget.
 func (l *latest) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,6 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// rounds runs the rounds of the flow scheduler.
 type rounds struct {
 	service  *Service
 	engine   *whatif.Engine
@@ -78,7 +77,7 @@ func (r *rounds) carryOut(ctx context.Context, out *flow.Outcome) error {
 	}))
 }
 
-// keep stores the record, unless it says the same as the one before.
+// keep stores a record that differs from the one before.
 func (r *rounds) keep(out *flow.Outcome) error {
 	for _, c := range out.Cycles {
 		r.attempts.Put(r.service.options.Sink, c)
@@ -98,7 +97,6 @@ func (r *rounds) keep(out *flow.Outcome) error {
 	})
 }
 
-// parallelism returns how many pods a controller makes.
 func (r *rounds) parallelism(namespace string, owner *metav1.OwnerReference) (int, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -116,10 +114,8 @@ func (r *rounds) parallelism(namespace string, owner *metav1.OwnerReference) (in
 	return 0, false
 }
 
-// maxCompared bounds the pods that are compared.
 const maxCompared = 5000
 
-// compare prices the placement of the pods of a scheduler.
 func (r *rounds) compare(ctx context.Context, model flow.Model, scheduler, namespace string) (*flow.Comparison, error) {
 	options := r.options()
 	options.Model = cmp.Or(model, options.Model)

@@ -31,7 +31,8 @@ type runner struct {
 	revision      int
 	engine        *whatif.Engine
 	board         *session.Board
-	// questions and questionBoard are those of what-ifs, which judge all nodes and keep no session waiting.
+	// questions and questionBoard are for what-ifs, which judge all nodes and keep no session
+	// waiting.
 	questions     *whatif.Engine
 	questionBoard *session.Board
 }
@@ -46,7 +47,7 @@ func (r *runner) configured() (*session.Configuration, int) {
 	return r.configuration, r.revision
 }
 
-// use makes a configuration the one of the next session.
+// The next session uses this configuration.
 func (r *runner) use(c *session.Configuration, revision int) {
 	r.mu.Lock()
 	r.configuration, r.revision = c, revision
@@ -68,7 +69,6 @@ func (r *runner) close() {
 	}
 }
 
-// asking returns the engine of what-ifs.
 func (r *runner) asking() (*whatif.Engine, *session.Board, *session.Configuration, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,6 @@ func (r *runner) asking() (*whatif.Engine, *session.Board, *session.Configuratio
 	return r.questions, r.questionBoard, r.configuration, nil
 }
 
-// current returns the engine of the configuration in force.
 func (r *runner) current() (*whatif.Engine, *session.Board, *session.Configuration, int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +168,7 @@ func (r *runner) ended(ctx context.Context) ([]*v1.Pod, error) {
 	return out, nil
 }
 
-// keep stores the record, unless it says the same as the one before.
+// keep stores a record that differs from the one before.
 func (r *runner) keep(out *session.Outcome) error {
 	for _, c := range out.Cycles {
 		r.attempts.Put(r.service.options.Sink, c)
@@ -217,7 +216,8 @@ func (r *runner) read(ctx context.Context) (session.Objects, string, error) {
 	return out, strings.Join(versions, " ") + " ", nil
 }
 
-// assumed are the nodes of pods that were bound, and the pods that were deleted, until the state shows it.
+// assumed are the nodes of pods that were bound, and the pods that were deleted, until the state
+// shows it.
 type assumed map[types.UID]assumption
 
 type assumption struct {
@@ -228,7 +228,6 @@ type assumption struct {
 // assumedFor is how long the state may take to show a write.
 const assumedFor = 30 * time.Second
 
-// apply makes the state of a trial show what was written.
 func (a assumed) apply(trial *whatif.Trial) error {
 	if len(a) == 0 {
 		return nil

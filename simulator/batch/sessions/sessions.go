@@ -39,32 +39,31 @@ type Sink interface {
 type Options struct {
 	// ClientConfig reaches the cluster with the rights of an administrator.
 	ClientConfig *rest.Config
-	// Source hands out the state of kube-scheduler, so that no scheduler counts on room that it has just given away.
+	// Source hands out the state of kube-scheduler, so that no scheduler counts on room that it has
+	// just given away.
 	Source whatif.Source
 	Sink   Sink
 	// Install installs the custom resource definitions of both families, if they are missing.
 	Install func(context.Context) error
-	// Dir keeps the records and the configurations.
-	Dir    string
-	Logger klog.Logger
-	// Period is the time between sessions, and between rounds; 1 s by default. The real flow scheduler waits 10 s.
+	Dir     string
+	Logger  klog.Logger
+	// Period is the time between sessions, and between rounds; 1 s by default. The real flow
+	// scheduler waits 10 s.
 	Period time.Duration
 }
 
 const (
 	defaultPeriod = time.Second
 	// quietPeriods is how many periods pass between sessions while nothing changes.
-	quietPeriods = 30
-	// requestsPerSecond bounds what the schedulers write.
+	quietPeriods      = 30
 	requestsPerSecond = 2000
 )
 
-// Service runs the schedulers. Its methods may be called from any goroutine, Start and Stop once each.
+// Service runs the schedulers. Any goroutine may call its methods, Start and Stop once each.
 type Service struct {
 	options Options
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
-	// events are the recorders of events, by scheduler.
 	events  map[string]record.EventRecorder
 	runners []*runner
 	rounds  *rounds
@@ -79,7 +78,6 @@ type Service struct {
 	resets int
 }
 
-// settings are what users choose. They are kept in Dir.
 type settings struct {
 	// Enabled: the schedulers run.
 	Enabled bool `json:"enabled"`
@@ -100,7 +98,8 @@ type FlowSettings struct {
 	Preemption bool       `json:"preemption"`
 }
 
-// New returns a service that is not running, with what an earlier run has kept. The error is that of a damaged file.
+// New returns a service that is not running, with what an earlier run has kept. A damaged file is
+// an error.
 func New(options Options) (*Service, error) {
 	if options.Period == 0 {
 		options.Period = defaultPeriod
@@ -153,7 +152,7 @@ func (s *Service) load() error {
 	return nil
 }
 
-// save must be called with the lock.
+// The caller of save holds the lock.
 func (s *Service) save() error {
 	data, err := json.Marshal(s.settings)
 	if err == nil {
@@ -168,7 +167,7 @@ func (s *Service) save() error {
 	return nil
 }
 
-// Start begins to run the schedulers, as far as they are turned on.
+// Start runs the schedulers that are turned on.
 func (s *Service) Start(ctx context.Context) {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), s.options.Logger))
 	recorder, shutdown := newEvents(s.client)
@@ -194,8 +193,8 @@ func (s *Service) Stop(context.Context) error {
 	return s.records.log.Stop()
 }
 
-// loop runs a session of each dialect, and a round, in every period: one after the other, so that each sees what those before it
-// decided.
+// loop runs a session of each dialect and a round in every period, one after the other, so that
+// each sees what those before it decided.
 func (s *Service) loop(ctx context.Context) {
 	ticker := time.NewTicker(s.options.Period)
 	defer ticker.Stop()
@@ -225,7 +224,7 @@ func (s *Service) failed(ctx context.Context, what string, err error) {
 	}
 }
 
-// prepare installs the definitions, and the queue that jobs without one are in.
+// prepare installs the definitions, and the queue of jobs without one.
 func (s *Service) prepare(ctx context.Context) error {
 	s.mu.Lock()
 	ready, resets := s.ready, s.resets
@@ -318,7 +317,6 @@ type Configuration struct {
 	Document string        `json:"document"`
 }
 
-// runner returns the runner of a dialect, or nil.
 func (s *Service) runner(rules session.Rules) *runner {
 	for _, r := range s.runners {
 		if r.rules == rules {
@@ -338,8 +336,9 @@ func (s *Service) Configurations() []Configuration {
 	return out
 }
 
-// Apply makes a document the configuration of a dialect from the next session on. A document that is not valid, or that makes no
-// working predicates, changes nothing: the error is then a *config.Error.
+// Apply makes a document the configuration of a dialect from the next session on. An invalid
+// document, or one that makes no working predicates, changes nothing: the error is then a
+// *config.Error.
 func (s *Service) Apply(ctx context.Context, rules session.Rules, text []byte) (Configuration, error) {
 	r := s.runner(rules)
 	if r == nil {
@@ -381,7 +380,8 @@ func (s *Service) Apply(ctx context.Context, rules session.Rules, text []byte) (
 	return Configuration{rules, revision + 1, string(text)}, nil
 }
 
-// List returns the latest records, newest first, at most limit of them, before a number (0 for the newest).
+// List returns at most limit of the latest records, newest first, before a number (0 for the
+// newest).
 func (s *Service) List(kind Kind, before int64, limit int) []Entry {
 	return s.records.list(kind, before, limit)
 }
@@ -389,16 +389,15 @@ func (s *Service) List(kind Kind, before int64, limit int) []Entry {
 // Get returns a record as JSON, or nil.
 func (s *Service) Get(number int64) json.RawMessage { return s.records.get(number) }
 
-// Compare prices the placement of pods by a cost model of the flow scheduler. scheduler and namespace select the pods; an empty namespace
-// means all of them.
+// Compare prices the placement of pods by a cost model of the flow scheduler. scheduler and
+// namespace select the pods; an empty namespace means all of them.
 func (s *Service) Compare(ctx context.Context, model flow.Model, scheduler, namespace string) (*flow.Comparison, error) {
 	return s.rounds.compare(ctx, model, scheduler, namespace)
 }
 
-// newUID identifies a session.
 func newUID() string { return string(uuid.NewUUID()) }
 
-// engine returns an engine on the cluster's state. endSearch: as whatif.Options has it. board may be nil.
+// endSearch is as in whatif.Options; board may be nil.
 func (s *Service) engine(board *session.Board, judge *schedulerconfig.KubeSchedulerConfiguration, endSearch bool) *whatif.Engine {
 	o := whatif.Options{Source: s.options.Source, ClientConfig: s.options.ClientConfig, EndSearch: endSearch, Configuration: func() *schedulerconfig.KubeSchedulerConfiguration { return judge }}
 	if board != nil {

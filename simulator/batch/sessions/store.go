@@ -13,7 +13,6 @@ import (
 // Kind tells sessions from rounds.
 type Kind string
 
-// The kinds of records.
 const (
 	SessionKind Kind = "session"
 	RoundKind   Kind = "round"
@@ -30,22 +29,20 @@ type Entry struct {
 	Pipelined int       `json:"pipelined"`
 }
 
-// The records are bounded: the oldest go first.
+// Beyond these bounds the oldest records go first.
 const (
 	maxRecords     = 500
 	maxRecordBytes = 64 << 20
 )
 
-// line is a record in the file.
 type line struct {
 	Entry  Entry           `json:"entry"`
 	Record json.RawMessage `json:"record"`
 }
 
-// store keeps records in memory and in files. Its methods may be called from any goroutine.
+// store keeps records in memory and in files. Any goroutine may call its methods.
 type store struct{ log *recordlog.Log[Entry] }
 
-// openStore reads the records of an earlier run.
 func openStore(dir string, logger klog.Logger) (*store, error) {
 	s := &store{recordlog.New(recordlog.Options[Entry]{
 		What: "the records of sessions", Magic: "KSES1\n", Suffix: ".sessions", Bytes: maxRecordBytes, Records: maxRecords, Dir: dir, Logger: logger,
@@ -58,7 +55,7 @@ func openStore(dir string, logger klog.Logger) (*store, error) {
 	return s, s.log.Start()
 }
 
-// add keeps a record, which encode makes with its number.
+// encode makes the record of its number.
 func (s *store) add(e Entry, encode func(number int64) ([]byte, error)) error {
 	return s.log.Append(func(number int64) (Entry, []byte, error) {
 		e.Number = number
@@ -87,7 +84,6 @@ func (s *store) list(kind Kind, before int64, limit int) []Entry {
 	return out
 }
 
-// get returns a record as JSON, or nil.
 func (s *store) get(number int64) json.RawMessage {
 	var l line
 	if json.Unmarshal(s.log.Get(number), &l) != nil {

@@ -25,7 +25,6 @@ import (
 	"kube-scheduler-simulator/scheduler/others/session"
 )
 
-// newEvents returns a recorder for each scheduler, by its name.
 func newEvents(client kubernetes.Interface) (map[string]record.EventRecorder, func()) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -45,7 +44,7 @@ func (s *Service) eventsOf(g *session.PodGroup) record.EventRecorder {
 	return s.events[string(rules)]
 }
 
-// list returns the objects of a resource, and a version that differs when they do.
+// The version differs when the objects do.
 func (s *Service) list(ctx context.Context, resource schema.GroupVersionResource) ([]*unstructured.Unstructured, string, error) {
 	found, err := s.dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -60,7 +59,6 @@ func (s *Service) list(ctx context.Context, resource schema.GroupVersionResource
 	return out, version, nil
 }
 
-// makeDefaultQueue creates the queue of jobs that name none.
 func (s *Service) makeDefaultQueue(ctx context.Context, rules session.Rules) error {
 	version := rules.GroupVersions()[0]
 	_, err := s.dynamic.Resource(version.WithResource("queues")).Create(ctx, session.NewDefaultQueue(rules), metav1.CreateOptions{})
@@ -70,7 +68,8 @@ func (s *Service) makeDefaultQueue(ctx context.Context, rules session.Rules) err
 	return nil
 }
 
-// makeGroup creates a group as Volcano's controller does, unless it exists, and makes its pods name it.
+// makeGroup creates a group as Volcano's controller does, unless it exists, and makes its pods name
+// it.
 func (s *Service) makeGroup(ctx context.Context, g session.OwnGroup) error {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(g.Group)
 	if err != nil {
@@ -104,7 +103,6 @@ func (s *Service) annotations(ctx context.Context, namespace string, owner *meta
 	return o.GetAnnotations()
 }
 
-// writers is how many requests are under way at a time.
 const writers = 16
 
 // parallel calls do for 0 to n-1 and joins the errors.
@@ -126,10 +124,11 @@ func parallel(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// gone reports whether a write came too late: the object is gone, or is another one, which is no failure.
+// gone reports whether a write came too late: the object is gone, or is another one, which is no
+// failure.
 func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
-// bind places a pod on a node. The API server refuses a pod that has one.
+// The API server refuses a pod that already has a node.
 func (s *Service) bind(ctx context.Context, pod *v1.Pod, node string) error {
 	err := s.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
@@ -169,7 +168,8 @@ func (s *Service) evict(ctx context.Context, pod *v1.Pod) error {
 	return nil
 }
 
-// notPlaced writes the condition of a pod that stays pending, and the event, if the condition is new.
+// notPlaced writes the condition of a pod that stays pending and, if the condition is new, the
+// event.
 func (s *Service) notPlaced(ctx context.Context, u session.PodUpdate, event string) error {
 	patch, err := u.Patch(time.Now())
 	if err != nil || patch == nil {
@@ -183,7 +183,8 @@ func (s *Service) notPlaced(ctx context.Context, u session.PodUpdate, event stri
 	return nil
 }
 
-// carryOut writes what a session decided: first the bindings, in their order as far as requests run side by side.
+// carryOut writes what a session decided: first the bindings, in their order as far as requests run
+// side by side.
 func (r *runner) carryOut(ctx context.Context, out *session.Outcome) error {
 	s := r.service
 	now := time.Now()
@@ -207,7 +208,6 @@ func reference(g *session.PodGroup) *v1.ObjectReference {
 	return &v1.ObjectReference{APIVersion: g.APIVersion, Kind: g.Kind, Namespace: g.Namespace, Name: g.Name, UID: g.UID, ResourceVersion: g.ResourceVersion}
 }
 
-// updateGroup writes the status of a group.
 func (s *Service) updateGroup(ctx context.Context, u session.GroupUpdate) error {
 	patch, err := u.Patch()
 	if err != nil {

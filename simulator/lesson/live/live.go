@@ -1,8 +1,8 @@
-// Package live is a lesson's cluster as it runs: it plays steps on a control plane, and reads the decisions of its
-// scheduler.
+// Package live is a lesson's cluster as it runs: it plays steps on a control plane, and reads the
+// decisions of its scheduler.
 //
-// Package simulator/scenarios/oncluster reaches the cluster. It may import simulator/lesson, simulator/scenarios/scenario, that package and what they
-// share.
+// Package simulator/scenarios/oncluster reaches the cluster. It may import simulator/lesson,
+// simulator/scenarios/scenario, that package and what they share.
 package live
 
 import (
@@ -41,7 +41,7 @@ type Results interface {
 	Get(uid types.UID, attempt int) (*result.Cycle, error)
 }
 
-// maxDecisions is how many decisions expressions see, the latest ones.
+// Expressions see the latest maxDecisions decisions.
 const maxDecisions = 1000
 
 // Cluster is this simulator's cluster. Methods are safe for concurrent use.
@@ -114,7 +114,7 @@ func (f *following) State(ctx context.Context) ([]*v1.Node, []*v1.Pod, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Afterwards: of a pod that has a node, the stage knows why.
+	// Observe afterwards, so that the stage knows why each pod has its node.
 	return nodes, pods, f.observe()
 }
 

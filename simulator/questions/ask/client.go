@@ -24,8 +24,8 @@ type Client struct {
 
 var _ Target = (*Client)(nil)
 
-// NewClient returns a client of the simulator at an address such as http://127.0.0.1:1212. token may be
-// empty. It makes no request.
+// NewClient returns a client of the simulator at an address such as http://127.0.0.1:1212. token
+// may be empty. It makes no request.
 func NewClient(address, token string) (*Client, error) {
 	base, err := url.Parse(strings.TrimSuffix(address, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -44,7 +44,8 @@ func (c *Client) Node(ctx context.Context, name string) ([]byte, error) {
 	return node, err
 }
 
-// Ready returns an error that says why the simulator does not schedule. With alive, it is enough that the simulator answers.
+// Ready returns an error that says why the simulator does not schedule. With alive, an answer is
+// enough.
 func (c *Client) Ready(ctx context.Context, alive bool) error {
 	path := "/readyz"
 	if alive {
@@ -69,7 +70,6 @@ func (c *Client) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity
 	return post[capacity.Answer](ctx, c, "/capacity", q)
 }
 
-// post asks one of the routes.
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, into 
 	return nil
 }
 
-// fetch returns the body of an answer that is not an error.
+// fetch returns an error for an answer that is one.
 func (c *Client) fetch(ctx context.Context, method, path, accept string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+path, bytes.NewReader(body))
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Client) fetch(ctx context.Context, method, path, accept string, body []
 	return data, nil
 }
 
-// refusal returns the message of an answer that is an error.
+// refusal returns the message of an error answer.
 func (c *Client) refusal(response *http.Response, data []byte) error {
 	var answer struct {
 		Message string           `json:"message"`

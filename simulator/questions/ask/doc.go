@@ -1,7 +1,9 @@
-// Package ask asks hypothetical questions from the command line: it reads the files of a
-// question, sends it to a running simulator or hands it to a cluster that was read from
-// elsewhere, and prints the answer as tables, as kubectl does, or as JSON or YAML.
+// Package ask asks hypothetical questions from the command line: it reads the files of a question,
+// sends it to a running simulator or passes it to a cluster that was read from elsewhere, and
+// prints the answer as tables, as kubectl does, or as JSON or YAML.
 //
-// It parses no flags and knows no scheduler. It may import client-go's types, scheduler/config, scheduler/explain, scheduler/result,
-// scheduler/whatif, scheduler/whatif/fit, simulator/questions/hypothesis, simulator/cluster/objects and simulator/elsewhere/transfer/manifest.
+// It parses no flags and knows no scheduler. It may import client-go's types, scheduler/config,
+// scheduler/explain, scheduler/result, scheduler/whatif, scheduler/whatif/fit,
+// simulator/questions/hypothesis, simulator/cluster/objects and
+// simulator/elsewhere/transfer/manifest.
 package ask

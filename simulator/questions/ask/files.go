@@ -23,14 +23,14 @@ type Subject struct {
 	// Pod is in JSON, and Name is its namespace and name, for people.
 	Pod  hypothesis.Document
 	Name string
-	// Replicas is how many copies the workload has from which the pod was made; 0 for a pod.
+	// Replicas is the number of copies of the workload that made the pod; 0 for a pod.
 	Replicas int
 	// Beside are the other objects of the file that matter to scheduling.
 	Beside []hypothesis.Change
 }
 
-// ReadSubject reads a file that holds one pod, or one workload with a template for its pods, and other objects beside it. The name "-"
-// stands for stdin. An object without a namespace is in the given one.
+// ReadSubject reads a file that holds one pod, or one workload with a template for its pods, and
+// other objects beside it. The name "-" stands for stdin. namespace is for objects without one.
 func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (*Subject, error) {
 	read, err := readObjects(ctx, file, stdin)
 	if err != nil {
@@ -66,13 +66,12 @@ func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (
 	return s, nil
 }
 
-// inNamespace returns an object that was read, in the namespace if it names none.
 func inNamespace(o *manifest.Object, namespace string) (*unstructured.Unstructured, error) {
 	u, err := o.Unstructured()
 	if err != nil {
 		return nil, err
 	}
-	// Kinds that are not known may have namespaces.
+	// Unknown kinds may have namespaces.
 	k := objects.KindOf(o.GVK.GroupKind())
 	if u.GetNamespace() == "" && (k.Namespaced || k.Rank == objects.RankOther) {
 		u.SetNamespace(namespace)
@@ -80,7 +79,8 @@ func inNamespace(o *manifest.Object, namespace string) (*unstructured.Unstructur
 	return u, nil
 }
 
-// matters reports whether objects of the kind can change where pods go, so that a question may hold them.
+// matters reports whether objects of the kind can change where pods go, so that a question may hold
+// them.
 func matters(gk schema.GroupKind) bool {
 	return objects.KindOf(gk).Uses&objects.Recorded != 0 || gk == schema.GroupKind{Kind: "LimitRange"} || gk.Group == objects.PriorityClass.Group
 }
@@ -101,7 +101,8 @@ var templates = map[string][]string{
 	"CronJob":               {"spec", "jobTemplate", "spec", "template"},
 }
 
-// podOf returns a pod, or the one that a workload would create, and the number of them. It reports whether u is either.
+// podOf returns a pod, or the one that a workload would create, and the number of them. It reports
+// whether u is either.
 func podOf(u *unstructured.Unstructured) (pod map[string]any, replicas int, is bool) {
 	if u.GetKind() == "Pod" {
 		return u.Object, 0, true
@@ -125,8 +126,8 @@ func podOf(u *unstructured.Unstructured) (pod map[string]any, replicas int, is b
 	return p.Object, replicas, true
 }
 
-// ReadChanges reads a file of objects to apply. count is how many copies of each are made; nil means the objects
-// themselves. file, namespace and stdin are as for ReadSubject.
+// ReadChanges reads a file of objects to apply. count is how many copies of each to make; nil means
+// the objects themselves. file, namespace and stdin are as for ReadSubject.
 func ReadChanges(ctx context.Context, file, namespace string, count *int, stdin io.Reader) ([]hypothesis.Change, error) {
 	read, err := readObjects(ctx, file, stdin)
 	if err != nil {
@@ -151,7 +152,7 @@ func ReadChanges(ctx context.Context, file, namespace string, count *int, stdin 
 	return changes, nil
 }
 
-// readObjects reads all objects of a file. Every mistake in it is an error.
+// Every mistake in the file is an error.
 func readObjects(ctx context.Context, file string, stdin io.Reader) ([]*manifest.Object, error) {
 	data, name, err := readFile(file, stdin)
 	if err != nil {

@@ -38,8 +38,8 @@ func ParseDecision(text, namespace string) (Decision, error) {
 	return d, nil
 }
 
-// Report returns a decision as an HTML file that opens without a server, and the decision's summary. With
-// other, the file compares both.
+// Report returns a decision as an HTML file that opens without a server, and the decision's
+// summary. With other, the file compares both.
 func (c *Client) Report(ctx context.Context, decision Decision, other *Decision, redact bool) (file []byte, of *result.Summary, err error) {
 	if of, err = c.find(ctx, decision); err != nil {
 		return nil, nil, err
@@ -65,8 +65,8 @@ func (c *Client) RunReport(ctx context.Context, id string) ([]byte, error) {
 	return c.fetch(ctx, http.MethodGet, "/api/v1/runs/"+url.PathEscape(id)+"?format=html", "text/html", nil)
 }
 
-// LessonReport returns what became of a lesson as an HTML file that opens without a server. The client's simulator is the sandbox of the
-// lesson.
+// LessonReport returns the outcome of a lesson as an HTML file that opens without a server. The
+// client's simulator is the lesson's sandbox.
 func (c *Client) LessonReport(ctx context.Context, id, language string) ([]byte, error) {
 	return c.fetch(ctx, http.MethodGet, "/api/v1/lessons/"+url.PathEscape(id)+"/result?"+url.Values{"format": {"html"}, "lang": {language}}.Encode(), "text/html", nil)
 }

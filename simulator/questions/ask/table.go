@@ -35,7 +35,6 @@ func ParseFormat(name string) (Format, error) {
 // none stands for a value that a row does not have, as in kubectl.
 const none = "<none>"
 
-// table prints aligned columns as kubectl does.
 type table struct{ *tabwriter.Writer }
 
 func newTable(w io.Writer, headers ...string) table {
@@ -71,7 +70,7 @@ func (p *printer) table(headers []string, fill func(table)) {
 	p.err = t.Flush()
 }
 
-// asked says what an answer is about, so that the reader does not take it for what happened.
+// asked says what an answer is about, so that nobody takes it for what happened.
 func (p *printer) asked(target Target, s whatif.State) {
 	p.line("Asked of %s: %s, %s. Nothing was changed.", target.Name(), plural(s.Nodes, "node"), plural(s.Pods, "pod"))
 }
@@ -83,7 +82,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// encode prints an answer as JSON or YAML.
 func encode(w io.Writer, answer any, format Format) error {
 	data, err := json.MarshalIndent(answer, "", "  ")
 	if err == nil && format == YAML {

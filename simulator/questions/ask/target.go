@@ -11,14 +11,14 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// shortNames are those of kubectl for the kinds that matter to scheduling.
+// kubectl has these short names for the kinds that matter to scheduling.
 var shortNames = map[string]string{
 	"no": "Node", "po": "Pod", "ns": "Namespace", "svc": "Service", "pv": "PersistentVolume", "pvc": "PersistentVolumeClaim", "sc": "StorageClass",
 	"pc": "PriorityClass", "pdb": "PodDisruptionBudget", "rs": "ReplicaSet", "sts": "StatefulSet", "rc": "ReplicationController",
 }
 
-// ParseTarget reads KIND/NAME or KIND/NAMESPACE/NAME, where KIND is written as for kubectl: node, nodes, no, Node, or
-// podgroups.scheduling.x-k8s.io.
+// ParseTarget reads KIND/NAME or KIND/NAMESPACE/NAME, where KIND is written as for kubectl: node,
+// nodes, no, Node, or podgroups.scheduling.x-k8s.io.
 func ParseTarget(text, namespace string) (hypothesis.Target, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 || parts[len(parts)-1] == "" {
@@ -40,7 +40,8 @@ func ParseTarget(text, namespace string) (hypothesis.Target, error) {
 	return target, nil
 }
 
-// kindOf reads a kind as kubectl does: RESOURCE, or RESOURCE.GROUP where several groups have a kind of the name.
+// kindOf reads a kind as kubectl does: RESOURCE, or RESOURCE.GROUP where several groups have a kind
+// of the name.
 func kindOf(name string) (gvk schema.GroupVersionKind, namespaced bool, err error) {
 	resource, group, inGroup := strings.Cut(strings.ToLower(name), ".")
 	if full, short := shortNames[resource]; short {
@@ -48,7 +49,7 @@ func kindOf(name string) (gvk schema.GroupVersionKind, namespaced bool, err erro
 	}
 	var found []objects.Kind
 	var resources []string
-	// The recorded kinds are those that schedulers read, with the versions in which they do.
+	// The recorded kinds are those that schedulers read, in the versions that they read.
 	for _, k := range objects.Kinds(objects.Recorded) {
 		plural, singular := meta.UnsafeGuessKindToResource(k.GroupKind().WithVersion(k.Version))
 		if (resource == plural.Resource || resource == singular.Resource) && (!inGroup || group == k.Group) {

@@ -9,7 +9,8 @@ import (
 	"kube-scheduler-simulator/scheduler/others/session"
 )
 
-// turn prints what was judged by a scheduler that decides about all of its pods at once, and what was not.
+// turn prints what a scheduler that decides about all of its pods at once has judged, and what it
+// has not.
 func (p *printer) turn(t *session.Turn) {
 	if t == nil {
 		return

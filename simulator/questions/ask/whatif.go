@@ -86,7 +86,6 @@ func (p *printer) copies(all []explain.Explained) {
 
 func podName(c *result.Cycle) string { return c.Pod.Namespace + "/" + c.Pod.Name }
 
-// decision prints a sentence, and a row for each node.
 func (p *printer) decision(d explain.Explained, format Format) {
 	p.line("%s", sentence(d))
 	p.victims(d.Cycle)
@@ -140,24 +139,26 @@ func alike(rows []row) []row {
 	return out
 }
 
-// mostAlike bounds the nodes that a plugin rejects for the same reason and whose values are printed.
+// Of the nodes that a plugin rejects for the same reason, at most mostAlike get their values
+// printed.
 const mostAlike = 3
 
-// verdictOn is what a plugin compared on nodes that it rejected, and what removing pods would change.
+// verdictOn is what a plugin compared on nodes that it rejected, and what removing pods would
+// change.
 type verdictOn struct {
 	nodes []string
 	lines []string
 }
 
-// causes prints why each plugin rejected nodes, in the words of the page. Nodes of which the same is to
-// be said are named together.
+// causes prints why each plugin rejected nodes, in the words of the page. It names nodes with the
+// same causes together.
 func (p *printer) causes(c *result.Cycle, format Format) {
 	for _, plugin := range c.Filter.Plugins {
 		var reasons []string
 		of := map[string][]*verdictOn{}
 		for _, r := range explain.RejectedBy(c, plugin) {
 			lines := explain.Compared(c, r.Node, plugin)
-			// Pods are seldom the cause of a rejection with this status.
+			// Pods seldom cause a rejection with this status.
 			if format == Wide || r.Status != explain.Unresolvable {
 				lines = append(lines, explain.Removal(c, r.Node, plugin)...)
 			}
@@ -230,7 +231,6 @@ func why(c *result.Cycle) string {
 	return fmt.Sprintf(", which has the best total of %d feasible nodes.", c.Nodes.Feasible)
 }
 
-// have names nodes that have something.
 func have(nodes []string) string {
 	const most = 3
 	switch n := len(nodes); {
@@ -264,12 +264,11 @@ func (p *printer) victims(of *result.Cycle) {
 	}
 }
 
-// row is what a cycle says about a node.
 type row struct {
 	node, verdict, total, why string
 	scores                    []string
-	// order sorts: the chosen node, then feasible ones by total, then the rejected ones, those that fewer plugins
-	// reject first.
+	// order sorts: the chosen node, then feasible ones by total, then the rejected ones, those that
+	// fewer plugins reject first.
 	order [2]int64
 }
 
@@ -313,7 +312,6 @@ func rowsOf(c *result.Cycle) []row {
 	return rows
 }
 
-// scoredAt returns where each node is in the score.
 func scoredAt(s *result.Score) map[string]int {
 	at := map[string]int{}
 	if s != nil {
@@ -337,7 +335,6 @@ func extenderRejections(c *result.Cycle) map[string][]result.PluginReasons {
 	return out
 }
 
-// reasons joins what plugins said.
 func reasons(by []result.PluginReasons) string {
 	var said []string
 	for _, r := range by {
@@ -350,7 +347,7 @@ func reasons(by []result.PluginReasons) string {
 	return strings.Join(said, "; ")
 }
 
-// totalOf returns the total of a node, or that it has none.
+// totalOf also writes that a node has no total.
 func totalOf(c *result.Cycle, node string) string {
 	if at, isScored := scoredAt(c.Score)[node]; isScored {
 		return strconv.FormatInt(c.Score.Totals.At(at), 10)
@@ -358,7 +355,7 @@ func totalOf(c *result.Cycle, node string) string {
 	return none
 }
 
-// scoresOf returns the weighted scores of a node, in the order of the headers.
+// The scores are weighted, in the order of the headers.
 func scoresOf(s *result.Score, at int, isScored bool) []string {
 	columns := slices.Clone(s.Weighted)
 	for _, extender := range s.Extenders {
@@ -373,5 +370,5 @@ func scoresOf(s *result.Score, at int, isScored bool) []string {
 	return out
 }
 
-// placed reports whether the pod finds a node. One that a gang gives back has found a node, and is not placed.
+// placed reports whether the pod finds a node and keeps it: a gang may give it back.
 func placed(d explain.Explained) bool { return d.Outcome == result.Scheduled }

@@ -47,7 +47,8 @@ type admission struct {
 type made struct {
 	// object is nil once it is deleted.
 	object runtime.Object
-	// exists: the object is in the cluster, and was not deleted, so the API server can compare.
+	// exists: the object is in the cluster and the question has not deleted it, so the API server
+	// can compare.
 	exists bool
 }
 
@@ -65,7 +66,6 @@ var errTaken = errors.New("the name is taken")
 
 var _ Admission = (*admission)(nil)
 
-// Change implements Admission.
 func (a *admission) Change(ctx context.Context, field string, c Change) (whatif.Change, error) {
 	switch {
 	case c.Apply != nil:
@@ -151,7 +151,6 @@ func (a *admission) remove(ctx context.Context, field string, t Target) (whatif.
 	return whatif.Change{Delete: &whatif.ObjectRef{GVK: at.gvk, Namespace: at.namespace, Name: at.name}}, nil
 }
 
-// Pod implements Admission.
 func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod, error) {
 	u, at, err := a.read(ctx, field, d, podKind)
 	if err != nil {
@@ -168,8 +167,7 @@ func (a *admission) Pod(ctx context.Context, field string, d Document) (*v1.Pod,
 	return object.(*v1.Pod), nil // the API server answers with the kind that it was sent
 }
 
-// create admits a new object. With anew, its name may be taken; otherwise the error is then
-// errTaken.
+// With anew, the name of the new object may be taken; otherwise the error is then errTaken.
 func (a *admission) create(ctx context.Context, field string, at place, u *unstructured.Unstructured, anew bool) (runtime.Object, error) {
 	body, asked := u.DeepCopy(), at
 	if namespace := a.made[namespacePlace(at.namespace)]; at.namespace != "" && namespace.object != nil && !namespace.exists {
@@ -211,8 +209,7 @@ func (a *admission) create(ctx context.Context, field string, at place, u *unstr
 	return object, nil
 }
 
-// changeExisting admits a change of an object in the cluster. The API server changes the
-// status apart from the rest.
+// The API server changes the status of an existing object apart from the rest.
 func (a *admission) changeExisting(ctx context.Context, field string, at place, kind types.PatchType, patch map[string]any) (runtime.Object, error) {
 	status, written := patch["status"]
 	written = written && hasStatus(at.gvk)
@@ -241,8 +238,8 @@ func (a *admission) changeExisting(ctx context.Context, field string, at place, 
 	return withStatus(object, fields["status"])
 }
 
-// resizes reports whether a patch of a pod changes the resources of its containers only, which the API server takes
-// through another path than the rest.
+// resizes reports whether a patch of a pod changes only the resources of its containers, which the
+// API server takes through another path than the rest.
 func resizes(patch map[string]any) bool {
 	spec, ok := patch["spec"].(map[string]any)
 	if !ok || len(patch) != 1 {
@@ -295,7 +292,8 @@ func (a *admission) changeAgain(ctx context.Context, field string, at place, bef
 	return withStatus(object, fields["status"])
 }
 
-// takeMadeClass removes the priority class from a pod if the question makes that class, and returns it.
+// takeMadeClass removes the priority class from a pod if the question makes that class, and returns
+// it.
 func (a *admission) takeMadeClass(pod *unstructured.Unstructured) *schedulingv1.PriorityClass {
 	if pod.GroupVersionKind() != podKind {
 		return nil
@@ -320,7 +318,6 @@ func setClass(pod *v1.Pod, class *schedulingv1.PriorityClass) {
 	}
 }
 
-// read decodes an object and finds its place.
 func (a *admission) read(ctx context.Context, field string, d Document, standard schema.GroupVersionKind) (*unstructured.Unstructured, place, error) {
 	u, err := d.decode(ctx, field, standard)
 	if err != nil {
@@ -345,7 +342,6 @@ func isGone(field string, at place) error {
 	return refuse(field, "an earlier change deletes the %s %q", at.gvk.Kind, at.name)
 }
 
-// merged returns a copy of the object with a patch.
 func merged(object runtime.Object, patch map[string]any) (runtime.Object, error) {
 	before, err := json.Marshal(object)
 	if err != nil {
@@ -362,7 +358,6 @@ func merged(object runtime.Object, patch map[string]any) (runtime.Object, error)
 	return decoded(after)
 }
 
-// withStatus returns a copy of the object with another status.
 func withStatus(object runtime.Object, status any) (runtime.Object, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

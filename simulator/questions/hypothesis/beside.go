@@ -9,15 +9,18 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// Beside answers for schedulers that decide about all of their pods at once. Methods are safe for concurrent use.
+// Beside answers for schedulers that decide about all of their pods at once. Methods are safe for
+// concurrent use.
 type Beside interface {
 	// Enabled reports whether they run.
 	Enabled() bool
-	// WhatIf runs the next session or round of a scheduler on a copy of the state. The errors are those of whatif.Engine.Ask.
+	// WhatIf runs the next session or round of a scheduler on a copy of the state. The errors are
+	// those of whatif.Engine.Ask.
 	WhatIf(ctx context.Context, scheduler string, q whatif.Question) (*whatif.Answer, *session.Turn, error)
 }
 
-// besides returns the scheduler beside kube-scheduler that an engine without its profile was asked about; empty for none.
+// besides returns the scheduler beside kube-scheduler that the question is for, if err says that
+// the engine lacks the profile; empty for none.
 func besides(err error) string {
 	if bad, ok := errors.AsType[*whatif.ProfileError](err); ok && (bad.Profile == flow.SchedulerName || session.Serves(bad.Profile)) {
 		return bad.Profile
@@ -41,7 +44,6 @@ func (q *admitted) profileField() string {
 	return "profile"
 }
 
-// askBeside asks the next turn of a scheduler.
 func (d *Desk) askBeside(ctx context.Context, q *admitted, scheduler string, asked whatif.Question) (*WhatIfAnswer, error) {
 	switch {
 	case q.document != nil:

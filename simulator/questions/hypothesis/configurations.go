@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// keptConfigurations is how many configurations are not read again when the next question has
-	// the same one.
+	// configurations remembers that many.
 	keptConfigurations = 8
-	// maxKept bounds the documents of those, in bytes. Real ones are far smaller.
+	// maxKept bounds their documents, in bytes. Real ones are far smaller.
 	maxKept = 64 << 10
 )
 
-// configurations reads configurations and remembers the last ones, because a client that compares asks
-// with the same ones again and again.
+// configurations reads configurations and remembers the last ones, because a client that compares
+// asks with the same ones again and again.
 type configurations struct {
 	parse func(document []byte) (*config.Configuration, error)
 
@@ -28,7 +27,7 @@ func newConfigurations(parse func([]byte) (*config.Configuration, error)) *confi
 	return &configurations{parse: parse}
 }
 
-// get returns the configuration of a document. The error is that of parse.
+// The error of get is that of parse.
 func (c *configurations) get(d Document) (*config.Configuration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

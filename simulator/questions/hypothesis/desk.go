@@ -23,29 +23,29 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 )
 
-// Options say what a Desk works with. All are required, except where their comments say
-// otherwise.
+// Options say what a Desk works with. All are required, unless their comments say otherwise.
 type Options struct {
-	// ClientConfig reaches the API server that judges pods and changes in dry runs. It is not needed with Admission.
+	// ClientConfig reaches the API server that judges pods and changes in dry runs. A desk with
+	// Admission does not need it.
 	ClientConfig *rest.Config
 	// Admission, if set, starts the admission of a question without an API server.
 	Admission func() Admission
 	// Engine answers the questions.
 	Engine *whatif.Engine
-	// Parse reads a scheduler configuration. Its error is a *config.Error for one that is not valid.
+	// Parse reads a scheduler configuration. Its error is a *config.Error for an invalid one.
 	Parse func(document []byte) (*config.Configuration, error)
 	// Beside answers for the schedulers beside kube-scheduler; nil where none run.
 	Beside Beside
 	// CompleteNode fills in what the author of a new node leaves to its kubelet. Default: nothing.
 	CompleteNode func(*v1.Node)
-	// Ready fails while nothing can be answered. Default: everything can at once.
+	// Ready fails while the desk cannot answer. Default: it always can.
 	Ready func() error
 	// Waiting says where a pod waits for its next attempt; nil where no scheduler runs.
 	Waiting func(result.Pod) *result.QueueWait
 }
 
-// Admission admits the objects of one question, in order: it returns them as an API server would store them. field is
-// their path in the question. Errors about the question are a *Refused.
+// Admission admits the objects of one question, in order: it returns them as an API server would
+// store them. field is their path in the question. Errors about the question are a *Refused.
 type Admission interface {
 	// Change gets a change of which exactly one part is set.
 	Change(ctx context.Context, field string, c Change) (whatif.Change, error)
@@ -53,8 +53,8 @@ type Admission interface {
 }
 
 // Desk takes questions as clients write them and has them answered. Methods are safe for concurrent
-// use. Beside the errors that their comments name, they return those of the engine's that
-// say nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
+// use. Beside the errors that their comments name, they return those of the engine's that say
+// nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
 type Desk struct {
 	options Options
 	// workloads is nil without an API server.
@@ -87,9 +87,9 @@ func New(options Options) (*Desk, error) {
 // WhatIf asks where a pod would go.
 type WhatIf struct {
 	Question
-	// Copies of the pod are placed one after the other; 0 means 1.
+	// Copies is how many copies of the pod to place, one after the other; 0 means 1.
 	Copies int `json:"copies,omitempty"`
-	// Extenders: the extenders of the configuration are asked, too.
+	// Extenders also asks the extenders of the configuration.
 	Extenders bool `json:"extenders,omitempty"`
 }
 
@@ -141,13 +141,14 @@ func (a *WhatIfAnswer) AppendJSON(out []byte) ([]byte, error) {
 	return append(append(out, ']'), after...), nil
 }
 
-// Fits reports whether every copy of the pod finds a node. A pod that a gang gives back has found a node, and is not placed.
+// Fits reports whether every copy of the pod finds a node and keeps it: a gang may give it back.
 func (a *WhatIfAnswer) Fits() bool {
 	return !slices.ContainsFunc(a.Decisions, func(d explain.Explained) bool { return d.Outcome != result.Scheduled })
 }
 
-// WhatIf answers with one decision for each copy. Pods of a scheduler that decides about all of its pods at once get those of its next turn. The
-// error is a *Refused, or a *whatif.NotFoundError for the pod of PodRef.
+// WhatIf answers with one decision for each copy. Pods of a scheduler that decides about all of its
+// pods at once get those of its next turn. The error is a *Refused, or a *whatif.NotFoundError for
+// the pod of PodRef.
 func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
 	if w.Copies < 0 || w.Copies > MaxCopies {
 		return nil, refuse("copies", "want a number from 1 to %d", MaxCopies)
@@ -192,8 +193,8 @@ type Suggestion struct {
 	Hypothesis []Change `json:"hypothesis"`
 }
 
-// Fit answers with suggestions. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
-// Node.
+// Fit answers with suggestions. The error is as that of WhatIf; a *whatif.NotFoundError may also be
+// about Node.
 func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	if f.Limit < 0 || f.Limit > fit.MaxLimit {
 		return nil, refuse("limit", "want a number from 1 to %d", fit.MaxLimit)
@@ -232,8 +233,8 @@ type Capacity struct {
 	NodesNeeded *capacity.NodesNeeded `json:"nodesNeeded,omitempty"`
 }
 
-// Capacity answers with a count. The error is as that of WhatIf; a *whatif.NotFoundError may also be about
-// the node of NodesNeeded.
+// Capacity answers with a count. The error is as that of WhatIf; a *whatif.NotFoundError may also
+// be about the node of NodesNeeded.
 func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, error) {
 	if c.Limit < 0 || c.Limit > capacity.MaxLimit {
 		return nil, refuse("limit", "want a number from 1 to %d", capacity.MaxLimit)
@@ -260,13 +261,15 @@ func (d *Desk) Capacity(ctx context.Context, c Capacity) (*capacity.Answer, erro
 	return answer, nil
 }
 
-// Copies is what a change that makes copies creates, as one would create it in a cluster.
+// Copies are the objects that a change with a count creates, in the form in which a client creates
+// them in a cluster.
 type Copies struct {
 	Changes []Change `json:"changes"`
 }
 
-// Copies answers with the objects that a client creates in order to make real what a change with a count makes. Copies of a node come with
-// what drivers, the kubelet and agents report of the node that they are like. The error is as that of WhatIf.
+// Copies answers with the objects that a client creates to make a change with a count real. Copies
+// of a node come with what drivers, the kubelet and agents report of the original. The error is as
+// that of WhatIf.
 func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
 	if err := d.options.Ready(); err != nil {
 		return nil, err
@@ -296,7 +299,7 @@ func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
 	return &Copies{changes}, err
 }
 
-// admitted is a question that the API server would not refuse.
+// The API server would accept an admitted question.
 type admitted struct {
 	// pod or podRef is nil.
 	pod    *v1.Pod
@@ -355,8 +358,8 @@ func admitChange(ctx context.Context, a Admission, field string, c Change) (what
 	return a.Change(ctx, field, c)
 }
 
-// settle completes a new object as controllers would soon after its creation: a node is ready,
-// and a volume without a claim is available.
+// settle completes a new object as controllers would soon after its creation: a node is ready, and
+// a volume without a claim is available.
 func (d *Desk) settle(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1.Node:
@@ -369,8 +372,7 @@ func (d *Desk) settle(object runtime.Object) {
 	}
 }
 
-// isUnready reports whether the taint is the one that the API server gives to every new node until it is
-// ready.
+// The API server gives this taint to every new node until it is ready.
 func isUnready(t v1.Taint) bool {
 	return t == v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
 }
@@ -396,7 +398,6 @@ func (q *admitted) refused(err error) error {
 	return err
 }
 
-// refusedAt refuses a field for an error of the engine.
 func refusedAt(field string, err error) error {
 	if bad, ok := errors.AsType[*whatif.InvalidError](err); ok {
 		return refuse(within(field, bad.Path), "%s", bad.Message)

@@ -12,12 +12,12 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// writtenByServer are fields of metadata that the API server refuses in a new object, or takes as
-// conditions on the object that exists.
+// The API server refuses these fields of metadata in a new object, or takes them as conditions on
+// the object that exists.
 var writtenByServer = []string{"uid", "resourceVersion", "managedFields"}
 
-// decode reads an object. Without a kind it is of the default one, if there is any. The error is a
-// *Refused for the field.
+// decode gives an object without a kind the standard one, if there is any. The error is a *Refused
+// for the field.
 func (d Document) decode(ctx context.Context, field string, standard schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	data, wrong := yamlsource.ToJSON(ctx, d, yamlsource.Object)
 	if wrong != nil {

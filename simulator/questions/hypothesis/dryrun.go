@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// userAgent names the package in the API server's log, and fieldManager in the managed
-	// fields of what it answers.
+	// userAgent names the package in the API server's log, and fieldManager in the managed fields
+	// of what it answers.
 	userAgent    = "simulator-hypothesis"
 	fieldManager = "simulator-hypothesis"
 )
 
-// dryRuns asks the API server what it would store. Every request is a dry run, so nothing is
-// stored. Methods are safe for concurrent use.
+// dryRuns asks the API server what it would store. Every request is a dry run, which stores
+// nothing. Methods are safe for concurrent use.
 type dryRuns struct {
 	client *rest.RESTClient
-	// mapper knows which kinds the API server has. It asks again about kinds that it does not know.
+	// mapper knows which kinds the API server has. It asks again about unknown kinds.
 	mapper meta.ResettableRESTMapper
 }
 
@@ -70,8 +70,8 @@ func namespacePlace(name string) place { return place{namespaceKind, "namespaces
 
 func classPlace(name string) place { return place{priorityClassKind, "priorityclasses", "", name} }
 
-// placeOf finds the place of an object. An empty namespace means "default". The error is a *Refused for the field if
-// the API server has no such kind.
+// placeOf takes an empty namespace for "default". The error is a *Refused for the field if the API
+// server has no such kind.
 func (d dryRuns) placeOf(field string, gvk schema.GroupVersionKind, namespace, name string) (place, error) {
 	if gvk == podKind {
 		return podPlace(namespace, name), nil
@@ -90,7 +90,6 @@ func (d dryRuns) placeOf(field string, gvk schema.GroupVersionKind, namespace, n
 	return at, nil
 }
 
-// collection returns the path of the collection that the object is in.
 func (p place) collection() []string {
 	path := []string{"/apis", p.gvk.Group, p.gvk.Version}
 	if p.gvk.Group == "" {
@@ -104,8 +103,7 @@ func (p place) collection() []string {
 
 func (p place) path() []string { return append(p.collection(), p.name) }
 
-// create, update, patch and delete return the object that the API server would store, or that
-// it would delete.
+// create, update, patch and delete return the object that the API server would store or delete.
 
 func (d dryRuns) create(ctx context.Context, at place, object map[string]any) (runtime.Object, error) {
 	return d.do(ctx, d.client.Post().AbsPath(at.collection()...), object)

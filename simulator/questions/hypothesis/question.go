@@ -9,8 +9,8 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// Question is the part that all questions have in common, as a client writes it. Exactly one of
-// Pod and PodRef is set.
+// Question is the part that all questions have in common, as a client writes it. Exactly one of Pod
+// and PodRef is set.
 type Question struct {
 	Pod    Document `json:"pod,omitempty"`
 	PodRef *PodName `json:"podRef,omitempty"`
@@ -37,7 +37,8 @@ type Change struct {
 	Delete *Target `json:"delete,omitempty"`
 }
 
-// check refuses a change of a wrong shape. field is the path of the change. The error is a *Refused.
+// check refuses a change of a wrong shape. field is the path of the change. The error is a
+// *Refused.
 func (c Change) check(field string) error {
 	given := 0
 	for _, is := range []bool{c.Apply != nil, c.Patch != nil, c.Delete != nil} {
@@ -71,7 +72,8 @@ type Target struct {
 type Patch struct {
 	Target
 	Patch json.RawMessage `json:"patch"`
-	// Subresource is "resize" if an API server takes the patch only through that one. In a question it may be left out.
+	// Subresource is "resize" if an API server takes the patch only through that one. In a question
+	// it may be left out.
 	Subresource string `json:"subresource,omitempty"`
 }
 

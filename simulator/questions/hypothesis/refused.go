@@ -11,7 +11,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// Refused says why a question cannot be answered.
+// Refused says why the desk refuses a question.
 type Refused struct {
 	Message string
 	// Mistakes name the wrong fields by their paths in the question, such as
@@ -21,7 +21,6 @@ type Refused struct {
 
 func (e *Refused) Error() string { return e.Message }
 
-// refuse returns a refusal with one mistake.
 func refuse(field, format string, args ...any) *Refused {
 	message := fmt.Sprintf(format, args...)
 	return &Refused{Message: field + ": " + message, Mistakes: []config.Mistake{{Field: field, Message: message}}}
@@ -43,8 +42,8 @@ func RefusedConfiguration(err error) error {
 }
 
 // refusedBy turns an answer of the API server into a refusal. The errors of a server that cannot
-// answer now, and of no server, stay as they are. shown replaces the stand-in's name in
-// messages; see standIn.
+// answer now, and of no server, stay as they are. shown replaces the stand-in's name in messages;
+// see standIn.
 func refusedBy(err error, field string, shown standIn) error {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
@@ -78,7 +77,7 @@ func within(outer, inner string) string {
 	return outer + "." + inner
 }
 
-// standIn is a name under which a dry run judges an object whose own name is taken.
+// A dry run judges an object whose own name is taken under the name of a standIn.
 type standIn struct{ name, inPlaceOf string }
 
 // undo returns a message with the name that its author knows.

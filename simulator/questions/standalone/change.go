@@ -22,7 +22,7 @@ import (
 
 var _ hypothesis.Admission = (*state)(nil)
 
-// Change implements hypothesis.Admission: it makes the change in the state, and returns it as the engine takes it, whole.
+// Change makes the change in the state, and returns it as the engine takes it, whole.
 func (s *state) Change(ctx context.Context, field string, c hypothesis.Change) (whatif.Change, error) {
 	switch count := ptr.Deref(c.Count, 0); {
 	case c.Apply != nil:
@@ -39,7 +39,6 @@ func (s *state) Change(ctx context.Context, field string, c hypothesis.Change) (
 	return whatif.Change{Delete: &ref}, nil
 }
 
-// Pod implements hypothesis.Admission.
 func (s *state) Pod(ctx context.Context, field string, document hypothesis.Document) (*corev1.Pod, error) {
 	o, err := storedform.DecodeStrictly(document)
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *state) Pod(ctx context.Context, field string, document hypothesis.Docum
 	return o.(*corev1.Pod), nil // Create keeps the kind
 }
 
-// refused says which part of a question is refused. It returns nil for nil.
+// refused returns nil for nil.
 func refused(field string, err error) error {
 	if err == nil {
 		return nil
@@ -64,7 +63,6 @@ func refused(field string, err error) error {
 	return &hypothesis.Refused{Message: field + ": " + err.Error(), Mistakes: []config.Mistake{{Field: field, Message: err.Error()}}}
 }
 
-// resolve completes the name of an object.
 func (s *state) resolve(t hypothesis.Target) (key, whatif.ObjectRef) {
 	gvk := schema.FromAPIVersionAndKind(t.APIVersion, t.Kind)
 	switch {
@@ -76,7 +74,8 @@ func (s *state) resolve(t hypothesis.Target) (key, whatif.ObjectRef) {
 	return key{gvk.GroupKind(), t.Namespace, t.Name}, whatif.ObjectRef{GVK: gvk, Namespace: t.Namespace, Name: t.Name}
 }
 
-// apply creates the object, or changes the one of its name as kubectl apply does. Copies are new objects.
+// apply creates the object, or changes the one of its name as kubectl apply does. Copies are new
+// objects.
 func (s *state) apply(ctx context.Context, document []byte, count int) (runtime.Object, error) {
 	o, err := storedform.DecodeStrictly(document)
 	if err != nil {
@@ -127,7 +126,6 @@ func (s *state) change(ctx context.Context, before runtime.Object, kind types.Pa
 	return after, nil
 }
 
-// create makes a new object part of the state.
 func (s *state) create(ctx context.Context, o runtime.Object) (runtime.Object, error) {
 	o, err := s.admission.Create(ctx, o)
 	if err != nil {

@@ -20,18 +20,18 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// Options say which cluster is asked. One of File, Recording and Kubeconfig is set.
+// Options say which cluster to ask. One of File, Recording and Kubeconfig is set.
 type Options struct {
 	// File is a file, a directory or an archive of objects, as for an import.
 	File string
-	// Recording is the file of a recording. At is a time in it, as RFC 3339 has it, or the duration since its start;
-	// empty means its end.
+	// Recording is the file of a recording. At is a time in it in the form of RFC 3339, or the
+	// duration since its start; empty means its end.
 	Recording, At string
-	// Kubeconfig reaches a cluster, which is listed once.
+	// Kubeconfig reaches a cluster to list once.
 	Kubeconfig mirror.SourceOptions
 	// Parse reads a scheduler configuration. It is required.
 	Parse func(document []byte) (*schedulerconfig.Configuration, error)
-	// OutOfTree are plugins in addition to those of Kubernetes.
+	// OutOfTree are plugins beside Kubernetes'.
 	OutOfTree frameworkruntime.Registry
 }
 
@@ -88,7 +88,6 @@ func (o Options) read(ctx context.Context) (r *reading, name string, err error) 
 	return nil, "", errors.New("there is no cluster to ask")
 }
 
-// configuration returns the one that was among the objects, or else Kubernetes' default.
 func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, error) {
 	if r.configuration == nil {
 		return schedulerconfig.Default()
@@ -99,7 +98,7 @@ func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, erro
 // Name implements ask.Target.
 func (c *Cluster) Name() string { return c.name }
 
-// Notes say which objects were left out, and why.
+// Notes say which objects are left out, and why.
 func (c *Cluster) Notes() []string { return c.notes }
 
 // Node implements ask.Target.

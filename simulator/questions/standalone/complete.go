@@ -16,8 +16,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// completeClass adds the default StorageClass of a new cluster, unless there is one of its name or another
-// default.
+// completeClass adds the default StorageClass of a new cluster, unless there is one of its name or
+// another default.
 func (r *reading) completeClass() error {
 	class := objects.NewDefaultStorageClass()
 	for _, o := range r.objects {
@@ -39,8 +39,8 @@ func (r *reading) completeClass() error {
 	return nil
 }
 
-// complete does what an API server and controllers do with objects that come from elsewhere: it adds namespaces,
-// and links objects that refer to each other by UID.
+// complete does what an API server and controllers do with objects that come from elsewhere: it
+// adds namespaces, and links objects that refer to each other by UID.
 func (s *state) complete() {
 	s.addNamespaces()
 	for _, o := range s.list() {
@@ -65,7 +65,6 @@ func (s *state) addNamespaces() {
 	}
 }
 
-// link completes an object by what it refers to.
 func (s *state) link(o runtime.Object) {
 	switch o := o.(type) {
 	case *corev1.Node:
@@ -98,7 +97,7 @@ func (s *state) linkVolume(pv *corev1.PersistentVolume) {
 	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, volume.AnnBindCompleted, "yes")
 }
 
-// linkConsumers gives the pods for which a claim is reserved the UIDs that they have here.
+// linkConsumers gives the pods that a claim is reserved for the UIDs that they have here.
 func (s *state) linkConsumers(claim *resourcev1.ResourceClaim) {
 	claim.Status.ReservedFor = slices.DeleteFunc(claim.Status.ReservedFor, func(c resourcev1.ResourceClaimConsumerReference) bool {
 		return c.Resource == "pods" && s.objects[key{objects.Pod, claim.Namespace, c.Name}] == nil
@@ -111,7 +110,8 @@ func (s *state) linkConsumers(claim *resourcev1.ResourceClaim) {
 	}
 }
 
-// restoreOwner makes the owner that an export has noted a reference again: topology spreading by default asks for it.
+// restoreOwner makes the owner that an export has noted a reference again: topology spreading by
+// default needs it.
 func restoreOwner(o metav1.Object) {
 	var noted struct{ APIVersion, Kind, Name string }
 	if json.Unmarshal([]byte(o.GetAnnotations()[objects.AnnotationOwner]), &noted) != nil || noted.Name == "" || len(o.GetOwnerReferences()) > 0 {
@@ -123,8 +123,8 @@ func restoreOwner(o metav1.Object) {
 	}})
 }
 
-// keepClassless keeps a bound claim without a class as it is: admission would give it the default class, which its
-// volume does not have.
+// keepClassless keeps a bound claim without a class as it is: admission would give it the default
+// class, which its volume does not have.
 func keepClassless(claim *corev1.PersistentVolumeClaim) {
 	if claim.Spec.VolumeName != "" && claim.Spec.StorageClassName == nil && claim.Annotations[corev1.BetaStorageClassAnnotation] == "" {
 		claim.Spec.StorageClassName = ptr.To("")

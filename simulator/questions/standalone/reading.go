@@ -20,16 +20,14 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
-// reading is what was read of a cluster.
 type reading struct {
 	objects []readObject
-	// configuration is the scheduler configuration that was among them, in JSON; nil if there was none.
+	// configuration is the scheduler configuration among them, in JSON; nil if there was none.
 	configuration []byte
 	// notes say what could not be read.
 	notes []string
 }
 
-// readObject is an object in JSON.
 type readObject struct {
 	gk   schema.GroupKind
 	json []byte
@@ -41,7 +39,7 @@ type readObject struct {
 	order int
 }
 
-// sort puts the objects into the order in which they are created.
+// Objects are created in this order.
 func (r *reading) sort() {
 	slices.SortStableFunc(r.objects, func(a, b readObject) int {
 		return cmp.Or(cmp.Compare(objects.RankOf(a.gk), objects.RankOf(b.gk)), cmp.Compare(a.order, b.order))
@@ -80,7 +78,7 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 	return r, r.completeClass()
 }
 
-// named returns the object with a name of its own if it has a generateName only.
+// named makes up the name of an object that has only a generateName.
 func named(o *manifest.Object) ([]byte, error) {
 	if !o.Generated {
 		return o.JSON, nil
@@ -94,8 +92,8 @@ func named(o *manifest.Object) ([]byte, error) {
 	return json.Marshal(u.Object)
 }
 
-// isStored reports whether an object has the UID that an API server gives it. Exports leave it out, and with it what
-// admission has set.
+// isStored reports whether an object has the UID that an API server gives it. Exports leave it out,
+// and with it what admission has set.
 func isStored(data []byte) bool {
 	var head struct {
 		Metadata struct {
@@ -161,7 +159,6 @@ func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
 	return at, nil
 }
 
-// add adds an object that a server has stored.
 func (r *reading) add(u *unstructured.Unstructured, source string, order int) error {
 	data, err := json.Marshal(u.Object)
 	if err != nil {
@@ -171,7 +168,6 @@ func (r *reading) add(u *unstructured.Unstructured, source string, order int) er
 	return nil
 }
 
-// readCluster lists a cluster once.
 func readCluster(ctx context.Context, options mirror.SourceOptions) (r *reading, name string, err error) {
 	source, err := mirror.NewSource(options)
 	if err != nil {

@@ -40,7 +40,7 @@ type state struct {
 	admission *storedform.Admission
 }
 
-// newState decodes what was read and completes it. It notes in r what it leaves out.
+// newState decodes and completes what was read, and notes in r what it leaves out.
 func newState(ctx context.Context, r *reading) (*state, error) {
 	admit, err := storedform.New()
 	if err != nil {
@@ -64,7 +64,7 @@ func newState(ctx context.Context, r *reading) (*state, error) {
 	return s, nil
 }
 
-// add decodes and admits objects that do not depend on each other.
+// The objects do not depend on each other.
 func (s *state) add(ctx context.Context, r *reading, read []readObject) error {
 	added, problems := make([]runtime.Object, len(read)), make([]string, len(read))
 	var group errgroup.Group
@@ -110,7 +110,6 @@ func isFinished(o runtime.Object) bool {
 	return ok && (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed)
 }
 
-// put adds an object, or replaces the one of its name.
 func (s *state) put(o runtime.Object) {
 	k, m := keyOf(o)
 	if m.GetUID() == "" {
@@ -126,7 +125,6 @@ func (s *state) remove(o runtime.Object) {
 	s.admission.Forget(o)
 }
 
-// keyOf returns the key and the metadata of an object that package storedform has decoded.
 func keyOf(o runtime.Object) (key, metav1.Object) {
 	m, err := meta.Accessor(o)
 	if err != nil {
@@ -135,7 +133,7 @@ func keyOf(o runtime.Object) (key, metav1.Object) {
 	return key{o.GetObjectKind().GroupVersionKind().GroupKind(), m.GetNamespace(), m.GetName()}, m
 }
 
-// list returns all objects, in the order in which they are created.
+// list returns all objects, in the order of their creation.
 func (s *state) list() []runtime.Object {
 	keys := slices.SortedFunc(maps.Keys(s.objects), func(a, b key) int {
 		return cmp.Or(

@@ -105,8 +105,8 @@ func (a *asking) addNode(ctx context.Context, target ask.Target, value string) (
 	return []hypothesis.Change{{Apply: node, Count: count}}, nil
 }
 
-// cutCount splits the count off a value, nil if it has none. Only a whole number is a count, since the name of a file may have an equals
-// sign.
+// cutCount splits the count off a value, nil if it has none. Only a whole number is a count, since
+// the name of a file may have an equals sign.
 func cutCount(value string) (rest string, count *int, err error) {
 	at := strings.LastIndexByte(value, '=')
 	n, wrong := strconv.Atoi(value[at+1:])
@@ -146,16 +146,16 @@ func (a *asking) delete(_ context.Context, _ ask.Target, value string) ([]hypoth
 	return []hypothesis.Change{{Delete: &target}}, nil
 }
 
-// subject is what a command asks about.
 type subject struct {
 	question hypothesis.Question
 	// name is the pod's, for people.
 	name string
-	// replicas is how many pods the workload has that a file holds; 0 for a pod.
+	// replicas is how many pods the file's workload has; 0 for a pod.
 	replicas int
 }
 
-// ask runs a command after its flags are parsed. do asks, prints the answer, and reports whether the answer is yes.
+// ask runs a command after its flags are parsed. do asks, prints the answer, and reports whether
+// the answer is yes.
 func (a *asking) ask(ctx context.Context, args []string, do func(ask.Target, *subject, ask.Format) (yes bool, err error)) error {
 	format, err := ask.ParseFormat(a.output)
 	if err != nil {
@@ -189,7 +189,6 @@ func (a *asking) checkSubject(args []string) error {
 	return nil
 }
 
-// subject reads what the flags and the argument name.
 func (a *asking) subject(ctx context.Context, target ask.Target, args []string) (s *subject, err error) {
 	s = &subject{}
 	if a.file == "" {
@@ -221,7 +220,6 @@ func (a *asking) subject(ctx context.Context, target ask.Target, args []string) 
 	return s, nil
 }
 
-// target returns the cluster that the flags name.
 func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error) {
 	var sources []string
 	for _, flag := range []string{"server", "state", "recording", "kubeconfig"} {

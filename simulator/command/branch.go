@@ -13,14 +13,14 @@ import (
 
 const branchFlag = "branch"
 
-// branch adds the flag that only simulator/past/branch uses.
+// Only simulator/past/branch uses this flag.
 func (flags flagSet) branch(options *app.Options) {
 	flags.StringVar(&options.Branch, branchFlag, "", "`name` of the branch that this program is; it stops when its standard input ends")
 	_ = flags.MarkHidden(branchFlag) // it exists
 }
 
-// untilInputEnds returns a context that ends with the standard input, which the trunk holds open. The kernel closes it
-// when the trunk is killed.
+// The context ends with the standard input, which the trunk holds open. The kernel closes it when
+// the trunk is killed.
 func untilInputEnds(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	// Nothing can interrupt the read, so the goroutine ends with the process at the latest.
@@ -31,13 +31,14 @@ func untilInputEnds(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// trunkFlags are those that concern the trunk's address, its directories, and where its cluster comes from.
+// trunkFlags are those that concern the trunk's address, its directories, and the source of its
+// cluster.
 var trunkFlags = []string{
 	"listen", "data-dir", "token-file", "kubeconfig", "context", "etcd-servers", "etcd-prefix", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"import", "reschedule", "import-kubeconfig", "sync-kubeconfig", "source-context", "source-namespaces", "source-selector", "source-qps", "redact",
 }
 
-// ofBranches returns the flags that were given and hold for branches, too.
+// ofBranches returns the given flags that hold for branches, too.
 func (flags flagSet) ofBranches() []string {
 	var ignored app.Options
 	known := newFlags("", "")

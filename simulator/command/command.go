@@ -1,10 +1,10 @@
-// Package command is the simulator's command line: flags, signals and exit code. Your own
-// program can call Main to run the whole simulator with your plugins in addition to those of
-// Kubernetes; see the example of WithPlugin.
+// Package command is the simulator's command line: flags, signals and exit code. Your own program
+// can call Main to run the whole simulator with your plugins in addition to those of Kubernetes;
+// see the example of WithPlugin.
 //
-// It only parses flags and starts commands. It may import the packages behind its
-// commands (app, ask, bench, fanout, replay with its subpackages, runner, standalone, version), those that define their
-// options, and quiet.
+// It only parses flags and starts commands. It may import the packages behind its commands (app,
+// ask, bench, fanout, replay with its subpackages, runner, standalone, version), those that define
+// their options, and quiet.
 package command
 
 import (
@@ -36,9 +36,9 @@ import (
 // Option changes what Main runs.
 type Option func(*app.Options)
 
-// WithPlugin registers a plugin in addition to those of Kubernetes. A configuration enables it
-// by name, and its factory gets the arguments from that configuration, as in any
-// kube-scheduler. It is recorded like every other plugin.
+// WithPlugin registers a plugin in addition to those of Kubernetes. A configuration enables it by
+// name, and its factory gets the arguments from that configuration, as in any kube-scheduler. The
+// simulator records it like every other plugin.
 func WithPlugin(name string, factory frameworkruntime.PluginFactory) Option {
 	return func(o *app.Options) {
 		if o.Plugins == nil {
@@ -48,9 +48,9 @@ func WithPlugin(name string, factory frameworkruntime.PluginFactory) Option {
 	}
 }
 
-// Main runs the command that the program's arguments name. It exits with code 1, after one
-// line on stderr, when the command fails, with code 2 when the answer to a question is no and the flags ask for
-// that, with the exit code of a run, and otherwise returns.
+// Main runs the command that the program's arguments name. It exits with code 1, after one line on
+// stderr, when the command fails, with code 2 when the answer to a question is no and the flags ask
+// for that, with the exit code of a run, and otherwise returns.
 func Main(with ...Option) {
 	err := run(with)
 	exit, isExit := errors.AsType[*exitError](err)
@@ -74,9 +74,10 @@ func run(with []Option) error {
 	return program(with).ExecuteContext(ctx)
 }
 
-// program returns the command that runs without a name, with all others.
+// The command without a name contains all others.
 func program(with []Option) *cobra.Command {
-	// cobra offers the flags that packages of Kubernetes register for every program, such as --version.
+	// cobra offers the flags that packages of Kubernetes register for every program, such as
+	// --version.
 	pflag.CommandLine = pflag.NewFlagSet("simulator", pflag.ContinueOnError)
 	root := serve(with)
 	root.AddCommand(
@@ -88,8 +89,9 @@ func program(with []Option) *cobra.Command {
 	return root
 }
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which stops the program in order. Before the context
-// ends, signals have their usual effect again, so that a second one ends the program at once.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which stops the program
+// in order. Before the context ends, signals regain their usual effect, so that a second one ends
+// the program at once.
 func untilSignal() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -121,7 +123,6 @@ func serve(with []Option) *cobra.Command {
 	})
 }
 
-// optionsOf returns the default options of a simulator with what the program's author adds.
 func optionsOf(with []Option) app.Options {
 	options := app.DefaultOptions()
 	for _, o := range with {
@@ -130,7 +131,6 @@ func optionsOf(with []Option) app.Options {
 	return options
 }
 
-// start runs the simulator that the flags describe.
 func start(ctx context.Context, options app.Options, flags flagSet, gates string) error {
 	if err := process.SetGates(gates); err != nil {
 		return err
@@ -141,7 +141,6 @@ func start(ctx context.Context, options app.Options, flags flagSet, gates string
 	return app.Run(ctx, options, os.Stdout)
 }
 
-// serve adds the flags of the commands that serve the web application.
 func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.Listen, "listen", options.Listen, "`address` of the web server; an address that is not loopback requires --token-file")
 	flags.StringVar(&options.DataDir, "data-dir", "", "`directory` that keeps the cluster (default: a temporary one, removed at exit)")
@@ -174,7 +173,6 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	return flags.String("feature-gates", "", "Kubernetes feature `gates`, as A=true,B=false")
 }
 
-// controlPlane adds the flags of an existing control plane or etcd.
 func (flags flagSet) controlPlane(options *app.Options) {
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "kubeconfig `file` of an existing cluster to use instead of starting one: only the scheduler, the results and the web application run here")
 	flags.StringVar(&options.KubeContext, "context", "", "`name` of a context of --kubeconfig (default: its current one)")
@@ -185,7 +183,6 @@ func (flags flagSet) controlPlane(options *app.Options) {
 	flags.StringVar(&options.Etcd.KeyFile, "etcd-keyfile", "", "`file` with the key of --etcd-certfile")
 }
 
-// source adds the flags of a cluster that is imported or followed.
 func (flags flagSet) source(options *following.Options) {
 	flags.StringVar(&options.ImportKubeconfig, "import-kubeconfig", "", "kubeconfig `file` of a cluster to import once, after the start; the simulator only reads from it, and never its secrets")
 	flags.StringVar(&options.SyncKubeconfig, "sync-kubeconfig", "", "kubeconfig `file` of a cluster to follow: changes there are applied here; the simulator only reads from it, and never its secrets")
@@ -264,16 +261,17 @@ func runBench() *cobra.Command {
 	})
 }
 
-// flagSet holds a command that is being put together, and its flags.
+// flagSet holds a command under construction, and its flags.
 type flagSet struct {
 	*pflag.FlagSet
 	command   *cobra.Command
 	verbosity *int
-	// sizes returns the sizes of the heap when the flags are parsed.
+	// Call sizes only once the flags are parsed.
 	sizes func() process.Sizes
 }
 
-// newFlags returns a command without anything to run. Its short description is the beginning of what it does.
+// newFlags returns a command without anything to run. Its short description is the beginning of
+// what it does.
 func newFlags(usage, what string) flagSet {
 	short := what[:max(0, strings.IndexAny(what, ".,:"))]
 	c := &cobra.Command{Use: usage, Long: what, Short: short, DisableFlagsInUseLine: true}
@@ -284,19 +282,18 @@ func newFlags(usage, what string) flagSet {
 	}
 }
 
-// takes returns the command. do gets its arguments.
 func (f flagSet) takes(do func(ctx context.Context, args []string) error) *cobra.Command {
 	f.command.Args = cobra.ArbitraryArgs
 	return f.with(do)
 }
 
-// runs returns the command, which takes no arguments.
+// runs returns a command without arguments.
 func (f flagSet) runs(do func(ctx context.Context) error) *cobra.Command {
 	f.command.Args = noArguments
 	return f.with(func(ctx context.Context, _ []string) error { return do(ctx) })
 }
 
-// noArguments refuses arguments. One may be the name of a command with a typing error.
+// An argument may be a misspelt command.
 func noArguments(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -322,7 +319,7 @@ func (f flagSet) with(do func(ctx context.Context, args []string) error) *cobra.
 	return f.command
 }
 
-// without returns an error if one of the flags is given, which make sense with another one only.
+// without refuses flags that make sense only with the flag other.
 func (f flagSet) without(other string, flags ...string) error {
 	for _, flag := range flags {
 		if f.Changed(flag) {
@@ -332,7 +329,7 @@ func (f flagSet) without(other string, flags ...string) error {
 	return nil
 }
 
-// alone returns an error if one of the flags is given, which make no sense with this one.
+// alone refuses flags that make no sense with the flag this.
 func (f flagSet) alone(this string, flags ...string) error {
 	for _, flag := range flags {
 		if f.Changed(flag) {

@@ -15,14 +15,13 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// lessons are the commands for the authors of lessons.
 func lessons(with []Option) *cobra.Command {
 	c := &cobra.Command{Use: "lesson", Short: "Has the commands for authors of lessons", Args: noArguments, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(checkLessons(with))
 	return c
 }
 
-// checkLessons reads lessons, and tries every check with the answers that its file calls right and wrong.
+// checkLessons tries every check with the answers that its file calls right and wrong.
 func checkLessons(with []Option) *cobra.Command {
 	options := optionsOf(with)
 	flags := newFlags("check PATH… [flags]",
@@ -55,7 +54,7 @@ func checkLessons(with []Option) *cobra.Command {
 	})
 }
 
-// checkPath checks the lessons of a path, and returns how many mistakes it has reported.
+// checkPath returns how many mistakes it has reported.
 func checkPath(ctx context.Context, path string, parse func([]byte) (*config.Configuration, error), open func(context.Context, *lesson.Lesson) (lesson.Sandbox, error)) (int, error) {
 	dir, only := path, ""
 	if strings.HasSuffix(path, ".md") {
@@ -99,7 +98,8 @@ func checks(n int) string {
 	return fmt.Sprintf("%d checks", n)
 }
 
-// reportMistakes prints mistakes, those of one file if only is set, and counts them. Other errors it returns.
+// reportMistakes prints mistakes, those of one file if only is set, and counts them. It returns
+// other errors.
 func reportMistakes(err error, only string) (int, error) {
 	wrong, is := errors.AsType[*scenario.Error](err)
 	if !is {

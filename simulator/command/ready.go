@@ -8,7 +8,7 @@ import (
 	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
-// ready asks a simulator how it is. Probes of a container use it, because they cannot send the token.
+// ready is for probes of a container, which cannot send the token.
 func ready() *cobra.Command {
 	flags := newFlags("ready [flags]", "Exits with code 0 if a running simulator schedules, and with code 1 otherwise.")
 	server := flags.String("server", "http://"+app.DefaultListen, "`address` of the running simulator")

@@ -13,7 +13,6 @@ import (
 	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
-// reporting is what a command line asks to save.
 type reporting struct {
 	client    *ask.Client
 	decisions []string
@@ -23,7 +22,6 @@ type reporting struct {
 	run, lesson, language string
 }
 
-// report saves a result of a running simulator as a file.
 func report() *cobra.Command {
 	flags := newFlags("report [[NAMESPACE/]NAME[@ATTEMPT] [[NAMESPACE/]NAME[@ATTEMPT]]] [flags]",
 		"Saves a decision as one HTML file that opens in a browser without a server or a network, by default the newest attempt to schedule the pod. With a second decision, the file compares both. With --run or --lesson, it saves a run or what became of a lesson instead.")

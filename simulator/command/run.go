@@ -22,7 +22,7 @@ import (
 	"kube-scheduler-simulator/web"
 )
 
-// exitError is an error that asks for an exit code of its own. Without Err, nothing is printed.
+// exitError is an error with its own exit code. Without Err, nothing is printed.
 type exitError struct {
 	code int
 	err  error
@@ -93,7 +93,7 @@ func compareConfigurations(with []Option) *cobra.Command {
 	})
 }
 
-// wrong asks for the exit code of a wrong command line or file. It returns nil for nil.
+// wrong gives an error the exit code of a wrong command line or file. It returns nil for nil.
 func wrong(err error) error {
 	if err == nil {
 		return nil
@@ -101,7 +101,6 @@ func wrong(err error) error {
 	return &exitError{exitWrongFile, err}
 }
 
-// ended turns the end of a command into its exit code.
 func ended(passed bool, err error) error {
 	if _, isFile := errors.AsType[*runner.FileError](err); isFile {
 		return wrong(err)
@@ -112,7 +111,6 @@ func ended(passed bool, err error) error {
 	return err
 }
 
-// running holds the flags that run, compare and sweep share.
 type running struct {
 	flags   flagSet
 	app     app.Options
@@ -140,10 +138,10 @@ func newRunning(usage, what string, with []Option) *running {
 	return r
 }
 
-// defaultTimeLimit lets the node lifecycle controller evict the pods of a failed node, which takes six minutes.
+// defaultTimeLimit lets the node lifecycle controller evict the pods of a failed node, which takes
+// six minutes.
 const defaultTimeLimit = 10 * time.Minute
 
-// options returns what the flags say.
 func (r *running) options() (runner.Options, error) {
 	registry, err := r.app.Registry()
 	if err != nil {

@@ -18,13 +18,12 @@ import (
 	"kube-scheduler-simulator/simulator/host/kubeconfig"
 )
 
-// shareFlag is set in the pods of a sweep, and not for users.
+// The pods of a sweep set shareFlag; users do not.
 const shareFlag = "share"
 
-// clusterLook is the pause between two looks at the Job of a sweep.
+// clusterLook is the pause between two reads of the Job of a sweep.
 const clusterLook = 2 * time.Second
 
-// sweepInCluster holds the flags of a sweep in a cluster.
 type sweepInCluster struct {
 	on, abandon         bool
 	kubeconfig, context string
@@ -47,7 +46,7 @@ func (c *sweepInCluster) add(flags flagSet) {
 	flags.BoolVar(&c.abandon, "abandon", false, "remove the Job of the sweep and its ConfigMaps, and do nothing else")
 }
 
-// flagsInCluster are those that make no sense for a sweep on this machine.
+// flagsInCluster make no sense for a sweep on this machine.
 var flagsInCluster = []string{"image", "kubeconfig", "context", "namespace", "service-account", "parallelism", "shares", "retries", "requests", "clean-up", "abandon"}
 
 func sweepParameters(with []Option) *cobra.Command {
@@ -94,7 +93,7 @@ func sweepParameters(with []Option) *cobra.Command {
 	})
 }
 
-// connect checks the flags and reads the kubeconfig. It asks the cluster nothing.
+// connect reads the kubeconfig, but does not contact the cluster.
 func (c *sweepInCluster) connect() error {
 	switch {
 	case c.kubeconfig == "":
@@ -131,7 +130,7 @@ func (c *sweepInCluster) connect() error {
 	return nil
 }
 
-// sharedOut turns the end of a share into its exit code, by which the Job decides whether to try again.
+// sharedOut gives the end of a share its exit code, by which the Job decides whether to try again.
 func sharedOut(err error) error {
 	if _, hopeless := errors.AsType[*fanout.HopelessError](err); hopeless {
 		return wrong(err)

@@ -10,7 +10,8 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// errNo is the answer no of a command with --exit-code. It has no message, because the answer was printed.
+// errNo is the answer no of a command with --exit-code. It has no message, because the command has
+// printed the answer.
 var errNo = errors.New("no")
 
 func whatIf(with []Option) *cobra.Command {

@@ -1,12 +1,14 @@
-// Package htmlreport makes an HTML file of a decision, or of two to compare, of the runs of scenarios, or of what a learner did in a lesson.
-// The file opens in a browser without a server or a network: it holds the result, and the script and the style sheet of the web
-// application's report. It is not a way to store results.
+// Package htmlreport makes an HTML file of a decision, or of two to compare, of the runs of
+// scenarios, or of what a learner did in a lesson. The file opens in a browser without a server or
+// a network: it holds the result, and the script and the style sheet of the web application's
+// report. It is not a way to store results.
 //
-// The text of a result comes from the cluster, so every user and program that may write to the cluster can choose it. The
-// file therefore holds it as data that no browser runs, and its Content-Security-Policy allows the
-// one script by its hash and no connection.
+// The text of a result comes from the cluster, so every user and program that may write to the
+// cluster can choose it. The file therefore holds it as data that no browser runs, and its
+// Content-Security-Policy allows the one script by its hash and no connection.
 //
-// It may import the results, their explanations and their redaction, scenarios, lessons and the versions.
+// It may import the results, their explanations and their redaction, scenarios, lessons and the
+// versions.
 package htmlreport
 
 import (
@@ -32,8 +34,8 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// contentVersion counts incompatible changes of content. The web application refuses later ones, and reads earlier ones: version 1 had
-// decisions only.
+// contentVersion counts incompatible changes of content. The web application refuses later ones,
+// and reads earlier ones: version 1 had decisions only.
 const contentVersion = 2
 
 // ErrNotBuilt says that this program was compiled without the web application.
@@ -51,11 +53,11 @@ type Report struct {
 // Decision is a decision with those of the same pod.
 type Decision struct {
 	Cycle *result.Cycle
-	// Other is the decision that it is compared with; nil for none.
+	// Other is the decision to compare it with; nil for none.
 	Other *result.Cycle
 	// Attempts are those of the decision's pod, oldest first.
 	Attempts []result.Summary
-	// Redacted: names are replaced. Redact sets it.
+	// Redacted: Redact has replaced names.
 	Redacted bool
 }
 
@@ -64,13 +66,15 @@ type Run struct {
 	Name string `json:"name"`
 	// File is the name of the scenario's file; empty if it came without one.
 	File string `json:"file,omitempty"`
-	// Results are in the order of the matrix, or of the points and seeds of the sweep; those that have not ended are nil.
+	// Results are in the order of the matrix, or of the points and seeds of the sweep; nil for
+	// those that have not ended.
 	Results []*scenario.Result `json:"results"`
 	// Comparison is that of two configurations; nil when there is none.
 	Comparison *scenario.Comparison `json:"comparison,omitempty"`
-	// Sweep is what the results of a sweep come to; nil when the scenario ran by itself.
+	// Sweep sums up the results of a sweep; nil when the scenario ran by itself.
 	Sweep *scenario.SweepResult `json:"sweep,omitempty"`
-	// Decisions are the whole ones that explain failures, by DecisionKey. The file has those that the results keep.
+	// Decisions are the whole ones that explain failures, by DecisionKey. The file has those that
+	// the results keep.
 	Decisions map[string]*explain.Explained `json:"decisions,omitempty"`
 }
 
@@ -79,7 +83,7 @@ func DecisionKey(index int, d *scenario.Decision) string {
 	return fmt.Sprintf("%d/%s/%d", index, d.Pod.UID, d.Attempt)
 }
 
-// Redact returns the decision with names replaced.
+// Redact returns the decision with other names.
 func (d Decision) Redact(r *redact.Redactor) (*Decision, error) {
 	out := Decision{Redacted: true, Attempts: make([]result.Summary, len(d.Attempts))}
 	var err error
@@ -114,7 +118,6 @@ type content struct {
 	Lesson *lessonResult `json:"lesson,omitempty"`
 }
 
-// kind says what a file is about.
 type kind string
 
 const (
@@ -141,7 +144,7 @@ type answeredCheck struct {
 	Verdict *explain.Explained `json:"verdict,omitempty"`
 }
 
-// content returns what the file holds, and its title.
+// content also returns the title.
 func (r Report) content() (content, string) {
 	versions := version.Get()
 	c := content{Version: contentVersion, Provenance: provenance{Simulator: versions.Simulator, Kubernetes: versions.Kubernetes, Exported: r.Exported.UTC()}}
@@ -173,7 +176,7 @@ func explained(c *result.Cycle) *explain.Explained {
 	return new(explain.With(c))
 }
 
-// shown returns a run without what no page shows, such as where each of its pods is at the end.
+// shown leaves out what no page shows, such as the final place of each pod.
 func (r Run) shown() Run {
 	results := make([]*scenario.Result, len(r.Results))
 	decisions := map[string]*explain.Explained{}
@@ -193,8 +196,7 @@ func (r Run) shown() Run {
 	return r
 }
 
-// policyOf is the Content-Security-Policy of a file with this script: what the file holds itself, and no
-// connection.
+// The Content-Security-Policy allows what the file holds itself, and no connection.
 func policyOf(script []byte) string {
 	sum := sha256.Sum256(script)
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; " +
@@ -207,8 +209,8 @@ func Content(r Report) any {
 	return held
 }
 
-// HTML returns the file and its Content-Security-Policy, which the file also states. application is the
-// built web application; without its report the error is ErrNotBuilt.
+// HTML returns the file and its Content-Security-Policy, which the file also states. application is
+// the built web application; without its report the error is ErrNotBuilt.
 func HTML(application fs.FS, r Report) (file []byte, policy string, err error) {
 	script, err := read(application, "report/report.js")
 	if err != nil {
@@ -228,8 +230,8 @@ func HTML(application fs.FS, r Report) (file []byte, policy string, err error) {
 	return fmt.Appendf(nil, page, policy, html.EscapeString(title), style, hex.EncodeToString(sum[:]), packed, script), policy, nil
 }
 
-// page is the file: its policy, title, style sheet, the sum of the content, the content and the script.
-// The script must follow the content, which it reads.
+// page is the file: its policy, title, style sheet, the sum of the content, the content and the
+// script. The script must follow the content, which it reads.
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -261,7 +263,7 @@ func pack(c content) (string, error) {
 	return out.String(), nil
 }
 
-// read returns a file of the application, written so that it cannot end the element that it is put into.
+// read returns a file of the application in a form that cannot end the element around it.
 func read(application fs.FS, name string) ([]byte, error) {
 	text, err := fs.ReadFile(application, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -273,6 +275,6 @@ func read(application fs.FS, name string) ([]byte, error) {
 	return ending.ReplaceAll(text, []byte(`<\$1`)), nil
 }
 
-// ending matches what ends a script or a style sheet in HTML, or hides its end, also within a string
-// or a comment. A backslash after < means nothing there, so it does no harm.
+// ending matches what ends a script or a style sheet in HTML, or hides its end, also within a
+// string or a comment. A backslash after < means nothing there, so it does no harm.
 var ending = regexp.MustCompile(`(?i)<(/script|/style|!--)`)

@@ -9,11 +9,12 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// Prefix begins the name of every annotation of the simulator. The scheduler
-// writes its results under the same prefix, so its package owns the text.
+// Prefix begins the name of every annotation of the simulator. The scheduler writes its results
+// under the same prefix, so its package owns the text.
 const Prefix = annotation.Prefix
 
-// Annotations that people set, and the web application sets for them. Package standin says what they mean.
+// Annotations that people set, and the web application sets for them. Package standin says what
+// they mean.
 const (
 	AnnotationFailure          = standin.AnnotationFailure
 	AnnotationDevices          = standin.AnnotationDevices
@@ -21,8 +22,8 @@ const (
 	AnnotationExitCode         = standin.AnnotationExitCode
 	AnnotationShutdownDuration = standin.AnnotationShutdownDuration
 
-	// AnnotationNUMA says how a virtual node is cut into NUMA nodes, in YAML or JSON; see
-	// virtualnode.Cut. The virtual node publishes a NodeResourceTopology.
+	// AnnotationNUMA splits a virtual node into NUMA nodes, in YAML or JSON; see virtualnode.Cut.
+	// The virtual node publishes a NodeResourceTopology.
 	AnnotationNUMA = Prefix + "numa"
 
 	FailureNotReady    = standin.FailureNotReady
@@ -31,21 +32,20 @@ const (
 
 // Annotations, labels and gates that the simulator sets.
 const (
-	// AnnotationOwner is set on exported objects that had a controller: the
-	// controller's apiVersion, kind and name as JSON. kubectl cannot apply an
-	// ownerReference, because it holds a UID. An import turns the annotation back
-	// into a reference, or leaves the object for its controller to adopt.
+	// AnnotationOwner is on exported objects that had a controller: the controller's apiVersion,
+	// kind and name as JSON. kubectl cannot apply an ownerReference, because it holds a UID. An
+	// import turns the annotation back into a reference, or leaves the object for its controller to
+	// adopt.
 	AnnotationOwner = Prefix + "owner"
-	// AnnotationSource is set on objects that were copied from a cluster that the
-	// simulator follows: the object's UID in that cluster. The mirror deletes only
-	// objects that have it.
+	// AnnotationSource is on objects from a cluster that the simulator follows: the object's UID in
+	// that cluster. The mirror deletes only objects that have it.
 	AnnotationSource = Prefix + "source-uid"
-	// AnnotationInactive holds the fields by which an imported object would call other
-	// programs; see Deactivate. LabelInactive selects the objects that have it.
+	// AnnotationInactive holds the fields by which an imported object would call other programs;
+	// see Deactivate. LabelInactive selects the objects that have it.
 	AnnotationInactive = Prefix + "inactive"
 	LabelInactive      = Prefix + "inactive"
-	// AnnotationSelectedNode is the one annotation of a scheduling result whose
-	// name does not contain the word "result".
+	// AnnotationSelectedNode is the one annotation of a scheduling result whose name does not
+	// contain the word "result".
 	AnnotationSelectedNode = Prefix + "selected-node"
 	// AnnotationForPlugin marks the CustomResourceDefinitions that came with a scheduler
 	// configuration and leave with it. Its value is the plugin that reads the objects.
@@ -54,8 +54,8 @@ const (
 	// virtualnode.Holding as JSON, which says what containers hold of which zone.
 	AnnotationZonePlacement = Prefix + "zone-placement"
 	LabelVirtualDriver      = standin.LabelVirtualDriver
-	// GateImport is the scheduling gate that holds back imported pods until the
-	// rest of the import is in the cluster.
+	// GateImport is the scheduling gate that holds back imported pods until the rest of the import
+	// is in the cluster.
 	GateImport = Prefix + "import"
 )
 
@@ -65,8 +65,8 @@ func IsOurs(name string) bool { return strings.HasPrefix(name, Prefix) }
 // DropResults removes the annotations that IsResult names from a pod.
 func DropResults(pod metav1.Object) { annotation.Drop(pod, IsResult) }
 
-// IsResult reports whether an annotation holds a scheduling result. Each of them
-// can be large, and a copy of it is in the result store.
+// IsResult reports whether an annotation holds a scheduling result. Each can be large, and the
+// result store has a copy.
 func IsResult(name string) bool {
 	own, isOurs := strings.CutPrefix(name, Prefix)
 	return isOurs && (name == AnnotationSelectedNode || strings.Contains(own, "result"))

@@ -44,8 +44,7 @@ var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-n
 // IsSystemNamespace reports whether Kubernetes creates a namespace of that name.
 func IsSystemNamespace(name string) bool { return slices.Contains(systemNamespaces, name) }
 
-// IsBuiltIn reports whether every cluster has the object, because Kubernetes
-// creates it.
+// IsBuiltIn reports whether Kubernetes creates the object in every cluster.
 func IsBuiltIn(gk schema.GroupKind, namespace, name string) bool {
 	switch gk {
 	case Namespace:

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// callingFields are the fields by which objects make an API server call other programs.
+// Objects make an API server call other programs by callingFields.
 var callingFields = map[schema.GroupKind][]string{
 	ValidatingWebhooks: {"webhooks"},
 	MutatingWebhooks:   {"webhooks"},
@@ -25,11 +25,11 @@ func CallingKinds() []schema.GroupKind {
 }
 
 // Deactivate changes an object so that the API server calls no other program because of it, and
-// returns false if it would call none anyway. The removed fields go into AnnotationInactive, from
+// returns false if it would call none anyway. It moves the fields into AnnotationInactive, from
 // which Activate restores them.
 //
-// An object without these fields is valid: webhook configurations have no webhooks, custom
-// resources are not converted, and the API of an APIService is not served.
+// An object without these fields is valid: webhook configurations have no webhooks, the API server
+// does not convert custom resources, and it does not serve the API of an APIService.
 func Deactivate(u *unstructured.Unstructured) bool {
 	if len(Calls(u)) == 0 {
 		return false
@@ -92,13 +92,13 @@ func Activate(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// IsInactive reports whether an object could be activated.
+// IsInactive reports whether Activate could activate an object.
 func IsInactive(u *unstructured.Unstructured) bool {
 	_, err := removedFields(u)
 	return err == nil
 }
 
-// removedFields reads the annotation, which may be forged.
+// Anybody may have forged the annotation.
 func removedFields(u *unstructured.Unstructured) (map[string]any, error) {
 	text := u.GetAnnotations()[AnnotationInactive]
 	if text == "" {
@@ -134,8 +134,8 @@ func integers(value any) any {
 	return value
 }
 
-// Call is a program that an object makes an API server call: either at URL, or behind Service,
-// as NAMESPACE/NAME.
+// Call is a program that an object makes an API server call: either at URL, or behind Service, as
+// NAMESPACE/NAME.
 type Call struct{ URL, Service string }
 
 func (c Call) String() string {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is what the simulator knows of a kind of object. A kind is known by group
-// and name; any version of it that a cluster serves will do.
+// Kind is what the simulator knows of a kind of object, by group and name; any version of it that a
+// cluster serves will do.
 type Kind struct {
 	Group, Kind string
 	// Namespaced is not set for refused kinds.
@@ -17,70 +17,67 @@ type Kind struct {
 	Uses       Use
 	// Refused says why imports leave objects of the kind out. Empty: they do not.
 	Refused string
-	// Version and Resource are how recordings read and write the kind. They are
-	// set for recorded kinds only.
+	// Version and Resource are how recordings read and write the kind. Only recorded kinds have
+	// them.
 	Version, Resource string
 }
 
-// GroupKind returns the group and name.
 func (k Kind) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
 // Use is a set of what the simulator does with the objects of a kind.
 type Use uint
 
 const (
-	// Exported: exports hold the objects, because they matter to scheduling or
-	// controllers make from them objects that do.
+	// Exported: exports hold the objects, because they matter to scheduling or controllers make
+	// from them objects that do.
 	Exported Use = 1 << iota
 	// Copied: an import from another cluster reads the objects.
 	Copied
-	// Followed: while another cluster is followed, changes of the objects are
-	// carried over. Controllers of that cluster have already done the work of
-	// those that would act on kinds that are not followed, such as workloads; and
-	// limits would refuse objects that exist.
+	// Followed: a mirror carries over changes of the objects. It does not follow kinds such as
+	// workloads, whose controllers have already done their work in the other cluster, and limits,
+	// which would refuse existing objects.
 	Followed
 	// Recorded: recordings hold the objects, because schedulers look at them.
 	Recorded
-	// Custom: the kind is that of a CustomResourceDefinition, which a cluster need not
-	// have. Package definitions has it.
+	// Custom: a CustomResourceDefinition in package definitions defines the kind. A cluster need
+	// not have it.
 	Custom
-	// Gated: the API server serves the kind only with a feature gate, and a cluster need not have it.
+	// Gated: the API server serves the kind only with a feature gate, and a cluster need not have
+	// it.
 	Gated
 )
 
-// Rank is a place in the order in which objects are created: those of a lower
-// rank come first, so that everything that an object needs is there before it.
-// Deletions go the other way round. Within a rank the order does not matter.
+// Rank is a place in the order of creation: objects of a lower rank come first, so that everything
+// that an object needs is there before it. Deletions go the other way round. Within a rank the
+// order does not matter.
 type Rank int
 
 const (
 	RankDefinition Rank = iota
 	RankNamespace
 	RankClass
-	// RankOther is for kinds that the table does not name, custom resources among
-	// them: owners of pods, and what plugins read.
+	// RankOther is for kinds that the table does not name, such as custom resources: owners of
+	// pods, and what plugins read.
 	RankOther
 	RankVolume
 	RankClaim
 	RankNode
-	// RankOfNode is for objects that belong to nodes and are owned by them.
+	// RankOfNode is for objects that belong to nodes, which own them.
 	RankOfNode
 	// RankOfPod is for objects that pods refer to by name.
 	RankOfPod
 	RankPod
-	// RankHistory is for the revisions by which StatefulSets and DaemonSets know
-	// their pods.
+	// StatefulSets and DaemonSets know their pods by the revisions in RankHistory.
 	RankHistory
 	RankCronJob
 	RankWorkload
 	RankDeployment
 	RankScaler
-	// RankLimit is for objects that would refuse others that exist already. Pods
-	// that a scheduler is to place go in just before them.
+	// RankLimit is for objects that would refuse others that exist already. Pods that a scheduler
+	// is to place go in just before them.
 	RankLimit
-	// RankTemplate is for the templates of resource claims. They come after all
-	// pods, because their controller makes another claim for a pod that it finds
-	// without its own.
+	// RankTemplate is for the templates of resource claims. They come after all pods, because their
+	// controller makes another claim for a pod that it finds without its own.
 	RankTemplate
 	// LastRank is the highest.
 	LastRank = RankTemplate
@@ -95,8 +92,7 @@ const (
 	refusedMeasured = "it is measured by programs that do not run here"
 )
 
-// kinds is the table of what there is to know of each kind. Within a rank its
-// order is that of exports.
+// Within a rank, exports keep the order of this table.
 var kinds = []Kind{
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Rank: RankDefinition, Uses: Exported},
 	{Kind: "Namespace", Rank: RankNamespace, Uses: Exported | Copied | Followed | Recorded, Version: "v1", Resource: "namespaces"},
@@ -184,9 +180,8 @@ var kinds = []Kind{
 	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview", Refused: refusedQuestion},
 	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview", Refused: refusedQuestion}}
 
-// KindOf returns what is known of a kind. A kind that the table does not have is
-// of RankOther and has no uses: exports and imports take it anyway when it is a
-// custom resource.
+// KindOf gives a kind that the table lacks RankOther and no uses: exports and imports take it
+// anyway when it is a custom resource.
 func KindOf(gk schema.GroupKind) Kind {
 	for _, k := range kinds {
 		if k.GroupKind() == gk {
@@ -196,12 +191,10 @@ func KindOf(gk schema.GroupKind) Kind {
 	return Kind{Group: gk.Group, Kind: gk.Kind, Rank: RankOther}
 }
 
-// RankOf returns the rank of a kind.
 func RankOf(gk schema.GroupKind) Rank { return KindOf(gk).Rank }
 
-// Kinds returns the kinds that have all of the uses, by rank. Of custom resources, only
-// those that the simulator's own plugins read are among them, and a cluster need not
-// serve them.
+// Kinds returns the kinds that have all of the uses, by rank. They include only those custom
+// resources that the simulator's own plugins read, and a cluster need not serve them.
 func Kinds(uses Use) []Kind {
 	found := slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k.Uses&uses != uses })
 	slices.SortStableFunc(found, func(a, b Kind) int { return cmp.Compare(a.Rank, b.Rank) })

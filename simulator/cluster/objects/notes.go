@@ -1,7 +1,7 @@
 package objects
 
-// LastApplied is where kubectl apply keeps the whole object as it was applied
-// last. It can be as large as the rest of the object.
+// kubectl apply keeps in LastApplied the whole object as it last applied it. It can be as large as
+// the rest of the object.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Annotations on volumes and claims that say how they were bound.
@@ -14,8 +14,7 @@ const (
 	StorageProvisionerOlder = "volume.beta.kubernetes.io/storage-provisioner"
 )
 
-// ClusterMetadata lists the fields of metadata that mean something in one
-// cluster only.
+// ClusterMetadata lists the fields of metadata that mean something in one cluster only.
 func ClusterMetadata() []string {
 	return []string{
 		"uid", "resourceVersion", "generation", "selfLink", "managedFields", "ownerReferences",
@@ -23,12 +22,12 @@ func ClusterMetadata() []string {
 	}
 }
 
-// note is an annotation in which a program of one cluster notes what it has done
-// there. A copy of the object does not get it.
+// note is an annotation in which a program notes what it has done in one cluster. A copy of the
+// object does not get it.
 type note struct {
 	name string
-	// by are the uses that strip it: Exported for exports and imports, Followed
-	// for what is followed, Recorded for recordings.
+	// by are the uses that strip it: Exported by exports and imports, Followed by a mirror,
+	// Recorded by recordings.
 	by Use
 }
 
@@ -44,7 +43,7 @@ var notes = []note{
 	{BoundByController, Exported | Followed},
 	{VolumeSelectedNode, Exported},
 
-	// Kubelets and node controllers write these for a machine that the copy has not.
+	// Kubelets and node controllers write these for a machine that the copy lacks.
 	{"node.alpha.kubernetes.io/ttl", Followed | Recorded},
 	{"volumes.kubernetes.io/controller-managed-attach-detach", Followed | Recorded},
 	{"csi.volume.kubernetes.io/nodeid", Followed},
@@ -59,9 +58,8 @@ var notes = []note{
 	{"deprecated.daemonset.template.generation", Exported},
 }
 
-// Strips reports whether a use leaves an annotation out because it means
-// something only in the cluster where it was written. It does not cover
-// scheduling results: see IsResult.
+// Strips reports whether a use leaves an annotation out because it means something only in the
+// cluster where it was written. It does not cover scheduling results: see IsResult.
 func Strips(use Use, annotation string) bool {
 	for _, n := range notes {
 		if n.name == annotation {

@@ -2,12 +2,12 @@ package objects
 
 import "reflect"
 
-// The library that applies merge patches reads numbers as floats, which changes
-// large integers, and does not work on decoded objects. So patches are made here.
+// The library that applies merge patches reads numbers as floats, which changes large integers, and
+// does not work on decoded objects. So this package makes patches itself.
 
-// MergePatch returns the JSON merge patch (RFC 7386) that turns from into to. It
-// is empty, and not nil, when they are equal. It shares values with to. A merge
-// patch cannot set a field to null, so to must have none that is.
+// MergePatch returns the JSON merge patch (RFC 7386) that turns from into to. It is empty, and not
+// nil, when they are equal. It shares values with to. A merge patch cannot set a field to null, so
+// to must have none that is.
 func MergePatch(from, to map[string]any) map[string]any {
 	patch := map[string]any{}
 	for name := range from {
@@ -19,8 +19,8 @@ func MergePatch(from, to map[string]any) map[string]any {
 	return patch
 }
 
-// Additions returns the part of the merge patch that removes nothing. It is empty,
-// and not nil, when to has nothing that from lacks.
+// Additions returns the part of the merge patch that removes nothing. It is empty, and not nil,
+// when to has nothing that from lacks.
 func Additions(from, to map[string]any) map[string]any {
 	patch := map[string]any{}
 	differences(patch, from, to, Additions)

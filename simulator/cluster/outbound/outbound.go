@@ -1,8 +1,8 @@
-// Package outbound decides which addresses the simulated cluster may call: webhooks, API
-// servers behind APIServices, and scheduler extenders.
+// Package outbound decides which addresses the simulated cluster may call: webhooks, API servers
+// behind APIServices, and scheduler extenders.
 //
-// It knows nothing of those callers, and it does not limit the clusters that the user names
-// on the command line. It may import the standard library only.
+// It knows nothing of those callers, and it does not limit the clusters that the user names on the
+// command line. It may import the standard library only.
 package outbound
 
 import (
@@ -18,9 +18,8 @@ import (
 // Flag is the command line's flag that sets Policy.Anywhere. Errors name it.
 const Flag = "--allow-outbound"
 
-// Policy says which hosts may be called. The zero value allows loopback addresses only.
+// Policy says which hosts the cluster may call. The zero value allows loopback addresses only.
 type Policy struct {
-	// Anywhere allows every host.
 	Anywhere bool
 }
 
@@ -34,8 +33,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("calls to %s are not allowed: without %s, the simulated cluster calls loopback addresses only", e.Host, Flag)
 }
 
-// Check returns an *Error if the policy does not allow calls to host, which is a name or an
-// address without a port. It asks no name server.
+// Check returns an *Error if the policy forbids calls to host, a name or an address without a port.
+// It asks no name server.
 func (p Policy) Check(host string) error {
 	if p.Anywhere || isLoopback(host) {
 		return nil
@@ -43,8 +42,8 @@ func (p Policy) Check(host string) error {
 	return &Error{Host: host}
 }
 
-// CheckURL is Check for the host of an absolute URL. Its errors never contain the URL, which
-// may hold a password.
+// CheckURL is Check for the host of an absolute URL. Its errors never contain the URL, which may
+// hold a password.
 func (p Policy) CheckURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -56,8 +55,8 @@ func (p Policy) CheckURL(address string) error {
 	return p.Check(u.Hostname())
 }
 
-// DialContext connects to address ("host:port") if the policy allows it, and otherwise
-// returns an *Error without asking a name server. It is a dialer for HTTP transports.
+// DialContext connects to address ("host:port") if the policy allows it, and otherwise returns an
+// *Error without asking a name server. It is a dialer for HTTP transports.
 func (p Policy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

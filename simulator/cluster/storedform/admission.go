@@ -24,8 +24,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// Admission admits objects to a cluster of which Know and Forget tell it. It is for one goroutine, apart from Create and Update, which
-// many may call while none calls Know or Forget.
+// Admission admits objects to the cluster that Know and Forget describe. It is for one goroutine,
+// except that many may call Create and Update while none calls Know or Forget.
 type Admission struct {
 	chain chain
 	known map[schema.GroupKind]cache.Indexer
@@ -37,7 +37,7 @@ type chain interface {
 	admission.ValidationInterface
 }
 
-// New returns an admission that knows the priority classes that every cluster has.
+// New returns an admission that knows the priority classes of every cluster.
 func New() (a *Admission, err error) {
 	a = &Admission{known: map[schema.GroupKind]cache.Indexer{}}
 	if a.chain, err = a.newChain(); err != nil {
@@ -59,7 +59,8 @@ func Reads(gk schema.GroupKind) bool {
 	return reads || customKinds[gk] != nil
 }
 
-// Kinds returns the kinds that Decode and Create take, in the versions that they return, in no particular order.
+// Kinds returns the kinds that Decode and Create take, in the versions that they return, in no
+// particular order.
 func Kinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	for gk, k := range kinds {
@@ -76,13 +77,13 @@ var (
 	strict  = json.NewSerializerWithOptions(json.DefaultMetaFactory, legacyscheme.Scheme, legacyscheme.Scheme, json.SerializerOptions{Strict: true})
 )
 
-// Decode returns the object that a server has stored and encoded as JSON, in the version that the scheduler reads, with defaults. It ignores
-// fields that this version of Kubernetes does not have. A custom resource is unstructured. The error is a *KindError for a
-// kind that Create does not take.
+// Decode returns the object that a server has stored and encoded as JSON, in the version that the
+// scheduler reads, with defaults. It ignores fields that this version of Kubernetes lacks. A custom
+// resource is unstructured. The error is a *KindError for a kind that Create does not take.
 func Decode(data []byte) (runtime.Object, error) { return decode(data, lenient) }
 
-// DecodeStrictly is Decode for an object that a person wrote: the error names the fields that do not exist, and those that
-// are there twice.
+// DecodeStrictly is Decode for an object that a person wrote: the error names unknown and repeated
+// fields.
 func DecodeStrictly(data []byte) (runtime.Object, error) { return decode(data, strict) }
 
 func decode(data []byte, decoder runtime.Decoder) (runtime.Object, error) {
@@ -108,7 +109,6 @@ func decode(data []byte, decoder runtime.Decoder) (runtime.Object, error) {
 	return o, k.setNamespace(o)
 }
 
-// setNamespace completes the namespace of an object.
 func (k *kind) setNamespace(o runtime.Object) error {
 	m, err := meta.Accessor(o)
 	if err != nil {
@@ -136,14 +136,15 @@ func convert(o runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 	return out, nil
 }
 
-// Create returns the object that an API server would store when o, which a Decode returned, is created. It keeps the
-// status, which a controller would write. The error is the API server's. Create may change o.
+// Create returns what an API server would store on the creation of o, which a Decode returned. It
+// keeps the status, which a controller would write. The error is the API server's. Create may
+// change o.
 func (a *Admission) Create(ctx context.Context, o runtime.Object) (runtime.Object, error) {
 	return a.admit(ctx, o, nil)
 }
 
-// Update is Create for an object that replaces another one of its name. Like an API server it refuses changes of fields that are
-// immutable, such as the requests of a pod. It does not change before.
+// Update is Create for an object that replaces another one of its name. Like an API server it
+// refuses changes of immutable fields, such as the requests of a pod. It does not change before.
 func (a *Admission) Update(ctx context.Context, o, before runtime.Object) (runtime.Object, error) {
 	return a.admit(ctx, o, before)
 }
@@ -197,7 +198,7 @@ func (a *Admission) admit(ctx context.Context, o, before runtime.Object) (runtim
 	return out, nil
 }
 
-// kindOf returns how objects of a kind are created. The error is a *KindError if they are not.
+// kindOf returns a *KindError for a kind whose objects are not created.
 func kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	if k, reads := kinds[gvk.GroupKind()]; reads {
 		return &k, nil
@@ -209,7 +210,8 @@ func kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	return &c.kind, nil
 }
 
-// internalOf returns a copy of an object in the internal version, with its metadata. A custom resource has no internal version.
+// internalOf returns a copy of an object in the internal version, with its metadata. A custom
+// resource has no internal version.
 func internalOf(o runtime.Object) (runtime.Object, metav1.Object, error) {
 	if u, isCustom := o.(*unstructured.Unstructured); isCustom {
 		u = u.DeepCopy()
@@ -223,8 +225,8 @@ func internalOf(o runtime.Object) (runtime.Object, metav1.Object, error) {
 	return internal, m, err
 }
 
-// create prepares and validates a new object. A strategy wants what a server writes itself; creation times that the object did not have are
-// unset again, so that equal questions have equal answers.
+// create prepares and validates a new object. A strategy wants what a server writes itself; create
+// removes creation times that the object did not have, so that equal questions have equal answers.
 func create(ctx context.Context, s strategy, gvk schema.GroupVersionKind, o runtime.Object, m metav1.Object) error {
 	created := m.GetCreationTimestamp()
 	if created.IsZero() {
@@ -238,7 +240,7 @@ func create(ctx context.Context, s strategy, gvk schema.GroupVersionKind, o runt
 	return err
 }
 
-// update prepares and validates a change. A strategy wants a version, which is unset again.
+// update prepares and validates a change. A strategy wants a version, which update removes again.
 func update(ctx context.Context, s strategy, o, before runtime.Object, m, was metav1.Object) error {
 	version := m.GetResourceVersion()
 	m.SetResourceVersion("1")
@@ -249,8 +251,8 @@ func update(ctx context.Context, s strategy, o, before runtime.Object, m, was me
 	return err
 }
 
-// keepStatus returns a function that gives another version of the object the status of this one. It does nothing for a status that is
-// not set.
+// keep gives another version of the object the status of this one. It does nothing for a missing
+// status.
 func keepStatus(o runtime.Object) (keep func(runtime.Object)) {
 	if u, isCustom := o.(*unstructured.Unstructured); isCustom {
 		status, set := u.Object["status"]

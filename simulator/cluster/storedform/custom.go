@@ -23,13 +23,14 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/definitions"
 )
 
-// custom is how an API server creates and changes the objects of a kind that a CustomResourceDefinition of package definitions defines.
+// custom is how an API server creates and changes the objects of a kind that a
+// CustomResourceDefinition of package definitions defines.
 type custom struct {
 	kind
 	schema *structuralschema.Structural
 }
 
-// customKinds are the kinds that a scheduler or its plugins read. Kueue's controllers are no scheduler.
+// A scheduler or its plugins read customKinds. Kueue's controllers are no scheduler.
 var customKinds = func() map[schema.GroupKind]func() (*custom, error) {
 	out := map[schema.GroupKind]func() (*custom, error){}
 	for _, d := range definitions.All() {
@@ -40,7 +41,7 @@ var customKinds = func() map[schema.GroupKind]func() (*custom, error) {
 	return out
 }()
 
-// customKind returns what there is to know of a kind. The error is a *KindError for a kind that is not custom, or one of the definition.
+// The error of customKind is a *KindError for a kind that is not custom, or one of the definition.
 func customKind(gvk schema.GroupVersionKind) (*custom, error) {
 	load := customKinds[gvk.GroupKind()]
 	if load == nil {
@@ -91,7 +92,8 @@ func newCustom(d definitions.Definition) (c *custom, err error) {
 	return &custom{kind{d.Kind.GroupVersion().WithResource(d.Resource), s}, structural}, nil
 }
 
-// decode reads an object of the kind and sets its defaults. Unless strictly, it drops the fields that the schema does not have.
+// decode reads an object and sets its defaults. Unless strictly, it drops the fields that the
+// schema lacks.
 func (c *custom) decode(data []byte, strictly bool) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	twice, err := kjson.UnmarshalStrict(data, &u.Object, kjson.DisallowDuplicateFields)

@@ -54,7 +54,7 @@ func in(group, version, resource string, strategy strategy) kind {
 	return kind{schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, strategy}
 }
 
-// kinds are the kinds that a scheduler reads, and those that admission reads.
+// kinds are the kinds that a scheduler or admission reads.
 var kinds = map[schema.GroupKind]kind{
 	{Kind: "Namespace"}:                                       in("", "v1", "namespaces", namespace.Strategy),
 	{Kind: "LimitRange"}:                                      in("", "v1", "limitranges", limitrange.Strategy),

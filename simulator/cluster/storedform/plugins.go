@@ -28,7 +28,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault"
 )
 
-// newChain returns the admission plugins in kube-apiserver's order.
+// The chain has kube-apiserver's order.
 func (a *Admission) newChain() (chain, error) {
 	factory := informers.NewSharedInformerFactory(nothing{}, 0)
 	a.keep(factory, schema.GroupKind{Kind: "LimitRange"}, &corev1.LimitRange{})
@@ -59,7 +59,7 @@ func (a *Admission) newChain() (chain, error) {
 	return admission.NewChainHandler(handlers...), nil
 }
 
-// keep makes an informer of the factory that holds what Know is told, and that asks no API server.
+// keep makes an informer of the factory that holds what Know gets, and that asks no API server.
 func (a *Admission) keep(factory informers.SharedInformerFactory, gk schema.GroupKind, example runtime.Object) {
 	informer := factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 		return synced{cache.NewSharedIndexInformer(&cache.ListWatch{}, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
@@ -72,24 +72,25 @@ type synced struct{ cache.SharedIndexInformer }
 
 func (synced) HasSynced() bool { return true }
 
-// Know adds an object to those by which others are admitted, or replaces it. Objects of kinds that do not matter to
-// others are ignored.
+// Know adds or replaces an object that may influence the admission of others. It ignores kinds that
+// do not.
 func (a *Admission) Know(o runtime.Object) {
 	if indexer := a.known[o.GetObjectKind().GroupVersionKind().GroupKind()]; indexer != nil {
-		// It fails for objects without metadata only.
+		// It fails only for objects without metadata.
 		_ = indexer.Add(o)
 	}
 }
 
-// Forget removes an object that was deleted, or is about to be replaced: there can be only one default priority class.
+// Forget removes an object that was deleted, or is about to be replaced: there can be only one
+// default priority class.
 func (a *Admission) Forget(o runtime.Object) {
 	if indexer := a.known[o.GetObjectKind().GroupVersionKind().GroupKind()]; indexer != nil {
 		_ = indexer.Delete(o)
 	}
 }
 
-// nothing answers the requests that plugins make when an informer lacks an object and may be late. These
-// informers are not.
+// nothing answers the requests that plugins make when an informer lacks an object and may be late.
+// These informers are not.
 type nothing struct{ kubernetes.Interface }
 
 func (nothing) CoreV1() typedcorev1.CoreV1Interface { return nothingOfCore{} }

@@ -1,8 +1,8 @@
-// Package clustertest helps tests wait for conditions, start a control plane, stop it and reach
-// it, and find the program.
+// Package clustertest helps tests wait for conditions, start a control plane, stop it and reach it,
+// and find the program.
 //
-// Only tests import it. It accesses control planes through an interface, so that their own
-// tests can use it, too. It may import none of our packages.
+// Only tests import it. It accesses control planes through an interface, so that their own tests
+// can use it, too. It may import none of our packages.
 package clustertest
 
 import (
@@ -15,19 +15,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// pollInterval is the pause between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// Timeout bounds each wait. A passing test stays far below it, even on a busy
-// machine.
+// Timeout bounds each wait. A passing test stays far below it, even on a busy machine.
 const Timeout = slowdown * time.Minute
 
 // Scale multiplies a time bound by the slowdown of this test binary. Use it for the bounds of
 // measured times; Timeout bounds waits.
 func Scale(d time.Duration) time.Duration { return slowdown * d }
 
-// Eventually waits until condition returns true, and fails the test when it returns an error
-// or Timeout is over. what completes the sentence "waiting until …".
+// Eventually waits until condition returns true, and fails the test when it returns an error or
+// Timeout is over. what completes the sentence "waiting until …".
 func Eventually(t testing.TB, what string, condition func(ctx context.Context) (bool, error)) {
 	t.Helper()
 	EventuallyWithin(t, Timeout, what, condition)
@@ -47,7 +45,7 @@ func EventuallyTrue(t testing.TB, what string, condition func() bool) {
 	Eventually(t, what, func(context.Context) (bool, error) { return condition(), nil })
 }
 
-// Stopper is what a test stops. Stop does nothing when it has stopped already.
+// Stopper is what a test stops. Stop does nothing the second time.
 type Stopper interface {
 	Stop(ctx context.Context) error
 }
@@ -59,7 +57,7 @@ type ControlPlane interface {
 	ClientConfig() *rest.Config
 }
 
-// Start starts a control plane, which stops at the end of the test at the latest.
+// Start starts a control plane. The end of the test stops it at the latest.
 func Start[C ControlPlane](t testing.TB, c C) C {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)

@@ -10,12 +10,10 @@ import (
 	"testing"
 )
 
-// program is the path of the simulator that RunWithProgram provides.
 var program string
 
-// RunWithProgram runs the tests of m with a simulator for Program, and returns their exit code.
-// The environment variable SIMULATOR_BIN names a simulator that exists; otherwise
-// RunWithProgram builds one.
+// RunWithProgram runs the tests of m with a simulator for Program, and returns their exit code. It
+// builds the simulator unless the environment variable SIMULATOR_BIN names one.
 func RunWithProgram(m *testing.M) int {
 	if program = os.Getenv("SIMULATOR_BIN"); program != "" {
 		return m.Run()

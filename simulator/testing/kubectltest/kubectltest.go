@@ -1,6 +1,6 @@
-// Package kubectltest runs kubectl's own code inside a test, so that a test sees
-// the same output as a person at a terminal. It needs no kubectl binary. Only tests
-// import it, and it may import none of our packages.
+// Package kubectltest runs kubectl's own code inside a test, so that a test sees the same output as
+// a person at a terminal. It needs no kubectl binary. Only tests import it, and it may import none
+// of our packages.
 package kubectltest
 
 import (
@@ -19,17 +19,15 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// Kubectl is kubectl with a kubeconfig. Many goroutines may use it; they take
-// turns, because kubectl exits through a process-wide function.
+// Kubectl is kubectl with a kubeconfig. Many goroutines may use it; they take turns, because
+// kubectl exits through a process-wide function.
 type Kubectl struct {
-	// Kubeconfig is the path of the file.
+	// Kubeconfig is a path.
 	Kubeconfig string
-	// Namespace is the namespace of objects without one. Default: the namespace of
-	// the kubeconfig.
+	// Namespace is for objects without one. Default: that of the kubeconfig.
 	Namespace string
 }
 
-// turn is held while kubectl runs.
 var turn sync.Mutex
 
 // failure is the message and the exit code with which kubectl would have exited.
@@ -38,8 +36,8 @@ type failure struct {
 	code    int
 }
 
-// Run returns the stdout of `kubectl args…`, which gets no stdin. If the command would
-// exit with a code other than 0, Run returns an error with its stderr.
+// Run returns the stdout of `kubectl args…`, which gets no stdin. If the command would exit with a
+// code other than 0, Run returns an error with its stderr.
 func (k Kubectl) Run(args ...string) (output string, err error) {
 	turn.Lock()
 	defer turn.Unlock()

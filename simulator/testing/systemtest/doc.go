@@ -1,6 +1,6 @@
 // Package systemtest holds tests only. They check that the built program survives kills, crowds of
-// clients, hostile input and requests of other web sites and users, that it calls no other machine, and
-// that it does not grow while it runs.
+// clients, hostile input and requests of other web sites and users, that it calls no other machine,
+// and that it does not grow while it runs.
 //
 // They use the program as its users do: by its command line, over HTTP and TLS, and through the
 // files that it leaves on disk. Apart from other test packages they import nothing of this module.

@@ -180,8 +180,8 @@ var kinds = []Kind{
 	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview", Refused: refusedQuestion},
 	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview", Refused: refusedQuestion}}
 
-// KindOf gives a kind that the table lacks RankOther and no uses: exports and imports take it
-// anyway when it is a custom resource.
+// KindOf returns what the table says of a kind. A kind that it lacks has RankOther and no uses:
+// exports and imports take it anyway when it is a custom resource.
 func KindOf(gk schema.GroupKind) Kind {
 	for _, k := range kinds {
 		if k.GroupKind() == gk {

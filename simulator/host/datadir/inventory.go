@@ -27,7 +27,7 @@ type Part struct {
 }
 
 // Inventory says what a data directory holds, so that a start notices what has gone. A directory
-// from a version without inventories has none, and then a start expects nothing.
+// from a version without inventories has none, and then a start accepts what it finds.
 type Inventory struct {
 	Format int `json:"format"`
 	// Parts have existed.

@@ -97,6 +97,8 @@ func errorsOf(o runtime.Object) (errs field.ErrorList, known bool) {
 		return appsvalidation.ValidateReplicaSet(o, podutil.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil)), true
 	case *apps.Deployment:
 		return appsvalidation.ValidateDeployment(o, podutil.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil)), true
+	case *apps.StatefulSet:
+		return appsvalidation.ValidateStatefulSet(o, appsvalidation.StatefulSetValidationOptions{}, podutil.GetValidationOptionsFromPodTemplate(&o.Spec.Template, nil)), true
 	case *node.RuntimeClass:
 		return nodevalidation.ValidateRuntimeClass(o), true
 	case *policy.PodDisruptionBudget:
@@ -105,6 +107,8 @@ func errorsOf(o runtime.Object) (errs field.ErrorList, known bool) {
 		return schedulingvalidation.ValidatePriorityClass(o), true
 	case *scheduling.PodGroup:
 		return schedulingvalidation.ValidatePodGroup(o), true
+	case *storage.VolumeAttachment:
+		return storagevalidation.ValidateVolumeAttachment(o), true
 	case *storage.StorageClass:
 		return storagevalidation.ValidateStorageClass(o), true
 	case *storage.CSINode:

@@ -76,7 +76,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"tab.yaml":     "tab.yaml, document 1: line 4, column 1: not YAML: a tab cannot indent; use spaces",
+		"tab.yaml":     "tab.yaml, document 1: line 4: not YAML: a tab cannot indent; use spaces",
 		"none.yaml":    "none.yaml has no pod, and no workload with a template for pods",
 		"two.yaml":     "two.yaml has several pods; a question is about one",
 		"named.yaml":   "named.yaml, document 1: the Pod has no metadata.name",

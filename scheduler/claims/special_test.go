@@ -287,6 +287,10 @@ func (l *lab) groupLacks(s explain.GroupLacksResources) error {
 		l.must(err)
 		said := func(less int64) bool {
 			g, ok := l.group(func(g *groupv1alpha1.PodGroup) {
+				if name == string(v1.ResourcePods) { // which Coscheduling takes from the minimum of members
+					g.Spec.MinMember -= int32(less)
+					return
+				}
 				had := g.Spec.MinResources[v1.ResourceName(name)]
 				value := amountOf(v1.ResourceList{v1.ResourceName(name): had}, name) - less
 				g.Spec.MinResources[v1.ResourceName(name)] = quantity(name, value)

@@ -399,26 +399,49 @@ func (l *lab) margin(m *explain.Margin) error {
 // examineParts: "NodeAffinity makes 40 of the margin". When that plugin does not score, the margin is so much less.
 func (l *lab) examineParts(configuration *schedulerconfig.KubeSchedulerConfiguration) {
 	m := l.said.Margin
+	before := l.decidedUnder(configuration)
 	for _, p := range m.Parts {
 		without := configuration.DeepCopy()
 		score := &without.Profiles[0].Plugins.Score
 		score.Disabled = append(score.Disabled, schedulerconfig.Plugin{Name: p.Plugin})
-		l.judge(l.T, l.pod.Name, "margin part", p, l.engine.Try(l.Context(), without, func(ctx context.Context, trial *whatif.Trial) error {
-			pod, err := trial.Pod(l.pod.Namespace, l.pod.Name)
-			if err != nil {
-				return err
-			}
-			c, err := trial.Decide(ctx, pod, "")
-			if err != nil {
-				return err
-			}
+		l.judge(l.T, l.pod.Name, "margin part", p, l.marginWithout(p, before, l.decidedUnder(without)))
+	}
+}
+
+// marginWithout compares the decisions about the pod, and about the members of its group that came before, with those without a plugin.
+func (l *lab) marginWithout(p explain.Part, before, without []*result.Cycle) error {
+	m := l.said.Margin
+	for i, c := range without {
+		if c.Pod.UID == l.cycle.Pod.UID {
 			total := func(node string) int64 { return c.Score.Totals.At(c.Score.Nodes.Index(node)) }
 			if left := total(l.cycle.SelectedNode) - total(m.Over); left != m.Total-p.Difference {
 				return fmt.Errorf("without it the margin of %d is %d", m.Total, left)
 			}
 			return nil
-		}))
+		}
+		if len(before) <= i || before[i].SelectedNode != c.SelectedNode {
+			return errUntried // A member before it takes other room without the plugin.
+		}
 	}
+	return fmt.Errorf("without it the pod was not decided about")
+}
+
+// decidedUnder returns the decisions about the pod, or about its group, under a configuration.
+func (l *lab) decidedUnder(configuration *schedulerconfig.KubeSchedulerConfiguration) (cycles []*result.Cycle) {
+	l.must(l.engine.Try(l.Context(), configuration, func(ctx context.Context, trial *whatif.Trial) error {
+		pod, err := trial.Pod(l.pod.Namespace, l.pod.Name)
+		if err != nil {
+			return err
+		}
+		if l.cycle.PodGroup != nil {
+			cycles, err = trial.DecideGroup(ctx, pod, "")
+			return err
+		}
+		c, err := trial.Decide(ctx, pod, "")
+		cycles = []*result.Cycle{c}
+		return err
+	}))
+	return cycles
 }
 
 func (l *lab) notEvaluated(n *explain.NotEvaluated) error {

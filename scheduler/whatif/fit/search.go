@@ -27,6 +27,8 @@ const (
 	mostTries = 3
 	// mostReductions is how often a suggestion is tried with less.
 	mostReductions = 16
+	// mostFitted is on how many nodes amounts are made to fit.
+	mostFitted = 4
 	// mostHalves is how many changes of a pod or a node are tried together with evictions.
 	mostHalves = 8
 	// mostOthers is how many further nodes a suggestion names.
@@ -356,7 +358,7 @@ func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offe
 
 // reduced leaves out of a candidate each part without which it also lets the pod in: on its node or, if no node changes, on another one.
 func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
-	tries := mostReductions
+	tries, first := mostReductions, c.node
 	enough := func(fewer *candidate) (bool, error) {
 		if tries--; tries < 0 || s.checks <= 0 {
 			return false, nil
@@ -374,8 +376,15 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 	}
 	for i := len(c.remedies) - 1; i >= 0 && len(c.remedies) > 1; i-- {
 		fewer := candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)}
-		if c.remedies[i].added != nil {
-			continue // The node of the candidate.
+		if c.remedies[i].added != nil { // The candidate has no node without it.
+			on, err := s.anywhere(ctx, fewer)
+			if err != nil {
+				return c, err
+			}
+			if on != "" {
+				c = candidate{on, fewer.remedies}
+			}
+			continue
 		}
 		if ok, err := enough(&fewer); err != nil {
 			return c, err
@@ -405,28 +414,48 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 			}
 		}
 	}
+	if len(c.remedies) == 1 && c.node == first {
+		return c, nil
+	}
 	return s.fitted(ctx, c)
 }
 
-// fitted replaces the amounts of a combination by those that are enough beside its other remedies,
-// on the node to which it has come.
+// fitted replaces the amounts of a candidate by the smallest that are enough on one of the nodes where
+// it fits, beside its other remedies.
 func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
-	node := s.node(c.node)
-	for i := 0; i < len(c.remedies) && len(c.remedies) > 1 && node != nil && s.checks > 0; i++ {
-		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
-		if err != nil {
-			return c, err
-		}
-		for _, o := range left {
-			for _, own := range cures(s.pod, node, o) {
-				if len(own) == 1 && own[0].shape == c.remedies[i].shape && own[0].cost < c.remedies[i].cost {
-					c.remedies = slices.Clone(c.remedies)
-					c.remedies[i] = own[0]
+	mark := s.trial.Mark()
+	_, pod, err := s.apply(c)
+	at := place{}
+	if err == nil {
+		at, err = s.where(ctx, pod)
+	}
+	s.trial.Rollback(mark)
+	if err != nil {
+		return c, err
+	}
+	best := c
+	for _, name := range at.nodes[:min(len(at.nodes), mostFitted)] {
+		node := s.node(name)
+		on := candidate{name, c.remedies}
+		for i := 0; i < len(on.remedies) && node != nil && s.checks > 0; i++ {
+			left, err := s.check(ctx, candidate{name, slices.Delete(slices.Clone(on.remedies), i, i+1)})
+			if err != nil {
+				return c, err
+			}
+			for _, o := range left {
+				for _, own := range cures(s.pod, node, o) {
+					if len(own) == 1 && own[0].shape == on.remedies[i].shape && own[0].cost < on.remedies[i].cost {
+						on.remedies = slices.Clone(on.remedies)
+						on.remedies[i] = own[0]
+					}
 				}
 			}
 		}
+		if on.cost() < best.cost() {
+			best = on
+		}
 	}
-	return c, nil
+	return best, nil
 }
 
 // anywhere returns the node that the scheduler would choose if a candidate changed the pod alone; empty if there is none.

@@ -413,6 +413,9 @@ func (l *lab) marginWithout(p explain.Part, before, without []*result.Cycle) err
 	m := l.said.Margin
 	for i, c := range without {
 		if c.Pod.UID == l.cycle.Pod.UID {
+			if c.Score == nil || c.Score.Nodes.Index(l.cycle.SelectedNode) < 0 || c.Score.Nodes.Index(m.Over) < 0 {
+				return errUntried // Of the placements of its group, the cycle reports another one.
+			}
 			total := func(node string) int64 { return c.Score.Totals.At(c.Score.Nodes.Index(node)) }
 			if left := total(l.cycle.SelectedNode) - total(m.Over); left != m.Total-p.Difference {
 				return fmt.Errorf("without it the margin of %d is %d", m.Total, left)

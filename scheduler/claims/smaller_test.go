@@ -404,7 +404,7 @@ func (l *lab) taints(o explain.Operands, _ *v1.PodSpec) (out []part) {
 func (l *lab) nodeLabels(o explain.Operands, _ *v1.PodSpec) (out []part) {
 	step := o.(explain.LabelNode)
 	for _, label := range step.Labels {
-		out = append(out, part{without: "the label " + label.Key + " as it was", state: func() {
+		out = append(out, part{without: "the label " + label.Key + " unchanged", state: func() {
 			l.changeNode(step.Node, func(n *v1.Node) {
 				if delete(n.Labels, label.Key); label.From != nil {
 					n.Labels[label.Key] = *label.From

@@ -70,7 +70,7 @@ func NewLog(followed func()) *Log {
 const backlog = 1 << 16
 
 // Do makes a change of the state and writes it to the log: change calls add with the operations.
-// Nobody else writes meanwhile. change must not call the log.
+// No other goroutine writes while change runs, and change must not call the log.
 func (l *Log) Do(change func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,9 @@ func (l *Log) add(op Operation) {
 	}
 }
 
-// Restart sets the function that writes the whole state; nobody else writes while it runs. All
-// followers get the whole state before anything else. Pass nil when the writer stops.
+// Restart sets the function that writes the whole state. The log calls it with all other writers
+// locked out, and gives all followers the whole state before anything else. A writer that stops
+// passes nil.
 func (l *Log) Restart(state func(add func(Operation))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +105,7 @@ func (l *Log) Lose() {
 	}
 }
 
-// Follow begins to follow the log. marks: the follower wants marks.
+// Follow begins to follow the log. With marks, the follower gets the marks, too.
 func (l *Log) Follow(marks bool) *Follower {
 	f := &Follower{log: l, marks: marks, lost: true}
 	l.mu.Lock()

@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,7 +29,12 @@ func Patched(document []byte, like runtime.Object, kind types.PatchType, patch [
 	case kind != "" && kind != types.StrategicMergePatchType:
 		return nil, fmt.Errorf("unknown type of patch %q", kind)
 	case custom:
-		return nil, fmt.Errorf("a strategic merge patch needs a built-in kind")
+		return nil, errors.New("a strategic merge patch needs a built-in kind")
 	}
 	return strategicpatch.StrategicMergePatch(document, patch, like)
+}
+
+// Like returns an empty object of the type of another one.
+func Like(o runtime.Object) runtime.Object {
+	return reflect.New(reflect.TypeOf(o).Elem()).Interface().(runtime.Object)
 }

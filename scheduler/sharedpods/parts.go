@@ -12,7 +12,8 @@ const mostParts = 32
 // It remembers the parts that were shared last. The zero value is ready to use, by one goroutine at a time.
 type Parts[T any] struct{ known []T }
 
-// Share replaces *part by an equal one, if Parts remembers one. Otherwise it remembers this one. Nobody may change it afterwards.
+// Share replaces *part by an equal one that Parts remembers, or else remembers *part. The caller must
+// not change it any more.
 func (p *Parts[T]) Share(part *T, equal func(a, b T) bool) {
 	i := slices.IndexFunc(p.known, func(known T) bool { return equal(known, *part) })
 	if i >= 0 {

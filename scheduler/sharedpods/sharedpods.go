@@ -26,7 +26,7 @@ type Pool struct {
 // Share makes pod use the labels, the spec and the status of an equal pod that another informer has decoded: one with
 // the same UID, resource version and phase, of the same API server. Otherwise it offers those of pod, after it has
 // replaced the parts that other pods have, too. Annotations and the rest of the metadata stay pod's own. Call it from an
-// informer's transform: afterwards nobody may change pod, which is the rule for all objects of informers.
+// informer's transform, because readers of informers never change their objects.
 //
 // The phase matters because the scheduler watches only pods that have not ended. When a pod ends, the API server
 // reports to that watch that the pod was deleted, and gives the state before with the resource version after

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+
+	"kube-scheduler-simulator/scheduler/memory"
 )
 
 // noLogger drops what functions of Kubernetes log.
@@ -78,15 +79,6 @@ func specOf(o object) (any, error) {
 	return content["spec"], err
 }
 
-func emptyLike(o object) object {
-	if _, custom := o.(*unstructured.Unstructured); custom {
-		return &unstructured.Unstructured{}
-	}
-	return newLike(o)
-}
-
-func newLike(o object) object { return reflect.New(reflect.TypeOf(o).Elem()).Interface().(object) }
-
 // applied returns the merge patch that applies an object, without what only a server writes.
 func applied(o runtime.Object) ([]byte, error) {
 	data, err := json.Marshal(o)
@@ -98,7 +90,7 @@ func applied(o runtime.Object) ([]byte, error) {
 	}
 	// A typed object also writes fields that its author left out, as null or empty. Drop those of
 	// an empty object.
-	empty, err := json.Marshal(newLike(o.(object)))
+	empty, err := json.Marshal(memory.Like(o))
 	if err != nil {
 		return nil, err
 	}

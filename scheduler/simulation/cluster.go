@@ -237,7 +237,7 @@ func patched(before object, kind types.PatchType, patch []byte) (object, error) 
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	after := emptyLike(before)
+	after := memory.Like(before).(object)
 	if err := json.Unmarshal(result, after); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

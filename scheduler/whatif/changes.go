@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -338,7 +337,7 @@ func decodedLike(before runtime.Object, document []byte) (runtime.Object, error)
 		}
 		return after, nil
 	}
-	after := reflect.New(reflect.TypeOf(before).Elem()).Interface().(runtime.Object)
+	after := memory.Like(before)
 	return after, strictly(document, after)
 }
 

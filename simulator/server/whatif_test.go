@@ -41,7 +41,7 @@ func (f *fakeHypotheses) ask(ctx context.Context, q any) error {
 func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	c := cycle("a", 1, result.Unschedulable)
 	c.Hypothetical = true
-	return &hypothesis.WhatIfAnswer{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}, Decisions: []explain.Explained{explain.With(c)}}, f.ask(ctx, q)
+	return &hypothesis.WhatIfAnswer{Grounds: hypothesis.Grounds{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}}, Decisions: []explain.Explained{explain.With(c)}}, f.ask(ctx, q)
 }
 
 func (f *fakeHypotheses) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {

@@ -423,33 +423,15 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 // fitted replaces the amounts of a candidate by the smallest that are enough on one of the nodes where
 // it fits, beside its other remedies.
 func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
-	mark := s.trial.Mark()
-	_, pod, err := s.apply(c)
-	at := place{}
-	if err == nil {
-		at, err = s.where(ctx, pod)
-	}
-	s.trial.Rollback(mark)
+	at, err := s.whereOf(ctx, c)
 	if err != nil {
 		return c, err
 	}
 	best := c
 	for _, name := range at.nodes[:min(len(at.nodes), mostFitted)] {
-		node := s.node(name)
-		on := candidate{name, c.remedies}
-		for i := 0; i < len(on.remedies) && node != nil && s.checks > 0; i++ {
-			left, err := s.check(ctx, candidate{name, slices.Delete(slices.Clone(on.remedies), i, i+1)})
-			if err != nil {
-				return c, err
-			}
-			for _, o := range left {
-				for _, own := range cures(s.pod, node, o) {
-					if len(own) == 1 && own[0].shape == on.remedies[i].shape && own[0].cost < on.remedies[i].cost {
-						on.remedies = slices.Clone(on.remedies)
-						on.remedies[i] = own[0]
-					}
-				}
-			}
+		on, err := s.fittedOn(ctx, candidate{name, slices.Clone(c.remedies)})
+		if err != nil {
+			return c, err
 		}
 		if on.cost() < best.cost() {
 			best = on
@@ -458,19 +440,43 @@ func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
 	return best, nil
 }
 
+// fittedOn is fitted for the candidate's own node. It changes the candidate's remedies.
+func (s *search) fittedOn(ctx context.Context, c candidate) (candidate, error) {
+	node := s.node(c.node)
+	for i := 0; i < len(c.remedies) && node != nil && s.checks > 0; i++ {
+		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
+		if err != nil {
+			return c, err
+		}
+		for _, o := range left {
+			for _, own := range cures(s.pod, node, o) {
+				if len(own) == 1 && own[0].shape == c.remedies[i].shape && own[0].cost < c.remedies[i].cost {
+					c.remedies[i] = own[0]
+				}
+			}
+		}
+	}
+	return c, nil
+}
+
 // anywhere returns the node that the scheduler would choose if a candidate changed the pod alone; empty if there is none.
 func (s *search) anywhere(ctx context.Context, c candidate) (string, error) {
 	if slices.ContainsFunc(c.remedies, func(r remedy) bool { return r.node != nil || r.added != nil }) {
 		return "", nil
 	}
+	at, err := s.whereOf(ctx, c)
+	return at.chosen, err
+}
+
+// whereOf returns where the pod goes after a candidate's changes.
+func (s *search) whereOf(ctx context.Context, c candidate) (place, error) {
 	mark := s.trial.Mark()
 	defer s.trial.Rollback(mark)
 	_, pod, err := s.apply(c)
 	if err != nil {
-		return "", err
+		return place{}, err
 	}
-	at, err := s.where(ctx, pod)
-	return at.chosen, err
+	return s.where(ctx, pod)
 }
 
 func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.Obstacle, *offer, error) {

@@ -62,7 +62,7 @@ func (s *search) makesRoom() bool {
 // waiting looks for what the pod waits for.
 type waiting struct {
 	*search
-	// leaving are sorted by when they are gone; those of which nobody can tell are last.
+	// leaving holds first what goes first. What gives no time comes last.
 	leaving []leaver
 	// nominated are other pods that are nominated to a node, the most important first.
 	nominated []*v1.Pod

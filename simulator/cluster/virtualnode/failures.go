@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,37 +74,9 @@ func (f *failures) concern(node *corev1.Node) bool {
 }
 
 func (f *failures) run(ctx context.Context) {
-	var workers sync.WaitGroup
-	for range failureWorkers {
-		workers.Go(func() {
-			for f.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	f.queue.ShutDown()
-	workers.Wait()
-}
-
-func (f *failures) next(ctx context.Context) bool {
-	name, shutdown := f.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer f.queue.Done(name)
-	if ctx.Err() != nil {
-		return true
-	}
-	switch err := f.follow(ctx, name); {
-	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		f.queue.Forget(name)
-	default:
-		if ctx.Err() == nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "make a node fail or recover", "node", name)
-		}
-		f.queue.AddRateLimited(name)
-	}
-	return true
+	work(ctx, f.queue, failureWorkers, f.follow, func(err error, name string) {
+		utilruntime.HandleErrorWithContext(ctx, err, "make a node fail or recover", "node", name)
+	})
 }
 
 // follow sets the node's Ready condition as its annotation says.

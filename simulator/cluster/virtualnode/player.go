@@ -88,38 +88,9 @@ func newPlayer(name string, workers int, t target, stages lifecycle.Lifecycle, f
 
 // run returns when ctx has ended and so has everything that it started.
 func (p *player) run(ctx context.Context) {
-	var workers sync.WaitGroup
-	for range p.workers {
-		workers.Go(func() {
-			for p.next(ctx) {
-			}
-		})
-	}
-	<-ctx.Done()
-	p.queue.ShutDown()
-	workers.Wait()
-}
-
-func (p *player) next(ctx context.Context) bool {
-	key, shutdown := p.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer p.queue.Done(key)
-	if ctx.Err() != nil {
-		return true
-	}
-	switch err := p.play(ctx, key); {
-	case err == nil, apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		// A conflict means that there is a newer version, whose event comes here.
-		p.queue.Forget(key)
-	default:
-		if ctx.Err() == nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "play a stage", "kind", p.name, "key", key)
-		}
-		p.queue.AddRateLimited(key)
-	}
-	return true
+	work(ctx, p.queue, p.workers, p.play, func(err error, key string) {
+		utilruntime.HandleErrorWithContext(ctx, err, "play a stage", "kind", p.name, "key", key)
+	})
 }
 
 func (p *player) play(ctx context.Context, key string) error {

@@ -44,7 +44,7 @@ func TestATurnIsTold(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := &hypothesis.WhatIfAnswer{Decisions: []explain.Explained{given}, Turn: &test.turn}
+			answer := &hypothesis.WhatIfAnswer{Grounds: hypothesis.Grounds{Turn: &test.turn}, Decisions: []explain.Explained{given}}
 			var out bytes.Buffer
 			if err := PrintWhatIf(&out, file("a file"), answer, Table); err != nil {
 				t.Fatal(err)

@@ -151,7 +151,7 @@ func TestPrintWhatIf(t *testing.T) {
 		{"Permit plugins", Table, []explain.Explained{cycle("web", map[string]int64{"a": 90}, full("b"))}, []string{"Coscheduling"}},
 	} {
 		var out bytes.Buffer
-		answer := &hypothesis.WhatIfAnswer{State: state, Decisions: tc.decisions, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}
+		answer := &hypothesis.WhatIfAnswer{Grounds: hypothesis.Grounds{State: state, NotAsked: whatif.NotAsked{PermitNotAsked: tc.permit}}, Decisions: tc.decisions}
 		if tc.name == "Extenders" {
 			answer.ExtendersNotAsked, answer.AutoscalersNotAsked = []string{"http://127.0.0.1:8888"}, []string{"Karpenter"}
 			answer.ControllersNotAsked, answer.GatesNotAsked = []string{"Kueue", "Rollout.argoproj.io"}, []string{"example.com/wait"}

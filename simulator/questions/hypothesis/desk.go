@@ -1,7 +1,6 @@
 package hypothesis
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,9 +97,14 @@ const MaxCopies = 1000
 
 // WhatIfAnswer is the answer to a WhatIf. Its JSON form is public.
 type WhatIfAnswer struct {
-	State whatif.State `json:"state"`
+	Grounds
 	// Decisions has one for each copy of the pod, in order.
 	Decisions []explain.Explained `json:"decisions"`
+}
+
+// Grounds say what decisions rest on, and what they leave out.
+type Grounds struct {
+	State whatif.State `json:"state"`
 	whatif.NotAsked
 	// NotCounted is as in whatif.Answer.
 	NotCounted []explain.Statement `json:"notCounted,omitempty"`
@@ -109,7 +113,7 @@ type WhatIfAnswer struct {
 }
 
 func explained(a *whatif.Answer, turn *session.Turn) *WhatIfAnswer {
-	out := &WhatIfAnswer{State: a.State, Decisions: make([]explain.Explained, len(a.Decisions)), NotAsked: a.NotAsked, NotCounted: a.NotCounted, Turn: turn}
+	out := &WhatIfAnswer{Grounds{State: a.State, NotAsked: a.NotAsked, NotCounted: a.NotCounted, Turn: turn}, make([]explain.Explained, len(a.Decisions))}
 	for i, c := range a.Decisions {
 		if i > 0 && c == a.Decisions[i-1] {
 			out.Decisions[i] = out.Decisions[i-1]
@@ -122,14 +126,11 @@ func explained(a *whatif.Answer, turn *session.Turn) *WhatIfAnswer {
 
 // AppendJSON appends what json.Marshal returns. The tables of the decisions are most of it.
 func (a *WhatIfAnswer) AppendJSON(out []byte) ([]byte, error) {
-	rest := *a
-	rest.Decisions = nil
-	data, err := json.Marshal(rest)
+	grounds, err := json.Marshal(a.Grounds)
 	if err != nil {
 		return nil, err
 	}
-	before, after, _ := bytes.Cut(data, []byte(`"decisions":null`))
-	out = append(append(out, before...), `"decisions":[`...)
+	out = append(append(out, grounds[:len(grounds)-1]...), `,"decisions":[`...)
 	for i, d := range a.Decisions {
 		if i > 0 {
 			out = append(out, ',')
@@ -138,7 +139,7 @@ func (a *WhatIfAnswer) AppendJSON(out []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(append(out, ']'), after...), nil
+	return append(out, ']', '}'), nil
 }
 
 // Fits reports whether every copy of the pod finds a node and keeps it: a gang may give it back.

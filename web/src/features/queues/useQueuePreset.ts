@@ -4,13 +4,7 @@ import { shallowRef, type ShallowRef } from 'vue'
 import { getKueue, turnOnKueue } from '@/api/kueue'
 import { applySteps } from '@/features/batch/applySteps'
 import { useAttempt } from '@/ui/useAttempt'
-import { isWorkloadOf, presets, type QueuePreset, type Step } from './model/presets'
-
-/** The workloads that the next step counts on hold quota. */
-async function admitted({ admits }: Step): Promise<boolean> {
-  const running = (await getKueue()).view?.running ?? []
-  return admits.every((name) => running.some(({ workload }) => isWorkloadOf(workload.name, name)))
-}
+import { isDone, presets, type QueuePreset, type Step } from './model/presets'
 
 export interface QueuePresets {
   /** The preset that is being applied; 'on' while the queues are only turned on. */
@@ -28,7 +22,10 @@ export function useQueuePresets(): QueuePresets {
     busy.value = what
     await attempt(async () => {
       await turnOnKueue()
-      await applySteps(steps, admitted)
+      await applySteps(steps, async (step) => {
+        const { view } = await getKueue()
+        return view !== undefined && isDone(step, view)
+      })
     })
     busy.value = undefined
   }

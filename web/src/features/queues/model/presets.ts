@@ -1,7 +1,7 @@
-// Small clusters with queues, each of which shows one thing. They are applied step by step: a step
-// begins when the workloads of the one before hold quota.
+// Small clusters with queues, each of which shows one thing. They are applied step by step, since
+// the controllers make the workloads of one step in any order.
 
-import type { KindInfo } from '@/api/types'
+import type { KindInfo, KueueView } from '@/api/types'
 import { make, type Made } from '@/features/batch/model/steps'
 import { nodeKind } from '@/kubernetes/kinds'
 
@@ -23,6 +23,8 @@ export interface Step {
   objects: readonly Made[]
   /** The jobs whose workloads must hold quota before the next step. */
   admits: readonly string[]
+  /** The jobs whose workloads must be pending before the next step. */
+  waits?: readonly string[]
 }
 
 const amounts = { cpu: '8', memory: '16Gi', pods: '110' }
@@ -106,6 +108,7 @@ export const presets = {
         job('head', 'line', 4, { 'kueue.x-k8s.io/priority-class': 'first-in-line' }),
       ],
       admits: [],
+      waits: ['head'],
     },
     { objects: [job('small', 'line', 1)], admits: [] },
   ],
@@ -113,6 +116,14 @@ export const presets = {
 
 export type QueuePreset = keyof typeof presets
 export const presetNames = Object.keys(presets) as QueuePreset[]
+
+/** Whether the workloads that the next step counts on hold quota or are pending. */
+export const isDone = (
+  { admits, waits = [] }: Step,
+  { running, pending }: Pick<KueueView, 'running' | 'pending'>
+): boolean =>
+  admits.every((name) => running.some(({ workload }) => isWorkloadOf(workload.name, name))) &&
+  waits.every((name) => pending.some(({ workload }) => isWorkloadOf(workload.name, name)))
 
 /** Whether the workload of a job, by its name, is among those of the names. Kueue adds a hash. */
 export const isWorkloadOf = (workload: string, jobName: string): boolean =>

@@ -54,7 +54,7 @@ func BenchmarkPut(b *testing.B) {
 					}
 				}
 				flush(b, s)
-				b.ReportMetric(float64(s.writer.segments.bytes)/float64(n), "diskBytes/op")
+				b.ReportMetric(float64(s.writer.files.Bytes())/float64(n), "diskBytes/op")
 				b.ReportMetric(float64(cycles[0].Size()), "memoryBytes/op")
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -215,24 +216,11 @@ type extent struct {
 }
 
 type block struct {
-	segment *segment
+	file    *blockfile.File
 	offset  int64
 	extents [parts]extent
 	// reported: the store has logged that it cannot read a part of the block.
 	reported atomic.Bool
-}
-
-// readBlock reads a header; size is the segment's.
-func readBlock(s *segment, offset, size int64) (*block, error) {
-	header, err := blockFormat.ReadHeader(s.file, offset, size)
-	if err != nil {
-		return nil, err
-	}
-	b := &block{segment: s, offset: offset}
-	if !b.parseHeader(header) || offset+b.size() > size {
-		return nil, blockfile.ErrNoBlock
-	}
-	return b, nil
 }
 
 func (b *block) parseHeader(header []byte) bool {
@@ -264,7 +252,7 @@ func (b *block) read(part int) ([][]byte, error) {
 		at += int64(e.length)
 	}
 	data := make([]byte, b.extents[part].length)
-	if _, err := b.segment.file.ReadAt(data, at); err != nil {
+	if _, err := b.file.ReadAt(data, at); err != nil {
 		return nil, err
 	}
 	if blockfile.Checksum(data) != b.extents[part].checksum {
@@ -310,7 +298,7 @@ func (b *block) keys() ([]key, error) {
 // describe completes keys from the summaries. A damaged summary leaves its key as it is.
 func (b *block) describe(keys []key) error {
 	rows, err := b.read(partSummaries)
-	if readFailed(err) {
+	if _, failed := errors.AsType[*fs.PathError](err); failed {
 		return err
 	}
 	for i, row := range rows[:min(len(rows), len(keys))] {

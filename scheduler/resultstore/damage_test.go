@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -111,7 +112,7 @@ func TestADamagedFileIsRepaired(t *testing.T) {
 // another version has used: none may change.
 func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	data, _ := written3(t)
-	newer := append([]byte("kube-scheduler-simulator results 2\n"), data[len(segmentHeader):]...)
+	newer := append([]byte("kube-scheduler-simulator results 2\n"), data[len(fileHeader):]...)
 	for _, tc := range []struct {
 		name string
 		put  func(path string) error
@@ -129,24 +130,24 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for number := range uint64(12) {
-				if err := writes(data)(segmentPath(dir, number)); err != nil {
+				if err := writes(data)(filepath.Join(dir, fmt.Sprintf("%08d.results", number))); err != nil {
 					t.Fatal(err)
 				}
 			}
 			// This one would be repaired.
-			if err := writes(data[:len(data)-1])(segmentPath(dir, 3)); err != nil {
+			if err := writes(data[:len(data)-1])(filepath.Join(dir, "00000003.results")); err != nil {
 				t.Fatal(err)
 			}
-			bad := segmentPath(dir, 7)
+			bad := filepath.Join(dir, "00000007.results")
 			s := New(Options{Dir: dir})
 			if tc.put == nil {
-				s.writer.segments.files = locked{bad}
+				s.writer.files.Open = locked{bad}.open
 			} else if err := errors.Join(os.Remove(bad), tc.put(bad)); err != nil {
 				t.Fatal(err)
 			}
 			before := contents(t, dir)
 			err := s.Start(context.Background())
-			var unreadable *UnreadableError
+			var unreadable *blockfile.UnreadableError
 			if !errors.As(err, &unreadable) || unreadable.Path != bad || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("it said %v", err)
 			}
@@ -160,13 +161,13 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 func TestASalvageWithoutRoomChangesNothing(t *testing.T) {
 	data, offsets := written3(t)
 	dir := t.TempDir()
-	if err := writes(flipped(data, int(offsets[1])))(segmentPath(dir, 0)); err != nil {
+	if err := writes(flipped(data, int(offsets[1])))(filepath.Join(dir, "00000000.results")); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, dir)
 	s := New(Options{Dir: dir})
-	s.writer.segments.files = &quota{left: 300}
-	if err := s.Start(context.Background()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), segmentPath(dir, 0)) {
+	s.writer.files.Open = (&quota{left: 300}).open
+	if err := s.Start(context.Background()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), filepath.Join(dir, "00000000.results")) {
 		t.Errorf("it said %v", err)
 	}
 	if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
@@ -177,13 +178,11 @@ func TestASalvageWithoutRoomChangesNothing(t *testing.T) {
 // locked is a file system in which one file may not be opened.
 type locked struct{ path string }
 
-func (l locked) create(path string) (file, error) { return diskFiles{}.create(path) }
-
-func (l locked) open(path string) (file, error) {
+func (l locked) open(path string, flag int) (blockfile.Handle, error) {
 	if path == l.path {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
 	}
-	return diskFiles{}.open(path)
+	return os.OpenFile(path, flag, 0o600)
 }
 
 func writes(data []byte) func(path string) error {
@@ -245,7 +244,7 @@ func TestFilesSetAsideStay(t *testing.T) {
 	data, offsets := written3(t)
 	dir := t.TempDir()
 	for range 6 {
-		if err := writes(flipped(data, int(offsets[1])))(segmentPath(dir, 0)); err != nil {
+		if err := writes(flipped(data, int(offsets[1])))(filepath.Join(dir, "00000000.results")); err != nil {
 			t.Fatal(err)
 		}
 		stop(t, persistent(t, Options{Dir: dir}))
@@ -276,7 +275,7 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 func FuzzStart(f *testing.F) {
 	data, offsets := written3(f)
 	f.Add([]byte{}, 0)
-	f.Add([]byte(segmentHeader), 0)
+	f.Add([]byte(fileHeader), 0)
 	f.Add(data, 0)
 	f.Add(data[:len(data)/2], 0)
 	for _, at := range append(offsets, 40, int64(len(data)-10)) {
@@ -292,7 +291,7 @@ func FuzzStart(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := New(Options{Dir: dir, Clock: clocktesting.NewFakeClock(epoch)})
-		var unreadable *UnreadableError
+		var unreadable *blockfile.UnreadableError
 		if err := s.Start(context.Background()); errors.As(err, &unreadable) {
 			if got := contents(t, dir)["00000000.results"]; got != string(data) {
 				t.Error("the file has changed")

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -434,18 +435,13 @@ func (q *quota) set(left int) {
 	q.left = left
 }
 
-func (q *quota) wrap(f file, err error) (file, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &quotaFile{file: f, quota: q}, nil
+func (q *quota) open(path string, flag int) (blockfile.Handle, error) {
+	f, err := os.OpenFile(path, flag, 0o600)
+	return &quotaFile{Handle: f, quota: q}, err
 }
 
-func (q *quota) create(path string) (file, error) { return q.wrap(diskFiles{}.create(path)) }
-func (q *quota) open(path string) (file, error)   { return q.wrap(diskFiles{}.open(path)) }
-
 type quotaFile struct {
-	file
+	blockfile.Handle
 	quota *quota
 }
 
@@ -454,7 +450,7 @@ func (f *quotaFile) WriteAt(data []byte, at int64) (int, error) {
 	defer f.quota.mu.Unlock()
 	fits := min(len(data), f.quota.left)
 	f.quota.left -= fits
-	n, err := f.file.WriteAt(data[:fits], at)
+	n, err := f.Handle.WriteAt(data[:fits], at)
 	if err == nil && fits < len(data) {
 		err = syscall.ENOSPC
 	}
@@ -467,7 +463,7 @@ func TestAFullDiskIsSeenAndLosesNothing(t *testing.T) {
 	logger, log := capture(t)
 	s := New(Options{Dir: dir, Clock: c, Logger: logger})
 	disk := &quota{left: 300}
-	s.writer.segments.files = disk
+	s.writer.files.Open = disk.open
 	start(t, s)
 	numbered(s, 1, 50)
 	for !unhealthy(s) {
@@ -506,7 +502,7 @@ func TestAFullDiskIsSeenAndLosesNothing(t *testing.T) {
 
 func TestAFullDiskDoesNotFillMemory(t *testing.T) {
 	s := New(Options{Dir: t.TempDir(), Clock: clocktesting.NewFakeClock(epoch), MemoryBytes: 20 << 10})
-	s.writer.segments.files = &quota{}
+	s.writer.files.Open = new(quota).open
 	start(t, s)
 	numbered(s, 1, 5)
 	if err := s.writer.flush(); !errors.Is(err, syscall.ENOSPC) {

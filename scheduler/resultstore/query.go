@@ -123,7 +123,7 @@ func (s *Store) summaries(places []place) []result.Summary {
 // unreadable logs once per block, and nothing when the file was dropped after the lookup.
 func (s *Store) unreadable(b *block, err error) {
 	if !errors.Is(err, os.ErrClosed) && !b.reported.Swap(true) {
-		s.logger.Error(err, "Cannot read results", "file", b.segment.path, "byte", b.offset)
+		s.logger.Error(err, "Cannot read results", "file", b.file.Path, "byte", b.offset)
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *Store) Get(uid types.UID, attempt int) (*result.Cycle, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading attempt %d of pod %s from %s: %w", attempt, uid, p.block.segment.path, err)
+		return nil, fmt.Errorf("reading attempt %d of pod %s from %s: %w", attempt, uid, p.block.file.Path, err)
 	}
 	return c, nil
 }

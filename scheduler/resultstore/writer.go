@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -44,9 +46,9 @@ type writer struct {
 	// lost counts the cycles dropped unwritten since the first failure.
 	lost int
 
-	// flushing guards segments and builder. It is taken before the store's mu.
+	// flushing guards files and builder. It is taken before the store's mu.
 	flushing sync.Mutex
-	segments segments
+	files    blockfile.Dir[loadedBlock]
 	builder  *blockBuilder
 
 	// wake and full hold at most one token each. wake says that a cycle is queued,
@@ -62,12 +64,14 @@ func newWriter(s *Store, o Options) *writer {
 	if o.DiskBytes == 0 {
 		o.DiskBytes = DefaultDiskBytes
 	}
+	files := newFiles(o.Dir, o.Logger)
+	files.MaxBytes, files.FileBytes, files.Durable = o.DiskBytes, min(maxFileBytes, o.DiskBytes/filesPerStore), o.Durable
 	return &writer{
 		store:      s,
 		clock:      o.Clock,
 		maxBacklog: o.MemoryBytes / 4,
 		room:       sync.NewCond(&s.mu),
-		segments:   segments{dir: o.Dir, maxBytes: o.DiskBytes, durable: o.Durable, files: diskFiles{}},
+		files:      files,
 		builder:    newBlockBuilder(),
 		wake:       make(chan struct{}, 1),
 		full:       make(chan struct{}, 1),
@@ -78,7 +82,7 @@ func newWriter(s *Store, o Options) *writer {
 
 // Start reads the directory and starts writing there. It cuts off unfinished writes, and sets
 // damaged files aside after it has saved their readable part; neither is an error. It returns an
-// *UnreadableError, having changed nothing, when it cannot open a file or read anything in it, or
+// *blockfile.UnreadableError, having changed nothing, when it cannot open a file or read anything in it, or
 // when another version wrote it. It also fails when the directory cannot be created or listed, when
 // cycles were put before it, and when ctx ends first. It does nothing for a store without a
 // directory.
@@ -134,9 +138,7 @@ func (w *writer) reset() {
 	}
 	w.queue, w.backlog, w.lost = nil, 0, 0
 	w.room.Broadcast()
-	for _, seg := range w.segments.takeAll() {
-		w.segments.discard(seg)
-	}
+	_ = w.files.Clear()
 }
 
 func (s *Store) load(ctx context.Context) error {
@@ -148,29 +150,35 @@ func (s *Store) load(ctx context.Context) error {
 	if s.sequence != 0 || w.running {
 		return errors.New("the result store is already in use")
 	}
-	blocks, err := w.segments.load(ctx, s.logger)
+	if err := os.MkdirAll(w.files.Path, 0o700); err != nil {
+		return &blockfile.UnreadableError{Path: w.files.Path, Err: err}
+	}
+	files, err := w.files.Load(ctx)
 	if err != nil {
 		return err
 	}
-	s.addLoaded(blocks)
+	s.addLoaded(files)
 	w.running = true
-	w.forget(w.segments.makeRoom(0))
+	w.forget(w.files.Excess(0, 0))
 	s.evict()
 	return nil
 }
 
 // addLoaded adds the cycles of blocks to the index. A later record replaces an earlier one of the
 // same sequence.
-func (s *Store) addLoaded(blocks []loadedBlock) {
+func (s *Store) addLoaded(files []*blockfile.Loaded[loadedBlock]) {
 	type loaded struct {
 		key
 		block *block
 		row   int
 	}
 	var all []loaded
-	for _, b := range blocks {
-		for row, k := range b.keys {
-			all = append(all, loaded{key: k, block: b.block, row: row})
+	for _, f := range files {
+		for _, b := range f.Blocks {
+			b.Value.offset = b.At
+			for row, k := range b.Value.keys {
+				all = append(all, loaded{key: k, block: b.Value.block, row: row})
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b loaded) int { return cmp.Compare(a.sequence, b.sequence) })
@@ -242,7 +250,7 @@ func (w *writer) health() (bool, string) {
 	}
 	return false, fmt.Sprintf("writing scheduling results to %s has failed since %s: %v; "+
 		"the newest are kept in memory, %d that did not fit were dropped; writing is tried again every %v",
-		w.segments.dir, w.failingSince.Format(time.RFC3339), w.failure, w.lost, retryInterval)
+		w.files.Path, w.failingSince.Format(time.RFC3339), w.failure, w.lost, retryInterval)
 }
 
 func (w *writer) run() {
@@ -288,7 +296,7 @@ func (w *writer) close() {
 	defer w.store.mu.Unlock()
 	w.running = false
 	w.room.Broadcast()
-	w.segments.closeAll()
+	_ = w.files.Close()
 }
 
 type queuedCycle struct {
@@ -343,19 +351,16 @@ func (w *writer) writeBlock(batch []queuedCycle) (n int, err error) {
 		return n, nil
 	}
 	data, extents := w.builder.finish()
-	if gone := w.segments.makeRoom(int64(len(data))); len(gone) > 0 {
+	if gone := w.files.Excess(int64(len(data)), 0); len(gone) > 0 {
 		w.store.mu.Lock()
 		w.forget(gone)
 		w.store.mu.Unlock()
 	}
-	b, err := w.segments.write(data, extents)
+	file, at, err := w.files.Append(data)
 	if err != nil {
 		return 0, err
 	}
-	if err := w.segments.sync(); err != nil {
-		return 0, err
-	}
-	w.commit(encoded, b)
+	w.commit(encoded, &block{file: file, offset: at, extents: extents})
 	return n, nil
 }
 
@@ -379,9 +384,9 @@ func (w *writer) commit(cycles []queuedCycle, b *block) {
 	w.room.Broadcast()
 }
 
-// forget drops the cycles that exist only in the segments gone, and then those segments. The caller
-// holds the store's mu.
-func (w *writer) forget(gone []*segment) {
+// forget drops the cycles that exist only in the files gone, and then those files. The caller holds
+// the store's mu.
+func (w *writer) forget(gone []*blockfile.File) {
 	if len(gone) == 0 {
 		return
 	}
@@ -389,7 +394,7 @@ func (w *writer) forget(gone []*segment) {
 	var onlyThere []uint64
 	for i := range s.index.entries {
 		e := &s.index.entries[i]
-		if e.block == nil || !slices.Contains(gone, e.block.segment) {
+		if e.block == nil || !slices.Contains(gone, e.block.file) {
 			continue
 		}
 		e.block = nil
@@ -400,8 +405,8 @@ func (w *writer) forget(gone []*segment) {
 	for _, sequence := range onlyThere {
 		s.drop(s.index.find(sequence))
 	}
-	for _, seg := range gone {
-		w.segments.discard(seg)
+	for _, f := range gone {
+		_ = w.files.Discard(f)
 	}
 }
 
@@ -419,7 +424,7 @@ func (w *writer) failed(cycles []queuedCycle, err error) {
 	w.queue = append(again, w.queue...)
 	if w.failure == nil {
 		w.failingSince = w.clock.Now()
-		s.logger.Error(err, "Cannot write results; the newest are kept in memory", "directory", w.segments.dir, "retryEvery", retryInterval)
+		s.logger.Error(err, "Cannot write results; the newest are kept in memory", "directory", w.files.Path, "retryEvery", retryInterval)
 	}
 	w.failure = err
 	s.evict()
@@ -431,7 +436,7 @@ func (w *writer) worked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w.failure != nil {
-		s.logger.Info("Results are written again", "directory", w.segments.dir, "dropped", w.lost)
+		s.logger.Info("Results are written again", "directory", w.files.Path, "dropped", w.lost)
 	}
 	w.failure, w.lost = nil, 0
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"kube-scheduler-simulator/scheduler/blockfile"
 	"kube-scheduler-simulator/scheduler/resultstore"
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/host/datadir"
@@ -130,7 +131,7 @@ func (s *simulator) closeInventory(ctx context.Context) {
 }
 
 func advised(err error) error {
-	if e, ok := errors.AsType[*resultstore.UnreadableError](err); ok {
+	if e, ok := errors.AsType[*blockfile.UnreadableError](err); ok {
 		return &datadir.Damage{Path: e.Path, Err: e.Err, Do: "restore it from a backup, or move it away to start without the results in it; nothing was changed"}
 	}
 	if e, ok := errors.AsType[*supervisor.UnreadableError](err); ok {

@@ -1,21 +1,16 @@
 // Package recordlog keeps numbered records within bounds, in memory and in files that the next
 // start reads. When it is full, it drops the oldest ones.
 //
-// A file is a sequence of blocks of package blockfile, one per record. A start drops a block that
-// an abrupt end left unfinished. The package knows nothing of a record but its number. It may
-// import scheduler/blockfile.
+// The files are a blockfile.Dir, with a block for each record. The package knows nothing of a record
+// but its number. It may import scheduler/blockfile.
 package recordlog
 
 import (
+	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"k8s.io/klog/v2"
@@ -61,72 +56,61 @@ type Log[K any] struct {
 	records []Record[K]
 	total   int64
 	last    int64
-	// files are the segments, oldest first, by the number of their first record; file is the last
-	// of them.
-	files   []segment
-	file    *os.File
-	written int64
-	failed  bool
-}
-
-type segment struct {
-	first int64
-	bytes int64
+	// files are nil without a directory.
+	files  *blockfile.Dir[[]byte]
+	failed bool
 }
 
 // New returns a log that has not started.
 func New[K any](options Options[K]) *Log[K] {
-	// The block's field is the length of the contents.
-	return &Log[K]{opts: options, format: blockfile.Format{Magic: options.Magic, FieldBytes: 4}}
+	l := &Log[K]{opts: options, format: blockfile.Format{Magic: options.Magic, FieldBytes: 4}}
+	if options.Dir != "" {
+		l.files = &blockfile.Dir[[]byte]{
+			Path: options.Dir, Suffix: options.Suffix, Holds: options.What, Format: l.format,
+			Size: l.size, Read: l.read, Repaired: l.repaired, MaxBytes: options.Bytes, FileBytes: options.Bytes / segments,
+		}
+	}
+	return l
 }
 
 const segments = 4
 
-func (l *Log[K]) path(first int64) string {
-	return filepath.Join(l.opts.Dir, fmt.Sprintf("%019d%s", first, l.opts.Suffix))
+// The block's field is the length of the contents, which are the record.
+func (l *Log[K]) size(header []byte) (int64, bool) {
+	return int64(len(header)) + int64(binary.LittleEndian.Uint32(l.format.Fields(header))), true
 }
 
-// Start reads the files. Damage costs the later records of the same file.
+func (l *Log[K]) read(f *blockfile.File, at int64, header []byte) ([]byte, error) {
+	return l.format.Contents(f, at, int(binary.LittleEndian.Uint32(l.format.Fields(header))))
+}
+
+func (l *Log[K]) repaired(f *blockfile.Loaded[[]byte]) {
+	if f.Torn {
+		l.opts.Logger.Info("An unfinished write at the end of a file was cut off", "of", l.opts.What, "file", f.Path, "sizeNow", f.Size)
+		return
+	}
+	l.opts.Logger.Error(f.Damage, "A file is damaged and was set aside", "of", l.opts.What, "file", f.Path, "setAside", f.SetAside)
+}
+
+// Start reads the files. A damaged record costs no other one.
 func (l *Log[K]) Start() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.opts.Dir == "" {
+	if l.files == nil {
 		return nil
 	}
-	names, err := filepath.Glob(filepath.Join(l.opts.Dir, "*"+l.opts.Suffix))
+	files, err := l.files.Load(context.Background())
 	if err != nil {
-		return err
+		return fmt.Errorf("reading %s: %w", l.opts.What, err)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		first, err := strconv.ParseInt(strings.TrimSuffix(filepath.Base(name), l.opts.Suffix), 10, 64)
-		if err != nil {
-			continue // not ours
+	for _, f := range files {
+		for _, b := range f.Blocks {
+			if number, key, err := l.opts.Read(b.Value); err == nil && number > l.last {
+				l.keep(Record[K]{number, key, b.Value})
+			}
 		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", l.opts.What, err)
-		}
-		l.files = append(l.files, segment{first, int64(len(data))})
-		l.read(data)
 	}
 	return nil
-}
-
-func (l *Log[K]) read(data []byte) {
-	for len(data) >= l.format.HeaderSize() {
-		header := data[:l.format.HeaderSize()]
-		size := int(binary.LittleEndian.Uint32(l.format.Fields(header)))
-		if size > len(data)-len(header) || !l.format.Intact(header, data[len(header):len(header)+size]) {
-			l.opts.Logger.Info("A file has an unfinished or damaged end, which is left out", "of", l.opts.What, "bytes", len(data))
-			return
-		}
-		text := data[len(header) : len(header)+size]
-		data = data[len(header)+size:]
-		if number, key, err := l.opts.Read(text); err == nil && number > l.last {
-			l.keep(Record[K]{number, key, slices.Clone(text)})
-		}
-	}
 }
 
 func (l *Log[K]) keep(r Record[K]) {
@@ -151,76 +135,39 @@ func (l *Log[K]) Append(encode func(number int64) (key K, text []byte, err error
 		return err
 	}
 	l.keep(Record[K]{number, key, text})
-	if l.opts.Dir == "" || l.failed {
+	if l.files == nil || l.failed {
 		return nil
 	}
-	if err := l.write(number, text); err != nil {
+	if err := l.write(text); err != nil {
 		l.opts.Logger.Error(err, "Records are not written to disk any more", "of", l.opts.What)
 		l.failed = true
 	}
 	return nil
 }
 
-func (l *Log[K]) write(number int64, text []byte) error {
-	if l.file == nil || l.written > l.opts.Bytes/segments {
-		if err := l.rotate(number); err != nil {
-			return err
-		}
-	}
+func (l *Log[K]) write(text []byte) error {
 	block := make([]byte, l.format.HeaderSize(), l.format.HeaderSize()+len(text))
 	binary.LittleEndian.PutUint32(l.format.Fields(block), uint32(len(text)))
 	l.format.Seal(block, text)
-	n, err := l.file.Write(append(block, text...))
-	l.written += int64(n)
-	l.files[len(l.files)-1].bytes += int64(n)
-	return err
-}
-
-// rotate begins a file, and removes the oldest ones beyond the bound. Each start begins one,
-// because the previous one may have an unfinished end.
-func (l *Log[K]) rotate(first int64) error {
-	if l.file != nil {
-		if err := l.file.Close(); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {
+	if _, _, err := l.files.Append(append(block, text...)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(l.path(first), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	l.file, l.written = file, 0
-	l.files = append(l.files, segment{first: first})
-	total := int64(0)
-	for _, f := range l.files {
-		total += f.bytes
-	}
-	for total > l.opts.Bytes && len(l.files) > 1 {
-		if err := os.Remove(l.path(l.files[0].first)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, f := range l.files.Excess(0, 1) {
+		if err := l.files.Discard(f); err != nil {
 			return err
 		}
-		total -= l.files[0].bytes
-		l.files = l.files[1:]
 	}
 	return nil
 }
 
-// Stop closes the file.
+// Stop closes the files.
 func (l *Log[K]) Stop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.close()
-}
-
-func (l *Log[K]) close() error {
-	if l.file == nil {
+	if l.files == nil {
 		return nil
 	}
-	err := l.file.Close()
-	l.file = nil
-	return err
+	return l.files.Close()
 }
 
 // Reset removes all records, in memory and on disk. Numbers go on.
@@ -228,14 +175,10 @@ func (l *Log[K]) Reset() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records, l.total = nil, 0
-	errs := []error{l.close()}
-	for _, f := range l.files {
-		if err := os.Remove(l.path(f.first)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+	if l.files == nil {
+		return nil
 	}
-	l.files = nil
-	return errors.Join(errs...)
+	return l.files.Clear()
 }
 
 // Newest returns the records whose number is below a bound, newest first; below 0 means all. The

@@ -1,6 +1,7 @@
 package recordlog_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -71,6 +72,33 @@ func TestRecordsOutliveAnAbruptEnd(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{2, 1}, newest(l, 3)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A damaged record costs no other one, and the damaged file stays. Earlier versions named files with
+// 19 digits.
+func TestDamageCostsOneRecord(t *testing.T) {
+	dir := t.TempDir()
+	add(t, start(t, dir, 0), 3)
+	files, err := filepath.Glob(filepath.Join(dir, "*.test"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	old := filepath.Join(dir, "0000000000000000001.test")
+	if err := errors.Join(os.Remove(files[0]), os.WriteFile(old, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	add(t, start(t, dir, 0), 1)
+	if diff := cmp.Diff([]int64{4, 3, 1}, newest(start(t, dir, 0), -1)); diff != "" {
+		t.Error(diff)
+	}
+	if aside, err := os.ReadFile(old + ".corrupt-1"); err != nil || !bytes.Equal(aside, data) {
+		t.Errorf("the file that was set aside: %d bytes, %v", len(aside), err)
 	}
 }
 

@@ -2,13 +2,12 @@ package timeline
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"kube-scheduler-simulator/scheduler/blockfile"
 )
 
 // FuzzEntries: whatever stands in a block, its entries are read without a panic, or the block is damaged; and what was read is written
@@ -57,7 +56,7 @@ func FuzzSegment(f *testing.F) {
 	h.putPod("a", "")
 	h.putPod("a", "node-1")
 	h.clock.Step(2 * flushInterval)
-	path := h.journal.segments[0].path
+	path := h.journal.segments[0].Path
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
@@ -66,25 +65,16 @@ func FuzzSegment(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "1"+segmentSuffix)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "00000001"+segmentSuffix), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openSegment(path, 1)
-		if err != nil {
-			t.Fatalf("a file of %d bytes cannot be read: %v", len(data), err)
+		j := newJournal(Options{Dir: dir})
+		if _, err := j.load(context.Background()); err != nil && !errors.Is(err, errDamaged) {
+			t.Errorf("a file of %d bytes: %v, which is not said to be damage", len(data), err)
 		}
-		defer s.file.Close()
-		if s.damage != nil || !s.begins() {
-			return
-		}
-		for _, read := range []func() error{
-			func() error { _, err := s.marks(); return err },
-			func() error { _, _, err := s.rebuild(s.end(), nil); return err },
-		} {
-			if err := read(); err != nil && !errors.Is(err, errDamaged) && !errors.Is(err, blockfile.ErrDamaged) {
-				t.Errorf("%v is not said to be damage", err)
-			}
+		if err := j.close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

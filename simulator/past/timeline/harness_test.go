@@ -168,9 +168,7 @@ func (h *harness) kill() {
 	if h.timer != nil {
 		h.timer.Stop()
 	}
-	for _, s := range h.journal.segments {
-		_ = s.file.Close()
-	}
+	_ = h.journal.files.Close()
 	h.Timeline = nil
 }
 

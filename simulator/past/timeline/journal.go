@@ -7,41 +7,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"kube-scheduler-simulator/scheduler/blockfile"
-	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
+// A segment is about one segmentsPerJournal-th of the journal, but at least statesPerSegment times as
+// large as its initial state, so that changes make up most of the journal.
 const (
-	segmentSuffix = ".timeline"
-	// A number follows setAsideMark in the name of a file that the journal set aside. The journal
-	// never removes such a file.
-	setAsideMark = ".damaged-"
-	// A segment is about one segmentsPerJournal-th of the journal, but at least statesPerSegment
-	// times as large as its initial state, so that changes make up most of the journal.
+	segmentSuffix      = ".timeline"
 	segmentsPerJournal = 16
 	statesPerSegment   = 4
 )
 
 // The caller of a journal guards it; reading needs no guard beyond the copies that span returns.
 type journal struct {
-	dir      string
-	maxBytes int64
-	logger   klog.Logger
-
+	files blockfile.Dir[loaded]
+	// segments are the files.
 	segments []*segment
-	bytes    int64
-	next     uint64 // number of the next segment
+	warnings []string
 	// stateBytes is the size on disk of the newest segment's initial state.
 	stateBytes int64
 
@@ -57,11 +45,44 @@ type journal struct {
 	packer      blockfile.Deflater
 }
 
-func newJournal(o Options) journal {
-	return journal{
-		dir: o.Dir, maxBytes: o.Bytes, logger: o.Logger, next: 1, state: map[string][]byte{},
-		packer: blockfile.Deflater{Format: blockFormat, Level: flate.BestSpeed},
+// loaded is what a start reads of a block.
+type loaded struct {
+	block
+	marks []mark
+}
+
+func newJournal(o Options) *journal {
+	j := &journal{state: map[string][]byte{}, packer: blockfile.Deflater{Format: blockFormat, Level: flate.BestSpeed}}
+	j.files = blockfile.Dir[loaded]{
+		Path: o.Dir, Suffix: segmentSuffix, Holds: "the time line", Format: blockFormat, MaxBytes: o.Bytes,
+		Size: func(header []byte) (int64, bool) {
+			b, ok := decodeHeader(header)
+			return b.end(), ok
+		},
+		Read: readBlock,
+		Keep: usable,
+		Repaired: func(l *blockfile.Loaded[loaded]) {
+			if l.Torn {
+				o.Logger.V(1).Info("An unfinished write at the end of the time line was cut off", "file", l.Path, "sizeNow", l.Size)
+				return
+			}
+			o.Logger.Error(l.Damage, "A part of the time line is damaged and was set aside", "file", l.Path, "setAside", l.SetAside)
+			j.warnings = append(j.warnings, fmt.Sprintf("a part of the time line is damaged and was set aside as %s: %v", filepath.Base(l.SetAside), l.Damage))
+		},
 	}
+	return j
+}
+
+// usable returns the number of blocks before any damage: a change is one of the object before it.
+// It returns 0 without the whole initial state; if there is no damage, the program ended while it
+// wrote that.
+func usable(l *blockfile.Loaded[loaded]) int {
+	for _, b := range l.Blocks[:l.Sound] {
+		if b.Value.kind != stateBlock {
+			return l.Sound
+		}
+	}
+	return 0
 }
 
 // mark is a line in a block of marks. Exactly one field is set.
@@ -86,120 +107,36 @@ type attemptsMark struct {
 	Unschedulable int       `json:"unschedulable"`
 }
 
-// load opens the segments, and returns their marks and warnings for the user. It sets damaged
-// segments aside.
-func (j *journal) load(ctx context.Context) (marks []mark, warnings []string, err error) {
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return nil, nil, err
-	}
-	numbers, err := j.numbers()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, number := range numbers {
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		j.next = number + 1
-		s, err := openSegment(j.path(number), number)
-		if err != nil {
-			return nil, nil, err
-		}
-		if s.torn {
-			j.logger.V(1).Info("An unfinished write at the end of the time line was cut off", "file", s.path, "sizeNow", s.size)
-		}
-		if s.damage == nil && !s.begins() {
-			// The program ended while it wrote the initial state: nothing is lost.
-			if err := errors.Join(s.file.Close(), os.Remove(s.path)); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		var found []mark
-		if s.damage == nil {
-			found, s.damage = s.marks()
-		}
-		if s.damage != nil {
-			aside, err := j.setAside(s)
-			if err != nil {
-				return nil, nil, err
-			}
-			j.logger.Error(s.damage, "A part of the time line is damaged and was set aside", "file", s.path, "setAside", aside)
-			warnings = append(warnings, fmt.Sprintf("a part of the time line is damaged and was set aside as %s: %v", filepath.Base(aside), s.damage))
-			continue
-		}
-		j.segments = append(j.segments, s)
-		j.bytes += s.size
-		marks = append(marks, found...)
-	}
-	if len(j.segments) > 0 {
-		newest := j.segments[len(j.segments)-1]
-		j.moment = newest.end()
-		for _, b := range newest.blocks {
-			if b.kind == stateBlock {
-				j.stateBytes = b.end()
-			}
-		}
-		j.state, j.time, err = newest.rebuild(j.moment, nil)
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return marks, warnings, nil
-}
-
-func (j *journal) path(number uint64) string {
-	return filepath.Join(j.dir, fmt.Sprintf("%08d%s", number, segmentSuffix))
-}
-
-func (j *journal) numbers() ([]uint64, error) {
-	files, err := os.ReadDir(j.dir)
-	if err != nil {
+// load opens the segments, and returns their marks.
+func (j *journal) load(ctx context.Context) (marks []mark, err error) {
+	files, err := j.files.Load(ctx)
+	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	var numbers []uint64
-	for _, file := range files {
-		name, is := strings.CutSuffix(file.Name(), segmentSuffix)
-		if number, err := strconv.ParseUint(name, 10, 64); is && err == nil {
-			numbers = append(numbers, number)
+	for _, f := range files {
+		s := &segment{File: f.File}
+		for _, b := range f.Blocks {
+			b.Value.offset = b.At
+			s.blocks = append(s.blocks, b.Value.block)
+			marks = append(marks, b.Value.marks...)
+		}
+		j.segments = append(j.segments, s)
+	}
+	newest := j.newest()
+	j.moment = newest.end()
+	for _, b := range newest.blocks {
+		if b.kind == stateBlock {
+			j.stateBytes = b.end()
 		}
 	}
-	slices.Sort(numbers)
-	return numbers, nil
+	j.state, j.time, err = newest.rebuild(j.moment, nil)
+	return marks, err
 }
 
-func (j *journal) setAside(s *segment) (string, error) {
-	for n := 1; ; n++ {
-		name := s.path + setAsideMark + strconv.Itoa(n)
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			return name, errors.Join(s.file.Close(), os.Rename(s.path, name), datadir.SyncDir(j.dir))
-		}
-	}
-}
-
-func (s *segment) marks() ([]mark, error) {
-	var all []mark
-	for _, b := range s.blocks {
-		if b.kind != marksBlock {
-			continue
-		}
-		data, err := unpack(s.file, b)
-		if err != nil {
-			return nil, err
-		}
-		for line := range bytes.Lines(data) {
-			var m mark
-			if err := json.Unmarshal(line, &m); err != nil {
-				return nil, fmt.Errorf("%w: %w", errDamaged, err)
-			}
-			all = append(all, m)
-		}
-	}
-	return all, nil
-}
+func (j *journal) newest() *segment { return j.segments[len(j.segments)-1] }
 
 type rebuilt struct {
-	segment uint64
+	segment *blockfile.File
 	moment  uint64
 	time    time.Time
 	state   map[string][]byte
@@ -208,7 +145,7 @@ type rebuilt struct {
 // rebuild returns the state at a moment of the segment, and its time. from is an earlier state of
 // the segment, or nil.
 func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time.Time, error) {
-	file, err := os.Open(s.path)
+	file, err := os.Open(s.Path)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading the time line: %w", err)
 	}
@@ -226,7 +163,7 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 		}
 		data, err := unpack(file, b)
 		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("reading the time line in %s: %w", filepath.Base(s.path), err)
+			return nil, time.Time{}, fmt.Errorf("reading the time line in %s: %w", filepath.Base(s.Path), err)
 		}
 		number := b.before
 		err = eachEntry(data, b, func(e entry) (bool, error) {
@@ -246,7 +183,7 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 			return err == nil && (b.kind == stateBlock || number < moment), err
 		})
 		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("reading the time line in %s: %w", filepath.Base(s.path), err)
+			return nil, time.Time{}, fmt.Errorf("reading the time line in %s: %w", filepath.Base(s.Path), err)
 		}
 	}
 	return state, at, nil
@@ -311,16 +248,18 @@ func (j *journal) write(b block, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := j.segments[len(j.segments)-1].append(b, packed); err != nil {
+	if _, b.offset, err = j.files.Append(packed); err != nil {
 		return err
 	}
-	j.bytes += int64(len(packed))
+	b.packed = len(packed) - blockFormat.HeaderSize()
+	s := j.newest()
+	s.blocks = append(s.blocks, b)
 	return nil
 }
 
 func (j *journal) isFull() bool {
-	newest := j.segments[len(j.segments)-1]
-	return newest.size >= min(max(j.maxBytes/segmentsPerJournal, statesPerSegment*j.stateBytes), j.maxBytes/2)
+	bound := j.files.MaxBytes
+	return j.newest().Size >= min(max(bound/segmentsPerJournal, statesPerSegment*j.stateBytes), bound/2)
 }
 
 // errTooLarge: the state alone takes half of the journal.
@@ -329,19 +268,15 @@ var errTooLarge = errors.New("the objects of the cluster alone need more than ha
 // begin begins a segment with the current state and marks, and removes the oldest ones beyond the
 // bound.
 func (j *journal) begin(now time.Time, marks []mark) (err error) {
-	path := j.path(j.next)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := j.files.Begin()
 	if err != nil {
 		return err
 	}
-	s := &segment{path: path, number: j.next, file: file}
-	j.next++
-	j.segments = append(j.segments, s)
+	j.segments = append(j.segments, &segment{File: file})
 	defer func() {
 		if err != nil {
-			j.bytes -= s.size
 			j.segments = j.segments[:len(j.segments)-1]
-			err = errors.Join(err, file.Close(), os.Remove(path))
+			err = errors.Join(err, j.files.Discard(file))
 		}
 	}()
 	at := now.Truncate(time.Microsecond)
@@ -353,7 +288,7 @@ func (j *journal) begin(now time.Time, marks []mark) (err error) {
 	put := func() error {
 		err := j.write(block{kind: stateBlock, first: at, last: at, before: j.moment, count: count, length: len(data)}, data)
 		data, count = data[:0], 0
-		if err == nil && s.size > j.maxBytes/2 {
+		if err == nil && file.Size > j.files.MaxBytes/2 {
 			return errTooLarge
 		}
 		return err
@@ -370,31 +305,22 @@ func (j *journal) begin(now time.Time, marks []mark) (err error) {
 	if err := put(); err != nil {
 		return err
 	}
-	j.stateBytes = s.size
+	j.stateBytes = file.Size
 	if err := j.writeMarks(now, append(marks, mark{Attempts: &attemptsMark{Time: at}})); err != nil {
 		return err
 	}
-	for j.bytes > j.maxBytes && len(j.segments) > 1 {
-		oldest := j.segments[0]
-		if err := errors.Join(oldest.file.Close(), os.Remove(oldest.path)); err != nil {
+	for _, f := range j.files.Excess(0, 1) {
+		if err := j.files.Discard(f); err != nil {
 			return err
 		}
-		j.bytes -= oldest.size
 		j.segments = slices.Delete(j.segments, 0, 1)
 	}
 	return nil
 }
 
 func (j *journal) close() error {
-	var err error
-	for i, s := range j.segments {
-		if i == len(j.segments)-1 {
-			err = s.file.Sync()
-		}
-		err = errors.Join(err, s.file.Close())
-	}
 	j.segments = nil
-	return err
+	return errors.Join(j.files.Sync(), j.files.Close())
 }
 
 // ends returns the oldest and the newest moment; false when the journal has no segment.
@@ -412,9 +338,9 @@ func (j *journal) span(moment uint64) *segment {
 	for _, s := range slices.Backward(j.segments) {
 		if s.first() <= moment {
 			if moment > s.end() {
-				return nil // between a segment that was set aside and the next
+				return nil // lost by damage
 			}
-			return &segment{path: s.path, number: s.number, blocks: slices.Clone(s.blocks)}
+			return &segment{s.File, slices.Clone(s.blocks)}
 		}
 	}
 	return nil
@@ -434,7 +360,7 @@ func (j *journal) momentAt(at time.Time) (Point, bool, error) {
 			if !b.last.After(at) {
 				return Point{b.before + uint64(b.count), b.last}, true, nil
 			}
-			data, err := unpack(s.file, b)
+			data, err := unpack(s, b)
 			if err != nil {
 				return Point{}, false, err
 			}

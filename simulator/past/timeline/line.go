@@ -223,7 +223,7 @@ var _ past = (*recordedSelf)(nil)
 func (p *recordedSelf) line() Line {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
-	l := Line{Recording: p.t.Records(), Bytes: p.t.journal.bytes, LimitBytes: p.t.opts.Bytes}
+	l := Line{Recording: p.t.Records(), Bytes: p.t.journal.files.Bytes(), LimitBytes: p.t.opts.Bytes}
 	if oldest, newest, ok := p.t.journal.ends(); ok {
 		// Until now, and not only until the last change.
 		now := p.t.now()
@@ -311,7 +311,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 	if segment == nil {
 		return nil, &NotKeptError{Oldest: &oldest}
 	}
-	if from != nil && (from.segment != segment.number || from.moment > moment) {
+	if from != nil && (from.segment != segment.File || from.moment > moment) {
 		from = nil
 	}
 	state, at, err := segment.rebuild(moment, from)
@@ -319,7 +319,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 		return nil, err
 	}
 	t.mu.Lock()
-	latest := &rebuilt{segment.number, moment, at, state}
+	latest := &rebuilt{segment.File, moment, at, state}
 	t.latest = latest
 	t.mu.Unlock()
 	// People look at several moments in a row, and then at none.

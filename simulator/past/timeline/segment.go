@@ -1,12 +1,11 @@
 package timeline
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"kube-scheduler-simulator/scheduler/blockfile"
@@ -78,33 +77,40 @@ func (b block) encodeFields(fields []byte) {
 	binary.LittleEndian.PutUint32(fields[33:], uint32(b.length))
 }
 
-var (
-	errCutOff  = errors.New("a block is cut off")
-	errDamaged = blockfile.ErrDamaged
-)
+var errDamaged = blockfile.ErrDamaged
 
-// size is that of the file.
-func readBlock(file io.ReaderAt, offset, size int64) (block, error) {
-	header, err := blockFormat.ReadHeader(file, offset, size)
-	if err != nil {
-		if errors.Is(err, blockfile.ErrNoBlock) && size-offset < int64(blockFormat.HeaderSize()) {
-			return block{}, errCutOff
-		}
-		return block{}, err
-	}
+// decodeHeader returns false for a damaged header.
+func decodeHeader(header []byte) (block, bool) {
 	f := blockFormat.Fields(header)
 	b := block{
-		kind: blockType(f[0]), offset: offset, before: binary.LittleEndian.Uint64(f[17:]),
+		kind: blockType(f[0]), before: binary.LittleEndian.Uint64(f[17:]),
 		first: time.UnixMicro(int64(binary.LittleEndian.Uint64(f[1:]))), last: time.UnixMicro(int64(binary.LittleEndian.Uint64(f[9:]))),
 		count: int(binary.LittleEndian.Uint32(f[25:])), packed: int(binary.LittleEndian.Uint32(f[29:])), length: int(binary.LittleEndian.Uint32(f[33:])),
 	}
-	switch {
-	case b.packed > maxPackedBytes || b.length > maxBlockBytes || b.count > b.length || b.last.Before(b.first):
-		return block{}, errDamaged
-	case b.end() > size:
-		return block{}, errCutOff
+	return b, b.packed <= maxPackedBytes && b.length <= maxBlockBytes && b.count <= b.length && !b.last.Before(b.first)
+}
+
+// readBlock verifies a block, and reads its marks if it has some.
+func readBlock(f *blockfile.File, at int64, header []byte) (loaded, error) {
+	b, _ := decodeHeader(header)
+	b.offset = at
+	if b.kind != marksBlock {
+		_, err := blockFormat.Contents(f, at, b.packed)
+		return loaded{block: b}, err
 	}
-	return b, nil
+	data, err := unpack(f, b)
+	if err != nil {
+		return loaded{}, err
+	}
+	var marks []mark
+	for line := range bytes.Lines(data) {
+		var m mark
+		if err := json.Unmarshal(line, &m); err != nil {
+			return loaded{}, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		marks = append(marks, m)
+	}
+	return loaded{b, marks}, nil
 }
 
 func unpack(file io.ReaderAt, b block) ([]byte, error) {
@@ -233,59 +239,8 @@ func eachEntry(data []byte, b block, f func(entry) (bool, error)) error {
 }
 
 type segment struct {
-	path   string
-	number uint64
-	file   *os.File
-	size   int64
+	*blockfile.File
 	blocks []block
-	// damage says why the segment cannot be used; nil for a good one.
-	damage error
-	// torn: openSegment cut off an unfinished write.
-	torn bool
-}
-
-// openSegment reads the positions of a segment's blocks, and checks all of them. It cuts off an
-// unfinished write at the end. An error means that it cannot read the file; damage is not an error.
-func openSegment(path string, number uint64) (*segment, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	s := &segment{path: path, number: number, file: file}
-	for s.size < info.Size() {
-		b, err := readBlock(file, s.size, info.Size())
-		if errors.Is(err, errCutOff) {
-			s.torn = true
-			return s, file.Truncate(s.size)
-		}
-		if err == nil {
-			_, err = blockFormat.Contents(file, b.offset, b.packed)
-		}
-		if err != nil {
-			if _, isPath := errors.AsType[*fs.PathError](err); isPath {
-				return nil, errors.Join(err, file.Close())
-			}
-			s.damage = fmt.Errorf("at byte %d: %w", s.size, err)
-			return s, nil
-		}
-		s.blocks = append(s.blocks, b)
-		s.size = b.end()
-	}
-	return s, nil
-}
-
-// begins reports whether the segment has its initial state, without which it is of no use.
-func (s *segment) begins() bool {
-	for _, b := range s.blocks {
-		if b.kind != stateBlock {
-			return true
-		}
-	}
-	return false
 }
 
 // first and end are the moments at the beginning and the end of the segment.
@@ -299,14 +254,4 @@ func (s *segment) end() uint64 {
 		}
 	}
 	return last
-}
-
-func (s *segment) append(b block, packed []byte) error {
-	if _, err := s.file.WriteAt(packed, s.size); err != nil {
-		return errors.Join(err, s.file.Truncate(s.size))
-	}
-	b.offset, b.packed = s.size, len(packed)-blockFormat.HeaderSize()
-	s.blocks = append(s.blocks, b)
-	s.size += int64(len(packed))
-	return nil
 }

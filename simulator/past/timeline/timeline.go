@@ -84,14 +84,13 @@ type Timeline struct {
 	scheduled, unschedulable atomic.Int64
 
 	mu      sync.Mutex
-	journal journal
+	journal *journal
 	// listing holds the keys of a list that is under way.
 	listing map[string]bool
 	// broken says why recording fails at present; nil while all is well.
 	broken error
 	// retry is when to try again.
-	retry    time.Time
-	warnings []string
+	retry time.Time
 	// armed: a flush is due.
 	armed bool
 	timer clock.Timer
@@ -190,7 +189,7 @@ func (t *Timeline) Stop(ctx context.Context) error {
 func (t *Timeline) Warnings() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := slices.Clone(t.warnings)
+	all := slices.Clone(t.journal.warnings)
 	if t.broken != nil {
 		all = append(all, "the time line does not record: "+t.broken.Error())
 	}
@@ -200,8 +199,7 @@ func (t *Timeline) Warnings() []string {
 func (t *Timeline) load(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	marks, warnings, err := t.journal.load(ctx)
-	t.warnings = warnings
+	marks, err := t.journal.load(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			t.broken = err

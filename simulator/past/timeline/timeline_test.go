@@ -101,7 +101,7 @@ func TestTornWrite(t *testing.T) {
 	h := newHarness(t, 1<<20)
 	h.putPod("a", "")
 	h.clock.Step(flushInterval)
-	path, moment, want := h.journal.segments[0].path, h.latestMoment(), h.inForm()
+	path, moment, want := h.journal.segments[0].Path, h.latestMoment(), h.inForm()
 	h.kill()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -119,44 +119,68 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// TestDamage: a damaged segment is set aside with a warning, the others stay, and recording goes on.
+// TestDamage: of a damaged segment, which is set aside with a warning, the moments before the damage stay. So do the other segments, and
+// recording goes on.
 func TestDamage(t *testing.T) {
-	h := newHarness(t, 1<<20)
-	h.putPod("a", "")
-	first := h.latestMoment()
-	h.mu.Lock()
-	h.flush()
-	h.begin()
-	h.mu.Unlock()
-	h.putPod("b", "")
-	h.clock.Step(flushInterval)
-	second := h.latestMoment()
-	path, size := h.journal.segments[1].path, h.journal.segments[1].size
-	h.kill()
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteAt([]byte{0xff, 0xff, 0xff}, size/2); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
+	for name, block := range map[string]int{"in the initial state": 0, "in the last changes": -1} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, 1<<20)
+			h.putPod("a", "")
+			first := h.latestMoment()
+			h.mu.Lock()
+			h.flush()
+			h.begin()
+			h.mu.Unlock()
+			h.putPod("b", "")
+			h.clock.Step(flushInterval)
+			second := h.latestMoment()
+			h.putPod("c", "")
+			h.clock.Step(flushInterval)
+			third := h.latestMoment()
+			damaged := h.journal.segments[1]
+			if block < 0 {
+				block += len(damaged.blocks)
+			}
+			h.kill()
+			file, err := os.OpenFile(damaged.Path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.WriteAt([]byte{0xff, 0xff, 0xff}, damaged.blocks[block].end()-5); err != nil {
+				t.Fatal(err)
+			}
+			file.Close()
 
-	h.open(1 << 20)
-	if warnings := h.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0], filepath.Base(path)+".damaged-1") {
-		t.Errorf("warnings %q, want one that names the file", warnings)
-	}
-	if _, err := os.Stat(path + ".damaged-1"); err != nil {
-		t.Error(err)
-	}
-	if state := h.state(first); state["pods/default/a"] == nil {
-		t.Errorf("the moment %d of the other segment is not kept", first)
-	}
-	if got := h.latestMoment(); got < second {
-		t.Errorf("the time line goes on at %d, before %d", got, second)
-	}
-	if diff := cmp.Diff(h.inForm(), h.state(h.latestMoment())); diff != "" {
-		t.Errorf("(-stored +rebuilt):\n%s", diff)
+			for range 2 { // at the second start, the directory is sound
+				h.open(1 << 20)
+				if state := h.state(first); state["pods/default/a"] == nil {
+					t.Errorf("the moment %d of the other segment is not kept", first)
+				}
+				if state := h.state(second); block > 0 && (state["pods/default/b"] == nil || state["pods/default/c"] != nil) {
+					t.Errorf("the moment %d before the damage is not kept", second)
+				}
+				if got := h.latestMoment(); got < second || block > 0 && got < third {
+					t.Errorf("the time line goes on at %d, before %d", got, second)
+				}
+				if diff := cmp.Diff(h.inForm(), h.state(h.latestMoment())); diff != "" {
+					t.Errorf("(-stored +rebuilt):\n%s", diff)
+				}
+				if warnings := h.Warnings(); damaged != nil && (len(warnings) != 1 || !strings.Contains(warnings[0], filepath.Base(damaged.Path)+".corrupt-1")) {
+					t.Errorf("warnings %q, want one that names the file", warnings)
+				} else if damaged == nil && len(warnings) > 0 {
+					t.Errorf("warnings at the second start: %q", warnings)
+				}
+				aside, err := filepath.Glob(filepath.Join(h.dir, "*.corrupt-*"))
+				if err != nil || len(aside) != 1 {
+					t.Errorf("set aside are %q, %v", aside, err)
+				}
+				h.mu.Lock()
+				h.flush()
+				h.mu.Unlock()
+				h.kill()
+				damaged = nil
+			}
+		})
 	}
 }
 

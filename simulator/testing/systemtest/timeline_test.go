@@ -138,12 +138,12 @@ func TestTimeline(t *testing.T) {
 	flip(filepath.Join("timeline", filepath.Base(files[0])), 200)(t, h.data)
 	p = start(t, h)
 	eventually(t, "a warning names the damaged file", func() error {
-		if w := p.warnings(t); !strings.Contains(w, filepath.Base(files[0])+".damaged-1") {
+		if w := p.warnings(t); !strings.Contains(w, filepath.Base(files[0])+".corrupt-1") {
 			return fmt.Errorf("warnings: %s", w)
 		}
 		return nil
 	})
-	if _, err := os.Stat(files[0] + ".damaged-1"); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(files[0] + ".corrupt-1"); errors.Is(err, os.ErrNotExist) {
 		t.Error("the damaged file is not set aside")
 	}
 	p.schedules(t, "third")

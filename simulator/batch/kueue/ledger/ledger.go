@@ -75,7 +75,7 @@ func headsOf(record *admission.Record) []head {
 	return out
 }
 
-// Start creates the directory and reads the files. Damage costs the entries behind it in the same file.
+// Start creates the directory and reads the files. A damaged entry costs no other one.
 func (l *Ledger) Start() error {
 	if l.opts.Dir != "" {
 		if err := os.MkdirAll(l.opts.Dir, 0o700); err != nil {

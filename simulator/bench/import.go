@@ -12,6 +12,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -43,9 +44,14 @@ type ImportReport struct {
 	// PodsPerSecond are the pods bound per second, from the beginning of their import to the last
 	// binding.
 	PodsPerSecond float64 `json:"podsPerSecond"`
-	// Running and Annotated count the pods that run, and those with annotations, at the end.
-	Running   int `json:"running"`
+	// Annotated counts the pods with annotations at the end.
 	Annotated int `json:"annotated"`
+	// Told are the states of nodes and pods, in the order in which an import reaches them.
+	Told []Told `json:"told"`
+	// ToldSeconds is the median, and ToldSeconds99 the 99th percentile, from the end of an attempt
+	// until the client was told of its result.
+	ToldSeconds   float64 `json:"toldSeconds"`
+	ToldSeconds99 float64 `json:"toldSeconds99"`
 	// PeakBytes is the most resident memory of this process, and EndBytes that at the end.
 	// PeakFileBytes are those of PeakBytes that are pages of files (the program, etcd's database),
 	// which the system can drop.
@@ -118,7 +124,7 @@ func serveProduct(ctx context.Context, serve func(context.Context, io.Writer) er
 	})
 }
 
-func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportReport, error) {
+func (p *product) measureImport(ctx context.Context, o ImportOptions) (_ *ImportReport, err error) {
 	r := &ImportReport{Nodes: o.Nodes, Pods: o.Pods}
 	nodes := make([]any, o.Nodes)
 	for i := range nodes {
@@ -134,14 +140,21 @@ func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportRe
 		pod.Spec.Containers[0].Resources = requests("500m", "500Mi")
 		pods[i] = pod
 	}
+	page, err := openPage(p.url)
+	if err != nil {
+		return nil, err
+	}
+	closePage := sync.OnceValue(page.close)
+	defer func() { err = errors.Join(err, closePage()) }()
 	if err := p.rest(ctx); err != nil {
 		return nil, err
 	}
-	imported := func(items []any, seconds *float64) error {
-		start := time.Now()
-		defer func() { *seconds = time.Since(start).Seconds() }()
+	imported := func(items []any, start *time.Time, seconds *float64) error {
+		*start = time.Now()
+		defer func() { *seconds = time.Since(*start).Seconds() }()
 		return p.importList(ctx, items)
 	}
+	var nodesStart, podsStart time.Time
 	var profiles []*profile.Profile
 	phase := func(name string, objects int, do func() error) error {
 		phase, measured, err := measurePhase(name, objects, do)
@@ -151,7 +164,7 @@ func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportRe
 		r.Phases, profiles = append(r.Phases, phase), append(profiles, measured)
 		return nil
 	}
-	err := phase("nodes", o.Nodes, func() error { return errors.Join(imported(nodes, &r.NodesSeconds), p.rest(ctx)) })
+	err = phase("nodes", o.Nodes, func() error { return errors.Join(imported(nodes, &nodesStart, &r.NodesSeconds), p.rest(ctx)) })
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +175,7 @@ func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportRe
 	}
 	answered := make(chan error, 1)
 	err = phase("pods", o.Pods, func() error {
-		go func() { answered <- imported(pods, &r.PodsSeconds) }()
+		go func() { answered <- imported(pods, &podsStart, &r.PodsSeconds) }()
 		_, err := p.awaitDecided(ctx, o.Pods)
 		return err
 	})
@@ -180,9 +193,20 @@ func (p *product) measureImport(ctx context.Context, o ImportOptions) (*ImportRe
 	if err := writeMemoryProfile(o.MemoryProfile); err != nil {
 		return nil, err
 	}
-	if r.Running, r.Annotated, err = p.countPods(ctx); err != nil {
+	if err := closePage(); err != nil {
 		return nil, err
 	}
+	var there v1.PodList
+	if err := p.get(ctx, "/kubernetes/api/v1/pods", func(body io.Reader) error { return json.NewDecoder(body).Decode(&there) }); err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	for _, pod := range there.Items {
+		if len(pod.Annotations) > 0 {
+			r.Annotated++
+		}
+	}
+	r.Told = page.told(nodesStart, podsStart, there.Items)
+	r.ToldSeconds, r.ToldSeconds99 = percentile(page.delays, 0.5), percentile(page.delays, 0.99)
 	merged, err := profile.Merge(profiles)
 	if err != nil {
 		return nil, fmt.Errorf("merging CPU profiles: %w", err)
@@ -228,23 +252,6 @@ func (p *product) rest(ctx context.Context) error {
 	return nil
 }
 
-// countPods counts the pods that run, and those with our annotations.
-func (p *product) countPods(ctx context.Context) (running, annotated int, err error) {
-	var list v1.PodList
-	if err := p.get(ctx, "/kubernetes/api/v1/pods", func(body io.Reader) error { return json.NewDecoder(body).Decode(&list) }); err != nil {
-		return 0, 0, fmt.Errorf("listing the pods: %w", err)
-	}
-	for _, pod := range list.Items {
-		if pod.Status.Phase == v1.PodRunning {
-			running++
-		}
-		if len(pod.Annotations) > 0 {
-			annotated++
-		}
-	}
-	return running, annotated, nil
-}
-
 // importPart is a part of an import, and names of functions that only its goroutines have.
 type importPart struct {
 	name      string
@@ -263,6 +270,8 @@ var importPartsInOrder = []importPart{
 	{"API server: watches", []string{"endpoints/handlers.(*WatchServer)", "storage/cacher", "storage/etcd3.(*watchChan)"}},
 	{"API server: reading", []string{"endpoints/handlers.ListResource", "endpoints/handlers.getResourceHandler"}},
 	{"API server: other", []string{"k8s.io/apiserver/", "k8s.io/kube-aggregator/"}},
+	// A page in a browser costs the program nothing of this.
+	{"page: reading", []string{"simulator/bench.(*page)"}},
 	{"HTTP: serving", []string{"internal/http2.(*serverConn)", "net/http.(*conn).serve", "net/http.(*http2serverConn)", "http2.(*serverConn)"}},
 	{"HTTP: asking", []string{"http2.(*ClientConn)", "http2.(*clientConnReadLoop)", "http2.(*clientStream)", "net/http.(*persistConn)"}},
 	{"etcd: client", []string{"google.golang.org/grpc", "go.etcd.io/etcd/client"}},
@@ -275,6 +284,7 @@ var importPartsInOrder = []importPart{
 	{"scheduler", []string{"k8s.io/kubernetes/pkg/scheduler", ours}},
 	{"controllers", []string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/plugin"}},
 	{"informers", []string{"k8s.io/client-go/tools/cache."}},
+	{"page: telling", []string{"simulator/server/watch."}},
 	{"server", []string{"kube-scheduler-simulator/simulator/server"}},
 	{"Go's scheduler", []string{"runtime.schedule", "runtime.mcall", "runtime.findRunnable", "runtime.goexit0"}},
 }

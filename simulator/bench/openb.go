@@ -257,9 +257,12 @@ func (p *product) decided(ctx context.Context) (decided, bound int, err error) {
 			line := lines.Text()
 			value, _ := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
 			switch {
-			case strings.HasPrefix(line, "scheduler_schedule_attempts_total{") && strings.Contains(line, `result="scheduled"`):
+			// Attempts do not count: one whose binding ends in an error may have bound its pod.
+			case strings.HasPrefix(line, `scheduler_cache_size{type="pods"}`):
 				bound, decided = bound+int(value), decided+int(value)
-			case strings.HasPrefix(line, `scheduler_pending_pods{`) && strings.Contains(line, `queue="unschedulable"`):
+			case strings.HasPrefix(line, `scheduler_cache_size{type="assumed_pods"}`):
+				bound, decided = bound-int(value), decided-int(value)
+			case strings.HasPrefix(line, `scheduler_pending_pods{queue="unschedulable"}`):
 				decided += int(value)
 			}
 		}

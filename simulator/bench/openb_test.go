@@ -2,6 +2,9 @@ package bench
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -98,5 +101,24 @@ func TestOpenbScenario(t *testing.T) {
 	}
 	if _, err := placedIn([]byte("{}")); err == nil {
 		t.Error("an empty report is accepted")
+	}
+}
+
+// TestDecidedAlthoughTheBindingFailed: an attempt whose binding ends in an error may have bound its pod, which is not tried again.
+func TestDecidedAlthoughTheBindingFailed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `scheduler_cache_size{type="assumed_pods"} 2
+scheduler_cache_size{type="nodes"} 5
+scheduler_cache_size{type="pods"} 10
+scheduler_pending_pods{queue="active"} 4
+scheduler_pending_pods{queue="unschedulable"} 1
+scheduler_schedule_attempts_total{profile="default-scheduler",result="error"} 1
+scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 7
+`)
+	}))
+	defer server.Close()
+	decided, bound, err := (&product{url: server.URL}).decided(t.Context())
+	if decided != 9 || bound != 8 || err != nil {
+		t.Errorf("%d pods are decided, of which %d are bound (%v); want 9 and 8", decided, bound, err)
 	}
 }

@@ -3,13 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/host/process"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
 // patience bounds every wait of the tests. It is a limit, not a delay.
@@ -80,10 +79,10 @@ func serve(t *testing.T, opts Options) *harness {
 }
 
 // attach gives the server a backend of fakes and returns the fake configuration.
-func (h *harness) attach(api *httptest.Server, results *fakeResults, change ...func(*Backend)) *fakeConfiguration {
+func (h *harness) attach(api *httptest.Server, results *watchtest.Results, change ...func(*Backend)) *fakeConfiguration {
 	h.t.Helper()
 	if results == nil {
-		results = &fakeResults{}
+		results = &watchtest.Results{}
 	}
 	host := "127.0.0.1:1"
 	if api != nil {
@@ -180,89 +179,4 @@ func (a answer) message(t *testing.T) string {
 	return *e.Message
 }
 
-// fakeResults keeps cycles in order of arrival.
-type fakeResults struct {
-	mu          sync.Mutex
-	cycles      []*result.Cycle
-	asked       result.Query
-	subscribers map[int]func(*result.Cycle)
-	n           int
-}
-
-func (f *fakeResults) List(q result.Query) (result.Page, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = q
-	if q.Continue == "bad" {
-		return result.Page{}, fmt.Errorf("%q is not a continue token", q.Continue)
-	}
-	page := result.Page{}
-	for i := len(f.cycles) - 1; i >= 0; i-- {
-		page.Items = append(page.Items, f.cycles[i].Summary)
-	}
-	return page, nil
-}
-
-func (f *fakeResults) Attempts(uid types.UID) ([]result.Summary, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []result.Summary
-	for _, c := range f.cycles {
-		if c.Pod.UID == uid {
-			out = append(out, c.Summary)
-		}
-	}
-	return out, nil
-}
-
-func (f *fakeResults) Get(uid types.UID, attempt int) (*result.Cycle, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if uid == "panic" {
-		panic("the store is broken")
-	}
-	for _, c := range f.cycles {
-		if c.Pod.UID == uid && c.Attempt == attempt {
-			return c, nil
-		}
-	}
-	return nil, nil
-}
-
-func (f *fakeResults) Subscribe(fn func(*result.Cycle)) func() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.subscribers == nil {
-		f.subscribers = map[int]func(*result.Cycle){}
-	}
-	f.n++
-	n := f.n
-	f.subscribers[n] = fn
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.subscribers, n)
-	}
-}
-
-func (f *fakeResults) put(c *result.Cycle) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.cycles = append(f.cycles, c)
-	for _, fn := range f.subscribers {
-		fn(c)
-	}
-}
-
-func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
-	return &result.Cycle{Summary: result.Summary{
-		Pod:       result.Pod{Namespace: "default", Name: "pod-" + uid, UID: types.UID(uid)},
-		Attempt:   attempt,
-		Profile:   "default-scheduler",
-		StartTime: time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC),
-		Outcome:   outcome,
-		Nodes:     result.NodeCounts{Total: 3, Evaluated: 3, Feasible: 1},
-	}}
-}
-
-var _ Results = (*fakeResults)(nil)
+var _ Results = (*watchtest.Results)(nil)

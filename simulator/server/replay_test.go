@@ -13,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/replay"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
 // fakeReplay accepts bodies that start with "recording".
@@ -80,7 +81,7 @@ func TestReplay(t *testing.T) {
 	if got := h.do(http.MethodGet, replayPath, ""); got.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("before the start: %d", got.StatusCode)
 	}
-	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Replay: f})
+	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &watchtest.Results{}, Configuration: &fakeConfiguration{}, Replay: f})
 	if err != nil {
 		t.Fatal(err)
 	}

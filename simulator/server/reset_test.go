@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kube-scheduler-simulator/simulator/host/operation"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
 func TestReset(t *testing.T) {
@@ -31,7 +32,7 @@ func TestReset(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := serve(t, Options{})
-			if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Reset: tc.reset}); err != nil {
+			if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &watchtest.Results{}, Configuration: &fakeConfiguration{}, Reset: tc.reset}); err != nil {
 				t.Fatal(err)
 			}
 			a := h.do(http.MethodPut, "/api/v1/reset", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -109,9 +110,9 @@ func TestBodiesAreBounded(t *testing.T) {
 var builtReport = fstest.MapFS{"report/report.js": {Data: []byte("run()")}, "report/report.css": {}}
 
 func TestADecisionIsHandedOnAsAFile(t *testing.T) {
-	results := &fakeResults{}
-	results.put(cycle("u", 1, result.Unschedulable))
-	results.put(cycle("u", 2, result.Scheduled))
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u", 1, result.Unschedulable))
+	results.Put(watchtest.Cycle("u", 2, result.Scheduled))
 	h := serve(t, Options{Assets: builtReport})
 	h.attach(nil, results)
 	file := h.get("/api/v1/results/u/2?format=html&other=u/1")
@@ -140,9 +141,9 @@ func TestADecisionIsHandedOnAsAFile(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
-	results := &fakeResults{}
-	results.put(cycle("u", 1, result.Unschedulable))
-	results.put(cycle("u", 2, result.Scheduled))
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u", 1, result.Unschedulable))
+	results.Put(watchtest.Cycle("u", 2, result.Scheduled))
 	h := serve(t, Options{})
 	waits := true
 	h.attach(nil, results, func(b *Backend) {
@@ -164,13 +165,13 @@ func TestResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "items", len(page.Items), 2)
-	want(t, "query", results.asked, result.Query{Namespace: "n", Name: "p", UID: "u", Outcome: result.Scheduled, Limit: 7, Continue: "c"})
+	want(t, "query", results.Asked(), result.Query{Namespace: "n", Name: "p", UID: "u", Outcome: result.Scheduled, Limit: 7, Continue: "c"})
 
 	if err := json.Unmarshal([]byte(h.get("/api/v1/results?q=web+shop%2F&plugin=NodeResourcesFit&reason=Insufficient+cpu&node=n1&rejectedOn=n2&profile=batch&revision=3&owner=Deployment%2Fweb"+
 		"&since=2026-01-02T03:04:05Z&until=2026-01-02T04:04:05.5Z&counts=true&buckets=60").body), &page); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "search", results.asked, result.Query{
+	want(t, "search", results.Asked(), result.Query{
 		Text: "web shop/", Plugin: "NodeResourcesFit", Reason: "Insufficient cpu", Node: "n1", RejectedOn: "n2", Profile: "batch", Revision: 3, Owner: "Deployment/web",
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Until: time.Date(2026, 1, 2, 4, 4, 5, 5e8, time.UTC), Counts: true, Buckets: 60,
 	})

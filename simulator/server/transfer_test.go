@@ -22,6 +22,7 @@ import (
 
 	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/host/datadir"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
 // willing is an API server that serves only ConfigMaps and namespaces and accepts all
@@ -97,7 +98,7 @@ func serveTransferOf(t *testing.T, api *willing, opts Options) (*harness, *fakeT
 	t.Cleanup(cluster.Close)
 	f := &fakeTransfer{Cluster: transfer.New(transfer.Options{Config: &rest.Config{Host: cluster.URL}}), t: t}
 	h := serve(t, opts)
-	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Transfer: f})
+	err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: cluster.URL}, Results: &watchtest.Results{}, Configuration: &fakeConfiguration{}, Transfer: f})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestWatchQueues(t *testing.T) {
 	queues := func() (result.Queues, error) {
 		return result.Queues{Queues: []result.QueueState{{Queue: "backoff", Pods: 2, Events: []result.QueueEvent{{Event: "ScheduleAttemptFailure", Count: 3}}}}}, nil
 	}
-	if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &fakeResults{}, Configuration: &fakeConfiguration{}, Queues: queues}); err != nil {
+	if err := h.SetBackend(Backend{ClientConfig: &rest.Config{Host: "127.0.0.1:1"}, Results: &watchtest.Results{}, Configuration: &fakeConfiguration{}, Queues: queues}); err != nil {
 		t.Fatal(err)
 	}
 	c := h.dial()
@@ -47,7 +47,7 @@ func TestWatchQueues(t *testing.T) {
 
 // TestShutdownTellsWatchers: WebSocket clients get a close frame, and the hub ends.
 func TestShutdownTellsWatchers(t *testing.T) {
-	results := &fakeResults{}
+	results := &watchtest.Results{}
 	h := serve(t, Options{})
 	h.attach(nil, results)
 	c := h.dial()
@@ -61,7 +61,7 @@ func TestShutdownTellsWatchers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "close code", <-closed, websocket.CloseGoingAway)
-	want(t, "subscribers", len(results.subscribers), 0)
+	want(t, "subscribers", results.Subscribers(), 0)
 	clustertest.EventuallyTrue(t, "no goroutine of the hub is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
@@ -71,8 +71,8 @@ func TestShutdownTellsWatchers(t *testing.T) {
 
 // TestWatchResultsThroughAReset: even a client that has read everything lists again.
 func TestWatchResultsThroughAReset(t *testing.T) {
-	results := &fakeResults{}
-	results.put(cycle("u1", 1, result.Scheduled))
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u1", 1, result.Scheduled))
 	h := serve(t, Options{})
 	h.attach(nil, results)
 	c := h.dial()
@@ -81,6 +81,6 @@ func TestWatchResultsThroughAReset(t *testing.T) {
 
 	h.ClearResults()
 	want(t, "list after the reset", c.Next(), "list t first: ")
-	results.put(cycle("u2", 1, result.Scheduled))
+	results.Put(watchtest.Cycle("u2", 1, result.Scheduled))
 	want(t, "events", c.Events(1), []string{"ADDED u2/1=scheduled"})
 }

@@ -16,6 +16,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
 // fakeHypotheses notes the question as JSON, and answers with err or with the same thing always.
@@ -39,7 +40,7 @@ func (f *fakeHypotheses) ask(ctx context.Context, q any) error {
 }
 
 func (f *fakeHypotheses) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
-	c := cycle("a", 1, result.Unschedulable)
+	c := watchtest.Cycle("a", 1, result.Unschedulable)
 	c.Hypothetical = true
 	return &hypothesis.WhatIfAnswer{Grounds: hypothesis.Grounds{State: whatif.State{Nodes: 3, Pods: 5, ResourceVersion: "7"}}, Decisions: []explain.Explained{explain.With(c)}}, f.ask(ctx, q)
 }

@@ -3,15 +3,12 @@ package watch
 import (
 	"context"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
@@ -67,10 +64,10 @@ func testLimits() *limits {
 var nowhere = &rest.Config{Host: "127.0.0.1:1"}
 
 // attach gives the hub a backend of fakes.
-func (h *harness) attach(api *fakeAPI, results *fakeResults) {
+func (h *harness) attach(api *fakeAPI, results *watchtest.Results) {
 	h.t.Helper()
 	if results == nil {
-		results = &fakeResults{}
+		results = &watchtest.Results{}
 	}
 	config := nowhere
 	if api != nil {
@@ -88,58 +85,4 @@ func (h *harness) dial() *watchtest.Client {
 	return watchtest.Dial(h.t, h.url, "/")
 }
 
-// fakeResults keeps cycles in order of arrival.
-type fakeResults struct {
-	mu          sync.Mutex
-	cycles      []*result.Cycle
-	subscribers map[int]func(*result.Cycle)
-	n           int
-}
-
-func (f *fakeResults) List(result.Query) (result.Page, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	page := result.Page{}
-	for i := len(f.cycles) - 1; i >= 0; i-- {
-		page.Items = append(page.Items, f.cycles[i].Summary)
-	}
-	return page, nil
-}
-
-func (f *fakeResults) Subscribe(fn func(*result.Cycle)) func() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.subscribers == nil {
-		f.subscribers = map[int]func(*result.Cycle){}
-	}
-	f.n++
-	n := f.n
-	f.subscribers[n] = fn
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.subscribers, n)
-	}
-}
-
-func (f *fakeResults) put(c *result.Cycle) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.cycles = append(f.cycles, c)
-	for _, fn := range f.subscribers {
-		fn(c)
-	}
-}
-
-func cycle(uid string, attempt int, outcome result.Outcome) *result.Cycle {
-	return &result.Cycle{Summary: result.Summary{
-		Pod:       result.Pod{Namespace: "default", Name: "pod-" + uid, UID: types.UID(uid)},
-		Attempt:   attempt,
-		Profile:   "default-scheduler",
-		StartTime: time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC),
-		Outcome:   outcome,
-		Nodes:     result.NodeCounts{Total: 3, Evaluated: 3, Feasible: 1},
-	}}
-}
-
-var _ Results = (*fakeResults)(nil)
+var _ Results = (*watchtest.Results)(nil)

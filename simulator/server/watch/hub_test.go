@@ -16,6 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -66,7 +67,9 @@ func TestSubscriptionsWaitForTheBackend(t *testing.T) {
 	c.Subscribe("cm")
 	c.Send(`{}`)
 	c.Next()
-	h.attach(api, &fakeResults{cycles: []*result.Cycle{cycle("u", 1, result.Scheduled)}})
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u", 1, result.Scheduled))
+	h.attach(api, results)
 	got := map[string]bool{c.Next(): true, c.Next(): true}
 	want(t, "lists", got, map[string]bool{"list t first: u/1=scheduled": true, "list cm first: a=1": true})
 }
@@ -237,24 +240,24 @@ func TestKeptFeeds(t *testing.T) {
 }
 
 func TestWatchResults(t *testing.T) {
-	results := &fakeResults{}
-	results.put(cycle("u1", 1, result.Unschedulable))
-	results.put(cycle("u2", 1, result.Waiting))
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u1", 1, result.Unschedulable))
+	results.Put(watchtest.Cycle("u2", 1, result.Waiting))
 	h := serve(t, Options{})
 	h.attach(nil, results)
 	c := h.dial()
 	c.Topic(topicResults)
 	want(t, "list, newest first", c.Next(), "list t first: u2/1=waiting, u1/1=unschedulable")
-	results.put(cycle("u1", 2, result.Scheduled))
-	results.put(cycle("u2", 1, result.Scheduled))
+	results.Put(watchtest.Cycle("u1", 2, result.Scheduled))
+	results.Put(watchtest.Cycle("u2", 1, result.Scheduled))
 	want(t, "events", c.Events(2), []string{"ADDED u1/2=scheduled", "MODIFIED u2/1=scheduled"})
 
-	results.put(cycle("w", 1, result.Waiting))
+	results.Put(watchtest.Cycle("w", 1, result.Waiting))
 	c.Events(1)
 	for i := range maxNewest {
-		results.put(cycle(fmt.Sprint("n", i), 1, result.Scheduled))
+		results.Put(watchtest.Cycle(fmt.Sprint("n", i), 1, result.Scheduled))
 	}
-	results.put(cycle("w", 1, result.Error))
+	results.Put(watchtest.Cycle("w", 1, result.Error))
 	events := c.Events(maxNewest + 1)
 	want(t, "an attempt that waited long", events[maxNewest], "MODIFIED w/1=error")
 
@@ -323,7 +326,7 @@ func TestConnectionLimits(t *testing.T) {
 // TestStop: clients get a close frame, and every goroutine ends.
 func TestStop(t *testing.T) {
 	api := newFakeAPI(t)
-	results := &fakeResults{}
+	results := &watchtest.Results{}
 	h := serve(t, Options{})
 	h.attach(api, results)
 	c := h.dial()
@@ -336,7 +339,7 @@ func TestStop(t *testing.T) {
 	h.Stop(ctx)
 	want(t, "close code", <-closed, websocket.CloseGoingAway)
 	api.until(t, "there is no watch", func() bool { return api.watches == 0 })
-	want(t, "subscribers", len(results.subscribers), 0)
+	want(t, "subscribers", results.Subscribers(), 0)
 	clustertest.EventuallyTrue(t, "no goroutine of the server is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
@@ -371,8 +374,8 @@ func TestPing(t *testing.T) {
 
 // TestClearResults: even a client that has read everything lists again.
 func TestClearResults(t *testing.T) {
-	results := &fakeResults{}
-	results.put(cycle("u1", 1, result.Scheduled))
+	results := &watchtest.Results{}
+	results.Put(watchtest.Cycle("u1", 1, result.Scheduled))
 	h := serve(t, Options{})
 	h.attach(nil, results)
 	c := h.dial()
@@ -381,7 +384,7 @@ func TestClearResults(t *testing.T) {
 
 	h.ClearResults()
 	want(t, "list afterwards", c.Next(), "list t first: ")
-	results.put(cycle("u2", 1, result.Scheduled))
+	results.Put(watchtest.Cycle("u2", 1, result.Scheduled))
 	want(t, "events", c.Events(1), []string{"ADDED u2/1=scheduled"})
 }
 

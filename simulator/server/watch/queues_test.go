@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
@@ -143,7 +144,7 @@ func TestWatchQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Attach(Backend{Client: client, Results: &fakeResults{}, Queues: source.read})
+	h.Attach(Backend{Client: client, Results: &watchtest.Results{}, Queues: source.read})
 	want(t, "list", c.NextRaw(), queuesList("t", 1))
 	source.set(2, nil)
 	want(t, "event", c.NextRaw(), queuesEvent("t", 2))

@@ -1,6 +1,6 @@
-// Package watchtest is a WebSocket client for tests of package watch and of the server. It turns
-// frames into lines that a test can compare. It is not for production code, and may import none of
-// our packages.
+// Package watchtest has what tests of package watch and of the server share: a WebSocket client that
+// turns frames into lines to compare, and a store of results. It is not for production code, and may
+// import scheduler/result.
 package watchtest
 
 import (

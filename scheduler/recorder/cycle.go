@@ -190,7 +190,6 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Summary: result.Summary{
 			Pod:             c.pod,
 			Hypothetical:    r.hypothetical,
-			Owner:           ownerOf(c.object),
 			Attempt:         c.attempt,
 			Updates:         c.builds,
 			Profile:         c.profile.name,
@@ -209,6 +208,9 @@ func (r *Recorder) build(c *cycle, e ending) *result.Cycle {
 		Preemption:      c.preemption.build(e.nominatedNode),
 		ExtensionPoints: append([]result.ExtensionPoint(nil), c.points...),
 		PermitWait:      c.wait.build(c.profile.permitOrder),
+	}
+	if c.object != nil {
+		out.Owner = result.OwnerOf(c.object)
 	}
 	out.CopyAnswers(&c.answers)
 	out.PreEnqueue = c.profile.ordered(out.PreEnqueue, c.profile.preEnqueueOrder)

@@ -507,11 +507,8 @@ func (r *run) newPod(p *v1.Pod, now time.Time) *Pod {
 		pod.Priority = *p.Spec.Priority
 	}
 	pod.Nominated = p.Status.NominatedNodeName
-	if owner := metav1.GetControllerOf(p); owner != nil {
+	if owner := result.OwnerOf(p); owner != nil {
 		pod.Owner = owner.Name
-		if hash := p.Labels["pod-template-hash"]; hash != "" {
-			pod.Owner = strings.TrimSuffix(owner.Name, "-"+hash) // a Deployment's ReplicaSet
-		}
 	}
 	end := now
 	if at, tried := r.last[p.UID]; tried {

@@ -1,4 +1,4 @@
-package recorder
+package result_test
 
 import (
 	"testing"
@@ -22,15 +22,15 @@ func TestOwnerOf(t *testing.T) {
 		pod  *v1.Pod
 		want *result.Owner
 	}{
-		"no pod":                       {nil, nil},
 		"a bare pod":                   {pod(""), nil},
 		"an owner but no controller":   {pod("", metav1.OwnerReference{Kind: "Node", Name: "n"}), nil},
 		"a ReplicaSet":                 {pod("", set("web")), &result.Owner{Kind: "ReplicaSet", Name: "web"}},
 		"a ReplicaSet of a Deployment": {pod("7f9c", set("web-7f9c")), &result.Owner{Kind: "Deployment", Name: "web"}},
 		"another hash":                 {pod("7f9c", set("web-1234")), &result.Owner{Kind: "ReplicaSet", Name: "web-1234"}},
+		"a Job with the label":         {pod("7f9c", metav1.OwnerReference{Kind: "Job", Name: "train-7f9c", Controller: &controller}), &result.Owner{Kind: "Job", Name: "train-7f9c"}},
 		"a Job":                        {pod("", metav1.OwnerReference{Kind: "Job", Name: "train", Controller: &controller}), &result.Owner{Kind: "Job", Name: "train"}},
 	} {
-		if diff := cmp.Diff(tc.want, ownerOf(tc.pod)); diff != "" {
+		if diff := cmp.Diff(tc.want, result.OwnerOf(tc.pod)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

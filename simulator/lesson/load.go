@@ -2,6 +2,7 @@ package lesson
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -195,7 +197,7 @@ const (
 )
 
 func newReader(file, text string, o Options) (*reader, error) {
-	parts, err := scenario.NewParts(scenario.Options{
+	parts, err := scenario.NewParts(context.Background(), scenario.Options{
 		File: file, Parse: o.Parse,
 		Read: func(string) ([]byte, error) { return nil, errors.New("a lesson holds all its objects itself") },
 	}, varAnswer, varVerdict)
@@ -214,7 +216,7 @@ func newReader(file, text string, o Options) (*reader, error) {
 // one returns the only document of a text, or nil after a mistake.
 func (r *reader) one(text []byte, line int) *yaml.Node {
 	before := r.Err()
-	documents := r.Documents(text, line)
+	documents := r.DocumentsAt(text, line)
 	if r.Err() == nil && before == nil && len(documents) != 1 || len(documents) > 1 {
 		r.Fail(line, "", "want one mapping of fields, and there are %d", len(documents))
 	}
@@ -229,7 +231,7 @@ func (r *reader) lesson() *Lesson {
 	l := &Lesson{File: r.file, texts: map[string]texts{}}
 	t := newTexts(len(r.blocks))
 	if n := r.one(r.front, r.frontLine); n != nil {
-		r.Decode(n, &l.Head)
+		r.Decode(n, &l.Head, "")
 		r.checkHead(l)
 	}
 	t.title, t.goal = l.Title, l.Goal
@@ -307,7 +309,7 @@ func (r *reader) cluster(l *Lesson, b block) {
 		return
 	}
 	var objects []*yaml.Node
-	for _, n := range r.Documents(b.text, b.line) {
+	for _, n := range r.DocumentsAt(b.text, b.line) {
 		if yamlsource.Text(n, "kind") != "KubeSchedulerConfiguration" {
 			objects = append(objects, n)
 			continue
@@ -324,11 +326,11 @@ func (r *reader) cluster(l *Lesson, b block) {
 }
 
 type stepBlock struct {
-	ID        string         `yaml:"id"`
-	Page      string         `yaml:"page"`
-	Highlight string         `yaml:"highlight"`
-	Label     string         `yaml:"label"`
-	Do        scenario.Value `yaml:"do"`
+	ID        string      `yaml:"id"`
+	Page      string      `yaml:"page"`
+	Highlight string      `yaml:"highlight"`
+	Label     string      `yaml:"label"`
+	Do        decoder.Raw `yaml:"do"`
 }
 
 func (r *reader) step(l *Lesson, b block, at int, t *texts) *Step {
@@ -337,7 +339,7 @@ func (r *reader) step(l *Lesson, b block, at int, t *texts) *Step {
 		return nil
 	}
 	var in stepBlock
-	r.Decode(n, &in)
+	r.Decode(n, &in, "")
 	s := &Step{ID: in.ID, Page: in.Page, Highlight: in.Highlight, at: at}
 	r.checkID("step", in.ID, l.Step(in.ID) != nil, n.Line)
 	if !strings.HasPrefix(in.Page, "/") {
@@ -374,7 +376,7 @@ func (r *reader) steps(n *yaml.Node) []*scenario.Step {
 			continue
 		}
 		s := &scenario.Step{}
-		r.Decode(item, s)
+		r.Decode(item, s, "")
 		out = append(out, s)
 	}
 	r.Parts.Check(out)
@@ -407,11 +409,11 @@ type checkBlock struct {
 	Options        []string               `yaml:"options"`
 	Number         bool                   `yaml:"number"`
 	Multiple       bool                   `yaml:"multiple"`
-	Pod            scenario.Value         `yaml:"pod"`
+	Pod            decoder.Raw            `yaml:"pod"`
 	Passes         *scenario.Expression   `yaml:"passes"`
 	That           *scenario.Expression   `yaml:"that"`
-	Right          []scenario.Value       `yaml:"right"`
-	Wrong          []scenario.Value       `yaml:"wrong"`
+	Right          []decoder.Raw          `yaml:"right"`
+	Wrong          []decoder.Raw          `yaml:"wrong"`
 	Misconceptions []misconceptionInBlock `yaml:"misconceptions"`
 	Hint           string                 `yaml:"hint"`
 	Yes            string                 `yaml:"yes"`
@@ -429,7 +431,7 @@ func (r *reader) check(l *Lesson, b block, at int, t *texts) *Check {
 		return nil
 	}
 	var in checkBlock
-	r.Decode(n, &in)
+	r.Decode(n, &in, "")
 	if b.kind == blockPredict && in.Kind == "" {
 		in.Kind = Predict
 	}
@@ -506,7 +508,7 @@ func (r *reader) pod(n *yaml.Node) *Asked {
 		}
 		return &Asked{Namespace: namespace, Name: name}
 	}
-	value, _ := r.Value(scenario.Value{Node: n}).(map[string]any)
+	value, _ := r.Value(n, "").(map[string]any)
 	metadata, _ := value["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	namespace, _ := metadata["namespace"].(string)
@@ -523,21 +525,21 @@ func (r *reader) pod(n *yaml.Node) *Asked {
 
 // exampleBlock is an example with more than an answer.
 type exampleBlock struct {
-	Answer         scenario.Value `yaml:"answer"`
-	Steps          scenario.Value `yaml:"steps"`
-	CrossedOut     []string       `yaml:"crossedOut"`
-	Picked         string         `yaml:"picked"`
-	Misconceptions []string       `yaml:"misconceptions"`
+	Answer         decoder.Raw `yaml:"answer"`
+	Steps          decoder.Raw `yaml:"steps"`
+	CrossedOut     []string    `yaml:"crossedOut"`
+	Picked         string      `yaml:"picked"`
+	Misconceptions []string    `yaml:"misconceptions"`
 }
 
-func (r *reader) examples(c *Check, in []scenario.Value) []Example {
+func (r *reader) examples(c *Check, in []decoder.Raw) []Example {
 	var out []Example
 	for _, v := range in {
 		e := Example{Line: v.Line}
 		content := v
 		if v.Kind == yaml.MappingNode {
 			var b exampleBlock
-			r.Decode(v.Node, &b)
+			r.Decode(v.Node, &b, "")
 			e.Misconceptions = b.Misconceptions
 			e.Answer = Prediction{CrossedOut: b.CrossedOut, Picked: b.Picked}
 			switch {
@@ -560,7 +562,7 @@ func (r *reader) examples(c *Check, in []scenario.Value) []Example {
 			}
 			e.Steps = r.steps(content.Node)
 		case Question:
-			e.Answer = r.Value(content)
+			e.Answer = r.Value(content.Node, "")
 			if _, err := c.answer(e.Answer); err != nil {
 				r.Fail(v.Line, "", "%s", err)
 			}

@@ -1,6 +1,8 @@
 package lesson
 
-import "strings"
+import (
+	"strings"
+)
 
 // translate reads a file that has only the texts of a lesson.
 func (r *reader) translate(l *Lesson, language string) {
@@ -10,7 +12,7 @@ func (r *reader) translate(l *Lesson, language string) {
 		Goal  string `yaml:"goal"`
 	}
 	if n := r.one(r.front, r.frontLine); n != nil {
-		r.Decode(n, &head)
+		r.Decode(n, &head, "")
 		if head.ID != l.ID {
 			r.Fail(r.frontLine, "id", "want %s, as in %s", l.ID, l.File)
 		}
@@ -84,7 +86,7 @@ func (r *reader) translateBlock(b block, w wanted, original texts, t *texts) {
 		Yes     string   `yaml:"yes"`
 		No      string   `yaml:"no"`
 	}
-	r.Decode(n, &in)
+	r.Decode(n, &in, "")
 	if isCheck := b.kind != blockStep; isCheck != (w.check != nil) || in.ID != w.id {
 		kind := blockStep
 		if w.check != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"kube-scheduler-simulator/simulator/scenarios/perf"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -73,7 +74,7 @@ func TestPerf(t *testing.T) {
 		var out bytes.Buffer
 		o := options(&out)
 		o.Bare = bare
-		o.Perf = scenario.PerfSelection{Labels: []string{"integration-test", "-performance"}}
+		o.Perf = perf.Selection{Labels: []string{"integration-test", "-performance"}}
 		items, whole := filepath.Join(dir, "items.json"), filepath.Join(dir, "whole.json")
 		passed, err := Run(t.Context(), []string{filepath.Join(dir, "performance-config.yaml")}, []Output{{"perf", items}, {"json", whole}}, o)
 		if err != nil || !passed {
@@ -156,7 +157,7 @@ func TestKubernetesPerfFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		all, err := scenario.LoadPerf(t.Context(), text, o.files(path), scenario.PerfSelection{Labels: []string{"integration-test"}})
+		all, err := perf.Load(t.Context(), text, o.files(path), perf.Selection{Labels: []string{"integration-test"}})
 		// A parameter that only Kubernetes' own test knows is refused by name.
 		if ofTest := filepath.Base(filepath.Dir(path)) == "nodedeclaredfeatures"; err != nil && (!ofTest || !strings.Contains(err.Error(), "params.numNodeDeclaredFeatures: no operation uses the parameter")) {
 			t.Errorf("%s: %v", path, err)

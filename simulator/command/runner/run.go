@@ -20,6 +20,7 @@ import (
 	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/htmlreport"
 	"kube-scheduler-simulator/simulator/past/replay"
+	"kube-scheduler-simulator/simulator/scenarios/perf"
 	"kube-scheduler-simulator/simulator/scenarios/report"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
@@ -42,7 +43,7 @@ type Options struct {
 	// FilesBelow is the directory below which a file may name others. Default: its own.
 	FilesBelow string
 	// Perf chooses among the workloads of files of scheduler_perf.
-	Perf scenario.PerfSelection
+	Perf perf.Selection
 	// Bare records no decisions.
 	Bare bool
 	// Workers is how many runs go at the same time.
@@ -178,8 +179,8 @@ func (o Options) loadAny(ctx context.Context, file string) (name string, all []*
 	if err != nil {
 		return "", nil, err
 	}
-	if scenario.IsPerf(text) {
-		if all, err = scenario.LoadPerf(ctx, text, o.files(file), o.Perf); err != nil {
+	if perf.Is(text) {
+		if all, err = perf.Load(ctx, text, o.files(file), o.Perf); err != nil {
 			return "", nil, err
 		}
 		for _, s := range all {

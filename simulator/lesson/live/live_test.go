@@ -52,7 +52,7 @@ func TestAStageLearnsOfLaterDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := scenario.NewParts(scenario.Options{})
+	parts, err := scenario.NewParts(t.Context(), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +23,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // create makes the objects of a source. With merge it is apply.
@@ -35,7 +35,7 @@ type create struct {
 func (c *create) check(l *loader) {
 	c.objectSource.check(l)
 	if c.Count != nil && c.merge {
-		l.Add(locate(c.place, "count"), yamlsource.Child(c.at, "count"), "apply changes the objects of these names, so it takes no count; create does")
+		l.Add(decoder.Locate(c.place, "count"), yamlsource.Child(c.at, "count"), "apply changes the objects of these names, so it takes no count; create does")
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := r.holds(o.Object); err != nil {
+			if err := r.Holds(o.Object); err != nil {
 				return nil, err
 			}
 			s.complete(o)
@@ -148,12 +148,12 @@ func countKinds(made []runtime.Object) string {
 		}
 	}
 	for i, kind := range kinds {
-		kinds[i] = plural(count[kind], kind)
+		kinds[i] = Plural(count[kind], kind)
 	}
 	return strings.Join(kinds, ", ")
 }
 
-func plural(n int, word string) string {
+func Plural(n int, word string) string {
 	if n != 1 {
 		if strings.HasSuffix(word, "s") {
 			word += "e"
@@ -182,7 +182,7 @@ func (o *objectName) checkName(l *loader, place *yaml.Node, at string) {
 	default:
 		gvk, known := kindNamed(o.Kind)
 		if !known {
-			l.Add(locate(place, "kind"), yamlsource.Child(at, "kind"), "there is no kind %s in Kubernetes; a custom one needs its apiVersion", o.Kind)
+			l.Add(decoder.Locate(place, "kind"), yamlsource.Child(at, "kind"), "there is no kind %s in Kubernetes; a custom one needs its apiVersion", o.Kind)
 		}
 		o.gvk = gvk
 	}
@@ -210,7 +210,7 @@ func (o *objectName) String() string { return o.Kind + " " + o.Name }
 // patch changes an object: a mapping is a strategic merge patch, or a merge patch for a custom resource, and a list a JSON patch.
 type patch struct {
 	objectName
-	Patch rawValue `yaml:"patch" doc:"A mapping is a strategic merge patch, a list a JSON patch."`
+	Patch decoder.Raw `yaml:"patch" doc:"A mapping is a strategic merge patch, a list a JSON patch."`
 
 	place *yaml.Node
 	at    string
@@ -218,9 +218,9 @@ type patch struct {
 	data  []byte
 }
 
-func (p *patch) decode(d *decoder, n *yaml.Node, at string) {
+func (p *patch) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	p.place, p.at = n, at
-	d.mapping(n, reflect.ValueOf(p).Elem(), at)
+	d.Mapping(n, p, at)
 }
 
 func (p *patch) check(l *loader) {
@@ -240,7 +240,7 @@ func (p *patch) check(l *loader) {
 		p.kind = apitypes.MergePatchType
 	}
 	var err error
-	if p.data, err = json.Marshal(l.valueOf(p.Patch.Node, yamlsource.Child(p.at, "patch"))); err != nil {
+	if p.data, err = json.Marshal(l.Value(p.Patch.Node, yamlsource.Child(p.at, "patch"))); err != nil {
 		l.Add(p.Patch.Node, yamlsource.Child(p.at, "patch"), "%s", err)
 	}
 }
@@ -264,9 +264,9 @@ type remove struct {
 	list   *program
 }
 
-func (d *remove) decode(from *decoder, n *yaml.Node, at string) {
+func (d *remove) Decode(from *decoder.Decoder, n *yaml.Node, at string) {
 	d.place, d.at = n, at
-	from.mapping(n, reflect.ValueOf(d).Elem(), at)
+	from.Mapping(n, d, at)
 }
 
 func (d *remove) check(l *loader) {
@@ -343,9 +343,9 @@ func (d *remove) each(r *run) (string, error) {
 		}
 	}
 	if d.Nodes != nil {
-		return plural(len(nodesOf(value)), "Node"), nil
+		return Plural(len(nodesOf(value)), "Node"), nil
 	}
-	return plural(len(podsOf(value)), "Pod"), nil
+	return Plural(len(podsOf(value)), "Pod"), nil
 }
 
 // configure replaces the scheduler's configuration.
@@ -375,9 +375,9 @@ type fail struct {
 	list    *program
 }
 
-func (f *fail) decode(d *decoder, n *yaml.Node, at string) {
+func (f *fail) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	f.place, f.at = n, at
-	d.mapping(n, reflect.ValueOf(f).Elem(), at)
+	d.Mapping(n, f, at)
 }
 
 func (f *fail) check(l *loader) {
@@ -450,12 +450,12 @@ const settled = "settled"
 // DefaultTimeout is how long an expression may take to hold.
 const DefaultTimeout = time.Hour
 
-func (w *wait) decode(d *decoder, n *yaml.Node, at string) {
+func (w *wait) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	if n.Kind == yaml.ScalarNode {
-		w.For.decode(d, n, at)
+		w.For.Decode(d, n, at)
 		return
 	}
-	d.mapping(n, reflect.ValueOf(w).Elem(), at)
+	d.Mapping(n, w, at)
 	if n.Kind == yaml.MappingNode && w.For.Text == "" {
 		d.Add(n, yamlsource.Child(at, "for"), "want settled or a CEL expression")
 	}
@@ -474,10 +474,10 @@ func (w *wait) describe() string {
 	return w.For.Text
 }
 
-// waitError means that a wait did not end. It is a failure, as that of an expectation is, and not an error.
-type waitError struct{ message string }
+// UnmetError means that a wait did not end. It is a failure, as that of an expectation is, and not an error.
+type UnmetError struct{ Message string }
 
-func (e *waitError) Error() string { return e.message }
+func (e *UnmetError) Error() string { return e.Message }
 
 func (w *wait) run(r *run) (string, error) {
 	before, start := r.placed(), r.cluster.Now()
@@ -489,7 +489,7 @@ func (w *wait) run(r *run) (string, error) {
 	}
 	err := r.settle()
 	if took := r.cluster.Now().Sub(start); err == nil && w.Timeout != nil && took > w.Timeout.Duration {
-		err = &waitError{fmt.Sprintf("the cluster settled only after %s", took.Round(time.Millisecond))}
+		err = &UnmetError{fmt.Sprintf("the cluster settled only after %s", took.Round(time.Millisecond))}
 	}
 	return r.change(before), err
 }
@@ -513,7 +513,7 @@ func (r *run) until(w *wait) error {
 			if len(r.planned) == 0 {
 				message += "; no arrival is planned any more, and later steps wait for this one"
 			}
-			return &waitError{message}
+			return &UnmetError{message}
 		}
 		// The longer it takes, the less often it is looked at.
 		step := min(max(time.Second, passed/60).Truncate(time.Second), limit-passed)
@@ -545,10 +545,10 @@ type traceRow struct {
 	row    map[string]string
 }
 
-// decode differs from that of objectSource in its fields.
-func (a *arrive) decode(d *decoder, n *yaml.Node, at string) {
+// Decode differs from that of objectSource in its fields.
+func (a *arrive) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	a.decodePart(d, n, at)
-	d.mapping(n, reflect.ValueOf(a).Elem(), at)
+	d.Mapping(n, a, at)
 }
 
 // Rate is a number of arrivals in a time, such as 2/s or 30/m.
@@ -557,7 +557,7 @@ type Rate struct {
 	every time.Duration
 }
 
-func (r *Rate) decode(d *decoder, n *yaml.Node, at string) {
+func (r *Rate) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	number, unit, ok := strings.Cut(n.Value, "/")
 	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	f, err := strconv.ParseFloat(number, 64)
@@ -571,7 +571,7 @@ func (r *Rate) decode(d *decoder, n *yaml.Node, at string) {
 // Number is a number of more than 0.
 type Number float64
 
-func (v *Number) decode(d *decoder, n *yaml.Node, at string) {
+func (v *Number) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	f, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || f <= 0 || f > 1e9 {
 		d.Add(n, at, "want a number of more than 0, not %s", yamlsource.Describe(n))
@@ -587,12 +587,12 @@ type durationFor struct {
 	text       *interpolation
 }
 
-func (f *durationFor) decode(d *decoder, n *yaml.Node, at string) {
+func (f *durationFor) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${") {
-		f.expression.decode(d, n, at)
+		f.expression.Decode(d, n, at)
 		return
 	}
-	f.Duration.decode(d, n, at)
+	f.Duration.Decode(d, n, at)
 }
 
 // of returns the duration for an arrival.
@@ -636,11 +636,11 @@ func (a *arrive) check(l *loader) {
 	case hasTrace && (a.For != nil || a.Count != nil || a.Random):
 		l.Add(a.place, a.at, "for, count and random belong to a rate; a trace says itself when pods arrive")
 	case hasRate && a.Speed != nil:
-		l.Add(locate(a.place, "speed"), yamlsource.Child(a.at, "speed"), "speed belongs to a trace")
+		l.Add(decoder.Locate(a.place, "speed"), yamlsource.Child(a.at, "speed"), "speed belongs to a trace")
 	case hasRate && (a.For == nil) == (a.Count == nil):
 		l.Add(a.place, a.at, "a rate needs one of for and count, which say when it ends")
 	case hasRate && a.For != nil && int64(a.For.Duration/a.Rate.every) > MaxCount:
-		l.Add(locate(a.place, "rate"), yamlsource.Child(a.at, "rate"), "%s for %s is more than %d arrivals, the limit", a.Rate.text, a.For, MaxCount)
+		l.Add(decoder.Locate(a.place, "rate"), yamlsource.Child(a.at, "rate"), "%s for %s is more than %d arrivals, the limit", a.Rate.text, a.For, MaxCount)
 	}
 	if a.Lifetime != nil && a.Lifetime.expression.Text != "" {
 		text, mistakes := l.made.text(a.Lifetime.expression)
@@ -665,7 +665,7 @@ func (a *arrive) readOpenbTrace(l *loader) {
 	if a.File != "" || a.Objects != nil || a.Template != nil {
 		l.Add(a.place, a.at, "a trace in the format openb has its own pods; leave file, objects and template out")
 	}
-	for _, row := range l.openbRows(a.Trace, locate(a.place, "trace")) {
+	for _, row := range l.openbRows(a.Trace, decoder.Locate(a.place, "trace")) {
 		a.rows = append(a.rows, traceRow{at: row.At, lifetime: row.Lifetime, object: row.Object})
 	}
 	a.spread()
@@ -673,7 +673,7 @@ func (a *arrive) readOpenbTrace(l *loader) {
 
 // readTrace reads a CSV file with a column at and any others.
 func (a *arrive) readTrace(l *loader) {
-	text := l.read(locate(a.place, "trace"), a.Trace)
+	text := l.read(decoder.Locate(a.place, "trace"), a.Trace)
 	if text == nil {
 		return
 	}
@@ -803,8 +803,8 @@ type expectation struct {
 	program *program
 }
 
-func (e *expect) decode(d *decoder, n *yaml.Node, at string) {
-	d.list(n, reflect.ValueOf(&e.list).Elem(), at)
+func (e *expect) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
+	d.Decode(n, &e.list, at)
 	if n.Kind == yaml.SequenceNode && len(e.list) == 0 {
 		d.Add(n, at, "want at least one expectation")
 	}
@@ -822,7 +822,7 @@ func (e *expect) check(l *loader) {
 	}
 }
 
-func (e *expect) describe() string { return plural(len(e.list), "expectation") }
+func (e *expect) describe() string { return Plural(len(e.list), "expectation") }
 
 func (e *expect) run(r *run) (string, error) {
 	held := 0

@@ -19,6 +19,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/celcost"
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // The limits of an expression, beside those of its evaluation.
@@ -37,7 +38,7 @@ type Expression struct {
 	Field string
 }
 
-func (e *Expression) decode(d *decoder, n *yaml.Node, at string) {
+func (e *Expression) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		d.Add(n, at, "want a CEL expression, not %s", yamlsource.Describe(n))
 		return

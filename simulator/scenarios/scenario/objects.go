@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 	"kube-scheduler-simulator/simulator/scenarios/openb"
 )
 
@@ -36,37 +36,32 @@ const formatOpenb = "openb"
 
 // objectSource is where objects come from: one of a file, objects in the scenario, and a template.
 type objectSource struct {
-	File     string     `yaml:"file" doc:"A file with objects in YAML or JSON."`
-	Format   string     `yaml:"format" doc:"openb, for a CSV file of that trace."`
-	Objects  []rawValue `yaml:"objects" doc:"Objects, written out."`
-	Template *rawValue  `yaml:"template" doc:"An object with computed fields in ${…}, or the name of a file with one."`
-	Count    *int       `yaml:"count" doc:"How many copies; each gets a number at the end of its name."`
-	Replicas *int       `yaml:"replicas" doc:"Replaces spec.replicas of workloads."`
+	File     string        `yaml:"file" doc:"A file with objects in YAML or JSON."`
+	Format   string        `yaml:"format" doc:"openb, for a CSV file of that trace."`
+	Objects  []decoder.Raw `yaml:"objects" doc:"Objects, written out."`
+	Template *decoder.Raw  `yaml:"template" doc:"An object with computed fields in ${…}, or the name of a file with one."`
+	Count    *int          `yaml:"count" doc:"How many copies; each gets a number at the end of its name."`
+	Replicas *int          `yaml:"replicas" doc:"Replaces spec.replicas of workloads."`
 
 	place     *yaml.Node
 	at        string
 	templates []template
 }
 
-// rawValue is a part of the file that is decoded later.
-type rawValue struct{ *yaml.Node }
-
-func (r *rawValue) decode(_ *decoder, n *yaml.Node, _ string) { r.Node = n }
-
-// decode takes the name of a file and a list of objects for a source of just these.
-func (s *objectSource) decode(d *decoder, n *yaml.Node, at string) {
+// Decode takes the name of a file and a list of objects for a source of just these.
+func (s *objectSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	s.decodePart(d, n, at)
 	switch n.Kind {
 	case yaml.ScalarNode:
 		s.File = n.Value
 	case yaml.SequenceNode:
-		d.list(n, reflect.ValueOf(&s.Objects).Elem(), at)
+		d.Decode(n, &s.Objects, at)
 	default:
-		d.mapping(n, reflect.ValueOf(s).Elem(), at)
+		d.Mapping(n, s, at)
 	}
 }
 
-func (s *objectSource) decodePart(_ *decoder, n *yaml.Node, at string) { s.place, s.at = n, at }
+func (s *objectSource) decodePart(_ *decoder.Decoder, n *yaml.Node, at string) { s.place, s.at = n, at }
 
 // template is an object, some of whose texts may hold expressions.
 type template struct {
@@ -96,28 +91,28 @@ func (s *objectSource) check(l *loader) {
 	s.checkNumber(l, "replicas", s.Replicas, 0, MaxCount)
 	switch {
 	case s.Format != "" && s.Format != formatOpenb:
-		l.Add(locate(s.place, "format"), yamlsource.Child(s.at, "format"), "want openb, or no format for Kubernetes objects")
+		l.Add(decoder.Locate(s.place, "format"), yamlsource.Child(s.at, "format"), "want openb, or no format for Kubernetes objects")
 	case s.Format == formatOpenb:
 		s.readOpenb(l)
 	case s.File != "":
-		s.readFile(l, s.File, locate(s.place, "file"), false)
+		s.readFile(l, s.File, decoder.Locate(s.place, "file"), false)
 	case s.Template != nil && s.Template.Kind == yaml.ScalarNode:
 		s.readFile(l, s.Template.Value, s.Template.Node, true)
 	case s.Template != nil:
-		s.add(l, &l.decoder, s.Template.Node, yamlsource.Child(s.at, "template"), true)
+		s.add(l, &l.Decoder, s.Template.Node, yamlsource.Child(s.at, "template"), true)
 	default:
 		for i, o := range s.Objects {
-			s.add(l, &l.decoder, o.Node, fmt.Sprintf("%s[%d]", yamlsource.Child(s.at, "objects"), i), false)
+			s.add(l, &l.Decoder, o.Node, fmt.Sprintf("%s[%d]", yamlsource.Child(s.at, "objects"), i), false)
 		}
 	}
 	if s.Replicas != nil && len(l.List) == 0 && !s.scales() {
-		l.Add(locate(s.place, "replicas"), yamlsource.Child(s.at, "replicas"), "none of these objects has replicas")
+		l.Add(decoder.Locate(s.place, "replicas"), yamlsource.Child(s.at, "replicas"), "none of these objects has replicas")
 	}
 }
 
 func (s *objectSource) checkNumber(l *loader, field string, n *int, least, most int) {
 	if n != nil && (*n < least || *n > most) {
-		l.Add(locate(s.place, field), yamlsource.Child(s.at, field), "want %d to %d, not %d", least, most, *n)
+		l.Add(decoder.Locate(s.place, field), yamlsource.Child(s.at, field), "want %d to %d, not %d", least, most, *n)
 	}
 }
 
@@ -139,8 +134,8 @@ func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed 
 	if text == nil {
 		return
 	}
-	d := &decoder{Mistakes: yamlsource.Mistakes{File: name}, ctx: l.ctx, left: l.left}
-	documents := d.documents(text)
+	d := &decoder.Decoder{Mistakes: yamlsource.Mistakes{File: name}, Ctx: l.Ctx, Left: l.Left}
+	documents := d.Documents(text)
 	if len(d.List) == 0 && len(documents) == 0 {
 		d.List = append(d.List, Mistake{File: name, Line: 1, Message: "the file has no objects"})
 	}
@@ -152,7 +147,7 @@ func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed 
 
 // readOpenb adds the nodes or the pods of an openb file.
 func (s *objectSource) readOpenb(l *loader) {
-	rows := l.openbRows(s.File, locate(s.place, "file"))
+	rows := l.openbRows(s.File, decoder.Locate(s.place, "file"))
 	for _, row := range rows {
 		s.templates = append(s.templates, template{row: row.Object})
 	}
@@ -177,9 +172,9 @@ func (l *loader) openbRows(name string, at *yaml.Node) []openb.Row {
 }
 
 // add adds the object of a node, or the items of a list.
-func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, computed bool) {
+func (s *objectSource) add(l *loader, d *decoder.Decoder, n *yaml.Node, at string, computed bool) {
 	found := len(d.List)
-	value, isObject := d.valueOf(n, at).(map[string]any)
+	value, isObject := d.Value(n, at).(map[string]any)
 	if len(d.List) > found {
 		return
 	}
@@ -201,7 +196,7 @@ func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, compu
 	if len(d.List) > found {
 		return
 	}
-	made, err := t.make(l.ctx, madeVariables{count: 1, seed: DefaultSeed, row: l.row})
+	made, err := t.make(l.Ctx, madeVariables{count: 1, seed: DefaultSeed, row: l.row})
 	if err != nil {
 		d.Add(n, at, "%s", err)
 		return
@@ -213,25 +208,25 @@ func (s *objectSource) add(l *loader, d *decoder, n *yaml.Node, at string, compu
 var strictDecoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, jsonserializer.SerializerOptions{Strict: true})
 
 // checkObject reports fields that the kind does not have. Kinds that Kubernetes does not have are not checked.
-func (l *loader) checkObject(d *decoder, t *template, made *unstructured.Unstructured) {
+func (l *loader) checkObject(d *decoder.Decoder, t *template, made *unstructured.Unstructured) {
 	gvk := made.GroupVersionKind()
 	switch {
 	case made.GetAPIVersion() == "" || made.GetKind() == "":
 		d.Add(t.place, t.at, "it is not a Kubernetes object: apiVersion or kind is missing")
 		return
 	case made.GetName() == "" && made.GetGenerateName() == "":
-		d.Add(locate(t.place, "metadata"), t.at, "the %s has no metadata.name", gvk.Kind)
+		d.Add(decoder.Locate(t.place, "metadata"), t.at, "the %s has no metadata.name", gvk.Kind)
 		return
 	}
 	for _, problem := range validation.NameIsDNSSubdomain(made.GetName(), false) {
 		if made.GetName() != "" && scheme.Scheme.Recognizes(gvk) {
-			d.Add(locate(t.place, "metadata.name"), yamlsource.Child(t.at, "metadata.name"), "%q: %s", made.GetName(), problem)
+			d.Add(decoder.Locate(t.place, "metadata.name"), yamlsource.Child(t.at, "metadata.name"), "%q: %s", made.GetName(), problem)
 			return
 		}
 	}
 	if !scheme.Scheme.Recognizes(gvk) {
 		if scheme.Scheme.IsGroupRegistered(gvk.Group) {
-			d.Add(locate(t.place, "kind"), t.at, "there is no kind %s in %s", gvk.Kind, made.GetAPIVersion())
+			d.Add(decoder.Locate(t.place, "kind"), t.at, "there is no kind %s in %s", gvk.Kind, made.GetAPIVersion())
 		}
 		return
 	}
@@ -249,15 +244,15 @@ func (l *loader) checkObject(d *decoder, t *template, made *unstructured.Unstruc
 			if parts := strings.Split(e.Error(), `"`); len(parts) > 1 {
 				path = parts[1]
 			}
-			d.Add(locate(t.place, path), t.at, "%s", e)
+			d.Add(decoder.Locate(t.place, path), t.at, "%s", e)
 		}
 	case err != nil:
 		d.Add(t.place, t.at, "%s", err)
 	}
 }
 
-// holds notes an object that a run makes. The error means that there are too many texts in all of them.
-func (r *run) holds(object any) error {
+// Holds notes an object that a run makes. The error means that there are too many texts in all of them.
+func (r *run) Holds(object any) error {
 	if r.size += textsOf(object); r.size > maxMade {
 		return fmt.Errorf("the objects of all steps together have more than %d MiB of texts, the limit", maxMade>>20)
 	}
@@ -371,7 +366,7 @@ func (t *template) compute(ctx context.Context, value any, at string, v madeVari
 }
 
 // findComputed compiles the expressions in the texts of a template.
-func (l *loader) findComputed(d *decoder, t *template, n *yaml.Node, value any, at string) {
+func (l *loader) findComputed(d *decoder.Decoder, t *template, n *yaml.Node, value any, at string) {
 	switch value := value.(type) {
 	case map[string]any:
 		for i := 0; i+1 < len(n.Content); i += 2 {

@@ -12,6 +12,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
 // Played is a change of a recording, as a simulated cluster gets it.
@@ -40,13 +41,13 @@ func NewPlayed(name, file string, changes []Played) (*Scenario, error) {
 	}
 	play := &playing{changes: changes}
 	step := func(verb, what string, do func(r *run) (string, error)) *Step {
-		return &Step{Verb: verb, Line: 1, action: &perfStep{what, do}}
+		return &Step{Verb: verb, Line: 1, action: &otherStep{what, do}}
 	}
 	return &Scenario{
 		File: file, Name: name, played: true, Matrix: Matrix{Configurations: []Configuration{configuration}, FeatureGates: []map[string]bool{{}}, Seeds: []int64{DefaultSeed}},
 		Steps: []*Step{
 			step("create", "what the recording begins with", func(r *run) (string, error) { return play.play(r, 0, begin) }),
-			step("arrive", plural(len(changes)-begin, "change"), func(r *run) (string, error) { return play.play(r, begin, len(changes)) }),
+			step("arrive", Plural(len(changes)-begin, "change"), func(r *run) (string, error) { return play.play(r, begin, len(changes)) }),
 			{Verb: "wait", Line: 1, action: &wait{For: Expression{Text: settled}}},
 			step("expect", "the recorded nodes", play.compare),
 		},
@@ -85,12 +86,12 @@ func (p *playing) play(r *run, from, to int) (string, error) {
 		}
 		r.view = nil
 	}
-	return plural(to-from, "change"), r.ctx.Err()
+	return Plural(to-from, "change"), r.ctx.Err()
 }
 
 func (p *playing) one(r *run, c Played) error {
 	pod := c.Namespace + "/" + c.Name
-	isPod := c.GVK == podGVK
+	isPod := c.GVK == objects.Pod.WithVersion("v1")
 	if isPod && c.Node != "" {
 		p.recorded[pod] = c.Node
 	}
@@ -149,5 +150,5 @@ func (p *playing) compare(r *run) (string, error) {
 		own.count(r, pod)
 	}
 	r.result.Values = map[string]float64{"pods with the recorded node": float64(own.alike), "pods with another node or none": float64(own.different)}
-	return fmt.Sprintf("%d of %s have the recorded node", own.alike, plural(own.alike+own.different, "pod")), nil
+	return fmt.Sprintf("%d of %s have the recorded node", own.alike, Plural(own.alike+own.different, "pod")), nil
 }

@@ -95,7 +95,7 @@ func (p *Placed) String() string {
 		said = append(said, fmt.Sprintf("%d pending", pending))
 	}
 	if p.Gone > 0 {
-		said = append(said, plural(p.Gone, "pod")+" gone")
+		said = append(said, Plural(p.Gone, "pod")+" gone")
 	}
 	return strings.Join(said, ", ")
 }

@@ -81,7 +81,7 @@ func (o RunOptions) needsDecisions(s *Scenario) bool {
 func once(ctx context.Context, s *Scenario, c Combination, o RunOptions, pods sets.Set[apitypes.UID]) *run {
 	r := &run{
 		ctx: ctx, scenario: s, combination: c, options: o, names: map[string]int{}, known: map[apitypes.UID]*v1.Pod{}, last: map[apitypes.UID]int{}, victim: map[apitypes.UID]bool{},
-		recorded: pods, unrecorded: sets.New[apitypes.UID](), perf: newPerfRun(),
+		recorded: pods, unrecorded: sets.New[apitypes.UID](),
 		result: &Result{Scenario: s.Name, Configuration: c.Configuration.Name, FeatureGates: c.FeatureGates, Seed: c.Seed, Outcome: Passed},
 	}
 	err := r.all()
@@ -139,8 +139,8 @@ type run struct {
 	view *view
 	// own are the variables of a Stage.
 	own map[string]any
-	// perf is that of a workload of scheduler_perf.
-	perf *perfRun
+	// state is what the steps of another format keep.
+	state any
 	// playing is that of a recording.
 	playing *playing
 }
@@ -196,7 +196,7 @@ func (r *run) one(i int, step *Step) error {
 	said, err := step.action.run(r)
 	r.view = nil
 	r.step.Said = said
-	if _, isWait := errors.AsType[*waitError](err); isWait {
+	if _, unmet := errors.AsType[*UnmetError](err); unmet {
 		r.step.Failed, r.step.Error, err = true, err.Error(), nil
 	}
 	if err != nil {
@@ -300,7 +300,7 @@ func (r *run) plan(a *arrive, i, count int, row traceRow) error {
 				if err != nil {
 					return err
 				}
-				if err := r.holds(o.Object); err != nil {
+				if err := r.Holds(o.Object); err != nil {
 					return err
 				}
 				a.complete(o)
@@ -384,7 +384,7 @@ func (r *run) settle() error {
 	r.view = nil
 	err := r.cluster.Settle(r.ctx)
 	if unsettled, ok := errors.AsType[*UnsettledError](err); ok {
-		return &waitError{unsettled.Error()}
+		return &UnmetError{unsettled.Error()}
 	}
 	return err
 }

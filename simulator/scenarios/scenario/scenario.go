@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // APIVersion is that of all kinds of files.
@@ -173,17 +173,17 @@ var verbs = map[string]func() action{
 // Verbs returns the names of the verbs.
 func Verbs() []string { return slices.Sorted(maps.Keys(verbs)) }
 
-func (s *Step) decode(d *decoder, n *yaml.Node, at string) {
+func (s *Step) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	s.Line = n.Line
 	d.Fields(n, at, append([]string{"name"}, Verbs()...), func(key, value *yaml.Node) {
 		switch {
 		case key.Value == "name":
-			d.decode(value, reflect.ValueOf(&s.Name).Elem(), yamlsource.Child(at, "name"))
+			d.Decode(value, &s.Name, yamlsource.Child(at, "name"))
 		case s.Verb != "":
 			d.Add(key, at, "a step has one verb, and this one has %s and %s; make two steps of it", s.Verb, key.Value)
 		default:
 			s.Verb, s.Line, s.action = key.Value, key.Line, verbs[key.Value]()
-			d.decode(value, reflect.ValueOf(s.action).Elem(), yamlsource.Child(at, key.Value))
+			d.Decode(value, s.action, yamlsource.Child(at, key.Value))
 		}
 	})
 	if s.Verb == "" && n.Kind == yaml.MappingNode {
@@ -209,7 +209,7 @@ type documentMetadata struct {
 // matrix is the matrix as the file has it.
 type matrix struct {
 	Configuration []configurationSource `yaml:"configuration" doc:"default, the name of a file, or a KubeSchedulerConfiguration."`
-	FeatureGates  []gates               `yaml:"featureGates" doc:"Sets of Kubernetes feature gates."`
+	FeatureGates  []GateSet             `yaml:"featureGates" doc:"Sets of Kubernetes feature gates."`
 	Seed          seeds                 `yaml:"seed" doc:"What decides ties: a number, a list, or a range such as 1..10."`
 }
 
@@ -221,10 +221,10 @@ type namedExpression struct {
 	Expression
 }
 
-func (l *letList) decode(d *decoder, n *yaml.Node, at string) {
+func (l *letList) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	d.Fields(n, at, nil, func(key, value *yaml.Node) {
 		e := namedExpression{name: key.Value}
-		e.Expression.decode(d, value, yamlsource.Child(at, key.Value))
+		e.Expression.Decode(d, value, yamlsource.Child(at, key.Value))
 		if !isIdentifier(key.Value) {
 			d.Add(key, yamlsource.Child(at, key.Value), "a name has letters, digits and _, and does not begin with a digit")
 			return
@@ -242,14 +242,14 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// gates are feature gates by name.
-type gates map[string]bool
+// GateSet are feature gates by name.
+type GateSet map[string]bool
 
-func (g *gates) decode(d *decoder, n *yaml.Node, at string) {
-	*g = gates{}
+func (g *GateSet) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
+	*g = GateSet{}
 	d.Fields(n, at, nil, func(key, value *yaml.Node) {
 		var on bool
-		d.decode(value, reflect.ValueOf(&on).Elem(), yamlsource.Child(at, key.Value))
+		d.Decode(value, &on, yamlsource.Child(at, key.Value))
 		(*g)[key.Value] = on
 	})
 }
@@ -260,11 +260,11 @@ type seeds []int64
 // MaxSeeds bounds the seeds of a matrix.
 const MaxSeeds = 10_000
 
-func (s *seeds) decode(d *decoder, n *yaml.Node, at string) {
+func (s *seeds) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	if n.Kind == yaml.SequenceNode {
 		for i, item := range n.Content {
 			var one seeds
-			one.decode(d, yamlsource.Target(item), fmt.Sprintf("%s[%d]", at, i))
+			one.Decode(d, yamlsource.Target(item), fmt.Sprintf("%s[%d]", at, i))
 			if *s = append(*s, one...); len(*s) > MaxSeeds {
 				d.Add(n, at, "more than %d seeds, the limit", MaxSeeds)
 				return
@@ -323,8 +323,8 @@ func Load(ctx context.Context, text []byte, o Options) (*Scenario, error) {
 	return l.scenario(root)
 }
 
-// header returns the kind in a document, and "" if it is not a mapping.
-func (d *decoder) header(n *yaml.Node) string {
+// header returns the kind of a document, and "" if it is not a mapping.
+func header(n *yaml.Node) string {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "kind" {
 			return n.Content[i+1].Value
@@ -336,7 +336,7 @@ func (d *decoder) header(n *yaml.Node) string {
 // loader loads one file.
 type loader struct {
 	Options
-	decoder
+	decoder.Decoder
 	// cluster is the language of expressions about the cluster, with let.
 	cluster *language
 	// row is the first row of the trace whose objects are being read; nil elsewhere.
@@ -351,13 +351,13 @@ func newLoader(ctx context.Context, o Options) *loader {
 	if o.Bounds == (yamlsource.Bounds{}) {
 		o.Bounds = Files
 	}
-	return &loader{Options: o, decoder: decoder{Mistakes: yamlsource.Mistakes{File: o.File}, ctx: ctx, left: &yamlsource.Budget{Left: o.Bounds}}}
+	return &loader{Options: o, Decoder: decoder.Decoder{Mistakes: yamlsource.Mistakes{File: o.File}, Ctx: ctx, Left: &yamlsource.Budget{Left: o.Bounds}}}
 }
 
 // open parses a file and checks its header.
 func open(ctx context.Context, text []byte, o Options, kind string) (*loader, *yaml.Node, error) {
 	l := newLoader(ctx, o)
-	documents := l.documents(text)
+	documents := l.Documents(text)
 	if len(l.List) == 0 && len(documents) != 1 {
 		l.List = append(l.List, Mistake{File: o.File, Line: 1, Message: fmt.Sprintf("want one document, and there are %d", len(documents))})
 	}
@@ -375,22 +375,22 @@ func open(ctx context.Context, text []byte, o Options, kind string) (*loader, *y
 // checkHeader reports a wrong apiVersion, kind or name.
 func (l *loader) checkHeader(root *yaml.Node, apiVersion, kind, want, name string) {
 	if apiVersion != APIVersion {
-		l.Add(locate(root, "apiVersion"), "apiVersion", "want %s", APIVersion)
+		l.Add(decoder.Locate(root, "apiVersion"), "apiVersion", "want %s", APIVersion)
 	}
 	if kind != want {
-		l.Add(locate(root, "kind"), "kind", "want %s", want)
+		l.Add(decoder.Locate(root, "kind"), "kind", "want %s", want)
 	}
 	if name == "" {
-		l.Add(locate(root, "metadata"), "metadata.name", "a name is required")
+		l.Add(decoder.Locate(root, "metadata"), "metadata.name", "a name is required")
 	}
 }
 
 func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	var d document
-	l.decode(root, reflect.ValueOf(&d).Elem(), "")
+	l.Decode(root, &d, "")
 	l.checkHeader(root, d.APIVersion, d.Kind, KindScenario, d.Metadata.Name)
 	if len(d.Steps) == 0 {
-		l.Add(locate(root, "steps"), "steps", "a scenario has at least one step")
+		l.Add(decoder.Locate(root, "steps"), "steps", "a scenario has at least one step")
 	}
 	// What follows would repeat the mistakes of wrong values.
 	if len(l.List) > 0 {
@@ -523,7 +523,7 @@ type configurationSource struct {
 // DefaultConfiguration is the name of Kubernetes' own.
 const DefaultConfiguration = "default"
 
-func (c *configurationSource) decode(d *decoder, n *yaml.Node, at string) {
+func (c *configurationSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	c.place = n
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Value != "":

@@ -2,10 +2,10 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -17,6 +17,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // Parts reads parts of scenarios that stand in a file of another format: objects, steps and expressions. It is as strict as
@@ -25,8 +26,8 @@ type Parts struct{ *loader }
 
 // NewParts returns a reader of the parts of one file. Expressions have the variables of own, beside those of a scenario: values of
 // any type, which Stage.Judge and Stage.Evaluate get.
-func NewParts(o Options, own ...string) (*Parts, error) {
-	l := newLoader(context.Background(), o)
+func NewParts(ctx context.Context, o Options, own ...string) (*Parts, error) {
+	l := newLoader(ctx, o)
 	var err error
 	if l.cluster, err = clusterLanguage(); err != nil {
 		return nil, err
@@ -42,17 +43,14 @@ func NewParts(o Options, own ...string) (*Parts, error) {
 	return &Parts{l}, nil
 }
 
-// Documents returns the YAML documents of a text that begins at a line of the file. Nodes have the lines of the file.
-func (p *Parts) Documents(text []byte, line int) []*yaml.Node {
-	return p.documents(append(bytes.Repeat([]byte("\n"), max(0, line-1)), text...))
+// DocumentsAt returns the YAML documents of a text that begins at a line of the file. Nodes have the lines of the file.
+func (p *Parts) DocumentsAt(text []byte, line int) []*yaml.Node {
+	return p.Documents(append(bytes.Repeat([]byte("\n"), max(0, line-1)), text...))
 }
-
-// Decode decodes a node into a pointer to a struct with the tag yaml. Fields of the types of this package decode themselves.
-func (p *Parts) Decode(n *yaml.Node, into any) { p.decode(n, reflect.ValueOf(into).Elem(), "") }
 
 // Fail notes a mistake. line counts from 1.
 func (p *Parts) Fail(line int, field, format string, args ...any) {
-	p.List = append(p.List, Mistake{File: p.decoder.File, Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
+	p.List = append(p.List, Mistake{File: p.Options.File, Line: line, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // Err returns an *Error with all mistakes, or nil.
@@ -63,17 +61,6 @@ func (p *Parts) Err() error {
 	return newError(p.List)
 }
 
-// Value is a value of a file that is decoded later, or never. The zero value is none.
-type Value struct{ *yaml.Node }
-
-func (v *Value) decode(_ *decoder, n *yaml.Node, _ string) { v.Node = n }
-
-// Value returns a value in the form of JSON. Numbers are int64 or float64.
-func (p *Parts) Value(v Value) any { return p.valueOf(v.Node, "") }
-
-// GateSet are feature gates by name.
-type GateSet = gates
-
 // Objects are the objects of some documents.
 type Objects struct{ sources []*objectSource }
 
@@ -81,10 +68,10 @@ type Objects struct{ sources []*objectSource }
 func (p *Parts) Objects(documents ...*yaml.Node) *Objects {
 	out := &Objects{}
 	for _, n := range documents {
-		s := &objectSource{place: n, Objects: []rawValue{{n}}}
-		if locate(n, "template") != n {
+		s := &objectSource{place: n, Objects: []decoder.Raw{{n}}}
+		if decoder.Locate(n, "template") != n {
 			s = &objectSource{}
-			s.decode(&p.decoder, n, "")
+			s.Decode(&p.Decoder, n, "")
 		}
 		s.check(p.loader)
 		out.sources = append(out.sources, s)
@@ -95,9 +82,33 @@ func (p *Parts) Objects(documents ...*yaml.Node) *Objects {
 // Configuration checks a document that is a KubeSchedulerConfiguration. It returns nil after a mistake.
 func (p *Parts) Configuration(n *yaml.Node) *Configuration {
 	c := configurationSource{}
-	c.decode(&p.decoder, n, "")
+	c.Decode(&p.Decoder, n, "")
 	return p.configuration(c)
 }
+
+// ConfigurationUnder reads the file of a configuration, or with "" Kubernetes' own, whose plugins may need feature gates. It returns
+// nil after a mistake.
+func (p *Parts) ConfigurationUnder(name string, gates map[string]bool) *Configuration {
+	before := len(p.List)
+	parsed := p.configuration(configurationSource{name: cmp.Or(name, DefaultConfiguration), place: &yaml.Node{}})
+	if parsed != nil || len(gates) == 0 {
+		return parsed
+	}
+	// The run reads it again when its gates are set, and then reports what is wrong.
+	text, err := p.Read(name)
+	if err != nil {
+		return nil
+	}
+	standard, err := Default()
+	if err != nil {
+		return nil
+	}
+	p.List = p.List[:before]
+	return &Configuration{name, standard.Parsed, func() (*config.Configuration, error) { return p.Parse(text) }}
+}
+
+// ReadFile reads a file that the scenario names. It returns nil after a mistake.
+func (p *Parts) ReadFile(at *yaml.Node, name string) []byte { return p.read(at, name) }
 
 // Check completes steps that were decoded.
 func (p *Parts) Check(steps []*Step) {
@@ -110,7 +121,7 @@ func (p *Parts) Check(steps []*Step) {
 
 // ApplyStep returns the step that applies the objects of a document.
 func (p *Parts) ApplyStep(n *yaml.Node) *Step {
-	return &Step{Verb: "apply", Line: n.Line, action: &create{merge: true, objectSource: objectSource{place: n, Objects: []rawValue{{n}}}}}
+	return &Step{Verb: "apply", Line: n.Line, action: &create{merge: true, objectSource: objectSource{place: n, Objects: []decoder.Raw{{n}}}}}
 }
 
 // Describe says in a few words what a step is about.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
 // Sweep is a file that runs one scenario under many values of parameters.
@@ -112,30 +112,30 @@ type scenarioRef struct {
 	place *yaml.Node
 }
 
-func (s *scenarioRef) decode(d *decoder, n *yaml.Node, at string) {
+func (s *scenarioRef) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	s.place = n
 	if n.Kind == yaml.ScalarNode {
 		s.File = n.Value
 		return
 	}
-	d.mapping(n, reflect.ValueOf(s).Elem(), at)
+	d.Mapping(n, s, at)
 }
 
 type parameterSource struct {
-	Name   string     `yaml:"name" doc:"The name in reports."`
-	Plugin string     `yaml:"plugin" doc:"The plugin whose weight or argument changes."`
-	Weight []rawValue `yaml:"weight" doc:"Weights at Score, from 1 to 100, or off."`
-	Args   string     `yaml:"args" doc:"The path of an argument of the plugin."`
-	Path   string     `yaml:"path" doc:"The path of any field of the configuration."`
-	Values []rawValue `yaml:"values" doc:"The values to try."`
+	Name   string        `yaml:"name" doc:"The name in reports."`
+	Plugin string        `yaml:"plugin" doc:"The plugin whose weight or argument changes."`
+	Weight []decoder.Raw `yaml:"weight" doc:"Weights at Score, from 1 to 100, or off."`
+	Args   string        `yaml:"args" doc:"The path of an argument of the plugin."`
+	Path   string        `yaml:"path" doc:"The path of any field of the configuration."`
+	Values []decoder.Raw `yaml:"values" doc:"The values to try."`
 
 	place *yaml.Node
 	at    string
 }
 
-func (p *parameterSource) decode(d *decoder, n *yaml.Node, at string) {
+func (p *parameterSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	p.place, p.at = n, at
-	d.mapping(n, reflect.ValueOf(p).Elem(), at)
+	d.Mapping(n, p, at)
 }
 
 type metricSource struct {
@@ -148,9 +148,9 @@ type metricSource struct {
 	at    string
 }
 
-func (m *metricSource) decode(d *decoder, n *yaml.Node, at string) {
+func (m *metricSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	m.place, m.at = n, at
-	d.mapping(n, reflect.ValueOf(m).Elem(), at)
+	d.Mapping(n, m, at)
 }
 
 type goalSource struct {
@@ -161,9 +161,9 @@ type goalSource struct {
 	at    string
 }
 
-func (g *goalSource) decode(d *decoder, n *yaml.Node, at string) {
+func (g *goalSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	g.place, g.at = n, at
-	d.mapping(n, reflect.ValueOf(g).Elem(), at)
+	d.Mapping(n, g, at)
 }
 
 // LoadSweep reads a sweep file, its scenario and what they name. Seeds replace its own unless they are nil. The error is an *Error if one of them is wrong.
@@ -198,19 +198,19 @@ func loadSweep(ctx context.Context, text []byte, o Options) (*Sweep, error) {
 		return nil, err
 	}
 	var d sweepDocument
-	l.decode(root, reflect.ValueOf(&d).Elem(), "")
+	l.Decode(root, &d, "")
 	l.checkHeader(root, d.APIVersion, d.Kind, KindSweep, d.Metadata.Name)
 	if d.Scenario.File == "" {
-		l.Add(locate(root, "scenario"), "scenario", "want the name of a scenario file")
+		l.Add(decoder.Locate(root, "scenario"), "scenario", "want the name of a scenario file")
 	}
 	if len(d.Parameters) == 0 {
-		l.Add(locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
+		l.Add(decoder.Locate(root, "parameters"), "parameters", "a sweep has at least one parameter")
 	}
 	if d.Keep != "" && d.Keep != keepValues && d.Keep != keepFailures {
-		l.Add(locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
+		l.Add(decoder.Locate(root, "keep"), "keep", "want %s or %s", keepValues, keepFailures)
 	}
 	if d.Workers < 0 {
-		l.Add(locate(root, "workers"), "workers", "want at least 1")
+		l.Add(decoder.Locate(root, "workers"), "workers", "want at least 1")
 	}
 	if len(l.List) > 0 {
 		return nil, newError(l.List)
@@ -255,7 +255,7 @@ func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 	if text == nil {
 		return newError(l.List)
 	}
-	inner, root, err := open(l.ctx, text, Options{File: d.Scenario.File, Read: l.Read, Parse: l.Parse, Bounds: l.left.Left}, KindScenario)
+	inner, root, err := open(l.Ctx, text, Options{File: d.Scenario.File, Read: l.Read, Parse: l.Parse, Bounds: l.Left.Left}, KindScenario)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 		case m.Name == MetricPassed || m.Name == MetricExpectations:
 			l.Add(m.place, yamlsource.Child(m.at, "name"), "every sweep has a metric %s; choose another name", m.Name)
 		case after != "" && !slices.ContainsFunc(s.Scenario.Steps, func(step *Step) bool { return step.Name == after }):
-			l.Add(locate(m.place, "after"), yamlsource.Child(m.at, "after"), "the scenario has no step named %q", after)
+			l.Add(decoder.Locate(m.place, "after"), yamlsource.Child(m.at, "after"), "the scenario has no step named %q", after)
 		}
 		p := l.expression(m.Value, nil)
 		if p != nil && !isNumber(typeName(p.ast.OutputType())) {
@@ -333,7 +333,7 @@ func (l *loader) parameter(p parameterSource) Parameter {
 		l.Add(p.place, p.at, "want at least one value")
 	}
 	for i, v := range raw {
-		value := l.valueOf(v.Node, fmt.Sprintf("%s[%d]", p.at, i))
+		value := l.Value(v.Node, fmt.Sprintf("%s[%d]", p.at, i))
 		if weight, isInt := value.(int64); byWeight && value != off && (!isInt || weight < 1 || weight > 100) {
 			l.Add(v.Node, p.at, "want a weight from 1 to 100 or off, not %s", yamlsource.Describe(v.Node))
 		}

@@ -1,4 +1,4 @@
-package scenario
+package perf
 
 import (
 	"cmp"
@@ -12,26 +12,18 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
-
-// Measurement is a data item of scheduler_perf.
-type Measurement struct {
-	// Data has values by bucket: Average, Perc50, Perc90, Perc95 and Perc99, or Duration.
-	Data map[string]float64 `json:"data"`
-	Unit string             `json:"unit"`
-	// Labels tell the measurement: Metric, Name, and those of a histogram.
-	Labels map[string]string `json:"labels"`
-}
 
 // Names of measurements. The others are those of the scheduler's histograms.
 const (
-	perfThroughput = "SchedulingThroughput"
-	perfDurationOf = "SchedulingDuration"
+	throughput = "SchedulingThroughput"
+	durationOf = "SchedulingDuration"
 )
 
-// perfDefaultMetrics are the histograms that are reported unless the test case says otherwise: those of scheduler_perf that have something to say
+// defaultMetrics are the histograms that are reported unless the test case says otherwise: those of scheduler_perf that have something to say
 // about a run.
-var perfDefaultMetrics = map[string][]perfLabel{
+var defaultMetrics = map[string][]label{
 	"scheduler_scheduling_attempt_duration_seconds":            {{"result", []string{"scheduled", "unschedulable", "error"}}},
 	"scheduler_framework_extension_point_duration_seconds":     {{"extension_point", nil}},
 	"scheduler_plugin_execution_duration_seconds":              {{"plugin", nil}, {"extension_point", nil}},
@@ -39,12 +31,12 @@ var perfDefaultMetrics = map[string][]perfLabel{
 	"scheduler_podgroup_scheduling_algorithm_duration_seconds": nil,
 }
 
-// perfCollection is a phase that is measured.
-type perfCollection struct {
-	load       *perfLoad
+// collection is a phase that is measured.
+type collection struct {
+	load       *load
 	name       string
 	namespaces []string
-	labels     perfLabels
+	labels     labels
 	before     map[string]*dto.MetricFamily
 	// began is the real time, and spent that of the cluster's work.
 	began time.Time
@@ -52,53 +44,53 @@ type perfCollection struct {
 	// base counts the pods that had a node before.
 	base int
 	// points are how many pods have got a node by when.
-	points []perfPoint
+	points []point
 }
 
-type perfPoint struct {
+type point struct {
 	at    time.Duration
 	count int
 }
 
 // collect begins a phase.
-func (p *perfRun) collect(w *perfLoad, name string, namespaces []string, labels perfLabels) error {
-	if p.collection != nil {
-		return fmt.Errorf("the phase %q is still measured", p.collection.name)
+func (r *run) collect(w *load, name string, namespaces []string, labels labels) error {
+	if r.collection != nil {
+		return fmt.Errorf("the phase %q is still measured", r.collection.name)
 	}
-	before, err := perfFamilies()
+	before, err := families()
 	if err != nil {
 		return err
 	}
-	p.collection = &perfCollection{load: w, name: name, namespaces: namespaces, labels: labels, before: before, began: time.Now(), spent: p.spent, base: -1}
+	r.collection = &collection{load: w, name: name, namespaces: namespaces, labels: labels, before: before, began: time.Now(), spent: r.spent, base: -1}
 	return nil
 }
 
 // sample notes how many pods have a node. Looking does not count as work.
-func (p *perfRun) sample(r *run) error {
-	c := p.collection
-	if c == nil || p.isReal(r) {
+func (r *run) sample() error {
+	c := r.collection
+	if c == nil || r.isReal() {
 		return nil
 	}
-	count, _, err := p.scheduled(r, c.namespaces, c.labels)
+	count, _, err := r.scheduled(c.namespaces, c.labels)
 	if err != nil {
 		return err
 	}
-	c.points = append(c.points, perfPoint{p.spent - c.spent, count})
+	c.points = append(c.points, point{r.spent - c.spent, count})
 	return nil
 }
 
 // stop ends a phase.
-func (p *perfRun) stop(r *run) error {
-	c := p.collection
+func (r *run) stop() error {
+	c := r.collection
 	if c == nil {
 		return fmt.Errorf("no phase is measured")
 	}
-	if err := p.sample(r); err != nil {
+	if err := r.sample(); err != nil {
 		return err
 	}
-	p.collection = nil
-	took := p.spent - c.spent
-	if p.isReal(r) {
+	r.collection = nil
+	took := r.spent - c.spent
+	if r.isReal() {
 		took = time.Since(c.began)
 		c.points = r.decidedSince(c)
 	}
@@ -111,67 +103,67 @@ func (p *perfRun) stop(r *run) error {
 		maps.Copy(out, more)
 		return out
 	}
-	var items []Measurement
-	if samples := perfSamples(c.points, took); len(samples) > 0 {
-		items = append(items, Measurement{perfQuantiles(samples), "pods/s", labels(perfThroughput, nil)})
+	var items []scenario.Measurement
+	if samples := samples(c.points, took); len(samples) > 0 {
+		items = append(items, scenario.Measurement{quantiles(samples), "pods/s", labels(throughput, nil)})
 	}
-	items = append(items, Measurement{map[string]float64{"Duration": took.Seconds()}, "s", labels(perfDurationOf, nil)})
-	after, err := perfFamilies()
+	items = append(items, scenario.Measurement{map[string]float64{"Duration": took.Seconds()}, "s", labels(durationOf, nil)})
+	after, err := families()
 	if err != nil {
 		return err
 	}
-	metrics := perfDefaultMetrics
+	metrics := defaultMetrics
 	if c.load.kase.MetricsCollectorConfig != nil {
 		metrics = c.load.kase.MetricsCollectorConfig.metrics
 	}
 	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-		for _, h := range perfHistograms(c.before[metric], after[metric], metrics[metric]) {
-			if h.labels["extension_point"] == "PreEnqueue" && !p.isReal(r) {
+		for _, h := range histograms(c.before[metric], after[metric], metrics[metric]) {
+			if h.labels["extension_point"] == "PreEnqueue" && !r.isReal() {
 				continue // the queue measures it by the cluster's clock
 			}
-			items = append(items, Measurement{h.quantiles(), "ms", labels(metric, h.labels)})
+			items = append(items, scenario.Measurement{h.quantiles(), "ms", labels(metric, h.labels)})
 		}
 	}
-	r.result.Measurements = append(r.result.Measurements, items...)
-	return p.threshold(c.load, items)
+	r.Measured(items...)
+	return r.threshold(c.load, items)
 }
 
 // decidedSince returns when pods got their node, for a cluster in real time.
-func (r *run) decidedSince(c *perfCollection) []perfPoint {
+func (r *run) decidedSince(c *collection) []point {
 	var ends []time.Duration
-	for _, s := range r.summaries {
+	for _, s := range r.Summaries() {
 		at := s.StartTime.Add(time.Duration(s.DurationSeconds * float64(time.Second)))
 		if s.Outcome == result.Scheduled && at.After(c.began) && slices.Contains(c.namespaces, s.Pod.Namespace) {
 			ends = append(ends, at.Sub(c.began))
 		}
 	}
 	slices.Sort(ends)
-	out := make([]perfPoint, len(ends))
+	out := make([]point, len(ends))
 	for i, at := range ends {
-		out[i] = perfPoint{at, i + 1}
+		out[i] = point{at, i + 1}
 	}
 	return out
 }
 
 const (
-	// perfInterval is between two samples of the throughput. A phase of less than perfLeast of them is cut into so many.
-	perfInterval = time.Second
-	perfLeast    = 10
+	// interval is between two samples of the throughput. A phase of less than least of them is cut into so many.
+	interval = time.Second
+	least    = 10
 )
 
-// perfSamples returns the throughputs, in pods per second, of equal parts of the phase in which at least one pod got a node.
-func perfSamples(points []perfPoint, took time.Duration) []float64 {
+// samples returns the throughputs, in pods per second, of equal parts of the phase in which at least one pod got a node.
+func samples(points []point, took time.Duration) []float64 {
 	if len(points) == 0 || took <= 0 {
 		return nil
 	}
-	interval := min(perfInterval, took/perfLeast)
+	interval := min(interval, took/least)
 	if interval <= 0 {
 		return nil
 	}
 	// countAt is between two points what a steady rate gives.
 	countAt := func(at time.Duration) float64 {
-		i, exact := slices.BinarySearchFunc(points, at, func(p perfPoint, at time.Duration) int { return cmp.Compare(p.at, at) })
-		var before perfPoint
+		i, exact := slices.BinarySearchFunc(points, at, func(p point, at time.Duration) int { return cmp.Compare(p.at, at) })
+		var before point
 		if i > 0 {
 			before = points[i-1]
 		}
@@ -204,8 +196,8 @@ func perfSamples(points []perfPoint, took time.Duration) []float64 {
 	return out
 }
 
-// perfQuantiles returns the buckets of samples.
-func perfQuantiles(samples []float64) map[string]float64 {
+// quantiles returns the buckets of samples.
+func quantiles(samples []float64) map[string]float64 {
 	sorted := slices.Sorted(slices.Values(samples))
 	sum := 0.0
 	for _, s := range sorted {
@@ -218,8 +210,8 @@ func perfQuantiles(samples []float64) map[string]float64 {
 	return out
 }
 
-// perfFamilies returns the scheduler's metrics.
-func perfFamilies() (map[string]*dto.MetricFamily, error) {
+// families returns the scheduler's metrics.
+func families() (map[string]*dto.MetricFamily, error) {
 	all, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {
 		return nil, fmt.Errorf("reading the scheduler's metrics: %w", err)
@@ -231,8 +223,8 @@ func perfFamilies() (map[string]*dto.MetricFamily, error) {
 	return out, nil
 }
 
-// perfHistogram is what a histogram has counted in a phase.
-type perfHistogram struct {
+// histogram is what a histogram has counted in a phase.
+type histogram struct {
 	labels map[string]string
 	count  uint64
 	sum    float64
@@ -241,9 +233,9 @@ type perfHistogram struct {
 	counts []uint64
 }
 
-// perfHistograms returns the histograms of the values of labels, without those that have counted nothing. Without labels it returns their sum.
-func perfHistograms(before, after *dto.MetricFamily, labels []perfLabel) []perfHistogram {
-	sums := map[string]*perfHistogram{}
+// histograms returns the histograms of the values of labels, without those that have counted nothing. Without labels it returns their sum.
+func histograms(before, after *dto.MetricFamily, labels []label) []histogram {
+	sums := map[string]*histogram{}
 	add := func(family *dto.MetricFamily, sign int) {
 		for _, m := range family.GetMetric() {
 			h := m.GetHistogram()
@@ -262,7 +254,7 @@ func perfHistograms(before, after *dto.MetricFamily, labels []perfLabel) []perfH
 			}
 			sum := sums[key]
 			if sum == nil {
-				sum = &perfHistogram{labels: chosen}
+				sum = &histogram{labels: chosen}
 				sums[key] = sum
 			}
 			sum.add(h, sign)
@@ -270,7 +262,7 @@ func perfHistograms(before, after *dto.MetricFamily, labels []perfLabel) []perfH
 	}
 	add(after, 1)
 	add(before, -1)
-	var out []perfHistogram
+	var out []histogram
 	for _, key := range slices.Sorted(maps.Keys(sums)) {
 		if sums[key].count > 0 {
 			out = append(out, *sums[key])
@@ -279,7 +271,7 @@ func perfHistograms(before, after *dto.MetricFamily, labels []perfLabel) []perfH
 	return out
 }
 
-func (p *perfHistogram) add(h *dto.Histogram, sign int) {
+func (p *histogram) add(h *dto.Histogram, sign int) {
 	p.count += uint64(sign) * h.GetSampleCount()
 	p.sum += float64(sign) * h.GetSampleSum()
 	for _, b := range h.GetBucket() {
@@ -292,7 +284,7 @@ func (p *perfHistogram) add(h *dto.Histogram, sign int) {
 }
 
 // quantiles returns the buckets of a histogram in milliseconds. Within a bucket the observations count as evenly spread.
-func (p *perfHistogram) quantiles() map[string]float64 {
+func (p *histogram) quantiles() map[string]float64 {
 	out := map[string]float64{"Average": 1000 * p.sum / float64(p.count)}
 	for _, percent := range []int{50, 90, 95, 99} {
 		rank := float64(percent) / 100 * float64(p.count)
@@ -319,24 +311,24 @@ func (p *perfHistogram) quantiles() map[string]float64 {
 }
 
 // threshold compares a measurement with the threshold of the workload.
-func (p *perfRun) threshold(w *perfLoad, items []Measurement) error {
+func (r *run) threshold(w *load, items []scenario.Measurement) error {
 	if w.threshold == 0 {
 		return nil
 	}
 	s := w.selector
 	for _, item := range items {
-		if item.Labels["Metric"] != s.Name || !perfLabels(s.labels).match(item.Labels) {
+		if item.Labels["Metric"] != s.Name || !labels(s.labels).match(item.Labels) {
 			continue
 		}
 		item.Data[s.DataBucket+"Threshold"] = w.threshold
 		got, measured := item.Data[s.DataBucket]
 		switch {
 		case !measured:
-			return &waitError{fmt.Sprintf("%s has no %s to compare with the threshold", s.Name, s.DataBucket)}
+			return &scenario.UnmetError{Message: fmt.Sprintf("%s has no %s to compare with the threshold", s.Name, s.DataBucket)}
 		case s.ExpectLower && got >= w.threshold:
-			return &waitError{fmt.Sprintf("%s %s is %.1f, and the threshold is less than %.1f %s", s.Name, s.DataBucket, got, w.threshold, item.Unit)}
+			return &scenario.UnmetError{Message: fmt.Sprintf("%s %s is %.1f, and the threshold is less than %.1f %s", s.Name, s.DataBucket, got, w.threshold, item.Unit)}
 		case !s.ExpectLower && got <= w.threshold:
-			return &waitError{fmt.Sprintf("%s %s is %.1f, and the threshold is more than %.1f %s", s.Name, s.DataBucket, got, w.threshold, item.Unit)}
+			return &scenario.UnmetError{Message: fmt.Sprintf("%s %s is %.1f, and the threshold is more than %.1f %s", s.Name, s.DataBucket, got, w.threshold, item.Unit)}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
-package scenario
+package perf
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -9,57 +10,63 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// perfRun is the run of a workload of scheduler_perf.
-type perfRun struct {
+// run is the run of a workload of scheduler_perf.
+type run struct {
+	scenario.Runner
+	ctx     context.Context
+	cluster scenario.Cluster
 	// nodes and names count what has a name of ours.
 	nodes int
 	names map[string]int
 	// namespaces exist. waiting are those with pods that no operation has waited for.
 	namespaces, waiting map[string]bool
-	background          []*perfBackground
-	collection          *perfCollection
+	background          []*background
+	collection          *collection
 	// spent is how long the cluster has worked, in real time.
 	spent time.Duration
 }
 
-// perfBackground happens again and again while the cluster's time passes, until do returns false.
-type perfBackground struct {
+// background happens again and again while the cluster's time passes, until do returns false.
+type background struct {
 	every time.Duration
 	next  time.Time
 	do    func() (more bool, err error)
 }
 
-func newPerfRun() *perfRun {
-	return &perfRun{names: map[string]int{}, namespaces: map[string]bool{}, waiting: map[string]bool{}}
+func runOf(r scenario.Runner) *run {
+	state := r.State()
+	if *state == nil {
+		*state = &run{Runner: r, ctx: r.Context(), cluster: r.Cluster(), names: map[string]int{}, namespaces: map[string]bool{}, waiting: map[string]bool{}}
+	}
+	return (*state).(*run)
 }
 
-// Real is a Cluster whose time is that of the machine.
-type Real interface{ Real() bool }
-
-func (p *perfRun) isReal(r *run) bool {
-	real, ok := r.cluster.(Real)
+func (r *run) isReal() bool {
+	real, ok := r.cluster.(scenario.Real)
 	return ok && real.Real()
 }
 
 // name gives an object with generateName its name.
-func (p *perfRun) name(o *unstructured.Unstructured) {
+func (r *run) name(o *unstructured.Unstructured) {
 	if o.GetName() != "" {
 		return
 	}
 	key := o.GetKind() + "/" + o.GetNamespace() + "/" + o.GetGenerateName()
-	p.names[key]++
-	o.SetName(fmt.Sprintf("%s%d", o.GetGenerateName(), p.names[key]))
+	r.names[key]++
+	o.SetName(fmt.Sprintf("%s%d", o.GetGenerateName(), r.names[key]))
 	o.SetGenerateName("")
 }
 
 // namespace creates a namespace, unless it exists.
-func (p *perfRun) namespace(r *run, name string, base *unstructured.Unstructured) error {
-	if p.namespaces[name] {
+func (r *run) namespace(name string, base *unstructured.Unstructured) error {
+	if r.namespaces[name] {
 		return nil
 	}
-	p.namespaces[name] = true
+	r.namespaces[name] = true
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
 	if base != nil {
 		o = base.DeepCopy()
@@ -73,41 +80,41 @@ func (p *perfRun) namespace(r *run, name string, base *unstructured.Unstructured
 }
 
 // timed counts the time that the cluster works.
-func (p *perfRun) timed(r *run, do func() error) error {
+func (r *run) timed(do func() error) error {
 	began := time.Now()
 	err := do()
-	p.spent += time.Since(began)
-	r.view = nil
+	r.spent += time.Since(began)
+	r.Changed()
 	return err
 }
 
-// perfBatches is into how many parts the objects of an operation are cut: each gives a point of the throughput.
-const perfBatches = 100
+// batches is into how many parts the objects of an operation are cut: each gives a point of the throughput.
+const batches = 100
 
 // create creates objects. What happens in the background goes on meanwhile: the cluster's time passes as fast as the machine's.
-func (p *perfRun) create(r *run, all []runtime.Object) error {
+func (r *run) create(all []runtime.Object) error {
 	if len(all) == 0 {
 		return nil
 	}
-	size := max(20, len(all)/perfBatches)
-	if p.isReal(r) && len(p.background) == 0 {
+	size := max(20, len(all)/batches)
+	if r.isReal() && len(r.background) == 0 {
 		size = len(all) // the cluster works while objects are created
 	}
 	for batch := range slices.Chunk(all, size) {
-		before := p.spent
-		if err := p.timed(r, func() error { return r.cluster.Create(r.ctx, batch...) }); err != nil {
+		before := r.spent
+		if err := r.timed(func() error { return r.cluster.Create(r.ctx, batch...) }); err != nil {
 			return err
 		}
-		if len(p.background) > 0 {
-			passed := p.spent - before
-			if p.isReal(r) {
+		if len(r.background) > 0 {
+			passed := r.spent - before
+			if r.isReal() {
 				passed = 0
 			}
-			if err := p.pass(r, passed); err != nil {
+			if err := r.pass(passed); err != nil {
 				return err
 			}
 		}
-		if err := p.sample(r); err != nil {
+		if err := r.sample(); err != nil {
 			return err
 		}
 	}
@@ -115,20 +122,20 @@ func (p *perfRun) create(r *run, all []runtime.Object) error {
 }
 
 // beside lets something happen in the background.
-func (p *perfRun) beside(r *run, every time.Duration, do func() (bool, error)) {
-	p.background = append(p.background, &perfBackground{max(every, time.Millisecond), r.cluster.Now().Add(every), do})
+func (r *run) beside(every time.Duration, do func() (bool, error)) {
+	r.background = append(r.background, &background{max(every, time.Millisecond), r.cluster.Now().Add(every), do})
 }
 
 // pass lets the cluster's time pass, with what happens in the background.
-func (p *perfRun) pass(r *run, d time.Duration) error {
+func (r *run) pass(d time.Duration) error {
 	for end := r.cluster.Now().Add(d); ; {
-		next := p.due(end)
+		next := r.due(end)
 		at := end
 		if next != nil {
 			at = next.next
 		}
 		if left := at.Sub(r.cluster.Now()); left > 0 {
-			if err := p.timed(r, func() error { return r.cluster.Advance(r.ctx, left) }); err != nil {
+			if err := r.timed(func() error { return r.cluster.Advance(r.ctx, left) }); err != nil {
 				return err
 			}
 		}
@@ -141,15 +148,15 @@ func (p *perfRun) pass(r *run, d time.Duration) error {
 			return err
 		}
 		if !more {
-			p.background = slices.DeleteFunc(p.background, func(b *perfBackground) bool { return b == next })
+			r.background = slices.DeleteFunc(r.background, func(b *background) bool { return b == next })
 		}
 	}
 }
 
 // due returns what happens next, at most until the end, or nil.
-func (p *perfRun) due(end time.Time) *perfBackground {
-	var out *perfBackground
-	for _, b := range p.background {
+func (r *run) due(end time.Time) *background {
+	var out *background
+	for _, b := range r.background {
 		if !b.next.After(end) && (out == nil || b.next.Before(out.next)) {
 			out = b
 		}
@@ -158,7 +165,7 @@ func (p *perfRun) due(end time.Time) *perfBackground {
 }
 
 // scheduled counts the pods that have a node, and all.
-func (p *perfRun) scheduled(r *run, namespaces []string, labels perfLabels) (scheduled, all int, err error) {
+func (r *run) scheduled(namespaces []string, labels labels) (scheduled, all int, err error) {
 	_, pods, err := r.cluster.State(r.ctx)
 	for _, pod := range pods {
 		if slices.Contains(namespaces, pod.Namespace) && labels.match(pod.Labels) {
@@ -172,15 +179,15 @@ func (p *perfRun) scheduled(r *run, namespaces []string, labels perfLabels) (sch
 }
 
 const (
-	// perfTimeout is how long pods may take to be scheduled, in the cluster's time.
-	perfTimeout = 10 * time.Minute
-	// perfPause is the pause between two looks at the pods.
-	perfPause = time.Second
+	// timeout is how long pods may take to be scheduled, in the cluster's time.
+	timeout = 10 * time.Minute
+	// pause is the pause between two looks at the pods.
+	pause = time.Second
 )
 
 // wait lets time pass until the pods have a node, at least as many as want, or with attempted until each has been tried.
-func (p *perfRun) wait(r *run, namespaces []string, labels perfLabels, want int, attempted bool) error {
-	for end := r.cluster.Now().Add(perfTimeout); ; {
+func (r *run) wait(namespaces []string, labels labels, want int, attempted bool) error {
+	for end := r.cluster.Now().Add(timeout); ; {
 		_, pods, err := r.cluster.State(r.ctx)
 		if err != nil {
 			return err
@@ -199,7 +206,7 @@ func (p *perfRun) wait(r *run, namespaces []string, labels perfLabels, want int,
 			pending = pod
 		}
 		if want >= 0 && have >= want || want < 0 && missing == 0 {
-			return p.sample(r)
+			return r.sample()
 		}
 		if !r.cluster.Now().Before(end) {
 			why := ""
@@ -211,12 +218,12 @@ func (p *perfRun) wait(r *run, namespaces []string, labels perfLabels, want int,
 					}
 				}
 			}
-			return &waitError{fmt.Sprintf("after %s, %s have no node%s", perfTimeout, plural(missing, "pod"), why)}
+			return &scenario.UnmetError{Message: fmt.Sprintf("after %s, %s have no node%s", timeout, scenario.Plural(missing, "pod"), why)}
 		}
-		if err := p.pass(r, perfPause); err != nil {
+		if err := r.pass(pause); err != nil {
 			return err
 		}
-		if err := p.sample(r); err != nil {
+		if err := r.sample(); err != nil {
 			return err
 		}
 	}

@@ -1,16 +1,16 @@
-package scenario
+package perf
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,35 +18,32 @@ import (
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/cluster/objects"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// perfStep is a step of an operation whose parameters are set.
-type perfStep struct {
+// step is a step of an operation whose parameters are set.
+type step struct {
 	what string
 	do   func(r *run) (string, error)
 }
 
-func (s *perfStep) check(*loader)              {}
-func (s *perfStep) describe() string           { return s.what }
-func (s *perfStep) run(r *run) (string, error) { return s.do(r) }
-func perfSteps(what string, do func(r *run) (string, error)) []action {
-	return []action{&perfStep{what, do}}
-}
+func steps(what string, do func(r *run) (string, error)) []step { return []step{{what, do}} }
 
-// perfCommon is what all operations have.
-type perfCommon struct {
+// common is what all operations have.
+type common struct {
 	Opcode string `yaml:"opcode"`
 }
 
-// perfLabels are labels that select pods.
-type perfLabels map[string]string
+// labels are labels that select pods.
+type labels map[string]string
 
-func (p *perfLabels) decode(d *decoder, n *yaml.Node, at string) {
-	*p = perfLabels{}
+func (p *labels) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
+	*p = labels{}
 	d.Fields(n, at, nil, func(key, value *yaml.Node) { (*p)[key.Value] = value.Value })
 }
 
-func (p perfLabels) match(labels map[string]string) bool {
+func (p labels) match(labels map[string]string) bool {
 	for key, value := range p {
 		if got, set := labels[key]; !set || got != value {
 			return false
@@ -55,17 +52,17 @@ func (p perfLabels) match(labels map[string]string) bool {
 	return true
 }
 
-// perfDuration is a duration that may be 0.
-type perfDuration struct{ time.Duration }
+// duration is a duration that may be 0.
+type duration struct{ time.Duration }
 
-func (p *perfDuration) decode(d *decoder, n *yaml.Node, at string) {
+func (p *duration) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	var err error
 	if p.Duration, err = time.ParseDuration(n.Value); err != nil || p.Duration < 0 {
 		d.Add(n, at, "want a duration such as 90s or 5m, not %s", yamlsource.Describe(n))
 	}
 }
 
-func (w *perfLoad) duration(field string, given perfDuration, param string) time.Duration {
+func (w *load) duration(field string, given duration, param string) time.Duration {
 	if param == "" {
 		return given.Duration
 	}
@@ -77,43 +74,43 @@ func (w *perfLoad) duration(field string, given perfDuration, param string) time
 	return parsed
 }
 
-type perfNodes struct {
-	perfCommon
-	Count                    int                 `yaml:"count"`
-	CountParam               string              `yaml:"countParam"`
-	NodeTemplatePath         string              `yaml:"nodeTemplatePath"`
-	TemplateParams           rawValue            `yaml:"templateParams"`
-	NodeAllocatableStrategy  *perfAllocatable    `yaml:"nodeAllocatableStrategy"`
-	LabelNodePrepareStrategy *perfNodeLabels     `yaml:"labelNodePrepareStrategy"`
-	UniqueNodeLabelStrategy  *perfNodeUniqueness `yaml:"uniqueNodeLabelStrategy"`
+type nodes struct {
+	common
+	Count                    int             `yaml:"count"`
+	CountParam               string          `yaml:"countParam"`
+	NodeTemplatePath         string          `yaml:"nodeTemplatePath"`
+	TemplateParams           decoder.Raw     `yaml:"templateParams"`
+	NodeAllocatableStrategy  *allocatable    `yaml:"nodeAllocatableStrategy"`
+	LabelNodePrepareStrategy *nodeLabels     `yaml:"labelNodePrepareStrategy"`
+	UniqueNodeLabelStrategy  *nodeUniqueness `yaml:"uniqueNodeLabelStrategy"`
 }
 
-type perfAllocatable struct {
-	NodeAllocatable    perfLabels `yaml:"nodeAllocatable"`
-	CsiNodeAllocatable rawValue   `yaml:"csiNodeAllocatable"`
-	MigratedPlugins    []string   `yaml:"migratedPlugins"`
+type allocatable struct {
+	NodeAllocatable    labels      `yaml:"nodeAllocatable"`
+	CsiNodeAllocatable decoder.Raw `yaml:"csiNodeAllocatable"`
+	MigratedPlugins    []string    `yaml:"migratedPlugins"`
 }
 
-type perfNodeLabels struct {
+type nodeLabels struct {
 	LabelKey    string   `yaml:"labelKey"`
 	LabelValues []string `yaml:"labelValues"`
 }
 
-type perfNodeUniqueness struct {
+type nodeUniqueness struct {
 	LabelKey string `yaml:"labelKey"`
 }
 
-func (p *perfNodes) resolve(w *perfLoad) []action {
-	count, number := w.count("count", p.Count, p.CountParam, MaxCount), w.number
+func (p *nodes) resolve(w *load) []step {
+	count, number := w.count("count", p.Count, p.CountParam, scenario.MaxCount), w.number
 	t := w.template("nodeTemplatePath", p.NodeTemplatePath, w.templateParams(p.TemplateParams), false)
 	var drivers map[string]any
 	if s := p.NodeAllocatableStrategy; s != nil && s.CsiNodeAllocatable.Node != nil {
-		drivers, _ = w.valueOf(s.CsiNodeAllocatable.Node, "csiNodeAllocatable").(map[string]any)
+		drivers, _ = w.Value(s.CsiNodeAllocatable.Node, "csiNodeAllocatable").(map[string]any)
 	}
 	if s := p.LabelNodePrepareStrategy; s != nil && (s.LabelKey == "" || len(s.LabelValues) == 0) {
 		w.wrong("labelNodePrepareStrategy", "want labelKey and labelValues")
 	}
-	return perfSteps(plural(count, "node"), func(r *run) (string, error) {
+	return steps(scenario.Plural(count, "node"), func(r *run) (string, error) {
 		var made []runtime.Object
 		for i := range count {
 			node := &unstructured.Unstructured{Object: map[string]any{
@@ -125,14 +122,14 @@ func (p *perfNodes) resolve(w *perfLoad) []action {
 				if node, err = t.make(r.ctx, i, count); err != nil {
 					return "", err
 				}
-				if err := r.holds(node.Object); err != nil {
+				if err := r.Holds(node.Object); err != nil {
 					return "", err
 				}
 			}
 			name := node.GetName()
 			if name == "" {
-				r.perf.nodes++
-				name = fmt.Sprintf("%s%d", node.GetGenerateName(), r.perf.nodes)
+				r.nodes++
+				name = fmt.Sprintf("%s%d", node.GetGenerateName(), r.nodes)
 			}
 			labels := node.GetLabels()
 			if labels == nil {
@@ -166,12 +163,12 @@ func (p *perfNodes) resolve(w *perfLoad) []action {
 				made = append(made, s.csiNode(name, drivers))
 			}
 		}
-		return plural(count, "node"), r.perf.create(r, made)
+		return scenario.Plural(count, "node"), r.create(made)
 	})
 }
 
 // csiNode says how many volumes the node takes.
-func (p *perfAllocatable) csiNode(name string, drivers map[string]any) *unstructured.Unstructured {
+func (p *allocatable) csiNode(name string, drivers map[string]any) *unstructured.Unstructured {
 	var list []any
 	for _, driver := range sortedKeysOf(drivers) {
 		list = append(list, map[string]any{"name": driver, "nodeID": name, "allocatable": runtime.DeepCopyJSONValue(drivers[driver])})
@@ -199,18 +196,18 @@ func sortedKeysOf(m map[string]any) []string {
 	return out
 }
 
-type perfNamespaces struct {
-	perfCommon
+type namespaces struct {
+	common
 	Prefix                string `yaml:"prefix"`
 	Count                 int    `yaml:"count"`
 	CountParam            string `yaml:"countParam"`
 	NamespaceTemplatePath string `yaml:"namespaceTemplatePath"`
 }
 
-func (p *perfNamespaces) resolve(w *perfLoad) []action {
-	count := w.count("count", p.Count, p.CountParam, MaxCount)
+func (p *namespaces) resolve(w *load) []step {
+	count := w.count("count", p.Count, p.CountParam, scenario.MaxCount)
 	t := w.template("namespaceTemplatePath", p.NamespaceTemplatePath, nil, true)
-	return perfSteps(fmt.Sprintf("%d of %s", count, p.Prefix), func(r *run) (string, error) {
+	return steps(fmt.Sprintf("%d of %s", count, p.Prefix), func(r *run) (string, error) {
 		for i := range count {
 			var base *unstructured.Unstructured
 			if t != nil {
@@ -219,55 +216,55 @@ func (p *perfNamespaces) resolve(w *perfLoad) []action {
 					return "", err
 				}
 			}
-			if err := r.perf.namespace(r, fmt.Sprintf("%s-%d", p.Prefix, i), base); err != nil {
+			if err := r.namespace(fmt.Sprintf("%s-%d", p.Prefix, i), base); err != nil {
 				return "", err
 			}
 		}
-		return plural(count, "namespace"), nil
+		return scenario.Plural(count, "namespace"), nil
 	})
 }
 
-type perfPods struct {
-	perfCommon
-	Count                             int          `yaml:"count"`
-	CountParam                        string       `yaml:"countParam"`
-	CountMultiplierParam              string       `yaml:"countMultiplierParam"`
-	SteadyState                       bool         `yaml:"steadyState"`
-	SteadyStateParam                  string       `yaml:"steadyStateParam"`
-	Duration                          perfDuration `yaml:"duration"`
-	DurationParam                     string       `yaml:"durationParam"`
-	CollectMetrics                    bool         `yaml:"collectMetrics"`
-	Namespace                         string       `yaml:"namespace"`
-	PodTemplatePath                   string       `yaml:"podTemplatePath"`
-	SkipWaitToCompletion              bool         `yaml:"skipWaitToCompletion"`
-	PersistentVolumeTemplatePath      string       `yaml:"persistentVolumeTemplatePath"`
-	PersistentVolumeClaimTemplatePath string       `yaml:"persistentVolumeClaimTemplatePath"`
-	TemplateParams                    rawValue     `yaml:"templateParams"`
-	SignatureBatchSize                int          `yaml:"signatureBatchSize"`
-	SignatureBatchSizeParam           string       `yaml:"signatureBatchSizeParam"`
+type createPods struct {
+	common
+	Count                             int         `yaml:"count"`
+	CountParam                        string      `yaml:"countParam"`
+	CountMultiplierParam              string      `yaml:"countMultiplierParam"`
+	SteadyState                       bool        `yaml:"steadyState"`
+	SteadyStateParam                  string      `yaml:"steadyStateParam"`
+	Duration                          duration    `yaml:"duration"`
+	DurationParam                     string      `yaml:"durationParam"`
+	CollectMetrics                    bool        `yaml:"collectMetrics"`
+	Namespace                         string      `yaml:"namespace"`
+	PodTemplatePath                   string      `yaml:"podTemplatePath"`
+	SkipWaitToCompletion              bool        `yaml:"skipWaitToCompletion"`
+	PersistentVolumeTemplatePath      string      `yaml:"persistentVolumeTemplatePath"`
+	PersistentVolumeClaimTemplatePath string      `yaml:"persistentVolumeClaimTemplatePath"`
+	TemplateParams                    decoder.Raw `yaml:"templateParams"`
+	SignatureBatchSize                int         `yaml:"signatureBatchSize"`
+	SignatureBatchSizeParam           string      `yaml:"signatureBatchSizeParam"`
 }
 
-// perfPodsToMake is perfPods with its parameters.
-type perfPodsToMake struct {
-	*perfPods
+// podsToMake is createPods with its parameters.
+type podsToMake struct {
+	*createPods
 	namespace             string
 	count, batch          int
 	steady                time.Duration
-	pods, volumes, claims *perfTemplate
-	load                  *perfLoad
+	pods, volumes, claims *template
+	load                  *load
 }
 
-func (p *perfPods) resolve(w *perfLoad) []action {
+func (p *createPods) resolve(w *load) []step {
 	return p.into(w, cmp.Or(p.Namespace, fmt.Sprintf("namespace-%d", w.number)))
 }
 
-func (p *perfPods) into(w *perfLoad, namespace string) []action {
-	made := &perfPodsToMake{perfPods: p, namespace: namespace, load: w}
-	made.count = w.count("count", p.Count, p.CountParam, 10*MaxCount)
+func (p *createPods) into(w *load, namespace string) []step {
+	made := &podsToMake{createPods: p, namespace: namespace, load: w}
+	made.count = w.count("count", p.Count, p.CountParam, 10*scenario.MaxCount)
 	if p.CountMultiplierParam != "" {
-		made.count *= w.count("countMultiplier", 0, p.CountMultiplierParam, MaxCount)
+		made.count *= w.count("countMultiplier", 0, p.CountMultiplierParam, scenario.MaxCount)
 	}
-	made.batch = max(1, w.count("signatureBatchSize", p.SignatureBatchSize, p.SignatureBatchSizeParam, MaxCount))
+	made.batch = max(1, w.count("signatureBatchSize", p.SignatureBatchSize, p.SignatureBatchSizeParam, scenario.MaxCount))
 	steady := p.SteadyState
 	if p.SteadyStateParam != "" {
 		steady, _ = w.param("steadyStateParam", p.SteadyStateParam).(bool)
@@ -289,30 +286,30 @@ func (p *perfPods) into(w *perfLoad, namespace string) []action {
 	made.pods = w.template("podTemplatePath", cmp.Or(p.PodTemplatePath, w.kase.DefaultPodTemplatePath), w.templateParams(p.TemplateParams), false)
 	made.volumes = w.template("persistentVolumeTemplatePath", p.PersistentVolumeTemplatePath, nil, true)
 	made.claims = w.template("persistentVolumeClaimTemplatePath", p.PersistentVolumeClaimTemplatePath, nil, true)
-	return perfSteps(fmt.Sprintf("%s in %s", plural(made.count, "pod"), namespace), made.run)
+	return steps(fmt.Sprintf("%s in %s", scenario.Plural(made.count, "pod"), namespace), made.run)
 }
 
-func (p *perfPodsToMake) run(r *run) (string, error) {
-	if err := r.perf.namespace(r, p.namespace, nil); err != nil {
+func (p *podsToMake) run(r *run) (string, error) {
+	if err := r.namespace(p.namespace, nil); err != nil {
 		return "", err
 	}
 	if p.CollectMetrics {
-		if err := r.perf.collect(p.load, p.namespace, []string{p.namespace}, nil); err != nil {
+		if err := r.collect(p.load, p.namespace, []string{p.namespace}, nil); err != nil {
 			return "", err
 		}
 	}
 	err := p.place(r)
 	if err == nil && p.CollectMetrics {
-		err = r.perf.stop(r)
+		err = r.stop()
 	}
 	if err != nil {
 		return "", err
 	}
-	scheduled, all, err := r.perf.scheduled(r, []string{p.namespace}, nil)
+	scheduled, all, err := r.scheduled([]string{p.namespace}, nil)
 	return fmt.Sprintf("%d of %d pods have a node", scheduled, all), err
 }
 
-func (p *perfPodsToMake) place(r *run) error {
+func (p *podsToMake) place(r *run) error {
 	if p.steady > 0 {
 		return p.keepSteady(r)
 	}
@@ -320,18 +317,18 @@ func (p *perfPodsToMake) place(r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.perf.create(r, made); err != nil {
+	if err := r.create(made); err != nil {
 		return err
 	}
 	if p.SkipWaitToCompletion {
-		r.perf.waiting[p.namespace] = true
+		r.waiting[p.namespace] = true
 		return nil
 	}
-	return r.perf.wait(r, []string{p.namespace}, nil, p.count, false)
+	return r.wait([]string{p.namespace}, nil, p.count, false)
 }
 
 // make returns pods, with their volumes and claims.
-func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
+func (p *podsToMake) make(r *run, count int) ([]runtime.Object, error) {
 	var out []runtime.Object
 	for i := range count {
 		pod := &unstructured.Unstructured{Object: map[string]any{
@@ -345,7 +342,7 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 			if pod, err = p.pods.make(r.ctx, i, count); err != nil {
 				return nil, err
 			}
-			if err := r.holds(pod.Object); err != nil {
+			if err := r.Holds(pod.Object); err != nil {
 				return nil, err
 			}
 		}
@@ -356,7 +353,7 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 		labels["signature"] = fmt.Sprintf("signature-label-%d", i/p.batch)
 		pod.SetLabels(labels)
 		pod.SetNamespace(p.namespace)
-		r.perf.name(pod)
+		r.name(pod)
 		if p.claims != nil {
 			volume, claim, err := p.bound(r, i)
 			if err != nil {
@@ -374,7 +371,7 @@ func (p *perfPodsToMake) make(r *run, count int) ([]runtime.Object, error) {
 }
 
 // bound returns a volume and a claim that are bound to each other.
-func (p *perfPodsToMake) bound(r *run, i int) (volume, claim *unstructured.Unstructured, err error) {
+func (p *podsToMake) bound(r *run, i int) (volume, claim *unstructured.Unstructured, err error) {
 	if claim, err = p.claims.make(r.ctx, i, p.count); err != nil {
 		return nil, nil, err
 	}
@@ -410,12 +407,12 @@ func (p *perfPodsToMake) bound(r *run, i int) (volume, claim *unstructured.Unstr
 }
 
 // keepSteady creates pods, and replaces each scheduled one by a new one, for a time of the machine.
-func (p *perfPodsToMake) keepSteady(r *run) error {
+func (p *podsToMake) keepSteady(r *run) error {
 	end, replaced := time.Now().Add(p.steady), 0
 	for next := p.count; ; {
 		made, err := p.make(r, next)
 		if err == nil {
-			err = r.perf.create(r, made)
+			err = r.create(made)
 		}
 		if err != nil {
 			return err
@@ -427,7 +424,7 @@ func (p *perfPodsToMake) keepSteady(r *run) error {
 		next = 0
 		for _, pod := range pods {
 			if pod.Namespace == p.namespace && pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil {
-				if err := r.perf.timed(r, func() error { return r.cluster.Delete(r.ctx, podGVK, pod.Namespace, pod.Name) }); err != nil {
+				if err := r.timed(func() error { return r.cluster.Delete(r.ctx, podGVK, pod.Namespace, pod.Name) }); err != nil {
 					return err
 				}
 				next++
@@ -435,13 +432,13 @@ func (p *perfPodsToMake) keepSteady(r *run) error {
 		}
 		replaced += next
 		// What terminates needs a moment of the cluster's time.
-		if err := r.perf.pass(r, 2*time.Second); err != nil {
+		if err := r.pass(2 * time.Second); err != nil {
 			return err
 		}
 		switch left := time.Until(end); {
-		case left > 0 && (replaced > 0 || r.perf.isReal(r)):
+		case left > 0 && (replaced > 0 || r.isReal()):
 		case replaced == 0:
-			return &waitError{"no pod got a node in the steady state"}
+			return &scenario.UnmetError{Message: "no pod got a node in the steady state"}
 		default:
 			return nil
 		}
@@ -450,35 +447,35 @@ func (p *perfPodsToMake) keepSteady(r *run) error {
 
 var podGVK = v1.SchemeGroupVersion.WithKind("Pod")
 
-type perfPodSets struct {
-	perfCommon
-	Count           int      `yaml:"count"`
-	CountParam      string   `yaml:"countParam"`
-	NamespacePrefix string   `yaml:"namespacePrefix"`
-	CreatePodsOp    perfPods `yaml:"createPodsOp"`
+type podSets struct {
+	common
+	Count           int        `yaml:"count"`
+	CountParam      string     `yaml:"countParam"`
+	NamespacePrefix string     `yaml:"namespacePrefix"`
+	CreatePodsOp    createPods `yaml:"createPodsOp"`
 }
 
-func (p *perfPodSets) resolve(w *perfLoad) []action {
-	var out []action
-	for i := range w.count("count", p.Count, p.CountParam, MaxCount) {
+func (p *podSets) resolve(w *load) []step {
+	var out []step
+	for i := range w.count("count", p.Count, p.CountParam, scenario.MaxCount) {
 		out = append(out, p.CreatePodsOp.into(w, fmt.Sprintf("%s-%d", p.NamespacePrefix, i))...)
 	}
 	return out
 }
 
-type perfDelete struct {
-	perfCommon
-	Namespace            string     `yaml:"namespace"`
-	LabelSelector        perfLabels `yaml:"labelSelector"`
-	SkipWaitToCompletion bool       `yaml:"skipWaitToCompletion"`
-	DeletePodsPerSecond  int        `yaml:"deletePodsPerSecond"`
+type remove struct {
+	common
+	Namespace            string `yaml:"namespace"`
+	LabelSelector        labels `yaml:"labelSelector"`
+	SkipWaitToCompletion bool   `yaml:"skipWaitToCompletion"`
+	DeletePodsPerSecond  int    `yaml:"deletePodsPerSecond"`
 }
 
-func (p *perfDelete) resolve(w *perfLoad) []action {
+func (p *remove) resolve(w *load) []step {
 	if p.DeletePodsPerSecond < 0 {
 		w.wrong("deletePodsPerSecond", "want 0 or more, not %d", p.DeletePodsPerSecond)
 	}
-	return perfSteps("the pods in "+p.Namespace, func(r *run) (string, error) {
+	return steps("the pods in "+p.Namespace, func(r *run) (string, error) {
 		_, pods, err := r.cluster.State(r.ctx)
 		if err != nil {
 			return "", err
@@ -490,8 +487,8 @@ func (p *perfDelete) resolve(w *perfLoad) []action {
 		one := func() error {
 			pod := pods[0]
 			pods = pods[1:]
-			err := r.perf.timed(r, func() error { return r.cluster.Delete(r.ctx, podGVK, pod.Namespace, pod.Name) })
-			if isNotFound(err) {
+			err := r.timed(func() error { return r.cluster.Delete(r.ctx, podGVK, pod.Namespace, pod.Name) })
+			if apierrors.IsNotFound(err) {
 				return nil
 			}
 			return err
@@ -501,28 +498,28 @@ func (p *perfDelete) resolve(w *perfLoad) []action {
 			every = time.Second / time.Duration(p.DeletePodsPerSecond)
 		}
 		if p.SkipWaitToCompletion {
-			r.perf.beside(r, every, func() (bool, error) {
+			r.beside(every, func() (bool, error) {
 				if len(pods) == 0 {
 					return false, nil
 				}
 				return true, one()
 			})
-			return plural(count, "pod"), nil
+			return scenario.Plural(count, "pod"), nil
 		}
 		for len(pods) > 0 {
-			if err := r.perf.pass(r, every); err != nil {
+			if err := r.pass(every); err != nil {
 				return "", err
 			}
 			if err := one(); err != nil {
 				return "", err
 			}
 		}
-		return plural(count, "pod"), nil
+		return scenario.Plural(count, "pod"), nil
 	})
 }
 
-type perfChurn struct {
-	perfCommon
+type churn struct {
+	common
 	Mode                 string   `yaml:"mode"`
 	Number               int      `yaml:"number"`
 	IntervalMilliseconds int      `yaml:"intervalMilliseconds"`
@@ -530,7 +527,7 @@ type perfChurn struct {
 	TemplatePaths        []string `yaml:"templatePaths"`
 }
 
-func (p *perfChurn) resolve(w *perfLoad) []action {
+func (p *churn) resolve(w *load) []step {
 	switch {
 	case p.Mode != "create" && p.Mode != "recreate":
 		w.wrong("mode", "want create or recreate, not %q", p.Mode)
@@ -541,7 +538,7 @@ func (p *perfChurn) resolve(w *perfLoad) []action {
 	case p.IntervalMilliseconds < 0:
 		w.wrong("intervalMilliseconds", "want 0 or more, not %d", p.IntervalMilliseconds)
 	}
-	var templates []*perfTemplate
+	var templates []*template
 	for _, path := range p.TemplatePaths {
 		if t := w.template("templatePaths", path, nil, true); t != nil {
 			templates = append(templates, t)
@@ -549,12 +546,12 @@ func (p *perfChurn) resolve(w *perfLoad) []action {
 	}
 	namespace := cmp.Or(p.Namespace, fmt.Sprintf("namespace-%d", w.number))
 	every := time.Duration(cmp.Or(p.IntervalMilliseconds, 500)) * time.Millisecond
-	return perfSteps(fmt.Sprintf("%s every %s", p.Mode, every), func(r *run) (string, error) {
-		if err := r.perf.namespace(r, namespace, nil); err != nil {
+	return steps(fmt.Sprintf("%s every %s", p.Mode, every), func(r *run) (string, error) {
+		if err := r.namespace(namespace, nil); err != nil {
 			return "", err
 		}
 		count, living := 0, map[int][]*unstructured.Unstructured{}
-		r.perf.beside(r, every, func() (bool, error) {
+		r.beside(every, func() (bool, error) {
 			if p.Mode == "create" && p.Number > 0 && count == p.Number {
 				return false, nil
 			}
@@ -566,8 +563,8 @@ func (p *perfChurn) resolve(w *perfLoad) []action {
 			if old := living[slot]; old != nil {
 				living[slot] = nil
 				for _, o := range old {
-					err := r.perf.timed(r, func() error { return r.cluster.Delete(r.ctx, o.GroupVersionKind(), o.GetNamespace(), o.GetName()) })
-					if err != nil && !isNotFound(err) {
+					err := r.timed(func() error { return r.cluster.Delete(r.ctx, o.GroupVersionKind(), o.GetNamespace(), o.GetName()) })
+					if err != nil && !apierrors.IsNotFound(err) {
 						return false, err
 					}
 				}
@@ -580,101 +577,101 @@ func (p *perfChurn) resolve(w *perfLoad) []action {
 				if err != nil {
 					return false, err
 				}
-				perfInto(o, namespace)
-				r.perf.name(o)
+				into(o, namespace)
+				r.name(o)
 				made, list = append(made, o), append(list, o)
 			}
 			if p.Mode == "recreate" {
 				living[slot] = made
 			}
-			return true, r.perf.timed(r, func() error { return r.cluster.Create(r.ctx, list...) })
+			return true, r.timed(func() error { return r.cluster.Create(r.ctx, list...) })
 		})
 		return "", nil
 	})
 }
 
-// perfInto puts an object into a namespace, unless its kind has none.
-func perfInto(o *unstructured.Unstructured, namespace string) {
+// into puts an object into a namespace, unless its kind has none.
+func into(o *unstructured.Unstructured, namespace string) {
 	if objects.KindOf(o.GroupVersionKind().GroupKind()).Namespaced {
 		o.SetNamespace(namespace)
 	}
 }
 
-type perfBarrier struct {
-	perfCommon
-	Namespaces       []string   `yaml:"namespaces"`
-	LabelSelector    perfLabels `yaml:"labelSelector"`
-	StageRequirement string     `yaml:"stageRequirement"`
+type barrier struct {
+	common
+	Namespaces       []string `yaml:"namespaces"`
+	LabelSelector    labels   `yaml:"labelSelector"`
+	StageRequirement string   `yaml:"stageRequirement"`
 }
 
-func (p *perfBarrier) resolve(w *perfLoad) []action {
+func (p *barrier) resolve(w *load) []step {
 	if !slices.Contains([]string{"", "Scheduled", "Attempted"}, p.StageRequirement) {
 		w.wrong("stageRequirement", "want Scheduled or Attempted, not %q", p.StageRequirement)
 	}
-	return perfSteps(cmp.Or(p.StageRequirement, "Scheduled"), func(r *run) (string, error) {
+	return steps(cmp.Or(p.StageRequirement, "Scheduled"), func(r *run) (string, error) {
 		namespaces := p.Namespaces
 		for _, name := range namespaces {
-			if !r.perf.namespaces[name] {
+			if !r.namespaces[name] {
 				return "", fmt.Errorf("no operation has made the namespace %s", name)
 			}
 		}
 		if len(namespaces) == 0 {
-			for name := range r.perf.waiting {
+			for name := range r.waiting {
 				namespaces = append(namespaces, name)
 			}
 		}
-		err := r.perf.wait(r, namespaces, p.LabelSelector, -1, p.StageRequirement == "Attempted")
+		err := r.wait(namespaces, p.LabelSelector, -1, p.StageRequirement == "Attempted")
 		if err == nil && p.StageRequirement != "Attempted" {
 			for _, name := range namespaces {
-				delete(r.perf.waiting, name)
+				delete(r.waiting, name)
 			}
 		}
-		scheduled, all, _ := r.perf.scheduled(r, namespaces, p.LabelSelector)
+		scheduled, all, _ := r.scheduled(namespaces, p.LabelSelector)
 		return fmt.Sprintf("%d of %d pods have a node", scheduled, all), err
 	})
 }
 
-type perfSleep struct {
-	perfCommon
-	Duration      perfDuration `yaml:"duration"`
-	DurationParam string       `yaml:"durationParam"`
+type sleep struct {
+	common
+	Duration      duration `yaml:"duration"`
+	DurationParam string   `yaml:"durationParam"`
 }
 
-func (p *perfSleep) resolve(w *perfLoad) []action {
+func (p *sleep) resolve(w *load) []step {
 	d := w.duration("duration", p.Duration, p.DurationParam)
-	return perfSteps(d.String(), func(r *run) (string, error) { return "", r.perf.pass(r, d) })
+	return steps(d.String(), func(r *run) (string, error) { return "", r.pass(d) })
 }
 
-type perfStart struct {
-	perfCommon
-	Name          string     `yaml:"name"`
-	Namespaces    []string   `yaml:"namespaces"`
-	LabelSelector perfLabels `yaml:"labelSelector"`
+type start struct {
+	common
+	Name          string   `yaml:"name"`
+	Namespaces    []string `yaml:"namespaces"`
+	LabelSelector labels   `yaml:"labelSelector"`
 }
 
-func (p *perfStart) resolve(w *perfLoad) []action {
+func (p *start) resolve(w *load) []step {
 	if len(p.Namespaces) == 0 {
 		w.wrong("namespaces", "want at least one namespace")
 	}
-	return perfSteps(p.Name, func(r *run) (string, error) { return "", r.perf.collect(w, p.Name, p.Namespaces, p.LabelSelector) })
+	return steps(p.Name, func(r *run) (string, error) { return "", r.collect(w, p.Name, p.Namespaces, p.LabelSelector) })
 }
 
-type perfStop struct {
-	perfCommon
+type stop struct {
+	common
 }
 
-func (p *perfStop) resolve(*perfLoad) []action {
-	return perfSteps("", func(r *run) (string, error) { return "", r.perf.stop(r) })
+func (p *stop) resolve(*load) []step {
+	return steps("", func(r *run) (string, error) { return "", r.stop() })
 }
 
-// perfAllocate allocates claims that no pod uses, without the scheduler. Without such claims it does nothing, and others are refused.
-type perfAllocate struct {
-	perfCommon
+// allocate allocates claims that no pod uses, without the scheduler. Without such claims it does nothing, and others are refused.
+type allocate struct {
+	common
 	Namespace string `yaml:"namespace"`
 }
 
-func (p *perfAllocate) resolve(*perfLoad) []action {
-	return perfSteps("the claims in "+p.Namespace, func(r *run) (string, error) {
+func (p *allocate) resolve(*load) []step {
+	return steps("the claims in "+p.Namespace, func(r *run) (string, error) {
 		claims, err := r.cluster.List(r.ctx, resourcev1.SchemeGroupVersion.WithKind("ResourceClaim"))
 		count := 0
 		for _, o := range claims {
@@ -683,42 +680,42 @@ func (p *perfAllocate) resolve(*perfLoad) []action {
 			}
 		}
 		if err == nil && count > 0 {
-			err = fmt.Errorf("allocResourceClaims is not supported: it would allocate %s without the scheduler; set the parameter of their number to 0", plural(count, "claim"))
+			err = fmt.Errorf("allocResourceClaims is not supported: it would allocate %s without the scheduler; set the parameter of their number to 0", scenario.Plural(count, "claim"))
 		}
 		return "no claims", err
 	})
 }
 
-// perfAny makes objects of any kind, and with update changes those of their names.
-type perfAny struct {
-	perfCommon
-	Namespace       string   `yaml:"namespace"`
-	TemplatePath    string   `yaml:"templatePath"`
-	Count           *int     `yaml:"count"`
-	CountParam      string   `yaml:"countParam"`
-	TemplateParams  rawValue `yaml:"templateParams"`
-	UpdatePerSecond int      `yaml:"updatePerSecond"`
-	Subresources    []string `yaml:"subresources"`
+// anyObject makes objects of any kind, and with update changes those of their names.
+type anyObject struct {
+	common
+	Namespace       string      `yaml:"namespace"`
+	TemplatePath    string      `yaml:"templatePath"`
+	Count           *int        `yaml:"count"`
+	CountParam      string      `yaml:"countParam"`
+	TemplateParams  decoder.Raw `yaml:"templateParams"`
+	UpdatePerSecond int         `yaml:"updatePerSecond"`
+	Subresources    []string    `yaml:"subresources"`
 
 	update bool
 }
 
-// decode refuses the fields of an update elsewhere.
-func (p *perfAny) decode(d *decoder, n *yaml.Node, at string) {
-	d.mapping(n, reflect.ValueOf(p).Elem(), at)
+// Decode refuses the fields of an update elsewhere.
+func (p *anyObject) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
+	d.Mapping(n, p, at)
 	if !p.update && (p.UpdatePerSecond != 0 || p.Subresources != nil) {
 		d.Add(n, at, "updatePerSecond and subresources belong to updateAny")
 	}
 }
 
-func (p *perfAny) resolve(w *perfLoad) []action {
+func (p *anyObject) resolve(w *load) []step {
 	count := 1
 	if p.Count != nil || p.CountParam != "" {
 		given := 0
 		if p.Count != nil {
 			given = *p.Count
 		}
-		count = w.count("count", given, p.CountParam, MaxCount)
+		count = w.count("count", given, p.CountParam, scenario.MaxCount)
 	}
 	if p.TemplatePath == "" {
 		w.wrong("templatePath", "want the file of the object")
@@ -727,9 +724,9 @@ func (p *perfAny) resolve(w *perfLoad) []action {
 		w.wrong("updatePerSecond", "want 0 or more, not %d", p.UpdatePerSecond)
 	}
 	t := w.template("templatePath", p.TemplatePath, w.templateParams(p.TemplateParams), false)
-	return perfSteps(fmt.Sprintf("%d of %s", count, p.TemplatePath), func(r *run) (string, error) {
+	return steps(fmt.Sprintf("%d of %s", count, p.TemplatePath), func(r *run) (string, error) {
 		if p.Namespace != "" {
-			if err := r.perf.namespace(r, p.Namespace, nil); err != nil {
+			if err := r.namespace(p.Namespace, nil); err != nil {
 				return "", err
 			}
 		}
@@ -743,12 +740,12 @@ func (p *perfAny) resolve(w *perfLoad) []action {
 				o.SetNamespace(p.Namespace)
 			}
 			if !p.update {
-				r.perf.name(o)
+				r.name(o)
 				made = append(made, o)
 				continue
 			}
 			if p.UpdatePerSecond > 0 {
-				if err := r.perf.pass(r, time.Second/time.Duration(p.UpdatePerSecond)); err != nil {
+				if err := r.pass(time.Second / time.Duration(p.UpdatePerSecond)); err != nil {
 					return "", err
 				}
 			}
@@ -756,12 +753,12 @@ func (p *perfAny) resolve(w *perfLoad) []action {
 				return "", err
 			}
 		}
-		return fmt.Sprintf("%d of %s", count, p.TemplatePath), r.perf.create(r, made)
+		return fmt.Sprintf("%d of %s", count, p.TemplatePath), r.create(made)
 	})
 }
 
 // change replaces what the object says.
-func (p *perfAny) change(r *run, o *unstructured.Unstructured) error {
+func (p *anyObject) change(r *run, o *unstructured.Unstructured) error {
 	gvk := o.GroupVersionKind()
 	content := map[string]any{}
 	for key, value := range o.Object {
@@ -774,7 +771,7 @@ func (p *perfAny) change(r *run, o *unstructured.Unstructured) error {
 		return err
 	}
 	namespace := o.GetNamespace()
-	return r.perf.timed(r, func() error {
+	return r.timed(func() error {
 		return r.cluster.Patch(r.ctx, gvk, namespace, o.GetName(), apitypes.MergePatchType, patch)
 	})
 }

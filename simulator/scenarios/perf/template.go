@@ -1,4 +1,4 @@
-package scenario
+package perf
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/templatecost"
 	"kube-scheduler-simulator/scheduler/yamlsource"
+	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
-// perfTemplate is a file with a Go template of an object. The zero value is none.
-type perfTemplate struct {
+// template is a file with a Go template of an object. The zero value is none.
+type template struct {
 	path   string
 	parsed *templatecost.Template
 	params map[string]any
@@ -26,23 +27,23 @@ type perfTemplate struct {
 }
 
 // template reads a template, and tries to make its first object. It returns nil after a mistake, and for no path.
-func (w *perfLoad) template(field, path string, params map[string]any, plain bool) *perfTemplate {
+func (w *load) template(field, path string, params map[string]any, plain bool) *template {
 	if path == "" {
 		return nil
 	}
-	text := w.read(locate(w.op.place, field), path)
+	text := w.ReadFile(decoder.Locate(w.op.place, field), path)
 	if text == nil {
 		return nil
 	}
-	t := &perfTemplate{path: path, params: params, text: text}
+	t := &template{path: path, params: params, text: text}
 	if !plain {
 		var err error
-		if t.parsed, err = templatecost.Parse(path, string(text), perfFunctions, nil); err != nil {
+		if t.parsed, err = templatecost.Parse(path, string(text), functions, nil); err != nil {
 			w.wrong(field, "%s", err)
 			return nil
 		}
 	}
-	if _, err := t.make(w.ctx, 0, 1); err != nil {
+	if _, err := t.make(w.Ctx, 0, 1); err != nil {
 		w.wrong(field, "%s", err)
 		return nil
 	}
@@ -50,7 +51,7 @@ func (w *perfLoad) template(field, path string, params map[string]any, plain boo
 }
 
 // make returns the object of an index.
-func (t *perfTemplate) make(ctx context.Context, index, count int) (*unstructured.Unstructured, error) {
+func (t *template) make(ctx context.Context, index, count int) (*unstructured.Unstructured, error) {
 	text := t.text
 	if t.parsed != nil {
 		values := map[string]any{}
@@ -72,27 +73,27 @@ func (t *perfTemplate) make(ctx context.Context, index, count int) (*unstructure
 	return o, nil
 }
 
-// perfFunctions are what templates may call. Numbers may be of any type, and texts.
-var perfFunctions = gotemplate.FuncMap{
+// functions are what templates may call. Numbers may be of any type, and texts.
+var functions = gotemplate.FuncMap{
 	"AddFloat": func(all ...any) (float64, error) {
-		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+		return fold(all, 0, func(a, b float64) float64 { return a + b })
 	},
 	"AddInt": whole(func(all ...any) (float64, error) {
-		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+		return fold(all, 0, func(a, b float64) float64 { return a + b })
 	}),
 	"MultiplyFloat": func(all ...any) (float64, error) {
-		return perfFold(all, 1, func(a, b float64) float64 { return a * b })
+		return fold(all, 1, func(a, b float64) float64 { return a * b })
 	},
 	"MultiplyInt": whole(func(all ...any) (float64, error) {
-		return perfFold(all, 1, func(a, b float64) float64 { return a * b })
+		return fold(all, 1, func(a, b float64) float64 { return a * b })
 	}),
-	"SubtractFloat": perfPair(func(a, b float64) float64 { return a - b }),
-	"SubtractInt":   whole(perfPair(func(a, b float64) float64 { return a - b })),
-	"DivideFloat":   perfPair(func(a, b float64) float64 { return a / b }),
-	"DivideInt":     whole(perfPair(func(a, b float64) float64 { return a / b })),
-	"Mod":           whole(perfPair(math.Mod)),
+	"SubtractFloat": pair(func(a, b float64) float64 { return a - b }),
+	"SubtractInt":   whole(pair(func(a, b float64) float64 { return a - b })),
+	"DivideFloat":   pair(func(a, b float64) float64 { return a / b }),
+	"DivideInt":     whole(pair(func(a, b float64) float64 { return a / b })),
+	"Mod":           whole(pair(math.Mod)),
 	"Int": whole(func(all ...any) (float64, error) {
-		return perfFold(all, 0, func(a, b float64) float64 { return a + b })
+		return fold(all, 0, func(a, b float64) float64 { return a + b })
 	}),
 	"JSON": func(value any) (string, error) {
 		var b strings.Builder
@@ -103,7 +104,7 @@ var perfFunctions = gotemplate.FuncMap{
 	},
 }
 
-func perfNumber(value any) (float64, error) {
+func number(value any) (float64, error) {
 	f, err := strconv.ParseFloat(fmt.Sprint(value), 64)
 	if err != nil {
 		return 0, fmt.Errorf("%v is not a number", value)
@@ -111,9 +112,9 @@ func perfNumber(value any) (float64, error) {
 	return f, nil
 }
 
-func perfFold(all []any, begin float64, with func(a, b float64) float64) (float64, error) {
+func fold(all []any, begin float64, with func(a, b float64) float64) (float64, error) {
 	for _, value := range all {
-		f, err := perfNumber(value)
+		f, err := number(value)
 		if err != nil {
 			return 0, err
 		}
@@ -122,13 +123,13 @@ func perfFold(all []any, begin float64, with func(a, b float64) float64) (float6
 	return begin, nil
 }
 
-func perfPair(with func(a, b float64) float64) func(...any) (float64, error) {
+func pair(with func(a, b float64) float64) func(...any) (float64, error) {
 	return func(all ...any) (float64, error) {
 		if len(all) != 2 {
 			return 0, fmt.Errorf("want two numbers, not %d", len(all))
 		}
-		a, errA := perfNumber(all[0])
-		b, errB := perfNumber(all[1])
+		a, errA := number(all[0])
+		b, errB := number(all[1])
 		out := with(a, b)
 		switch {
 		case errA != nil:

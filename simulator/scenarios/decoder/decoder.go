@@ -1,4 +1,7 @@
-package scenario
+// Package decoder decodes YAML files strictly into Go structs, and says what is wrong at which line.
+//
+// It knows no format. It may import scheduler/yamlsource.
+package decoder
 
 import (
 	"context"
@@ -6,33 +9,29 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// Files are the bounds of the files of a scenario together, far above what people write.
-var Files = yamlsource.Bounds{Written: 64 << 20, Values: 4_000_000, Size: 64 << 20, Depth: 250, Path: 4 << 10}
-
-// decoder decodes the values of one file into Go structs. It is strict: a field that the struct
+// Decoder decodes the values of one file into Go structs. It is strict: a field that the struct
 // does not have, and one that is there twice, are mistakes. After a mistake it goes on.
-type decoder struct {
+type Decoder struct {
 	yamlsource.Mistakes
-	ctx context.Context
-	// left bounds what this file and others may still hold.
-	left *yamlsource.Budget
+	Ctx context.Context
+	// Left bounds what this file and others may still hold.
+	Left *yamlsource.Budget
 }
 
-// custom is a type that decodes itself. at is the path of the value, for mistakes.
-type custom interface {
-	decode(d *decoder, n *yaml.Node, at string)
+// Custom is a type that decodes itself. at is the path of the value, for mistakes.
+type Custom interface {
+	Decode(d *Decoder, n *yaml.Node, at string)
 }
 
-// documents parses a text with any number of YAML or JSON documents, without empty ones.
-func (d *decoder) documents(text []byte) []*yaml.Node {
-	out, wrong := d.left.Documents(d.ctx, text)
+// Documents parses a text with any number of YAML or JSON documents, without empty ones.
+func (d *Decoder) Documents(text []byte) []*yaml.Node {
+	out, wrong := d.Left.Documents(d.Ctx, text)
 	if wrong != nil {
 		wrong.File = d.File
 		d.List = append(d.List, *wrong)
@@ -40,19 +39,23 @@ func (d *decoder) documents(text []byte) []*yaml.Node {
 	return out
 }
 
-// decode decodes n into v.
-func (d *decoder) decode(n *yaml.Node, v reflect.Value, at string) {
+// Decode decodes n into what a pointer points to.
+func (d *Decoder) Decode(n *yaml.Node, into any, at string) {
+	d.value(n, reflect.ValueOf(into).Elem(), at)
+}
+
+func (d *Decoder) value(n *yaml.Node, v reflect.Value, at string) {
 	n = yamlsource.Target(n)
 	if v.CanAddr() {
-		if c, ok := v.Addr().Interface().(custom); ok {
-			c.decode(d, n, at)
+		if c, ok := v.Addr().Interface().(Custom); ok {
+			c.Decode(d, n, at)
 			return
 		}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.decode(n, v.Elem(), at)
+		d.value(n, v.Elem(), at)
 	case reflect.Struct:
 		d.mapping(n, v, at)
 	case reflect.Slice:
@@ -77,24 +80,28 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, at string) {
 		}
 		v.SetInt(int64(i))
 	default:
-		panic(fmt.Sprintf("scenario files have no values of type %s", v.Type()))
+		panic(fmt.Sprintf("files have no values of type %s", v.Type()))
 	}
 }
 
-// mapping decodes the fields of a struct, which have the tag yaml.
-func (d *decoder) mapping(n *yaml.Node, v reflect.Value, at string) {
+// Mapping decodes the fields of a struct, which have the tag yaml.
+func (d *Decoder) Mapping(n *yaml.Node, into any, at string) {
+	d.mapping(n, reflect.ValueOf(into).Elem(), at)
+}
+
+func (d *Decoder) mapping(n *yaml.Node, v reflect.Value, at string) {
 	d.Fields(n, at, fieldNames(v.Type()), func(key, value *yaml.Node) {
-		d.decode(value, v.FieldByIndex(fieldIndex(v.Type(), key.Value)), yamlsource.Child(at, key.Value))
+		d.value(value, v.FieldByIndex(fieldIndex(v.Type(), key.Value)), yamlsource.Child(at, key.Value))
 	})
 }
 
-func (d *decoder) list(n *yaml.Node, v reflect.Value, at string) {
+func (d *Decoder) list(n *yaml.Node, v reflect.Value, at string) {
 	if n.Kind == yaml.SequenceNode {
 		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	}
 	i := 0
 	d.Items(n, at, func(item *yaml.Node, at string) {
-		d.decode(item, v.Index(i), at)
+		d.value(item, v.Index(i), at)
 		i++
 	})
 }
@@ -119,14 +126,14 @@ func fieldIndex(t reflect.Type, name string) []int {
 	panic("the field " + name + " was listed")
 }
 
-// valueOf returns the value of a node in the form of JSON: numbers are int64 or float64.
-func (d *decoder) valueOf(n *yaml.Node, at string) any {
+// Value returns the value of a node in the form of JSON: numbers are int64 or float64.
+func (d *Decoder) Value(n *yaml.Node, at string) any {
 	n = yamlsource.Target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		out := map[string]any{}
 		d.Fields(n, at, nil, func(key, value *yaml.Node) {
-			inner := d.valueOf(value, yamlsource.Child(at, key.Value))
+			inner := d.Value(value, yamlsource.Child(at, key.Value))
 			if merged, isMapping := inner.(map[string]any); isMapping && key.ShortTag() == "!!merge" {
 				for k, v := range merged {
 					if _, set := out[k]; !set {
@@ -141,7 +148,7 @@ func (d *decoder) valueOf(n *yaml.Node, at string) any {
 	case yaml.SequenceNode:
 		out := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			out[i] = d.valueOf(item, fmt.Sprintf("%s[%d]", at, i))
+			out[i] = d.Value(item, fmt.Sprintf("%s[%d]", at, i))
 		}
 		return out
 	}
@@ -164,27 +171,14 @@ func (d *decoder) valueOf(n *yaml.Node, at string) any {
 	return n.Value
 }
 
-// locate returns the node at a path such as spec.containers[0].image, or the nearest one around it.
-func locate(n *yaml.Node, path string) *yaml.Node {
+// Locate returns the node at a path such as spec.containers[0].image, or the nearest one around it.
+func Locate(n *yaml.Node, path string) *yaml.Node {
 	_, at := yamlsource.Locate(n, yamlsource.ParsePath(path), true)
 	return at
 }
 
-// Duration is a length of time, such as 90s, 5m or 1h30m.
-type Duration struct{ time.Duration }
+// Raw is a part of a file that is decoded later.
+type Raw struct{ *yaml.Node }
 
-func (v *Duration) decode(d *decoder, n *yaml.Node, at string) {
-	parsed, err := time.ParseDuration(n.Value)
-	switch {
-	case n.Kind != yaml.ScalarNode || err != nil:
-		d.WrongType(n, at, reflect.TypeFor[Duration]())
-	case parsed <= 0:
-		d.Add(n, at, "want a duration of more than 0, not %s", n.Value)
-	case parsed > maxDuration:
-		d.Add(n, at, "want at most %s, not %s", maxDuration, n.Value)
-	}
-	v.Duration = parsed
-}
-
-// maxDuration bounds durations. openb's trace spans half of it.
-const maxDuration = 365 * 24 * time.Hour
+// Decode implements Custom.
+func (r *Raw) Decode(_ *Decoder, n *yaml.Node, _ string) { r.Node = n }

@@ -1,4 +1,4 @@
-package scenario
+package perf
 
 import (
 	"context"
@@ -10,22 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// perfHead begins a file with the operations that follow.
-const perfHead = `# scheduler_perf
+// head begins a file with the operations that follow.
+const head = `# scheduler_perf
 - name: Basic
   workloadTemplate:
   - {opcode: createNodes, countParam: $nodes}
 `
 
-const perfTail = `
+const tail = `
   workloads:
   - {name: small, labels: [short], params: {nodes: 2}}
 `
 
-func loadPerf(text string, s PerfSelection) ([]*Scenario, error) {
-	return LoadPerf(context.Background(), []byte(text), Options{File: "perf.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) {
+func loadPerf(text string, s Selection) ([]*scenario.Scenario, error) {
+	return Load(context.Background(), []byte(text), scenario.Options{File: "perf.yaml", Parse: config.Parse, Read: func(name string) ([]byte, error) {
 		if name == "pod.yaml" {
 			return []byte("{apiVersion: v1, kind: Pod, metadata: {generateName: 'p-{{.Index}}-'}, spec: {containers: [{name: c, image: '{{.Image}}'}]}}"), nil
 		}
@@ -49,29 +50,29 @@ func TestPerfMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := loadPerf(perfHead+"  - "+test.op+perfTail, PerfSelection{})
+			_, err := loadPerf(head+"  - "+test.op+tail, Selection{})
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
 		})
 	}
-	if _, err := loadPerf(strings.Replace(perfHead+perfTail, "nodes: 2", "nodes: 2, pods: 3", 1), PerfSelection{}); err == nil || !strings.Contains(err.Error(), "perf.yaml:7: params.pods: no operation uses the parameter (workload Basic/small)") {
+	if _, err := loadPerf(strings.Replace(head+tail, "nodes: 2", "nodes: 2, pods: 3", 1), Selection{}); err == nil || !strings.Contains(err.Error(), "perf.yaml:7: params.pods: no operation uses the parameter (workload Basic/small)") {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestPerfSelection: labels and names choose workloads.
 func TestPerfSelection(t *testing.T) {
-	text := perfHead + perfTail + "  - {name: large, labels: [performance], params: {nodes: 9}}\n"
+	text := head + tail + "  - {name: large, labels: [performance], params: {nodes: 9}}\n"
 	tests := map[string]struct {
-		selection PerfSelection
+		selection Selection
 		want      []string
 	}{
-		"all":          {PerfSelection{}, []string{"Basic/small", "Basic/large"}},
-		"with a label": {PerfSelection{Labels: []string{"+short"}}, []string{"Basic/small"}},
-		"without":      {PerfSelection{Labels: []string{"-short"}}, []string{"Basic/large"}},
-		"by name":      {PerfSelection{Workloads: regexp.MustCompile("^Basic/l")}, []string{"Basic/large"}},
-		"none":         {PerfSelection{Labels: []string{"short", "performance"}}, nil},
+		"all":          {Selection{}, []string{"Basic/small", "Basic/large"}},
+		"with a label": {Selection{Labels: []string{"+short"}}, []string{"Basic/small"}},
+		"without":      {Selection{Labels: []string{"-short"}}, []string{"Basic/large"}},
+		"by name":      {Selection{Workloads: regexp.MustCompile("^Basic/l")}, []string{"Basic/large"}},
+		"none":         {Selection{Labels: []string{"short", "performance"}}, nil},
 	}
 	for name, test := range tests {
 		all, err := loadPerf(text, test.selection)
@@ -90,20 +91,20 @@ func TestPerfSelection(t *testing.T) {
 
 // TestPerfSamples: the throughput of a phase is that of its parts, and pauses lower it.
 func TestPerfSamples(t *testing.T) {
-	second := perfInterval
-	steady := []perfPoint{{second, 10}, {2 * second, 20}, {10 * second, 100}}
-	if got := perfQuantiles(perfSamples(steady, 10*second)); got["Average"] != 10 || got["Perc99"] != 10 {
+	second := interval
+	steady := []point{{second, 10}, {2 * second, 20}, {10 * second, 100}}
+	if got := quantiles(samples(steady, 10*second)); got["Average"] != 10 || got["Perc99"] != 10 {
 		t.Errorf("a steady phase: %v", got)
 	}
-	paused := []perfPoint{{5 * second, 50}, {9 * second, 50}, {10 * second, 60}}
+	paused := []point{{5 * second, 50}, {9 * second, 50}, {10 * second, 60}}
 	want := map[string]float64{"Average": 6, "Perc50": 2, "Perc90": 10, "Perc95": 10, "Perc99": 10}
-	if diff := cmp.Diff(want, perfQuantiles(perfSamples(paused, 10*second))); diff != "" {
+	if diff := cmp.Diff(want, quantiles(samples(paused, 10*second))); diff != "" {
 		t.Errorf("a phase with a pause:\n%s", diff)
 	}
-	if got := perfSamples(nil, second); got != nil {
+	if got := samples(nil, second); got != nil {
 		t.Errorf("nothing scheduled: %v", got)
 	}
-	if got := perfSamples([]perfPoint{{second / 2, 50}, {second, 100}}, second); len(got) != perfLeast {
+	if got := samples([]point{{second / 2, 50}, {second, 100}}, second); len(got) != least {
 		t.Errorf("a short phase has the samples %v", got)
 	}
 }

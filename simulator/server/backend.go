@@ -145,26 +145,45 @@ func errStopping() *apiError {
 	return refuse(http.StatusServiceUnavailable, "the simulator is stopping")
 }
 
-// needed returns the part of the backend that part picks. The error is a 501 with the message
-// missing if there is none.
-func needed[T any](s *Server, part func(*attached) T, missing string) (picked T, err error) {
-	b, err := s.require()
-	if err != nil {
-		return picked, err
-	}
-	if picked = part(b); any(picked) == nil {
-		return picked, refuse(http.StatusNotImplemented, "%s", missing)
-	}
-	return picked, nil
-}
-
-// handle returns a handler that needs a part of the backend; see needed.
+// handle returns a handler that needs the part of the backend that part picks. Without that part it
+// answers 501 with the message missing.
 func handle[T any](s *Server, part func(*attached) T, missing string, h func(echo.Context, T) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		picked, err := needed(s, part, missing)
+		b, err := s.require()
 		if err != nil {
 			return err
 		}
+		picked := part(b)
+		if any(picked) == nil {
+			return refuse(http.StatusNotImplemented, "%s", missing)
+		}
 		return h(c, picked)
 	}
+}
+
+// listOf is the answer of the routes that list.
+type listOf[T any] struct {
+	Items []T `json:"items"`
+}
+
+// answerList writes a list, which is never null.
+func answerList[T any](c echo.Context, items []T, err error) error {
+	if items == nil {
+		items = []T{}
+	}
+	return answerJSON(c, listOf[T]{items}, err)
+}
+
+func answerJSON(c echo.Context, body any, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, body)
+}
+
+func answerNothing(c echo.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
 }

@@ -65,12 +65,8 @@ func (s *Server) branches(h func(echo.Context, Branches) error) echo.HandlerFunc
 	})
 }
 
-type branchList struct {
-	Items []branch.Branch `json:"items"`
-}
-
 func (s *Server) listBranches(c echo.Context, b Branches) error {
-	return c.JSON(http.StatusOK, branchList{Items: b.List()})
+	return answerList(c, b.List(), nil)
 }
 
 func (s *Server) postBranch(c echo.Context, b Branches) error {
@@ -88,18 +84,12 @@ func (s *Server) postBranch(c echo.Context, b Branches) error {
 
 func (s *Server) startBranch(c echo.Context, b Branches) error {
 	started, err := b.Start(c.Param("name"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, started)
+	return answerJSON(c, started, err)
 }
 
 func (s *Server) stopBranch(c echo.Context, b Branches) error {
 	stopped, err := b.StopBranch(c.Param("name"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, stopped)
+	return answerJSON(c, stopped, err)
 }
 
 // branchChange is the body of PATCH.
@@ -113,17 +103,11 @@ func (s *Server) patchBranch(c echo.Context, b Branches) error {
 		return err
 	}
 	renamed, err := b.Rename(c.Param("name"), change.Name)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, renamed)
+	return answerJSON(c, renamed, err)
 }
 
 func (s *Server) deleteBranch(c echo.Context, b Branches) error {
-	if err := b.Delete(c.Param("name")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerNothing(c, b.Delete(c.Param("name")))
 }
 
 func (s *Server) compareBranches(c echo.Context, b Branches) error {
@@ -174,10 +158,7 @@ func (s *Server) forwardToBranch(c echo.Context, b Branches) error {
 	name, rest := splitBranch(r.URL.Path)
 	if rest == branchPath && r.Method == http.MethodGet {
 		own, err := b.Get(name)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, ownBranch{own, "/"})
+		return answerJSON(c, ownBranch{own, "/"}, err)
 	}
 	to, err := b.Target(name)
 	if refusal, ok := errors.AsType[*branch.Refusal](err); ok && refusal.Reason == branch.NotNow {

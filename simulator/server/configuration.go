@@ -75,31 +75,16 @@ func (s *Server) deleteConfiguration(c echo.Context, configuration Configuration
 
 func (s *Server) getEffective(c echo.Context, configuration Configuration) error {
 	effective, err := configuration.Effective()
-	if err != nil {
-		return readError(err)
-	}
-	return c.JSON(http.StatusOK, effective)
-}
-
-type revisions struct {
-	// Items are newest first, without their documents.
-	Items []config.Revision `json:"items"`
+	return answerJSON(c, effective, readError(err))
 }
 
 func (s *Server) listRevisions(c echo.Context, configuration Configuration) error {
-	items := configuration.Revisions()
-	if items == nil {
-		items = []config.Revision{}
-	}
-	return c.JSON(http.StatusOK, revisions{Items: items})
+	return answerList(c, configuration.Revisions(), nil)
 }
 
 func (s *Server) getRevision(c echo.Context, configuration Configuration) error {
 	r, err := revisionOf(c, configuration)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, r)
+	return answerJSON(c, r, err)
 }
 
 func (s *Server) applyRevision(c echo.Context, configuration Configuration) error {
@@ -123,23 +108,14 @@ func revisionOf(c echo.Context, configuration Configuration) (config.Revision, e
 }
 
 func (s *Server) configuration(h func(echo.Context, Configuration) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		b, err := s.require()
-		if err != nil {
-			return err
-		}
-		return h(c, b.Configuration)
-	}
+	return handle(s, func(b *attached) Configuration { return b.Configuration }, "", h)
 }
 
 func answerApplied(c echo.Context, applied config.Applied, err error) error {
-	if err != nil {
-		return configurationError(err)
-	}
 	if applied.NoEffect == nil {
 		applied.NoEffect = []config.NoEffect{}
 	}
-	return c.JSON(http.StatusOK, applied)
+	return answerJSON(c, applied, configurationError(err))
 }
 
 // Between two schedulers there is no configuration to read, as during the start, so clients ask

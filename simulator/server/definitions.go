@@ -19,28 +19,12 @@ type Definitions interface {
 	Keep(ctx context.Context, definitions []definitions.Definition) error
 }
 
-// definitionList is the answer of both routes.
-type definitionList struct {
-	Items []definitions.State `json:"items"`
+func (s *Server) definitions(h func(echo.Context, Definitions) error) echo.HandlerFunc {
+	part := func(b *attached) Definitions { return b.Definitions }
+	return handle(s, part, "this simulator installs no custom resource definitions", h)
 }
 
-func (s *Server) requireDefinitions() (Definitions, error) {
-	return needed(s, func(b *attached) Definitions { return b.Definitions }, "this simulator installs no custom resource definitions")
-}
-
-func (s *Server) listDefinitions(c echo.Context) error {
-	here, err := s.requireDefinitions()
-	if err != nil {
-		return err
-	}
-	return answerDefinitions(c, here)
-}
-
-func (s *Server) putDefinition(c echo.Context) error {
-	here, err := s.requireDefinitions()
-	if err != nil {
-		return err
-	}
+func (s *Server) putDefinition(c echo.Context, here Definitions) error {
 	d, known := definitions.Named(c.Param("name"))
 	if !known {
 		return refuse(http.StatusNotFound, "the simulator has no custom resource definition of that name")
@@ -48,13 +32,10 @@ func (s *Server) putDefinition(c echo.Context) error {
 	if err := here.Keep(c.Request().Context(), []definitions.Definition{d}); err != nil {
 		return err
 	}
-	return answerDefinitions(c, here)
+	return s.listDefinitions(c, here)
 }
 
-func answerDefinitions(c echo.Context, here Definitions) error {
+func (s *Server) listDefinitions(c echo.Context, here Definitions) error {
 	items, err := here.List(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, definitionList{Items: items})
+	return answerList(c, items, err)
 }

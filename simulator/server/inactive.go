@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,11 +19,6 @@ type Inactive interface {
 	Activate(ctx context.Context, chosen func(kind, name string) bool) error
 }
 
-// inactiveList is the answer of both routes.
-type inactiveList struct {
-	Items []transfer.InactiveObject `json:"items"`
-}
-
 // activation chooses what to activate; everything if both fields are empty.
 type activation struct {
 	Kind string `json:"kind,omitempty"`
@@ -35,24 +29,13 @@ func (a activation) chooses(kind, name string) bool {
 	return (a.Kind == "" || a.Kind == kind) && (a.Name == "" || a.Name == name)
 }
 
-func (s *Server) requireInactive() (Inactive, error) {
-	return needed(s, func(b *attached) Inactive { return b.Inactive }, "this simulator cannot import")
-}
-
-func (s *Server) getInactive(c echo.Context) error {
-	inactive, err := s.requireInactive()
-	if err != nil {
-		return err
-	}
-	return answerInactive(c, inactive)
+func (s *Server) inactive(h func(echo.Context, Inactive) error) echo.HandlerFunc {
+	part := func(b *attached) Inactive { return b.Inactive }
+	return handle(s, part, "this simulator cannot import", h)
 }
 
 // activate answers with what is still inactive.
-func (s *Server) activate(c echo.Context) error {
-	inactive, err := s.requireInactive()
-	if err != nil {
-		return err
-	}
+func (s *Server) activate(c echo.Context, inactive Inactive) error {
 	var which activation
 	if _, err := s.readOptional(c, &which); err != nil {
 		return err
@@ -60,16 +43,10 @@ func (s *Server) activate(c echo.Context) error {
 	if err := inactive.Activate(c.Request().Context(), which.chooses); err != nil {
 		return operationError(err)
 	}
-	return answerInactive(c, inactive)
+	return s.getInactive(c, inactive)
 }
 
-func answerInactive(c echo.Context, inactive Inactive) error {
+func (s *Server) getInactive(c echo.Context, inactive Inactive) error {
 	items, err := inactive.List(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	if items == nil {
-		items = []transfer.InactiveObject{}
-	}
-	return c.JSON(http.StatusOK, inactiveList{Items: items})
+	return answerList(c, items, err)
 }

@@ -98,42 +98,28 @@ func (b Backend) admissions() func() (any, error) {
 	return func() (any, error) { return answerOf(b.Kueue) }
 }
 
-func (s *Server) requireKueue() (Kueue, error) {
-	return needed(s, func(b *attached) Kueue { return b.Kueue }, "this simulator has no queues of Kueue")
+func (s *Server) kueue(h func(echo.Context, Kueue) error) echo.HandlerFunc {
+	part := func(b *attached) Kueue { return b.Kueue }
+	return handle(s, part, "this simulator has no queues of Kueue", h)
 }
 
-func (s *Server) getKueue(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
-	answer, err := answerOf(k)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, answer)
+func (s *Server) getKueue(c echo.Context, k Kueue) error {
+	body, err := answerOf(k)
+	return answerJSON(c, body, err)
 }
 
-func (s *Server) putKueue(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
+func (s *Server) putKueue(c echo.Context, k Kueue) error {
 	if state, why := k.State(); state == KueueForeign || state == KueueUnavailable {
 		return refuse(http.StatusConflict, "%s", why)
 	}
 	if err := k.TurnOn(c.Request().Context()); err != nil {
 		return err
 	}
-	return s.getKueue(c)
+	return s.getKueue(c, k)
 }
 
 // The body is YAML or JSON, whatever its Content-Type says.
-func (s *Server) putKueueConfiguration(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
+func (s *Server) putKueueConfiguration(c echo.Context, k Kueue) error {
 	if state, why := k.State(); state == KueueForeign || state == KueueUnavailable {
 		return refuse(http.StatusConflict, "%s", why)
 	}
@@ -157,14 +143,10 @@ func (s *Server) putKueueConfiguration(c echo.Context) error {
 	for _, ignored := range k.Configuration().Ignored {
 		c.Response().Header().Add("Warning", fmt.Sprintf("299 - %q", ignored.Text)) // as the API server warns
 	}
-	return s.getKueue(c)
+	return s.getKueue(c, k)
 }
 
-func (s *Server) listAdmissions(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
+func (s *Server) listAdmissions(c echo.Context, k Kueue) error {
 	p := queryParams{Context: c}
 	q := ledger.Query{
 		Namespace: c.QueryParam("namespace"), Name: c.QueryParam("name"), ClusterQueue: c.QueryParam("clusterQueue"),
@@ -202,11 +184,7 @@ type checkRequest struct {
 	Message string           `json:"message,omitempty"`
 }
 
-func (s *Server) putCheck(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
+func (s *Server) putCheck(c echo.Context, k Kueue) error {
 	var request checkRequest
 	if err := s.readStrictly(c, &request); err != nil {
 		return err
@@ -219,25 +197,18 @@ func (s *Server) putCheck(c echo.Context) error {
 	if err := k.Flip(c.Request().Context(), request.key(), request.Check, request.State, request.Message); err != nil {
 		return refusedByKueue(err)
 	}
-	return s.getKueue(c)
+	return s.getKueue(c, k)
 }
 
-func (s *Server) postKueueWhatIf(c echo.Context) error {
-	k, err := s.requireKueue()
-	if err != nil {
-		return err
-	}
+func (s *Server) postKueueWhatIf(c echo.Context, k Kueue) error {
 	var request workloadRequest
 	if err := s.readStrictly(c, &request); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), questionTime)
 	defer cancel()
-	answer, err := k.Suggest(ctx, request.key())
-	if err != nil {
-		return refusedByKueue(err)
-	}
-	return c.JSON(http.StatusOK, answer)
+	suggested, err := k.Suggest(ctx, request.key())
+	return answerJSON(c, suggested, refusedByKueue(err))
 }
 
 func refusedByKueue(err error) error {

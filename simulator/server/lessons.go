@@ -36,31 +36,18 @@ func (s *Server) lessons(h func(echo.Context, Lessons) error) echo.HandlerFunc {
 	return handle(s, part, "this simulator has no lessons", h)
 }
 
-type lessonList struct {
-	Items []lesson.Summary `json:"items"`
-}
-
 func (s *Server) listLessons(c echo.Context, l Lessons) error {
 	items, err := l.List(c.QueryParam("lang"))
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, lessonList{items})
+	return answerList(c, items, err)
 }
 
 func (s *Server) getLesson(c echo.Context, l Lessons) error {
 	v, err := l.Get(c.Param("id"), c.QueryParam("lang"))
-	if err != nil {
-		return refusedLesson(err)
-	}
-	return c.JSON(http.StatusOK, v)
+	return answerJSON(c, v, refusedLesson(err))
 }
 
 func (s *Server) doStep(c echo.Context, l Lessons) error {
-	if err := l.Do(c.Request().Context(), c.Param("id"), c.Param("step")); err != nil {
-		return refusedLesson(err)
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerNothing(c, refusedLesson(l.Do(c.Request().Context(), c.Param("id"), c.Param("step"))))
 }
 
 // gradedAnswer is a grade with the decision of a prediction.

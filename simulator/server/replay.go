@@ -76,7 +76,7 @@ func (s *Server) postReplay(c echo.Context, r Replay) error {
 	}
 	defer end()
 	status, err := r.Load(c.Request().Context(), name, c.Request().Body)
-	return answerReplay(c, status, receiveError(err))
+	return answerJSON(c, status, receiveError(err))
 }
 
 // patchReplay refuses unknown fields: a misspelt one would silently do nothing.
@@ -86,26 +86,16 @@ func (s *Server) patchReplay(c echo.Context, r Replay) error {
 		return err
 	}
 	status, err := r.Do(control)
-	return answerReplay(c, status, err)
+	return answerJSON(c, status, err)
 }
 
 func (s *Server) stepReplay(c echo.Context, r Replay) error {
 	status, err := r.Step(c.Request().Context())
-	return answerReplay(c, status, err)
-}
-
-func answerReplay(c echo.Context, status replay.Status, err error) error {
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, status)
+	return answerJSON(c, status, err)
 }
 
 func (s *Server) deleteReplay(c echo.Context, r Replay) error {
-	if err := r.Unload(c.Request().Context()); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerNothing(c, r.Unload(c.Request().Context()))
 }
 
 func (s *Server) getReplayComparison(c echo.Context, r Replay) error {
@@ -126,10 +116,7 @@ func (s *Server) getReplayComparison(c echo.Context, r Replay) error {
 		}
 	}
 	comparison, err := r.Comparison(q)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, comparison)
+	return answerJSON(c, comparison, err)
 }
 
 func replayOutcomes() []string {

@@ -31,10 +31,7 @@ func (s *Server) reset(c echo.Context) error {
 		return refuse(http.StatusForbidden, "the simulator does not own this cluster, so it cannot reset it")
 	}
 	done, err := b.Reset(c.Request().Context())
-	if err != nil {
-		return operationError(err)
-	}
-	return c.JSON(http.StatusOK, done)
+	return answerJSON(c, done, operationError(err))
 }
 
 func operationError(err error) error {

@@ -116,10 +116,7 @@ func runResult(c echo.Context, r Runs) (*scenario.Result, int, error) {
 
 func (s *Server) getRunResult(c echo.Context, r Runs) error {
 	result, _, err := runResult(c, r)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, result)
+	return answerJSON(c, result, err)
 }
 
 // getRunDecision answers with a whole decision that explains a failed expectation, in the form of a
@@ -147,9 +144,7 @@ func (s *Server) getRunDecision(c echo.Context, r Runs) error {
 }
 
 func (s *Server) listRuns(c echo.Context, r Runs) error {
-	return c.JSON(http.StatusOK, struct {
-		Items []runs.Entry `json:"items"`
-	}{r.List()})
+	return answerList(c, r.List(), nil)
 }
 
 func (s *Server) getRun(c echo.Context, r Runs) error {

@@ -120,10 +120,7 @@ func (s *Server) putSessionConfiguration(c echo.Context, x Sessions) error {
 		applied, err = x.Apply(ctx, session.Rules(c.Param("rules")), document)
 		return err
 	})
-	if err != nil {
-		return configurationError(err)
-	}
-	return c.JSON(http.StatusOK, applied)
+	return answerJSON(c, applied, configurationError(err))
 }
 
 func (s *Server) getFlowComparison(c echo.Context, x Sessions) error {

@@ -87,10 +87,7 @@ func (s *Server) putShadow(c echo.Context, sh Shadow) error {
 }
 
 func (s *Server) deleteShadow(c echo.Context, sh Shadow) error {
-	if err := sh.Clear(); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answerNothing(c, sh.Clear())
 }
 
 func (s *Server) postShadow(c echo.Context, sh Shadow) error {

@@ -87,10 +87,7 @@ func (s *Server) getTimeline(c echo.Context, t Timeline) error {
 		return badQuery(mistakes...)
 	}
 	line, err := t.Line(c.Request().Context(), q)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, line)
+	return answerJSON(c, line, err)
 }
 
 // text is a moment's number or a time.
@@ -119,10 +116,7 @@ func (s *Server) getMoment(c echo.Context, t Timeline) error {
 		return err
 	}
 	moment, err := t.Moment(c.Request().Context(), at)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, moment)
+	return answerJSON(c, moment, err)
 }
 
 // getMomentObjects answers like an export.
@@ -147,10 +141,7 @@ func (s *Server) getDifference(c echo.Context, t Timeline) error {
 		return err
 	}
 	difference, err := t.Difference(c.Request().Context(), from, to)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, difference)
+	return answerJSON(c, difference, err)
 }
 
 func (s *Server) getDecisionMoment(c echo.Context, t Timeline) error {
@@ -159,18 +150,12 @@ func (s *Server) getDecisionMoment(c echo.Context, t Timeline) error {
 		return refuse(http.StatusBadRequest, "%q is not the number of an attempt", c.Param("attempt"))
 	}
 	point, err := t.Decision(c.Request().Context(), timeline.Attempt{UID: types.UID(c.Param("uid")), Number: number})
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, point)
+	return answerJSON(c, point, err)
 }
 
 func (s *Server) getUndo(c echo.Context, t Timeline) error {
 	undo, err := t.Undoable(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, undo)
+	return answerJSON(c, undo, err)
 }
 
 // undoRequest is the body of POST /undo.
@@ -185,8 +170,5 @@ func (s *Server) postUndo(c echo.Context, t Timeline) error {
 		return err
 	}
 	undone, err := t.Undo(c.Request().Context(), r.Moment)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, undone)
+	return answerJSON(c, undone, err)
 }

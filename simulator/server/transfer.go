@@ -151,10 +151,7 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 		return c.Request().Context().Err()
 	}
 	report, err := run.Result()
-	if err != nil {
-		return importError(err)
-	}
-	return c.JSON(http.StatusOK, report)
+	return answerJSON(c, report, importError(err))
 }
 
 func importOptions(c echo.Context) (transfer.ImportOptions, error) {

@@ -240,10 +240,10 @@ func leaving(p *v1.Pod) int {
 }
 
 func init() {
-	statements[explain.DevicesShared{}.Kind()] = func(l *lab, s explain.Operands) error { return l.notOfOneNode(s.(explain.DevicesShared)) }
-	statements[explain.StorageNotReported{}.Kind()] = func(l *lab, s explain.Operands) error { return l.notReported(s.(explain.StorageNotReported)) }
-	statements[explain.LocalVolumes{}.Kind()] = func(l *lab, s explain.Operands) error { return l.hasLocalVolumes(s.(explain.LocalVolumes)) }
-	statements[explain.AttachLimits{}.Kind()] = func(l *lab, s explain.Operands) error { return l.hasNoCSINode(s.(explain.AttachLimits)) }
+	statements[explain.KindOf(explain.DevicesShared{})] = func(l *lab, s explain.Operands) error { return l.notOfOneNode(s.(explain.DevicesShared)) }
+	statements[explain.KindOf(explain.StorageNotReported{})] = func(l *lab, s explain.Operands) error { return l.notReported(s.(explain.StorageNotReported)) }
+	statements[explain.KindOf(explain.LocalVolumes{})] = func(l *lab, s explain.Operands) error { return l.hasLocalVolumes(s.(explain.LocalVolumes)) }
+	statements[explain.KindOf(explain.AttachLimits{})] = func(l *lab, s explain.Operands) error { return l.hasNoCSINode(s.(explain.AttachLimits)) }
 }
 
 // notOfOneNode: the devices of the pool are not of the node alone.

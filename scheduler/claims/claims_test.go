@@ -181,7 +181,7 @@ func (l *lab) examineMember() error {
 		}
 		l.cycle, l.said = c, explain.Cycle(c)
 		for _, s := range append([]explain.Statement{l.said.Headline}, l.said.Remarks...) {
-			if ofGroup[s.Operands.Kind()] {
+			if ofGroup[explain.KindOf(s.Operands)] {
 				l.state(s)
 			}
 		}

@@ -71,11 +71,11 @@ func (l *lab) examineCures(name types.NamespacedName) {
 			l.claim("fit: no part is enough", s, func() error { return l.noPartIsEnough(name, s) })
 		}
 		for _, step := range s.Steps {
-			l.note("step " + string(step.Operands.Kind()))
+			l.note("step " + string(explain.KindOf(step.Operands)))
 			l.examineSmaller(name, s, step.Operands)
 		}
 		if s.Manner != nil {
-			l.note("manner " + string(s.Manner.Operands.Kind()))
+			l.note("manner " + string(explain.KindOf(s.Manner.Operands)))
 		}
 	}
 	for _, o := range answer.Incurable {

@@ -24,13 +24,13 @@ import (
 
 // extenderStatements are the experiments for what is said of extenders, by kind. Extenders answer over real HTTP, which bubbles cannot have.
 var extenderStatements = map[explain.Kind]func(*extended, explain.Operands) error{
-	explain.ExtenderError{}.Kind():   func(x *extended, s explain.Operands) error { return x.failed(s.(explain.ExtenderError)) },
-	explain.ExtenderFailure{}.Kind(): func(x *extended, s explain.Operands) error { return x.failure(s.(explain.ExtenderFailure)) },
-	explain.NodesFromExtender{}.Kind(): func(x *extended, s explain.Operands) error {
+	explain.KindOf(explain.ExtenderError{}):   func(x *extended, s explain.Operands) error { return x.failed(s.(explain.ExtenderError)) },
+	explain.KindOf(explain.ExtenderFailure{}): func(x *extended, s explain.Operands) error { return x.failure(s.(explain.ExtenderFailure)) },
+	explain.KindOf(explain.NodesFromExtender{}): func(x *extended, s explain.Operands) error {
 		return x.nodesFrom(s.(explain.NodesFromExtender))
 	},
-	explain.NoNodeFits{}.Kind():  func(x *extended, s explain.Operands) error { return x.rejecters(s.(explain.NoNodeFits)) },
-	explain.SearchEnded{}.Kind(): func(x *extended, s explain.Operands) error { return x.searchEnded(s.(explain.SearchEnded)) },
+	explain.KindOf(explain.NoNodeFits{}):  func(x *extended, s explain.Operands) error { return x.rejecters(s.(explain.NoNodeFits)) },
+	explain.KindOf(explain.SearchEnded{}): func(x *extended, s explain.Operands) error { return x.searchEnded(s.(explain.SearchEnded)) },
 }
 
 // setting is how one extender is configured, and how it fails.
@@ -195,8 +195,8 @@ func (x *extended) refute(t *testing.T, log *tally) {
 	x.cycle = x.ask(func([]setting) {})
 	said := explain.Cycle(x.cycle)
 	for _, s := range append([]explain.Statement{said.Headline}, said.Remarks...) {
-		if experiment := extenderStatements[s.Operands.Kind()]; experiment != nil {
-			x.judge(x.T, x.pod.Name, "extenders "+string(s.Operands.Kind()), s, experiment(x, s.Operands))
+		if experiment := extenderStatements[explain.KindOf(s.Operands)]; experiment != nil {
+			x.judge(x.T, x.pod.Name, "extenders "+string(explain.KindOf(s.Operands)), s, experiment(x, s.Operands))
 		}
 	}
 }

@@ -421,7 +421,7 @@ func (s *scene) refute(t *testing.T, log *tally) {
 		x := &stage{t, log, s, base, h}
 		said := explain.Cycle(h.Cycle)
 		for _, statement := range append([]explain.Statement{said.Headline}, said.Remarks...) {
-			kind := statement.Operands.Kind()
+			kind := explain.KindOf(statement.Operands)
 			experiment := liveStatements[kind]
 			if experiment == nil || enough(kind) || ofFirstAttempts[kind] && h.Attempt > 1 {
 				continue

@@ -52,8 +52,8 @@ var steps = map[explain.Kind]smaller{
 
 // examineSmaller tries less than a step.
 func (l *lab) examineSmaller(name types.NamespacedName, s fit.Suggestion, o explain.Operands) {
-	kind := "smaller " + string(o.Kind())
-	try := steps[o.Kind()]
+	kind := "smaller " + string(explain.KindOf(o))
+	try := steps[explain.KindOf(o)]
 	if try.parts != nil {
 		if node, ok := o.(explain.AddNode); ok && len(node.More) > 0 {
 			kind += " of several"
@@ -158,7 +158,7 @@ func (l *lab) left(pod *v1.Pod, s fit.Suggestion) int {
 		}
 		return node != ""
 	}
-	rolledOut := s.Manner != nil && s.Manner.Operands.Kind() == (explain.RolledOut{}).Kind()
+	rolledOut := s.Manner != nil && explain.KindOf(s.Manner.Operands) == explain.KindOf(explain.RolledOut{})
 	if rolledOut && metav1.GetControllerOf(pod).Kind == "StatefulSet" {
 		for _, p := range append(waiting, running...) {
 			l.remove(p.Namespace, p.Name)
@@ -521,7 +521,7 @@ func (l *lab) detach(is func(storagev1.VolumeAttachmentSpec) bool) {
 // lowerClass: with no lower class does the scheduler make room by evicting pods that may go.
 func (l *lab) lowerClass(s fit.Suggestion, o explain.Operands) error {
 	raise := o.(explain.RaisePriority)
-	if s.Manner == nil || s.Manner.Operands.Kind() != (explain.Recreated{}).Kind() {
+	if s.Manner == nil || explain.KindOf(s.Manner.Operands) != explain.KindOf(explain.Recreated{}) {
 		return errUntried // the others of the workload get the class, too
 	}
 	all, err := l.trial.List(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))

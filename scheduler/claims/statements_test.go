@@ -19,30 +19,30 @@ import (
 
 // statements are the experiments for the headlines and remarks of an explanation, by kind.
 var statements = map[explain.Kind]func(*lab, explain.Operands) error{
-	explain.Best{}.Kind(): func(l *lab, s explain.Operands) error { return l.best(s.(explain.Best)) },
-	explain.Tied{}.Kind(): func(l *lab, s explain.Operands) error {
+	explain.KindOf(explain.Best{}): func(l *lab, s explain.Operands) error { return l.best(s.(explain.Best)) },
+	explain.KindOf(explain.Tied{}): func(l *lab, s explain.Operands) error {
 		t := s.(explain.Tied)
 		return l.tied(t.Node, t.Total, t.Feasible, t.Others)
 	},
-	explain.TiedBySeed{}.Kind(): func(l *lab, s explain.Operands) error {
+	explain.KindOf(explain.TiedBySeed{}): func(l *lab, s explain.Operands) error {
 		t := s.(explain.TiedBySeed)
 		return l.tied(t.Node, t.Total, t.Feasible, t.Others)
 	},
-	explain.Only{}.Kind():                func(l *lab, s explain.Operands) error { return l.only(s.(explain.Only)) },
-	explain.NoNodes{}.Kind():             func(l *lab, s explain.Operands) error { return l.noNodes() },
-	explain.RejectedInPreFilter{}.Kind(): func(l *lab, s explain.Operands) error { return l.rejectedInPreFilter(s.(explain.RejectedInPreFilter)) },
-	explain.NoNodeFits{}.Kind():          func(l *lab, s explain.Operands) error { return l.noNodeFits(s.(explain.NoNodeFits)) },
-	explain.Nearest{}.Kind():             func(l *lab, s explain.Operands) error { return l.nearest(s.(explain.Nearest)) },
-	explain.Leaving{}.Kind():             func(l *lab, s explain.Operands) error { return l.leaving(s.(explain.Leaving)) },
-	explain.Resizing{}.Kind():            func(l *lab, s explain.Operands) error { return l.resizing(s.(explain.Resizing)) },
-	explain.Described{}.Kind():           func(l *lab, s explain.Operands) error { return l.describedBy(s.(explain.Described)) },
-	explain.Derived{}.Kind():             func(l *lab, s explain.Operands) error { return l.derived(s.(explain.Derived)) },
-	explain.WasNominated{}.Kind():        func(l *lab, s explain.Operands) error { return l.wasNominated(s.(explain.WasNominated)) },
-	explain.NominatedCounted{}.Kind():    func(l *lab, s explain.Operands) error { return l.nominatedCounted(s.(explain.NominatedCounted)) },
-	explain.RoomMade{}.Kind():            func(l *lab, s explain.Operands) error { return l.roomMade(s.(explain.RoomMade)) },
-	explain.RoomNominated{}.Kind():       func(l *lab, s explain.Operands) error { return l.roomNominated(s.(explain.RoomNominated)) },
-	explain.DeviceShortage{}.Kind():      func(l *lab, s explain.Operands) error { return l.deviceShortage(s.(explain.DeviceShortage)) },
-	explain.DevicesTogether{}.Kind():     func(l *lab, s explain.Operands) error { return l.devicesTogether(s.(explain.DevicesTogether)) },
+	explain.KindOf(explain.Only{}):                func(l *lab, s explain.Operands) error { return l.only(s.(explain.Only)) },
+	explain.KindOf(explain.NoNodes{}):             func(l *lab, s explain.Operands) error { return l.noNodes() },
+	explain.KindOf(explain.RejectedInPreFilter{}): func(l *lab, s explain.Operands) error { return l.rejectedInPreFilter(s.(explain.RejectedInPreFilter)) },
+	explain.KindOf(explain.NoNodeFits{}):          func(l *lab, s explain.Operands) error { return l.noNodeFits(s.(explain.NoNodeFits)) },
+	explain.KindOf(explain.Nearest{}):             func(l *lab, s explain.Operands) error { return l.nearest(s.(explain.Nearest)) },
+	explain.KindOf(explain.Leaving{}):             func(l *lab, s explain.Operands) error { return l.leaving(s.(explain.Leaving)) },
+	explain.KindOf(explain.Resizing{}):            func(l *lab, s explain.Operands) error { return l.resizing(s.(explain.Resizing)) },
+	explain.KindOf(explain.Described{}):           func(l *lab, s explain.Operands) error { return l.describedBy(s.(explain.Described)) },
+	explain.KindOf(explain.Derived{}):             func(l *lab, s explain.Operands) error { return l.derived(s.(explain.Derived)) },
+	explain.KindOf(explain.WasNominated{}):        func(l *lab, s explain.Operands) error { return l.wasNominated(s.(explain.WasNominated)) },
+	explain.KindOf(explain.NominatedCounted{}):    func(l *lab, s explain.Operands) error { return l.nominatedCounted(s.(explain.NominatedCounted)) },
+	explain.KindOf(explain.RoomMade{}):            func(l *lab, s explain.Operands) error { return l.roomMade(s.(explain.RoomMade)) },
+	explain.KindOf(explain.RoomNominated{}):       func(l *lab, s explain.Operands) error { return l.roomNominated(s.(explain.RoomNominated)) },
+	explain.KindOf(explain.DeviceShortage{}):      func(l *lab, s explain.Operands) error { return l.deviceShortage(s.(explain.DeviceShortage)) },
+	explain.KindOf(explain.DevicesTogether{}):     func(l *lab, s explain.Operands) error { return l.devicesTogether(s.(explain.DevicesTogether)) },
 }
 
 func (l *lab) examineStatements() {
@@ -60,11 +60,11 @@ func (l *lab) examineStatements() {
 
 // state tries to refute a statement.
 func (l *lab) state(s explain.Statement) {
-	if experiment := statements[s.Operands.Kind()]; experiment != nil {
-		l.claim("statement "+string(s.Operands.Kind()), s, func() error { return experiment(l, s.Operands) })
+	if experiment := statements[explain.KindOf(s.Operands)]; experiment != nil {
+		l.claim("statement "+string(explain.KindOf(s.Operands)), s, func() error { return experiment(l, s.Operands) })
 		return
 	}
-	l.note("untried statement " + string(s.Operands.Kind()))
+	l.note("untried statement " + string(explain.KindOf(s.Operands)))
 }
 
 // feasible returns the nodes on which the pod fits, by name.

@@ -62,18 +62,18 @@ func kinds() []string {
 // TestEveryKindHasAnExperiment fails by name for a kind of statement that the experiments do not know.
 func TestEveryKindHasAnExperiment(t *testing.T) {
 	for _, o := range slices.Concat(explain.Headlines(), explain.Remarks()) {
-		if tried(o.Kind()) == (noClaim[o.Kind()] != "") {
-			t.Errorf("the statement %q (%T) has no experiment, or one although it states nothing", o.Kind(), o)
+		if tried(explain.KindOf(o)) == (noClaim[explain.KindOf(o)] != "") {
+			t.Errorf("the statement %q (%T) has no experiment, or one although it states nothing", explain.KindOf(o), o)
 		}
 	}
 	for _, o := range explain.Steps() {
-		if _, ok := steps[o.Kind()]; !ok {
-			t.Errorf("the step %q (%T) has no experiment", o.Kind(), o)
+		if _, ok := steps[explain.KindOf(o)]; !ok {
+			t.Errorf("the step %q (%T) has no experiment", explain.KindOf(o), o)
 		}
 	}
 	for _, o := range slices.Concat(explain.Manners(), explain.Omissions()) {
-		if manners[o.Kind()] == "" && !tried(o.Kind()) {
-			t.Errorf("the statement %q (%T) has no experiment", o.Kind(), o)
+		if manners[explain.KindOf(o)] == "" && !tried(explain.KindOf(o)) {
+			t.Errorf("the statement %q (%T) has no experiment", explain.KindOf(o), o)
 		}
 	}
 	suggestions, err := kindsOf("../whatif/fit", "Kind")

@@ -358,40 +358,6 @@ type RolloutNotTried struct {
 // NoNodesToTry: there is no node that could change, and none that a new one could be like.
 type NoNodesToTry struct{}
 
-func (Wait) Kind() Kind               { return "wait" }
-func (HonorPolicy) Kind() Kind        { return "honorPolicy" }
-func (LowerMinDomains) Kind() Kind    { return "lowerMinDomains" }
-func (PreferPodTerms) Kind() Kind     { return "preferPodTerms" }
-func (ChangeStorageClass) Kind() Kind { return "changeStorageClass" }
-func (RaisePriority) Kind() Kind      { return "raisePriority" }
-func (TakeBackResize) Kind() Kind     { return "takeBackResize" }
-func (ScaleDown) Kind() Kind          { return "scaleDown" }
-func (LowerRequests) Kind() Kind      { return "lowerRequests" }
-func (Tolerate) Kind() Kind           { return "tolerate" }
-func (DropRequirements) Kind() Kind   { return "dropRequirements" }
-func (AcceptValues) Kind() Kind       { return "acceptValue" }
-func (RaiseMaxSkew) Kind() Kind       { return "raiseMaxSkew" }
-func (PreferSpread) Kind() Kind       { return "preferSpread" }
-func (DropPodTerms) Kind() Kind       { return "dropPodTerms" }
-func (DropHostPorts) Kind() Kind      { return "dropHostPorts" }
-func (OpenGates) Kind() Kind          { return "openGates" }
-func (Uncordon) Kind() Kind           { return "uncordon" }
-func (RemoveTaints) Kind() Kind       { return "removeTaints" }
-func (LabelNode) Kind() Kind          { return "labelNode" }
-func (Evict) Kind() Kind              { return "evict" }
-func (AddNode) Kind() Kind            { return "addNode" }
-func (Leaves) Kind() Kind             { return "leaves" }
-func (Recreated) Kind() Kind          { return "recreated" }
-func (RolledOut) Kind() Kind          { return "rolledOut" }
-func (RestartedWorkload) Kind() Kind  { return "restartedWorkload" }
-
-func (ChangesNotTried) Kind() Kind      { return "changesNotTried" }
-func (CombinationsNotTried) Kind() Kind { return "combinationsNotTried" }
-func (NewNodesNotTried) Kind() Kind     { return "newNodesNotTried" }
-func (EvictionsNotTried) Kind() Kind    { return "evictionsNotTried" }
-func (RolloutNotTried) Kind() Kind      { return "rolloutNotTried" }
-func (NoNodesToTry) Kind() Kind         { return "noNodesToTry" }
-
 func (s Wait) english() string {
 	until := ""
 	if s.Until != nil {

@@ -143,14 +143,14 @@ func TestAdviceRendersFromTheData(t *testing.T) {
 		var got string
 		if c.Omission != nil {
 			got = c.Omission.String()
-			said[c.Omission.Operands.Kind()] = true
+			said[KindOf(c.Omission.Operands)] = true
 		} else {
 			got = c.Advice.String()
 			for _, s := range c.Advice.Steps {
-				said[s.Operands.Kind()] = true
+				said[KindOf(s.Operands)] = true
 			}
 			if c.Advice.Manner != nil {
-				said[c.Advice.Manner.Operands.Kind()] = true
+				said[KindOf(c.Advice.Manner.Operands)] = true
 			}
 		}
 		if got != c.Text {
@@ -159,8 +159,8 @@ func TestAdviceRendersFromTheData(t *testing.T) {
 	}
 	for _, kinds := range [][]Operands{Steps(), Manners(), Omissions()} {
 		for _, o := range kinds {
-			if !said[o.Kind()] {
-				t.Errorf("no case has a statement of kind %q", o.Kind())
+			if !said[KindOf(o)] {
+				t.Errorf("no case has a statement of kind %q", KindOf(o))
 			}
 		}
 	}

@@ -33,8 +33,6 @@ type ZoneLack struct {
 	Absent bool `json:"absent"`
 }
 
-func (Unaligned) Kind() Kind { return "unaligned" }
-
 func (s Unaligned) english() string {
 	part := "the pod as a whole"
 	if s.Container != "" {

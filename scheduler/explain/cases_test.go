@@ -102,19 +102,19 @@ func TestSharedCasesRenderFromTheData(t *testing.T) {
 		if got := e.english(); got != e.Sentence {
 			t.Errorf("%s:\n%s, want\n%s", c.Name, got, e.Sentence)
 		}
-		headlines[e.Headline.Operands.Kind()] = true
+		headlines[KindOf(e.Headline.Operands)] = true
 		for _, remark := range e.Remarks {
-			remarks[remark.Operands.Kind()] = true
+			remarks[KindOf(remark.Operands)] = true
 		}
 	}
 	for _, o := range Headlines() {
-		if !headlines[o.Kind()] {
-			t.Errorf("no case has a headline of kind %q", o.Kind())
+		if !headlines[KindOf(o)] {
+			t.Errorf("no case has a headline of kind %q", KindOf(o))
 		}
 	}
 	for _, o := range Remarks() {
-		if !remarks[o.Kind()] {
-			t.Errorf("no case has a remark of kind %q", o.Kind())
+		if !remarks[KindOf(o)] {
+			t.Errorf("no case has a remark of kind %q", KindOf(o))
 		}
 	}
 }

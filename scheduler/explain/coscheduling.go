@@ -110,19 +110,6 @@ type MembersShort struct {
 	Has   int    `json:"has"`
 }
 
-func (MembersMissing) Kind() Kind      { return "membersMissing" }
-func (MembersGated) Kind() Kind        { return "membersGated" }
-func (GroupBackedOff) Kind() Kind      { return "groupBackedOff" }
-func (GroupLacksResources) Kind() Kind { return "groupLacksResources" }
-func (GroupMissing) Kind() Kind        { return "groupMissing" }
-func (MembersAwaited) Kind() Kind      { return "membersAwaited" }
-func (MemberFitsNowhere) Kind() Kind   { return "memberFitsNowhere" }
-func (MemberLostPlace) Kind() Kind     { return "memberLostPlace" }
-func (MembersSentBack) Kind() Kind     { return "membersSentBack" }
-func (MembersKept) Kind() Kind         { return "membersKept" }
-func (MembersComplete) Kind() Kind     { return "membersComplete" }
-func (MembersShort) Kind() Kind        { return "membersShort" }
-
 func (s MembersMissing) english() string {
 	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s needs %s and has only %d.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Members)
 }

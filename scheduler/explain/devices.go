@@ -108,10 +108,6 @@ type DevicesOfDriver struct {
 	Devices []string `json:"devices"`
 }
 
-func (DeviceShortage) Kind() Kind   { return "deviceShortage" }
-func (DevicesTogether) Kind() Kind  { return "devicesTogether" }
-func (DevicesAllocated) Kind() Kind { return "devicesAllocated" }
-
 func (s DeviceShortage) english() string {
 	wants := plural(int(s.Count), "device")
 	if s.Count == 0 {

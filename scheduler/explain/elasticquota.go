@@ -71,14 +71,6 @@ type QuotaBorrows struct {
 	Loans     []Lack `json:"loans"`
 }
 
-func (QuotaAtMax) Kind() Kind     { return "quotaAtMax" }
-func (QuotasUsedUp) Kind() Kind   { return "quotasUsedUp" }
-func (QuotaBorrowers) Kind() Kind { return "quotaBorrowers" }
-func (QuotaReclaims) Kind() Kind  { return "quotaReclaims" }
-func (QuotaAboveMin) Kind() Kind  { return "quotaAboveMin" }
-func (QuotaNobody) Kind() Kind    { return "quotaNobody" }
-func (QuotaBorrows) Kind() Kind   { return "quotaBorrows" }
-
 func (s QuotaAtMax) english() string {
 	return fmt.Sprintf("%s was rejected before any node was checked: it would take %s above the max of its quota (%s).", s.Pod, s.Namespace, shortages(s.Short))
 }

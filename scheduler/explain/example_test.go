@@ -24,7 +24,7 @@ func ExampleCycle() {
 	fmt.Println(e.Sentence)
 	if none, ok := e.Headline.Operands.(explain.NoNodeFits); ok {
 		for _, r := range none.Rejecters {
-			fmt.Println(none.Kind(), r.Plugin, r.Nodes)
+			fmt.Println(explain.KindOf(none), r.Plugin, r.Nodes)
 		}
 	}
 	// Output:

@@ -16,8 +16,6 @@ type ExtenderFailure struct {
 	Ignored bool `json:"ignored"`
 }
 
-func (ExtenderFailure) Kind() Kind { return "extenderFailure" }
-
 func (f ExtenderFailure) english() string {
 	if f.Ignored {
 		return fmt.Sprintf("The extender %s failed at %s and was ignored: %s", f.Extender, f.Verb, f.Message)
@@ -52,8 +50,6 @@ func fatal(failures []ExtenderFailure) *ExtenderFailure {
 type NodesFromExtender struct {
 	Extender string `json:"extender"`
 }
-
-func (NodesFromExtender) Kind() Kind { return "nodesFromExtender" }
 
 func (s NodesFromExtender) english() string {
 	return fmt.Sprintf("The extender %s has no node cache, so the plugins that score were given nodes without their pods and images.", s.Extender)

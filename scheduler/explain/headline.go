@@ -152,25 +152,6 @@ type NotScheduled struct {
 	Message string `json:"message"`
 }
 
-func (Best) Kind() Kind                { return "best" }
-func (Tied) Kind() Kind                { return "tied" }
-func (TiedBySeed) Kind() Kind          { return "tiedBySeed" }
-func (Only) Kind() Kind                { return "only" }
-func (FirstFeasible) Kind() Kind       { return "firstFeasible" }
-func (Unscored) Kind() Kind            { return "unscored" }
-func (Hinted) Kind() Kind              { return "hinted" }
-func (WasNominated) Kind() Kind        { return "wasNominated" }
-func (Waiting) Kind() Kind             { return "waiting" }
-func (CycleError) Kind() Kind          { return "error" }
-func (ExtenderError) Kind() Kind       { return "extenderError" }
-func (NoNodes) Kind() Kind             { return "noNodes" }
-func (RejectedInPreFilter) Kind() Kind { return "preFilter" }
-func (RejectedLater) Kind() Kind       { return "refusedLater" }
-func (PermitTimeout) Kind() Kind       { return "permitTimeout" }
-func (LostPlace) Kind() Kind           { return "lost" }
-func (NoNodeFits) Kind() Kind          { return "noNode" }
-func (NotScheduled) Kind() Kind        { return "unschedulable" }
-
 func (s Best) english() string {
 	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, %d ahead of %s.", s.Pod, s.Node, s.Total, s.Feasible, s.Margin, s.Next)
 }

@@ -60,12 +60,6 @@ type Derived struct {
 	Request result.PodRequest `json:"request"`
 }
 
-func (Leaving) Kind() Kind    { return "leaving" }
-func (PermitHold) Kind() Kind { return "permitHold" }
-func (Resizing) Kind() Kind   { return "resizing" }
-func (Described) Kind() Kind  { return "described" }
-func (Derived) Kind() Kind    { return "derived" }
-
 func (s Leaving) english() string {
 	verb := "are"
 	if s.Count == 1 {

@@ -22,8 +22,6 @@ type Lack struct {
 	Amount   int64  `json:"amount"`
 }
 
-func (Nearest) Kind() Kind { return "nearest" }
-
 func (s Nearest) english() string {
 	var lacks []string
 	for _, l := range s.Lacks {

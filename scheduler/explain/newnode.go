@@ -1,6 +1,8 @@
 package explain
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Unknowns returns a zero value of each kind of what a new node may bring and nobody can say. An answer
 // that adds nodes never takes it for a no.
@@ -42,12 +44,6 @@ type LocalVolumes struct {
 type AttachLimits struct {
 	Like string `json:"like"`
 }
-
-func (DevicesShared) Kind() Kind      { return "devicesShared" }
-func (DevicesIncomplete) Kind() Kind  { return "devicesIncomplete" }
-func (StorageNotReported) Kind() Kind { return "storageNotReported" }
-func (LocalVolumes) Kind() Kind       { return "localVolumes" }
-func (AttachLimits) Kind() Kind       { return "attachLimits" }
 
 func (s DevicesShared) english() string {
 	return fmt.Sprintf("The devices of %s in the pool %s are not tied to %s alone. What a new node like it adds to them is not known, and was not counted.", s.Driver, s.Pool, s.Like)

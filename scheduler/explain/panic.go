@@ -13,8 +13,6 @@ type PluginPanicked struct {
 	Call   string `json:"call"`
 }
 
-func (PluginPanicked) Kind() Kind { return "panicked" }
-
 func (s PluginPanicked) english() string {
 	return fmt.Sprintf("%s panicked in %s, and the call counted as failed.", s.Plugin, s.Call)
 }

@@ -139,17 +139,6 @@ type GroupRoomImpossible struct {
 	Pods int `json:"pods"`
 }
 
-func (HeldByGroup) Kind() Kind         { return "heldByGroup" }
-func (NotTried) Kind() Kind            { return "notTried" }
-func (GroupRejected) Kind() Kind       { return "groupRejected" }
-func (GroupHasEnough) Kind() Kind      { return "groupHasEnough" }
-func (GroupShort) Kind() Kind          { return "groupShort" }
-func (GroupPlaced) Kind() Kind         { return "groupPlaced" }
-func (GroupRoom) Kind() Kind           { return "groupRoom" }
-func (GroupVictims) Kind() Kind        { return "groupVictims" }
-func (GroupFits) Kind() Kind           { return "groupFits" }
-func (GroupRoomImpossible) Kind() Kind { return "groupRoomImpossible" }
-
 func (s HeldByGroup) english() string {
 	return fmt.Sprintf("%s was assigned to %s, but %s", s.Pod, s.Node, s.Group.english())
 }

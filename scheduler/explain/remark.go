@@ -50,13 +50,6 @@ type NotEvicted struct {
 	Errors  []string `json:"errors"`
 }
 
-func (Waited) Kind() Kind           { return "waited" }
-func (NominatedCounted) Kind() Kind { return "nominatedCounted" }
-func (SearchEnded) Kind() Kind      { return "searchEnded" }
-func (RoomMade) Kind() Kind         { return "room" }
-func (RoomNominated) Kind() Kind    { return "nominated" }
-func (NotEvicted) Kind() Kind       { return "notEvicted" }
-
 func (s Waited) english() string {
 	return fmt.Sprintf("It waited %s until %s allowed it.", s.Waited, strings.Join(s.Plugins, ", "))
 }

@@ -119,19 +119,6 @@ type NodeFits struct {
 	Message string `json:"message"`
 }
 
-func (SameNode) Kind() Kind         { return "sameNode" }
-func (NotRecorded) Kind() Kind      { return "notRecorded" }
-func (NotAttempted) Kind() Kind     { return "notAttempted" }
-func (LeftOut) Kind() Kind          { return "leftOut" }
-func (NodeMissing) Kind() Kind      { return "nodeMissing" }
-func (NodeRejected) Kind() Kind     { return "nodeRejected" }
-func (CycleNotKept) Kind() Kind     { return "cycleNotKept" }
-func (SameTotal) Kind() Kind        { return "sameTotal" }
-func (OtherTotal) Kind() Kind       { return "otherTotal" }
-func (NodeNotEvaluated) Kind() Kind { return "nodeNotEvaluated" }
-func (NodeNotScored) Kind() Kind    { return "nodeNotScored" }
-func (NodeFits) Kind() Kind         { return "nodeFits" }
-
 func (s SameNode) english() string { return fmt.Sprintf("Both schedulers chose %s.", s.Node) }
 
 func (s NotRecorded) english() string {

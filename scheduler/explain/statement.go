@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Kind names what a statement says.
@@ -13,10 +14,31 @@ type Kind string
 // Operands are the data of a statement of one kind. The types are those that
 // Headlines, Remarks, Comparisons, Steps, Manners and Omissions list.
 type Operands interface {
-	// Kind is the same for every value of the type.
-	Kind() Kind
 	// english renders the statement from its operands only.
 	english() string
+}
+
+// otherNames are the kinds that are not named for their type.
+var otherNames = map[reflect.Type]Kind{
+	reflect.TypeFor[AcceptValues]():        "acceptValue",
+	reflect.TypeFor[CycleError]():          "error",
+	reflect.TypeFor[RejectedInPreFilter](): "preFilter",
+	reflect.TypeFor[RejectedLater]():       "refusedLater",
+	reflect.TypeFor[LostPlace]():           "lost",
+	reflect.TypeFor[NoNodeFits]():          "noNode",
+	reflect.TypeFor[NotScheduled]():        "unschedulable",
+	reflect.TypeFor[PluginPanicked]():      "panicked",
+	reflect.TypeFor[RoomMade]():            "room",
+	reflect.TypeFor[RoomNominated]():       "nominated",
+}
+
+// KindOf returns the kind of operands: by most, the name of their type in lower camel case.
+func KindOf(o Operands) Kind {
+	t := reflect.TypeOf(o)
+	if kind, ok := otherNames[t]; ok {
+		return kind
+	}
+	return Kind(strings.ToLower(t.Name()[:1]) + t.Name()[1:])
 }
 
 // Statement is one thing that an explanation says, as data. Its JSON is an object of
@@ -67,7 +89,7 @@ func (s Statement) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := fmt.Appendf(nil, `{"kind":%q`, s.Operands.Kind())
+	out := fmt.Appendf(nil, `{"kind":%q`, KindOf(s.Operands))
 	if len(operands) > len("{}") {
 		out = append(out, ',')
 	}
@@ -81,7 +103,7 @@ func (s *Statement) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, known := range slices.Concat(Headlines(), Remarks(), Comparisons(), Steps(), Manners(), Omissions()) {
-		if known.Kind() != head.Kind {
+		if KindOf(known) != head.Kind {
 			continue
 		}
 		operands := reflect.New(reflect.TypeOf(known))

@@ -307,7 +307,7 @@ func memberTimesOut(t *testing.T, k *kubectl) {
 			if c.SelectedNode == "" {
 				return false, nil
 			}
-			said = append(said, string(explain.Cycle(c).Headline.Operands.Kind()))
+			said = append(said, string(explain.KindOf(explain.Cycle(c).Headline.Operands)))
 			return true, nil
 		})
 	}

@@ -236,7 +236,7 @@ func TestStatefulSetsLoseTheirLastPods(t *testing.T) {
 			}
 			scales := ""
 			for _, s := range got.Suggestions {
-				if s.Steps[0].Operands.Kind() == (explain.ScaleDown{}).Kind() {
+				if explain.KindOf(s.Steps[0].Operands) == explain.KindOf(explain.ScaleDown{}) {
 					scales = s.Text
 				}
 			}

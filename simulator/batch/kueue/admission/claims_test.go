@@ -34,11 +34,11 @@ func TestReasonsHold(t *testing.T) {
 		}
 	}
 	for _, kind := range Kinds() {
-		t.Logf("%s: %d, %d experiments not made alone", kind.Kind(), tried[kind.Kind()], moments[kind.Kind()])
-		if experiments[kind.Kind()] == nil {
-			t.Errorf("no experiment can refute %s", kind.Kind())
-		} else if tried[kind.Kind()] == 0 && unreached[kind.Kind()] == "" {
-			t.Errorf("no world of this test made the reason %s", kind.Kind())
+		t.Logf("%s: %d, %d experiments not made alone", KindOf(kind), tried[KindOf(kind)], moments[KindOf(kind)])
+		if experiments[KindOf(kind)] == nil {
+			t.Errorf("no experiment can refute %s", KindOf(kind))
+		} else if tried[KindOf(kind)] == 0 && unreached[KindOf(kind)] == "" {
+			t.Errorf("no world of this test made the reason %s", KindOf(kind))
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (j *judge) refuted(s statement, format string, args ...any) {
 }
 
 // Kind is that of the operands.
-func (s statement) Kind() Kind { return s.Operands.Kind() }
+func (s statement) Kind() Kind { return KindOf(s.Operands) }
 
 // play runs a random world.
 func (j *judge) play() {
@@ -398,7 +398,7 @@ func (s statement) more(c *State, flavor string, name v1.ResourceName, n int64) 
 }
 
 func has(reasons []Reason, kind Kind, of func(Operands) bool) bool {
-	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Operands.Kind() == kind && of(r.Operands) })
+	return slices.ContainsFunc(reasons, func(r Reason) bool { return KindOf(r.Operands) == kind && of(r.Operands) })
 }
 
 // repeats reports whether the same is said when the workload is tried alone. It is not where a cycle looked again after
@@ -443,7 +443,7 @@ func (j *judge) ends(s statement, what string, change func(*State)) {
 	j.Helper()
 	c := s.alone()
 	change(c)
-	if said := s.said(c); !said.IsZero() && said.Operands.Kind() == s.Kind() {
+	if said := s.said(c); !said.IsZero() && KindOf(said.Operands) == s.Kind() {
 		j.refuted(s, "it is so after %s, too: %s", what, said)
 	}
 }
@@ -805,10 +805,10 @@ func init() {
 				s.now = now
 				return s.said(c)
 			}
-			if said := at(o.Until.Add(time.Second)); !said.IsZero() && said.Operands.Kind() == s.Kind() {
+			if said := at(o.Until.Add(time.Second)); !said.IsZero() && KindOf(said.Operands) == s.Kind() {
 				j.refuted(s, "it is so after that, too")
 			}
-			if said := at(o.Until.Add(-time.Second)); o.Until.Add(-time.Second).After(s.now) && (said.IsZero() || said.Operands.Kind() != s.Kind()) {
+			if said := at(o.Until.Add(-time.Second)); o.Until.Add(-time.Second).After(s.now) && (said.IsZero() || KindOf(said.Operands) != s.Kind()) {
 				j.refuted(s, "it is no longer so a second before: %s", said)
 			}
 		},
@@ -839,7 +839,7 @@ func init() {
 		"EqualRefused": func(j *judge, s statement) {
 			o := s.Operands.(EqualRefused)
 			h := s.again(s.alone())
-			if h == nil || h.Outcome == Reserved && o.Reason.Operands.Kind() == "NoFlavors" {
+			if h == nil || h.Outcome == Reserved && KindOf(o.Reason.Operands) == "NoFlavors" {
 				j.refuted(s, "tried alone it is %+v", h)
 			}
 		},

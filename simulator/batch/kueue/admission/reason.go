@@ -16,11 +16,12 @@ type Kind string
 
 // Operands are the data of a Reason of one kind. The types are those that Kinds lists.
 type Operands interface {
-	// Kind is the same for every value of the type.
-	Kind() Kind
 	// english renders the reason as Kueue words it, where Kueue has words for it.
 	english() string
 }
+
+// KindOf returns the kind of operands, which is the name of their type.
+func KindOf(o Operands) Kind { return Kind(reflect.TypeOf(o).Name()) }
 
 // Reason says why a flavor or workload was refused or waits, as data. Its JSON is an object of
 // the kind and the operands. The zero value says nothing.
@@ -62,7 +63,7 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Appendf(nil, `{"kind":%q`, r.Operands.Kind())
+	head := fmt.Appendf(nil, `{"kind":%q`, KindOf(r.Operands))
 	if len(operands) > len("{}") {
 		head = append(head, ',')
 	}
@@ -80,7 +81,7 @@ func (r *Reason) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	for _, known := range Kinds() {
-		if known.Kind() != head.Kind {
+		if KindOf(known) != head.Kind {
 			continue
 		}
 		operands := reflect.New(reflect.TypeOf(known))
@@ -291,42 +292,6 @@ type EqualRefused struct {
 	// Reason is that of the equal workload.
 	Reason Reason `json:"reason"`
 }
-
-// Kind implements Operands.
-func (ResourceUnavailable) Kind() Kind    { return "ResourceUnavailable" }
-func (FlavorMissing) Kind() Kind          { return "FlavorMissing" }
-func (UntoleratedTaint) Kind() Kind       { return "UntoleratedTaint" }
-func (AffinityMismatch) Kind() Kind       { return "AffinityMismatch" }
-func (OverCapacity) Kind() Kind           { return "OverCapacity" }
-func (ShortOfQuota) Kind() Kind           { return "ShortOfQuota" }
-func (TopologyUnsupported) Kind() Kind    { return "TopologyUnsupported" }
-func (TopologyLevelMissing) Kind() Kind   { return "TopologyLevelMissing" }
-func (TopologyOnly) Kind() Kind           { return "TopologyOnly" }
-func (TopologyShort) Kind() Kind          { return "TopologyShort" }
-func (TopologyRequestInvalid) Kind() Kind { return "TopologyRequestInvalid" }
-func (NoFlavors) Kind() Kind              { return "NoFlavors" }
-func (PreemptionPending) Kind() Kind      { return "PreemptionPending" }
-func (LostQuota) Kind() Kind              { return "LostQuota" }
-func (VictimsShared) Kind() Kind          { return "VictimsShared" }
-func (LocalQueueMissing) Kind() Kind      { return "LocalQueueMissing" }
-func (LocalQueueStopped) Kind() Kind      { return "LocalQueueStopped" }
-func (LocalQueueInactive) Kind() Kind     { return "LocalQueueInactive" }
-func (ClusterQueueMissing) Kind() Kind    { return "ClusterQueueMissing" }
-func (ClusterQueueInactive) Kind() Kind   { return "ClusterQueueInactive" }
-func (ClusterQueueStopped) Kind() Kind    { return "ClusterQueueStopped" }
-func (NamespaceMismatch) Kind() Kind      { return "NamespaceMismatch" }
-func (RequestsAboveLimits) Kind() Kind    { return "RequestsAboveLimits" }
-func (OutsideLimitRange) Kind() Kind      { return "OutsideLimitRange" }
-func (ChecksFailed) Kind() Kind           { return "ChecksFailed" }
-func (PodsNotReady) Kind() Kind           { return "PodsNotReady" }
-func (Gated) Kind() Kind                  { return "Gated" }
-func (Deactivated) Kind() Kind            { return "Deactivated" }
-func (BackedOff) Kind() Kind              { return "BackedOff" }
-func (NotRequeued) Kind() Kind            { return "NotRequeued" }
-func (PodsAwaited) Kind() Kind            { return "PodsAwaited" }
-func (NotTried) Kind() Kind               { return "NotTried" }
-func (BehindHead) Kind() Kind             { return "BehindHead" }
-func (EqualRefused) Kind() Kind           { return "EqualRefused" }
 
 func (r ResourceUnavailable) english() string {
 	return fmt.Sprintf("resource %s unavailable in ClusterQueue", r.Resource)

@@ -75,7 +75,7 @@ func TestAGroupOutlivesItsPods(t *testing.T) {
 		if got := s.reserved("q"); got != "0" {
 			t.Errorf("%s is reserved while it waits for pods", got)
 		}
-		if v, err := s.queues.View(); err != nil || len(v.Pending) != 1 || !v.Pending[0].Held || v.Pending[0].Reason.Operands.Kind() != "PodsAwaited" {
+		if v, err := s.queues.View(); err != nil || len(v.Pending) != 1 || !v.Pending[0].Held || admission.KindOf(v.Pending[0].Reason.Operands) != "PodsAwaited" {
 			t.Errorf("the view has %+v %v", v.Pending, err)
 		}
 		s.create(aMember("another", "team", 1))

@@ -84,7 +84,6 @@ func (d *document) unexplained(err error) []Mistake {
 	return mistakes
 }
 
-// arguments checks the arguments of a plugin whose arguments have a kind.
 func arguments(c *yamlsource.Checker, pluginConfig map[string]any, at path) {
 	name, _ := pluginConfig["name"].(string)
 	t, ok := argumentsType(name)

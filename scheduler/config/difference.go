@@ -165,7 +165,6 @@ func (d *differences) value(field string, a, b any) {
 	d.add(field, a, b)
 }
 
-// items compares list items by their names.
 func (d *differences) items(field string, a, b map[string]any) {
 	for _, name := range merged(a, b) {
 		d.value(field+"["+name+"]", a[name], b[name])

@@ -15,7 +15,6 @@ type document struct {
 	value map[string]any
 }
 
-// read returns the document, or the mistakes that prevent the text from being one.
 func read(text []byte) (*document, []Mistake) {
 	// Reading a megabyte is fast, so it cannot be interrupted.
 	root, wrong := yamlsource.Parse(context.Background(), text, Bounds)

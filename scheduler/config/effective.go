@@ -38,7 +38,6 @@ type Setting struct {
 	Source  Source `json:"source"`
 }
 
-// EffectiveProfile is one scheduler name.
 type EffectiveProfile struct {
 	SchedulerName string `json:"schedulerName"`
 	// PercentageOfNodesToScore is nil when the global value applies.
@@ -59,7 +58,6 @@ type EffectivePoint struct {
 	Disabled []string `json:"disabled"`
 }
 
-// PointPlugin is a plugin at an extension point.
 type PointPlugin struct {
 	Name string `json:"name"`
 	// Weight is nil where weights do not count.

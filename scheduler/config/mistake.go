@@ -2,7 +2,6 @@ package config
 
 import "kube-scheduler-simulator/scheduler/yamlsource"
 
-// Mistake is one mistake in a document.
 type Mistake = yamlsource.Mistake
 
 // Reason is the kind of a mistake.

@@ -35,7 +35,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 )
 
-// extensionPoint is an extension point of the scheduling framework.
 type extensionPoint struct {
 	name string // as in the configuration API
 	set  func(*config.Plugins) *config.PluginSet
@@ -78,7 +77,6 @@ func runningPoints() []extensionPoint {
 	return slices.DeleteFunc(allPoints(), func(p extensionPoint) bool { return !p.runs() })
 }
 
-// allPoints returns the extension points and multiPoint.
 func allPoints() []extensionPoint {
 	return append(extensionPoints(), extensionPoint{name: multiPoint, weighed: true, unordered: true,
 		set: func(p *config.Plugins) *config.PluginSet { return &p.MultiPoint }})
@@ -125,7 +123,6 @@ func registered(outOfTree []string) []string {
 	return slices.Compact(all)
 }
 
-// runs reports whether the feature gates let the point run.
 func (e extensionPoint) runs() bool {
 	return e.gate == "" || utilfeature.DefaultFeatureGate.Enabled(e.gate)
 }
@@ -174,7 +171,6 @@ func expand(declared *config.Plugins) *config.Plugins {
 	return expanded
 }
 
-// weigh gives p its effective weight at this extension point.
 func (e extensionPoint) weigh(p config.Plugin) config.Plugin {
 	switch {
 	case !e.weighed:

@@ -20,7 +20,6 @@ const (
 	OriginUser Origin = "user"
 )
 
-// RevisionState is the state of a revision.
 type RevisionState string
 
 const (

@@ -131,7 +131,6 @@ func wholeItem(profile, field string) (string, bool) {
 
 func change(d Difference) string { return short(d.Default) + " → " + short(d.Current) }
 
-// short shortens a value.
 func short(v any) string {
 	switch v := v.(type) {
 	case nil:

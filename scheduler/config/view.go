@@ -63,7 +63,6 @@ func newView(c *config.KubeSchedulerConfiguration) (*view, error) {
 	return v, nil
 }
 
-// running returns v with the plugins of actual, for the profiles that actual has.
 func (v *view) running(actual map[string]*config.Plugins) *view {
 	out := *v
 	out.profiles = make([]*profileView, len(v.profiles))

@@ -56,7 +56,6 @@ func Omissions() []Operands {
 // Wait: nothing needs to change. The pod fits when all of this has happened. At least one
 // of the fields but Until is set.
 type Wait struct {
-	// Terminating are pods that leave.
 	Terminating []PodName `json:"terminating"`
 	// Nominated are pods that wait for a node themselves, and hold room on one until the
 	// scheduler places them.
@@ -75,13 +74,11 @@ type Wait struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// PodName names a pod.
 type PodName struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// NominatedPod is a pod that is nominated to Node.
 type NominatedPod struct {
 	PodName
 	Node string `json:"node"`
@@ -275,7 +272,6 @@ type Evict struct {
 	Pods []EvictedPod `json:"pods"`
 }
 
-// EvictedPod is a pod to evict.
 type EvictedPod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -406,7 +402,6 @@ func isOrAre(n int) string {
 
 func (s LowerRequests) english() string { return sentence(cuts(s.Requests)) }
 
-// cuts says what is asked for less.
 func cuts(requests []RequestCut) []string {
 	var said []string
 	for _, r := range requests {

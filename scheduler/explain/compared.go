@@ -165,7 +165,6 @@ func termLine(all []result.TermComparison, at int, t result.TermComparison) stri
 	return fmt.Sprintf("%s: %s, but the node has %s=%s", source, requirementText(t.Key, t.Operator, t.Values), t.Key, *t.Actual)
 }
 
-// podTermText says which pods a term is about, and in which namespaces.
 func podTermText(t *result.PodTermComparison) string {
 	selector := t.Selector
 	switch {

@@ -158,7 +158,6 @@ func (s MembersShort) english() string {
 	return fmt.Sprintf("When it began to wait, its pod group %s had places for %d of the %d members that it needs.", s.Group, s.Has, s.Needs)
 }
 
-// coscheduling are the facts of the plugin Coscheduling.
 type coscheduling map[string]string
 
 // coscheduled returns the plugin's facts; they are empty for a pod without a group.

@@ -124,7 +124,6 @@ type quotas struct {
 	others          []quotaAmounts
 }
 
-// quotaAmounts are those of a resource.
 type quotaAmounts struct {
 	namespace, resource string
 	result.QuotaAmounts

@@ -342,7 +342,6 @@ func rejectedLater(c *result.Cycle) Operands {
 	}
 }
 
-// waitingFor returns the plugins that hold a pod at Permit.
 func waitingFor(permit []result.PluginResult) []string {
 	out := []string{}
 	for _, p := range permit {

@@ -81,7 +81,6 @@ func (s Resizing) english() string {
 	return fmt.Sprintf("%s counts %s %s: %s.", s.Pod, amount(Lack{s.Resource, s.Amount}), s.Resource, resizeText(s.Resource, s.Asked, s.Granted, s.State))
 }
 
-// resizeText says of a pod what it asks for.
 func resizeText(name string, asked, granted int64, state string) string {
 	if state == result.ResizeInProgress {
 		state = "not complete"
@@ -138,7 +137,6 @@ func derivation(r result.PodRequest) string {
 	return said
 }
 
-// some lists pods of count.
 func some(pods []string, count int) string {
 	if len(pods) == count && count <= mostNamed {
 		return strings.Join(pods, ", ")
@@ -158,7 +156,6 @@ func inUse(c *result.Cycle, nearest []Operands) []Operands {
 	return out
 }
 
-// resourcesShortOn returns the resources that a node lacks.
 func resourcesShortOn(c *result.Cycle, node string) []result.ResourceComparison {
 	var out []result.ResourceComparison
 	for i := range c.Filter.Comparisons {

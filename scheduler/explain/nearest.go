@@ -38,7 +38,6 @@ func (s Nearest) english() string {
 	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
 }
 
-// amounts lists amounts with their resources.
 func amounts(all []Lack) string {
 	var out []string
 	for _, l := range all {

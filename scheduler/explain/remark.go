@@ -89,7 +89,6 @@ func (s RoomNominated) english() string {
 	return fmt.Sprintf("Preemption makes room on %s.", s.Node)
 }
 
-// remarks returns the statements that supplement the headline.
 func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {
 	var out []Statement
 	add := func(all ...Operands) {

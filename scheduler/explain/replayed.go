@@ -57,8 +57,7 @@ const (
 type Instead struct {
 	// Selected is empty if the cycle found no node.
 	Selected string `json:"selected"`
-	// Node is the recorded one.
-	Node string `json:"node"`
+	Node     string `json:"node"`
 }
 
 // NodeMissing: the simulated cluster does not have the recorded node.
@@ -142,7 +141,6 @@ func (s LeftOut) english() string {
 	return "The pod could not be created: " + s.Message
 }
 
-// english says what the cycle did.
 func (s Instead) english() string {
 	if s.Selected == "" {
 		return "No node was found"

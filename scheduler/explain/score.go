@@ -31,7 +31,6 @@ type Step struct {
 	Values map[string]string `json:"values,omitempty"`
 }
 
-// String renders the step in English.
 func (s Step) String() string {
 	out := stepEnglish[s.Kind]
 	for name, value := range s.Values {

@@ -8,7 +8,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// maxScore is the highest score of a node.
 const maxScore = 100
 
 // resources follows leastResourceScorer, mostResourceScorer and

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// Kind names what a statement says.
 type Kind string
 
 // Operands are the data of a statement of one kind. The types are those that
@@ -72,7 +71,6 @@ var (
 	_ fmt.Stringer     = Statement{}
 )
 
-// String renders the statement in English.
 func (s Statement) String() string {
 	if s.Operands == nil {
 		return ""

@@ -96,7 +96,6 @@ type search struct {
 	score     *result.Score
 }
 
-// ending is how a cycle ended.
 type ending struct {
 	at            time.Time
 	outcome       result.Outcome

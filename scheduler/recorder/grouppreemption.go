@@ -49,7 +49,6 @@ func (p podGroupPostFilter) PodGroupPostFilter(ctx context.Context, state fwk.Po
 	return res, status
 }
 
-// expectGroupEvictions is expectEvictions for a pod group.
 func (b *base) expectGroupEvictions(g *groupRecord, info fwk.PodGroupInfo) *evictions {
 	var uid types.UID
 	switch {

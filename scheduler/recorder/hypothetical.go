@@ -90,7 +90,6 @@ type others struct {
 	rest         func()
 }
 
-// preFiltered notes a plugin's PreFilter answer, and returns the one for the framework.
 func (c *cycle) preFiltered(answer result.PluginResult, res *fwk.PreFilterResult, status *fwk.Status) *fwk.PreFilterResult {
 	if !c.recorder.hypothetical {
 		c.note(&c.answers.PreFilter, answer)

@@ -67,7 +67,6 @@ type Comparing interface {
 // more together.
 type Counter interface {
 	Comparing
-	// CountsNominated does nothing.
 	CountsNominated()
 }
 

@@ -67,7 +67,6 @@ func (c *control) checkUpdate(before, after object) error {
 	return nil
 }
 
-// specChanged reports whether the generation grows.
 func specChanged(before, after object) bool {
 	a, errA := specOf(before)
 	b, errB := specOf(after)

@@ -135,10 +135,8 @@ func (h Hands) Serves(schedulerName string) bool { return h.simulation.beside.se
 // Now returns the virtual time.
 func (h Hands) Now() time.Time { return h.simulation.Now() }
 
-// Results get the records of decisions.
 func (h Hands) Results() *Results { return h.simulation.results }
 
-// NewUID returns a UID that nothing else has.
 func (h Hands) NewUID() types.UID { return h.simulation.cluster.uid() }
 
 // List returns the objects of a kind by namespace and name.
@@ -161,7 +159,6 @@ func (h Hands) Assumed() []*v1.Pod {
 	return out
 }
 
-// Create creates an object.
 func (h Hands) Create(o runtime.Object) error {
 	_, err := h.simulation.control.create(o)
 	return err
@@ -172,7 +169,6 @@ func (h Hands) Patch(gvk schema.GroupVersionKind, namespace, name string, kind t
 	return h.simulation.control.patch(h.simulation.cluster.ref(gvk, namespace, name), kind, patch)
 }
 
-// Bind gives a pod its node.
 func (h Hands) Bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return h.simulation.engine.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},

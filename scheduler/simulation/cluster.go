@@ -28,7 +28,6 @@ type object interface {
 	metav1.Object
 }
 
-// ref names an object.
 type ref struct {
 	gvk schema.GroupVersionKind
 	// key is namespace/name, or the name.

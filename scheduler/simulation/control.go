@@ -25,12 +25,11 @@ import (
 type control struct {
 	*cluster
 	// waiting are the objects that a controller has to look at, in order; isWaiting is their set.
-	waiting   []ref
-	isWaiting map[ref]bool
-	workloads workloads
-	nodes     nodes
-	pods      podLife
-	// admitCustom is Options.Admit.
+	waiting     []ref
+	isWaiting   map[ref]bool
+	workloads   workloads
+	nodes       nodes
+	pods        podLife
 	admitCustom func(o, before *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// ended returns the error of the running method's context, once it has ended.
 	ended func() error
@@ -120,7 +119,6 @@ func (c *control) notePod(r ref, before, after *v1.Pod) {
 	}
 }
 
-// lookAtOwner makes the controllers look at the controller of an object.
 func (c *control) lookAtOwner(o metav1.Object) {
 	owner := metav1.GetControllerOfNoCopy(o)
 	if owner == nil {

@@ -273,7 +273,6 @@ func (o *observer) Extenders(made []fwk.Extender, _ []config.Extender) ([]fwk.Ex
 
 func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager }
 
-// Queue returns a queue that takes turns.
 func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.SchedulingQueue {
 	saw := func() {}
 	if o.engine.recorder != nil {
@@ -282,7 +281,6 @@ func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.Scheduli
 	return turnQueue{q, o.engine.turns, saw}
 }
 
-// Cache returns a cache that takes turns.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache {
 	return turnCache{c, o.engine.turns}
 }

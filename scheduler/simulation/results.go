@@ -55,14 +55,12 @@ func (r *Results) whole(pod types.UID) bool {
 
 func (r *Results) allWhole() bool { return r.keep == Cycles && r.pods == nil }
 
-// NextAttempt implements recorder.Sink.
 func (r *Results) NextAttempt(pod types.UID) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.attempts[pod] + 1
 }
 
-// Put implements recorder.Sink.
 func (r *Results) Put(c *result.Cycle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

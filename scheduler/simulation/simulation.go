@@ -377,7 +377,6 @@ type State struct {
 	Pods []*v1.Pod
 }
 
-// State returns the nodes and the pods.
 func (s *Simulation) State() State {
 	return State{Nodes: all[*v1.Node](s.cluster, nodeKind), Pods: all[*v1.Pod](s.cluster, podKind)}
 }
@@ -385,7 +384,6 @@ func (s *Simulation) State() State {
 // Results returns the decisions so far. They stay readable after Close.
 func (s *Simulation) Results() *Results { return s.results }
 
-// Close ends the simulation.
 func (s *Simulation) Close() error {
 	if s.beside != nil {
 		s.beside.Close()

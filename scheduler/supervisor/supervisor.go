@@ -89,7 +89,6 @@ type Scheduler struct {
 	warning string
 }
 
-// State is the state of the scheduler.
 type State struct {
 	// Running is true while it schedules.
 	Running bool
@@ -199,7 +198,6 @@ func (s *Scheduler) pause(latest config.Revision) error {
 	return nil
 }
 
-// resume runs an earlier run's revision.
 func (s *Scheduler) resume(ctx context.Context, c *config.Configuration, r config.Revision) error {
 	next, err := s.prepare(ctx, c, r.Number)
 	if err != nil {
@@ -507,10 +505,8 @@ func (s *Scheduler) Effective() (*config.Effective, error) {
 // Revisions returns all kept revisions, newest first, without their documents.
 func (s *Scheduler) Revisions() []config.Revision { return s.revisions.list() }
 
-// Revision returns a revision with its document.
 func (s *Scheduler) Revision(number int) (config.Revision, bool) { return s.revisions.get(number) }
 
-// State returns the state of the scheduler.
 func (s *Scheduler) State() State {
 	latest, _ := s.revisions.running()
 	panics := s.panics()

@@ -16,7 +16,6 @@ import (
 // mostAsked bounds Question.Copies.
 const mostAsked = 10_000
 
-// answer answers a question.
 func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
 	t.AskExtenders(q.AskExtenders)
 	var deleted NotAsked

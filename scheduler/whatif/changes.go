@@ -83,7 +83,6 @@ func (t *Trial) applyCopies(o runtime.Object, count int) error {
 	return &InvalidError{Path: "count", Message: "only nodes and pods are copied"}
 }
 
-// addNodes adds copies of a node, with those names.
 func (t *Trial) addNodes(like *v1.Node, count int, names func() string) error {
 	nodes, sample := t.newNodes(like, count, names)
 	for _, n := range nodes {
@@ -281,7 +280,6 @@ func namespaceOf(gvk schema.GroupVersionKind, namespace string) string {
 	return namespace
 }
 
-// get returns an object that a change names.
 func (t *Trial) get(ref ObjectRef) (runtime.Object, ObjectRef, error) {
 	ref.Namespace = namespaceOf(ref.GVK, ref.Namespace)
 	o, err := t.Get(ref.GVK, ref.Namespace, ref.Name)

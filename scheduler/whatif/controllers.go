@@ -19,7 +19,6 @@ type product struct {
 }
 
 var (
-	// autoscalers are those of nodes.
 	autoscalers = []product{
 		{"Cluster Autoscaler", []string{"cluster-autoscaler.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"}},
 		{"Karpenter", []string{"karpenter.sh/"}},

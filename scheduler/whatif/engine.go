@@ -117,7 +117,6 @@ func New(options Options) *Engine {
 	return &Engine{&engine{options: options, turn: make(chan struct{}, 1), waiting: make(chan struct{}, options.Waiting+1)}}
 }
 
-// Ask implements answering.
 func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	var answer *Answer
 	err := e.Try(ctx, q.Configuration, func(ctx context.Context, t *Trial) (err error) {
@@ -130,7 +129,6 @@ func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	return answer, nil
 }
 
-// Try implements answering.
 func (e *engine) Try(ctx context.Context, configuration *config.KubeSchedulerConfiguration, do func(context.Context, *Trial) error) error {
 	if err := e.begin(ctx); err != nil {
 		return err
@@ -201,7 +199,6 @@ func (f *follow) close() {
 	_ = f.Replica.Close()
 }
 
-// Stop implements answering.
 func (e *engine) Stop() {
 	e.turn <- struct{}{}
 	defer func() { <-e.turn }()
@@ -214,7 +211,6 @@ func (e *engine) Stop() {
 	e.closeAll()
 }
 
-// replica returns the replica of a configuration, with the present state.
 func (e *engine) replica(ctx context.Context, configuration *config.KubeSchedulerConfiguration) (*follow, error) {
 	f, err := e.find(ctx, configuration)
 	if err != nil {

@@ -75,7 +75,6 @@ func (t *Trial) further(pod *v1.Pod) (*v1.Pod, error) {
 	return &next, nil
 }
 
-// makesClaims reports whether controllers create claims for the pod.
 func makesClaims(pod *v1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.Ephemeral != nil }) ||
 		slices.ContainsFunc(pod.Spec.ResourceClaims, func(c v1.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil })

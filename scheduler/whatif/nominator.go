@@ -46,7 +46,6 @@ func (n *nominator) NominatedPodsForNode(node string) []fwk.PodInfo {
 	return slices.Clone(pods)
 }
 
-// AddNominatedPod notes a nomination.
 func (n *nominator) AddNominatedPod(_ klog.Logger, pod fwk.PodInfo, nominating *fwk.NominatingInfo) {
 	node := pod.GetPod().Status.NominatedNodeName
 	if nominating.Mode() == fwk.ModeOverride {
@@ -67,7 +66,6 @@ func (n *nominator) UpdateNominatedPod(logger klog.Logger, _ *v1.Pod, pod fwk.Po
 	n.AddNominatedPod(logger, pod, nil)
 }
 
-// DeleteNominatedPodIfExists ends the nomination of a pod.
 func (n *nominator) DeleteNominatedPodIfExists(pod *v1.Pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -31,8 +31,7 @@ import (
 type observer struct {
 	*recorder.Recorder
 	// asks: extenders are asked.
-	asks atomic.Bool
-	// extenders are those of the configuration.
+	asks      atomic.Bool
 	extenders []fwk.Extender
 	// among reports whether a node may be scored; nil for all.
 	among func(node string) bool
@@ -56,10 +55,8 @@ func (o *observer) Queue(q internalqueue.SchedulingQueue) internalqueue.Scheduli
 	return newNominator(q, o.SawNominatedPods)
 }
 
-// DRAManager returns the manager.
 func (o *observer) DRAManager(manager fwk.SharedDRAManager) fwk.SharedDRAManager { return manager }
 
-// Cache returns the cache.
 func (o *observer) Cache(c internalcache.Cache) internalcache.Cache { return c }
 
 // Extenders returns stand-ins that record, and that are not interested in a pod unless the question asks
@@ -78,13 +75,11 @@ func (o *observer) Framework(f framework.Framework, percentageOfNodesToScore *in
 	return limited{o.Recorder.Framework(f, percentageOfNodesToScore), o}
 }
 
-// limited is a framework of an observer.
 type limited struct {
 	framework.Framework
 	observer *observer
 }
 
-// RunPreScorePlugins is called with the nodes that passed.
 func (l limited) RunPreScorePlugins(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	return l.Framework.RunPreScorePlugins(ctx, state, pod, l.observer.scored(nodes))
 }
@@ -94,7 +89,6 @@ func (l limited) RunScorePlugins(ctx context.Context, state fwk.CycleState, pod 
 	return l.Framework.RunScorePlugins(ctx, state, pod, l.observer.scored(nodes))
 }
 
-// scored returns those of the nodes that are scored.
 func (o *observer) scored(nodes []fwk.NodeInfo) []fwk.NodeInfo {
 	if o.among == nil {
 		return nodes

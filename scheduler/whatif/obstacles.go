@@ -105,7 +105,6 @@ func (s *skipping) GetSkipFilterPlugins() sets.Set[string] { return s.skip }
 
 func (s *skipping) Clone() fwk.CycleState { return &skipping{s.CycleState.Clone(), s.skip} }
 
-// decidedObstacles takes the obstacles from a decision.
 func (t *Trial) decidedObstacles(ctx context.Context, pod *v1.Pod, profile string, infos []fwk.NodeInfo) ([][]Obstacle, error) {
 	cycle, err := t.Decide(ctx, pod, profile)
 	if err != nil {
@@ -146,7 +145,6 @@ func (t *Trial) decidedObstacles(ctx context.Context, pod *v1.Pod, profile strin
 	return out, nil
 }
 
-// comparing compares for the plugins of an attempt.
 type comparing struct {
 	*attempt
 	comparers map[string]recorder.Comparer

@@ -69,7 +69,6 @@ type Patch struct {
 	Subresource string
 }
 
-// Answer is the answer to a Question.
 type Answer struct {
 	State State
 	// Decisions has one cycle per copy, hypothetical, in order.

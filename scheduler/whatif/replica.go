@@ -92,7 +92,6 @@ func (r *Replica) build(ctx context.Context, parts upstream.Parts) (err error) {
 	return err
 }
 
-// firstByName breaks ties.
 func firstByName(_ fwk.CycleState, _ *v1.Pod, tied []string) string { return slices.Min(tied) }
 
 // scoringAll returns a copy of the configuration in which the search does not stop before it has seen all
@@ -106,7 +105,6 @@ func scoringAll(c *config.KubeSchedulerConfiguration) *config.KubeSchedulerConfi
 	return c
 }
 
-// Close ends the replica.
 func (r *Replica) Close() error {
 	defer r.cancel()
 	if err := r.decider.Profiles.Close(); err != nil {

@@ -36,7 +36,6 @@ func Objects(objects []runtime.Object) Source {
 	return fixed{log}
 }
 
-// fixed is a log to which nothing is added.
 type fixed struct{ log *feed.Log }
 
 func (f fixed) Follow(context.Context) (*feed.Follower, error) { return f.log.Follow(false), nil }

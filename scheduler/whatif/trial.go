@@ -60,7 +60,6 @@ type added struct {
 	sample *newnode.Sample
 }
 
-// step is a placement.
 type step struct {
 	before memory.Mark
 	undo   func()
@@ -68,10 +67,9 @@ type step struct {
 
 // attempt is what plugins have found out about a pod, in the present state.
 type attempt struct {
-	pod       *v1.Pod
-	framework framework.Framework
-	state     fwk.CycleState
-	// restriction and status are PreFilter's.
+	pod         *v1.Pod
+	framework   framework.Framework
+	state       fwk.CycleState
 	restriction *fwk.PreFilterResult
 	status      *fwk.Status
 }
@@ -117,7 +115,6 @@ func (t *Trial) changed() {
 	in.last, in.decided, in.stale = nil, nil, true
 }
 
-// set creates or replaces an object.
 func (t *Trial) set(o runtime.Object) error {
 	t.changed()
 	return in(t).world.Set(o)
@@ -330,7 +327,6 @@ func attemptOf(ctx context.Context, t *Trial, pod *v1.Pod, profile string) (*att
 	return a, nil
 }
 
-// filter runs the Filter plugins for a node.
 func (a *attempt) filter(ctx context.Context, node fwk.NodeInfo) *fwk.Status {
 	if !a.restriction.AllNodes() && !a.restriction.NodeNames.Has(node.Node().Name) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter restricts the pod to other nodes")
@@ -363,7 +359,6 @@ func (t *Trial) Place(ctx context.Context, pod *v1.Pod, profile, node string) er
 	return reserve(context.WithoutCancel(ctx), t, a, node)
 }
 
-// reserve places the pod of an attempt.
 func reserve(ctx context.Context, t *Trial, a *attempt, node string) error {
 	bound := *a.pod
 	bound.Spec.NodeName, bound.Status.NominatedNodeName = node, ""

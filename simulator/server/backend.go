@@ -45,7 +45,6 @@ type Configuration interface {
 	Effective() (*config.Effective, error)
 	// Revisions returns the applied configurations, newest first, without documents.
 	Revisions() []config.Revision
-	// Revision returns one revision with its document.
 	Revision(number int) (config.Revision, bool)
 }
 
@@ -91,9 +90,7 @@ type Backend struct {
 	Shadow Shadow
 	// Sessions are the session schedulers and the flow scheduler.
 	Sessions Sessions
-	// Runs runs scenarios.
-	Runs Runs
-	// Timeline is the past.
+	Runs     Runs
 	Timeline Timeline
 	// Branches are simulators beside this one.
 	Branches Branches
@@ -161,7 +158,6 @@ func handle[T any](s *Server, part func(*attached) T, missing string, h func(ech
 	}
 }
 
-// listOf is the answer of the routes that list.
 type listOf[T any] struct {
 	Items []T `json:"items"`
 }

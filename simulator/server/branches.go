@@ -92,7 +92,6 @@ func (s *Server) stopBranch(c echo.Context, b Branches) error {
 	return answerJSON(c, stopped, err)
 }
 
-// branchChange is the body of PATCH.
 type branchChange struct {
 	Name string `json:"name"`
 }

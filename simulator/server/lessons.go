@@ -50,7 +50,6 @@ func (s *Server) doStep(c echo.Context, l Lessons) error {
 	return answerNothing(c, refusedLesson(l.Do(c.Request().Context(), c.Param("id"), c.Param("step"))))
 }
 
-// gradedAnswer is a grade with the decision of a prediction.
 type gradedAnswer struct {
 	*lesson.Grade
 	Verdict *explain.Explained `json:"verdict,omitempty"`

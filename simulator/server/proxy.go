@@ -135,7 +135,6 @@ func newProxyTransport(config *rest.Config) (*proxyTransport, error) {
 
 var _ http.RoundTripper = (*proxyTransport)(nil)
 
-// RoundTrip implements http.RoundTripper.
 func (t *proxyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if isEndless(r) {
 		return t.endless.RoundTrip(r)

@@ -179,7 +179,6 @@ type pacedWriter struct {
 // Unwrap lets an http.ResponseController find the methods of the writer within.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Write implements http.ResponseWriter.
 func (w *pacedWriter) Write(p []byte) (written int, err error) {
 	for err == nil && (len(p) > 0 || written == 0) {
 		part := p[:min(len(p), writePart)]

@@ -9,7 +9,6 @@ import (
 	"kube-scheduler-simulator/simulator/host/operation"
 )
 
-// Reset is the outcome of a reset.
 type Reset struct {
 	// Deleted counts the deleted objects.
 	Deleted         int     `json:"deleted"`

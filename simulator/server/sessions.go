@@ -33,7 +33,6 @@ type Sessions interface {
 	Compare(ctx context.Context, model flow.Model, scheduler, namespace string) (*flow.Comparison, error)
 }
 
-// sessionList is the answer of GET /sessions.
 type sessionList struct {
 	Enabled        bool                     `json:"enabled"`
 	Flow           sessions.FlowSettings    `json:"flow"`

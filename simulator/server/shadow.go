@@ -31,12 +31,10 @@ const (
 	defaultLast = 200
 )
 
-// shadowRequest is the body of PUT.
 type shadowRequest struct {
 	Configuration hypothesis.Document `json:"configuration"`
 }
 
-// draftRequest is the body of POST.
 type draftRequest struct {
 	Configuration hypothesis.Document `json:"configuration"`
 	Last          int                 `json:"last,omitempty"`

@@ -62,7 +62,6 @@ const (
 	External ControlPlane = "external"
 )
 
-// SchedulerStatus is the state of the scheduler.
 type SchedulerStatus struct {
 	Phase   Phase  `json:"phase"`
 	Message string `json:"message"`

@@ -158,7 +158,6 @@ func (s *Server) getUndo(c echo.Context, t Timeline) error {
 	return answerJSON(c, undo, err)
 }
 
-// undoRequest is the body of POST /undo.
 type undoRequest struct {
 	// Moment is that of the step to take back.
 	Moment uint64 `json:"moment"`

@@ -23,7 +23,6 @@ import (
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
 type Transfer interface {
-	// Export writes the cluster to w.
 	Export(ctx context.Context, w io.Writer, opts transfer.ExportOptions) error
 	// Spool returns an empty file for an upload. Closing the file removes it. Writing fails with
 	// datadir.ErrDiskFull before the disk is full.
@@ -168,7 +167,6 @@ func importOptions(c echo.Context) (transfer.ImportOptions, error) {
 	return opts, err
 }
 
-// importLine is a line of a streamed import.
 type importLine struct {
 	Progress *transfer.Progress `json:"progress,omitempty"`
 	Report   *transfer.Report   `json:"report,omitempty"`
@@ -316,7 +314,6 @@ func formError(err error) error {
 	return refuse(http.StatusBadRequest, "the form cannot be read: %v", err)
 }
 
-// spooled are the files of an upload.
 type spooled struct {
 	files []Spool
 	parts []manifest.Part
@@ -340,7 +337,6 @@ func (f *spooled) source() manifest.Source {
 	return manifest.NewClosingSource(f.Close, f.parts...)
 }
 
-// Close closes the files.
 func (f *spooled) Close() error {
 	var errs []error
 	for _, file := range f.files {

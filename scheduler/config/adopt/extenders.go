@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// extendersField is the list of extenders in a document.
 const extendersField = "extenders"
 
 // WithoutExtenders returns the document without its extenders, and the extenders as a JSON list.

@@ -24,7 +24,6 @@ func (g *Gate) Close() {
 	g.closed = true
 }
 
-// Busy reports whether the scheduler is in a turn.
 func (g *Gate) Busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

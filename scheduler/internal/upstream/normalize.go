@@ -26,7 +26,6 @@ type weightedPlugin struct {
 	weight int64
 }
 
-// NewNormalizer returns a Normalizer for a framework that calls these plugins.
 func NewNormalizer(f framework.Framework, plugins map[string]fwk.Plugin) *Normalizer {
 	n := &Normalizer{}
 	for _, enabled := range f.ListPlugins().Score.Enabled {

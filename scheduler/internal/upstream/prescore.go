@@ -15,7 +15,6 @@ import (
 // This file reads what plugins wrote in PreScore, and what they wrote in Filter for
 // Score.
 
-// preScoreOf returns what a plugin wrote into state in PreScore, or the zero Value.
 func preScoreOf(state fwk.CycleState, plugin string) reflect.Value {
 	return written(state, fwk.StateKey("PreScore"+plugin))
 }

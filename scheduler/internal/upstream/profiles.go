@@ -205,7 +205,6 @@ func (r *queueSortRule) check(profile *config.KubeSchedulerProfile, f framework.
 // PluginError says that the factory of a plugin failed. It has the factory's
 // message, and the framework puts the plugin's name before that.
 type PluginError struct {
-	// Profile and Plugin are the names of both.
 	Profile, Plugin string
 	// Err is the factory's error.
 	Err error

@@ -26,7 +26,6 @@ const pluginMetricsSamplePercent = 10
 // again anyway.
 const LongestUnschedulable = internalqueue.DefaultPodMaxInUnschedulablePodsDuration
 
-// QueueTimes are those of a pod in a queue.
 type QueueTimes struct {
 	// Gated: a PreEnqueue plugin holds the pod.
 	Gated bool

@@ -42,7 +42,6 @@ type volumeBinder struct {
 	wait    Wait
 }
 
-// BindPodVolumes does as Kubernetes' binder does.
 func (b *volumeBinder) BindPodVolumes(ctx context.Context, pod *v1.Pod, volumes *volumebinding.PodVolumes) error {
 	claims := make([]*v1.PersistentVolumeClaim, 0, len(volumes.DynamicProvisions))
 	for _, provision := range volumes.DynamicProvisions {

@@ -170,7 +170,6 @@ func (p *Problem) priceSlots(m int, tasks []int, costs []int64, out *Comparison)
 	}
 }
 
-// groupOf returns the group and the task node of a task.
 func (b *building) groupOf(task int) (group, node int) {
 	for g, members := range b.members {
 		for b.out.Nodes[node].Kind != TaskNode {

@@ -24,7 +24,6 @@ const (
 // Models lists the cost models.
 var Models = []Model{CPUMem, CPUMemV1, CPUMemV2, Octopus, Trivial, Random}
 
-// slotted reports whether the model has slots.
 func (m Model) slotted() bool { return m == CPUMem || m == CPUMemV1 || m == CPUMemV2 }
 
 // Unscheduled is the cost of a task without a machine; for Random each task has its own.
@@ -83,7 +82,6 @@ type ClassArc struct {
 	PodAffinity, Taints int64
 }
 
-// Task is a pod.
 type Task struct {
 	Name string
 	// Job is an index of Problem.Jobs, and Class one of Problem.Classes.
@@ -179,7 +177,6 @@ func (c *Class) bounds() classBounds {
 	return b
 }
 
-// NodeKind is the kind of a node of the network.
 type NodeKind string
 
 // The kinds of nodes.
@@ -220,7 +217,6 @@ type Network struct {
 	Cost  int64  `json:"cost"`
 }
 
-// group is a set of tasks that are alike for the network.
 type group struct{ job, class, on, task int }
 
 // building is a network that is being built.
@@ -239,7 +235,6 @@ type building struct {
 	paths []path
 }
 
-// path is an arc by which flow of a class, or of a group, enters a machine.
 type path struct{ arc, group, class, machine, slot int }
 
 func (b *building) node(n Node) int {
@@ -252,7 +247,6 @@ func (b *building) arc(from, to int, capacity, cost int64) int {
 	return len(b.out.Arcs) - 1
 }
 
-// build makes the network.
 func (p *Problem) build() *building {
 	b := &building{Problem: p, out: &Network{Nodes: []Node{}, Arcs: []Arc{}}, random: rand.New(rand.NewPCG(p.Seed, 0)), slots: make([][]int, len(p.Machines))}
 	b.group()
@@ -295,7 +289,6 @@ func (b *building) group() {
 	}
 }
 
-// machineCost is the cost of the arc from a machine to its PU.
 func (b *building) machineCost(m *Machine) int64 {
 	switch b.Model {
 	case Octopus:
@@ -306,7 +299,6 @@ func (b *building) machineCost(m *Machine) int64 {
 	return 0
 }
 
-// maxRandom is the largest cost of RANDOM.
 const maxRandom = 100_000_000
 
 func (b *building) addGroup(i int) {
@@ -364,7 +356,6 @@ func (b *building) prefer(i, from int) {
 	}
 }
 
-// class returns the node of a class, with its arcs.
 func (b *building) class(i int) int {
 	if b.classNodes[i] >= 0 {
 		return b.classNodes[i]
@@ -392,7 +383,6 @@ func (b *building) class(i int) int {
 	return at
 }
 
-// slotArc is an arc from a class to a slot.
 type slotArc struct {
 	machine, slot int
 	cost          int64

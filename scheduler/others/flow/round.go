@@ -121,15 +121,13 @@ type Outcome struct {
 	Cycles  []*result.Cycle
 }
 
-// round is a round that runs.
 type round struct {
 	ctx     context.Context
 	trial   *whatif.Trial
 	options Options
 	problem *Problem
 	pods    []*v1.Pod
-	// cycles are those of the classes.
-	cycles []*result.Cycle
+	cycles  []*result.Cycle
 }
 
 // Run runs one round on a trial whose engine has Judge's configuration. It returns nil if no pod waits.
@@ -296,7 +294,6 @@ func About(pod *v1.Pod, cycles []*result.Cycle, nodes int) *result.Cycle {
 	return c
 }
 
-// make builds the problem.
 func (r *round) make() error {
 	r.problem = &Problem{Model: r.options.Model, Seed: r.options.Seed, Preemption: r.options.Preemption}
 	index := map[string]int{}

@@ -39,7 +39,6 @@ func (n *network) half(from, to int, capacity, cost int64) {
 	n.first[from] = int32(len(n.to) - 1)
 }
 
-// flowOn returns the flow of an arc that arc returned.
 func (n *network) flowOn(arc int) int64 { return n.capacity[arc^1] }
 
 // solve sends as much flow as possible from source to sink, at the least cost. It finds shortest paths by Dijkstra's algorithm on

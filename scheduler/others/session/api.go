@@ -14,8 +14,7 @@ type Rules string
 const (
 	// KubeBatch decides as kube-batch at its last commit does.
 	KubeBatch Rules = "kube-batch"
-	// Volcano decides as Volcano does.
-	Volcano Rules = "volcano"
+	Volcano   Rules = "volcano"
 )
 
 // Dialects lists the rules. Each is also the schedulerName of the pods that it serves.
@@ -78,7 +77,6 @@ type PodGroupSpec struct {
 	MinResources v1.ResourceList `json:"minResources,omitempty"`
 }
 
-// PodGroupPhase is the phase of a job.
 type PodGroupPhase string
 
 // The phases. PhaseInqueue and PhaseCompleted are Volcano's.

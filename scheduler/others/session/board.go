@@ -35,7 +35,6 @@ type Board struct{ running *session }
 // NewBoard returns a board without a session.
 func NewBoard() *Board { return &Board{} }
 
-// Registry returns the plugins.
 func (b *Board) Registry() frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		RoomPlugin: func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return room{b}, nil },
@@ -95,7 +94,6 @@ func (room) Score(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) (int64
 
 func (room) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
-// mostRequested is the plugin MostRequestedPlugin.
 type mostRequested struct{ fwk.ScorePlugin }
 
 func (mostRequested) Name() string { return MostRequestedPlugin }

@@ -47,10 +47,8 @@ func (s *session) close() error {
 	return nil
 }
 
-// gangPlugged reports whether the plugin gang writes conditions.
 func (s *session) gangPlugged() bool { return s.configuration.plugin(Gang) != nil }
 
-// closeJob writes what became of a job.
 func (s *session) closeJob(j *job) {
 	unready := s.gangPlugged() && !s.gangReady(j, 0)
 	fit := s.fitText(j)
@@ -82,7 +80,6 @@ func (s *session) closeJob(j *job) {
 	}
 }
 
-// phaseOf returns the phase of a job at the end of the session.
 func (s *session) phaseOf(j *job, unready bool) PodGroupPhase {
 	if unready && j.with(running) > 0 {
 		return PhaseUnknown
@@ -229,7 +226,6 @@ func (s *session) taskText(t *task) string {
 	return fmt.Sprintf("0/%d nodes are unavailable: %s.", len(s.nodes), strings.Join(parts, ", "))
 }
 
-// closeTask writes what became of a task.
 func (s *session) closeTask(t *task, j JobRecord, fit string) {
 	if t.status != pending && t.status != allocated && t.status != pipelined && t.status != binding || t.pod.Spec.NodeName != "" {
 		return

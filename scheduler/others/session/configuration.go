@@ -26,7 +26,6 @@ type Configuration struct {
 	Tiers   [][]Plugin
 }
 
-// Plugin is a plugin of a tier.
 type Plugin struct {
 	Name string
 	// Disabled are the flags that are false, such as enablePreemptable.

@@ -34,7 +34,6 @@ const (
 // holds reports whether a task of this status takes room on its node.
 func (s status) holds() bool { return s == allocated || s == binding || s == bound || s == running }
 
-// task is a pod of a job.
 type task struct {
 	pod  *v1.Pod
 	name string // namespace/name
@@ -56,7 +55,6 @@ type task struct {
 	victims []*task
 }
 
-// job is a group of tasks.
 type job struct {
 	name      string // namespace/name
 	namespace string
@@ -77,7 +75,6 @@ type job struct {
 
 // jobNotes are what the actions leave for the explanation of a job.
 type jobNotes struct {
-	// refusedBy and refusal are those of enqueue.
 	refusedBy, refusal string
 	overused           bool
 	// limited is the resource in which a task would pass what its queue deserves, or -1.
@@ -119,7 +116,6 @@ func (j *job) pendingBestEffort() int {
 	return n
 }
 
-// queue shares the cluster.
 type queue struct {
 	name        string
 	object      *Queue
@@ -151,7 +147,6 @@ func (q *queue) share() float64 {
 	return dominant(q.allocated, q.deserved)
 }
 
-// node is the room on a node.
 type node struct {
 	name        string
 	object      *v1.Node
@@ -172,7 +167,6 @@ func (n *node) future() amounts {
 	return out
 }
 
-// cluster is the state of a session.
 type cluster struct {
 	rules  Rules
 	units  *resources
@@ -354,7 +348,6 @@ func (c *cluster) shadow(shadows map[string]*job, pod *v1.Pod, priority func(str
 	return j
 }
 
-// statusOf returns the status of a pod outside of a session.
 func statusOf(pod *v1.Pod) status {
 	switch {
 	case pod.Status.Phase == v1.PodSucceeded:

@@ -77,7 +77,6 @@ func times(q resource.Quantity, n int) resource.Quantity {
 	return out
 }
 
-// Annotate returns a merge patch that makes a pod name the group.
 func (g OwnGroup) Annotate(p *v1.Pod) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]string{GroupAnnotation: g.Group.Name}}})
 }

@@ -18,10 +18,9 @@ const (
 
 // extension is what a plugin does in a session. Functions that it does not have, or that its flags switch off, are nil.
 type extension struct {
-	name      string
-	jobOrder  func(a, b *job) int
-	taskOrder func(a, b *task) int
-	// queueOrder compares queues.
+	name        string
+	jobOrder    func(a, b *job) int
+	taskOrder   func(a, b *task) int
 	queueOrder  func(a, b *queue) int
 	ready       func(*job) bool
 	pipelined   func(*job) vote
@@ -35,7 +34,6 @@ type extension struct {
 	preemptable, reclaimable func(preemptor *task, candidates []*task) []*task
 }
 
-// open returns the extension of a configured plugin.
 func (s *session) open(p Plugin) *extension {
 	e := &extension{name: p.Name}
 	switch p.Name {
@@ -147,7 +145,6 @@ func (s *session) gangReady(j *job, more int) bool {
 	return j.ready()+j.pendingBestEffort()+more >= j.min
 }
 
-// critical reports whether a task belongs to the system.
 func critical(t *task) bool {
 	class := t.pod.Spec.PriorityClassName
 	return t.pod.Namespace == "kube-system" || class == "system-cluster-critical" || class == "system-node-critical"
@@ -323,7 +320,6 @@ func (s *session) compareQueues(a, b *queue) int {
 	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.object.UID, b.object.UID), cmp.Compare(a.name, b.name))
 }
 
-// compareJobs orders jobs.
 func (s *session) compareJobs(a, b *job) int {
 	for _, e := range s.plugins() {
 		if e.jobOrder != nil {
@@ -335,7 +331,6 @@ func (s *session) compareJobs(a, b *job) int {
 	return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.uid, b.uid), cmp.Compare(a.name, b.name))
 }
 
-// compareTasks orders the tasks of a job.
 func (s *session) compareTasks(a, b *task) int {
 	for _, e := range s.plugins() {
 		if e.taskOrder != nil {

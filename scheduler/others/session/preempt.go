@@ -360,7 +360,6 @@ func (s *session) named(names []string) []*node {
 	return out
 }
 
-// ranked returns the nodes that passed, with their totals.
 func ranked(cycle *result.Cycle) (names []string, totals map[string]int64) {
 	totals = map[string]int64{}
 	if cycle.Score != nil {

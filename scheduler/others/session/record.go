@@ -143,7 +143,6 @@ type ActionRecord struct {
 // MaxDecisions bounds the decisions that an action records.
 const MaxDecisions = 2000
 
-// DecisionKind is what a decision does.
 type DecisionKind string
 
 // The kinds of decisions.

@@ -29,7 +29,6 @@ type Options struct {
 	Clock func() time.Time
 }
 
-// session is one session that runs.
 type session struct {
 	*cluster
 	ctx           context.Context
@@ -58,7 +57,6 @@ func Run(ctx context.Context, trial *whatif.Trial, objects Objects, options Opti
 	return s.out, nil
 }
 
-// run is Run with the session as it ended.
 func run(ctx context.Context, trial *whatif.Trial, objects Objects, options Options) (*session, error) {
 	if options.Clock == nil {
 		options.Clock = time.Now
@@ -140,7 +138,6 @@ func (s *session) begin(start time.Time) {
 	}
 }
 
-// note records a decision.
 func (s *session) note(d Decision) {
 	if len(s.action.Decisions) == MaxDecisions {
 		s.action.Dropped++
@@ -149,7 +146,6 @@ func (s *session) note(d Decision) {
 	s.action.Decisions = append(s.action.Decisions, d)
 }
 
-// about returns a decision about a task.
 func (s *session) about(t *task, kind DecisionKind, reason Reason) Decision {
 	return Decision{Kind: kind, Job: t.job.name, Task: t.name, Queue: t.job.queue.name, Reason: reason, Share: t.job.queue.share()}
 }
@@ -169,7 +165,6 @@ func natural(name v1.ResourceName, v float64) float64 {
 	return v / 1000
 }
 
-// step is one operation of a statement.
 type step struct {
 	task *task
 	// node is that of a placement, and nil for an eviction.
@@ -213,7 +208,6 @@ func (st *statement) evict(t *task) {
 	st.s.charge(t, -1)
 }
 
-// move changes the status of a task on its node.
 func (c *cluster) move(t *task, to status) {
 	n := t.node
 	c.take(t)

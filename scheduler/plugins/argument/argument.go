@@ -28,7 +28,6 @@ type Error struct {
 	Message      string
 }
 
-// Error returns the mistake as one line.
 func (e *Error) Error() string {
 	at := e.Field
 	if e.Line > 0 {

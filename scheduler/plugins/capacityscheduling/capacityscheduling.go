@@ -19,7 +19,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Name is the name of the plugin.
 const Name = "CapacityScheduling"
 
 // Plugin is a profile's instance, with an account of its own.
@@ -132,7 +131,6 @@ func (p *Plugin) podChanged(before, pod *v1.Pod) {
 // Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
-// Preemption returns what preempts for the plugin, for the recorder.
 func (p *Plugin) Preemption() (*preemption.Evaluator, *preemption.Executor) {
 	return p.evaluator, p.executor
 }
@@ -185,7 +183,6 @@ func read(state fwk.CycleState) (*accounts, *check, bool) {
 // PreFilterExtensions keep the quotas correct in dry runs of preemption.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return p }
 
-// AddPod counts a hypothetical pod.
 func (p *Plugin) AddPod(_ context.Context, state fwk.CycleState, _ *v1.Pod, added fwk.PodInfo, _ fwk.NodeInfo) *fwk.Status {
 	if quotas, _, ok := read(state); ok {
 		if q := quotas.change(added.GetPod().Namespace); q != nil {
@@ -205,13 +202,11 @@ func (p *Plugin) RemovePod(_ context.Context, state fwk.CycleState, _ *v1.Pod, r
 	return nil
 }
 
-// Reserve counts the pod.
 func (p *Plugin) Reserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
 	p.ledger.place(pod)
 	return nil
 }
 
-// Unreserve stops counting the pod.
 func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.ledger.release(pod)
 }

@@ -27,7 +27,6 @@ var _ fwk.StateData = (*check)(nil)
 // Clone returns c, which does not change.
 func (c *check) Clone() fwk.StateData { return c }
 
-// inNamespace returns what the pod and its namespace's nominated pods request.
 func (c *check) inNamespace() amounts { return c.request.plus(c.nominated) }
 
 // inAll adds the nominated pods of other namespaces.

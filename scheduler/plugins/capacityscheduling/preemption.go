@@ -97,7 +97,6 @@ func (r rule) makesRoom(quotas *accounts, pod *v1.Pod) bool {
 // GetOffsetAndNumCandidates makes the evaluator try every node.
 func (*Plugin) GetOffsetAndNumCandidates(nodes int32) (offset, candidates int32) { return 0, nodes }
 
-// CandidatesToVictimsMap returns the victims by node.
 func (*Plugin) CandidatesToVictimsMap(candidates []preemption.Candidate) map[string]*extenderv1.Victims {
 	out := make(map[string]*extenderv1.Victims, len(candidates))
 	for _, c := range candidates {

@@ -14,10 +14,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// FilterName is the name of the Filter plugin.
 const FilterName = "CELFilter"
 
-// FilterArguments are the arguments of CELFilter.
 type FilterArguments struct {
 	// Expression says whether the pod may run on the node. It is required.
 	Expression string `json:"expression"`

@@ -12,8 +12,7 @@ import (
 // reads lists the inputs that an expression reads.
 type reads struct {
 	// pod holds paths such as metadata.labels; "" is the whole pod.
-	pod []string
-	// variables holds the other variables.
+	pod       []string
 	variables map[string]bool
 }
 

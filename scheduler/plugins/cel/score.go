@@ -17,10 +17,8 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/argument"
 )
 
-// ScoreName is the name of the Score plugin.
 const ScoreName = "CELScore"
 
-// ScoreArguments are the arguments of CELScore.
 type ScoreArguments struct {
 	// Expression gives the node's value for the pod, a number; higher is better. It
 	// is required.

@@ -171,7 +171,6 @@ func (s *schema) mapping(t reflect.Type) (*types.Type, converter) {
 	}
 }
 
-// FindStructType is called by the compiler.
 func (s *schema) FindStructType(name string) (*types.Type, bool) {
 	if st := s.byName[name]; st != nil {
 		return types.NewTypeTypeWithParam(st.celType), true
@@ -179,7 +178,6 @@ func (s *schema) FindStructType(name string) (*types.Type, bool) {
 	return s.Provider.FindStructType(name)
 }
 
-// FindStructFieldNames is called by the compiler.
 func (s *schema) FindStructFieldNames(name string) ([]string, bool) {
 	st := s.byName[name]
 	if st == nil {

@@ -79,7 +79,6 @@ func (o *object) Get(name ref.Val) ref.Val {
 	return o.schema.NativeToValue(value)
 }
 
-// IsSet answers has().
 func (o *object) IsSet(name ref.Val) ref.Val {
 	f := o.of.fields[fieldName(name)]
 	if f == nil {

@@ -42,7 +42,6 @@ type activation struct {
 
 var _ interpreter.Activation = (*activation)(nil)
 
-// ResolveName returns the value of a variable.
 func (a *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case varPod:

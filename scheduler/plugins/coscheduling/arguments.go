@@ -28,7 +28,6 @@ type Arguments struct {
 
 var _ runtime.Object = (*Arguments)(nil)
 
-// DeepCopyObject implements runtime.Object.
 func (a *Arguments) DeepCopyObject() runtime.Object {
 	out := &Arguments{TypeMeta: a.TypeMeta}
 	for _, field := range []struct{ from, to **int64 }{

@@ -29,7 +29,6 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/coscheduling/v1alpha1"
 )
 
-// Name is the name of the plugin.
 const Name = "Coscheduling"
 
 // Plugin is a profile's instance. What it remembers lives in memory.

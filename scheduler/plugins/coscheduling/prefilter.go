@@ -84,7 +84,6 @@ func countGated(pods []*v1.Pod) (n int) {
 	return n
 }
 
-// belongs reports whether the pod is a member of the group.
 func belongs(pod *v1.Pod, group *v1alpha1.PodGroup) bool {
 	return pod.Namespace == group.Namespace && groupName(pod) == group.Name
 }

@@ -16,7 +16,6 @@ type Misfit struct {
 	Zones []ZoneShortage
 }
 
-// ZoneShortage is what a zone lacks.
 type ZoneShortage struct {
 	Zone  string
 	Short []Shortage

@@ -77,7 +77,6 @@ var strategies = []string{MostAllocated, BalancedAllocation, LeastAllocated, Lea
 
 var _ runtime.Object = (*Arguments)(nil)
 
-// DeepCopyObject implements runtime.Object.
 func (a *Arguments) DeepCopyObject() runtime.Object {
 	out := *a
 	if a.ScoringStrategy != nil {

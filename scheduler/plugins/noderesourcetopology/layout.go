@@ -24,7 +24,6 @@ type settings struct {
 	maxNUMANodes  int
 }
 
-// zone is a NUMA node.
 type zone struct {
 	id   int
 	name string

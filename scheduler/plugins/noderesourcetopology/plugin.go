@@ -18,7 +18,6 @@ import (
 	"kube-scheduler-simulator/scheduler/plugins/noderesourcetopology/v1alpha2"
 )
 
-// Name is the name of the plugin.
 const Name = "NodeResourceTopologyMatch"
 
 // Plugin is a profile's instance.

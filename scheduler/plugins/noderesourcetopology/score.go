@@ -17,7 +17,6 @@ const (
 	LeastNUMANodes     = "LeastNUMANodes"
 )
 
-// zoneScorer scores a zone for what a part of a pod wants.
 type zoneScorer func(z *zone, wants []want) int64
 
 // zoneScorer returns nil for LeastNUMANodes, which does not score single zones.

@@ -362,7 +362,6 @@ func (c *deviceComparer) matches(selectors []resourceapi.DeviceSelector, d nodeD
 	return true, nil
 }
 
-// nodeDevice is a device that can be used on a node.
 type nodeDevice struct {
 	*resourceapi.Device
 	driver string
@@ -370,7 +369,6 @@ type nodeDevice struct {
 }
 
 type publishedDevices struct {
-	// byNode are the slices that name their node, by that.
 	byNode map[string][]*resourceapi.ResourceSlice
 	others []*resourceapi.ResourceSlice
 	inUse  sets.Set[structured.DeviceID]

@@ -131,7 +131,6 @@ func (c *cordons) Passed(_ fwk.CycleState, node fwk.NodeInfo, out *result.Compar
 	return true
 }
 
-// compareNodeName is NodeName's.
 func compareNodeName(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 	return nodeName(pod.Spec.NodeName)
 }

@@ -19,7 +19,6 @@ var (
 	_ recorder.Counter = (*resources)(nil)
 )
 
-// CountsNominated implements recorder.Counter.
 func (*resources) CountsNominated() {}
 
 func (c *resources) Trace(node fwk.NodeInfo, found *result.Comparison) {

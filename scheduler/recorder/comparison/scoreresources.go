@@ -110,7 +110,6 @@ func (r *scoredResources) hasDefaults(name v1.ResourceName) bool {
 	return !r.exact && (name == v1.ResourceCPU || name == v1.ResourceMemory)
 }
 
-// counted returns what the plugin counts as in use on a node.
 func (r *scoredResources) counted(node fwk.NodeInfo, name v1.ResourceName) fwk.Resource {
 	if r.hasDefaults(name) {
 		return node.GetNonZeroRequested()

@@ -53,7 +53,6 @@ type volumeLimits struct {
 
 var _ recorder.Counter = (*volumeLimits)(nil)
 
-// CountsNominated implements recorder.Counter.
 func (*volumeLimits) CountsNominated() {}
 
 func (c *volumeLimits) Distance(fwk.CycleState, fwk.NodeInfo, *fwk.Status) float64 { return 1 }

@@ -53,7 +53,6 @@ type NodesNeeded struct {
 	For  int    `json:"for"`
 }
 
-// Answer is the answer to a Question.
 type Answer struct {
 	// State is the one before all changes.
 	State whatif.State `json:"state"`

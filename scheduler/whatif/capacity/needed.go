@@ -30,9 +30,8 @@ type need struct {
 	// before is the state without new nodes.
 	before whatif.Mark
 	// names are those of the new nodes, as far as they have been made, and taken those and the names of all other nodes.
-	names []string
-	taken map[string]bool
-	// places are the answers of with.
+	names  []string
+	taken  map[string]bool
 	places map[int]int
 }
 

@@ -98,7 +98,6 @@ func (s *Sample) storage(node *v1.Node) []*storagev1.CSIStorageCapacity {
 	return out
 }
 
-// renameIn makes a selector name the new node.
 func (s *Sample) renameIn(selector *metav1.LabelSelector, name string) {
 	for key, value := range selector.MatchLabels {
 		if value == s.like.Name {

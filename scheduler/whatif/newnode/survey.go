@@ -45,7 +45,6 @@ type Survey struct {
 	capacities func() map[string][]*storagev1.CSIStorageCapacity
 }
 
-// NewSurvey returns a survey of the state.
 func NewSurvey(state State) *Survey {
 	s := &Survey{state: state}
 	s.pools = sync.OnceValue(s.findPools)
@@ -68,7 +67,6 @@ func list[T runtime.Object](s *Survey, gvk schema.GroupVersionKind) []T {
 	return out
 }
 
-// get returns an object, and whether the state has it.
 func get[T runtime.Object](s *Survey, gvk schema.GroupVersionKind, namespace, name string) (T, bool) {
 	object, err := s.state.Get(gvk, namespace, name)
 	typed, ok := object.(T)
@@ -84,7 +82,6 @@ type Sample struct {
 // Of returns the sample for new nodes like this one. What the node brings is what the state has for a node of its name.
 func (s *Survey) Of(like *v1.Node) *Sample { return &Sample{s, like} }
 
-// Like returns the name of the node.
 func (s *Sample) Like() string { return s.like.Name }
 
 // New returns a new node with that name. It shares no memory with the state, nor with other new nodes.

@@ -151,7 +151,6 @@ func anyPod(trial *whatif.Trial, of func(*v1.Pod) bool) bool {
 	return false
 }
 
-// ended returns the pods that have succeeded or failed.
 func (r *runner) ended(ctx context.Context) ([]*v1.Pod, error) {
 	var out []*v1.Pod
 	for _, phase := range []v1.PodPhase{v1.PodSucceeded, v1.PodFailed} {

@@ -246,7 +246,6 @@ func (s *Service) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Enabled reports whether the schedulers run.
 func (s *Service) Enabled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +287,6 @@ func (s *Service) Defaults(on bool) error {
 	return s.save()
 }
 
-// Flow returns the settings of the flow scheduler.
 func (s *Service) Flow() FlowSettings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +324,6 @@ func (s *Service) runner(rules session.Rules) *runner {
 	return nil
 }
 
-// Configurations returns those in force.
 func (s *Service) Configurations() []Configuration {
 	var out []Configuration
 	for _, r := range s.runners {

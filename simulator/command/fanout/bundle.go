@@ -151,7 +151,6 @@ func unpackFrom(in io.Reader) (*bundle, error) {
 	return b, nil
 }
 
-// read returns a file by the name that the sweep has for it.
 func (b *bundle) read(name string) ([]byte, error) {
 	if data, ok := b.files[name]; ok {
 		return data, nil
@@ -159,7 +158,6 @@ func (b *bundle) read(name string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w in the files of the sweep", name, fs.ErrNotExist)
 }
 
-// share returns the numbers of the runs of one share.
 func (b *bundle) share(index int) ([]int, error) {
 	all, err := readRanges(b.Runs)
 	if err != nil {

@@ -17,9 +17,7 @@ import (
 
 // Labels and annotations of a sweep's objects.
 const (
-	// labelSweep has the name of the Job.
-	labelSweep = annotation.Prefix + "sweep"
-	// labelComponent says what the object is for.
+	labelSweep      = annotation.Prefix + "sweep"
 	labelComponent  = "app.kubernetes.io/component"
 	componentInput  = "sweep-input"
 	componentResult = "sweep-result"

@@ -29,7 +29,6 @@ func writeRanges(numbers []int) string {
 // maxNumbers bounds what readRanges returns, in case the text is not ours.
 const maxNumbers = 100_000_000
 
-// readRanges reads what writeRanges has written.
 func readRanges(text string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(text, ",") {

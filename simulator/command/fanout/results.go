@@ -77,7 +77,6 @@ type results struct {
 	kept   map[runID]bool
 }
 
-// runID names a run of a sweep.
 type runID struct {
 	point int
 	seed  int64

@@ -48,8 +48,7 @@ type Options struct {
 	// Parallelism is how many pods run at the same time. Shares is into how many shares the runs are cut; 0 chooses. Retries is how often a
 	// share is tried again. Options.Workers is how many runs go at the same time in one pod.
 	Parallelism, Shares, Retries int
-	// Requests are those of a pod.
-	Requests v1.ResourceList
+	Requests                     v1.ResourceList
 	// CleanUp removes the Job and its ConfigMaps when all outcomes are here.
 	CleanUp bool
 	// Interval is the pause between two looks at the Job.
@@ -120,7 +119,6 @@ func Abandon(ctx context.Context, file string, o Options) error {
 	return c.remove(ctx)
 }
 
-// at names the Job.
 func (c *client) at() string { return c.Namespace + "/" + c.name }
 
 // note writes a line, unless it is the one that it wrote last.

@@ -76,7 +76,6 @@ func (w *watched) look(ctx context.Context, job *batchv1.Job) error {
 	return w.stuck(ctx, job, pods, running)
 }
 
-// clear removes the line.
 func (w *watched) clear() {
 	if w.shown {
 		fmt.Fprint(w.client.Progress, "\r\x1b[K")
@@ -156,7 +155,6 @@ func (c *client) refusedPods(ctx context.Context, job *batchv1.Job) (string, err
 	return latest.Message, nil
 }
 
-// failure says why a Job has failed.
 func (c *client) failure(ctx context.Context, job *batchv1.Job, condition *batchv1.JobCondition, missing int) error {
 	failed := ""
 	if job.Status.FailedIndexes != nil {

@@ -52,17 +52,14 @@ type Options struct {
 	Out, Progress io.Writer
 }
 
-// Output is a report to write.
 type Output struct {
 	// Format is junit, json, html or perf.
 	Format string
 	File   string
 }
 
-// renderer writes a report.
 type renderer func(o Options, suites []report.Suite) ([]byte, error)
 
-// renderers are the formats of reports.
 var renderers = map[string]renderer{
 	"junit": func(_ Options, suites []report.Suite) ([]byte, error) { return report.JUnit(suites) },
 	"json":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.JSON(suites) },
@@ -246,7 +243,6 @@ func (o Options) read(ctx context.Context, text []byte, file string) (*scenario.
 	return s, o.adapt(s)
 }
 
-// adapt gives a scenario the configurations and seeds of the options.
 func (o Options) adapt(s *scenario.Scenario) error {
 	if o.TimeLimit > 0 {
 		if err := s.FitsInto(o.TimeLimit); err != nil {
@@ -382,7 +378,6 @@ func (p *progress) done(r *scenario.Result) {
 	}
 }
 
-// end clears the line.
 func (p *progress) end() {
 	if p.to != nil && p.ended > 0 {
 		fmt.Fprint(p.to, "\r\x1b[K")

@@ -218,7 +218,6 @@ func writeSweep(w io.Writer, s *scenario.Sweep, outcomes []scenario.PointOutcome
 	return err
 }
 
-// runKey names a run of a sweep.
 type runKey struct {
 	point int
 	seed  int64

@@ -34,10 +34,8 @@ func NewClient(address, token string) (*Client, error) {
 	return &Client{base: base, token: token}, nil
 }
 
-// Name implements Target.
 func (c *Client) Name() string { return "the simulator at " + c.base.String() }
 
-// Node implements Target.
 func (c *Client) Node(ctx context.Context, name string) ([]byte, error) {
 	var node json.RawMessage
 	err := c.do(ctx, http.MethodGet, "/kubernetes/api/v1/nodes/"+url.PathEscape(name), nil, &node)
@@ -55,17 +53,14 @@ func (c *Client) Ready(ctx context.Context, alive bool) error {
 	return err
 }
 
-// WhatIf implements Target.
 func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
 	return post[hypothesis.WhatIfAnswer](ctx, c, "", q)
 }
 
-// Fit implements Target.
 func (c *Client) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
 	return post[hypothesis.FitAnswer](ctx, c, "/fit", q)
 }
 
-// Capacity implements Target.
 func (c *Client) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
 	return post[capacity.Answer](ctx, c, "/capacity", q)
 }

@@ -76,7 +76,6 @@ func (p *printer) rejections(title string, all []rejection, format Format) {
 	})
 }
 
-// nodes counts nodes or, with Wide, names them.
 func nodes(names []string, format Format) string {
 	if format == Wide && len(names) > 0 {
 		return strings.Join(names, ",")

@@ -23,7 +23,6 @@ const (
 	YAML  Format = "yaml"
 )
 
-// ParseFormat returns a format by its name.
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
 	case Table, Wide, JSON, YAML:

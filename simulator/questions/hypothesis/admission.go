@@ -43,7 +43,6 @@ type admission struct {
 	made map[place]made
 }
 
-// made is what a question has made of an object.
 type made struct {
 	// object is nil once it is deleted.
 	object runtime.Object

@@ -12,7 +12,6 @@ import (
 // Beside answers for schedulers that decide about all of their pods at once. Methods are safe for
 // concurrent use.
 type Beside interface {
-	// Enabled reports whether they run.
 	Enabled() bool
 	// WhatIf runs the next session or round of a scheduler on a copy of the state. The errors are
 	// those of whatif.Engine.Ask.

@@ -181,7 +181,6 @@ type Fit struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// FitAnswer is the answer to a Fit.
 type FitAnswer struct {
 	*fit.Answer
 	Suggestions []Suggestion `json:"suggestions"`

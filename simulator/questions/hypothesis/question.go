@@ -81,7 +81,6 @@ type Patch struct {
 // itself or a string that holds the text.
 type Document []byte
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (d *Document) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case 'n': // null, which is absence
@@ -103,7 +102,6 @@ func (d *Document) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("a document is an object, or a string with YAML or JSON, not %.20s", data)
 }
 
-// MarshalJSON implements json.Marshaler.
 func (d Document) MarshalJSON() ([]byte, error) {
 	if json.Valid(d) {
 		return d, nil

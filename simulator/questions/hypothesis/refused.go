@@ -80,7 +80,6 @@ func within(outer, inner string) string {
 // A dry run judges an object whose own name is taken under the name of a standIn.
 type standIn struct{ name, inPlaceOf string }
 
-// undo returns a message with the name that its author knows.
 func (s standIn) undo(message string) string {
 	if s.name == "" {
 		return message

@@ -101,7 +101,6 @@ func (s *state) patch(ctx context.Context, p hypothesis.Patch) (runtime.Object, 
 	return s.change(ctx, before, kind, p.Patch)
 }
 
-// change replaces an object by what a patch makes of it.
 func (s *state) change(ctx context.Context, before runtime.Object, kind types.PatchType, patch []byte) (runtime.Object, error) {
 	document, err := json.Marshal(before)
 	if err != nil {

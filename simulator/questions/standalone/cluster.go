@@ -45,7 +45,6 @@ type Cluster struct {
 
 var _ ask.Target = (*Cluster)(nil)
 
-// Open reads a cluster.
 func Open(ctx context.Context, o Options) (*Cluster, error) {
 	r, name, err := o.read(ctx)
 	if err != nil {
@@ -95,13 +94,11 @@ func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, erro
 	return o.Parse(r.configuration)
 }
 
-// Name implements ask.Target.
 func (c *Cluster) Name() string { return c.name }
 
 // Notes say which objects are left out, and why.
 func (c *Cluster) Notes() []string { return c.notes }
 
-// Node implements ask.Target.
 func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
 	node := c.state.objects[key{objects.Node, "", name}]
 	if node == nil {

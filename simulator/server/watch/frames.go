@@ -16,7 +16,6 @@ import (
 // A subscriber to results first gets this list.
 var newestResults = result.Query{Limit: maxNewest}
 
-// clientFrame is a frame from a client.
 type clientFrame struct {
 	Type      string    `json:"type"`
 	ID        string    `json:"id"`

@@ -96,7 +96,6 @@ func New(opts Options) *Hub {
 	return h
 }
 
-// Start starts the feeds of the topics.
 func (h *Hub) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,8 +10,7 @@ type subscription struct {
 	idJSON []byte
 	rest   [][]byte
 	state  subscriptionState
-	// next is the number of the next change.
-	next uint64
+	next   uint64
 }
 
 type subscriptionState int

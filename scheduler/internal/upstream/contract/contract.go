@@ -39,7 +39,6 @@ type Watch struct {
 	Why string
 }
 
-// String identifies the watch.
 func (w Watch) String() string {
 	id := fmt.Sprintf("%s %s.%s", w.Kind, w.Package, w.Name)
 	if w.Of != "" {

@@ -21,7 +21,6 @@ import (
 
 // Source finds and parses Go packages. It is used by one goroutine.
 type Source struct {
-	// modules are the directories of modules, by path.
 	modules map[string]string
 	// replaced holds the directories of packages that With has moved elsewhere, by
 	// path.
@@ -65,7 +64,6 @@ type pkg struct {
 	files []*file
 }
 
-// file is one file of a package.
 type file struct {
 	// name is the import path of the package and the file's name.
 	name    string
@@ -73,7 +71,6 @@ type file struct {
 	imports map[string]string // import paths by the names that the file uses
 }
 
-// dir returns the directory of a package.
 func (s *Source) dir(importPath string) (string, error) {
 	if dir := s.replaced[importPath]; dir != "" {
 		return dir, nil
@@ -89,7 +86,6 @@ func (s *Source) dir(importPath string) (string, error) {
 	return "", fmt.Errorf("no module has the package %s", importPath)
 }
 
-// parse returns a package.
 func (s *Source) parse(importPath string) (*pkg, error) {
 	if p := s.parsed[importPath]; p != nil {
 		return p, nil
@@ -142,7 +138,6 @@ func importsOf(syntax *ast.File) map[string]string {
 	return out
 }
 
-// decl is a declaration of a package.
 type decl struct {
 	file *file
 	node ast.Node
@@ -247,7 +242,6 @@ func (s *Source) methods(p *pkg, name string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// resolve returns the package and the name of a type that f names.
 func resolve(p *pkg, f *file, named ast.Expr) (importPath, name string) {
 	switch named := named.(type) {
 	case *ast.Ident:
@@ -339,7 +333,6 @@ func (d *decl) calls(importPath string) []string {
 	return slices.Compact(out)
 }
 
-// literals returns the string literals of a declaration.
 func (d *decl) literals() []string {
 	var out []string
 	ast.Inspect(d.node, func(n ast.Node) bool {

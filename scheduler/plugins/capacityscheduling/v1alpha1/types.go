@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ElasticQuotas is the resource of ElasticQuota.
 var ElasticQuotas = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "elasticquotas"}
 
 // ElasticQuota is the quota of a namespace. There should be one per namespace.

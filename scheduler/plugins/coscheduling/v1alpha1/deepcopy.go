@@ -7,7 +7,6 @@ var (
 	_ runtime.Object = (*PodGroupList)(nil)
 )
 
-// DeepCopyInto copies the group into out.
 func (g *PodGroup) DeepCopyInto(out *PodGroup) {
 	*out = *g
 	g.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
@@ -29,10 +28,8 @@ func (g *PodGroup) DeepCopy() *PodGroup {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (g *PodGroup) DeepCopyObject() runtime.Object { return g.DeepCopy() }
 
-// DeepCopyObject implements runtime.Object.
 func (l *PodGroupList) DeepCopyObject() runtime.Object {
 	if l == nil {
 		return nil

@@ -29,7 +29,6 @@ type PodGroup struct {
 	Status PodGroupStatus `json:"status,omitempty"`
 }
 
-// PodGroupSpec says what a group needs.
 type PodGroupSpec struct {
 	// MinMember is how many pods must have a place before any is bound. 0 lets every
 	// pod pass.
@@ -55,7 +54,6 @@ type PodGroupStatus struct {
 	ScheduleStartTime metav1.Time `json:"scheduleStartTime,omitzero"`
 }
 
-// PodGroupPhase is the phase of a group.
 type PodGroupPhase string
 
 const (
@@ -72,7 +70,6 @@ const (
 	PodGroupFailed PodGroupPhase = "Failed"
 )
 
-// PodGroupList is a list of groups.
 type PodGroupList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`

@@ -24,7 +24,6 @@ const (
 // number of the zone with the most containers.
 const placementFormat = "npv0v001::ve=leb89::cc=%d::nn=%d::bn=%d"
 
-// ContainerID names a container of a pod.
 type ContainerID struct{ Namespace, Pod, Container string }
 
 func (c ContainerID) hash() uint64 {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// NodeResourceTopologies is the resource of NodeResourceTopology.
 var NodeResourceTopologies = schema.GroupVersionResource{Group: "topology.node.k8s.io", Version: "v1alpha2", Resource: "noderesourcetopologies"}
 
 // NodeResourceTopology says how the node of the same name is cut into zones.

@@ -53,7 +53,6 @@ type podSetAssignment struct {
 	domains  []domain
 }
 
-// flavorChoice is the flavor chosen for one resource.
 type flavorChoice struct {
 	flavor    string
 	mode      Mode
@@ -263,7 +262,6 @@ func (a *search) searchGroup(result *assignment, members []podSetAssignment, req
 	return true
 }
 
-// stopsAt reports whether the search ends at a flavor.
 func (a *search) stopsAt(trial FlavorTrial) bool {
 	whenCanBorrow, whenCanPreempt := kueue.MayStopSearch, kueue.TryNextFlavor
 	if f := a.queue.Spec.FlavorFungibility; f != nil {
@@ -326,7 +324,6 @@ func (a *search) try(result *assignment, members []podSetAssignment, requests ma
 	return trial
 }
 
-// judge says whether one resource can be taken from one flavor.
 func (a *search) judge(fr flavorResource, requested, earlier int64) (ResourceTrial, Reason) {
 	n := a.node
 	value, available := requested+earlier, a.node.available(fr)

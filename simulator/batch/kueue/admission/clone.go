@@ -31,7 +31,6 @@ func (s *State) Clone() *State {
 	return c
 }
 
-// clone returns the queue with the workloads of another State.
 func (q *queue) clone(to *State) *queue {
 	c := newQueue()
 	for _, w := range q.active {

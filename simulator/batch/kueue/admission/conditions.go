@@ -99,7 +99,6 @@ var whyPreempted = map[string]string{
 	reasonInCohortFairSharing:           "Fair Sharing within the cohort",
 }
 
-// preempted is the eviction of one victim of a head.
 func preempted(v victim, e *entry) Decision {
 	why := whyPreempted[v.reason]
 	message := fmt.Sprintf("Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",

@@ -439,7 +439,6 @@ func (c *snapshot) preempt(e *entry, record *Record) {
 	}
 }
 
-// admit gives a head its quota.
 func (c *snapshot) admit(e *entry, record *Record) {
 	admission := c.admission(e)
 	record.Decisions = append(record.Decisions, c.state.reserveDecision(e, admission, c.now))

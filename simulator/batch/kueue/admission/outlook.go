@@ -30,8 +30,7 @@ type Outlook struct {
 // Admittance is a hypothetical admission.
 type Admittance struct {
 	// Cycles is how many cycles it takes.
-	Cycles int `json:"cycles"`
-	// Flavors are those of the pod sets' resources, by pod set.
+	Cycles  int                                                                         `json:"cycles"`
 	Flavors map[kueue.PodSetReference]map[v1.ResourceName]kueue.ResourceFlavorReference `json:"flavors"`
 	// Counts are the pods of each pod set.
 	Counts map[kueue.PodSetReference]int32 `json:"counts"`
@@ -45,7 +44,6 @@ type Suggestion struct {
 	Then   Admittance `json:"then"`
 }
 
-// ChangeKind names a kind of change.
 type ChangeKind string
 
 // The kinds of changes.
@@ -69,10 +67,8 @@ type Change struct {
 	Flavor       string          `json:"flavor,omitempty"`
 	Resource     v1.ResourceName `json:"resource,omitempty"`
 	More         string          `json:"more,omitempty"`
-	// LocalQueue is the one that is resumed.
-	LocalQueue string `json:"localQueue,omitempty"`
-	// Workloads are those that finish.
-	Workloads []Ref `json:"workloads,omitempty"`
+	LocalQueue   string          `json:"localQueue,omitempty"`
+	Workloads    []Ref           `json:"workloads,omitempty"`
 	// Priority is the lowest that is enough.
 	Priority *int32 `json:"priority,omitempty"`
 	// PodSet would start with Count pods, the most that are possible.

@@ -8,13 +8,11 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// queue has the workloads of one ClusterQueue.
 type queue struct {
 	// active are in the order in which they are tried, apart from sticky.
 	active []*workload
 	// parked are not tried until an event flushes them.
-	parked map[types.NamespacedName]*workload
-	// reserved hold quota.
+	parked   map[types.NamespacedName]*workload
 	reserved map[types.NamespacedName]*workload
 	// refused are the parked workloads that were refused for what they ask, by their shape.
 	refused map[string]*workload
@@ -51,7 +49,6 @@ func (q *queue) unpark(w *workload) {
 	q.push(w)
 }
 
-// remove takes a workload out of the queue.
 func (q *queue) remove(w *workload) {
 	if q.refused[w.shape] == w {
 		delete(q.refused, w.shape)
@@ -214,7 +211,6 @@ func (s *State) topologyOf(flavor string) *kueue.Topology {
 	return s.topologies[string(*f.Spec.TopologyName)]
 }
 
-// queuesWith are the ClusterQueues that name a flavor.
 func (s *State) queuesWith(flavor string) []string {
 	var names []string
 	for _, name := range s.queueNames() {

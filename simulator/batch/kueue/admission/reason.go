@@ -11,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Kind names what a Reason says.
 type Kind string
 
 // Operands are the data of a Reason of one kind. The types are those that Kinds lists.
@@ -20,7 +19,6 @@ type Operands interface {
 	english() string
 }
 
-// KindOf returns the kind of operands, which is the name of their type.
 func KindOf(o Operands) Kind { return Kind(reflect.TypeOf(o).Name()) }
 
 // Reason says why a flavor or workload was refused or waits, as data. Its JSON is an object of
@@ -43,10 +41,8 @@ var (
 	_ fmt.Stringer     = Reason{}
 )
 
-// IsZero reports whether the reason says nothing.
 func (r Reason) IsZero() bool { return r.Operands == nil }
 
-// String renders the reason in English.
 func (r Reason) String() string {
 	if r.Operands == nil {
 		return ""
@@ -184,7 +180,6 @@ type NoFlavors struct {
 	PodSets []PodSetReasons `json:"podSets"`
 }
 
-// PodSetReasons are the reasons of one pod set.
 type PodSetReasons struct {
 	PodSet  string   `json:"podSet"`
 	Reasons []Reason `json:"reasons"`
@@ -192,7 +187,6 @@ type PodSetReasons struct {
 
 // PreemptionPending means that workloads are evicted to make room.
 type PreemptionPending struct {
-	// PodSets say what is short.
 	PodSets []PodSetReasons `json:"podSets,omitempty"`
 	Victims int             `json:"victims"`
 }

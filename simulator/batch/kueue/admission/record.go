@@ -40,14 +40,12 @@ type Problem struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// Ref names a workload.
 type Ref struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
 }
 
-// Key returns the namespace and name.
 func (r Ref) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 }
@@ -122,7 +120,6 @@ type NodeShare struct {
 	WithinNominal bool `json:"withinNominal,omitempty"`
 }
 
-// PodSetSearch is the search for the flavors of one pod set.
 type PodSetSearch struct {
 	Name  string `json:"name"`
 	Count int32  `json:"count"`
@@ -135,7 +132,6 @@ type PodSetSearch struct {
 	Topology []DomainPods `json:"topology,omitempty"`
 }
 
-// GroupSearch is the search in one resource group.
 type GroupSearch struct {
 	Resources []v1.ResourceName `json:"resources"`
 	// From is the index of the flavor at which the search began: one after that at which the
@@ -164,7 +160,6 @@ const (
 	Fit          Mode = "Fit"
 )
 
-// FlavorTrial is the verdict on one flavor.
 type FlavorTrial struct {
 	Flavor string `json:"flavor"`
 	Mode   Mode   `json:"mode"`

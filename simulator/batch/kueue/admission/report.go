@@ -233,7 +233,6 @@ func (s *State) EachWaiting(visit func(w *kueue.Workload, clusterQueue string, a
 
 // NodeQuota is the quota of one ClusterQueue or Cohort.
 type NodeQuota struct {
-	// ClusterQueue or Cohort is its name.
 	ClusterQueue string `json:"clusterQueue,omitempty"`
 	Cohort       string `json:"cohort,omitempty"`
 	// Parent is the Cohort above; "" for a root.

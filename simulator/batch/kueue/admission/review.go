@@ -33,7 +33,6 @@ func (s *State) Review(key types.NamespacedName, now time.Time) (decisions []Dec
 	return r.decisions, r.next
 }
 
-// review is the look at one workload.
 type review struct {
 	state     *State
 	w         *workload

@@ -23,7 +23,6 @@ type Settings struct {
 	IgnoreUndeclared bool
 }
 
-// FairSharing are the settings of fair sharing.
 type FairSharing struct {
 	// PreemptionStrategies are tried in order; empty means both, the final share first.
 	PreemptionStrategies []PreemptionStrategy

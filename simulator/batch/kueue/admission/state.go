@@ -32,8 +32,7 @@ type State struct {
 	nodes         map[string]*v1.Node
 	pods          map[types.NamespacedName]*v1.Pod
 	workloads     map[types.NamespacedName]*workload
-	// queues are those of the ClusterQueues that exist.
-	queues map[string]*queue
+	queues        map[string]*queue
 
 	// quotaTree is nil after its shape has changed. Ask tree for it.
 	quotaTree *tree
@@ -233,7 +232,6 @@ func (s *State) SetNamespace(namespace *v1.Namespace) {
 	}
 }
 
-// DeleteNamespace forgets a namespace.
 func (s *State) DeleteNamespace(name string) { delete(s.namespaces, name) }
 
 // SetLimitRange follows a LimitRange, whose bounds a workload's containers must keep and whose
@@ -243,7 +241,6 @@ func (s *State) SetLimitRange(limits *v1.LimitRange) {
 	s.recount(limits.Namespace)
 }
 
-// DeleteLimitRange forgets a LimitRange.
 func (s *State) DeleteLimitRange(key types.NamespacedName) {
 	delete(s.limitRanges, key)
 	s.recount(key.Namespace)
@@ -270,7 +267,6 @@ func (s *State) SetNode(node *v1.Node) {
 	}
 }
 
-// DeleteNode forgets a node.
 func (s *State) DeleteNode(name string) { delete(s.nodes, name) }
 
 // SetPod follows a pod. Pods that Kueue does not place take room on their nodes.
@@ -283,7 +279,6 @@ func (s *State) SetPod(pod *v1.Pod) {
 	s.pods[key] = pod
 }
 
-// DeletePod forgets a pod.
 func (s *State) DeletePod(key types.NamespacedName) {
 	if s.pods[key] == nil {
 		return

@@ -102,7 +102,6 @@ func compress(levels []string, domains []DomainPods) *kueue.TopologyAssignment {
 	return tas.V1Beta2From(assignment)
 }
 
-// topologyMismatch says whether a flavor's topology suits a pod set.
 func (a *search) topologyMismatch(p *podSet, flavor string) Reason {
 	topology := a.state.topologyOf(flavor)
 	switch {
@@ -244,7 +243,6 @@ func (a *search) place(result *assignment, empty bool) Reason {
 	return Reason{}
 }
 
-// usageOfDomains is what the pods of a pod set take in their domains.
 func (a *search) usageOfDomains(p *podSetAssignment) []domainUsage {
 	var usage []domainUsage
 	for _, d := range p.domains {

@@ -10,7 +10,6 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// flavorResource is what quota is counted in.
 type flavorResource struct {
 	flavor   string
 	resource v1.ResourceName
@@ -64,7 +63,6 @@ type node struct {
 	subtree, usage amounts
 }
 
-// quotas are what a node offers, by flavor and resource.
 type quotas map[flavorResource]quota
 
 // local is the part of a node's quota that no other node may use.
@@ -75,7 +73,6 @@ func (n *node) local(fr flavorResource) int64 {
 	return 0
 }
 
-// localAvailable is what is unused of the local part.
 func (n *node) localAvailable(fr flavorResource) int64 {
 	return max(0, n.local(fr)-n.usage[fr])
 }
@@ -145,7 +142,6 @@ func (n *node) borrows(fr flavorResource, v int64) bool {
 	return saturatingAdd(n.usage[fr], v) > n.subtree[fr]
 }
 
-// withinQuota reports whether the node exceeds its quota in none of frs.
 func (n *node) withinQuota(frs frSet) bool {
 	for fr := range frs {
 		if n.borrows(fr, 0) {
@@ -155,7 +151,6 @@ func (n *node) withinQuota(frs frSet) bool {
 	return true
 }
 
-// frSet are flavors and resources, such as those that are short.
 type frSet map[flavorResource]bool
 
 // level returns the height of the lowest subtree around a ClusterQueue whose quota holds v more,

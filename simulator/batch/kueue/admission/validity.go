@@ -170,7 +170,6 @@ func (s *State) defaultRequests(namespace string) v1.ResourceList {
 
 func compareResources(a, b v1.ResourceName) int { return strings.Compare(string(a), string(b)) }
 
-// activeCondition is the condition Active of a ClusterQueue.
 func (s *State) activeCondition(name string) metav1.Condition {
 	causes := s.causes(name)
 	if len(causes) == 0 {

@@ -17,20 +17,17 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// place is where a workload is.
 type place string
 
 const (
 	// outside are workloads that wait for nothing that a cycle could give.
 	outside place = "outside"
 	// active are in the order of their queue, parked beside it.
-	active place = "active"
-	parked place = "parked"
-	// reserved hold quota.
+	active   place = "active"
+	parked   place = "parked"
 	reserved place = "reserved"
 )
 
-// workload is what the State knows of one workload.
 type workload struct {
 	object *kueue.Workload
 	key    types.NamespacedName
@@ -87,7 +84,6 @@ func (p progress) left() bool {
 	return false
 }
 
-// podSet is one pod set with its requests.
 type podSet struct {
 	name     string
 	spec     *v1.PodSpec
@@ -99,7 +95,6 @@ type podSet struct {
 	each, pod map[v1.ResourceName]int64
 }
 
-// total returns the requests of count pods.
 func (p podSet) total(count int32) map[v1.ResourceName]int64 {
 	total := make(map[v1.ResourceName]int64, len(p.each))
 	for name, v := range p.each {

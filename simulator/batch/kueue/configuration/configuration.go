@@ -213,7 +213,6 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 	return mistakes
 }
 
-// Settings returns what admission makes of the configuration.
 func (c *Configuration) Settings() admission.Settings {
 	var s admission.Settings
 	if f := c.FairSharing; f != nil && (f.Enable == nil || *f.Enable) {

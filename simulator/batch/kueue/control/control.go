@@ -30,7 +30,6 @@ type Ledger interface {
 	Append(*admission.Record)
 }
 
-// Options of Queues.
 type Options struct {
 	// ClientConfig reaches the cluster with the rights of an administrator. Required.
 	ClientConfig *rest.Config

@@ -57,7 +57,6 @@ func (e *engaged) cycles(ctx context.Context) {
 	}
 }
 
-// cycle tries the heads.
 func (e *engaged) cycle() *admission.Record {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -67,7 +67,6 @@ var allGauges = &gauges{}
 
 func init() { legacyregistry.CustomMustRegister(allGauges) }
 
-// DescribeWithStability implements metrics.StableCollector.
 func (*gauges) DescribeWithStability(out chan<- *metrics.Desc) {
 	for _, d := range descriptions {
 		out <- d
@@ -90,7 +89,6 @@ type series struct {
 	count  int
 }
 
-// measured are the values of the gauges.
 type measured map[series]float64
 
 func (m measured) add(gauge *metrics.Desc, value float64, labels ...string) {
@@ -210,7 +208,6 @@ func (m measured) addLocalQueue(queue *kueue.LocalQueue, status kueue.LocalQueue
 	}
 }
 
-// addWorkload counts a workload, and what it asks for or has.
 func (m measured) addWorkload(w *kueue.Workload, queue string, cohorts []string) {
 	switch {
 	case is(w, kueue.WorkloadFinished):

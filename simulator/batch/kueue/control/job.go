@@ -122,7 +122,6 @@ func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name strin
 	return nil
 }
 
-// rebuild makes the workload follow a job that has changed.
 func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *kueue.Workload, sets []kueue.PodSet) error {
 	at := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	if ptr.Deref(job.Spec.Suspend, false) && !is(w, kueue.WorkloadQuotaReserved) {

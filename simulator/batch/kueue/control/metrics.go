@@ -44,8 +44,7 @@ var (
 
 const (
 	subsystem = "kueue"
-	// local begins the names of metrics of LocalQueues.
-	local = "local_queue_"
+	local     = "local_queue_"
 )
 
 func init() { legacyregistry.MustRegister(skips) }
@@ -96,7 +95,6 @@ func histogram(name, help string, labels ...string) *metrics.HistogramVec {
 	return h
 }
 
-// observe counts a cycle.
 func observe(r *admission.Record, took time.Duration) {
 	result := attemptLabels[reserved(r)]
 	attemptTotal.WithLabelValues(result).Inc()
@@ -121,7 +119,6 @@ func classOf(w *kueue.Workload) string {
 	return w.Spec.PriorityClassRef.Name
 }
 
-// count counts a decision that has been written to a workload.
 func (e *engaged) count(d admission.Decision, before, after *kueue.Workload) {
 	now := e.clock.Now()
 	at := memberOf(after, cmp.Or(holding(after), holding(before)))

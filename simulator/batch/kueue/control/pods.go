@@ -116,7 +116,6 @@ func (e *engaged) letGo(ctx context.Context, pod *corev1.Pod, w *kueue.Workload)
 	return e.finalize(ctx, pod)
 }
 
-// finalize removes the finalizer of a pod.
 func (e *engaged) finalize(ctx context.Context, pod *corev1.Pod) error {
 	if !slices.Contains(pod.Finalizers, podconstants.PodFinalizer) {
 		return nil
@@ -366,7 +365,6 @@ func (e *engaged) place(ctx context.Context, w *kueue.Workload) error {
 	return nil
 }
 
-// selectNodes restricts a pod to the nodes with those labels.
 func selectNodes(pod *corev1.Pod, labels map[string]string) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}

@@ -130,14 +130,12 @@ func orNil[T any, P interface {
 	return o
 }
 
-// append adds a record to the ledger.
 func (e *engaged) append(r *admission.Record) {
 	e.ledgerMu.Lock()
 	defer e.ledgerMu.Unlock()
 	e.opts.Ledger.Append(r)
 }
 
-// changed tells that what View returns has changed.
 func (e *engaged) changed() {
 	if e.opts.Changed != nil {
 		e.opts.Changed()

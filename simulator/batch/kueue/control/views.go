@@ -33,8 +33,7 @@ type View struct {
 	Running []Holder `json:"running"`
 	// LocalQueues lead to the ClusterQueues.
 	LocalQueues []LocalQueue `json:"localQueues"`
-	// Checks are the admission checks.
-	Checks []string `json:"checks"`
+	Checks      []string     `json:"checks"`
 	// Problems are what keeps the controllers from doing what admission decided, the oldest first.
 	Problems []admission.Problem `json:"problems"`
 }
@@ -62,7 +61,6 @@ type Holder struct {
 	Checks  []CheckState  `json:"checks,omitempty"`
 }
 
-// PodSetQuota is what one pod set holds.
 type PodSetQuota struct {
 	PodSet  string            `json:"podSet"`
 	Count   int32             `json:"count"`
@@ -77,7 +75,6 @@ type CheckState struct {
 	Message string           `json:"message,omitempty"`
 }
 
-// On reports whether the controllers run.
 func (q *Queues) On() bool { return q.engaged.Load() != nil }
 
 // View returns the queues as they are. The error is ErrOff while there are none.

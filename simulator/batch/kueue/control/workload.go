@@ -189,7 +189,6 @@ func (e *engaged) priorityOf(labels map[string]string, sets []kueue.PodSet) (*ku
 	return nil, ptr.To(int32(0)), nil
 }
 
-// set sets a condition, and reports whether its status changed.
 func (e *engaged) set(w *kueue.Workload, kind string, status metav1.ConditionStatus, reason, message string) bool {
 	return meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: w.Generation, LastTransitionTime: metav1.NewTime(e.clock.Now().Truncate(time.Second)),
@@ -200,7 +199,6 @@ func is(w *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, condition)
 }
 
-// finish writes that the owner of a workload has ended.
 func (e *engaged) finish(ctx context.Context, w *kueue.Workload, owner object, success bool, message string) error {
 	if is(w, kueue.WorkloadFinished) {
 		return nil

@@ -19,7 +19,6 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// object is any object of a cluster.
 type object interface {
 	runtime.Object
 	metav1.Object
@@ -153,7 +152,6 @@ func (e *engaged) carry(ctx context.Context, decisions []admission.Decision) err
 	return nil
 }
 
-// create creates an object of Kueue's.
 func (e *engaged) create(ctx context.Context, resource schema.GroupVersionResource, o object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {

@@ -241,7 +241,6 @@ func checkWorkload(workload *kueue.Workload) (mistakes field.ErrorList) {
 	return append(mistakes, checkStatus(workload)...)
 }
 
-// checkStatus checks that the status speaks of pod sets that there are.
 func checkStatus(workload *kueue.Workload) (mistakes field.ErrorList) {
 	status := field.NewPath("status")
 	sets := map[kueue.PodSetReference]int32{}

@@ -30,7 +30,6 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
-// PluginName is the name of the admission plugin.
 const PluginName = "KueueIntake"
 
 // Register adds the plugin to those that an API server can run.
@@ -49,10 +48,8 @@ var (
 	errNoClient error                                  = errors.New("the plugin needs a client")
 )
 
-// SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
 func (i *intake) SetExternalKubeClientSet(client kubernetes.Interface) { i.client = client }
 
-// ValidateInitialization implements admission.InitializationValidator.
 func (i *intake) ValidateInitialization() error {
 	if i.client == nil {
 		return errNoClient
@@ -60,12 +57,10 @@ func (i *intake) ValidateInitialization() error {
 	return nil
 }
 
-// Handles implements admission.Interface.
 func (i *intake) Handles(operation admission.Operation) bool {
 	return operation == admission.Create || operation == admission.Update
 }
 
-// Admit implements admission.MutationInterface.
 func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
@@ -174,7 +169,6 @@ func specOf(pod *core.PodSpec) (*v1.PodSpec, error) {
 	return read, json.Unmarshal(text, read)
 }
 
-// queues is the path of the local queues of a namespace.
 const queues = "/apis/kueue.x-k8s.io/v1beta2/namespaces/%s/localqueues"
 
 // serves reports whether the cluster has Kueue's kinds.
@@ -190,7 +184,6 @@ func (i *intake) get(ctx context.Context, uri string) error {
 	return i.client.CoreV1().RESTClient().Get().RequestURI(uri).SetHeader("Accept", "application/json").Do(ctx).Error()
 }
 
-// Validate implements admission.ValidationInterface.
 func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	var mistakes field.ErrorList
 	switch o := a.GetObject().(type) {

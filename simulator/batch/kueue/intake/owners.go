@@ -102,7 +102,6 @@ func (o owner) common() (mistakes field.ErrorList) {
 	return append(mistakes, o.priorityClass()...)
 }
 
-// name checks a label that names an object.
 func (o owner) name(label string) field.ErrorList {
 	value, _, changed := o.label(label)
 	if !changed {
@@ -212,7 +211,6 @@ func groupOf(pod metav1.Object) string {
 	return pod.GetLabels()[podconstants.GroupNameLabel]
 }
 
-// checkMember checks what makes a pod a member of a group.
 func checkMember(o owner) (mistakes field.ErrorList) {
 	group, was := groupOf(o.now), ""
 	if o.before != nil {

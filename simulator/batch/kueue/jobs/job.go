@@ -74,7 +74,6 @@ func Matches(want, have []kueue.PodSet, counts bool) bool {
 	})
 }
 
-// resources are what the containers ask for.
 func resources(spec v1.PodSpec) (out []v1.ResourceRequirements) {
 	for _, list := range [][]v1.Container{spec.InitContainers, spec.Containers} {
 		for _, c := range list {

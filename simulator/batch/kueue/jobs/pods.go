@@ -20,7 +20,6 @@ func GroupOf(pod *v1.Pod) string {
 	return cmp.Or(pod.Annotations[podconstants.GroupNameLabel], pod.Labels[podconstants.GroupNameLabel])
 }
 
-// PodWorkloadName is the name of the workload of a pod, or of its group.
 func PodWorkloadName(pod *v1.Pod) string {
 	return cmp.Or(GroupOf(pod), NameOf("pod", pod.Name, "", pod.UID))
 }
@@ -72,7 +71,6 @@ func gated(pod *v1.Pod, gate string) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g v1.PodSchedulingGate) bool { return g.Name == gate })
 }
 
-// Ungate removes a gate.
 func Ungate(pod *v1.Pod, gate string) {
 	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g v1.PodSchedulingGate) bool { return g.Name == gate })
 }

@@ -19,7 +19,6 @@ import (
 // DefaultBytes bounds the ledger by default. An entry takes one to a few kilobytes.
 const DefaultBytes = 32 << 20
 
-// Options of a Ledger.
 type Options struct {
 	// Bytes bounds the entries as JSON, in memory and on disk each. Default DefaultBytes.
 	Bytes int64
@@ -29,7 +28,6 @@ type Options struct {
 	Logger klog.Logger
 }
 
-// Entry is one cycle.
 type Entry struct {
 	// ID counts from 1, over restarts.
 	ID int64 `json:"id"`
@@ -42,7 +40,6 @@ type Ledger struct {
 	log  *recordlog.Log[[]head]
 }
 
-// head is what queries look at.
 type head struct {
 	namespace, name, clusterQueue string
 	outcome                       admission.Outcome
@@ -85,13 +82,11 @@ func (l *Ledger) Start() error {
 	return l.log.Start()
 }
 
-// Stop closes the file.
 func (l *Ledger) Stop() error { return l.log.Stop() }
 
 // Reset removes all entries, in memory and on disk. IDs go on.
 func (l *Ledger) Reset() error { return l.log.Reset() }
 
-// Append adds the record of a cycle.
 func (l *Ledger) Append(record *admission.Record) {
 	err := l.log.Append(func(id int64) ([]head, []byte, error) {
 		text, err := json.Marshal(Entry{id, *record})

@@ -38,7 +38,6 @@ type Source interface {
 	Pending(clusterQueue string) ([]admission.Pending, bool)
 	// LocalQueue returns the ClusterQueue of a local queue; false if there is no such queue.
 	LocalQueue(types.NamespacedName) (clusterQueue string, known bool)
-	// Owners returns the owners of a workload.
 	Owners(types.NamespacedName) []metav1.OwnerReference
 }
 
@@ -47,7 +46,6 @@ type Handler struct{ Source func() Source }
 
 var _ http.Handler = Handler{}
 
-// ServeHTTP implements http.Handler.
 func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := h.answer(r)
 	code := http.StatusOK

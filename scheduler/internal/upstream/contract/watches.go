@@ -39,7 +39,9 @@ const (
 
 // Watches returns what our code depends on, except for the interfaces that it
 // embeds, which Embedded finds.
-func Watches() []Watch { return slices.Concat(schedulerWatches(), controllerWatches()) }
+func Watches() []Watch {
+	return slices.Concat(schedulerWatches(), pluginWatches(), controllerWatches())
+}
 
 func code(pkg, name, why string, ours ...string) Watch {
 	return Watch{Kind: Code, Package: pkg, Name: name, Ours: ours, Why: why}
@@ -139,107 +141,6 @@ func schedulerWatches() []Watch {
 		code(cachePackage, "cacheImpl.updateNodeInfoSnapshotList", "SameNodes: it makes a new slice", formulasFile),
 		code(cachePackage, "Snapshot.List", "SameNodes: it returns the slice itself", formulasFile),
 
-		// What plugins compare.
-		code(pluginsPackage+"podtopologyspread", "preFilterState", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "criticalPaths", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "topologySpreadConstraint", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "preFilterStateKey", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"podtopologyspread", "preFilterState.minMatchNum", "it is read through reflection", spreadFile),
-		code(pluginsPackage+"interpodaffinity", "preFilterState", "it is read through reflection", affinityFile),
-		code(pluginsPackage+"interpodaffinity", "topologyPair", "it is read through reflection", affinityFile),
-		code(pluginsPackage+"interpodaffinity", "topologyToMatchedTermCount", "it is read through reflection", affinityFile),
-		code(pluginsPackage+"interpodaffinity", "preFilterStateKey", "it is read through reflection", affinityFile),
-		code(pluginsPackage+"noderesources", "preFilterState", "it is read through reflection", requestsFile),
-		code(pluginsPackage+"noderesources", "preFilterStateKey", "it is read through reflection", requestsFile),
-		code(pluginsPackage+"volumezone", "stateData", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"volumezone", "pvTopology", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"volumezone", "preFilterStateKey", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"volumebinding", "stateData", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"volumebinding", "PodVolumeClaims", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"volumebinding", "stateKey", "it is read through reflection", volumesFile),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "nodeTopologyMatchesAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "nodePodsSatisfyAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "satisfiesSelfAffinityCheck", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "satisfyExistingPodsAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "nodeTopologyConflictsWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"interpodaffinity", "nodePodsConflictWithAntiAffinity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"nodeports", "NodePorts.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"tainttoleration", "TaintToleration.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"noderesources", "Fit.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"noderesources", "fitsRequest", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"noderesources", "shouldDelegateResourceToDRA", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"noderesources", "adjustDeltasToAccomodateCacheDiscrepancy", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumezone", "VolumeZone.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumezone", "translateToGALabel", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumezone", "topologyLabels", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "VolumeBinding.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.FindPodVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.checkBoundClaims", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.tryTranslatePVToCSI", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.findMatchingVolumes", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "byPVCSize.Less", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.checkVolumeProvisions", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.hasEnoughCapacity", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeBinder.nodeHasAccess", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"volumebinding", "volumeLimit", "the comparison repeats it", "scheduler/recorder/comparison"),
-		code(pluginsPackage+"dynamicresources", "DynamicResources.Filter", "the comparison repeats it", "scheduler/recorder/comparison"),
-
-		// What scores follow from.
-		code(pluginsPackage+"noderesources", "preScoreState", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"noderesources", "preScoreStateKey", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"noderesources", "balancedAllocationPreScoreState", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"noderesources", "balancedAllocationPreScoreStateKey", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"podtopologyspread", "preScoreState", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"podtopologyspread", "preScoreStateKey", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"interpodaffinity", "preScoreState", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"interpodaffinity", "preScoreStateKey", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"interpodaffinity", "scoreMap", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"dynamicresources", "stateData", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"dynamicresources", "stateKey", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"dynamicresources", "claimStore", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"dynamicresources", "nodeAllocation", "it is read through reflection", preScoreFile),
-		code(pluginsPackage+"noderesources", "leastResourceScorer", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "leastRequestedScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "mostResourceScorer", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "mostRequestedScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "buildRequestedToCapacityRatioScorerFunction", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "balancedResourceScorer", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "balancedResourceScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"noderesources", "requestedToCapacityRatioScorer", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"noderesources", "resourceAllocationScorer.calculateNodeAllocatableRequest", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"noderesources", "resourceAllocationScorer.calculateResourceAllocatableRequest", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"helper", "BuildBrokenLinearFunction", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"helper", "DefaultNormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"imagelocality", "calculatePriority", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"imagelocality", "minThreshold", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"imagelocality", "maxContainerThreshold", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"imagelocality", "scaledImageScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"imagelocality", "sumImageScores", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"imagelocality", "normalizedImageName", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"nodeaffinity", "NodeAffinity.Score", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"nodeaffinity", "NodeAffinity.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"tainttoleration", "TaintToleration.countIntolerableTaintsPreferNoSchedule", "the explanation of its scores repeats it", scoresExplained, scoresRead),
-		code(pluginsPackage+"tainttoleration", "TaintToleration.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.Score", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"podtopologyspread", "scoreForCount", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"podtopologyspread", "topologyNormalizingWeight", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"podtopologyspread", "PodTopologySpread.initPreScoreState", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"podtopologyspread", "countPodsMatchSelector", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.Score", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.PreScore", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"interpodaffinity", "InterPodAffinity.processExistingPod", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"interpodaffinity", "scoreMap.processTerm", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"volumebinding", "buildScorerFunction", "the explanation of its scores repeats it", scoresExplained),
-		code(pluginsPackage+"volumebinding", "VolumeBinding.Score", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"dynamicresources", "computeScore", "the explanation of its scores repeats it", scoresExplained, scoresRead),
-		code(pluginsPackage+"dynamicresources", "DynamicResources.Score", "the inputs of its scores are read as it reads them", scoresRead),
-		code(pluginsPackage+"dynamicresources", "DynamicResources.NormalizeScore", "the explanation of its scores repeats it", scoresExplained),
-
 		// How an API server creates objects.
 		code("k8s.io/kubernetes/pkg/kubeapiserver/options", "DefaultOffAdmissionPlugins", "newChain has those of the others that matter to scheduling", "simulator/cluster/storedform"),
 		code("k8s.io/apiserver/pkg/registry/rest", "BeforeCreate", "Admission.create prepares what it wants", "simulator/cluster/storedform"),
@@ -261,4 +162,75 @@ func schedulerWatches() []Watch {
 		{Kind: Text, Package: "sigs.k8s.io/json/internal/golang/encoding/json", Name: "scanner.pushParseState", Of: "exceeded max depth", Ours: []string{"simulator/elsewhere/transfer"}, Why: "JSON that is nested too deeply"},
 		{Kind: Text, Package: "sigs.k8s.io/kwok/pkg/utils/gotpl", Name: "renderer.render", Of: "build template", Ours: []string{"simulator/cluster/virtualnode"}, Why: "a stage whose template cannot be parsed"},
 	}
+}
+
+// pluginWatches returns what plugins compare, and what their scores follow from.
+func pluginWatches() (out []Watch) {
+	for _, group := range []struct {
+		why  string
+		ours []string
+		// of has the name of a package, and then of what it declares.
+		of [][]string
+	}{
+		{"it is read through reflection", []string{spreadFile}, [][]string{
+			{"podtopologyspread", "preFilterState", "criticalPaths", "topologySpreadConstraint", "preFilterStateKey", "preFilterState.minMatchNum"},
+		}},
+		{"it is read through reflection", []string{affinityFile}, [][]string{
+			{"interpodaffinity", "preFilterState", "topologyPair", "topologyToMatchedTermCount", "preFilterStateKey"},
+		}},
+		{"it is read through reflection", []string{requestsFile}, [][]string{
+			{"noderesources", "preFilterState", "preFilterStateKey"},
+		}},
+		{"it is read through reflection", []string{volumesFile}, [][]string{
+			{"volumezone", "stateData", "pvTopology", "preFilterStateKey"},
+			{"volumebinding", "stateData", "PodVolumeClaims", "stateKey"},
+		}},
+		{"the comparison repeats it", []string{"scheduler/recorder/comparison"}, [][]string{
+			{"podtopologyspread", "PodTopologySpread.Filter"},
+			{"interpodaffinity", "InterPodAffinity.Filter", "nodeTopologyMatchesAffinity", "nodePodsSatisfyAffinity", "satisfiesSelfAffinityCheck", "satisfyExistingPodsAntiAffinity", "nodeTopologyConflictsWithAntiAffinity", "nodePodsConflictWithAntiAffinity"},
+			{"nodeports", "NodePorts.Filter"},
+			{"nodeaffinity", "NodeAffinity.Filter"},
+			{"tainttoleration", "TaintToleration.Filter"},
+			{"noderesources", "Fit.Filter", "fitsRequest", "shouldDelegateResourceToDRA", "adjustDeltasToAccomodateCacheDiscrepancy"},
+			{"volumezone", "VolumeZone.Filter", "translateToGALabel", "topologyLabels"},
+			{"volumebinding", "VolumeBinding.Filter", "volumeBinder.FindPodVolumes", "volumeBinder.checkBoundClaims", "volumeBinder.tryTranslatePVToCSI", "volumeBinder.findMatchingVolumes", "byPVCSize.Less", "volumeBinder.checkVolumeProvisions", "volumeBinder.hasEnoughCapacity", "volumeBinder.nodeHasAccess", "volumeLimit"},
+			{"dynamicresources", "DynamicResources.Filter"},
+		}},
+		{"it is read through reflection", []string{preScoreFile}, [][]string{
+			{"noderesources", "preScoreState", "preScoreStateKey", "balancedAllocationPreScoreState", "balancedAllocationPreScoreStateKey"},
+			{"podtopologyspread", "preScoreState", "preScoreStateKey"},
+			{"interpodaffinity", "preScoreState", "preScoreStateKey", "scoreMap"},
+			{"dynamicresources", "stateData", "stateKey", "claimStore", "nodeAllocation"},
+		}},
+		{"the explanation of its scores repeats it", []string{scoresExplained}, [][]string{
+			{"noderesources", "leastResourceScorer", "leastRequestedScore", "mostResourceScorer", "mostRequestedScore", "buildRequestedToCapacityRatioScorerFunction", "balancedResourceScorer", "balancedResourceScore"},
+			{"helper", "BuildBrokenLinearFunction", "DefaultNormalizeScore"},
+			{"imagelocality", "calculatePriority", "minThreshold", "maxContainerThreshold", "scaledImageScore"},
+			{"nodeaffinity", "NodeAffinity.Score", "NodeAffinity.NormalizeScore"},
+			{"tainttoleration", "TaintToleration.NormalizeScore"},
+			{"podtopologyspread", "PodTopologySpread.Score", "PodTopologySpread.NormalizeScore", "scoreForCount", "topologyNormalizingWeight"},
+			{"interpodaffinity", "InterPodAffinity.Score", "InterPodAffinity.NormalizeScore"},
+			{"volumebinding", "buildScorerFunction"},
+			{"dynamicresources", "DynamicResources.NormalizeScore"},
+		}},
+		{"the inputs of its scores are read as it reads them", []string{scoresRead}, [][]string{
+			{"noderesources", "requestedToCapacityRatioScorer", "resourceAllocationScorer.calculateNodeAllocatableRequest", "resourceAllocationScorer.calculateResourceAllocatableRequest"},
+			{"imagelocality", "sumImageScores", "normalizedImageName"},
+			{"podtopologyspread", "PodTopologySpread.initPreScoreState", "countPodsMatchSelector"},
+			{"interpodaffinity", "InterPodAffinity.PreScore", "InterPodAffinity.processExistingPod", "scoreMap.processTerm"},
+			{"volumebinding", "VolumeBinding.Score"},
+			{"dynamicresources", "DynamicResources.Score"},
+		}},
+		{"the explanation of its scores repeats it", []string{scoresExplained, scoresRead}, [][]string{
+			{"tainttoleration", "TaintToleration.countIntolerableTaintsPreferNoSchedule"},
+			{"dynamicresources", "computeScore"},
+		}},
+	} {
+		for _, names := range group.of {
+			for _, name := range names[1:] {
+				out = append(out, code(pluginsPackage+names[0], name, group.why, group.ours...))
+			}
+		}
+	}
+	return out
 }

@@ -107,14 +107,7 @@ func Build(ctx context.Context, parts Parts, observer Observer, gate *Gate) (*sc
 	if err != nil {
 		return nil, err
 	}
-	if parts.BreakTie != nil {
-		breakTies(sched, parts.BreakTie)
-	}
-	observer.Attach(sched, func() []fwk.NodeInfo {
-		// Listing a snapshot does not fail.
-		nodes, _ := snapshot.NodeInfos().List()
-		return nodes
-	})
+	observer.Attach(sched, func() []fwk.NodeInfo { return nodesOf(snapshot) })
 	gate.guard(sched, ctx.Done())
 	return sched, nil
 }

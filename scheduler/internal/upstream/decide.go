@@ -31,9 +31,6 @@ func BuildDecider(ctx context.Context, parts Parts, observer Observer) (*Decider
 	if err != nil {
 		return nil, err
 	}
-	if parts.BreakTie != nil {
-		breakTies(sched, parts.BreakTie)
-	}
 	d := &Decider{Scheduler: sched, snapshot: snapshot, unobserved: sched.SchedulePod}
 	sched.NextEntity, sched.FailureHandler = d.nextGroup, d.endMember
 	observer.Attach(sched, d.Nodes)
@@ -49,9 +46,10 @@ func cancelled(ctx context.Context) context.Context {
 }
 
 // Nodes returns the nodes of the snapshot, in the order of the scheduler.
-func (d *Decider) Nodes() []fwk.NodeInfo {
-	// Listing a snapshot does not fail.
-	nodes, _ := d.snapshot.NodeInfos().List()
+func (d *Decider) Nodes() []fwk.NodeInfo { return nodesOf(d.snapshot) }
+
+func nodesOf(snapshot *internalcache.Snapshot) []fwk.NodeInfo {
+	nodes, _ := snapshot.NodeInfos().List() // listing a snapshot does not fail
 	return nodes
 }
 
@@ -69,7 +67,6 @@ func (d *Decider) Update(ctx context.Context) error {
 	return d.Cache.UpdateSnapshot(klog.FromContext(ctx), d.snapshot)
 }
 
-// Decision is the outcome of Decide.
 type Decision struct {
 	// Node is the selected node. If it is empty, Status says why.
 	Node   string

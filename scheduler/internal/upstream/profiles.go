@@ -93,6 +93,9 @@ func (p *Parts) observed(ctx context.Context, observer Observer) (*scheduler.Sch
 		f.SetAPICacher(apiCache)
 		sched.Profiles[name] = observer.Framework(f, p.Configuration.PercentageOfNodesToScore)
 	}
+	if p.BreakTie != nil {
+		breakTies(sched, p.BreakTie)
+	}
 	return sched, snapshot, nil
 }
 

@@ -36,14 +36,7 @@ func BuildStepper(ctx context.Context, parts Parts, observer Observer) (*Stepper
 	if err != nil {
 		return nil, err
 	}
-	if parts.BreakTie != nil {
-		breakTies(sched, parts.BreakTie)
-	}
-	observer.Attach(sched, func() []fwk.NodeInfo {
-		// Listing a snapshot does not fail.
-		nodes, _ := snapshot.NodeInfos().List()
-		return nodes
-	})
+	observer.Attach(sched, func() []fwk.NodeInfo { return nodesOf(snapshot) })
 	s := &Stepper{
 		Scheduler: sched, queue: parts.made,
 		popsFromBackoff: utilfeature.DefaultFeatureGate.Enabled(features.SchedulerPopFromBackoffQ),

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// Kind says which aspect of Kubernetes a Watch watches.
 type Kind string
 
 const (
@@ -112,7 +111,6 @@ func (w Watch) alarm(in string, before, now []string) string {
 // compared with Kubernetes.
 type Golden map[string][]string
 
-// ParseGolden reads the form that Golden.Text writes.
 func ParseGolden(text string) Golden {
 	out := Golden{}
 	var current string
@@ -143,7 +141,6 @@ func (g Golden) Text(watches []Watch) string {
 	return b.String()
 }
 
-// Look returns the current state of s.
 func Look(s *Source, watches []Watch) (Golden, error) {
 	out := Golden{}
 	for _, w := range watches {

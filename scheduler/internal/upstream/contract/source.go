@@ -204,20 +204,28 @@ func (d *decl) digest() string {
 	return fmt.Sprintf("sha256:%.8x", sha256.Sum256([]byte(text(d.node))))
 }
 
-// methods returns the methods of an interface and of those that it embeds, as
-// "Name(parameters) results" without the names of parameters, sorted.
-func (s *Source) methods(p *pkg, name string) ([]string, error) {
-	d := p.find(name)
-	if d == nil {
-		return nil, fmt.Errorf("%s has no %s", p.path, name)
+// typeNamed returns the declaration of a type of some syntax.
+func typeNamed[T ast.Expr](p *pkg, name string) (d *decl, declared T, err error) {
+	if d = p.find(name); d == nil {
+		return nil, declared, fmt.Errorf("%s has no %s", p.path, name)
 	}
 	spec, _ := d.node.(*ast.TypeSpec)
 	if spec == nil {
-		return nil, fmt.Errorf("%s.%s is not a type", p.path, name)
+		return nil, declared, fmt.Errorf("%s.%s is not a type", p.path, name)
 	}
-	iface, ok := spec.Type.(*ast.InterfaceType)
+	declared, ok := spec.Type.(T)
 	if !ok {
-		return nil, fmt.Errorf("%s.%s is not an interface", p.path, name)
+		return nil, declared, fmt.Errorf("%s.%s is not a %T", p.path, name, declared)
+	}
+	return d, declared, nil
+}
+
+// methods returns the methods of an interface and of those that it embeds, as
+// "Name(parameters) results" without the names of parameters, sorted.
+func (s *Source) methods(p *pkg, name string) ([]string, error) {
+	d, iface, err := typeNamed[*ast.InterfaceType](p, name)
+	if err != nil {
+		return nil, err
 	}
 	var out []string
 	for _, field := range iface.Methods.List {
@@ -273,17 +281,9 @@ func unnamed(f *ast.FuncType) *ast.FuncType {
 
 // fields returns the fields of a struct as "name type", in their order.
 func (p *pkg) fields(name string) ([]string, error) {
-	d := p.find(name)
-	if d == nil {
-		return nil, fmt.Errorf("%s has no %s", p.path, name)
-	}
-	spec, _ := d.node.(*ast.TypeSpec)
-	if spec == nil {
-		return nil, fmt.Errorf("%s.%s is not a type", p.path, name)
-	}
-	structure, ok := spec.Type.(*ast.StructType)
-	if !ok {
-		return nil, fmt.Errorf("%s.%s is not a struct", p.path, name)
+	_, structure, err := typeNamed[*ast.StructType](p, name)
+	if err != nil {
+		return nil, err
 	}
 	var out []string
 	for _, field := range structure.Fields.List {

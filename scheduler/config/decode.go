@@ -110,8 +110,6 @@ func arguments(c *yamlsource.Checker, pluginConfig map[string]any, at path) {
 	}
 }
 
-// argumentsType returns the type of the arguments of a plugin of Kubernetes
-// that takes some.
 func argumentsType(plugin string) (reflect.Type, bool) {
 	obj, err := scheme.Scheme.New(configv1.SchemeGroupVersion.WithKind(plugin + "Args"))
 	if err != nil {

@@ -49,7 +49,6 @@ type EffectiveProfile struct {
 	Plugins []EffectivePlugin `json:"plugins"`
 }
 
-// EffectivePoint is an extension point of a profile.
 type EffectivePoint struct {
 	Name string `json:"name"`
 	// Plugins are in the order in which they are called.

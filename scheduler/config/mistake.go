@@ -4,7 +4,6 @@ import "kube-scheduler-simulator/scheduler/yamlsource"
 
 type Mistake = yamlsource.Mistake
 
-// Reason is the kind of a mistake.
 type Reason = yamlsource.Reason
 
 const (

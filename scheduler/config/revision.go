@@ -8,7 +8,6 @@ import (
 // ErrNotRunning is returned when the configuration is changed while no scheduler is running.
 var ErrNotRunning = errors.New("the scheduler is not running")
 
-// Origin says where a configuration came from.
 type Origin string
 
 const (
@@ -32,7 +31,6 @@ const (
 	RevisionRolledBack RevisionState = "rolledBack"
 )
 
-// Revision is a configuration that was applied.
 type Revision struct {
 	// Number counts the revisions from 1. Cycles refer to it.
 	Number int       `json:"number"`

@@ -155,7 +155,6 @@ func scalar(v any) bool {
 	}
 }
 
-// cutText shortens a text to a number of characters.
 func cutText(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s

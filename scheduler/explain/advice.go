@@ -84,7 +84,6 @@ type NominatedPod struct {
 	Node string `json:"node"`
 }
 
-// AttachedVolume is a persistent volume that is attached to Node.
 type AttachedVolume struct {
 	Volume string `json:"volume"`
 	Node   string `json:"node"`

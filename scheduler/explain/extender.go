@@ -7,7 +7,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// ExtenderFailure is a call to an extender that failed.
 type ExtenderFailure struct {
 	Extender string              `json:"extender"`
 	Verb     result.ExtenderVerb `json:"verb"`

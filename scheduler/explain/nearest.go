@@ -11,7 +11,6 @@ import (
 type Nearest struct {
 	Node  string `json:"node"`
 	Nodes int    `json:"nodes"`
-	// Lacks are the resources that Node is short of.
 	Lacks []Lack `json:"lacks"`
 }
 

@@ -94,7 +94,6 @@ func (s Statement) MarshalJSON() ([]byte, error) {
 	return append(out, operands[1:]...), nil
 }
 
-// UnmarshalJSON reads a statement of a known kind.
 func (s *Statement) UnmarshalJSON(data []byte) error {
 	var head struct{ Kind Kind }
 	if err := json.Unmarshal(data, &head); err != nil {

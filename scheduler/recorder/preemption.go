@@ -244,7 +244,6 @@ func (r *preemptionRecord) build(chosen string) *result.Preemption {
 	return out
 }
 
-// rank returns what the rules compare of a candidate.
 func (d *dryRun) rank() result.Candidate {
 	c := result.Candidate{Node: d.node, PDBViolations: d.violations, RemovedBy: d.removedBy, Surplus: d.surplus, Victims: make([]result.Victim, len(d.victims))}
 	for i, pod := range d.victims {

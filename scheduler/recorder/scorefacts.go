@@ -20,9 +20,7 @@ type Scorer interface {
 	Facts(state fwk.CycleState, pod *v1.Pod, scored Scored) *result.PluginScoreFacts
 }
 
-// Scored are the nodes of a cycle that a plugin scored.
 type Scored struct {
-	// Nodes are those whose inputs are wanted.
 	Nodes []fwk.NodeInfo
 	// All yields the name and the raw score of every scored node, and Count is their
 	// number.

@@ -2,7 +2,6 @@ package recorder
 
 import fwk "k8s.io/kube-scheduler/framework"
 
-// verdict is the outcome of Filter for a node.
 type verdict uint8
 
 const (

@@ -164,7 +164,6 @@ func (h Hands) Create(o runtime.Object) error {
 	return err
 }
 
-// Patch changes an object.
 func (h Hands) Patch(gvk schema.GroupVersionKind, namespace, name string, kind types.PatchType, patch []byte) error {
 	return h.simulation.control.patch(h.simulation.cluster.ref(gvk, namespace, name), kind, patch)
 }

@@ -69,7 +69,6 @@ var DefaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // times out after 10 minutes.
 const DefaultSettleLimit = 30 * time.Minute
 
-// Keep says which results a simulation keeps.
 type Keep int
 
 const (
@@ -312,7 +311,6 @@ func (s *Simulation) Configure(ctx context.Context, configuration *config.KubeSc
 	})
 }
 
-// Advance lets virtual time pass.
 func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 	end := s.timeline.Now().Add(d)
 	return s.do(ctx, func() error {

@@ -61,7 +61,6 @@ type Options struct {
 	Running func(ctx context.Context, c *config.Configuration)
 	// Changed is called on any goroutine after a change of the state or a warning. It may be nil.
 	Changed func()
-	// TieSeed is scheduler.Options.TieSeed.
 	TieSeed *int64
 	// Clock is time.Now by default.
 	Clock func() time.Time

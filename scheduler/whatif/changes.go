@@ -136,7 +136,6 @@ func (t *Trial) AddNode(n *newnode.Node) error {
 	return nil
 }
 
-// copyNames returns a function that returns unused names for copies of an object.
 func (t *Trial) copyNames(o runtime.Object) func() string {
 	accessor := accessorOf(o)
 	i := 0
@@ -326,7 +325,6 @@ func (t *Trial) patch(p *Patch) error {
 	return t.put(after)
 }
 
-// decodedLike decodes an object of the type of another one.
 func decodedLike(before runtime.Object, document []byte) (runtime.Object, error) {
 	if _, custom := before.(*unstructured.Unstructured); custom {
 		after := &unstructured.Unstructured{}

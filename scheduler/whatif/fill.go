@@ -131,7 +131,6 @@ func (a *attempt) scoresLocally() bool {
 	return true
 }
 
-// candidates are the nodes on which a pod fits.
 type candidates struct {
 	*attempt
 	nodes []fwk.NodeInfo
@@ -208,7 +207,6 @@ func choose(ctx context.Context, t *Trial, c *candidates) (string, error) {
 	return firstByName(c.state, c.pod, tied), nil
 }
 
-// score brings the scores up to date.
 func (c *candidates) score(ctx context.Context) error {
 	if c.rows == nil {
 		if status := c.framework.RunPreScorePlugins(ctx, c.state, c.pod, c.nodes); !status.IsSuccess() {

@@ -192,7 +192,6 @@ func (t *Trial) createClaims(pod *v1.Pod) error {
 	return nil
 }
 
-// create adds a new object of ours.
 func (t *Trial) create(o runtime.Object, namespace string) error {
 	accessor := accessorOf(o)
 	accessor.SetNamespace(namespace)

@@ -45,7 +45,6 @@ type Change struct {
 	// are new nodes like it, which package newnode makes; those of another one differ in their names and in their
 	// label kubernetes.io/hostname.
 	Count int
-	// Patch changes an object of the state.
 	Patch *Patch
 	// Delete removes an object of the state. Pods stay on a node that is removed, as in the
 	// scheduler's cache.

@@ -71,8 +71,7 @@ type Backend struct {
 	Queues func() (result.Queues, error)
 	// Reset returns everything to the state of a first start. It may refuse with *operation.Busy or
 	// *Forbidden. If it is nil, the cluster is not the simulator's own and cannot be reset.
-	Reset func(ctx context.Context) (Reset, error)
-	// Transfer imports and exports.
+	Reset    func(ctx context.Context) (Reset, error)
 	Transfer Transfer
 	// Inactive are imported parts that call no other program.
 	Inactive Inactive
@@ -80,14 +79,10 @@ type Backend struct {
 	Definitions Definitions
 	// FeatureGates are the feature gates of Kubernetes, sorted by name.
 	FeatureGates []process.Gate
-	// Replay plays recordings.
-	Replay Replay
-	// Hypotheses answers hypothetical questions.
-	Hypotheses Hypotheses
-	// Kueue admits workloads of queues.
-	Kueue Kueue
-	// Shadow judges live decisions.
-	Shadow Shadow
+	Replay       Replay
+	Hypotheses   Hypotheses
+	Kueue        Kueue
+	Shadow       Shadow
 	// Sessions are the session schedulers and the flow scheduler.
 	Sessions Sessions
 	Runs     Runs
@@ -96,8 +91,7 @@ type Backend struct {
 	Branches Branches
 	// Redactor replaces the names in reports. If it is nil, each report has a new one.
 	Redactor *redact.Redactor
-	// Lessons are what Learn offers.
-	Lessons Lessons
+	Lessons  Lessons
 }
 
 type attached struct {

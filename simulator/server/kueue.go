@@ -43,7 +43,6 @@ type Kueue interface {
 	Suggest(ctx context.Context, workload types.NamespacedName) (suggest.Answer, error)
 }
 
-// KueueState says whether queues are served.
 type KueueState string
 
 const (

@@ -10,7 +10,6 @@ import (
 )
 
 type Reset struct {
-	// Deleted counts the deleted objects.
 	Deleted         int     `json:"deleted"`
 	DurationSeconds float64 `json:"durationSeconds"`
 }

@@ -53,7 +53,6 @@ type Options struct {
 	questionTime time.Duration
 }
 
-// Server is the simulator's HTTP server.
 type Server struct {
 	opts Options
 	log  klog.Logger

@@ -25,7 +25,6 @@ const (
 	Paused Phase = "paused"
 )
 
-// Status is the state of the simulator.
 type Status struct {
 	// Ready says that the scheduler schedules pods.
 	Ready bool  `json:"ready"`

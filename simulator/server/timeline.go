@@ -159,7 +159,6 @@ func (s *Server) getUndo(c echo.Context, t Timeline) error {
 }
 
 type undoRequest struct {
-	// Moment is that of the step to take back.
 	Moment uint64 `json:"moment"`
 }
 

@@ -80,7 +80,6 @@ func unmarshal(document []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// adoption is a document that is being changed.
 type adoption struct {
 	fields  map[string]any
 	removed []Removed

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// Model is a cost model of Firmament.
 type Model string
 
 // The cost models. CPUMem is the formula of Poseidon's first versions without the constant 1000 for each placed task; CPUMemV1 has it,
@@ -21,7 +20,6 @@ const (
 	CPUMemV2 Model = "CPU-MEM-V2"
 )
 
-// Models lists the cost models.
 var Models = []Model{CPUMem, CPUMemV1, CPUMemV2, Octopus, Trivial, Random}
 
 func (m Model) slotted() bool { return m == CPUMem || m == CPUMemV1 || m == CPUMemV2 }
@@ -64,7 +62,6 @@ type Machine struct {
 	Running, MaxTasks int
 }
 
-// Class is a class of alike tasks.
 type Class struct {
 	Name    string
 	Request Resources
@@ -421,9 +418,8 @@ func (b *building) slotArcs(class, at int) {
 
 // Placement is where a task goes, and what that costs.
 type Placement struct {
-	Task string `json:"task"`
-	Job  string `json:"job"`
-	// Class is the task's class.
+	Task  string `json:"task"`
+	Job   string `json:"job"`
 	Class string `json:"class"`
 	// Machine is empty for a task without one.
 	Machine string `json:"machine,omitempty"`
@@ -448,7 +444,6 @@ const (
 	NoOp    Delta = "NOOP"
 )
 
-// Solution is a flow of minimum cost.
 type Solution struct {
 	Network    *Network    `json:"network"`
 	Placements []Placement `json:"placements"`

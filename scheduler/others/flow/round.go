@@ -104,7 +104,6 @@ const MaxArcs = 4000
 // WaitingMessage is what Poseidon writes into the condition of a pod that found no place.
 const WaitingMessage = "Firmament unable to schedule the pod"
 
-// Bind places a pod on a node.
 type Bind struct {
 	Pod  *v1.Pod
 	Node string
@@ -355,7 +354,6 @@ func requestOf(pod *v1.Pod) Resources {
 	return resources(resourcehelper.PodRequests(&without, resourcehelper.PodResourcesOptions{}))
 }
 
-// owner is the job of a pod.
 type owner struct{ key, name string }
 
 // jobOf returns a pod's controller, else the label of its controller, else the pod itself.

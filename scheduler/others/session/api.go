@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Rules is the dialect of a session.
 type Rules string
 
 const (
@@ -88,7 +87,6 @@ const (
 	PhaseCompleted PodGroupPhase = "Completed"
 )
 
-// PodGroupStatus is what has become of a job.
 type PodGroupStatus struct {
 	Phase      PodGroupPhase `json:"phase,omitempty"`
 	Conditions []Condition   `json:"conditions,omitempty"`

@@ -20,8 +20,7 @@ type Turn struct {
 	Kind      TurnKind `json:"kind"`
 	// Actions are those of a session, in order.
 	Actions []string `json:"actions,omitempty"`
-	// Model is the cost model of a round.
-	Model string `json:"model,omitempty"`
+	Model   string   `json:"model,omitempty"`
 	// Job is that of the pod at the end of the session; nil for a round, and for a pod that no session looks at.
 	Job *JobRecord `json:"job,omitempty"`
 	// Evictions are pods that would have to leave, as NAMESPACE/NAME, for whichever job.

@@ -16,7 +16,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// status is where a task stands.
 type status int
 
 const (
@@ -190,7 +189,6 @@ type Objects struct {
 	Ended []*v1.Pod
 }
 
-// newCluster copies what a session needs.
 func newCluster(rules Rules, nodes []fwk.NodeInfo, pods []*v1.Pod, objects Objects) *cluster {
 	c := &cluster{rules: rules, byNode: map[string]*node{}, byName: map[string]*queue{}, tasks: map[*v1.Pod]*task{}}
 	var lists []v1.ResourceList

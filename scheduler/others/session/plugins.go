@@ -418,7 +418,6 @@ func (s *session) starving(j *job) bool {
 	return false
 }
 
-// forbids asks who forbids a queue to take a task.
 func (s *session) forbids(of func(*extension) func(*queue, *task) int, t *task) (by string, resource int) {
 	for _, e := range s.plugins() {
 		if forbid := of(e); forbid != nil {

@@ -16,7 +16,6 @@ var (
 	reclaiming = func(e *extension) func(*task, []*task) []*task { return e.reclaimable }
 )
 
-// served reports whether preempt and reclaim serve a job.
 func (s *session) served(j *job) bool {
 	if s.rules == KubeBatch {
 		return true
@@ -95,7 +94,6 @@ func (s *session) settle(st *statement, j *job) bool {
 	return false
 }
 
-// commit makes the evictions of a statement final.
 func (s *session) commit(st *statement) {
 	for i, step := range st.steps {
 		if step.node != nil {

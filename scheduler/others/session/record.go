@@ -157,7 +157,6 @@ const (
 	Kept      DecisionKind = "kept"
 )
 
-// Decision is one step of an action.
 type Decision struct {
 	Kind DecisionKind `json:"kind"`
 	// Job and Task are namespace/name; Task is empty for a decision about a job, Job too for one about a queue.
@@ -185,11 +184,9 @@ type Decision struct {
 	Victims []Victim `json:"victims,omitempty"`
 }
 
-// Victim is a pod that is evicted for another.
 type Victim struct {
-	Task string `json:"task"`
-	Job  string `json:"job"`
-	// Queue and Node are the victim's.
+	Task  string `json:"task"`
+	Job   string `json:"job"`
 	Queue string `json:"queue"`
 	Node  string `json:"node"`
 	// Plugins agreed to the eviction, all of one tier.
@@ -240,13 +237,11 @@ type Outcome struct {
 	Cycles []*result.Cycle
 }
 
-// Bind places a pod on a node.
 type Bind struct {
 	Pod  *v1.Pod
 	Node string
 }
 
-// Eviction deletes a pod.
 type Eviction struct {
 	Pod *v1.Pod
 	// Action is preempt or reclaim.
@@ -270,7 +265,6 @@ type Event struct {
 	Type, Reason, Message string
 }
 
-// PodUpdate is a pod that stays pending.
 type PodUpdate struct {
 	Pod *v1.Pod
 	// Reason and Message are those of the condition PodScheduled=False, and of the event FailedScheduling.

@@ -201,7 +201,6 @@ func (st *statement) place(t *task, n *node, as status) (bool, error) {
 	return true, nil
 }
 
-// evict makes a running task leave.
 func (st *statement) evict(t *task) {
 	st.steps = append(st.steps, step{task: t, from: t.status})
 	st.s.move(t, releasing)

@@ -128,7 +128,6 @@ func (p *Plugin) podChanged(before, pod *v1.Pod) {
 	}
 }
 
-// Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
 func (p *Plugin) Preemption() (*preemption.Evaluator, *preemption.Executor) {

@@ -116,7 +116,6 @@ func (*Plugin) OrderedScoreFuncs(context.Context, map[string]*extenderv1.Victims
 	return nil
 }
 
-// dryRun is the search for victims on one node.
 type dryRun struct {
 	*Plugin
 	ctx       context.Context

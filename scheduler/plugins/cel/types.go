@@ -41,7 +41,6 @@ type structField struct {
 	always bool
 }
 
-// converter converts a value that is set to one that CEL accepts.
 type converter func(reflect.Value) any
 
 // newSchema declares the types of the samples and all types that they contain.

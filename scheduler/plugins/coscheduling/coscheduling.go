@@ -88,7 +88,6 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 	return p, p.followPods()
 }
 
-// Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
 // byGroup is the name of the index of pods by group.

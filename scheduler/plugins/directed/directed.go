@@ -85,7 +85,6 @@ const (
 	Wait = "wait"
 )
 
-// Step is something that happens.
 type Step struct {
 	Do      string   `json:"do"`
 	Pod     string   `json:"pod,omitempty"`
@@ -98,10 +97,8 @@ type Step struct {
 
 // Answer is what the plugin says in a step that asks.
 type Answer struct {
-	// Refused is the reason of a rejection.
 	Refused string `json:"refused,omitempty"`
-	// Score is that of a node that passes.
-	Score int64 `json:"score,omitempty"`
+	Score   int64  `json:"score,omitempty"`
 	// Nominated is the node that PostFilter found, and Victims are the pods that it deleted.
 	Nominated string   `json:"nominated,omitempty"`
 	Victims   []string `json:"victims,omitempty"`
@@ -406,7 +403,6 @@ func (w *world) names(ctx context.Context) (out []string, err error) {
 	return out, nil
 }
 
-// Create creates an object of any kind.
 func Create(ctx context.Context, c kubernetes.Interface, o *unstructured.Unstructured) error {
 	plural, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	err := c.CoreV1().RESTClient().Post().AbsPath(pathOf(o.GetAPIVersion(), plural.Resource, o.GetNamespace(), "")...).Body(encoded(o)).Do(ctx).Error()

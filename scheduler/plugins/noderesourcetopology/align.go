@@ -30,7 +30,6 @@ type Shortage struct {
 	Absent bool
 }
 
-// Alignment is the zone that a part of a pod gets.
 type Alignment struct {
 	Role Role
 	// Container is its name; empty for Pod.
@@ -136,7 +135,6 @@ func shortage(zones []zone, at int, w want, guaranteed bool, node fwk.NodeInfo) 
 	return s, false
 }
 
-// tied reports whether a part needs something of the zone that it gets.
 func tied(z *zone, p *part, guaranteed bool) bool {
 	for _, w := range p.wants {
 		if _, listed := z.available[w.name]; listed && w.amount > 0 && (guaranteed || !v1alpha2.IsShared(w.name)) {

@@ -30,7 +30,6 @@ type Arguments struct {
 	PreemptionMode string `json:"preemptionMode,omitempty"`
 }
 
-// ScoringStrategy says how nodes are scored.
 type ScoringStrategy struct {
 	// Type is MostAllocated, LeastAllocated, BalancedAllocation or LeastNUMANodes.
 	Type string `json:"type,omitempty"`

@@ -143,7 +143,6 @@ func (o *overReserving) podChanged(pod *v1.Pod, gone bool) {
 	}
 }
 
-// counts reports whether an agent could know of the pod.
 func (o *overReserving) counts(pod *v1.Pod) bool {
 	if o.args.InformerMode == Shared {
 		return pod.Status.Phase == v1.PodRunning

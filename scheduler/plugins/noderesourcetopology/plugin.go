@@ -20,7 +20,6 @@ import (
 
 const Name = "NodeResourceTopologyMatch"
 
-// Plugin is a profile's instance.
 type Plugin struct {
 	topologies topologies
 	view       *follow.View
@@ -119,7 +118,6 @@ func podsOf(h fwk.Handle, mode string) cache.SharedIndexInformer {
 	})
 }
 
-// Name returns the name under which users enable the plugin.
 func (*Plugin) Name() string { return Name }
 
 // Close removes the plugin from what profiles share.

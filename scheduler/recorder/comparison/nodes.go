@@ -222,7 +222,6 @@ func comparePorts(_ fwk.CycleState, pod *v1.Pod) recorder.Comparing {
 	return c
 }
 
-// ports are the host ports that a pod wants.
 type ports []result.Port
 
 func (c ports) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {

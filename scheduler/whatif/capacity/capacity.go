@@ -201,7 +201,6 @@ func atMost(limit int) int {
 	return min(limit, MaxLimit)
 }
 
-// template returns the pod whose copies are placed.
 func template(t *whatif.Trial, q Question) (*v1.Pod, error) {
 	pod := q.Pod
 	if q.PodRef != nil {
@@ -308,7 +307,6 @@ func left(t *whatif.Trial, rejections map[string][]whatif.Obstacle) []Resource {
 	return out
 }
 
-// shortOf returns the resources that a node lacks.
 func shortOf(obstacles []whatif.Obstacle) []string {
 	var out []string
 	for _, o := range obstacles {

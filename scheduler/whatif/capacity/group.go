@@ -26,7 +26,6 @@ type Group struct {
 	Places int `json:"places"`
 }
 
-// gang places the members of a group.
 type gang struct {
 	Group
 	// together: the members need nodes that have something in common, so they are decided about at once.

@@ -73,7 +73,6 @@ func (s *Survey) findPools() map[string][]*pool {
 // brought reports whether a new node comes with a pool like this one.
 func (p *pool) brought() bool { return !p.shared && p.complete() }
 
-// slices returns the ResourceSlices of a new node.
 func (s *Sample) slices(name string) []runtime.Object {
 	var out []runtime.Object
 	for _, p := range s.survey.pools()[s.like.Name] {

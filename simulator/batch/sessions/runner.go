@@ -18,7 +18,6 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// runner runs the sessions of one dialect.
 type runner struct {
 	service  *Service
 	rules    session.Rules

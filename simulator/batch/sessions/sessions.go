@@ -252,7 +252,6 @@ func (s *Service) Enabled() bool {
 	return s.settings.Enabled
 }
 
-// Enable turns the schedulers on or off.
 func (s *Service) Enable(on bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +307,6 @@ func (s *Service) SetFlow(settings FlowSettings) error {
 	return s.save()
 }
 
-// Configuration is a document of a dialect.
 type Configuration struct {
 	Rules    session.Rules `json:"rules"`
 	Revision int           `json:"revision"`

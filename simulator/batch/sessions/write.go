@@ -35,7 +35,6 @@ func newEvents(client kubernetes.Interface) (map[string]record.EventRecorder, fu
 	return out, broadcaster.Shutdown
 }
 
-// eventsOf returns the recorder of the session scheduler that reads a group.
 func (s *Service) eventsOf(g *session.PodGroup) record.EventRecorder {
 	rules := session.KubeBatch
 	if slices.Contains(session.Volcano.GroupVersions(), g.GroupVersionKind().GroupVersion()) {

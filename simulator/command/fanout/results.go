@@ -84,7 +84,6 @@ type runID struct {
 
 func idOf(o scenario.RunOutcome) runID { return runID{o.Point, o.Seed} }
 
-// resultName is the name of a ConfigMap of a share.
 func resultName(job string, index, part int) string {
 	return fmt.Sprintf("%s-result-%d-%d", job, index, part)
 }

@@ -57,7 +57,6 @@ type Options struct {
 	Notes io.Writer
 }
 
-// client is one client of a sweep's Job.
 type client struct {
 	Options
 	sweep *scenario.Sweep
@@ -292,7 +291,6 @@ func (c *client) selector(component string) string {
 	return set.String()
 }
 
-// refused explains what the cluster refused.
 func (c *client) refused(doing string, err error) error {
 	err = fmt.Errorf("%s %s: %w", doing, c.at(), err)
 	switch {

@@ -312,7 +312,6 @@ func readBelow(root, beside, name string) ([]byte, error) {
 	return text, err
 }
 
-// relative returns the path of a file below root.
 func relative(root, name string) (string, error) {
 	from, err := filepath.Abs(root)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
-// SweepOptions say more about a sweep.
 type SweepOptions struct {
 	Options
 	// State is the file that holds the runs that have ended, so that an interrupted sweep goes on; FILE.runs by default.

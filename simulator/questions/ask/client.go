@@ -16,7 +16,6 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// Client asks a running simulator.
 type Client struct {
 	base  *url.URL
 	token string

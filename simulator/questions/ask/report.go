@@ -11,7 +11,6 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// Decision names one attempt to schedule a pod.
 type Decision struct {
 	Namespace, Name string
 	// Attempt counts from 1; 0 is the newest.

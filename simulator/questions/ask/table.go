@@ -12,7 +12,6 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 )
 
-// Format is how an answer is printed.
 type Format string
 
 // The formats of kubectl get that make sense here.

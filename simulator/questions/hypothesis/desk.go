@@ -29,8 +29,7 @@ type Options struct {
 	ClientConfig *rest.Config
 	// Admission, if set, starts the admission of a question without an API server.
 	Admission func() Admission
-	// Engine answers the questions.
-	Engine *whatif.Engine
+	Engine    *whatif.Engine
 	// Parse reads a scheduler configuration. Its error is a *config.Error for an invalid one.
 	Parse func(document []byte) (*config.Configuration, error)
 	// Beside answers for the schedulers beside kube-scheduler; nil where none run.
@@ -172,7 +171,6 @@ func (d *Desk) WhatIf(ctx context.Context, w WhatIf) (*WhatIfAnswer, error) {
 	return explained(answer, nil), nil
 }
 
-// Fit asks what makes a pod fit.
 type Fit struct {
 	Question
 	// Node is empty for any node.

@@ -11,7 +11,6 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 )
 
-// Refused says why the desk refuses a question.
 type Refused struct {
 	Message string
 	// Mistakes name the wrong fields by their paths in the question, such as

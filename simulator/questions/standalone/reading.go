@@ -139,7 +139,6 @@ func readRecording(path, moment string) (r *reading, at time.Time, err error) {
 	return r, at, nil
 }
 
-// momentOf returns the time that Options.At means.
 func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
 	start, end := recording.Header.Start, recording.End
 	if moment == "" {

@@ -132,7 +132,6 @@ func (t *NodeResourceTopology) Attribute(name string) string {
 	return ""
 }
 
-// Lists reports whether a NUMA node lists the resource.
 func (t *NodeResourceTopology) Lists(name v1.ResourceName) bool {
 	return slices.ContainsFunc(t.Zones, func(z Zone) bool {
 		_, isNode := z.ID()

@@ -329,7 +329,6 @@ func (d Decision) evict(w *kueue.Workload, set setCondition, now time.Time) {
 	}
 }
 
-// count adds the eviction to the statistics.
 func (d Decision) count(w *kueue.Workload) {
 	if w.Status.SchedulingStats == nil {
 		w.Status.SchedulingStats = &kueue.SchedulingStats{}

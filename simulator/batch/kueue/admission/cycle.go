@@ -426,7 +426,6 @@ func (c *snapshot) keep(e *entry) {
 	e.head.Reserves = kept.list()
 }
 
-// preempt evicts the victims of a head.
 func (c *snapshot) preempt(e *entry, record *Record) {
 	c.chosen = append(c.chosen, e.victims...)
 	e.head.Outcome, e.head.Condition = Preempting, reasonWaitingForPreemptedWorkloads
@@ -465,7 +464,6 @@ func (c *snapshot) admission(e *entry) *kueue.Admission {
 	return admission
 }
 
-// describe puts what was tried into the ledger.
 func (e *entry) describe() {
 	for _, p := range e.assignment.podSets {
 		for _, d := range p.domains {

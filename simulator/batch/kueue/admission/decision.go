@@ -6,7 +6,6 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// Verb says what a decision does to a workload.
 type Verb string
 
 // The verbs.
@@ -58,7 +57,6 @@ type Decision struct {
 	Events []Event
 }
 
-// Event is a Kubernetes event about a workload.
 type Event struct {
 	// Workload is the one that the event is about, usually the decision's own.
 	Workload        Ref

@@ -27,9 +27,7 @@ type Outlook struct {
 	Suggestions []Suggestion `json:"suggestions,omitempty"`
 }
 
-// Admittance is a hypothetical admission.
 type Admittance struct {
-	// Cycles is how many cycles it takes.
 	Cycles  int                                                                         `json:"cycles"`
 	Flavors map[kueue.PodSetReference]map[v1.ResourceName]kueue.ResourceFlavorReference `json:"flavors"`
 	// Counts are the pods of each pod set.
@@ -132,7 +130,6 @@ func (s *State) Outlook(key types.NamespacedName, now time.Time) (outlook Outloo
 	return outlook, true
 }
 
-// question is the search for one workload.
 type question struct {
 	state       *State
 	w           *workload
@@ -211,7 +208,6 @@ func (q *question) try(c Change, change func(*State)) bool {
 	return true
 }
 
-// resume tries to resume stopped queues.
 func (q *question) resume() {
 	key := q.w.localQueue()
 	local := q.state.localQueues[key]
@@ -234,7 +230,6 @@ func (q *question) resume() {
 	}
 }
 
-// lacking are the amounts that are missing for one flavor.
 type lacking struct {
 	fr flavorResource
 	// missing is at least what has to be added, and all the whole request.

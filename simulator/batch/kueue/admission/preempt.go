@@ -15,7 +15,6 @@ type victim struct {
 	reason string
 }
 
-// preemption is what a ClusterQueue allows.
 type preemption struct {
 	within, reclaim kueue.PreemptionPolicy
 	// borrow is nil unless a workload that borrows may evict others in the cohort.
@@ -35,7 +34,6 @@ func preemptionOf(queue *kueue.ClusterQueue) preemption {
 	return p
 }
 
-// preemptor looks for workloads to evict for one workload.
 type preemptor struct {
 	cycle  *snapshot
 	w      *workload
@@ -313,7 +311,6 @@ func (p *preemptor) putBack(victims []victim, fits func() bool) []victim {
 	return kept
 }
 
-// fits reports whether the workload has room now.
 func (p *preemptor) fits(borrow bool) bool {
 	for fr, v := range p.usage {
 		if !borrow && p.node.parent != nil && p.node.borrows(fr, v) {

@@ -66,7 +66,6 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	return append(head, operands[1:]...), nil
 }
 
-// UnmarshalJSON reads a reason of a known kind.
 func (r *Reason) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*r = Reason{}
@@ -233,7 +232,6 @@ type NamespaceMismatch struct{}
 
 // RequestsAboveLimits means that containers request more than their limits.
 type RequestsAboveLimits struct {
-	// Fields are the paths of the requests.
 	Fields []string `json:"fields"`
 }
 
@@ -282,8 +280,7 @@ type BehindHead struct {
 
 // EqualRefused means that a workload of the same shape was refused, so this one was not tried.
 type EqualRefused struct {
-	Equal Ref `json:"equal"`
-	// Reason is that of the equal workload.
+	Equal  Ref    `json:"equal"`
 	Reason Reason `json:"reason"`
 }
 

@@ -195,7 +195,6 @@ type Amount struct {
 	Value    int64           `json:"value"`
 }
 
-// Victim is a workload that is evicted for another.
 type Victim struct {
 	Workload     Ref    `json:"workload"`
 	ClusterQueue string `json:"clusterQueue"`
@@ -208,7 +207,6 @@ type Victim struct {
 	Frees []Amount `json:"frees,omitempty"`
 }
 
-// DomainPods counts the pods that go to one domain.
 type DomainPods struct {
 	// Values are the domain's node labels, from the widest level to the narrowest.
 	Values []string `json:"values"`

@@ -231,7 +231,6 @@ func (s *State) EachWaiting(visit func(w *kueue.Workload, clusterQueue string, a
 	}
 }
 
-// NodeQuota is the quota of one ClusterQueue or Cohort.
 type NodeQuota struct {
 	ClusterQueue string `json:"clusterQueue,omitempty"`
 	Cohort       string `json:"cohort,omitempty"`

@@ -54,7 +54,6 @@ func (r *review) decide(d Decision) {
 	r.decisions = append(r.decisions, d)
 }
 
-// reserved reviews a workload that holds quota.
 func (r *review) reserved() {
 	target := meta.FindStatusCondition(r.object.Status.Conditions, kueue.WorkloadDeactivationTarget)
 	targeted := target != nil && target.Status == metav1.ConditionTrue

@@ -77,7 +77,6 @@ func (s *State) tree() *tree {
 	return s.quotaTree
 }
 
-// hold counts the usage of a reserved workload.
 func (s *State) hold(w *workload) {
 	if n := s.tree().queues[w.queue]; n != nil {
 		n.useAll(w.usage)

@@ -119,7 +119,6 @@ func (a *search) topologyMismatch(p *podSet, flavor string) Reason {
 	return Reason{}
 }
 
-// asksTopology reports whether a pod set asks for topology-aware placement by itself.
 func asksTopology(p *podSet) bool {
 	t := p.topology
 	return t != nil && (t.Required != nil || t.Preferred != nil || ptr.Deref(t.Unconstrained, false) || t.PodSetSliceRequiredTopology != nil)

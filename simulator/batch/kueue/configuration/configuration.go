@@ -71,7 +71,6 @@ type RequeuingStrategy struct {
 	BackoffLimitCount  *int32 `json:"backoffLimitCount,omitempty"`
 }
 
-// Resources say which requests count.
 type Resources struct {
 	ExcludeResourcePrefixes []string         `json:"excludeResourcePrefixes,omitempty"`
 	Transformations         []Transformation `json:"transformations,omitempty"`

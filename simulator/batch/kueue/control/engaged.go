@@ -42,8 +42,7 @@ type engaged struct {
 	state *admission.State
 	// stamps say in which version queues and checks were reviewed last. mu guards them.
 	stamps map[types.UID]string
-	// wake asks for another cycle.
-	wake chan struct{}
+	wake   chan struct{}
 	// stale asks for the statuses of the queues to be written.
 	stale chan struct{}
 

@@ -138,7 +138,6 @@ func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *kueue.Worklo
 	return e.stopJob(ctx, job, w, "No matching Workload; restoring pod templates according to existent Workload")
 }
 
-// startJob lets an admitted job run.
 func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *kueue.Workload) error {
 	infos, err := jobs.Infos(w, e.flavor)
 	started := job.DeepCopy()

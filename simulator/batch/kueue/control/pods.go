@@ -221,7 +221,6 @@ func podsReady(pods []*corev1.Pod, w *kueue.Workload) bool {
 	return wanted <= 0
 }
 
-// reclaimable are the pods of a group that have succeeded.
 func reclaimable(pods []*corev1.Pod, w *kueue.Workload, group bool) []kueue.ReclaimablePod {
 	if !group {
 		return nil

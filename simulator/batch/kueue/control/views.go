@@ -38,14 +38,12 @@ type View struct {
 	Problems []admission.Problem `json:"problems"`
 }
 
-// LocalQueue is a door to a ClusterQueue.
 type LocalQueue struct {
 	Namespace    string `json:"namespace"`
 	Name         string `json:"name"`
 	ClusterQueue string `json:"clusterQueue"`
 }
 
-// Holder is a workload that holds quota.
 type Holder struct {
 	Workload     admission.Ref `json:"workload"`
 	LocalQueue   string        `json:"localQueue"`
@@ -68,7 +66,6 @@ type PodSetQuota struct {
 	Usage   map[string]string `json:"usage"`
 }
 
-// CheckState is the state of an admission check of a workload.
 type CheckState struct {
 	Name    string           `json:"name"`
 	State   kueue.CheckState `json:"state"`

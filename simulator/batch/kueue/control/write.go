@@ -71,7 +71,6 @@ func (e *engaged) send(ctx context.Context, resource schema.GroupVersionResource
 	return nil
 }
 
-// live reads a workload from the API server.
 func (e *engaged) live(ctx context.Context, key types.NamespacedName) (*kueue.Workload, error) {
 	raw, err := e.custom.Resource(workloadResource).Namespace(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/kueue/pkg/constants"
 )
 
-// Info is what admission gives to the pods of one pod set.
 type Info struct {
 	Name                            kueue.PodSetReference
 	Count                           int32

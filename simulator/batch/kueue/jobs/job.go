@@ -93,7 +93,6 @@ func JobFinished(job *batchv1.Job) (message string, success, finished bool) {
 	return "", false, false
 }
 
-// JobReady reports whether the pods of a job run or have succeeded.
 func JobReady(job *batchv1.Job) bool {
 	return ptr.Deref(job.Spec.Parallelism, 1) <= job.Status.Succeeded+ptr.Deref(job.Status.Ready, 0)
 }

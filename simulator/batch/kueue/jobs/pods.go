@@ -61,7 +61,6 @@ func ShapeOf(spec v1.PodSpec) map[string]any {
 	}
 }
 
-// Admitted reports whether a pod has passed the gate.
 func Admitted(pod *v1.Pod) bool { return !gated(pod, podconstants.SchedulingGateName) }
 
 // AwaitsPlace reports whether a pod has been admitted and waits for its place in a topology.

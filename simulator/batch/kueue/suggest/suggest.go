@@ -49,7 +49,6 @@ type Answer struct {
 	Complete bool `json:"complete"`
 }
 
-// Question is about one workload.
 type Question struct {
 	// State is copied, and not changed.
 	State    *admission.State
@@ -58,9 +57,8 @@ type Question struct {
 	// admission.
 	Queue    *kueue.ClusterQueue
 	Requests map[v1.ResourceName]int64
-	// Holders are the workloads that hold quota.
-	Holders []*kueue.Workload
-	Now     time.Time
+	Holders  []*kueue.Workload
+	Now      time.Time
 }
 
 const (

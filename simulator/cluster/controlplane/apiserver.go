@@ -33,30 +33,25 @@ import (
 )
 
 const (
-	// readyInterval is the pause between checks whether the API server is ready.
 	readyInterval = 10 * time.Millisecond
-	// The start does not wait for roleHook, which sleeps for a second before it writes the
-	// default RBAC roles. The administrators' group, which the kubeconfig and the clients in
-	// this process belong to, needs no roles.
-	roleHook = "poststarthook/" + rbacrest.PostStartHookName
-	// closeInterval is the pause between attempts to close this process's idle connections
-	// to an API server that is stopping.
+	// The start does not wait for this hook, which sleeps for a second before it writes the default
+	// RBAC roles. The administrators' group, to which the kubeconfig and the clients in this
+	// process belong, needs none.
+	roleHook      = "poststarthook/" + rbacrest.PostStartHookName
 	closeInterval = 5 * time.Millisecond
-	// watchTimeout is how long watches may take to end when the API server stops.
+	// Watches may take so long to end when the API server stops.
 	watchTimeout = time.Second
-	// connectionTimeout is how long connections may take to end after that. Go's HTTP/2
-	// server gives clients one second to close their connections.
+	// Connections may take so long to end after that. Go's HTTP/2 server gives clients one second.
 	connectionTimeout = 1500 * time.Millisecond
-	// greetingBytes is more than a TLS handshake without a certificate: a connection that has
-	// carried less may be closed for a newer one.
+	// A connection that has carried less than this, which no TLS handshake without a certificate
+	// reaches, may be closed for a newer one.
 	greetingBytes = 2 << 10
 	// Clients in this process are trusted not to overload the API server.
 	clientQPS   = 10_000
 	clientBurst = 20_000
-	// serviceIPs starts like kubeadm's default range; larger ranges are not supported by the
-	// API server.
+	// serviceIPs starts like kubeadm's default range; the API server supports no larger one.
 	serviceIPs = "10.96.0.0/16"
-	// ownServiceIP is the first address: the API server's own.
+	// The API server's own.
 	ownServiceIP = "10.96.0.1"
 )
 
@@ -70,16 +65,13 @@ type apiServer struct {
 	err      error // why it ended; valid once ended is closed
 }
 
-// serverOptions are the options in which the API servers of this package differ.
 type serverOptions struct {
 	Options
 	certs certificates
 	etcd  Etcd
-	// taintNewNodes taints every new node not-ready, unless it is created as Ready. The node
-	// lifecycle controller removes the taint when the node is Ready.
+	// taintNewNodes taints every new node not-ready, unless it is created as Ready.
 	taintNewNodes bool
-	// guard handles every request first.
-	guard func(http.Handler) http.Handler
+	guard         func(http.Handler) http.Handler
 }
 
 // startAPIServer returns when the API server listens; waitReady waits until it serves. fail is
@@ -130,8 +122,8 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	if err != nil {
 		return nil, fmt.Errorf("build configuration: %w", err)
 	}
-	// This hook makes one attempt before the server serves, and then waits a second. bootstrap
-	// does the same work without the wait.
+	// This hook tries once before the server serves, and then waits a second. bootstrap does its
+	// work.
 	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
 	confine(opts.Options).apply(config)
 	extensions := &config.ApiExtensions.ExtraConfig
@@ -144,7 +136,6 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	if err != nil {
 		return nil, err
 	}
-	// The aggregator receives all requests.
 	front := config.Aggregator.GenericConfig
 	build := front.BuildHandlerChainFunc
 	front.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
@@ -167,7 +158,6 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	return server, nil
 }
 
-// withHandlers gives the requests to the paths of handlers to these, and all others to next.
 func withHandlers(handlers map[string]http.Handler, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for prefix, handler := range handlers {
@@ -180,8 +170,8 @@ func withHandlers(handlers map[string]http.Handler, next http.Handler) http.Hand
 	})
 }
 
-// serverRunOptions are the options of a kube-apiserver in an ordinary cluster, without features
-// that need nodes, other machines, or controllers that do not run here.
+// serverRunOptions are those of an ordinary cluster, without features that need nodes, other
+// machines, or controllers that do not run here.
 func serverRunOptions(listener net.Listener, opts serverOptions) *options.ServerRunOptions {
 	certs := opts.certs
 	address := listener.Addr().(*net.TCPAddr)
@@ -205,8 +195,8 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Etcd.StorageConfig.Transport.TrustedCAFile = opts.etcd.CAFile
 	o.Etcd.StorageConfig.Transport.CertFile = opts.etcd.CertFile
 	o.Etcd.StorageConfig.Transport.KeyFile = opts.etcd.KeyFile
-	// The metric is not used, and a count during a stop retries for seconds on a closed
-	// connection, with a line on stderr for each attempt.
+	// Nobody uses the metric, and a count during a stop retries for seconds, with a line on stderr
+	// each.
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
 
 	o.Authentication.ClientCert.ClientCA = certs.caFile
@@ -214,12 +204,11 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Authentication.ServiceAccounts.KeyFiles = []string{certs.serviceAccountKeyFile}
 	o.Authentication.ServiceAccounts.OptionalTokenGetter = tokenGetter
 	o.ServiceAccountSigningKeyFile = certs.serviceAccountKeyFile
-	// No Node authorizer: there is no kubelet to authorize.
+	// There is no kubelet to authorize.
 	o.Authorization.Modes = []string{modes.ModeRBAC}
 
 	o.AllowPrivileged = true
-	// Metrics options change the process-wide registry, and log an error when there is nothing
-	// to change.
+	// They change the process-wide registry, and log an error when there is nothing to change.
 	o.Metrics = nil
 	o.Features.EnableProfiling = false
 	enableAPIs(o)
@@ -230,35 +219,29 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	return o
 }
 
-// enableAPIs turns on every GA and beta API, which is more than a real cluster serves by default,
-// so that users can apply all kinds of manifests.
+// enableAPIs turns on every GA and beta API, so that users can apply all kinds of manifests.
 func enableAPIs(o *options.ServerRunOptions) {
 	o.APIEnablement.RuntimeConfig["api/ga"] = "true"
 	o.APIEnablement.RuntimeConfig["api/beta"] = "true"
 	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
-		// All kinds of this group version depend on the gate. Without the gate, the API server
-		// would warn about each kind at every start and leave it out.
+		// Without the gate, the API server would warn about each kind of this version at every
+		// start.
 		o.APIEnablement.RuntimeConfig["scheduling.k8s.io/v1beta1"] = "false"
 	}
 }
 
-// disableAdmission turns off those default plugins that depend on components that do not run
-// here. All others stay, including Priority and DefaultTolerationSeconds.
-// StorageObjectInUseProtection stays because the controllers that remove its finalizers run.
+// disableAdmission turns off those default plugins that depend on components that do not run here.
 func disableAdmission(o *options.ServerRunOptions, taintNewNodes bool) {
 	o.Admission.GenericAdmission.DisablePlugins = []string{
-		// Requires a service account for every pod, which a controller would have created,
-		// and mounts its token.
+		// Requires a service account for every pod, which a controller would have created.
 		serviceaccount.PluginName,
 	}
 	if !taintNewNodes {
-		// No component makes nodes Ready, so no pod would fit on a node that a user creates
-		// from YAML.
+		// Nothing makes nodes Ready, so no pod would fit on a node from YAML.
 		o.Admission.GenericAdmission.DisablePlugins = append(o.Admission.GenericAdmission.DisablePlugins, nodetaint.PluginName)
 	}
 }
 
-// addWebhooks adds the plugin that stands in for webhooks where an API server calls those that change objects.
 func addWebhooks(o *options.ServerRunOptions, w Webhooks) {
 	if w.Register == nil {
 		return
@@ -269,8 +252,7 @@ func addWebhooks(o *options.ServerRunOptions, w Webhooks) {
 	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), w.Plugin)
 }
 
-// decorateAdmission puts our decorators first in the list, so that the metrics decorator wraps
-// ours.
+// decorateAdmission puts our decorators first, so that the metrics decorator wraps ours.
 func decorateAdmission(o *options.ServerRunOptions, opts serverOptions) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
 		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.NewNodeReady))),
@@ -289,24 +271,21 @@ func (a *apiServer) clientConfig() *rest.Config {
 	return config
 }
 
-// readyTimeout bounds the start of the API server, which takes about a second, and much longer on a
-// very busy machine.
+// The start takes about a second, and much longer on a very busy machine.
 const readyTimeout = 90 * time.Second
 
-// waitReady returns nil when the API server is ready, apart from the role hook.
+// waitReady does not wait for the role hook.
 func (a *apiServer) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it was not ready within %v", readyTimeout))
 	defer cancel()
 	return a.pollReadyz(ctx, roleHook)
 }
 
-// waitStarted returns nil when every post-start hook is done, whether or not etcd still answers.
+// waitStarted waits for every post-start hook, whether or not etcd still answers.
 func (a *apiServer) waitStarted(ctx context.Context) error {
 	return a.pollReadyz(ctx, "etcd", "etcd-readiness")
 }
 
-// pollReadyz polls /readyz without the excluded checks until it succeeds, the API server ends, or
-// ctx does.
 func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 	client, err := kubernetes.NewForConfig(a.clientConfig())
 	if err != nil {
@@ -333,8 +312,8 @@ func (a *apiServer) pollReadyz(ctx context.Context, exclude ...string) error {
 	}
 }
 
-// stop first waits for the post-start hooks, which takes about a second after the start: a hook
-// that fails, as it would without a server, exits the process.
+// stop first waits for the post-start hooks, about a second after the start: a hook that fails, as
+// it would without a server, exits the process.
 func (a *apiServer) stop(ctx context.Context) error {
 	if err := a.waitStarted(ctx); err != nil && !a.hasEnded() {
 		return fmt.Errorf("stop kube-apiserver: wait until it has started: %w", err)
@@ -349,8 +328,7 @@ func (a *apiServer) stop(ctx context.Context) error {
 	return nil
 }
 
-// patience returns how long the API server may wait for its clients, before it loses their connections:
-// as long as it waits for watches, or a third of the time that there is.
+// patience returns how long the API server may wait for its clients before it cuts them off.
 func patience(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -359,9 +337,8 @@ func patience(ctx context.Context) time.Duration {
 	return min(watchTimeout, time.Until(deadline)/3)
 }
 
-// waitEnded waits for the API server, which waits for its connections: for a client that has sent half
-// a request, as long as it may. All clients with a copy of clientConfig share one connection. client-go
-// would keep it open for a while after the last client has gone.
+// waitEnded closes the connection that all clients with a copy of clientConfig share, which
+// client-go would keep open for a while. The API server waits for its connections.
 func (a *apiServer) waitEnded(ctx context.Context) error {
 	transport, err := rest.TransportFor(a.clientConfig())
 	if err != nil {

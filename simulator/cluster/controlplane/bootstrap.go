@@ -15,7 +15,7 @@ import (
 )
 
 // systemNamespaces are the namespaces that kube-apiserver maintains. It creates them some time
-// after it is ready, but users of the control plane may rely on them at once.
+// after it is ready; users may rely on them at once.
 var systemNamespaces = []string{
 	metav1.NamespaceDefault,
 	metav1.NamespaceSystem,
@@ -23,14 +23,11 @@ var systemNamespaces = []string{
 	corev1.NamespaceNodeLease,
 }
 
-// recreateTimeout bounds one creation in a cluster that is not new, because a webhook of the
-// users may delay it.
+// A webhook of the users may delay a creation in a cluster that is not new.
 const recreateTimeout = 2 * time.Second
 
-// bootstrap creates the objects that every cluster has from the start. It does not change
-// existing objects. In a cluster that is not new, users may have deleted one of them, and a
-// policy, a webhook or a full storage may refuse to create it again: that is logged and is no
-// error.
+// bootstrap creates the objects that every cluster has, and changes none. In a cluster that is not
+// new, a policy, a webhook or a full storage may refuse to create one again: that is logged.
 func bootstrap(ctx context.Context, config *rest.Config, isNew bool, logger klog.Logger) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -75,8 +72,7 @@ func bootstrap(ctx context.Context, config *rest.Config, isNew bool, logger klog
 	return nil
 }
 
-// ensure creates an object unless get finds it. It does not ask to create one that exists:
-// admission comes first, and may refuse that.
+// ensure does not ask to create what exists: admission comes first, and may refuse that.
 func ensure(ctx context.Context, isNew bool, get, create func(context.Context) error) error {
 	if err := get(ctx); !apierrors.IsNotFound(err) {
 		return err

@@ -24,22 +24,21 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// renewBefore is how long before its expiry a start replaces a certificate.
+	// A start replaces a certificate that expires within renewBefore.
 	renewBefore = 30 * 24 * time.Hour
 	// backdate allows for clients whose clock is behind.
 	backdate = time.Hour
 )
 
-// certificates are the files that the API server reads, and the contents of a kubeconfig.
 type certificates struct {
 	caFile, servingCertFile, servingKeyFile, serviceAccountKeyFile string
 	caPEM, adminCertPEM, adminKeyPEM                               []byte
 }
 
-// ensureCertificates creates the files that dir lacks, replaces expiring ones and keeps the
-// rest, so that the authority and service account tokens survive a restart. It also replaces a
-// damaged certificate that the authority can issue again, but returns a *datadir.Damage for the
-// authority and the key of the tokens.
+// ensureCertificates creates the files that dir lacks, replaces expiring ones and keeps the rest,
+// so that the authority and service account tokens survive a restart. It also replaces a damaged
+// certificate that the authority can issue again, but returns a *datadir.Damage for the authority
+// and the key of the tokens.
 func ensureCertificates(dir string, now time.Time) (certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return certificates{}, &datadir.Damage{Path: dir, Err: err}
@@ -89,7 +88,7 @@ func ensureCertificates(dir string, now time.Time) (certificates, error) {
 	}, nil
 }
 
-// pair is a certificate and its key, as kept in two files.
+// pair is a certificate and its key, in two files.
 type pair struct {
 	certFile, keyFile string
 	certPEM, keyPEM   []byte
@@ -97,8 +96,8 @@ type pair struct {
 	key               *ecdsa.PrivateKey
 }
 
-// ensurePair returns the pair of that name in dir if it is usable. Otherwise it creates one from
-// the template. The certificate is signed by issuer or, if that is nil, self-signed.
+// ensurePair keeps a usable pair. Otherwise it creates one, signed by issuer or, if that is nil,
+// self-signed.
 func ensurePair(dir, name string, now time.Time, issuer *pair, template *x509.Certificate) (*pair, error) {
 	p := &pair{
 		certFile: filepath.Join(dir, name+".crt"),
@@ -187,7 +186,6 @@ func (p *pair) create(now time.Time, issuer *pair, template *x509.Certificate) (
 	return datadir.WriteFile(p.certFile, p.certPEM)
 }
 
-// ensureKey creates a private key at path unless there is a file.
 func ensureKey(path string) error {
 	data, err := os.ReadFile(path)
 	if err == nil {

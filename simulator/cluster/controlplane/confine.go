@@ -20,9 +20,9 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/outbound"
 )
 
-// confinement keeps an API server from calling what its user has not allowed. An API server calls
-// webhooks of admission and of conversion, the servers behind APIServices, kubelets, and programs
-// in pods. The last two do not exist here, so it never calls them; see connects.
+// confinement keeps an API server from calling what its user has not allowed: webhooks of admission
+// and of conversion, and the servers behind APIServices. It never calls kubelets and programs in
+// pods, which do not exist here; see connects.
 type confinement struct {
 	policy   outbound.Policy
 	services netip.Prefix
@@ -33,8 +33,8 @@ func confine(opts Options) confinement {
 	return confinement{policy: opts.Outbound, services: netip.MustParsePrefix(serviceIPs), webhooks: opts.Webhooks}
 }
 
-// apply replaces every dialer that the API servers of config use. Admission plugins already have
-// theirs; see decorate.
+// apply replaces every dialer that the API servers use. Admission plugins have theirs already; see
+// decorate.
 func (c confinement) apply(config *app.Config) {
 	kube := config.KubeAPIs
 	kube.Extra.KubeletClientConfig.Lookup = func(egressselector.NetworkContext) (utilnet.DialFunc, error) {
@@ -58,7 +58,7 @@ func (c confinement) apply(config *app.Config) {
 	aggregator.ServiceResolver = confinedServices{aggregator.ServiceResolver, c}
 }
 
-// decorate is an admission.Decorator that confines plugins that call webhooks.
+// decorate confines plugins that call webhooks.
 func (c confinement) decorate(plugin admission.Interface, _ string) admission.Interface {
 	if wants, ok := plugin.(webhookinit.WantsAuthenticationInfoResolverWrapper); ok {
 		wants.SetAuthenticationInfoResolverWrapper(c.resolver)
@@ -66,8 +66,8 @@ func (c confinement) decorate(plugin admission.Interface, _ string) admission.In
 	return plugin
 }
 
-// resolver is a webhook.AuthenticationInfoResolverWrapper. It refuses nothing itself: without its
-// converter, a custom resource could not be served in its stored version either.
+// resolver refuses nothing itself: without its converter, a custom resource could not be served in
+// its stored version either.
 func (c confinement) resolver(inner webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 	return &webhook.AuthenticationInfoResolverDelegator{
 		ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
@@ -82,8 +82,7 @@ func (c confinement) resolver(inner webhook.AuthenticationInfoResolver) webhook.
 	}
 }
 
-// client returns a copy of config, which several callers may share, that dials only what is
-// allowed.
+// client returns a copy of config, which callers may share, that dials only what is allowed.
 func (c confinement) client(config *rest.Config, err error) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (c confinement) client(config *rest.Config, err error) (*rest.Config, error
 	config = rest.CopyConfig(config)
 	config.Dial = c.dial
 	if !c.policy.Anywhere {
-		// The environment may name an HTTP proxy on loopback, which would connect to anything.
+		// The environment may name an HTTP proxy on loopback, which connects to anything.
 		config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	}
 	return config, nil
@@ -108,8 +107,7 @@ func (c confinement) dial(ctx context.Context, network, address string) (net.Con
 	return c.policy.DialContext(ctx, network, address)
 }
 
-// check also refuses the addresses of services, which are those of other machines outside the
-// simulated cluster.
+// check also refuses the addresses of services, which belong to other machines.
 func (c confinement) check(host string) error {
 	if address, err := netip.ParseAddr(host); err == nil && c.services.Contains(address.Unmap()) {
 		return fmt.Errorf("no program runs behind the services of a simulated cluster (%s); use a URL, or a service of type ExternalName", host)
@@ -117,7 +115,6 @@ func (c confinement) check(host string) error {
 	return c.policy.Check(host)
 }
 
-// confinedServices resolves only those services that may be called.
 type confinedServices struct {
 	inner       webhook.ServiceResolver
 	confinement confinement
@@ -125,7 +122,6 @@ type confinedServices struct {
 
 var _ webhook.ServiceResolver = confinedServices{}
 
-// ResolveEndpoint implements webhook.ServiceResolver.
 func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	if s.confinement.webhooks.answers(namespace, name) {
 		return &url.URL{Scheme: "https", Host: name + "." + namespace + ".svc:443"}, nil // nothing is called
@@ -140,8 +136,7 @@ func (s confinedServices) ResolveEndpoint(namespace, name string, port int32) (*
 	return u, nil
 }
 
-// refuseDial is the dialer for kubelets and for programs in pods. Requests that need it are
-// answered before; see connects.
+// refuseDial is for kubelets and programs in pods, requests to which connects answers.
 func refuseDial(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no kubelet stands behind a virtual node")
 }

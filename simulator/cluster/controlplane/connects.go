@@ -28,7 +28,6 @@ type connects struct {
 	serializer runtime.NegotiatedSerializer
 }
 
-// newConnects reads nodes, pods and services with config.
 func newConnects(config *rest.Config, serializer runtime.NegotiatedSerializer) (*connects, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -37,10 +36,10 @@ func newConnects(config *rest.Config, serializer runtime.NegotiatedSerializer) (
 	return &connects{client, serializer}, nil
 }
 
-// before returns the handler of authorized requests. It leaves all others to next.
+// before leaves all other requests to next.
 func (c *connects) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The authorizer has decided by the same reading of the request.
+		// The authorizer has read it so, too.
 		info, ok := request.RequestInfoFrom(r.Context())
 		if !ok || !info.IsResourceRequest || info.APIGroup != "" {
 			next.ServeHTTP(w, r)
@@ -66,7 +65,7 @@ func (c *connects) before(next http.Handler) http.Handler {
 	})
 }
 
-// target returns the name in a request, of which those to proxy may be SCHEME:NAME:PORT.
+// target returns the name in a request, which may be SCHEME:NAME:PORT.
 func target(info *request.RequestInfo) string {
 	if info.Subresource != "proxy" {
 		return info.Name
@@ -109,7 +108,7 @@ func noKubelet(node string) string {
 	return fmt.Sprintf("no kubelet stands behind virtual node %q", node)
 }
 
-// impossible is the answer to a request that is right and that a simulated cluster cannot fulfil.
+// impossible answers a request that is right, and that a simulated cluster cannot fulfil.
 func impossible(format string, args ...any) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Reason: "NotImplemented",
@@ -117,8 +116,7 @@ func impossible(format string, args ...any) error {
 	}}
 }
 
-// log answers with the life of the container, because the virtual container writes nothing. It
-// does not wait for more when the client wants to follow.
+// log answers with the life of the container, which writes nothing. It does not follow.
 func (c *connects) log(w http.ResponseWriter, r *http.Request, info *request.RequestInfo) error {
 	pod, err := c.client.CoreV1().Pods(info.Namespace).Get(r.Context(), info.Name, metav1.GetOptions{})
 	if err != nil {
@@ -147,7 +145,6 @@ func isTrue(value string) bool {
 	return on
 }
 
-// containerOf returns the name of the container that a request for logs means.
 func containerOf(pod *corev1.Pod, name string) (string, error) {
 	var names []string
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -172,8 +169,7 @@ type logLine struct {
 	text string
 }
 
-// lifeOf tells what happened to a container, or to its previous instance. Its errors are in the
-// words of a kubelet.
+// lifeOf tells what happened to a container or its previous instance, with a kubelet's errors.
 func lifeOf(pod *corev1.Pod, container string, previous bool) ([]logLine, error) {
 	status := corev1.ContainerStatus{Name: container}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses) {
@@ -210,7 +206,7 @@ func lifeOf(pod *corev1.Pod, container string, previous bool) ([]logLine, error)
 	return nil, apierrors.NewBadRequest(fmt.Sprintf("container %q in pod %q is waiting to start: %s", container, pod.Name, waiting))
 }
 
-// render writes the last lines, all of them if tail is empty.
+// render writes the last lines, or all if tail is empty.
 func render(lines []logLine, tail string, timestamps bool) (string, error) {
 	if tail != "" {
 		n, err := strconv.Atoi(tail)

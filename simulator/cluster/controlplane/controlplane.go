@@ -1,16 +1,16 @@
-// Package controlplane runs a Kubernetes control plane inside this process: etcd,
-// kube-apiserver and the controllers of package controllers. It also remembers the initial
-// state of a cluster and resets the cluster to it. Package external is the alternative: a
-// control plane that runs elsewhere.
+// Package controlplane runs a Kubernetes control plane inside this process: etcd, kube-apiserver
+// and the controllers of package controllers. It also remembers the initial state of a cluster and
+// resets the cluster to it. Package external is the alternative: a control plane that runs
+// elsewhere.
 //
 // It is not a cluster: it has no kubelet and no scheduler. Two control planes can live in one
-// process. They share Kubernetes' process-wide state (feature gates, klog, the metrics
-// registry), which the caller sets before New. The caller also silences klog, because
-// kube-apiserver logs harmless errors at every start. Nothing here writes to stdout.
+// process. They share Kubernetes' process-wide state (feature gates, klog, the metrics registry),
+// which the caller sets before New. The caller also silences klog, because kube-apiserver logs
+// harmless errors at every start. Nothing here writes to stdout.
 //
-// The package may import Kubernetes, etcd, simulator/host/connections, simulator/cluster/objects, simulator/cluster/outbound and its own
-// subpackages. Of scheduler/, it imports sharedpods only; its controllers also import those packages that read
-// custom resources.
+// The package may import Kubernetes, etcd, simulator/host/connections, simulator/cluster/objects,
+// simulator/cluster/outbound and its own subpackages. Of scheduler/, it imports sharedpods only;
+// its controllers also import those packages that read custom resources.
 package controlplane
 
 import (
@@ -39,73 +39,71 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// unwindTimeout bounds the rollback of a failed start.
 const unwindTimeout = 5 * time.Second
 
-// Options configure a control plane. Feature gates are not among them: they belong to the
-// process, so the caller sets them (in k8s.io/apiserver/pkg/util/feature) before New.
+// Options configure a control plane. The process has the feature gates, which the caller sets
+// before New.
 type Options struct {
-	// DataDir holds the certificates, the kubeconfig and the data of our own etcd. It must
-	// exist and be writable, and one control plane uses it at a time. A control plane that
-	// starts on the directory of an earlier one continues from it.
+	// DataDir holds the certificates, the kubeconfig and our own etcd. It must exist and be
+	// writable, and one control plane uses it at a time. The next one continues from it.
 	DataDir string
 	// Etcd is an etcd that runs elsewhere. Default: our own, in DataDir.
 	Etcd Etcd
 	// Durable syncs etcd to disk before a write is acknowledged. Default: off,
 	// for directories that are thrown away.
 	Durable bool
-	// Controllers are the controllers that run; see controllers.Choose for the syntax and
-	// the default.
+	// Controllers that run; see controllers.Choose for the syntax and the default.
 	Controllers []string
-	// VirtualNodes says that another component does the work of kubelets. Then, if the node
-	// lifecycle controller runs, a new node is tainted not-ready until it is Ready, unless it
-	// is created as Ready; and a pod that is being deleted stays until its node confirms.
-	// Default: new nodes are usable at once, and deleted pods disappear at once.
+	// VirtualNodes says that another component does the work of kubelets. Then a new node is
+	// tainted not-ready until it is Ready, if the node lifecycle controller runs, and a pod that is
+	// being deleted stays until its node confirms. Default: new nodes are usable, and deleted pods
+	// disappear, at once.
 	VirtualNodes bool
-	// NewNodeReady returns the Ready condition with which a node with this metadata is created if it has
-	// none; nil for none. The node lifecycle controller removes the not-ready taint of a node without that condition. It
-	// must not block. Default: no node needs one.
+	// NewNodeReady returns the Ready condition for a new node that has none, or nil. The node
+	// lifecycle controller removes the not-ready taint of a node without that condition. It must
+	// not block.
 	NewNodeReady func(node metav1.Object) *corev1.NodeCondition
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool
-	// SharedPods lets the controllers' pod informer share pods with other informers of this control plane. It may be nil.
+	// SharedPods lets the controllers' pod informer share pods with other informers. It may be nil.
 	SharedPods *sharedpods.Pool
-	// Outbound says which webhooks and API servers of APIServices the API server may call.
-	// Default: those on loopback addresses. It calls no kubelets and no pods.
+	// Outbound says which webhooks and API servers of APIServices the API server may call. Default:
+	// those on loopback addresses.
 	Outbound outbound.Policy
 	// Version is the version of Kubernetes that clients see, such as v1.37.1. Default: the
 	// minor version that the program was built from.
 	Version string
 	// EtcdChecked says that the caller has compared our own etcd's files with checksums from an
-	// orderly stop. Default: Start reads them to find damage, which takes seconds per gigabyte.
+	// orderly stop. Otherwise Start reads them, which takes seconds per gigabyte.
 	EtcdChecked bool
-	// EtcdQuota bounds the size of our own etcd's database in bytes. Default: 8 GiB.
+	// EtcdQuota bounds our own etcd's database in bytes. Default: 8 GiB.
 	EtcdQuota int64
-	// Handlers answer authorized requests to paths that begin so, before the API server does. Default: none.
+	// Handlers answer authorized requests to paths that begin so, before the API server does.
 	Handlers map[string]http.Handler
-	// Webhooks stands in for the webhooks of a program whose kinds are served here. Default: there are none.
+	// Webhooks stands in for the webhooks of a program whose kinds are served here.
 	Webhooks Webhooks
-	// UserWrote is called for each request by which a user changed objects, before its answer is complete. It must not block. The default
-	// does nothing.
+	// UserWrote is called for each request by which a user changed objects, before its answer is
+	// complete. It must not block.
 	UserWrote func(UserWrite)
 	// Logger receives problems that do not prevent the start. The zero value discards them.
 	Logger klog.Logger
 }
 
-// Webhooks does in this process what the webhooks of another program would do, so that they need no port and no certificate.
+// Webhooks does in this process what the webhooks of another program would do, without a port or a
+// certificate.
 type Webhooks struct {
-	// Register adds the admission plugin that Plugin names, which runs just before the webhooks that change objects.
+	// Register adds the admission plugin Plugin, which runs just before webhooks that change
+	// objects.
 	Register func(*admission.Plugins)
 	Plugin   string
-	// Conversion answers the requests to the conversion webhook behind a service.
+	// Conversion answers the requests to the conversion webhook behind Service.
 	Conversion         http.RoundTripper
 	Namespace, Service string
 	// Uncached are versions of the kinds, such as kueue.x-k8s.io/v1beta1, that few clients read.
 	Uncached []string
 }
 
-// answers reports whether a service is that of the conversion webhook.
 func (w Webhooks) answers(namespace, service string) bool {
 	return w.Conversion != nil && namespace == w.Namespace && service == w.Service
 }
@@ -115,16 +113,14 @@ func (w Webhooks) answers(namespace, service string) bool {
 type ControlPlane struct {
 	opts Options
 
-	// turn has capacity 1: Start, Stop and Reset fill it while they run, and guard the fields
-	// that follow.
+	// turn has capacity 1. Start, Stop and Reset fill it while they run, and guard what follows.
 	turn    chan struct{}
 	started bool
 	stopped bool
 	// undo holds the steps of Stop, in the order of the start. The first ones, as many as early
-	// says, are those of etcd and of what it needs.
-	undo  []func(context.Context) error
-	early int
-	// halt is closed when Stop is called.
+	// says, are those of etcd.
+	undo    []func(context.Context) error
+	early   int
 	halt    chan struct{}
 	halting sync.Once
 
@@ -148,7 +144,6 @@ func New(opts Options) *ControlPlane {
 	return &ControlPlane{opts: opts, turn: make(chan struct{}, 1), done: make(chan struct{}), halt: make(chan struct{})}
 }
 
-// take waits for the turn, unless ctx ends first.
 func (c *ControlPlane) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -213,8 +208,7 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 	return c.startControllers()
 }
 
-// openEtcd starts etcd, or connects to an existing one, and reads how much of the start state
-// is known.
+// openEtcd also reads how much of the start state is known.
 func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	if len(c.opts.Etcd.Servers) > 0 {
 		return c.opts.Etcd, c.connectToEtcd(ctx)
@@ -236,8 +230,6 @@ func (c *ControlPlane) openEtcd(ctx context.Context) (Etcd, error) {
 	return here, c.useRegistry(ctx, registryOf(etcd.server, here.prefix()))
 }
 
-// connectToEtcd connects to an etcd that runs elsewhere, and makes sure that no other simulator
-// uses the same keys.
 func (c *ControlPlane) connectToEtcd(ctx context.Context) error {
 	r, err := newRegistry(c.opts.Etcd)
 	if err != nil {
@@ -262,13 +254,11 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 	return err
 }
 
-// guard handles every request first.
 func (c *ControlPlane) guard(next http.Handler) http.Handler {
 	return noteUserWrites(c.opts.UserWrote, c.gate.guard(next))
 }
 
-// startServer returns when the API server is ready and the start state is known, except for
-// the default roles.
+// startServer waits for the start state, except for the default roles.
 func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd Etcd, taint bool) (*apiServer, error) {
 	api, err := startAPIServer(ctx, serverOptions{Options: c.opts, certs: certs, etcd: etcd, taintNewNodes: taint, guard: c.guard}, c.fail)
 	if err != nil {
@@ -295,7 +285,6 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	return api, nil
 }
 
-// completeStartState adds the objects that the API server creates late to the start state.
 func (c *ControlPlane) completeStartState(api *apiServer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -311,7 +300,7 @@ func (c *ControlPlane) completeStartState(api *apiServer) {
 	})
 }
 
-// startControllers starts the controllers; a reset calls it again.
+// A reset calls startControllers again.
 func (c *ControlPlane) startControllers() error {
 	chosen, err := controllers.Choose(c.opts.Controllers)
 	if err != nil {
@@ -325,12 +314,10 @@ func (c *ControlPlane) startControllers() error {
 	return nil
 }
 
-// Stop stops the controllers, the API server and etcd, in this order, and removes temporary
-// files. It returns when everything has ended, or when ctx ends, with an error that says what
-// is still running. Clients should have disconnected before: watches are cut off after a
-// moment. Only the first call has an effect. A Stop during Start waits for the Start. A Stop
-// during a Reset interrupts it. When a part has ended without Stop, which Err explains, Stop
-// returns nil.
+// Stop stops the controllers, the API server and etcd, in this order, and removes temporary files.
+// When ctx ends first, the error says what is still running. Clients should have disconnected:
+// watches are cut off after a moment. Only the first call has an effect. It waits for a Start,
+// interrupts a Reset, and returns nil when a part has ended without Stop, which Err explains.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.halting.Do(func() { close(c.halt) })
 	if err := c.take(ctx); err != nil {
@@ -340,7 +327,7 @@ func (c *ControlPlane) Stop(ctx context.Context) error {
 	return c.stop(ctx)
 }
 
-// keptForEtcd is the time that Stop keeps for etcd, whatever delays the parts that stop before it.
+// Stop keeps this for etcd, whatever delays the parts that stop before it.
 const keptForEtcd = 600 * time.Millisecond
 
 func (c *ControlPlane) stop(ctx context.Context) error {
@@ -366,7 +353,7 @@ func (c *ControlPlane) stop(ctx context.Context) error {
 	}
 	c.undo = nil
 	if failed {
-		// Without etcd or the API server the rest cannot stop in order, and Err has the cause.
+		// The rest cannot stop in order, and Err has the cause.
 		return nil
 	}
 	return errors.Join(errs...)
@@ -376,10 +363,10 @@ func (c *ControlPlane) onStop(f func(context.Context) error) {
 	c.undo = append(c.undo, f)
 }
 
-// ClientConfig returns a configuration for clients in this process: over loopback, with the
-// rights of system:masters, with almost no client-side throttling, and in protobuf, which
-// works only for built-in kinds. For custom resources use a dynamic client, or set ContentType
-// to JSON. Each call returns a copy. It is nil until Start has started the API server.
+// ClientConfig returns a copy of a configuration for clients in this process: over loopback, with
+// the rights of system:masters, almost without throttling, and in protobuf, which works only for
+// built-in kinds. For custom resources use a dynamic client, or set ContentType to JSON. It is nil
+// until Start has started the API server.
 func (c *ControlPlane) ClientConfig() *rest.Config {
 	c.configMu.Lock()
 	defer c.configMu.Unlock()
@@ -395,10 +382,9 @@ func (c *ControlPlane) setConfig(config *rest.Config) {
 	c.config = config
 }
 
-// Informers returns the informers that the controllers share, so that other components that
-// watch pods or nodes need no caches of their own. Managed fields and the annotations with
-// scheduling results are left out. Objects belong to the cache: copy one before changing it.
-// The informers end in Stop and in Reset. It is nil until Start has returned.
+// Informers returns those that the controllers share. They leave out managed fields and the
+// annotations with scheduling results. Copy an object before changing it. They end in Stop and in
+// Reset. It is nil until Start has returned.
 func (c *ControlPlane) Informers() informers.SharedInformerFactory {
 	c.configMu.Lock()
 	defer c.configMu.Unlock()
@@ -412,13 +398,12 @@ func (c *ControlPlane) setInformers(shared informers.SharedInformerFactory) {
 }
 
 // Kubeconfig returns the path of the file that gives other processes the rights of an
-// administrator. Each Start on the directory rewrites it, because the port differs each time.
+// administrator. Each Start rewrites it, because the port differs.
 func (c *ControlPlane) Kubeconfig() string {
 	return c.path("kubeconfig")
 }
 
-// Done is closed when etcd or the API server ended without Stop. Stop does not
-// close it.
+// Done is closed when etcd or the API server has ended without Stop.
 func (c *ControlPlane) Done() <-chan struct{} {
 	return c.done
 }
@@ -430,8 +415,7 @@ func (c *ControlPlane) Err() error {
 	return c.err
 }
 
-// fail records that a part ended unexpectedly. It keeps only the first failure, and ignores
-// failures during a stop.
+// fail keeps only the first failure, and ignores those during a stop.
 func (c *ControlPlane) fail(err error) {
 	c.failMu.Lock()
 	defer c.failMu.Unlock()
@@ -446,8 +430,6 @@ func (c *ControlPlane) path(name string) string {
 	return filepath.Join(c.opts.DataDir, name)
 }
 
-// waitUntil returns nil when done is closed. If ctx ends first, it returns an error
-// that contains what.
 func waitUntil(ctx context.Context, done <-chan struct{}, what string) error {
 	select {
 	case <-done:

@@ -20,29 +20,25 @@ import (
 )
 
 const (
-	// maxSocketPath is the length of the smallest sockaddr_un in use, without the
-	// terminating zero.
+	// The smallest sockaddr_un in use, without the terminating zero.
 	maxSocketPath = 103
 	etcdSocket    = "etcd.sock"
-	// socketNote is a file beside etcd's data that names the directory of the socket, because
-	// a program that is killed leaves the directory behind.
-	socketNote = "etcd-socket"
-	// socketDirPattern is the pattern of that directory's name.
+	// socketNote is a file beside etcd's data that names the directory of the socket, which a
+	// program that is killed leaves behind.
+	socketNote       = "etcd-socket"
 	socketDirPattern = "simulator-etcd-*"
-	// etcdQuota is the largest quota that etcd recommends: several gigabytes of objects.
+	// The largest quota that etcd recommends: several gigabytes of objects.
 	etcdQuota = 8 << 30
-	// etcdCatchUpEntries is how many entries etcd keeps in memory for slow followers. There are
-	// none here, and an entry holds a whole object: etcd's default of 5,000 would keep
-	// hundreds of megabytes of pods.
+	// etcd keeps so many entries in memory for slow followers, of which there are none. An entry
+	// holds a whole object: the default of 5,000 would keep hundreds of megabytes of pods.
 	etcdCatchUpEntries = 100
-	// In milliseconds. A single member elects itself, so these only delay the start, by one to
-	// five ticks. Each tick wakes the program, as long as it runs; etcd requires an election
-	// timeout of at least five ticks.
+	// In milliseconds. A single member elects itself, so these only delay the start, by one to five
+	// ticks. Each tick wakes the program; etcd requires an election timeout of five ticks.
 	etcdTick     = 40
 	etcdElection = 5 * etcdTick
 )
 
-// etcdServer is an etcd that listens on a unix socket in a separate directory.
+// etcdServer listens on a unix socket.
 type etcdServer struct {
 	endpoint  string
 	socketDir string
@@ -51,15 +47,13 @@ type etcdServer struct {
 	watcher   sync.WaitGroup
 }
 
-// etcdStartTimeout bounds the start of etcd, which takes a fraction of a second, and seconds with
-// gigabytes of data.
+// The start takes a fraction of a second, and seconds with gigabytes of data.
 const etcdStartTimeout = 30 * time.Second
 
-// etcdAbandonTimeout bounds the wait for an etcd that starts although nothing wants it any more. Until it is closed, it writes to the
-// directory, which the next control plane may use.
+// etcdAbandonTimeout bounds the wait for an etcd that nothing wants any more. Until it is closed,
+// it writes to the directory, which the next control plane may use.
 const etcdAbandonTimeout = 2 * time.Second
 
-// etcdOptions are those of startEtcd.
 type etcdOptions struct {
 	dataDir string
 	durable bool
@@ -67,7 +61,7 @@ type etcdOptions struct {
 }
 
 // startEtcd returns when etcd accepts requests. fail is called, from any goroutine, when etcd ends
-// or gives up before stop.
+// before stop.
 func startEtcd(ctx context.Context, opts etcdOptions, fail func(error)) (_ *etcdServer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, etcdStartTimeout, &datadir.Damage{
 		Path: opts.dataDir, Err: fmt.Errorf("etcd has not started on it within %v", etcdStartTimeout),
@@ -119,8 +113,7 @@ func etcdConfig(endpoint string, opts etcdOptions, broken *etcdBroken) (*embed.C
 	if err != nil {
 		return nil, fmt.Errorf("parse etcd endpoint: %w", err)
 	}
-	// The peer address is never dialled. It is part of the member's identity, so it must be
-	// the same at every start.
+	// Never dialled, but part of the member's identity: it must be the same at every start.
 	peer := url.URL{Scheme: "http", Host: "localhost:2380"}
 
 	config := embed.NewConfig()
@@ -137,15 +130,15 @@ func etcdConfig(endpoint string, opts etcdOptions, broken *etcdBroken) (*embed.C
 	config.ElectionMs = etcdElection
 	config.QuotaBackendBytes = opts.quota
 	config.SnapshotCatchUpEntries = etcdCatchUpEntries
-	// The API server compacts every five minutes, so etcd need not.
+	// The API server compacts.
 	config.AutoCompactionRetention = "0"
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(etcdLogger(broken))
 	return config, nil
 }
 
-// runEmbedded starts etcd and returns an error when it cannot read or write its data. In that
-// case etcd itself would log a fatal message, which exits the process, or panic. When ctx ends
-// first, etcd is closed as soon as it has started; runEmbedded waits for that, but not for long.
+// runEmbedded returns an error when etcd cannot read or write its data, where etcd itself would
+// exit the process or panic. When ctx ends first, it waits a little for etcd, which is closed as
+// soon as it has started.
 func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) (*embed.Etcd, error) {
 	var server *embed.Etcd
 	var err error
@@ -188,7 +181,7 @@ func runEmbedded(ctx context.Context, config *embed.Config, broken *etcdBroken) 
 	return nil, &datadir.Damage{Path: config.Dir, Err: err, Do: datadir.DiskAdvice(err)}
 }
 
-// watch reports when etcd ends. It returns at the latest when stop has closed the server.
+// watch returns at the latest when stop has closed the server.
 func (e *etcdServer) watch(fail func(error)) {
 	select {
 	case err, ok := <-e.server.Err():
@@ -214,8 +207,8 @@ func (e *etcdServer) stop(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(e.socketDir))
 }
 
-// makeSocketDir creates a directory whose path is short enough for a socket. The path of the data
-// directory may be too long, and so may TMPDIR.
+// makeSocketDir creates a directory with a short path. That of the data directory may be too long,
+// and so may TMPDIR.
 func makeSocketDir() (string, error) {
 	dir, err := os.MkdirTemp("", socketDirPattern)
 	if err != nil {
@@ -233,14 +226,14 @@ func makeSocketDir() (string, error) {
 	return dir, nil
 }
 
-// RemoveLeftovers removes what a control plane that was killed has left outside its data directory. No
-// other control plane may be using the directory.
+// RemoveLeftovers removes what a killed control plane has left outside its data directory, which no
+// other may be using.
 func RemoveLeftovers(dataDir string) error {
 	return removeSocketLeft(filepath.Join(dataDir, socketNote))
 }
 
-// removeSocketLeft removes the directory that note names if we created it and no server
-// listens there: the data directory may be a copy of one that is in use.
+// removeSocketLeft removes the directory that note names if we created it and no server listens
+// there: the data directory may be a copy of one in use.
 func removeSocketLeft(note string) error {
 	dir, err := os.ReadFile(note)
 	if errors.Is(err, os.ErrNotExist) {
@@ -256,20 +249,19 @@ func removeSocketLeft(note string) error {
 	if conn, err := net.Dial("unix", path); err == nil {
 		return conn.Close()
 	}
-	// A leftover that cannot be removed does no harm.
+	// It does no harm.
 	_ = os.Remove(path)
 	_ = os.Remove(string(dir))
 	return nil
 }
 
-// etcdLogger writes nothing. Unless etcd gives up, its errors either occur at every start and
-// stop, or reach the API server and its clients as errors of requests.
+// etcdLogger writes nothing: etcd's errors occur at every start and stop, or reach the clients.
 func etcdLogger(broken *etcdBroken) *zap.Logger {
 	return zap.New(zapcore.NewNopCore(), zap.WithFatalHook(broken), zap.WithPanicHook(broken))
 }
 
 // etcdBroken replaces os.Exit and panic when etcd cannot continue. It ends the calling goroutine,
-// because the caller relies on the call not returning.
+// as the caller relies on the call not to return.
 type etcdBroken struct {
 	fail func(error)
 
@@ -279,7 +271,6 @@ type etcdBroken struct {
 
 var _ zapcore.CheckWriteHook = (*etcdBroken)(nil)
 
-// OnWrite implements zapcore.CheckWriteHook.
 func (b *etcdBroken) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := fmt.Errorf("etcd: %s", entry.Message)
 	for _, field := range fields {

@@ -16,22 +16,18 @@ import (
 //go:linkname etcdClientLogger k8s.io/apiserver/pkg/storage/storagebackend/factory.etcd3ClientLogger
 var etcdClientLogger *zap.Logger
 
-// init sends the log of etcd clients to klog, like the logs of Kubernetes' other components.
 func init() {
 	encoder := zapcore.NewConsoleEncoder(zapcore.EncoderConfig{MessageKey: "message", NameKey: "logger"})
 	etcdClientLogger = zap.New(zapcore.NewCore(encoder, toKlog{}, zapcore.WarnLevel)).Named("etcd-client")
 }
 
-// toKlog logs each line as a warning.
 type toKlog struct{}
 
 var _ zapcore.WriteSyncer = toKlog{}
 
-// Write implements zapcore.WriteSyncer.
 func (toKlog) Write(line []byte) (int, error) {
 	klog.Warning(string(line))
 	return len(line), nil
 }
 
-// Sync implements zapcore.WriteSyncer.
 func (toKlog) Sync() error { return nil }

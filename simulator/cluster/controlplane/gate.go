@@ -13,36 +13,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// gatePatience is how long the writes in flight may take when the gate closes. After that
-// they are cancelled, because a webhook may delay them for a long time.
+// Writes in flight may take so long when the gate closes, before they are cancelled: a webhook may
+// delay them.
 const gatePatience = 500 * time.Millisecond
 
-// gate is a filter in front of the API server that refuses writes while it is held, and writes
-// that take room while the storage is full. The zero value is open.
+// gate refuses writes while it is held, and writes that take room while the storage is full. The
+// zero value is open.
 type gate struct {
-	// full says that the storage is full, and why; it is empty while there is room. It is set
-	// before the first request, or nil.
+	// full says why the storage is full; empty while there is room. It is set before the first
+	// request, or nil.
 	full func() string
 
 	mu      sync.Mutex
 	holders map[*holder]bool
-	// writing holds the cancel function of each write in flight.
 	writing map[*http.Request]context.CancelFunc
 }
 
-// holder keeps writes out.
+// holder keeps those writes out that refuses says. Writers are told why.
 type holder struct {
-	// refuses reports whether it keeps this write out.
 	refuses func(*http.Request) bool
-	// why is what the writer is told.
-	why string
-	// idle is closed when none of these writes is in flight; settled says that it is.
+	why     string
+	// idle is closed when none of these writes is in flight, once settled.
 	idle    chan struct{}
 	settled bool
 }
 
-// hold refuses all writes until release is called, and waits until the writes in flight have
-// ended. Further calls of release have no effect. If ctx ends first, the gate is not held.
+// hold refuses all writes until release, and waits for those in flight. If ctx ends first, the gate
+// is not held.
 func (g *gate) hold(ctx context.Context) (release func(), err error) {
 	every := func(*http.Request) bool { return true }
 	return g.keepOut(ctx, every, "the cluster is being reset; try again when the reset is done")
@@ -83,7 +80,7 @@ func (g *gate) cancelWrites(h *holder) {
 	}
 }
 
-// settle tells the holders whose writes have all ended. It is called with mu held.
+// settle tells the holders whose writes have ended. The caller holds mu.
 func (g *gate) settle() {
 	for h := range g.holders {
 		if !h.settled && !g.anyWrites(h) {
@@ -128,8 +125,8 @@ func (g *gate) leave(entered *http.Request) {
 	g.settle()
 }
 
-// guard passes requests to next. It refuses a write with a conflict, because clients read the
-// object again after a conflict, whereas after most other errors they repeat the same request.
+// guard refuses writes with a conflict: after a conflict clients read the object again, whereas
+// after most other errors they repeat the request.
 func (g *gate) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isWrite(r) {
@@ -152,7 +149,7 @@ func (g *gate) guard(next http.Handler) http.Handler {
 	})
 }
 
-// writesOf returns a function that recognizes the writes to a resource of any version.
+// writesOf recognizes the writes to a resource of any version.
 func writesOf(resource schema.GroupResource) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		path, isGroup := strings.CutPrefix(r.URL.Path, "/apis/"+resource.Group+"/")
@@ -173,7 +170,7 @@ func isWrite(r *http.Request) bool {
 }
 
 // takesRoom reports whether a write may store something. Reviews and dry runs do not. A deletion
-// may, if it waits for a finalizer, but it is the way to make room.
+// that waits for a finalizer may, but it is the way to make room.
 func takesRoom(r *http.Request) bool {
 	if r.Method == http.MethodDelete || r.URL.Query().Has("dryRun") {
 		return false

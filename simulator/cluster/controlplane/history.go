@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// history is how long a watch cache keeps the changes of a kind that changes often. Changes
-	// keep every version of an object in memory. Upstream keeps them for longer than a minute, so that
-	// clients find their place again after a lost connection; those that do not find it list again. A quiet
-	// cache keeps its last hundred changes, however old they are.
-	history = 10 * time.Second
-	// historySpeed makes a watch cache believe that more time passes between two changes.
+	// A watch cache keeps changes of a kind that changes often for so long. They keep every version
+	// of an object in memory. Upstream keeps them for more than a minute, so that clients find
+	// their place after a lost connection; others list again. A quiet cache keeps its last hundred
+	// changes.
+	history      = 10 * time.Second
 	historySpeed = cacher.DefaultEventFreshDuration / history
 )
 
-// shortHistory gives the kinds for which is returns true watch caches that keep changes for the time history.
-// Upstream refuses to keep them for a shorter time than its own, but believes the storage about when a change was
-// recorded. It uses these times for a metric, too: the total latency of such watches is reported as 0.
+// shortHistory gives the kinds for which is returns true watch caches that keep changes for
+// history. Upstream allows no shorter time than its own, but believes the storage about when a
+// change was recorded. It uses these times for a metric, too: the total latency of such watches is
+// reported as 0.
 type shortHistory struct {
 	generic.RESTOptionsGetter
 	is func(schema.GroupResource) bool
@@ -45,8 +45,7 @@ func (s shortHistory) GetRESTOptions(resource schema.GroupResource, example runt
 	return options, err
 }
 
-// cachedBriefly is a generic.StorageDecorator. It builds what upstream's StorageWithCacher builds, on a storage that
-// hurries.
+// cachedBriefly builds what upstream's StorageWithCacher builds, on a storage that hurries.
 func cachedBriefly(
 	config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error), newObject, newList func() runtime.Object,
 	attributes apistorage.AttrFunc, triggers apistorage.IndexerFuncs, indexers *cache.Indexers,
@@ -81,8 +80,7 @@ func cachedBriefly(
 	}), nil
 }
 
-// hurrying is a storage whose watches say that historySpeed times as much time has passed since
-// the given moment.
+// hurrying is a storage whose watches say that historySpeed times as much time has passed.
 type hurrying struct {
 	apistorage.Interface
 	since time.Time
@@ -98,8 +96,8 @@ func (h hurrying) Watch(ctx context.Context, key string, options apistorage.List
 	return faster, nil
 }
 
-// hurryingWatch passes on the changes of a watch until it is stopped. It is not watch.Filter, whose goroutine
-// leaks if the reader stops before it has received the last change.
+// hurryingWatch is not watch.Filter, whose goroutine leaks if the reader stops before the last
+// change.
 type hurryingWatch struct {
 	watch.Interface
 	since   time.Time
@@ -131,25 +129,22 @@ func (w *hurryingWatch) Stop() {
 	w.Interface.Stop()
 }
 
-// hurried is the object of a change.
 type hurried struct {
 	apistorage.WatchEventWithRecordTime
 	since time.Time
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, which the reader of the changes asks for.
 func (h hurried) GetObjectMeta() metav1.Object {
 	object, _ := meta.Accessor(h.Unwrap())
 	return object
 }
 
-// RecordTime implements apistorage.WatchEventWithRecordTime.
 func (h hurried) RecordTime() time.Time {
 	return h.since.Add(historySpeed * h.WatchEventWithRecordTime.RecordTime().Sub(h.since))
 }
 
-// changesOften reports whether the objects of a kind change several times soon after their creation: pods, and nodes, which become
-// ready. Of thousands of nodes that are imported, each version would stay in memory, and every garbage collection would look at it.
+// changesOften: pods and nodes change several times soon after their creation. Of thousands of
+// imported nodes, each version would stay in memory.
 func changesOften(resource schema.GroupResource) bool {
 	return resource == v1.Resource("pods") || resource == v1.Resource("nodes")
 }

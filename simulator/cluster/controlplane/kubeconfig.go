@@ -9,8 +9,7 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 )
 
-// writeKubeconfig writes a kubeconfig with embedded certificates, so that a copy of the file
-// works anywhere on this machine.
+// writeKubeconfig embeds the certificates, so that a copy works anywhere on this machine.
 func writeKubeconfig(path, server string, certs certificates) error {
 	const name = "simulator"
 	config := clientcmdapi.NewConfig()

@@ -10,11 +10,12 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 )
 
-// taintUnready makes Kubernetes' plugin taint only those new nodes that are not created as Ready.
-// A kubelet never creates a Ready node, but an imported node may be Ready. The node lifecycle
+// taintUnready makes Kubernetes' plugin taint only those new nodes that are not created as Ready. A
+// kubelet never creates a Ready node, but an imported node may be Ready. The node lifecycle
 // controller would remove its taint at once, with two requests for each of thousands of nodes.
 //
-// It also gives a new node the condition that keeps the taint for longer than until the controller sees the node.
+// It also gives a new node the condition that keeps the taint for longer than until the controller
+// sees the node.
 type taintUnready struct {
 	admission.MutationInterface
 	ready func(node metav1.Object) *corev1.NodeCondition // or nil
@@ -22,7 +23,6 @@ type taintUnready struct {
 
 var _ admission.MutationInterface = taintUnready{}
 
-// decorateNodeTaint returns an admission.Decorator. ready is Options.NewNodeReady.
 func decorateNodeTaint(ready func(node metav1.Object) *corev1.NodeCondition) admission.DecoratorFunc {
 	return func(plugin admission.Interface, name string) admission.Interface {
 		if tainter, ok := plugin.(admission.MutationInterface); ok && name == nodetaint.PluginName {
@@ -43,7 +43,6 @@ func (t taintUnready) Admit(ctx context.Context, a admission.Attributes, o admis
 	return t.MutationInterface.Admit(ctx, a, o)
 }
 
-// addReady adds the Ready condition that the node is to have.
 func (t taintUnready) addReady(node *api.Node) {
 	if t.ready == nil {
 		return
@@ -56,7 +55,6 @@ func (t taintUnready) addReady(node *api.Node) {
 	}
 }
 
-// readyCondition returns the Ready condition; nil while the node has none.
 func readyCondition(node *api.Node) *api.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == api.NodeReady {

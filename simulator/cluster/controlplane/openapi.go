@@ -20,27 +20,25 @@ import (
 )
 
 const (
-	openAPIV2 = "/openapi/v2"
-	openAPIV3 = "/openapi/v3"
-	// versionPath is where every server says its version.
+	openAPIV2   = "/openapi/v2"
+	openAPIV3   = "/openapi/v3"
 	versionPath = "version"
 )
 
-// lateOpenAPI serves the OpenAPI documents of the built-in kinds. It builds them when a client asks for the first one: they
-// are a third of what a new control plane holds in memory and a fifth of the work of its start, and many clients never ask.
+// lateOpenAPI serves the OpenAPI documents of the built-in kinds. It builds them when a client asks
+// for the first one: they are a third of what a new control plane holds in memory and a fifth of
+// the work of its start, and many clients never ask.
 //
-// Upstream builds them at the start, because the index of version 3 has a hash of each document. Here
-// the hash is that of everything that the documents depend on.
+// Upstream builds them at the start, because the index of version 3 has a hash of each document.
+// Here the hash is that of everything that the documents depend on.
 type lateOpenAPI struct {
-	// paths are those of the group versions below /openapi/v3, such as apis/apps/v1.
-	paths []string
-	hash  string
-	// documents builds what upstream would have built at the start.
+	paths     []string
+	hash      string
 	documents func() http.Handler
 }
 
-// delayOpenAPI makes the server of the built-in kinds leave out its documents. install, which is to be called with
-// that server before it runs, lets it serve them after all. hash is that of lateOpenAPI.
+// delayOpenAPI makes the server of the built-in kinds leave out its documents. install, to be
+// called before that server runs, lets it serve them after all.
 func delayOpenAPI(config *genericapiserver.Config, hash string) (install func(*genericapiserver.GenericAPIServer)) {
 	config.SkipOpenAPIInstallation = true
 	documents := routes.OpenAPI{Config: config.OpenAPIConfig, V3Config: config.OpenAPIV3Config}
@@ -53,8 +51,8 @@ func delayOpenAPI(config *genericapiserver.Config, hash string) (install func(*g
 			return built
 		})}
 		for _, service := range container.RegisteredWebServices() {
-			// Every server of the chain describes this one. The aggregator takes the entry of the index from any of
-			// them, and the document from any, so their hashes must be the same.
+			// Every server of the chain describes this one. The aggregator takes the entry of the
+			// index from any, and the document from any, so their hashes must agree.
 			if path := strings.TrimPrefix(service.RootPath(), "/"); path != versionPath {
 				late.paths = append(late.paths, path)
 			}
@@ -63,7 +61,6 @@ func delayOpenAPI(config *genericapiserver.Config, hash string) (install func(*g
 	}
 }
 
-// openAPIHash is the hash of the documents of a version of Kubernetes with these feature gates.
 func openAPIHash(version string, gates featuregate.MutableFeatureGate) string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, version)
@@ -79,7 +76,7 @@ func (l lateOpenAPI) install(to *mux.PathRecorderMux) {
 	to.HandlePrefix(openAPIV3+"/", http.HandlerFunc(l.serveDocument))
 }
 
-// serveIndex answers what upstream's handler3.OpenAPIService does, with other hashes.
+// serveIndex answers as upstream's handler3.OpenAPIService does, with other hashes.
 func (l lateOpenAPI) serveIndex(w http.ResponseWriter, _ *http.Request) {
 	index := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for _, path := range l.paths {
@@ -90,7 +87,7 @@ func (l lateOpenAPI) serveIndex(w http.ResponseWriter, _ *http.Request) {
 	_ = json.NewEncoder(w).Encode(index) // the client may be gone
 }
 
-// serveDocument lets a client keep a document that it asks for by our hash, as upstream does for its own hash.
+// A client may keep a document that it asks for by our hash, as upstream allows for its own.
 func (l lateOpenAPI) serveDocument(w http.ResponseWriter, r *http.Request) {
 	if query := r.URL.Query(); query.Get("hash") == l.hash {
 		query.Del("hash")

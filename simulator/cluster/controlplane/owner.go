@@ -13,19 +13,16 @@ import (
 )
 
 const (
-	// ownerLease is how long a simulator that was killed still counts as running, in seconds.
-	ownerLease = 5
-	// ownerRetry is the pause between attempts to become the owner.
-	ownerRetry = 200 * time.Millisecond
-	// reownTimeout bounds one attempt to become the owner again.
+	// In seconds, how long a killed simulator still counts as running.
+	ownerLease   = 5
+	ownerRetry   = 200 * time.Millisecond
 	reownTimeout = 3 * time.Second
-	// revokeTimeout bounds the time that a stop takes longer when etcd does not answer.
+	// A stop takes at most so much longer when etcd does not answer.
 	revokeTimeout = time.Second
 )
 
-// owner is a key in an external etcd, with a lease, that keeps a second simulator from using the
-// same prefix. Two of them would schedule the same pods, and a reset of one would empty the
-// other.
+// owner is a leased key in an external etcd that keeps a second simulator from using the same
+// prefix. Two would schedule the same pods, and a reset of one would empty the other.
 type owner struct {
 	registry *registry
 	self     ownership
@@ -33,7 +30,6 @@ type owner struct {
 	running  sync.WaitGroup
 }
 
-// ownership is the value of the key.
 type ownership struct {
 	Host      string    `json:"host"`
 	Process   int       `json:"process"`
@@ -45,10 +41,9 @@ func (o ownership) String() string {
 	return fmt.Sprintf("process %d on %s, data directory %s, since %s", o.Process, o.Host, o.Directory, o.Since.Format(time.RFC3339))
 }
 
-// own returns when this process owns the keys below the registry's prefix. It takes over from a
-// process that used the same data directory, which we have locked, and waits for the end of the
-// lease of any other. fail is called when another simulator has taken over, after etcd could not
-// be reached for the time of a lease.
+// own returns when this process owns the registry's keys. It takes over from a process of the same
+// data directory, which we have locked, and waits for the lease of any other. fail is called when
+// another simulator has taken over, after etcd could not be reached for the time of a lease.
 func own(ctx context.Context, r *registry, dataDir string, fail func(error)) (*owner, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -78,7 +73,7 @@ func own(ctx context.Context, r *registry, dataDir string, fail func(error)) (*o
 	}
 }
 
-// try returns a session if the key could be created, and otherwise its owner.
+// try returns a session, or the owner if there is one.
 func (o *owner) try(ctx context.Context) (*concurrency.Session, ownership, error) {
 	dial, cancel := context.WithTimeout(ctx, etcdDialTimeout)
 	defer cancel()
@@ -101,7 +96,7 @@ func (o *owner) try(ctx context.Context) (*concurrency.Session, ownership, error
 	return o.create(ctx, dial, key, unchanged)
 }
 
-// create writes the key with a new lease. ctx bounds the request, lifetime the lease.
+// ctx bounds the request, and lifetime the lease.
 func (o *owner) create(lifetime, ctx context.Context, key string, unchanged clientv3.Cmp) (*concurrency.Session, ownership, error) {
 	value, err := json.Marshal(o.self)
 	if err != nil {
@@ -124,7 +119,7 @@ func (o *owner) create(lifetime, ctx context.Context, key string, unchanged clie
 	return nil, ownership{}, err
 }
 
-// revoke removes the session's key. If etcd does not answer, the lease ends by itself.
+// If etcd does not answer, the lease ends by itself.
 func (o *owner) revoke(session *concurrency.Session) {
 	session.Orphan()
 	ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
@@ -132,7 +127,6 @@ func (o *owner) revoke(session *concurrency.Session) {
 	_, _ = o.registry.client.Revoke(ctx, session.Lease())
 }
 
-// keep becomes the owner again after the lease was lost.
 func (o *owner) keep(ctx context.Context, session *concurrency.Session, fail func(error)) {
 	for {
 		select {
@@ -173,7 +167,6 @@ func (o *owner) reown(ctx context.Context) (*concurrency.Session, error) {
 	return nil, nil
 }
 
-// release lets another simulator use the keys.
 func (o *owner) release(ctx context.Context) error {
 	o.cancel()
 	released := make(chan struct{})

@@ -55,42 +55,35 @@ func (e Etcd) tls() (*tls.Config, error) {
 }
 
 const (
-	// etcdDialTimeout bounds the first connection, so that an unreachable etcd is
-	// detected quickly.
+	// An unreachable etcd is detected quickly.
 	etcdDialTimeout = 3 * time.Second
-	// etcdMessageBytes bounds a response. The keys of a large cluster take a few
-	// megabytes.
+	// The keys of a large cluster take a few megabytes.
 	etcdMessageBytes = 1 << 30
-	// startStateDir holds the copies of the start state, below the prefix. The API server
-	// does not read it.
+	// startStateDir holds the copies of the start state. The API server does not read it.
 	startStateDir = ownDir + "start-state/"
-	// ownerKey says which simulator uses an external etcd.
-	ownerKey = ownDir + "owner"
-	// ownDir holds our own keys.
-	ownDir = "kube-scheduler-simulator/"
+	ownerKey      = ownDir + "owner"
+	ownDir        = "kube-scheduler-simulator/"
 )
 
-// registry gives access to the API server's keys in etcd, below a prefix.
+// registry gives access to the API server's keys in etcd.
 type registry struct {
 	client *clientv3.Client
 	// prefix ends with a slash.
 	prefix string
-	// failures are those of an external etcd.
+	// failures is for an external etcd.
 	failures failures
 	tls      *tls.Config
 }
 
-// failures remembers why etcd could not be reached. Its client reports only that a request timed
-// out.
+// failures remembers why etcd could not be reached: its client says only that a request timed out.
 type failures struct {
 	mu   sync.Mutex
 	last string
 }
 
-// ofConnection precedes the cause in grpc's message about a failed connection.
+// It precedes the cause in grpc's message about a failed connection.
 const ofConnection = "latest balancer error: "
 
-// note is a grpc.UnaryClientInterceptor.
 func (f *failures) note(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, request, reply, conn, options...)
 	if _, why, ok := strings.Cut(status.Convert(err).Message(), ofConnection); ok {
@@ -101,7 +94,7 @@ func (f *failures) note(ctx context.Context, method string, request, reply any, 
 	return err
 }
 
-// explain returns the cause of a timeout if it is known, and otherwise err.
+// explain returns the cause of a timeout, if known, and otherwise err.
 func (r *registry) explain(err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -118,16 +111,14 @@ func (r *registry) explain(err error) error {
 }
 
 const (
-	// refusalTimeout bounds how long one server may take to reject a certificate.
+	// One server may take so long to reject a certificate.
 	refusalTimeout = time.Second
-	// ofTLS precedes the cause in crypto/tls's errors about certificates.
-	ofTLS = "tls: "
+	ofTLS          = "tls: "
 )
 
 // refusal returns why we reject the first server's certificate, or why that server rejects ours;
-// nil when the certificates are accepted. A server rejects ours only after the client has
-// finished its part of the handshake, and a client that keeps writing, like etcd's, may never
-// read the rejection.
+// nil when both are accepted. A server rejects ours only after the client's part of the handshake,
+// and a client that keeps writing, like etcd's, may never read that.
 func refusal(servers []string, config *tls.Config) error {
 	for _, server := range servers {
 		address, encrypted := strings.CutPrefix(server, "https://")
@@ -149,12 +140,11 @@ func refusal(servers []string, config *tls.Config) error {
 	return nil
 }
 
-// registryOf returns the registry in an etcd in this process, which needs no socket.
+// registryOf needs no socket.
 func registryOf(server *embed.Etcd, prefix string) *registry {
 	return &registry{client: v3client.New(server.Server), prefix: prefix + "/"}
 }
 
-// newRegistry connects to an external etcd.
 func newRegistry(e Etcd) (*registry, error) {
 	config, err := e.tls()
 	if err != nil {
@@ -176,30 +166,28 @@ func newRegistry(e Etcd) (*registry, error) {
 }
 
 func (r *registry) close() error {
-	// The client of an etcd in this process always returns Canceled.
+	// An etcd in this process always returns Canceled.
 	if err := r.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("close the etcd client: %w", err)
 	}
 	return nil
 }
 
-// copyOf returns the key of the start state's copy of key.
 func (r *registry) copyOf(key string) string {
 	return r.prefix + startStateDir + strings.TrimPrefix(key, r.prefix)
 }
 
-// stateKey is the key that says how much of the start state is known.
+// It says how much of the start state is known.
 func (r *registry) stateKey() string { return r.prefix + strings.TrimSuffix(startStateDir, "/") }
 
-// entry is a key, its value unless only keys were requested, and the revisions at which it was
-// created and last changed.
+// entry is a key, with its value unless only keys were requested, and the revisions of its creation
+// and last change.
 type entry struct {
 	key, value        string
 	created, modified int64
 }
 
-// list returns the entries below the prefix, sorted by key, without our own, and the revision
-// of the list.
+// list returns the entries but our own, sorted by key, and the revision of the list.
 func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]entry, int64, error) {
 	answer, err := r.client.Get(ctx, r.prefix, append(options, clientv3.WithPrefix())...)
 	if err != nil {
@@ -214,7 +202,7 @@ func (r *registry) list(ctx context.Context, options ...clientv3.OpOption) ([]en
 	return entries, answer.Header.Revision, nil
 }
 
-// kind returns the first part of a key below the prefix, which all objects of a kind share.
+// kind returns the part of a key that all objects of a kind share.
 func (r *registry) kind(key string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(key, r.prefix), "/")
 	return kind

@@ -15,14 +15,13 @@ import (
 
 // Reset reports what a reset did.
 type Reset struct {
-	// Deleted is the number of deleted objects, including events.
+	// Deleted counts the deleted objects, with events.
 	Deleted int
 }
 
-// Hold refuses every write to the API with a conflict until release is called, and returns when
-// the writes in flight have ended. Reads and watches continue. Holds may overlap. In the first
-// second after the start, Hold waits until the API server has created its default roles: if the
-// API server cannot create them, it exits the process.
+// Hold refuses every write to the API with a conflict until release, and waits for the writes in
+// flight. Holds may overlap. In the first second after the start, Hold waits for the default roles:
+// if the API server cannot create them, it exits the process.
 func (c *ControlPlane) Hold(ctx context.Context) (release func(), err error) {
 	if err := c.startState.wait(ctx); err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func (c *ControlPlane) KeepOut(ctx context.Context, resource schema.GroupResourc
 // IsNew reports whether the cluster did not exist before Start.
 func (c *ControlPlane) IsNew() bool { return c.startState.fresh }
 
-// CanReset returns ErrNoStartState if Reset would. It waits for another Reset unless ctx ends.
+// CanReset returns ErrNoStartState if Reset would. It waits for another Reset.
 func (c *ControlPlane) CanReset(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -103,7 +102,6 @@ func (c *ControlPlane) Reset(ctx context.Context) (_ Reset, err error) {
 
 var errHalted = errors.New("the control plane is stopping")
 
-// wait returns when the start state is complete.
 func (s *startState) wait(ctx context.Context) error {
 	select {
 	case <-s.complete:
@@ -114,16 +112,14 @@ func (s *startState) wait(ctx context.Context) error {
 }
 
 const (
-	// restoreRounds bounds the rounds of deleting objects that appeared in the
-	// meantime.
+	// Objects may appear in the meantime.
 	restoreRounds = 5
-	// restoreWorkers is the number of concurrent transactions: etcd writes them to disk
-	// together.
+	// etcd writes concurrent transactions to disk together.
 	restoreWorkers = 512
 )
 
-// restore restores the start state and returns how many keys were deleted. It calls makeRoom after
-// the deletions: a full etcd refuses to restore what was modified.
+// restore returns how many keys were deleted. It calls makeRoom after the deletions: a full etcd
+// refuses to restore what was modified.
 func (s *startState) restore(ctx context.Context, makeRoom func(context.Context) error) (deleted int, err error) {
 	want, err := s.read(ctx)
 	if err != nil {
@@ -166,9 +162,8 @@ func (s *startState) compare(want map[string]entry, present []entry) (surplus []
 	return surplus, slices.AppendSeq(differing, maps.Values(unseen))
 }
 
-// delete deletes keys, but never two of one kind at the same revision: the API server assumes
-// that a resource version belongs to one object, and a watch that it interrupts and that
-// continues from there would miss the other deletions.
+// delete never deletes two keys of a kind at the same revision: a resource version belongs to one
+// object, and a watch that continues from there would miss the others.
 func (s *startState) delete(ctx context.Context, keys []string) (int, error) {
 	var rows [][]clientv3.Op
 	of := map[string]int{}
@@ -198,7 +193,6 @@ func (s *startState) delete(ctx context.Context, keys []string) (int, error) {
 	return int(deleted.Load()), err
 }
 
-// putBack writes the entries that differ.
 func (s *startState) putBack(ctx context.Context, entries []entry) error {
 	return concurrently(ctx, entries, func(ctx context.Context, e entry) error {
 		same := clientv3.Compare(clientv3.Value(e.key), "=", e.value)
@@ -210,8 +204,7 @@ func (s *startState) putBack(ctx context.Context, entries []entry) error {
 	})
 }
 
-// concurrently calls do for all items, restoreWorkers at a time, and returns the first error,
-// after which it makes no further calls.
+// concurrently returns the first error, after which it makes no further calls.
 func concurrently[T any](parent context.Context, items []T, do func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(parent)
 	group.SetLimit(restoreWorkers)

@@ -14,40 +14,38 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// ErrNoStartState means that the control plane cannot be reset, because its data comes
-// from another program or from a version that did not record the start state.
+// ErrNoStartState means that the data come from another program, or from a version that did not
+// record the start state, so that the control plane cannot be reset.
 var ErrNoStartState = errors.New("the initial state of this cluster is unknown, because its data was not created by this version of the simulator; start with an empty data directory or etcd prefix to be able to reset")
 
-// The start state consists of the objects that the API server itself creates in an empty
-// etcd, and those that bootstrap adds. We keep copies of their keys in etcd below the same
-// prefix, so that they always stay with the data that they belong to.
+// The start state is what the API server creates in an empty etcd, and what bootstrap adds. Copies
+// are in etcd below the same prefix, so that they stay with the data that they belong to.
 const (
-	// stateBegun: the start state is being created, and no other client has written yet.
+	// The start state is being created, and no other client has written yet.
 	stateBegun = "begun"
-	// stateKnown: the copies are complete, except for the objects of the role hook.
+	// The copies are complete, except for the objects of the role hook.
 	stateKnown = "known"
 )
 
-// startState records the initial objects of a cluster.
 type startState struct {
 	registry *registry
-	// state is one of the constants above; empty when the start state is unknown.
+	// state is empty when the start state is unknown.
 	state string
-	// fresh: etcd was empty before this start.
+	// etcd was empty before this start.
 	fresh bool
-	// since is the revision before the API server started.
+	// The revision before the API server started.
 	since int64
-	// complete is closed when the start state is complete; then err is valid.
+	// complete is closed when the start state is; then err is valid.
 	complete chan struct{}
 	err      error
 }
 
-// beginStartState is called before the API server starts.
+// The API server has not started yet.
 func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	ctx, cancel := context.WithTimeout(ctx, etcdDialTimeout)
 	defer cancel()
 	s := &startState{registry: r, complete: make(chan struct{})}
-	// Without a start state, at most one key is our own.
+	// At most one key is our own.
 	present, revision, err := r.list(ctx, clientv3.WithKeysOnly(), clientv3.WithLimit(2))
 	if err != nil {
 		return nil, err
@@ -70,9 +68,8 @@ func beginStartState(ctx context.Context, r *registry) (*startState, error) {
 	return s, err
 }
 
-// remember is called when the API server is ready and no other client has had access yet: all
-// objects that it has created so far belong to the start state. An API server that is newer
-// than the data creates further objects at its first start.
+// remember is called before any other client has access: all objects so far belong to the start
+// state. A newer API server creates further ones at its first start.
 func (s *startState) remember(ctx context.Context) error {
 	if s.state == "" {
 		return nil
@@ -88,8 +85,7 @@ func (s *startState) remember(ctx context.Context) error {
 	return nil
 }
 
-// rememberLate is called when the hook that creates the default roles has ended. Other clients
-// may have written by then.
+// rememberLate is called after the role hook. Others may have written by then.
 func (s *startState) rememberLate(ctx context.Context) {
 	defer close(s.complete)
 	if s.state == "" {
@@ -104,17 +100,15 @@ func (s *startState) rememberLate(ctx context.Context) {
 		roles = roles || role
 		return role
 	})
-	// The API server may create its own service only after its first start was remembered, and by the
-	// next start the storage may be full. A reset keeps that service, with or without a copy.
+	// The API server may create its service after the first start was remembered, and the storage
+	// may be full by the next. A reset keeps that service anyway.
 	if err != nil && (roles || !errors.Is(err, rpctypes.ErrNoSpace)) {
 		s.err = fmt.Errorf("remember the start state: %w", err)
 	}
 }
 
-// roleKinds are the kinds that the role hook creates.
 var roleKinds = []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"}
 
-// roleLabel is on every object that the role hook creates.
 const roleLabel = "kubernetes.io/bootstrapping"
 
 func (s *startState) isDefaultRole(e entry) bool {
@@ -129,11 +123,10 @@ func (s *startState) isDefaultRole(e entry) bool {
 	return err == nil && accessor.GetLabels()[roleLabel] != ""
 }
 
-// copyOps bounds a transaction, slightly below etcd's own default.
+// A little less than etcd's own default.
 const copyOps = 100
 
-// copy adds the keys for which wanted returns true to the start state. Existing copies do not
-// change.
+// copy adds the wanted keys to the start state, and changes no copy.
 func (s *startState) copy(ctx context.Context, wanted func(entry) bool) error {
 	r := s.registry
 	present, _, err := r.list(ctx)
@@ -158,7 +151,6 @@ func (s *startState) copy(ctx context.Context, wanted func(entry) bool) error {
 	return nil
 }
 
-// read returns the start state by key.
 func (s *startState) read(ctx context.Context) (map[string]entry, error) {
 	r := s.registry
 	answer, err := r.client.Get(ctx, r.prefix+startStateDir, clientv3.WithPrefix())
@@ -178,8 +170,7 @@ func (s *startState) read(ctx context.Context) (map[string]entry, error) {
 	return entries, nil
 }
 
-// isIdentity reports whether a key is a lease by which an API server announces itself, and which
-// it renews all the time.
+// isIdentity: an API server announces itself by a lease, and renews it all the time.
 func (r *registry) isIdentity(key string) bool {
 	switch r.kind(key) {
 	case "masterleases", "peerserverleases":
@@ -188,8 +179,8 @@ func (r *registry) isIdentity(key string) bool {
 	return strings.HasPrefix(key, r.prefix+"leases/kube-system/apiserver-")
 }
 
-// isOwnService reports whether a key belongs to the API server's own service, which it creates
-// some time after it is ready and recreates if it is deleted.
+// isOwnService: the API server creates its own service some time after it is ready, and again if it
+// is deleted.
 func (r *registry) isOwnService(key string) bool {
 	switch strings.TrimPrefix(key, r.prefix) {
 	case "services/specs/default/kubernetes", "services/endpoints/default/kubernetes",

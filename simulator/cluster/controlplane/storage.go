@@ -17,33 +17,29 @@ import (
 )
 
 const (
-	// storageWarning is the part of the quota from which users are warned.
+	// The part of the quota from which users are warned.
 	storageWarning = 0.8
-	// storageInterval is how soon a full storage is noticed, and how often room is looked for
-	// while it is full.
+	// How soon a full storage is noticed, and how often room is looked for then.
 	storageInterval = 5 * time.Second
-	// worthShrinking is the part of the database in use below which it is defragmented.
+	// The part of the database in use below which it is defragmented.
 	worthShrinking = 0.9
-	// smallStorage is the size of a database that is not worth shrinking, if it takes less than smallPart of the quota.
+	// A smaller database is not worth shrinking, if it takes less than smallPart of the quota.
 	smallStorage = 64 << 20
 	smallPart    = 0.5
 )
 
-// storage watches the size of our own etcd's database. When the database reaches its quota, etcd
-// raises an alarm and refuses everything that takes room, until the alarm is disarmed. The file
-// never shrinks by itself, and the API server's compaction, which frees the room of old revisions
-// in it, is a write, too. So this does what an administrator of etcd does: compact, defragment,
-// disarm.
+// storage does what an administrator of etcd does: compact, defragment, disarm. At the quota etcd
+// raises an alarm and refuses everything that takes room. The file never shrinks by itself, and the
+// API server's compaction is a write, too.
 type storage struct {
 	etcd   *embed.Etcd
 	quota  int64
 	logger klog.Logger
 
-	// making is held while room is made.
 	making sync.Mutex
 }
 
-// tendStorage makes room in a storage that is nearly full, and does so again whenever it is full.
+// tendStorage makes room in a storage that is nearly full, and whenever it is full.
 func (c *ControlPlane) tendStorage(ctx context.Context, e *etcdServer) error {
 	s := &storage{etcd: e.server, quota: e.quota, logger: c.opts.Logger}
 	for _, alarm := range s.etcd.Server.Alarms() {
@@ -69,7 +65,7 @@ func (c *ControlPlane) tendStorage(ctx context.Context, e *etcdServer) error {
 	return nil
 }
 
-// tend makes room while the storage is full: users may have deleted objects.
+// Users may have deleted objects.
 func (s *storage) tend(ctx context.Context) {
 	ticker := time.NewTicker(storageInterval)
 	defer ticker.Stop()
@@ -88,12 +84,11 @@ func (s *storage) tend(ctx context.Context) {
 	}
 }
 
-// used is the part of the quota that the database takes.
 func (s *storage) used() float64 {
 	return float64(s.etcd.Server.Backend().Size()) / float64(s.quota)
 }
 
-// isFull reports whether etcd refuses writes. It may be called for each request.
+// isFull is called for each request.
 func (s *storage) isFull() bool {
 	if s == nil {
 		return false
@@ -106,10 +101,9 @@ func (s *storage) isFull() bool {
 	return false
 }
 
-// makeRoom drops old revisions, shrinks the file if that helps, and disarms the alarm if there is
-// enough room then. With deleted the caller knows that it helps: etcd counts what was just deleted as
-// in use until it has written something else, which it refuses to do while it is full. A watch that
-// has not caught up starts over.
+// makeRoom disarms the alarm if there is enough room then. With deleted the caller knows that there
+// is: etcd counts what was just deleted as in use until it has written something else, which it
+// refuses while it is full. A watch that has not caught up starts over.
 func (s *storage) makeRoom(ctx context.Context, deleted bool) error {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -118,7 +112,7 @@ func (s *storage) makeRoom(ctx context.Context, deleted bool) error {
 	if err != nil && !errors.Is(err, mvcc.ErrCompacted) {
 		return fmt.Errorf("compact: %w", err)
 	}
-	// A database that is full of objects would not shrink, and nothing can be read meanwhile.
+	// A database full of objects would not shrink, and nothing can be read meanwhile.
 	inUse := float64(server.Backend().SizeInUse())
 	if deleted || inUse < storageWarning*float64(s.quota) && inUse < worthShrinking*float64(server.Backend().Size()) {
 		if err := server.Backend().Defrag(); err != nil {
@@ -144,8 +138,7 @@ func (s *storage) disarm(ctx context.Context) error {
 	return nil
 }
 
-// afterDeletions makes room after many objects were deleted. A storage that was full need not be now: tend may have made
-// room for the last of the objects.
+// afterDeletions: a storage that was full need not be now, as tend may have made room.
 func (s *storage) afterDeletions(ctx context.Context) error {
 	if s == nil || !s.isFull() && s.used() < smallPart && s.etcd.Server.Backend().Size() < smallStorage {
 		return nil
@@ -153,8 +146,8 @@ func (s *storage) afterDeletions(ctx context.Context) error {
 	return s.makeRoom(ctx, true)
 }
 
-// StorageWarning says that the storage of the cluster is full, or nearly; otherwise it is empty.
-// It is also empty for an etcd that runs elsewhere. It is cheap, and may be called after Start.
+// StorageWarning says that the storage is full, or nearly; empty otherwise, and for an etcd
+// elsewhere. It is cheap, and may be called after Start.
 func (c *ControlPlane) StorageWarning() string {
 	s := c.storage
 	if s == nil {

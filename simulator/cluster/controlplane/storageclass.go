@@ -12,9 +12,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// createDefaultClass creates the default StorageClass, which is part of the start
-// state: a reset restores it if it was deleted. The provisioner creates its
-// volumes.
+// createDefaultClass makes a part of the start state. The provisioner creates its volumes.
 func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -27,9 +25,8 @@ func createDefaultClass(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// DropDefaultStorageClass deletes the default StorageClass that the cluster started
-// with, if it exists: in a copy of another cluster, claims without a class must not
-// get a class that they do not have there.
+// DropDefaultStorageClass deletes the default StorageClass that the cluster started with: in a copy
+// of another cluster, claims must not get a class that they do not have there.
 func (c *ControlPlane) DropDefaultStorageClass(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.ClientConfig())
 	if err != nil {

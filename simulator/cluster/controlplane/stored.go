@@ -11,23 +11,24 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// StoredEntry is an object as the API server stores it: its key below the prefix, and its value, which is nil when it was
-// deleted.
+// StoredEntry is an object as the API server stores it. Its key is that below the prefix, and its
+// value is nil after its deletion.
 type StoredEntry = struct {
 	Key   string
 	Value []byte
 }
 
-// storedPage is how many stored objects are read at a time. For each page etcd counts all keys that follow, so
-// small pages make a long list slow.
+// For each page etcd counts all keys that follow, so small pages make a long list slow.
 const storedPage = 4000
 
-// FollowStored calls listed with everything that the API server stores, some entries at a time and done with the last ones, and then
-// changed with each change, in the order of all changes. It calls listed again when etcd has dropped changes that it has
-// not passed yet. The callee keeps no value and does not change it: values belong to etcd. It returns when ctx ends, or with an
-// error when etcd does. The control plane must have started.
+// FollowStored calls listed with everything that the API server stores, some entries at a time and
+// done with the last ones, and then changed with each change, in the order of all changes. It calls
+// listed again when etcd has dropped changes that it has not passed yet. The callee keeps no value
+// and does not change it: values belong to etcd. It returns when ctx ends, or with an error when
+// etcd does. The control plane must have started.
 //
-// A watch of etcd costs much less than one of the API: it has all kinds in one order, and nothing is decoded or encoded for it.
+// A watch of etcd costs much less than one of the API: it has all kinds in one order, and nothing
+// is decoded or encoded for it.
 func (c *ControlPlane) FollowStored(ctx context.Context, listed func(some []StoredEntry, done bool), changed func([]StoredEntry)) error {
 	r := c.startState.registry
 	for ctx.Err() == nil {
@@ -42,7 +43,7 @@ func (c *ControlPlane) FollowStored(ctx context.Context, listed func(some []Stor
 	return context.Cause(ctx)
 }
 
-// listStored reads all entries at one revision, which it returns.
+// listStored reads everything at one revision, which it returns.
 func (r *registry) listStored(ctx context.Context, listed func(some []StoredEntry, done bool)) (revision int64, err error) {
 	from, end := r.prefix, clientv3.GetPrefixRangeEnd(r.prefix)
 	for {
@@ -91,7 +92,7 @@ func (r *registry) watchStored(ctx context.Context, revision int64, changed func
 	return nil
 }
 
-// storedKey returns the part of a key below the prefix, and false for our own keys.
+// storedKey returns false for our own keys.
 func (r *registry) storedKey(kv *mvccpb.KeyValue) (string, bool) {
 	key := strings.TrimPrefix(string(kv.Key), r.prefix)
 	return key, !strings.HasPrefix(key, ownDir)

@@ -9,12 +9,11 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// protobufMagic is how the API server begins an object in protobuf.
 var protobufMagic = []byte("k8s\x00")
 
-// readObject says whether the API server can read the value of a key. A single object that it
-// cannot read makes every list of that kind fail, and then nothing that watches the kind starts.
-// Kinds that we do not know are those of aggregated servers, or were removed: they do no harm.
+// readObject says whether the API server can read a value. One object that it cannot read makes
+// every list of its kind fail, and nothing that watches the kind starts. Kinds that we do not know
+// do no harm: they belong to aggregated servers, or were removed.
 func readObject(_, value []byte) error {
 	switch {
 	case bytes.HasPrefix(value, protobufMagic):

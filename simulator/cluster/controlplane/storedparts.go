@@ -10,8 +10,8 @@ import (
 	"kube-scheduler-simulator/scheduler/sharedpods"
 )
 
-// storedParts lets the pods and nodes of a watch cache use one copy of what many of them have in common. Nobody changes
-// what is in a watch cache.
+// storedParts lets the pods and nodes of a watch cache share what many of them have in common.
+// Nobody changes them.
 type storedParts struct {
 	labels       sharedpods.Parts[map[string]string]
 	fields       sharedpods.Parts[*metav1.FieldsV1]

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// uncached lets the API server read some versions of custom resources from etcd, without a watch cache. The cache of a version decodes and converts every
-// change twice, and keeps the changes of more than a minute, even if no client uses the version: for workloads of Kueue that took a fifth of
-// the processor and half of the memory.
+// uncached reads some versions of custom resources from etcd, without a watch cache. That decodes
+// and converts every change twice and keeps it for more than a minute, even if no client uses the
+// version: for workloads of Kueue a fifth of the processor and half of the memory.
 type uncached struct {
 	generic.RESTOptionsGetter
 	versions []string

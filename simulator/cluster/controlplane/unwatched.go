@@ -18,8 +18,8 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// tokenGetter returns the getter that an API server has by default. The API server calls it before anything else uses the
-// factory, so that its informer of pods can be replaced.
+// tokenGetter returns the API server's default. It is called before anything else uses the factory,
+// so that its informer of pods can be replaced.
 func tokenGetter(factory informers.SharedInformerFactory) serviceaccount.ServiceAccountTokenGetter {
 	client := unwatchPods(factory)
 	core, admission := factory.Core().V1(), factory.Admissionregistration().V1()
@@ -31,9 +31,10 @@ func tokenGetter(factory informers.SharedInformerFactory) serviceaccount.Service
 		admission.ValidatingWebhookConfigurations().Lister(), admission.MutatingWebhookConfigurations().Lister())
 }
 
-// unwatchPods keeps the API server from watching its own pods, and returns the factory's client. Upstream decodes each version
-// of each pod, and keeps the latest, for two rare questions: whether the pod of a token exists, for which the getter
-// of tokens asks the API server if its lister knows no such pod, and which pods of a namespace violate its new level of Pod Security.
+// unwatchPods keeps the API server from watching its own pods, and returns the factory's client.
+// Upstream decodes each version of each pod for two rare questions: whether the pod of a token
+// exists, for which it also asks itself, and which pods of a namespace violate its new level of Pod
+// Security.
 func unwatchPods(factory informers.SharedInformerFactory) kubernetes.Interface {
 	var client kubernetes.Interface
 	factory.InformerFor(&corev1.Pod{}, func(c kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
@@ -43,7 +44,7 @@ func unwatchPods(factory informers.SharedInformerFactory) kubernetes.Interface {
 	return client
 }
 
-// unwatched is an informer of pods that watches nothing. Its lister asks the API server for the pods of a namespace, and knows no others.
+// unwatched watches nothing. Its lister asks the API server for the pods of a namespace.
 type unwatched struct {
 	cache.SharedIndexInformer
 	client kubernetes.Interface
@@ -51,37 +52,30 @@ type unwatched struct {
 
 var _ cache.DoneChecker = unwatched{}
 
-// RunWithContext waits until ctx is done.
 func (unwatched) RunWithContext(ctx context.Context) { <-ctx.Done() }
 
-// HasSynced returns true: there is nothing to wait for.
 func (unwatched) HasSynced() bool { return true }
 
-// HasSyncedChecker returns a checker that is done.
 func (u unwatched) HasSyncedChecker() cache.DoneChecker { return u }
 
-// Name implements cache.DoneChecker.
 func (unwatched) Name() string { return "pods that are not watched" }
 
-// Done implements cache.DoneChecker.
 func (unwatched) Done() <-chan struct{} {
 	done := make(chan struct{})
 	close(done)
 	return done
 }
 
-// GetIndexer returns what the lister reads.
 func (u unwatched) GetIndexer() cache.Indexer {
 	return askedPods{u.SharedIndexInformer.GetIndexer(), u.client}
 }
 
-// askedPods asks the API server for the pods of a namespace.
 type askedPods struct {
 	cache.Indexer
 	client kubernetes.Interface
 }
 
-// Index returns the pods in the namespace of obj, from the API server's watch cache.
+// From the API server's watch cache.
 func (p askedPods) Index(index string, obj any) ([]any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil || index != cache.NamespaceIndex {

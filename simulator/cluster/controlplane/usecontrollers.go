@@ -6,9 +6,8 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/controlplane/controllers"
 )
 
-// UseControllers changes Options.Controllers and Options.VirtualNodes. The change takes
-// effect at the next Reset, which restarts the controllers. Whether new nodes are tainted
-// does not change.
+// UseControllers changes Options.Controllers and Options.VirtualNodes from the next Reset on.
+// Whether new nodes are tainted does not change.
 func (c *ControlPlane) UseControllers(ctx context.Context, list []string, virtualNodes bool) error {
 	if err := controllers.Check(list); err != nil {
 		return err

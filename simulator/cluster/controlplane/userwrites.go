@@ -15,24 +15,22 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// UserWrite is a request by which a user changed objects, as opposed to the scheduler and the controllers.
+// UserWrite is a request by which a user, not the scheduler or a controller, changed objects.
 type UserWrite struct {
-	// Begun is when the request came.
 	Begun time.Time
 	// Verb is create, update, patch, apply, delete, scale or evict.
 	Verb      string
 	UserAgent string
-	// Objects are those that were admitted. Not all of them need have been written.
+	// Objects were admitted, and need not all have been written.
 	Objects []UserObject
 }
 
-// UserObject names an object.
 type UserObject struct{ Group, Resource, Namespace, Name string }
 
-// Users are those who have the kubeconfig, with its certificate, and those for whom the web server makes requests, with
+// Users have the kubeconfig, with its certificate, or the web server makes requests for them with
 // UserClientConfig. Everyone else in this process uses the API server's own token.
 
-// userHeader is on the requests of clients with UserClientConfig. The value has no meaning.
+// The value has no meaning.
 const userHeader = "Kube-Scheduler-Simulator-User"
 
 // UserClientConfig is ClientConfig for requests that users make.
@@ -46,7 +44,6 @@ func (c *ControlPlane) UserClientConfig() *rest.Config {
 
 type forUser struct{ http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (f forUser) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(userHeader, "1")
@@ -60,7 +57,7 @@ func isUser(r *http.Request) bool {
 	return r.Header.Get(userHeader) != "" || r.TLS != nil && len(r.TLS.PeerCertificates) > 0
 }
 
-// pendingWrite collects what a request of a user writes. It is in the request's context.
+// pendingWrite is in the context of a user's request.
 type pendingWrite struct {
 	mu    sync.Mutex
 	write UserWrite
@@ -68,7 +65,6 @@ type pendingWrite struct {
 
 type pendingWriteKey struct{}
 
-// noteUserWrites tells wrote about the requests of users.
 func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
 	if wrote == nil {
 		return next
@@ -95,18 +91,16 @@ func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
 	})
 }
 
-// userWritesPlugin is an admission plugin that notes which objects a user's request writes: only admission knows the names that the
-// API server generates, and each object of a collection. It refuses nothing.
+// userWritesPlugin notes which objects a user's request writes: only admission knows generated
+// names, and each object of a collection. It refuses nothing.
 const userWritesPlugin = "UserWrites"
 
 type userWrites struct{}
 
 var _ admission.ValidationInterface = userWrites{}
 
-// Handles implements admission.Interface.
 func (userWrites) Handles(operation admission.Operation) bool { return operation != admission.Connect }
 
-// Validate implements admission.ValidationInterface.
 func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pending, _ := ctx.Value(pendingWriteKey{}).(*pendingWrite)
 	if pending == nil || a.IsDryRun() {
@@ -142,7 +136,7 @@ func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	return nil
 }
 
-// addUserWrites adds the plugin after those that may refuse a request.
+// It comes after those that may refuse a request.
 func addUserWrites(o *options.ServerRunOptions) {
 	generic := o.Admission.GenericAdmission
 	generic.Plugins.Register(userWritesPlugin, func(io.Reader) (admission.Interface, error) { return userWrites{}, nil })

@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// versioned answers /version. Kubernetes' own build sets its version with linker flags; in a
-// program that only imports Kubernetes it is a placeholder, which clients cannot parse.
+// versioned answers /version. Kubernetes' build sets the version with linker flags; elsewhere it is
+// a placeholder, which clients cannot parse.
 type versioned struct {
 	compatibility.EffectiveVersion
 	gitVersion string
@@ -19,8 +19,8 @@ type versioned struct {
 
 var _ compatibility.EffectiveVersion = versioned{}
 
-// setVersion makes the API servers of config report a version such as v1.37.1. If it is not a
-// version, they report the minor version that they were built from.
+// setVersion makes the API servers report a version such as v1.37.1, or else the minor version that
+// they were built from.
 func setVersion(config *app.Config, gitVersion string) {
 	if _, err := utilversion.ParseSemantic(gitVersion); err != nil {
 		gitVersion = "v" + version.DefaultKubeBinaryVersion + ".0"
@@ -29,7 +29,6 @@ func setVersion(config *app.Config, gitVersion string) {
 	generic.EffectiveVersion = versioned{generic.EffectiveVersion, gitVersion}
 }
 
-// Info implements compatibility.EffectiveVersion.
 func (v versioned) Info() *apiversion.Info {
 	info := apiversion.Info{}
 	if inner := v.EffectiveVersion.Info(); inner != nil {

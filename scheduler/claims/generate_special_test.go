@@ -135,6 +135,15 @@ func quotas(g *generator) {
 		}
 		g.add(custom(q))
 	}
+	// Pods that wait for their victims count against a quota, but not in a dry run of preemption.
+	for range g.IntN(4) {
+		p := g.pod()
+		p.Namespace, p.OwnerReferences = one(g, "default", "blue"), nil
+		p.Spec.Priority, p.Spec.PriorityClassName, p.Spec.PreemptionPolicy = ptr.To[int32](1000), "", nil
+		p.Status.Phase, p.Status.NominatedNodeName = v1.PodPending, one(g, g.nodes...).Name
+		g.pending = append(g.pending, p)
+		g.add(p)
+	}
 }
 
 // topologies cuts the nodes into NUMA nodes, and makes pods Guaranteed, so that they must be aligned.

@@ -58,7 +58,7 @@ func (l *lab) victims(c result.Candidate) error {
 	for _, v := range c.Victims {
 		l.remove(v.Pod.Namespace, v.Pod.Name)
 	}
-	if !l.fits(l.pod, c.Node) {
+	if !l.fits(l.pod, c.Node) && !l.missed(c.Node) {
 		return fmt.Errorf("without the victims the pod does not fit on %s", c.Node)
 	}
 	for _, stays := range c.Victims {
@@ -82,6 +82,12 @@ func (l *lab) victims(c result.Candidate) error {
 		}
 	}
 	return nil
+}
+
+// missed reports whether the cycle has it that a plugin rejects the pod on the node without the victims, too.
+func (l *lab) missed(node string) bool {
+	return slices.ContainsFunc(l.cycle.Facts, func(f result.Fact) bool { return f.Node == node && f.Key == result.QuotaStays }) ||
+		l.cycle.Filter != nil && slices.ContainsFunc(l.cycle.Filter.Comparisons, func(c result.Comparison) bool { return c.Node == node && c.WithoutPods == result.RejectsWithoutPods })
 }
 
 // budgets: when all budgets allow as much as one likes, none is violated; when none allows anything, as many as have a budget.

@@ -3,7 +3,6 @@ package claims
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -407,22 +406,26 @@ func (l *lab) borrows(s explain.QuotaBorrows) error {
 	return nil
 }
 
-// covered: whether the min of the namespace covers the pod is the sum of what its pods use and what this one asks for.
+// covered: whether the min of the namespace covers the pod is the sum of what its pods use, what those ask for that are
+// nominated and not less important, and what this one asks for.
 func (l *lab) covered(is bool) error {
-	covers := true
-	asked := podresources.PodRequests(l.pod, podresources.PodResourcesOptions{})
+	asked := []v1.ResourceList{podresources.PodRequests(l.pod, podresources.PodResourcesOptions{})}
+	for _, p := range l.trial.Pods() {
+		if p.Namespace == l.pod.Namespace && p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" && p.UID != l.pod.UID && priority(p) >= priority(l.pod) {
+			asked = append(asked, podresources.PodRequests(p, podresources.PodResourcesOptions{}))
+		}
+	}
 	// The namespace can be above its min of what the pod does not ask for.
-	compared := append(slices.Collect(maps.Keys(asked)), v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage)
+	sums := map[v1.ResourceName]int64{v1.ResourceCPU: 0, v1.ResourceMemory: 0, v1.ResourceEphemeralStorage: 0}
+	for _, list := range asked {
+		for name := range list {
+			sums[name] += amountOf(list, string(name))
+		}
+	}
+	covers := true
 	l.quota(l.pod.Namespace, func(q *capacityv1alpha1.ElasticQuota) {
-		for _, name := range compared {
-			amount := amountOf(asked, string(name))
-			nominated := int64(0)
-			for _, p := range l.trial.Pods() {
-				if p.Namespace == l.pod.Namespace && p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" && p.UID != l.pod.UID && priority(p) >= priority(l.pod) {
-					nominated += amountOf(podresources.PodRequests(p, podresources.PodResourcesOptions{}), string(name))
-				}
-			}
-			covers = covers && l.usedIn(l.pod.Namespace, string(name))+nominated+amount <= amountOf(q.Spec.Min, string(name))
+		for name, sum := range sums {
+			covers = covers && l.usedIn(l.pod.Namespace, string(name))+sum <= amountOf(q.Spec.Min, string(name))
 		}
 	})
 	if covers != is {

@@ -40,6 +40,7 @@ var statements = map[explain.Kind]func(*lab, explain.Operands) error{
 	explain.KindOf(explain.WasNominated{}):        func(l *lab, s explain.Operands) error { return l.wasNominated(s.(explain.WasNominated)) },
 	explain.KindOf(explain.NominatedCounted{}):    func(l *lab, s explain.Operands) error { return l.nominatedCounted(s.(explain.NominatedCounted)) },
 	explain.KindOf(explain.RoomMade{}):            func(l *lab, s explain.Operands) error { return l.roomMade(s.(explain.RoomMade)) },
+	explain.KindOf(explain.RoomMissed{}):          func(l *lab, s explain.Operands) error { return l.roomMissed(s.(explain.RoomMissed)) },
 	explain.KindOf(explain.RoomNominated{}):       func(l *lab, s explain.Operands) error { return l.roomNominated(s.(explain.RoomNominated)) },
 	explain.KindOf(explain.DeviceShortage{}):      func(l *lab, s explain.Operands) error { return l.deviceShortage(s.(explain.DeviceShortage)) },
 	explain.KindOf(explain.DevicesTogether{}):     func(l *lab, s explain.Operands) error { return l.devicesTogether(s.(explain.DevicesTogether)) },
@@ -294,15 +295,34 @@ func (l *lab) wasNominated(s explain.WasNominated) error {
 
 // roomMade: without the victims the pod fits on the node.
 func (l *lab) roomMade(s explain.RoomMade) error {
-	i := slices.IndexFunc(l.cycle.Preemption.Candidates, func(c result.Candidate) bool { return c.Node == s.Node })
-	if i < 0 || len(l.cycle.Preemption.Candidates[i].Victims) != s.Victims {
+	if err := l.evict(s.Node, s.Victims); err != nil {
+		return err
+	}
+	if !l.fits(l.pod, s.Node) {
+		return fmt.Errorf("without them the pod does not fit")
+	}
+	return nil
+}
+
+// roomMissed: without the victims, the plugin rejects the pod on the node as before.
+func (l *lab) roomMissed(s explain.RoomMissed) error {
+	if err := l.evict(s.Node, s.Victims); err != nil {
+		return err
+	}
+	if l.rejects(l.pod, s.Plugin, s.Node) == nil {
+		return fmt.Errorf("without them the plugin does not reject it")
+	}
+	return nil
+}
+
+// evict removes the victims of a candidate, of which there are to be so many.
+func (l *lab) evict(node string, victims int) error {
+	i := slices.IndexFunc(l.cycle.Preemption.Candidates, func(c result.Candidate) bool { return c.Node == node })
+	if i < 0 || len(l.cycle.Preemption.Candidates[i].Victims) != victims {
 		return fmt.Errorf("it is no candidate with so many victims")
 	}
 	for _, v := range l.cycle.Preemption.Candidates[i].Victims {
 		l.remove(v.Pod.Namespace, v.Pod.Name)
-	}
-	if !l.fits(l.pod, s.Node) {
-		return fmt.Errorf("without them the pod does not fit")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -50,6 +51,12 @@ func sentencesAboutQuotas() []spoken {
 			"web was rejected before any node was checked: it would take all quotas together above the sum of their mins (cpu: 8 used + 2 requested > 8). " +
 				"Above their mins, namespaces borrow: team-b 2 cpu. The min of team-a covers the pod, so it may take back what other namespaces borrow. Preemption makes room on n1 by removing 1 pod.",
 		}, {
+			"nominated pods keep it above the max", result.Cycle{Summary: result.Summary{NominatedNode: "n1"}, PreFilter: rejected, Preemption: victims},
+			[]string{result.QuotaExceeded, result.ExceededMax, result.QuotaTakes, result.TakesOwn, "own cpu", amounts(1000, 6000, 2000, 4000, 6000), "n1/" + result.QuotaStays, "true"},
+			"web was rejected before any node was checked: it would take team-a above the max of its quota (cpu: 1 used + 6 nominated + 2 requested > 6). " +
+				"With the pod, team-a would be above its min, so the pod may only take from less important pods of team-a. " +
+				"Preemption removes 1 pod from n1, and CapacityScheduling goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle.",
+		}, {
 			"nobody has borrowed", result.Cycle{PreFilter: rejected},
 			[]string{result.QuotaExceeded, result.ExceededTotal, result.QuotaTakes, result.TakesOwn, "own example.com/gpu", amounts(0, 0, 1, 0, -1), "all example.com/gpu", amounts(0, 0, 1, 0, -1)},
 			"web was rejected before any node was checked: it would take all quotas together above the sum of their mins (example.com/gpu: 0 used + 1 requested > 0). " +
@@ -81,7 +88,11 @@ func sentencesAboutQuotas() []spoken {
 			c.Nodes.Feasible = 1
 		}
 		for i := 0; i < len(tc.facts); i += 2 {
-			c.Facts = append(c.Facts, result.Fact{Plugin: result.CapacityScheduling, Key: tc.facts[i], Value: tc.facts[i+1]})
+			f := result.Fact{Plugin: result.CapacityScheduling, Key: tc.facts[i], Value: tc.facts[i+1]}
+			if node, key, ofNode := strings.Cut(f.Key, "/"); ofNode && !strings.Contains(node, ".") {
+				f.Node, f.Key = node, key
+			}
+			c.Facts = append(c.Facts, f)
 		}
 		out = append(out, spoken{"quota: " + tc.name, c, tc.want})
 	}

@@ -39,6 +39,14 @@ type RoomMade struct {
 	Victims int    `json:"victims"`
 }
 
+// RoomMissed: preemption removes Victims pods from Node, where Plugin rejects the pod without them,
+// too. In the dry run, the plugin counted otherwise.
+type RoomMissed struct {
+	Node    string `json:"node"`
+	Victims int    `json:"victims"`
+	Plugin  string `json:"plugin"`
+}
+
 // RoomNominated: preemption made room on Node, and the cycle does not hold the victims.
 type RoomNominated struct {
 	Node string `json:"node"`
@@ -83,6 +91,10 @@ func (s SearchEnded) english() string {
 
 func (s RoomMade) english() string {
 	return fmt.Sprintf("Preemption makes room on %s by removing %s.", s.Node, plural(s.Victims, "pod"))
+}
+
+func (s RoomMissed) english() string {
+	return fmt.Sprintf("Preemption removes %s from %s, and %s goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle.", plural(s.Victims, "pod"), s.Node, s.Plugin)
 }
 
 func (s RoomNominated) english() string {
@@ -134,7 +146,12 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 	if p := c.Preemption; p != nil && p.Chosen != "" {
 		for _, candidate := range p.Candidates {
 			if candidate.Node == p.Chosen {
-				out = append(out, RoomMade{Node: p.Chosen, Victims: len(candidate.Victims) + candidate.VictimsDropped})
+				victims := len(candidate.Victims) + candidate.VictimsDropped
+				if plugin := missedBy(c, p.Chosen); plugin != "" {
+					out = append(out, RoomMissed{Node: p.Chosen, Victims: victims, Plugin: plugin})
+				} else {
+					out = append(out, RoomMade{Node: p.Chosen, Victims: victims})
+				}
 				return append(out, evictionRemarks(p.Evictions)...)
 			}
 		}
@@ -144,6 +161,24 @@ func roomRemarks(c *result.Cycle, e Explanation) []Operands {
 		out = append(out, RoomNominated{Node: c.NominatedNode})
 	}
 	return out
+}
+
+// missedBy returns the plugin that rejects a candidate of preemption without its victims, too; empty
+// if none is known to.
+func missedBy(c *result.Cycle, node string) string {
+	for _, f := range c.Facts {
+		if f.Plugin == result.CapacityScheduling && f.Node == node && f.Key == result.QuotaStays {
+			return f.Plugin
+		}
+	}
+	if c.Filter != nil {
+		for _, compared := range c.Filter.Comparisons {
+			if compared.Node == node && compared.WithoutPods == result.RejectsWithoutPods {
+				return compared.Plugin
+			}
+		}
+	}
+	return ""
 }
 
 // nominatedRemarks is for a pod that fits no node.

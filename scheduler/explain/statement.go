@@ -59,7 +59,7 @@ func Headlines() []Operands {
 // Remarks returns a zero value of each kind that the remarks of an explanation can be.
 func Remarks() []Operands {
 	return []Operands{
-		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomNominated{}, Nearest{}, Derived{}, Leaving{}, PermitHold{}, Resizing{}, Described{}, NodesFromExtender{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
+		Waited{}, NominatedCounted{}, SearchEnded{}, RoomMade{}, RoomMissed{}, RoomNominated{}, Nearest{}, Derived{}, Leaving{}, PermitHold{}, Resizing{}, Described{}, NodesFromExtender{}, NotEvicted{}, DevicesAllocated{}, DeviceShortage{}, DevicesTogether{},
 		GroupHasEnough{}, GroupShort{}, GroupPlaced{}, GroupRoom{}, GroupVictims{}, GroupFits{}, GroupRoomImpossible{}, MembersSentBack{}, MembersKept{}, MembersComplete{}, MembersShort{}, ExtenderFailure{}, PluginPanicked{},
 		QuotaBorrowers{}, QuotaReclaims{}, QuotaAboveMin{}, QuotaNobody{}, QuotaBorrows{}, Unaligned{},
 	}

@@ -19,6 +19,9 @@ const (
 	// QuotaTakes says from whom a rejected pod may take by preemption: one of the Takes
 	// constants.
 	QuotaTakes = "takes"
+	// QuotaStays is a fact about a node on which preemption found victims: without them, too, the
+	// plugin rejects the pod. The dry run counts no nominated pods, and PreFilter does.
+	QuotaStays = "stays rejected"
 	// QuotaOwn and QuotaAll begin the keys of facts about a resource, such as "own cpu":
 	// QuotaAmounts of the namespace, and of all quotas together.
 	QuotaOwn = "own "

@@ -1,6 +1,8 @@
 package capacityscheduling
 
 import (
+	"sync"
+
 	v1 "k8s.io/api/core/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -8,7 +10,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// check is what PreFilter calculated for a pod. It does not change.
+// check is what PreFilter calculated for a pod. It does not change, but for what dry runs find.
 type check struct {
 	quotas *accounts
 	// own is the namespace's quota; nil if it has none. The fields below are then empty.
@@ -20,11 +22,15 @@ type check struct {
 	// nominated are the requests of pods that wait for their victims: those of the same namespace
 	// that are not less important. elsewhere are those of other namespaces within their min.
 	nominated, elsewhere amounts
+	waiting              []*v1.Pod
+	// staysOn are the names of the nodes on which dry runs found victims without which the pod is
+	// above a quota as before. Workers add to it.
+	staysOn sync.Map
 }
 
 var _ fwk.StateData = (*check)(nil)
 
-// Clone returns c, which does not change.
+// Clone returns c: all clones share it.
 func (c *check) Clone() fwk.StateData { return c }
 
 func (c *check) inNamespace() amounts { return c.request.plus(c.nominated) }
@@ -37,15 +43,26 @@ func (c *check) inAll() amounts { return c.inNamespace().plus(c.elsewhere) }
 func (c *check) withinMin() bool { return !c.own.overMinWith(c.inNamespace()) }
 
 func (p *Plugin) check(quotas *accounts, pod *v1.Pod, nodes []fwk.NodeInfo) *check {
-	c := &check{quotas: quotas, own: quotas.of[pod.Namespace]}
+	var waiting []*v1.Pod
+	if quotas.of[pod.Namespace] != nil {
+		for _, node := range nodes {
+			for _, nominated := range p.handle.NominatedPodsForNode(node.Node().Name) {
+				waiting = append(waiting, nominated.GetPod())
+			}
+		}
+	}
+	return checkBeside(waiting, quotas, pod)
+}
+
+// checkBeside checks a pod beside those that wait for their victims.
+func checkBeside(waiting []*v1.Pod, quotas *accounts, pod *v1.Pod) *check {
+	c := &check{quotas: quotas, own: quotas.of[pod.Namespace], waiting: waiting}
 	if c.own == nil {
 		return c
 	}
 	c.request, c.nominated, c.elsewhere = requestOf(pod), amounts{}, amounts{}
-	for _, node := range nodes {
-		for _, nominated := range p.handle.NominatedPodsForNode(node.Node().Name) {
-			c.count(pod, nominated.GetPod())
-		}
+	for _, nominated := range waiting {
+		c.count(pod, nominated)
 	}
 	switch {
 	case c.own.overMax(c.inNamespace()):

@@ -14,6 +14,9 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"kube-scheduler-simulator/scheduler/pluginfact"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // PostFilter looks for a node on which pods may give way to the pod, and deletes them.
@@ -23,7 +26,14 @@ func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.P
 		// Without a result, the pod keeps its nominated node.
 		return nil, fwk.NewStatus(fwk.Unschedulable, why)
 	}
-	return p.evaluator.Preempt(ctx, state, pod, statuses)
+	found, status := p.evaluator.Preempt(ctx, state, pod, statuses)
+	if _, check, ok := read(state); ok {
+		check.staysOn.Range(func(node, _ any) bool {
+			pluginfact.RecordNode(state, Name, node.(string), result.QuotaStays, "true")
+			return true
+		})
+	}
+	return found, status
 }
 
 // ineligible says why the pod may not preempt; empty if it may.
@@ -245,6 +255,9 @@ func (d *dryRun) reprieve(potential []*preemption.DomainVictim, budgets []*polic
 	}
 	if len(violating) > 0 && len(others) > 0 {
 		sortByImportance(victims)
+	}
+	if checkBeside(d.check.waiting, d.quotas, d.preemptor).exceeded != "" {
+		d.check.staysOn.Store(d.node.Node().Name, true)
 	}
 	out := make([]*v1.Pod, len(victims))
 	for i, victim := range victims {

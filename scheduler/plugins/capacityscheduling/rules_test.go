@@ -11,7 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"kube-scheduler-simulator/scheduler/pluginfact"
 	"kube-scheduler-simulator/scheduler/plugins/capacityscheduling/v1alpha1"
+	"kube-scheduler-simulator/scheduler/result"
 )
 
 // The outcomes of a row.
@@ -40,6 +44,31 @@ func emptyBudget(namespace string) *policy.PodDisruptionBudget {
 	return &policy.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "empty"},
 		Spec:       policy.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+	}
+}
+
+// The dry run leaves out the nominated pod, with which the namespace stays above its max.
+func TestVictimsThatAreNotEnoughAreAFact(t *testing.T) {
+	for nominated, want := range map[string]int{"q1/n nominated=n2 cpu=3": 1, "q2/n nominated=n2 cpu=1 priority=-1": 0} {
+		pod := podOf(t, "q1/x cpu=2")
+		pods := []*v1.Pod{podOf(t, "q1/a on=n1 cpu=4 priority=-1"), podOf(t, nominated), pod}
+		s := newStage(t, []*v1alpha1.ElasticQuota{quotaOf("q1", "cpu=1", "cpu=4"), quotaOf("q2", "cpu=8", "cpu=8")}, []string{"n1 cpu=8", "n2 cpu=8"}, pods)
+		state := framework.NewCycleState()
+		log := pluginfact.Attach(state, func() bool { return true })
+		_, status, _ := s.framework.RunPreFilterPlugins(t.Context(), state, pod)
+		statuses := framework.NewDefaultNodeToStatus()
+		statuses.SetAbsentNodesStatus(status)
+		s.framework.RunPostFilterPlugins(t.Context(), state, pod, statuses)
+		facts, _ := log.Facts()
+		got := 0
+		for _, f := range facts {
+			if f.Key == result.QuotaStays && f.Node == "n1" {
+				got++
+			}
+		}
+		if got != want || len(s.evicted) != 1 {
+			t.Errorf("%s: %d facts and %d victims, want %d and 1", nominated, got, len(s.evicted), want)
+		}
 	}
 }
 

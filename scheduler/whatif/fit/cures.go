@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/podrequest"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/newnode"
@@ -227,7 +228,7 @@ func cureResources(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 		if c.Name == string(v1.ResourcePods) {
 			return nil // Every pod counts as one.
 		}
-		cuts = append(cuts, cut{c.Name, c.Requested, roundDown(c.Name, max(c.Allocatable-c.InUse, 0))})
+		cuts = append(cuts, cut{c.Name, podrequest.Asked(pod, v1.ResourceName(c.Name)), roundDown(c.Name, max(c.Allocatable-c.InUse, 0))})
 	}
 	if r := lowering(pod, cuts); r.says != nil {
 		return []cure{{r}}
@@ -241,9 +242,22 @@ type cut struct {
 	from, to int64
 }
 
+// together returns the cuts that do all of both.
+func together(a, b []cut) []cut {
+	out := slices.Clone(a)
+	for _, c := range b {
+		if i := slices.IndexFunc(out, func(own cut) bool { return own.resource == c.resource }); i >= 0 {
+			out[i].to = min(out[i].to, c.to)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // lowering returns the remedy for cuts. It says nothing if the pod's containers do not ask for what is cut.
 func lowering(pod *v1.Pod, cuts []cut) remedy {
-	r := remedy{shape: "lowerRequests", disturbance: ofPod, cost: costOfCut, parts: partsOf(cuts, func(fewer []cut) remedy { return lowering(pod, fewer) })}
+	r := remedy{shape: "lowerRequests", disturbance: ofPod, cost: costOfCut, cuts: cuts, parts: partsOf(cuts, func(fewer []cut) remedy { return lowering(pod, fewer) })}
 	for _, c := range cuts {
 		part := float64(c.from-c.to) / float64(c.from)
 		if r.cost += 80 * part; part > 0.5 {

@@ -124,6 +124,14 @@ func TestAnswers(t *testing.T) {
 			want: []string{"pod: Lower the request for cpu of the container con0 from 100 to 4. web is deleted and created again. → n1"},
 		},
 		{
+			name: "a pod that is nominated for the node with the most room", pod: pending("5").Obj(),
+			state: []runtime.Object{
+				node("n1").Obj(), on("n1", "one", "1", 10).Obj(), node("n2").Obj(), on("n2", "most", "3900m", 10).Obj(),
+				on("", "soon", "1200m", 10).NominatedNodeName("n1").Obj(),
+			},
+			want: []string{"pod: Lower the request for cpu of the container con0 from 5 to 1.8. web is deleted and created again. → n1"},
+		},
+		{
 			name: "a taint, on one of two nodes of a kind", pod: pending("1").Obj(),
 			state: []runtime.Object{node("n1").Taints([]v1.Taint{dedicated}).Obj(), node("n2").Taints([]v1.Taint{dedicated}).Obj()},
 			want: []string{

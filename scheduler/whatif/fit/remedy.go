@@ -61,6 +61,8 @@ type remedy struct {
 	// parts is nil for a remedy that does one thing, and scale for one without an amount.
 	parts *parts
 	scale *scale
+	// cuts are what a remedy that lowers requests lowers.
+	cuts []cut
 }
 
 // parts are what a remedy does, of which fewer may be enough.

@@ -346,7 +346,9 @@ func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offe
 	if err != nil || len(left) > 0 {
 		return left, o, err
 	}
+	checks := s.checks
 	fewer, err := s.reduced(ctx, c)
+	s.checks = checks // It has bounds of its own.
 	if err != nil || fewer.key() == c.key() {
 		return left, o, err
 	}
@@ -358,9 +360,9 @@ func (s *search) try(ctx context.Context, c candidate) ([]whatif.Obstacle, *offe
 
 // reduced leaves out of a candidate each part without which it also lets the pod in: on its node or, if no node changes, on another one.
 func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
-	tries, first := mostReductions, c.node
+	tries := mostReductions
 	enough := func(fewer *candidate) (bool, error) {
-		if tries--; tries < 0 || s.checks <= 0 {
+		if tries--; tries < 0 {
 			return false, nil
 		}
 		left, err := s.check(ctx, *fewer)
@@ -414,9 +416,6 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 			}
 		}
 	}
-	if len(c.remedies) == 1 && c.node == first {
-		return c, nil
-	}
 	return s.fitted(ctx, c)
 }
 
@@ -440,23 +439,48 @@ func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
 	return best, nil
 }
 
-// fittedOn is fitted for the candidate's own node. It changes the candidate's remedies.
+// fittedOn is fitted for the candidate's own node. It changes the candidate's remedies. What a remedy
+// must reach may come to light step by step: pods that are nominated for the node count only once the
+// pod would fit without them.
 func (s *search) fittedOn(ctx context.Context, c candidate) (candidate, error) {
 	node := s.node(c.node)
-	for i := 0; i < len(c.remedies) && node != nil && s.checks > 0; i++ {
+	for i := 0; i < len(c.remedies) && node != nil; i++ {
+		enough, tried := c.remedies[i], remedy{}
 		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
+		for ; err == nil && len(left) > 0; left, err = s.check(ctx, c) {
+			next := s.smaller(enough, tried, node, left)
+			if next == nil || next.key() == tried.key() {
+				break
+			}
+			tried, c.remedies[i] = *next, *next
+		}
 		if err != nil {
 			return c, err
 		}
-		for _, o := range left {
-			for _, own := range cures(s.pod, node, o) {
-				if len(own) == 1 && own[0].shape == c.remedies[i].shape && own[0].cost < c.remedies[i].cost {
-					c.remedies[i] = own[0]
-				}
-			}
+		if len(left) > 0 {
+			c.remedies[i] = enough
 		}
 	}
 	return c, nil
+}
+
+// smaller returns the remedy that differs from enough by smaller amounts, cures one of the obstacles
+// that tried left, and does what tried does.
+func (s *search) smaller(enough, tried remedy, node *v1.Node, left []whatif.Obstacle) *remedy {
+	for _, o := range left {
+		for _, own := range cures(s.pod, node, o) {
+			next := own[0]
+			if enough.cuts != nil && next.cuts != nil {
+				next = lowering(s.pod, together(tried.cuts, next.cuts))
+			} else if len(own) > 1 || next.shape != enough.shape {
+				continue
+			}
+			if next.cost < enough.cost {
+				return &next
+			}
+		}
+	}
+	return nil
 }
 
 // anywhere returns the node that the scheduler would choose if a candidate changed the pod alone; empty if there is none.

@@ -90,6 +90,8 @@ export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
       return { key: 'explain.searchEnded', values: texts(s), count: s.nodes }
     case 'room':
       return { key: 'explain.room', values: texts(s), count: s.victims }
+    case 'roomMissed':
+      return { key: 'explain.roomMissed', values: texts(s), count: s.victims }
     case 'nominated':
       return { key: 'explain.nominated', values: texts(s) }
     case 'nearest':

@@ -484,6 +484,8 @@ export const explanation: typeof english.explanation = {
     searchEnded:
       '{nodes} ノードは評価されていません: 十分な数のノードが見つかった後で、エクステンダーがそれらを拒否しました。',
     room: 'プリエンプションで {victims} 個の Pod を追い出して、{node} に空きを作ります。',
+    roomMissed:
+      'プリエンプションで {node} から {victims} 個の Pod を追い出しますが、{plugin} はそこでこの Pod を拒否し続けます。ドライランでの数え方が、実際のサイクルと違うためです。',
     nominated: 'プリエンプションで {node} に空きを作ります。',
     nearest:
       '{node} では {lacks} が不足しています。 | リソースが不足している {nodes} ノードのうち、条件を満たすのに最も近いのは {node} で、不足は {lacks} です。',

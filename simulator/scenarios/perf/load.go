@@ -1,4 +1,5 @@
-// Package perf reads files of scheduler_perf, Kubernetes' benchmark, as scenarios: each workload is one, whose steps are operations.
+// Package perf reads files of scheduler_perf, Kubernetes' benchmark, as scenarios: each workload is
+// one, whose steps are operations.
 //
 // It may import packages scenario and decoder and what they have of templates and YAML.
 package perf
@@ -23,7 +24,8 @@ import (
 
 // Selection chooses among the workloads of a file of scheduler_perf.
 type Selection struct {
-	// Labels are labels that a workload must have, or with a leading "-" must not have. A workload has those of its test case, too.
+	// Labels are labels that a workload must have, or with a leading "-" must not have. A workload
+	// has those of its test case, too.
 	Labels []string
 	// Workloads matches TestCase/Workload; nil for all.
 	Workloads *regexp.Regexp
@@ -206,8 +208,9 @@ func (w *load) wrong(field, format string, args ...any) {
 	w.Add(decoder.Locate(w.op.place, field), field, "%s (workload %s)", fmt.Sprintf(format, args...), w.name)
 }
 
-// Load reads a configuration of scheduler_perf. Each chosen workload is a scenario, which a run must have to itself: it measures. The
-// error is an *Error if the file, or one that it names, is wrong.
+// Load reads a configuration of scheduler_perf. Each chosen workload is a scenario, which a run
+// must have to itself: it measures. The error is an *Error if the file, or one that it names, is
+// wrong.
 func Load(ctx context.Context, text []byte, o scenario.Options, s Selection) ([]*scenario.Scenario, error) {
 	l, err := scenario.NewParts(ctx, o)
 	if err != nil {

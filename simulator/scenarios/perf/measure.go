@@ -21,8 +21,8 @@ const (
 	durationOf = "SchedulingDuration"
 )
 
-// defaultMetrics are the histograms that are reported unless the test case says otherwise: those of scheduler_perf that have something to say
-// about a run.
+// defaultMetrics are the histograms that are reported unless the test case says otherwise: those of
+// scheduler_perf that have something to say about a run.
 var defaultMetrics = map[string][]label{
 	"scheduler_scheduling_attempt_duration_seconds":            {{"result", []string{"scheduled", "unschedulable", "error"}}},
 	"scheduler_framework_extension_point_duration_seconds":     {{"extension_point", nil}},
@@ -146,12 +146,14 @@ func (r *run) decidedSince(c *collection) []point {
 }
 
 const (
-	// interval is between two samples of the throughput. A phase of less than least of them is cut into so many.
+	// interval is between two samples of the throughput. A phase of less than least of them is cut
+	// into so many.
 	interval = time.Second
 	least    = 10
 )
 
-// samples returns the throughputs, in pods per second, of equal parts of the phase in which at least one pod got a node.
+// samples returns the throughputs, in pods per second, of equal parts of the phase in which at
+// least one pod got a node.
 func samples(points []point, took time.Duration) []float64 {
 	if len(points) == 0 || took <= 0 {
 		return nil
@@ -233,7 +235,8 @@ type histogram struct {
 	counts []uint64
 }
 
-// histograms returns the histograms of the values of labels, without those that have counted nothing. Without labels it returns their sum.
+// histograms returns the histograms of the values of labels, without those that have counted
+// nothing. Without labels it returns their sum.
 func histograms(before, after *dto.MetricFamily, labels []label) []histogram {
 	sums := map[string]*histogram{}
 	add := func(family *dto.MetricFamily, sign int) {
@@ -283,7 +286,8 @@ func (p *histogram) add(h *dto.Histogram, sign int) {
 	}
 }
 
-// quantiles returns the buckets of a histogram in milliseconds. Within a bucket the observations count as evenly spread.
+// quantiles returns the buckets of a histogram in milliseconds. Within a bucket the observations
+// count as evenly spread.
 func (p *histogram) quantiles() map[string]float64 {
 	out := map[string]float64{"Average": 1000 * p.sum / float64(p.count)}
 	for _, percent := range []int{50, 90, 95, 99} {

@@ -664,7 +664,8 @@ func (p *stop) resolve(*load) []step {
 	return steps("", func(r *run) (string, error) { return "", r.stop() })
 }
 
-// allocate allocates claims that no pod uses, without the scheduler. Without such claims it does nothing, and others are refused.
+// allocate allocates claims that no pod uses, without the scheduler. Without such claims it does
+// nothing, and others are refused.
 type allocate struct {
 	common
 	Namespace string `yaml:"namespace"`

@@ -88,10 +88,12 @@ func (r *run) timed(do func() error) error {
 	return err
 }
 
-// batches is into how many parts the objects of an operation are cut: each gives a point of the throughput.
+// batches is into how many parts the objects of an operation are cut: each gives a point of the
+// throughput.
 const batches = 100
 
-// create creates objects. What happens in the background goes on meanwhile: the cluster's time passes as fast as the machine's.
+// create creates objects. What happens in the background goes on meanwhile: the cluster's time
+// passes as fast as the machine's.
 func (r *run) create(all []runtime.Object) error {
 	if len(all) == 0 {
 		return nil
@@ -185,7 +187,8 @@ const (
 	pause = time.Second
 )
 
-// wait lets time pass until the pods have a node, at least as many as want, or with attempted until each has been tried.
+// wait lets time pass until the pods have a node, at least as many as want, or with attempted until
+// each has been tried.
 func (r *run) wait(namespaces []string, labels labels, want int, attempted bool) error {
 	for end := r.cluster.Now().Add(timeout); ; {
 		_, pods, err := r.cluster.State(r.ctx)

@@ -26,7 +26,8 @@ type template struct {
 	text []byte
 }
 
-// template reads a template, and tries to make its first object. It returns nil after a mistake, and for no path.
+// template reads a template, and tries to make its first object. It returns nil after a mistake,
+// and for no path.
 func (w *load) template(field, path string, params map[string]any, plain bool) *template {
 	if path == "" {
 		return nil

@@ -26,7 +26,6 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
-// create makes the objects of a source. With merge it is apply.
 type create struct {
 	objectSource
 	merge bool
@@ -90,7 +89,8 @@ func (s *objectSource) make(r *run) ([]runtime.Object, error) {
 	return out, nil
 }
 
-// unchanged returns the object of a template whose object is always the same, and nil for others. No cluster changes what it is to create.
+// unchanged returns a template's object that is always the same, or nil. No cluster changes what it
+// is to create.
 func (s *objectSource) unchanged(t *template) *unstructured.Unstructured {
 	if s.Count != nil || s.Replicas != nil || len(t.computed) > 0 {
 		return nil
@@ -101,7 +101,6 @@ func (s *objectSource) unchanged(t *template) *unstructured.Unstructured {
 	return nil
 }
 
-// complete sets the replicas that the step asks for.
 func (s *objectSource) complete(o *unstructured.Unstructured) {
 	if s.Replicas == nil || !scalable[o.GetKind()] {
 		return
@@ -114,7 +113,7 @@ func (s *objectSource) complete(o *unstructured.Unstructured) {
 	spec["replicas"] = int64(*s.Replicas)
 }
 
-// summary says what the source makes, such as "14 of etl.yaml".
+// summary says, for example, "14 of etl.yaml".
 func (s *objectSource) summary() string {
 	what := s.File
 	if what == "" && len(s.templates) > 0 {
@@ -137,7 +136,7 @@ func nameOf(object map[string]any) string {
 	return u.GetKind() + " " + u.GetName()
 }
 
-// countKinds says how many objects of each kind there are, such as "1 Deployment, 6 Nodes".
+// countKinds says, for example, "1 Deployment, 6 Nodes".
 func countKinds(made []runtime.Object) string {
 	count := map[string]int{}
 	var kinds []string
@@ -163,7 +162,7 @@ func Plural(n int, word string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// objectName names an object. Without an apiVersion, it is of the kind of that name that Kubernetes has.
+// Without an apiVersion, objectName is of the kind that Kubernetes has.
 type objectName struct {
 	APIVersion string `yaml:"apiVersion" doc:"Needed for custom resources only."`
 	Kind       string `yaml:"kind" doc:"The kind of the object."`
@@ -191,8 +190,8 @@ func (o *objectName) checkName(l *loader, place *yaml.Node, at string) {
 	}
 }
 
-// kindNamed returns the preferred version of a kind of Kubernetes, or of a custom kind that the simulator knows, which is written with its
-// group: PodGroup.scheduling.volcano.sh.
+// kindNamed returns the preferred version of a kind of Kubernetes, or of a known custom kind with
+// its group: PodGroup.scheduling.volcano.sh.
 func kindNamed(kind string) (schema.GroupVersionKind, bool) {
 	if known := objects.KindOf(schema.ParseGroupKind(kind)); known.Group != "" && known.Version != "" {
 		return known.GroupKind().WithVersion(known.Version), true
@@ -207,7 +206,8 @@ func kindNamed(kind string) (schema.GroupVersionKind, bool) {
 
 func (o *objectName) String() string { return o.Kind + " " + o.Name }
 
-// patch changes an object: a mapping is a strategic merge patch, or a merge patch for a custom resource, and a list a JSON patch.
+// patch: a mapping is a strategic merge patch, or a merge patch for a custom resource; a list is a
+// JSON patch.
 type patch struct {
 	objectName
 	Patch decoder.Raw `yaml:"patch" doc:"A mapping is a strategic merge patch, a list a JSON patch."`
@@ -251,7 +251,6 @@ func (p *patch) run(r *run) (string, error) {
 	return p.String(), r.cluster.Patch(r.ctx, p.gvk, p.Namespace, p.Name, p.kind, p.data)
 }
 
-// remove deletes the objects of a file, one object, or the pods or nodes of an expression.
 type remove struct {
 	objectName
 	File  string      `yaml:"file" doc:"Delete the objects of this file."`
@@ -326,7 +325,6 @@ func (d *remove) run(r *run) (string, error) {
 	return countKinds(made), nil
 }
 
-// each deletes the pods or nodes of the expression.
 func (d *remove) each(r *run) (string, error) {
 	value, err := r.evaluate(d.list)
 	if err != nil {
@@ -348,7 +346,6 @@ func (d *remove) each(r *run) (string, error) {
 	return Plural(len(podsOf(value)), "Pod"), nil
 }
 
-// configure replaces the scheduler's configuration.
 type configure struct {
 	configurationSource
 	parsed *Configuration
@@ -365,7 +362,6 @@ func (c *configure) run(r *run) (string, error) {
 	return c.name, r.cluster.Configure(r.ctx, parsed)
 }
 
-// fail makes nodes unreachable. With recover it ends that.
 type fail struct {
 	Node    string      `yaml:"node" doc:"The name of a node."`
 	Nodes   *Expression `yaml:"nodes" doc:"CEL: a list of nodes."`
@@ -423,7 +419,6 @@ func (f *fail) run(r *run) (string, error) {
 	return strings.Join(names, ", ") + " " + said, nil
 }
 
-// advance lets time pass.
 type advance struct{ Duration }
 
 func (a *advance) check(*loader)    {}
@@ -437,14 +432,12 @@ func (a *advance) run(r *run) (string, error) {
 	return r.change(before), nil
 }
 
-// wait lets time pass until the cluster has settled or an expression holds.
 type wait struct {
 	For     Expression `yaml:"for" doc:"settled, or a CEL expression that is to become true."`
 	Timeout *Duration  `yaml:"timeout" doc:"How much of the cluster's time may pass."`
 	until   *program
 }
 
-// settled is what a wait may be for, beside an expression.
 const settled = "settled"
 
 // DefaultTimeout is how long an expression may take to hold.
@@ -474,7 +467,7 @@ func (w *wait) describe() string {
 	return w.For.Text
 }
 
-// UnmetError means that a wait did not end. It is a failure, as that of an expectation is, and not an error.
+// UnmetError means that a wait did not end: a failure, as that of an expectation, and not an error.
 type UnmetError struct{ Message string }
 
 func (e *UnmetError) Error() string { return e.Message }
@@ -494,7 +487,6 @@ func (w *wait) run(r *run) (string, error) {
 	return r.change(before), err
 }
 
-// until lets time pass in steps until the expression holds.
 func (r *run) until(w *wait) error {
 	limit := DefaultTimeout
 	if w.Timeout != nil {
@@ -524,7 +516,7 @@ func (r *run) until(w *wait) error {
 	}
 }
 
-// arrive makes objects over time: at a rate, or as a trace says. It returns at once; they arrive as time passes.
+// arrive makes objects over time: at a rate, or as a trace says. It returns at once.
 type arrive struct {
 	objectSource
 	Rate     Rate         `yaml:"rate" doc:"Such as 2/s, 30/m or 0.5/h."`
@@ -537,7 +529,6 @@ type arrive struct {
 	rows []traceRow
 }
 
-// traceRow is one arrival of a trace.
 type traceRow struct {
 	at, lifetime time.Duration
 	// object is nil if the source makes it, from row.
@@ -545,7 +536,6 @@ type traceRow struct {
 	row    map[string]string
 }
 
-// Decode differs from that of objectSource in its fields.
 func (a *arrive) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	a.decodePart(d, n, at)
 	d.Mapping(n, a, at)
@@ -568,7 +558,6 @@ func (r *Rate) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	r.text, r.every = n.Value, time.Duration(float64(per)/f)
 }
 
-// Number is a number of more than 0.
 type Number float64
 
 func (v *Number) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
@@ -580,7 +569,7 @@ func (v *Number) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	*v = Number(f)
 }
 
-// durationFor is a duration, or a text with an expression that is computed for each arrival.
+// durationFor is a duration, or an expression that is computed for each arrival.
 type durationFor struct {
 	Duration
 	expression Expression
@@ -595,7 +584,6 @@ func (f *durationFor) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	f.Duration.Decode(d, n, at)
 }
 
-// of returns the duration for an arrival.
 func (f *durationFor) of(ctx context.Context, v madeVariables) (time.Duration, error) {
 	if f == nil {
 		return 0, nil
@@ -614,7 +602,7 @@ func (f *durationFor) of(ctx context.Context, v madeVariables) (time.Duration, e
 	return d, nil
 }
 
-// parseTime reads a duration, or a number of seconds.
+// parseTime reads a duration, or seconds.
 func parseTime(s string) (time.Duration, error) {
 	seconds, err := strconv.ParseFloat(s, 64)
 	d := time.Duration(seconds * float64(time.Second))
@@ -671,7 +659,6 @@ func (a *arrive) readOpenbTrace(l *loader) {
 	a.spread()
 }
 
-// readTrace reads a CSV file with a column at and any others.
 func (a *arrive) readTrace(l *loader) {
 	text := l.read(decoder.Locate(a.place, "trace"), a.Trace)
 	if text == nil {
@@ -724,7 +711,6 @@ func (a *arrive) readTrace(l *loader) {
 	a.spread()
 }
 
-// spread applies the speed.
 func (a *arrive) spread() {
 	if a.Speed == nil {
 		return
@@ -742,7 +728,6 @@ func (a *arrive) describe() string {
 	return fmt.Sprintf("%s at %s", a.summary(), a.Rate.text)
 }
 
-// objects is how many objects arrive, at most.
 func (a *arrive) objects() int {
 	switch {
 	case a.Trace != "" && a.Format == formatOpenb:
@@ -775,7 +760,7 @@ func (a *arrive) run(r *run) (string, error) {
 	return fmt.Sprintf("%d to come", len(rows)), nil
 }
 
-// atRate returns the times of arrivals: regular ones, or random ones that average to the rate.
+// atRate returns regular times, or random ones that average to the rate.
 func (a *arrive) atRate(r *run) []traceRow {
 	var rows []traceRow
 	at := time.Duration(0)
@@ -793,7 +778,6 @@ func (a *arrive) atRate(r *run) []traceRow {
 	return rows
 }
 
-// expect is a list of expectations.
 type expect struct{ list []*expectation }
 
 type expectation struct {

@@ -10,14 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Job is one run to do.
 type Job struct {
 	Scenario    *Scenario
 	Combination Combination
 	Options     RunOptions
 }
 
-// Jobs returns the jobs of a scenario's matrix.
 func (s *Scenario) Jobs(o RunOptions) []Job {
 	var out []Job
 	for _, c := range s.Matrix.Combinations() {
@@ -26,19 +24,18 @@ func (s *Scenario) Jobs(o RunOptions) []Job {
 	return out
 }
 
-// Batch says how to run many jobs.
 type Batch struct {
 	// Workers is how many run at the same time, at least one.
 	Workers int
-	// Gates sets feature gates, which belong to the process, and returns what unsets them again. While it has set some, only jobs
-	// with the same gates run.
+	// Gates sets feature gates, which belong to the process, and returns what unsets them.
+	// Meanwhile only jobs with the same gates run.
 	Gates func(map[string]bool) (restore func(), err error)
 	// Done gets the result of a job by its index, from any goroutine, one at a time. It may be nil.
 	Done func(i int, r *Result)
 }
 
-// Run runs the jobs and returns their results in the same order. Those that ctx has prevented are canceled. The error is
-// about gates.
+// Run returns the results in the order of the jobs. Those that ctx has prevented are canceled. The
+// error is about gates.
 func (b Batch) Run(ctx context.Context, jobs []Job) ([]*Result, error) {
 	results := make([]*Result, len(jobs))
 	finished := make(chan int)
@@ -68,7 +65,6 @@ func (b Batch) Run(ctx context.Context, jobs []Job) ([]*Result, error) {
 	return results, err
 }
 
-// groups calls run for the jobs of each set of gates, while these are set.
 func (b Batch) groups(jobs []Job, run func(group []int)) error {
 	var order []string
 	groups := map[string][]int{}
@@ -91,7 +87,7 @@ func (b Batch) groups(jobs []Job, run func(group []int)) error {
 	return nil
 }
 
-// GatesName says feature gates in the syntax of Kubernetes' flags, such as A=true,B=false.
+// GatesName has the syntax of Kubernetes' flags, such as A=true,B=false.
 func GatesName(gates map[string]bool) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(gates)) {

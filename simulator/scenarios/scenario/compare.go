@@ -15,37 +15,34 @@ import (
 
 // Comparison is what two configurations make of one scenario, over the same seeds.
 type Comparison struct {
-	Scenario string `json:"scenario"`
-	A        string `json:"a"`
-	B        string `json:"b"`
-	// Seeds are those of both.
-	Seeds   []int64            `json:"seeds"`
-	Metrics []MetricComparison `json:"metrics"`
-	// Moved are the pods that have another node under B, or one under only one of the two, in the first seed, in the order of their decisions
-	// under A.
+	Scenario string             `json:"scenario"`
+	A        string             `json:"a"`
+	B        string             `json:"b"`
+	Seeds    []int64            `json:"seeds"`
+	Metrics  []MetricComparison `json:"metrics"`
+	// Moved pods have another node under B, or one under only one of the two, in the first seed, in
+	// the order of their decisions under A.
 	Moved []Moved `json:"moved"`
 	// Same counts the other pods.
 	Same int `json:"same"`
 }
 
-// MetricComparison is one metric under both configurations.
 type MetricComparison struct {
 	Name string `json:"name"`
 	// Unit is empty for a count, or one of share and seconds.
 	Unit string `json:"unit,omitempty"`
 	A    Range  `json:"a"`
 	B    Range  `json:"b"`
-	// Better, Equal and Worse are the shares of the pairs of runs in which B is that; nil if neither more nor less of the metric is
-	// better.
+	// Better, Equal and Worse are the shares of the pairs of runs in which B is that; nil if
+	// neither more nor less of the metric is better.
 	Pairs *Pairs `json:"pairs,omitempty"`
 }
 
-// Range describes the values of several seeds.
 type Range struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`
 	Max    float64 `json:"max"`
-	// Values are those of the seeds, in their order.
+	// Values in the order of the seeds.
 	Values []float64 `json:"values"`
 }
 
@@ -59,7 +56,8 @@ type Pairs struct {
 // Clear is the share of the pairs from which on a difference counts.
 const Clear = 0.95
 
-// Verdict says in one word what B is: better, worse, same or unclear. It is empty for a metric without a direction.
+// Verdict says what B is: better, worse, same or unclear. It is empty for a metric without a
+// direction.
 func (m MetricComparison) Verdict() string {
 	switch {
 	case m.Pairs == nil:
@@ -82,12 +80,11 @@ type Moved struct {
 	// A and B are its nodes; empty if it has none.
 	A string `json:"a"`
 	B string `json:"b"`
-	// PartedBy is the plugin that parted the two last decisions about the pod; nil when no single plugin can be named, above all because
-	// the clusters differed by then.
+	// PartedBy is the plugin that parted the two last decisions about the pod; nil when none can be
+	// named, mostly because the clusters differed by then.
 	PartedBy *shadow.Parting `json:"partedBy,omitempty"`
 }
 
-// direction says whether more of a metric is better.
 type direction int
 
 const (
@@ -96,7 +93,6 @@ const (
 	less
 )
 
-// metricOf reads one metric.
 type metricOf struct {
 	name, unit string
 	better     direction
@@ -180,7 +176,6 @@ func (p *Pair) Compare(ctx context.Context, results []*Result) (*Comparison, err
 	return &compared, nil
 }
 
-// Close releases the clusters of the runs.
 func (p *Pair) Close() {
 	for _, c := range p.kept {
 		if c != nil {
@@ -189,8 +184,8 @@ func (p *Pair) Close() {
 	}
 }
 
-// compareResults compares the results of the same seeds, in the same order. The first ones must have their pods. cycles returns the last
-// decision about a pod in the first seed, or nil.
+// compareResults compares results of the same seeds. The first ones must have their pods. cycles
+// returns the last decision about a pod in the first seed, or nil.
 func compareResults(a, b []*Result, cycles func(side shadow.Side, pod PlacedPod) *result.Cycle) Comparison {
 	c := Comparison{Scenario: a[0].Scenario, A: a[0].Configuration, B: b[0].Configuration}
 	for _, r := range a {
@@ -259,7 +254,6 @@ func pairs(a, b []float64, better direction) *Pairs {
 	return &p
 }
 
-// move finds the pods whose outcome differs.
 func (c *Comparison) move(a, b []PlacedPod, cycles func(shadow.Side, PlacedPod) *result.Cycle) {
 	key := func(p PlacedPod) string { return p.Namespace + "/" + p.Name }
 	there := map[string]PlacedPod{}

@@ -14,8 +14,8 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 )
 
-// decided is a decision as expressions see it. What is not in the summary is loaded when an expression asks for it; it
-// is empty if the cluster keeps no cycles.
+// decided is a decision as expressions see it. What the summary lacks is loaded when needed; it is
+// empty if the cluster keeps no cycles.
 type decided struct {
 	*result.Summary
 	load  func() (*result.Cycle, error)
@@ -33,7 +33,7 @@ func (d *decided) whole() *result.Cycle {
 	return d.cycle
 }
 
-// rejected names, by node, the plugin that rejected it, or the extender by its URL.
+// rejected has the plugin, or the extender's URL, by node.
 func (d *decided) rejected() map[string]string {
 	out := map[string]string{}
 	c := d.whole()
@@ -55,7 +55,6 @@ func (d *decided) rejected() map[string]string {
 	return out
 }
 
-// totals are the totals by node.
 func (d *decided) totals() map[string]int64 {
 	out := map[string]int64{}
 	if s := d.whole().Score; s != nil {
@@ -66,7 +65,6 @@ func (d *decided) totals() map[string]int64 {
 	return out
 }
 
-// weights are the weights of the plugins that scored.
 func (d *decided) weights() map[string]int64 {
 	out := map[string]int64{}
 	if s := d.whole().Score; s != nil {
@@ -77,7 +75,7 @@ func (d *decided) weights() map[string]int64 {
 	return out
 }
 
-// scores are the values of some columns, by plugin/node.
+// scores has the values by plugin/node.
 func (d *decided) scores(columns func(*result.Score) []result.Column) map[string]int64 {
 	out := map[string]int64{}
 	if s := d.whole().Score; s != nil {
@@ -90,7 +88,6 @@ func (d *decided) scores(columns func(*result.Score) []result.Column) map[string
 	return out
 }
 
-// calls counts the requests to extenders.
 func (d *decided) calls() int64 {
 	n := int64(0)
 	for _, call := range d.whole().Extenders {
@@ -101,7 +98,7 @@ func (d *decided) calls() int64 {
 	return n
 }
 
-// victims are the names of the pods that preemption evicts, or would evict in a hypothetical cycle.
+// victims are those that preemption evicts, or would evict in a hypothetical cycle.
 func (d *decided) victims() []string {
 	c := d.whole()
 	found := victimsOf(c)
@@ -120,7 +117,7 @@ func (d *decided) victims() []string {
 	return out
 }
 
-// lastOf returns the latest decision about a pod, which is NAME in the namespace default, or NAMESPACE/NAME.
+// lastOf: a pod is NAME in the namespace default, or NAMESPACE/NAME.
 func lastOf(pod, decisions ref.Val) ref.Val {
 	want := string(pod.(types.String))
 	namespace, name, both := strings.Cut(want, "/")
@@ -135,7 +132,6 @@ func lastOf(pod, decisions ref.Val) ref.Val {
 	return types.NewErr("the scheduler has not decided about a pod %s yet", want)
 }
 
-// objectsOf returns the objects of a kind, in the form of JSON.
 func (r *run) objectsOf(kind string) ([]any, error) {
 	gvk, known := kindNamed(kind)
 	if !known {
@@ -154,7 +150,7 @@ func (r *run) objectsOf(kind string) ([]any, error) {
 	return out, nil
 }
 
-// lister is the hidden variable from which objects() and object() read.
+// objects() and object() read from this hidden variable.
 type lister func(kind string) ([]any, error)
 
 var listerType = types.NewObjectType("objects")
@@ -167,7 +163,7 @@ func objectsOfKind(kind, from ref.Val) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(list)
 }
 
-// objectNamed returns the object of a kind and a name, in any namespace; an empty map if there is none.
+// objectNamed looks in every namespace, and returns an empty map if there is none.
 func objectNamed(args ...ref.Val) ref.Val {
 	kind, name := string(args[0].(types.String)), string(args[1].(types.String))
 	list, err := args[2].Value().(lister)(kind)

@@ -29,5 +29,5 @@ func (v *Duration) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	v.Duration = parsed
 }
 
-// maxDuration bounds durations. openb's trace spans half of it.
+// openb's trace spans half of it.
 const maxDuration = 365 * 24 * time.Hour

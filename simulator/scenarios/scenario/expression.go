@@ -22,14 +22,12 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
-// The limits of an expression, beside those of its evaluation.
 const (
 	maxExpression = 16 << 10
-	// interruptEvery is the number of loop iterations between two checks of the context.
+	// Loop iterations between two checks of the context.
 	interruptEvery = 256
 )
 
-// Expression is the text of a CEL expression and its place.
 type Expression struct {
 	Text         string
 	File         string
@@ -61,8 +59,8 @@ func (e Expression) mistake(line, column int, format string, args ...any) Mistak
 
 // Hidden variables. No expression can name them, because of the @.
 const (
-	// ofPreempted begins the names of the variables that hold what others would if only the pods that were
-	// preempted existed.
+	// ofPreempted begins the names of the variables that hold what others would if only the pods
+	// that were preempted existed.
 	ofPreempted = "@preempted_"
 	spreadCall  = "@spread"
 	lastCall    = "@last"
@@ -71,7 +69,6 @@ const (
 	varObjects  = "@objects"
 )
 
-// variables of every expression, beside those of let.
 const (
 	varPods      = "pods"
 	varNodes     = "nodes"
@@ -79,10 +76,8 @@ const (
 	varSeed      = "seed"
 )
 
-// language is the language of a scenario's expressions.
 type language struct {
-	env *cel.Env
-	// names are the variables.
+	env   *cel.Env
 	names []string
 }
 
@@ -122,7 +117,7 @@ func newLanguage(names ...cel.EnvOption) (*language, error) {
 	return &language{env: env, names: []string{varSeed}}, nil
 }
 
-// clusterLanguage is the language of expressions about the cluster, without let.
+// clusterLanguage has no let.
 func clusterLanguage() (*language, error) {
 	l, err := newLanguage(
 		cel.Variable(varPods, types.NewListType(podType)), cel.Variable(ofPreempted+varPods, types.NewListType(podType)),
@@ -134,7 +129,7 @@ func clusterLanguage() (*language, error) {
 	return l, err
 }
 
-// with returns the language with one more variable, and the same for what was preempted.
+// with adds a variable, and the same for what was preempted.
 func (l *language) with(name string, t *types.Type) (*language, error) {
 	env, err := l.env.Extend(cel.Variable(name, t), cel.Variable(ofPreempted+name, t))
 	if err != nil {
@@ -143,7 +138,7 @@ func (l *language) with(name string, t *types.Type) (*language, error) {
 	return &language{env: env, names: append(slices.Clip(l.names), name)}, nil
 }
 
-// The maps of pods and nodes have a value for every key; see always. So has() asks for the key itself.
+// They have a value for every key, see always. So has() asks for the key itself.
 var totalMaps = []string{"labels", "requests", "requested", "allocatable"}
 
 func expandHas(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
@@ -173,15 +168,15 @@ func expandObject(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Exp
 	return eh.NewCall(objectCall, args[0], args[1], eh.NewIdent(varObjects)), nil
 }
 
-// expandPreempted evaluates the argument as if only the pods that were preempted existed.
+// expandPreempted evaluates the argument as if only the preempted pods existed.
 func expandPreempted(eh cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 	e := eh.Copy(args[0])
 	rename(eh, e)
 	return e, nil
 }
 
-// rename gives the variables of an expression the names of those about preempted pods. Only pods and those of let may depend on
-// them.
+// rename makes an expression read the variables about preempted pods. Only pods and let may depend
+// on them.
 func rename(eh cel.MacroExprFactory, e ast.Expr) {
 	eachFree(e, nil, func(e ast.Expr) {
 		name := e.AsIdent()
@@ -191,8 +186,8 @@ func rename(eh cel.MacroExprFactory, e ast.Expr) {
 	})
 }
 
-// eachFree calls visit for each variable in an expression, without those of its own loops. bound are the variables of the loops
-// around it.
+// eachFree visits the variables of an expression, without those of its loops and of the loops
+// around it, which are bound.
 func eachFree(e ast.Expr, bound []string, visit func(ast.Expr)) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -228,7 +223,6 @@ func eachFree(e ast.Expr, bound []string, visit func(ast.Expr)) {
 	}
 }
 
-// program is a compiled expression. It is safe for concurrent use.
 type program struct {
 	Expression
 	ast     *cel.Ast
@@ -239,7 +233,7 @@ type program struct {
 	readsDecisions bool
 }
 
-// compile checks an expression. want says which type it must have; nil permits any.
+// compile checks an expression; want nil permits any type.
 func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake) {
 	if strings.TrimSpace(e.Text) == "" {
 		return nil, []Mistake{e.mistake(0, 0, "the expression is empty")}
@@ -262,8 +256,8 @@ func (l *language) compile(e Expression, want *types.Type) (*program, []Mistake)
 	return &program{Expression: e, ast: compiled, program: p, readsDecisions: readsDecisions(compiled.NativeRep().Expr())}, nil
 }
 
-// readsDecisions reports whether an expression selects a field of wholeFields, of whatever: the type of a variable may be known only
-// when the expression is evaluated.
+// readsDecisions reports whether an expression selects a field of wholeFields, of whatever: the
+// type may be known only when it is evaluated.
 func readsDecisions(e ast.Expr) bool {
 	reads := false
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
@@ -272,7 +266,6 @@ func readsDecisions(e ast.Expr) bool {
 	return reads
 }
 
-// typeName says a type in words.
 func typeName(t *types.Type) string {
 	switch t.Kind() {
 	case types.BoolKind:
@@ -297,12 +290,11 @@ func typeName(t *types.Type) string {
 	return t.String()
 }
 
-// evaluate returns the value of the expression.
 func (p *program) evaluate(ctx context.Context, variables any) (ref.Val, error) {
 	return celcost.Eval(ctx, p.program, variables)
 }
 
-// identifiers returns the variables that a text uses, without those of its own loops.
+// identifiers leaves out the variables of loops.
 func (l *language) identifiers(text string) []string {
 	parsed, issues := l.env.Parse(text)
 	if issues.Err() != nil {
@@ -315,7 +307,6 @@ func (l *language) identifiers(text string) []string {
 	return names
 }
 
-// text returns a part of an expression as people write it.
 func text(e ast.Expr, of *cel.Ast) (string, error) {
 	s, err := parser.Unparse(e, of.NativeRep().SourceInfo())
 	if err != nil || s == "" {

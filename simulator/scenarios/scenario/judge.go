@@ -18,25 +18,24 @@ import (
 // parts are the conditions of an expectation, each of which can be looked at alone.
 type parts struct {
 	list []*condition
-	// pods are the lists of pods in the expression, outermost first. preempted[i] says that pods[i] is a call of preempted.
+	// pods are the lists of pods in the expression, outermost first. preempted[i] says that pods[i]
+	// is a call of preempted.
 	pods      []*program
 	preempted []bool
 }
 
-// condition is one of the conditions that and joins.
 type condition struct {
 	*program
-	// left is the left side of a comparison.
 	left *program
-	// list and offenders are those of all(): its list, and the items that do not meet it.
+	// Of all(): its list, and the items that do not meet it.
 	list, offenders *program
-	// spreadPods and spreadKey are the arguments of the first spread().
+	// The arguments of the first spread().
 	spreadPods, spreadKey *program
 }
 
 var comparisons = []string{operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.Equals, operators.NotEquals}
 
-// parts takes an expectation apart. A part that has no text of its own is left out: the expectation is then explained with less.
+// A part without text of its own is left out: the expectation is then explained with less.
 func (l *language) parts(p *program) *parts {
 	out := &parts{}
 	native := p.ast.NativeRep()
@@ -91,7 +90,6 @@ func (l *language) parts(p *program) *parts {
 	return out
 }
 
-// eachCall visits the calls of a function.
 func eachCall(e ast.Expr, function string, visit func(ast.CallExpr)) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == function {
@@ -100,7 +98,7 @@ func eachCall(e ast.Expr, function string, visit func(ast.CallExpr)) {
 	}))
 }
 
-// eachPods visits the outermost lists of pods in an expression that need no variable of a loop.
+// eachPods visits the outermost lists of pods that need no variable of a loop.
 func eachPods(of *ast.AST, e ast.Expr, visit func(ast.Expr)) {
 	if of.GetType(e.ID()).IsExactType(types.NewListType(podType)) {
 		visit(e)
@@ -123,7 +121,7 @@ func eachPods(of *ast.AST, e ast.Expr, visit func(ast.Expr)) {
 
 const maxOffenders = 10
 
-// judge evaluates an expectation. An expression that cannot be evaluated does not hold.
+// An expression that cannot be evaluated does not hold.
 func (r *run) judge(x *expectation) (ExpectationResult, error) {
 	out := ExpectationResult{Line: x.That.Line, Say: x.Say, That: x.That.Text}
 	value, err := r.evaluate(x.program)
@@ -151,7 +149,7 @@ func (r *run) judge(x *expectation) (ExpectationResult, error) {
 	return out, err
 }
 
-// find says what there is, and which pods are to blame if the condition does not hold.
+// find says what there is, and which pods are to blame.
 func (r *run) find(c *condition) (Finding, []*Pod) {
 	f := Finding{Expected: c.Text}
 	var blamed []*Pod
@@ -190,7 +188,6 @@ func (r *run) find(c *condition) (Finding, []*Pod) {
 	return f, blamed
 }
 
-// inFullest returns the pods in the domain with the most.
 func inFullest(pods []*Pod, all []Domain, key string, nodes []*Node) []*Pod {
 	if len(all) == 0 {
 		return nil
@@ -207,8 +204,8 @@ func inFullest(pods []*Pod, all []Domain, key string, nodes []*Node) []*Pod {
 	return out
 }
 
-// explain returns the decision that explains a failure best: that about the pods to blame, pending ones first, and of several the last
-// one. Without any, the last about the pods of the expression; of preempted ones, the decision that preempted them.
+// explain returns the last decision about the pods to blame, pending ones first; without any, about
+// the pods of the expression. For preempted ones it is the decision that preempted them.
 func (r *run) explain(p *parts, blamed []*Pod) (*Decision, error) {
 	if d, err := r.lastAbout(blamed); d != nil || err != nil {
 		return d, err
@@ -239,7 +236,6 @@ func (r *run) preemptorsOf(pods []*Pod) []*Pod {
 	return out
 }
 
-// lastAbout returns the last decision about one of the pods, about pending ones if there are any.
 func (r *run) lastAbout(pods []*Pod) (*Decision, error) {
 	pending := slices.DeleteFunc(slices.Clone(pods), func(p *Pod) bool { return p.Node != "" })
 	for _, group := range [][]*Pod{pending, pods} {
@@ -256,7 +252,6 @@ func (r *run) lastAbout(pods []*Pod) (*Decision, error) {
 	return nil, nil
 }
 
-// items returns the items of a list, and nil for anything else.
 func items(list ref.Val) []ref.Val {
 	l, isList := list.(traits.Lister)
 	if !isList {
@@ -269,7 +264,6 @@ func items(list ref.Val) []ref.Val {
 	return out
 }
 
-// show says a value briefly.
 func show(value ref.Val) string {
 	switch v := value.(type) {
 	case object:

@@ -12,7 +12,6 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Metric is a number of a sweep.
 type Metric struct {
 	Name string
 	// After is the name of the step after which it is evaluated; empty means the end of the run.
@@ -20,7 +19,6 @@ type Metric struct {
 	program *program
 }
 
-// values evaluates the metrics of a step.
 func (r *run) values(step string) error {
 	for _, m := range r.options.Metrics {
 		if m.After == "" || m.After != step {
@@ -45,7 +43,7 @@ func (r *run) value(m *Metric) error {
 	return nil
 }
 
-// number returns the number that a value is; a duration counts in seconds, and true as 1.
+// A duration counts in seconds, and true as 1.
 func number(value ref.Val) float64 {
 	switch v := value.(type) {
 	case types.Int:
@@ -64,7 +62,6 @@ func number(value ref.Val) float64 {
 	return 0
 }
 
-// measure describes the cluster at the end.
 func (r *run) measure() error {
 	v, err := r.look()
 	if err != nil {
@@ -124,7 +121,6 @@ func (v *view) metrics() Metrics {
 	return m
 }
 
-// fragmentation is Metrics.Fragmentation.
 func (v *view) fragmentation() *float64 {
 	cpu, memory := v.large(v1.ResourceCPU), v.large(v1.ResourceMemory)
 	if cpu == 0 {
@@ -145,7 +141,6 @@ func (v *view) fragmentation() *float64 {
 	return &share
 }
 
-// large is what nine tenths of the pods do not exceed.
 func (v *view) large(name v1.ResourceName) float64 {
 	var all []float64
 	for _, p := range v.pods {
@@ -157,7 +152,6 @@ func (v *view) large(name v1.ResourceName) float64 {
 	return quantile(all, 0.9)
 }
 
-// skew is Metrics.Skew.
 func (v *view) skew() *int {
 	byOwner := map[string][]*Pod{}
 	for _, p := range v.pods {
@@ -180,7 +174,7 @@ func quantiles(values []float64) Quantiles {
 	return Quantiles{Median: quantile(values, 0.5), P95: quantile(values, 0.95), Max: quantile(values, 1)}
 }
 
-// quantile returns the smallest of the sorted values that is not exceeded by a share q of them; 0 if there are none.
+// quantile returns the smallest of the sorted values that a share q does not exceed, or 0.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -188,7 +182,6 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// median returns the middle of the values.
 func median(values []float64) float64 {
 	sorted := slices.SortedFunc(slices.Values(values), cmp.Compare[float64])
 	return quantile(sorted, 0.5)

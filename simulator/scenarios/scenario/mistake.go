@@ -6,7 +6,8 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// Mistake is one mistake in a scenario, or in a file that it names. File is the name as the scenario or the command line has it.
+// Mistake is one mistake in a scenario, or in a file that it names. File is the name as the
+// scenario or the command line has it.
 type Mistake = yamlsource.Mistake
 
 // Error holds the mistakes of a scenario, at least one and at most a hundred. It says that
@@ -21,5 +22,4 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// newError returns the error for mistakes, of which there is at least one.
 func newError(mistakes []Mistake) *Error { return &Error{yamlsource.Sorted(mistakes)} }

@@ -27,14 +27,12 @@ const (
 	MaxCount = 100_000
 	// MaxObjects bounds the objects that all steps of a scenario make together.
 	MaxObjects = 200_000
-	// maxMade bounds the size of the objects that one run makes, in bytes of their texts.
+	// In bytes of the texts that one run makes.
 	maxMade = 256 << 20
 )
 
-// formatOpenb is the format of openb's CSV files.
 const formatOpenb = "openb"
 
-// objectSource is where objects come from: one of a file, objects in the scenario, and a template.
 type objectSource struct {
 	File     string        `yaml:"file" doc:"A file with objects in YAML or JSON."`
 	Format   string        `yaml:"format" doc:"openb, for a CSV file of that trace."`
@@ -63,19 +61,18 @@ func (s *objectSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 
 func (s *objectSource) decodePart(_ *decoder.Decoder, n *yaml.Node, at string) { s.place, s.at = n, at }
 
-// template is an object, some of whose texts may hold expressions.
 type template struct {
 	value any
-	// row makes the object of a row of openb, which has no value.
+	// row makes the object of a row of openb.
 	row   func() map[string]any
 	place *yaml.Node
 	file  string
 	at    string
-	// computed are the texts with expressions, by their path in value.
+	// Texts with expressions, by their path in value.
 	computed map[string]*interpolation
 }
 
-// check reads the objects and tries to make the first one of each.
+// check also tries to make the first object of each.
 func (s *objectSource) check(l *loader) {
 	given := 0
 	for _, set := range []bool{s.File != "", s.Objects != nil, s.Template != nil} {
@@ -116,7 +113,6 @@ func (s *objectSource) checkNumber(l *loader, field string, n *int, least, most 
 	}
 }
 
-// scalable are the kinds that have spec.replicas.
 var scalable = map[string]bool{"Deployment": true, "ReplicaSet": true, "StatefulSet": true, "ReplicationController": true}
 
 func (s *objectSource) scales() bool {
@@ -128,7 +124,6 @@ func (s *objectSource) scales() bool {
 	return false
 }
 
-// readFile adds the objects of a file.
 func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed bool) {
 	text := l.read(at, name)
 	if text == nil {
@@ -145,7 +140,6 @@ func (s *objectSource) readFile(l *loader, name string, at *yaml.Node, computed 
 	l.List = append(l.List, d.List...)
 }
 
-// readOpenb adds the nodes or the pods of an openb file.
 func (s *objectSource) readOpenb(l *loader) {
 	rows := l.openbRows(s.File, decoder.Locate(s.place, "file"))
 	for _, row := range rows {
@@ -153,7 +147,7 @@ func (s *objectSource) readOpenb(l *loader) {
 	}
 }
 
-// openbRows reads a file of openb. It returns nil after a mistake.
+// openbRows returns nil after a mistake.
 func (l *loader) openbRows(name string, at *yaml.Node) []openb.Row {
 	text := l.read(at, name)
 	if text == nil {
@@ -171,7 +165,6 @@ func (l *loader) openbRows(name string, at *yaml.Node) []openb.Row {
 	return rows
 }
 
-// add adds the object of a node, or the items of a list.
 func (s *objectSource) add(l *loader, d *decoder.Decoder, n *yaml.Node, at string, computed bool) {
 	found := len(d.List)
 	value, isObject := d.Value(n, at).(map[string]any)
@@ -207,7 +200,7 @@ func (s *objectSource) add(l *loader, d *decoder.Decoder, n *yaml.Node, at strin
 
 var strictDecoder = jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, jsonserializer.SerializerOptions{Strict: true})
 
-// checkObject reports fields that the kind does not have. Kinds that Kubernetes does not have are not checked.
+// checkObject reports fields that the kind does not have; of Kubernetes' kinds only.
 func (l *loader) checkObject(d *decoder.Decoder, t *template, made *unstructured.Unstructured) {
 	gvk := made.GroupVersionKind()
 	switch {
@@ -251,7 +244,7 @@ func (l *loader) checkObject(d *decoder.Decoder, t *template, made *unstructured
 	}
 }
 
-// Holds notes an object that a run makes. The error means that there are too many texts in all of them.
+// Holds fails if all objects of the run have too many texts.
 func (r *run) Holds(object any) error {
 	if r.size += textsOf(object); r.size > maxMade {
 		return fmt.Errorf("the objects of all steps together have more than %d MiB of texts, the limit", maxMade>>20)
@@ -259,7 +252,7 @@ func (r *run) Holds(object any) error {
 	return nil
 }
 
-// textsOf returns the length of the texts in a value, and something for every other value.
+// Other values count a little.
 func textsOf(value any) int {
 	size := 8
 	switch value := value.(type) {
@@ -277,7 +270,6 @@ func textsOf(value any) int {
 	return size
 }
 
-// objects is how many objects the source makes.
 func (s *objectSource) objects() int {
 	count := len(s.templates)
 	if s.Count != nil {
@@ -286,15 +278,14 @@ func (s *objectSource) objects() int {
 	return count
 }
 
-// maker is an action that makes objects.
 type maker interface {
-	// objects is how many it makes, at most.
+	// At most.
 	objects() int
 }
 
 var _, _ maker = (*create)(nil), (*arrive)(nil)
 
-// checkTotal reports a step up to which the steps make too many objects.
+// checkTotal names the step up to which there are too many objects.
 func (l *loader) checkTotal(s *Scenario) {
 	total := 0
 	if s.cluster != nil {
@@ -313,7 +304,7 @@ func (l *loader) checkTotal(s *Scenario) {
 	}
 }
 
-// object returns the object with its expressions as texts, and nil for anything else. It must not be changed.
+// object returns the object with its expressions as texts, or nil. It must not be changed.
 func (t *template) object() map[string]any {
 	if t.row != nil {
 		return t.row()
@@ -322,7 +313,6 @@ func (t *template) object() map[string]any {
 	return object
 }
 
-// make returns the object with its expressions computed.
 func (t *template) make(ctx context.Context, v madeVariables) (*unstructured.Unstructured, error) {
 	if t.row != nil {
 		return &unstructured.Unstructured{Object: t.row()}, nil
@@ -335,7 +325,6 @@ func (t *template) make(ctx context.Context, v madeVariables) (*unstructured.Uns
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// compute returns a copy of value with its expressions computed.
 func (t *template) compute(ctx context.Context, value any, at string, v madeVariables) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -365,7 +354,6 @@ func (t *template) compute(ctx context.Context, value any, at string, v madeVari
 	return value, nil
 }
 
-// findComputed compiles the expressions in the texts of a template.
 func (l *loader) findComputed(d *decoder.Decoder, t *template, n *yaml.Node, value any, at string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -392,7 +380,8 @@ func (l *loader) findComputed(d *decoder.Decoder, t *template, n *yaml.Node, val
 	}
 }
 
-// interpolation is a text with expressions in ${…}. One that is a single expression has its value, others are put together.
+// interpolation is a text with ${…}. A single expression has its own value, others are put
+// together.
 type interpolation struct {
 	// literal[i] comes before programs[i]; there is one more literal than programs.
 	literal  []string
@@ -424,18 +413,15 @@ func (l *language) text(e Expression) (*interpolation, []Mistake) {
 	}
 }
 
-// madeVariables are the variables of computed fields.
 type madeVariables struct {
 	// i counts from 0, among count.
 	i, count int
 	seed     int64
-	// stream tells the random numbers of one step from those of others.
+	// stream tells the random numbers of steps apart.
 	stream uint64
-	// row holds the columns of a trace.
-	row map[string]string
+	row    map[string]string
 }
 
-// madeLanguage is the language of computed fields.
 func madeLanguage() (*language, error) {
 	l, err := newLanguage(
 		cel.Variable("i", types.IntType), cel.Variable("count", types.IntType),
@@ -457,7 +443,6 @@ func (v madeVariables) values() map[string]any {
 	}
 }
 
-// streamOf returns a number for a place in a file.
 func streamOf(file string, line int) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s:%d", file, line)
@@ -482,7 +467,6 @@ func (t *interpolation) value(ctx context.Context, v madeVariables) (any, error)
 	return b.String(), nil
 }
 
-// json returns the value of an expression in the form of JSON.
 func (p *program) json(ctx context.Context, variables map[string]any) (any, error) {
 	value, err := p.evaluate(ctx, variables)
 	if err != nil {

@@ -28,8 +28,8 @@ type Played struct {
 	Node string
 }
 
-// NewPlayed returns a scenario that plays changes, in the order of their times, and then lets the cluster settle. Its values say how many pods
-// have the node that the recording has.
+// NewPlayed returns a scenario that plays changes, in the order of their times, and then lets the
+// cluster settle. Its values say how many pods have the node that the recording has.
 func NewPlayed(name, file string, changes []Played) (*Scenario, error) {
 	configuration, err := Default()
 	if err != nil {
@@ -54,18 +54,17 @@ func NewPlayed(name, file string, changes []Played) (*Scenario, error) {
 	}, nil
 }
 
-// playing is what a run knows of its recording. A scenario's has the changes, and that of a run the counts.
+// A scenario's playing has the changes, and that of a run the counts.
 type playing struct {
 	changes []Played
-	// recorded are the nodes of the recording, by namespace and name of the pod, and placed those of the run.
+	// By namespace and name of the pod.
 	recorded, placed map[string]string
-	// alike and different count the pods that are gone.
+	// Pods that are gone.
 	alike, different int
-	// seen counts the summaries that placed holds.
-	seen int
+	seen             int
 }
 
-// play plays some changes. Each run has its own counts, which begin with the first change.
+// Each run has its own counts, which begin with the first change.
 func (p *playing) play(r *run, from, to int) (string, error) {
 	if from == 0 {
 		r.playing = &playing{recorded: map[string]string{}, placed: map[string]string{}}
@@ -122,7 +121,6 @@ func (p *playing) one(r *run, c Played) error {
 	return err
 }
 
-// count compares a pod that is about to go.
 func (p *playing) count(r *run, pod string) {
 	for _, s := range r.summaries[p.seen:] {
 		if s.Outcome == result.Scheduled {
@@ -143,7 +141,6 @@ func (p *playing) count(r *run, pod string) {
 	delete(p.placed, pod)
 }
 
-// compare counts the pods that are left.
 func (p *playing) compare(r *run) (string, error) {
 	own := r.playing
 	for pod := range own.recorded {

@@ -24,7 +24,8 @@ const (
 	Canceled Outcome = "canceled"
 )
 
-// Result is what a run found. Equal runs have equal results, apart from the durations, which are of real time.
+// Result is what a run found. Equal runs have equal results, apart from the durations, which are of
+// real time.
 type Result struct {
 	Scenario      string          `json:"scenario"`
 	Configuration string          `json:"configuration"`
@@ -38,20 +39,18 @@ type Result struct {
 	Held         int          `json:"held"`
 	Steps        []StepResult `json:"steps"`
 	// Metrics describe the cluster at the end.
-	Metrics Metrics `json:"metrics"`
-	// Values are those of a sweep's metrics.
-	Values map[string]float64 `json:"values,omitempty"`
+	Metrics Metrics            `json:"metrics"`
+	Values  map[string]float64 `json:"values,omitempty"`
 	// Measurements are those of a workload of scheduler_perf.
 	Measurements []Measurement `json:"measurements,omitempty"`
-	// Pods are where the pods are at the end, by namespace and name. They are nil unless RunOptions.KeepPods.
-	Pods []PlacedPod `json:"pods,omitempty"`
-	// ClusterSeconds is how much of the cluster's time passed.
-	ClusterSeconds float64 `json:"clusterSeconds"`
+	// Pods are where the pods are at the end, by namespace and name. They are nil unless
+	// RunOptions.KeepPods.
+	Pods           []PlacedPod `json:"pods,omitempty"`
+	ClusterSeconds float64     `json:"clusterSeconds"`
 	// DurationSeconds is real time.
 	DurationSeconds float64 `json:"durationSeconds,omitempty"`
 }
 
-// StepResult is what a step did.
 type StepResult struct {
 	// Number counts from 1.
 	Number int    `json:"number"`
@@ -63,7 +62,8 @@ type StepResult struct {
 	Said string `json:"said,omitempty"`
 	// Placed is what Said says of the pods after time has passed; nil for other steps.
 	Placed *Placed `json:"placed,omitempty"`
-	// Failed: a wait did not end, or an expectation did not hold. Error: the step could not be done.
+	// Failed: a wait did not end, or an expectation did not hold. Error: the step could not be
+	// done.
 	Failed       bool                `json:"failed,omitempty"`
 	Error        string              `json:"error,omitempty"`
 	Expectations []ExpectationResult `json:"expectations,omitempty"`
@@ -72,7 +72,6 @@ type StepResult struct {
 	DurationSeconds float64 `json:"durationSeconds,omitempty"`
 }
 
-// Placed counts pods.
 type Placed struct {
 	Pods     int `json:"pods"`
 	WithNode int `json:"withNode"`
@@ -82,10 +81,8 @@ type Placed struct {
 	Gone int `json:"gone,omitempty"`
 }
 
-// maxPendingNames bounds Placed.Pending.
 const maxPendingNames = 3
 
-// String is part of StepResult.Said.
 func (p *Placed) String() string {
 	said := []string{fmt.Sprintf("%d of %d pods have a node", p.WithNode, p.Pods)}
 	switch pending := p.Pods - p.WithNode; {
@@ -100,7 +97,6 @@ func (p *Placed) String() string {
 	return strings.Join(said, ", ")
 }
 
-// ExpectationResult is what became of an expectation.
 type ExpectationResult struct {
 	Line   int    `json:"line"`
 	Say    string `json:"say,omitempty"`
@@ -108,20 +104,19 @@ type ExpectationResult struct {
 	Passed bool   `json:"passed"`
 	// Error: the expression could not be evaluated.
 	Error string `json:"error,omitempty"`
-	// Findings are what was found, for each condition that and joins; of a failed expectation, only for those that do not hold.
+	// Findings are what was found, for each condition that and joins; of a failed expectation, only
+	// for those that do not hold.
 	Findings []Finding `json:"findings,omitempty"`
 	// Decision explains a failure; nil if no decision is about the pods of the expression.
 	Decision *Decision `json:"decision,omitempty"`
 }
 
-// Finding is what was found for a condition.
 type Finding struct {
-	// Expected is the condition.
 	Expected string `json:"expected"`
 	// Value is that of the left side of a comparison, or of the whole condition.
 	Value string `json:"value,omitempty"`
-	// Held of Of items hold, of a condition about all items of a list; Of is nil for others. Offenders are the names of those that do not,
-	// at most maxOffenders.
+	// Held of Of items hold, of a condition about all items of a list; Of is nil for others.
+	// Offenders are the names of those that do not, at most maxOffenders.
 	Held      int      `json:"held,omitempty"`
 	Of        *int     `json:"of,omitempty"`
 	Offenders []string `json:"offenders,omitempty"`
@@ -183,11 +178,12 @@ func (r *Result) Decisions() iter.Seq[*Decision] {
 	}
 }
 
-// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they have together.
+// MaxDecisionNodes bounds the whole decisions that are kept of many runs, by the nodes that they
+// have together.
 const MaxDecisionNodes = 200_000
 
-// LimitDecisions forgets whole decisions when those of many results together have more than so many nodes. It returns what is left for
-// other results.
+// LimitDecisions forgets whole decisions when those of many results together have more than so many
+// nodes. It returns what is left for other results.
 func (r *Result) LimitDecisions(nodes int) (left int) {
 	for d := range r.Decisions() {
 		if d.Cycle == nil {
@@ -222,13 +218,16 @@ type Metrics struct {
 	NodesUsed int `json:"nodesUsed"`
 	// Allocation is the share of each resource that pods request, from 0 to 1.
 	Allocation map[string]float64 `json:"allocation"`
-	// Fragmentation is the share of the free CPU that lies on nodes without room for a large pod: one that requests, of each of CPU and
-	// memory, what nine tenths of the pods do not exceed. It is nil if no CPU is free or no pod requests any.
+	// Fragmentation is the share of the free CPU that lies on nodes without room for a large pod:
+	// one that requests, of each of CPU and memory, what nine tenths of the pods do not exceed. It
+	// is nil if no CPU is free or no pod requests any.
 	Fragmentation *float64 `json:"fragmentation"`
-	// Skew is the largest of all workloads: the most of its pods in a zone minus the fewest. It is nil without zones.
+	// Skew is the largest of all workloads: the most of its pods in a zone minus the fewest. It is
+	// nil without zones.
 	Skew *int `json:"skew"`
-	// Gap is how much more the pods cost where they are than at the least possible cost, by the cost model CPU-MEM of the flow
-	// scheduler. The costs are a model. It is nil unless RunOptions.Gap, and for too many pods.
+	// Gap is how much more the pods cost where they are than at the least possible cost, by the
+	// cost model CPU-MEM of the flow scheduler. The costs are a model. It is nil unless
+	// RunOptions.Gap, and for too many pods.
 	Gap *float64 `json:"gap"`
 	// Preemptions counts the pods that were evicted for others.
 	Preemptions int `json:"preemptions"`
@@ -238,7 +237,6 @@ type Metrics struct {
 	Decisions int `json:"decisions"`
 }
 
-// Quantiles describe many values.
 type Quantiles struct {
 	Median float64 `json:"median"`
 	P95    float64 `json:"p95"`

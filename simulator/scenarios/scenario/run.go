@@ -26,7 +26,6 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
 
-// RunOptions say how to run.
 type RunOptions struct {
 	// Engine opens the cluster. It is required.
 	Engine Engine
@@ -40,18 +39,22 @@ type RunOptions struct {
 	Unexplained bool
 	// Metrics are evaluated at the end, or after the step that they name.
 	Metrics []*Metric
-	// Bare records no decisions, so that measurements are those of the scheduler alone. Expectations see none then.
+	// Bare records no decisions, so that measurements are those of the scheduler alone.
+	// Expectations see none then.
 	Bare bool
-	// Gap fills Metrics.Gap, if the cluster is a Pricer. It takes about as long as scheduling the pods.
+	// Gap fills Metrics.Gap, if the cluster is a Pricer. It takes about as long as scheduling the
+	// pods.
 	Gap bool
-	// Kept gets the cluster at the end of the run, and closes it. The cluster has all decisions. Without Kept, Run closes the cluster.
+	// Kept gets the cluster at the end of the run, and closes it. The cluster has all decisions.
+	// Without Kept, Run closes the cluster.
 	Kept func(Cluster)
 }
 
-// Run runs a scenario. What is wrong with the run is in the Result, which is never nil.
+// Run reports failures in the Result, which is never nil.
 //
-// Whole decisions take most of the time and the memory of a run, and most scenarios need none of them. Run has none recorded if the engine can repeat the
-// run; when an expectation has failed, it repeats the run to record those that explain it.
+// Whole decisions take most of the time and memory of a run, and most scenarios need none. If the
+// engine can repeat the run, Run records none at first; when an expectation has failed, it repeats
+// the run to record those that explain it.
 func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result {
 	began := time.Now()
 	pods := sets.New[apitypes.UID]()
@@ -68,8 +71,8 @@ func Run(ctx context.Context, s *Scenario, c Combination, o RunOptions) *Result 
 	return r.result
 }
 
-// needsDecisions reports whether a run is known to need whole decisions about any pod. Measurements of a recorded scheduler are those of one that records
-// everything.
+// needsDecisions reports whether whole decisions are needed from the start. Measurements of a
+// recorded scheduler are those of one that records everything.
 func (o RunOptions) needsDecisions(s *Scenario) bool {
 	if o.Bare {
 		return false
@@ -77,7 +80,7 @@ func (o RunOptions) needsDecisions(s *Scenario) bool {
 	return o.Kept != nil || s.Alone || s.readsDecisions || slices.ContainsFunc(o.Metrics, func(m *Metric) bool { return m.program.readsDecisions })
 }
 
-// once runs a scenario with the decisions about some pods; nil means all pods.
+// pods nil means all pods.
 func once(ctx context.Context, s *Scenario, c Combination, o RunOptions, pods sets.Set[apitypes.UID]) *run {
 	r := &run{
 		ctx: ctx, scenario: s, combination: c, options: o, names: map[string]int{}, known: map[apitypes.UID]*v1.Pod{}, last: map[apitypes.UID]int{}, victim: map[apitypes.UID]bool{},
@@ -105,7 +108,6 @@ func once(ctx context.Context, s *Scenario, c Combination, o RunOptions, pods se
 	return r
 }
 
-// run is one run of a scenario.
 type run struct {
 	ctx         context.Context
 	scenario    *Scenario
@@ -114,44 +116,38 @@ type run struct {
 	result      *Result
 	cluster     Cluster
 	start       time.Time
-	// recorded is ClusterOptions.Pods, and unrecorded are the pods that should have been in it.
+	// recorded is ClusterOptions.Pods; unrecorded should have been in it.
 	recorded, unrecorded sets.Set[apitypes.UID]
-	// step is the one that runs.
-	step *StepResult
-	// planned are arrivals and ends of pods to come, sorted by time.
+	step                 *StepResult
+	// Sorted by time.
 	planned []planned
 	order   int
-	// size is that of the objects that the steps have made.
-	size int
-	// names counts the numbered objects by kind, namespace and name.
+	size    int
+	// By kind, namespace and name.
 	names map[string]int
 
-	// summaries are the last ones of each attempt, in the order of their first ends. last is the index of a pod's last one.
+	// summaries are the last ones of each attempt, in the order of their first ends; last has each
+	// pod's last index.
 	summaries []result.Summary
 	last      map[apitypes.UID]int
-	// known are all pods that were seen, and victim those that were preempted.
-	known  map[apitypes.UID]*v1.Pod
-	victim map[apitypes.UID]bool
-	// victims are in the order of their preemption.
+	known     map[apitypes.UID]*v1.Pod
+	victim    map[apitypes.UID]bool
+	// In the order of their preemption.
 	victims []victim
 
-	// view is what expressions see; nil when something may have changed.
+	// nil when something may have changed.
 	view *view
-	// own are the variables of a Stage.
-	own map[string]any
+	own  map[string]any
 	// state is what the steps of another format keep.
-	state any
-	// playing is that of a recording.
+	state   any
 	playing *playing
 }
 
-// victim is a pod that was preempted, and for whom.
 type victim struct {
 	result.Victim
 	preemptor result.Summary
 }
 
-// planned is something that happens by itself at a time.
 type planned struct {
 	at    time.Time
 	order int
@@ -189,7 +185,7 @@ func (r *run) all() error {
 	return nil
 }
 
-// one runs a step. The error ends the run.
+// The error ends the run.
 func (r *run) one(i int, step *Step) error {
 	began := time.Now()
 	r.step = &StepResult{Number: i + 1, Line: step.Line, Name: step.Name, Verb: step.Verb, What: step.action.describe()}
@@ -224,7 +220,6 @@ func (r *run) one(i int, step *Step) error {
 	return errors.Join(err, r.ctx.Err())
 }
 
-// observe notes a decision.
 func (r *run) observe(c *result.Cycle) {
 	uid := c.Pod.UID
 	if at, known := r.last[uid]; known && r.summaries[at].Attempt == c.Attempt {
@@ -241,7 +236,6 @@ func (r *run) observe(c *result.Cycle) {
 	}
 }
 
-// victimsOf returns the pods that the cycle evicts.
 func victimsOf(c *result.Cycle) []result.Victim {
 	if c.Evictions() == nil {
 		return nil
@@ -263,7 +257,7 @@ func victimsOf(c *result.Cycle) []result.Victim {
 	return out
 }
 
-// number appends a number to the name of an object, so that copies have names of their own. Numbers go on from step to step.
+// number appends a number, which goes on from step to step, to the name of an object.
 func (r *run) number(o *unstructured.Unstructured) {
 	base := cmp.Or(o.GetName(), strings.TrimSuffix(o.GetGenerateName(), "-"))
 	key := strings.Join([]string{o.GetKind(), o.GetNamespace(), base}, "/")
@@ -277,7 +271,6 @@ func (r *run) number(o *unstructured.Unstructured) {
 	}
 }
 
-// plan makes the objects of one arrival when its time has come.
 func (r *run) plan(a *arrive, i, count int, row traceRow) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -315,7 +308,6 @@ func (r *run) plan(a *arrive, i, count int, row traceRow) error {
 	return nil
 }
 
-// arrived creates objects, and deletes them after their lifetime.
 func (r *run) arrived(made []*unstructured.Unstructured, lifetime time.Duration) error {
 	for _, o := range made {
 		if err := r.cluster.Create(r.ctx, o); err != nil {
@@ -346,7 +338,6 @@ func (r *run) at(t time.Time, do func() error) {
 	r.planned = slices.Insert(r.planned, i, p)
 }
 
-// advance lets time pass, with all that is planned within it.
 func (r *run) advance(d time.Duration) error {
 	end := r.cluster.Now().Add(d)
 	for len(r.planned) > 0 && !r.planned[0].at.After(end) {
@@ -361,7 +352,6 @@ func (r *run) advance(d time.Duration) error {
 	return r.ctx.Err()
 }
 
-// next lets time pass until the next planned thing, and does it.
 func (r *run) next() error {
 	p := r.planned[0]
 	r.planned = r.planned[1:]
@@ -374,7 +364,6 @@ func (r *run) next() error {
 	return errors.Join(p.do(), r.ctx.Err())
 }
 
-// settle lets time pass until the cluster has settled and all arrivals have come.
 func (r *run) settle() error {
 	for len(r.planned) > 0 {
 		if err := r.next(); err != nil {
@@ -389,13 +378,11 @@ func (r *run) settle() error {
 	return err
 }
 
-// exponential returns a random gap between arrivals.
 func (r *run) exponential(stream uint64, i int, mean time.Duration) time.Duration {
 	random := rand.New(rand.NewPCG(uint64(r.combination.Seed)^stream, uint64(i)))
 	return time.Duration(-math.Log(1-random.Float64()) * float64(mean))
 }
 
-// placed counts the pods, those that have a node, and lists those that have none.
 func (r *run) placed() *Placed {
 	v, err := r.look()
 	if err != nil {
@@ -412,7 +399,7 @@ func (r *run) placed() *Placed {
 	return p
 }
 
-// change notes what has become of the pods, and says it.
+// change records and describes how the pods changed.
 func (r *run) change(before *Placed) string {
 	r.view = nil
 	now := r.placed()
@@ -423,7 +410,6 @@ func (r *run) change(before *Placed) string {
 	return now.String()
 }
 
-// view is the cluster as expressions see it.
 type view struct {
 	pods      []*Pod
 	preempted []*Pod
@@ -434,7 +420,6 @@ type view struct {
 	values map[string]ref.Val
 }
 
-// look returns the view of the cluster as it is.
 func (r *run) look() (*view, error) {
 	if r.view != nil {
 		return r.view, nil
@@ -453,7 +438,7 @@ func (r *run) look() (*view, error) {
 	for _, p := range pods {
 		r.known[p.UID] = p
 		pod := r.newPod(p, v.now)
-		// A pod that is being deleted takes room, and expectations do not see it: on a failed node it stays for good.
+		// It takes room, and expectations do not see it: on a failed node it stays for good.
 		if p.DeletionTimestamp == nil {
 			v.pods = append(v.pods, pod)
 		}
@@ -489,7 +474,7 @@ func newNode(n *v1.Node) *Node {
 	return node
 }
 
-// amounts returns resources by name, CPU in cores and all else in its own unit.
+// CPU in cores, all else in its own unit.
 func amounts(list v1.ResourceList) map[string]float64 {
 	out := make(map[string]float64, len(list))
 	for name, q := range list {
@@ -526,7 +511,6 @@ func (r *run) newPod(p *v1.Pod, now time.Time) *Pod {
 	return pod
 }
 
-// newVictim returns a pod as it was before it was preempted.
 func (r *run) newVictim(v victim, now time.Time) *Pod {
 	p := r.known[v.Pod.UID]
 	if p == nil {
@@ -538,16 +522,13 @@ func (r *run) newVictim(v victim, now time.Time) *Pod {
 	return pod
 }
 
-// ResolveName implements cel.Activation.
 func (v *view) ResolveName(name string) (any, bool) {
 	value, known := v.values[name]
 	return value, known
 }
 
-// Parent implements cel.Activation.
 func (v *view) Parent() cel.Activation { return nil }
 
-// evaluate returns the value of an expression about the cluster as it is.
 func (r *run) evaluate(p *program) (ref.Val, error) {
 	v, err := r.look()
 	if err != nil {
@@ -565,7 +546,7 @@ func (r *run) evaluate(p *program) (ref.Val, error) {
 	return value, nil
 }
 
-// fill sets the variables. Those of let are evaluated only here.
+// Those of let are evaluated only here.
 func (r *run) fill(v *view) error {
 	adapter := newProvider(nil, types.DefaultTypeAdapter)
 	v.values[varSeed] = adapter.NativeToValue(r.combination.Seed)
@@ -590,7 +571,7 @@ func (r *run) fill(v *view) error {
 	return nil
 }
 
-// cycle returns a whole decision; nil if it is not kept.
+// cycle returns nil for one that is not kept.
 func (r *run) cycle(s *result.Summary) (*result.Cycle, error) {
 	c, err := r.cluster.Cycle(r.ctx, s.Pod.UID, s.Attempt)
 	if errors.Is(err, ErrUnrecorded) {
@@ -600,7 +581,7 @@ func (r *run) cycle(s *result.Summary) (*result.Cycle, error) {
 	return c, err
 }
 
-// decision returns the last decision about a pod; nil if there is none or it is not kept.
+// decision returns the last one about a pod, or nil.
 func (r *run) decision(uid apitypes.UID) (*Decision, error) {
 	at, known := r.last[uid]
 	if !known {

@@ -16,13 +16,13 @@ type Runner interface {
 	Holds(object any) error
 	// Summaries returns the last one of each attempt so far, in the order of their first ends.
 	Summaries() []result.Summary
-	// Measured adds measurements to the result.
 	Measured(all ...Measurement)
 	// State returns where the steps keep what they need; it is nil at first.
 	State() *any
 }
 
-// NewStep returns a step of another format. what describes it, and do returns in a few words what it did, or an *UnmetError.
+// NewStep returns a step of another format. what describes it, and do returns in a few words what
+// it did, or an *UnmetError.
 func NewStep(verb string, line int, what string, do func(Runner) (said string, err error)) *Step {
 	return &Step{Verb: verb, Line: line, action: &otherStep{what, func(r *run) (string, error) { return do(r) }}}
 }

@@ -19,16 +19,15 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
-// APIVersion is that of all kinds of files.
 const APIVersion = "kube-scheduler-simulator.sigs.k8s.io/v1alpha1"
 
-// Kinds of files.
 const (
 	KindScenario = "Scenario"
 	KindSweep    = "Sweep"
 )
 
-// Scenario is a scenario file that was read and checked. It does not change, and any number of runs may use it at the same time.
+// Scenario is a scenario file that was read and checked. It does not change, and any number of runs
+// may use it at the same time.
 type Scenario struct {
 	// File is the name under which it was loaded.
 	File string
@@ -39,12 +38,10 @@ type Scenario struct {
 
 	cluster *objectSource
 	lets    []*let
-	// Alone: a run measures, so that nothing may run beside it.
-	Alone bool
-	// readsDecisions: an expression reads more of decisions than their summaries.
+	// Alone: nothing may run beside it, because it measures.
+	Alone          bool
 	readsDecisions bool
-	// played: the steps play a recording.
-	played bool
+	played         bool
 }
 
 // Matrix says under what a scenario runs: every combination is a run.
@@ -58,11 +55,11 @@ type Matrix struct {
 type Configuration struct {
 	Name   string
 	Parsed *config.Configuration
-	// Parse reads it again. Defaults depend on feature gates, so a run with gates of its own does that. It may be nil.
+	// Parse reads it again under a run's own feature gates, on which defaults depend. It may be
+	// nil.
 	Parse func() (*config.Configuration, error)
 }
 
-// under returns the configuration as it is while gates are set.
 func (c Configuration) under(gates map[string]bool) (*config.Configuration, error) {
 	if len(gates) == 0 || c.Parse == nil {
 		return c.Parsed, nil
@@ -80,15 +77,14 @@ func Default() (Configuration, error) {
 	return Configuration{DefaultConfiguration, parsed, config.Default}, err
 }
 
-// Combination is what one run runs under.
 type Combination struct {
 	Configuration Configuration
 	FeatureGates  map[string]bool
 	Seed          int64
 }
 
-// Combinations returns all combinations. Those of one set of gates stand together, because gates belong to a process; then come
-// configurations, then seeds.
+// Combinations keeps those of one set of gates together, because gates belong to a process; then
+// come configurations, then seeds.
 func (m Matrix) Combinations() []Combination {
 	var out []Combination
 	for _, gates := range m.FeatureGates {
@@ -112,8 +108,8 @@ func (s *Scenario) Expectations() int {
 	return n
 }
 
-// FitsInto returns an *Error, at the line of a step, if the steps that advance the time need more than the limit. Others may need more time,
-// too.
+// FitsInto returns an *Error, at the line of a step, if the steps that advance the time need more
+// than the limit. Others may need more time, too.
 func (s *Scenario) FitsInto(limit time.Duration) error {
 	var needed time.Duration
 	for _, step := range s.Steps {
@@ -129,13 +125,12 @@ func (s *Scenario) FitsInto(limit time.Duration) error {
 	return nil
 }
 
-// let is a named expression. The second one has only the pods that were preempted.
+// preempted has only the pods that were preempted.
 type let struct {
 	name               string
 	program, preempted *program
 }
 
-// Step is one step of a scenario.
 type Step struct {
 	// Name is what the file calls it; it may be empty.
 	Name string
@@ -145,7 +140,6 @@ type Step struct {
 	action action
 }
 
-// action is what a verb does.
 type action interface {
 	// check completes the action and reports what is wrong with it.
 	check(l *loader)
@@ -155,7 +149,6 @@ type action interface {
 	describe() string
 }
 
-// verbs make the actions, under their names in the file.
 var verbs = map[string]func() action{
 	"create":    func() action { return &create{} },
 	"apply":     func() action { return &create{merge: true} },
@@ -191,7 +184,6 @@ func (s *Step) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	}
 }
 
-// document is a scenario file.
 type document struct {
 	APIVersion string           `yaml:"apiVersion" doc:"The version of this format."`
 	Kind       string           `yaml:"kind" doc:"Scenario"`
@@ -206,14 +198,12 @@ type documentMetadata struct {
 	Name string `yaml:"name" doc:"The name in reports."`
 }
 
-// matrix is the matrix as the file has it.
 type matrix struct {
 	Configuration []configurationSource `yaml:"configuration" doc:"default, the name of a file, or a KubeSchedulerConfiguration."`
 	FeatureGates  []GateSet             `yaml:"featureGates" doc:"Sets of Kubernetes feature gates."`
 	Seed          seeds                 `yaml:"seed" doc:"What decides ties: a number, a list, or a range such as 1..10."`
 }
 
-// letList keeps the order of the file.
 type letList []namedExpression
 
 type namedExpression struct {
@@ -323,7 +313,7 @@ func Load(ctx context.Context, text []byte, o Options) (*Scenario, error) {
 	return l.scenario(root)
 }
 
-// header returns the kind of a document, and "" if it is not a mapping.
+// header returns "" for what is no mapping.
 func header(n *yaml.Node) string {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "kind" {
@@ -333,17 +323,14 @@ func header(n *yaml.Node) string {
 	return ""
 }
 
-// loader loads one file.
 type loader struct {
 	Options
 	decoder.Decoder
-	// cluster is the language of expressions about the cluster, with let.
+	// cluster has let.
 	cluster *language
-	// row is the first row of the trace whose objects are being read; nil elsewhere.
-	row map[string]string
-	// made is the language of computed fields.
-	made *language
-	// readsDecisions is that of the scenario.
+	// The first row of the trace whose objects are being read, or nil.
+	row            map[string]string
+	made           *language
 	readsDecisions bool
 }
 
@@ -354,7 +341,6 @@ func newLoader(ctx context.Context, o Options) *loader {
 	return &loader{Options: o, Decoder: decoder.Decoder{Mistakes: yamlsource.Mistakes{File: o.File}, Ctx: ctx, Left: &yamlsource.Budget{Left: o.Bounds}}}
 }
 
-// open parses a file and checks its header.
 func open(ctx context.Context, text []byte, o Options, kind string) (*loader, *yaml.Node, error) {
 	l := newLoader(ctx, o)
 	documents := l.Documents(text)
@@ -372,7 +358,6 @@ func open(ctx context.Context, text []byte, o Options, kind string) (*loader, *y
 	return l, root, nil
 }
 
-// checkHeader reports a wrong apiVersion, kind or name.
 func (l *loader) checkHeader(root *yaml.Node, apiVersion, kind, want, name string) {
 	if apiVersion != APIVersion {
 		l.Add(decoder.Locate(root, "apiVersion"), "apiVersion", "want %s", APIVersion)
@@ -422,7 +407,7 @@ func (l *loader) scenario(root *yaml.Node) (*Scenario, error) {
 	return s, nil
 }
 
-// lets compiles the expressions of let in the order in which they need each other.
+// lets compiles in the order in which expressions need each other.
 func (l *loader) lets(list letList) []*let {
 	byName := map[string]namedExpression{}
 	for _, e := range list {
@@ -477,7 +462,6 @@ func (l *loader) lets(list letList) []*let {
 	return out
 }
 
-// expression compiles an expression about the cluster.
 func (l *loader) expression(e Expression, want *cel.Type) *program {
 	p, mistakes := l.cluster.compile(e, want)
 	l.List = append(l.List, mistakes...)
@@ -512,7 +496,6 @@ func (l *loader) matrix(m matrix) Matrix {
 	return out
 }
 
-// configurationSource is a scheduler configuration: the name of a file, default, or inline.
 type configurationSource struct {
 	name  string
 	place *yaml.Node
@@ -540,7 +523,7 @@ func (c *configurationSource) Decode(d *decoder.Decoder, n *yaml.Node, at string
 	}
 }
 
-// configuration reads a configuration. It returns nil after a mistake.
+// configuration returns nil after a mistake.
 func (l *loader) configuration(c configurationSource) *Configuration {
 	if c.inline == nil && c.name == DefaultConfiguration {
 		parsed, err := Default()
@@ -575,7 +558,7 @@ func (l *loader) configuration(c configurationSource) *Configuration {
 	return &Configuration{c.name, parsed, func() (*config.Configuration, error) { return l.Parse(text) }}
 }
 
-// read reads a file that the scenario names. It returns nil after a mistake.
+// read returns nil after a mistake.
 func (l *loader) read(at *yaml.Node, name string) []byte {
 	text, err := l.Read(name)
 	if err != nil {

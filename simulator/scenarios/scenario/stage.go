@@ -20,12 +20,12 @@ import (
 	"kube-scheduler-simulator/simulator/scenarios/decoder"
 )
 
-// Parts reads parts of scenarios that stand in a file of another format: objects, steps and expressions. It is as strict as
-// Load, and collects the mistakes of the whole file.
+// Parts reads parts of scenarios that stand in a file of another format: objects, steps and
+// expressions. It is as strict as Load, and collects the mistakes of the whole file.
 type Parts struct{ *loader }
 
-// NewParts returns a reader of the parts of one file. Expressions have the variables of own, beside those of a scenario: values of
-// any type, which Stage.Judge and Stage.Evaluate get.
+// NewParts returns a reader of the parts of one file. Expressions have the variables of own, beside
+// those of a scenario: values of any type, which Stage.Judge and Stage.Evaluate get.
 func NewParts(ctx context.Context, o Options, own ...string) (*Parts, error) {
 	l := newLoader(ctx, o)
 	var err error
@@ -43,7 +43,8 @@ func NewParts(ctx context.Context, o Options, own ...string) (*Parts, error) {
 	return &Parts{l}, nil
 }
 
-// DocumentsAt returns the YAML documents of a text that begins at a line of the file. Nodes have the lines of the file.
+// DocumentsAt returns the YAML documents of a text that begins at a line of the file. Nodes have
+// the lines of the file.
 func (p *Parts) DocumentsAt(text []byte, line int) []*yaml.Node {
 	return p.Documents(append(bytes.Repeat([]byte("\n"), max(0, line-1)), text...))
 }
@@ -79,15 +80,16 @@ func (p *Parts) Objects(documents ...*yaml.Node) *Objects {
 	return out
 }
 
-// Configuration checks a document that is a KubeSchedulerConfiguration. It returns nil after a mistake.
+// Configuration checks a document that is a KubeSchedulerConfiguration. It returns nil after a
+// mistake.
 func (p *Parts) Configuration(n *yaml.Node) *Configuration {
 	c := configurationSource{}
 	c.Decode(&p.Decoder, n, "")
 	return p.configuration(c)
 }
 
-// ConfigurationUnder reads the file of a configuration, or with "" Kubernetes' own, whose plugins may need feature gates. It returns
-// nil after a mistake.
+// ConfigurationUnder reads the file of a configuration, or with "" Kubernetes' own, whose plugins
+// may need feature gates. It returns nil after a mistake.
 func (p *Parts) ConfigurationUnder(name string, gates map[string]bool) *Configuration {
 	before := len(p.List)
 	parsed := p.configuration(configurationSource{name: cmp.Or(name, DefaultConfiguration), place: &yaml.Node{}})
@@ -143,11 +145,12 @@ func (p *Parts) Condition(e Expression) *Condition {
 	return &Condition{x}
 }
 
-// Stage is a cluster on which steps are played and conditions judged, in any order. Use it from one goroutine at a time.
+// Stage is a cluster on which steps are played and conditions judged, in any order. Use it from one
+// goroutine at a time.
 type Stage struct{ run run }
 
-// NewStage returns a stage for a cluster that the caller opened, and closes. The caller gives every finished cycle to Observe, those
-// of the past, too.
+// NewStage returns a stage for a cluster that the caller opened, and closes. The caller gives every
+// finished cycle to Observe, those of the past, too.
 func NewStage(cluster Cluster, c *config.Configuration) *Stage {
 	return &Stage{run{
 		scenario: &Scenario{}, combination: Combination{Configuration: Configuration{Parsed: c}, Seed: DefaultSeed}, cluster: cluster, start: cluster.Now(),
@@ -205,8 +208,9 @@ func (s *Stage) Play(ctx context.Context, steps []*Step) error {
 	return nil
 }
 
-// Judge evaluates a condition about the cluster as it is. A condition that cannot be evaluated does not hold. own are the values of the
-// variables that NewParts declared; a *result.Cycle is a decision, and nil an unset value.
+// Judge evaluates a condition about the cluster as it is. A condition that cannot be evaluated does
+// not hold. own are the values of the variables that NewParts declared; a *result.Cycle is a
+// decision, and nil an unset value.
 func (s *Stage) Judge(ctx context.Context, c *Condition, own map[string]any) (ExpectationResult, error) {
 	s.run.ctx, s.run.view, s.run.own = ctx, nil, map[string]any{}
 	for name, value := range own {

@@ -20,9 +20,8 @@ import (
 
 // Sweep is a file that runs one scenario under many values of parameters.
 type Sweep struct {
-	File, Name string
-	Scenario   *Scenario
-	// ScenarioFile is its name in the file.
+	File, Name   string
+	Scenario     *Scenario
 	ScenarioFile string
 	Seeds        []int64
 	Parameters   []Parameter
@@ -32,7 +31,8 @@ type Sweep struct {
 	Workers int
 	// KeepFailures: the outcomes of runs hold the expectations that failed, with their decisions.
 	KeepFailures bool
-	// Unchanged is the number of the point whose values the configuration has already; -1 if no point is like that.
+	// Unchanged is the number of the point whose values the configuration has already; -1 if no
+	// point is like that.
 	Unchanged int
 
 	// Digest tells sweeps apart by the content of their files and their seeds.
@@ -64,7 +64,8 @@ type Parameter struct {
 
 // Goal says by what the best values are found.
 type Goal struct {
-	// Metric is the name of one of the sweep's, or passed: the number of runs that passed, or expectations: how many held.
+	// Metric is the name of one of the sweep's, or passed: the number of runs that passed, or
+	// expectations: how many held.
 	Metric string `json:"metric"`
 	// Most is whether more is better.
 	Most bool `json:"most"`
@@ -106,7 +107,6 @@ type sweepDocument struct {
 	Keep          string               `yaml:"keep" doc:"values, or decisions of failed expectations: what is kept of each run."`
 }
 
-// scenarioRef is the name of a scenario file.
 type scenarioRef struct {
 	File  string `yaml:"file" doc:"The name of a scenario file."`
 	place *yaml.Node
@@ -166,7 +166,8 @@ func (g *goalSource) Decode(d *decoder.Decoder, n *yaml.Node, at string) {
 	d.Mapping(n, g, at)
 }
 
-// LoadSweep reads a sweep file, its scenario and what they name. Seeds replace its own unless they are nil. The error is an *Error if one of them is wrong.
+// LoadSweep reads a sweep file, its scenario and what they name. Seeds replace its own unless they
+// are nil. The error is an *Error if one of them is wrong.
 func LoadSweep(ctx context.Context, text []byte, o Options, seeds []int64) (*Sweep, error) {
 	files := map[string][]byte{}
 	digest := sha256.New()
@@ -249,7 +250,6 @@ func loadSweep(ctx context.Context, text []byte, o Options) (*Sweep, error) {
 	return s, nil
 }
 
-// sweptScenario loads the scenario, and the metrics in its language.
 func (l *loader) sweptScenario(s *Sweep, d sweepDocument) error {
 	text := l.read(d.Scenario.place, d.Scenario.File)
 	if text == nil {
@@ -307,7 +307,7 @@ func (l *loader) goals(s *Sweep, d sweepDocument) {
 	}
 }
 
-// off is the weight that disables a plugin at Score: a weight of 0 would count as 1.
+// A weight of 0 would count as 1.
 const off = "off"
 
 func (l *loader) parameter(p parameterSource) Parameter {
@@ -349,8 +349,8 @@ func orElse(s, other string) string {
 	return s
 }
 
-// check parses the configuration of the first point and of each other value of each parameter, so that a wrong value is found before
-// anything has run.
+// check parses the configuration of the first point and of each other value, so that a wrong value
+// is found before anything runs.
 func (s *Sweep) check(l *loader, d sweepDocument) error {
 	first := make([]int, len(s.Parameters))
 	for i, p := range s.Parameters {
@@ -366,7 +366,7 @@ func (s *Sweep) check(l *loader, d sweepDocument) error {
 	return nil
 }
 
-// unchanged returns the number of the point that leaves the configuration as it is; -1 if there is none.
+// unchanged returns the point that leaves the configuration as it is, or -1.
 func (s *Sweep) unchanged() int {
 	number := 0
 	for _, p := range s.Parameters {
@@ -403,7 +403,6 @@ func (s *Sweep) Values(i int) []any {
 	return out
 }
 
-// at returns the index of each parameter's value at a point.
 func (s *Sweep) at(i int) []int {
 	at := make([]int, len(s.Parameters))
 	for k := len(at) - 1; k >= 0; k-- {
@@ -437,7 +436,6 @@ func (s *Sweep) point(at []int) (Point, error) {
 	return p, nil
 }
 
-// with returns the base configuration with changes.
 func (s *Sweep) with(change func(document map[string]any) error) (Configuration, error) {
 	var document map[string]any
 	data, err := s.base.Parsed.JSON()
@@ -460,7 +458,7 @@ func (s *Sweep) with(change func(document map[string]any) error) (Configuration,
 	return Configuration{Parsed: parsed, Parse: func() (*config.Configuration, error) { return s.parse(data) }}, nil
 }
 
-// profiles returns the profiles of a configuration, at least one.
+// profiles returns at least one.
 func profiles(c map[string]any) []map[string]any {
 	list, _ := c["profiles"].([]any)
 	if len(list) == 0 {
@@ -476,7 +474,7 @@ func profiles(c map[string]any) []map[string]any {
 	return out
 }
 
-// setWeight sets a plugin's weight at Score in every profile. An entry for Score goes before one for all extension points.
+// An entry for Score goes before one for all extension points.
 func setWeight(c map[string]any, plugin string, value any) error {
 	for _, profile := range profiles(c) {
 		score := mapIn(mapIn(profile, "plugins"), "score")
@@ -525,12 +523,11 @@ func mapIn(m map[string]any, key string) map[string]any {
 	return inner
 }
 
-// steps splits a path such as a.b[0].c.
 func steps(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
-// setPath sets a field. It makes the mappings on the way, but not the items of lists.
+// setPath makes the mappings on the way, but not the items of lists.
 func setPath(m map[string]any, path []string, value any) error {
 	if len(path) == 0 {
 		return errors.New("the path is empty")

@@ -67,7 +67,8 @@ func (s *Sweep) OutcomeOf(point int, r *Result) RunOutcome {
 	return o
 }
 
-// Rank sorts outcomes, the best first. Equal ones keep their order. It returns the rank of each, from 1: equal ones have the same.
+// Rank sorts outcomes, the best first. Equal ones keep their order. It returns the rank of each,
+// from 1: equal ones have the same.
 func (s *Sweep) Rank(outcomes []PointOutcome) []int {
 	compare := func(a, b PointOutcome) int {
 		for _, g := range s.Best {
@@ -104,7 +105,8 @@ type SweepResult struct {
 	Points []SweepPoint `json:"points"`
 }
 
-// SweepPoint is a combination of values. The result of its run with the seed number i has the index Point × seeds + i.
+// SweepPoint is a combination of values. The result of its run with the seed number i has the index
+// Point × seeds + i.
 type SweepPoint struct {
 	Point  int   `json:"point"`
 	Values []any `json:"values"`
@@ -118,7 +120,8 @@ type SweepPoint struct {
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// Result returns what came of a sweep whose runs have these results so far; nil for those that have not ended.
+// Result returns what came of a sweep whose runs have these results so far; nil for those that have
+// not ended.
 func (s *Sweep) Result(results []*Result) *SweepResult {
 	out := &SweepResult{Parameters: s.Parameters, Metrics: []string{}, Best: s.Best, Seeds: s.Seeds, Points: []SweepPoint{}}
 	for _, m := range s.Metrics {

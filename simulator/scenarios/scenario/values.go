@@ -42,12 +42,12 @@ type Node struct {
 	Labels      map[string]string
 	Ready       bool
 	Schedulable bool
-	// Pods counts the pods on it. Requested and Allocatable are by resource: CPU in cores, memory in bytes.
+	// Pods counts the pods on it. Requested and Allocatable are by resource: CPU in cores, memory
+	// in bytes.
 	Pods                   int
 	Requested, Allocatable map[string]float64
 }
 
-// Types of the language.
 var (
 	podType      = types.NewObjectType("pod")
 	nodeType     = types.NewObjectType("node")
@@ -57,13 +57,12 @@ var (
 	countMap     = types.NewMapType(types.StringType, types.IntType)
 )
 
-// field is one field of an object of the language.
 type field struct {
 	celType *types.Type
 	get     func(object any) any
 }
 
-// objectTypes declares what people may write after a dot.
+// objectTypes is what people may write after a dot.
 var objectTypes = map[string]map[string]field{
 	podType.TypeName(): {
 		"name":      {types.StringType, func(o any) any { return o.(*Pod).Name }},
@@ -114,10 +113,10 @@ var objectTypes = map[string]map[string]field{
 	},
 }
 
-// wholeFields are the fields of a decision that its summary does not have.
+// A decision's summary does not have them.
 var wholeFields = sets.New("rejected", "totals", "weights", "scores", "normalized", "calls", "victims")
 
-// refusedBy names the plugin, or the extender by its URL, that kept a pod from being scheduled; it is empty if there was no single one.
+// refusedBy names the plugin, or the extender by its URL; empty if there was no single one.
 func refusedBy(s *decided) string {
 	if s.Refusal == nil {
 		return ""
@@ -125,7 +124,6 @@ func refusedBy(s *decided) string {
 	return s.Refusal.Plugin
 }
 
-// provider declares objectTypes to CEL.
 type provider struct {
 	types.Provider
 	types.Adapter
@@ -169,7 +167,6 @@ func (p *provider) FindStructFieldType(name, of string) (*types.FieldType, bool)
 	}, true
 }
 
-// NativeToValue converts the objects, and leaves all else to CEL.
 func (p *provider) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case *Pod:
@@ -189,7 +186,6 @@ func native(o any) any {
 	return o
 }
 
-// object is a pod, a node or a decision as a CEL value.
 type object struct {
 	celType *types.Type
 	value   any // a pointer
@@ -200,7 +196,6 @@ var (
 	_ traits.Indexer = object{}
 )
 
-// ConvertToNative supports only the type of the pointer itself.
 func (o object) ConvertToNative(t reflect.Type) (any, error) {
 	if reflect.TypeOf(o.value).AssignableTo(t) {
 		return o.value, nil
@@ -208,7 +203,6 @@ func (o object) ConvertToNative(t reflect.Type) (any, error) {
 	return nil, fmt.Errorf("a %s cannot become %v", o.celType.TypeName(), t)
 }
 
-// ConvertToType supports only the object's own type.
 func (o object) ConvertToType(t ref.Type) ref.Val {
 	if t.TypeName() == o.celType.TypeName() {
 		return o
@@ -216,16 +210,13 @@ func (o object) ConvertToType(t ref.Type) ref.Val {
 	return types.NewErr("a %s cannot become %s", o.celType.TypeName(), t.TypeName())
 }
 
-// Equal reports whether it is the same object.
 func (o object) Equal(other ref.Val) ref.Val {
 	p, ok := other.(object)
 	return types.Bool(ok && o.value == p.value)
 }
 
-// Type is the declared type.
 func (o object) Type() ref.Type { return o.celType }
 
-// Value is the pointer.
 func (o object) Value() any { return o.value }
 
 // Get reads a field of an object whose type the compiler did not know.
@@ -238,8 +229,8 @@ func (o object) Get(name ref.Val) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(f.get(o.value))
 }
 
-// total is a map that has a value for every key, so that an expression need not ask whether a pod has a label. Only
-// the keys that are set count for size(), in and loops.
+// total has a value for every key, so that an expression need not ask whether a pod has a label.
+// Only set keys count for size(), in and loops.
 type total struct {
 	traits.Mapper
 	absent ref.Val
@@ -249,7 +240,6 @@ func newTotal[V any](m map[string]V, absent ref.Val) ref.Val {
 	return total{types.NewDynamicMap(types.DefaultTypeAdapter, m), absent}
 }
 
-// Find returns the value of any key.
 func (t total) Find(key ref.Val) (ref.Val, bool) {
 	if v, found := t.Mapper.Find(key); found || types.IsError(v) {
 		return v, found
@@ -257,18 +247,15 @@ func (t total) Find(key ref.Val) (ref.Val, bool) {
 	return t.absent, true
 }
 
-// Get is Find.
 func (t total) Get(key ref.Val) ref.Val {
 	v, _ := t.Find(key)
 	return v
 }
 
-// podsOf returns the pods of a list.
 func podsOf(list ref.Val) []*Pod { return listOf[*Pod](list) }
 
 func nodesOf(list ref.Val) []*Node { return listOf[*Node](list) }
 
-// listOf returns nil for a value that is no list of T.
 func listOf[T any](list ref.Val) []T {
 	l, isList := list.(traits.Lister)
 	if !isList {
@@ -295,11 +282,10 @@ type Domain struct {
 	Pods int    `json:"pods"`
 }
 
-// shortKeys are what people call the well-known topology keys.
 var shortKeys = map[string]string{"zone": v1.LabelTopologyZone, "region": v1.LabelTopologyRegion, "hostname": v1.LabelHostname}
 
-// domains counts the pods in each domain, by name. All nodes that carry the key make domains, whether a pod is there or not. A short
-// key stands for the well-known one, unless nodes have a label of just that name.
+// All nodes with the key make domains, whether a pod is there or not. A short key stands for the
+// well-known one, unless nodes have just that label.
 func domains(pods []*Pod, key string, nodes []*Node) []Domain {
 	if long := shortKeys[key]; long != "" && !slices.ContainsFunc(nodes, func(n *Node) bool { _, has := n.Labels[key]; return has }) {
 		key = long
@@ -324,7 +310,6 @@ func domains(pods []*Pod, key string, nodes []*Node) []Domain {
 	return out
 }
 
-// skew is the most pods in a domain minus the fewest.
 func skew(domains []Domain) int {
 	if len(domains) == 0 {
 		return 0
@@ -333,7 +318,6 @@ func skew(domains []Domain) int {
 	return slices.MaxFunc(domains, byPods).Pods - slices.MinFunc(domains, byPods).Pods
 }
 
-// listValue returns a list of objects as a CEL value.
 func listValue[T any](adapter types.Adapter, list []T) ref.Val {
 	values := make([]ref.Val, len(list))
 	for i, v := range list {

@@ -6,10 +6,10 @@ import (
 	"kube-scheduler-simulator/scheduler/templatecost"
 )
 
-// Templates of stages can call the functions of sprig, as in kwok. A file of stages often comes from elsewhere, so some of
-// them are refused, and those that make more than they take have a price.
+// Templates of stages can call the functions of sprig, as in kwok. A file of stages often comes
+// from elsewhere, so some of them are refused, and those that make more than they take have a
+// price.
 
-// refusedFunctions are those of sprig that a stage may not call.
 var refusedFunctions = []struct {
 	reason string
 	names  []string
@@ -24,14 +24,14 @@ var refusedFunctions = []struct {
 	}},
 }
 
-// prices are those of functions that make more than they take, or compare everything with everything.
+// prices are those of functions that make more than they take, or compare everything with
+// everything.
 var prices = func() templatecost.Prices {
 	prices := templatecost.Prices{}
 	for _, of := range []struct {
 		price func(args []any) int
 		names []string
 	}{
-		// A count, and perhaps a text.
 		{func(args []any) int { return times(args[0].(int), 8+sizes(args[1:])) }, []string{
 			"repeat", "until", "indent", "nindent", "wrap", "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes",
 		}},
@@ -67,7 +67,6 @@ func sizes(values []any) (sum int) {
 	return sum
 }
 
-// times returns the product of the amounts, or the largest number.
 func times(a, b int) int {
 	product := math.Abs(float64(a)) * math.Abs(float64(b))
 	if product > math.MaxInt32 {
@@ -76,7 +75,6 @@ func times(a, b int) int {
 	return int(product)
 }
 
-// steps returns how many elements untilStep makes, at least about.
 func steps(start, stop, step int) int {
 	if step == 0 {
 		return 0
@@ -84,7 +82,6 @@ func steps(start, stop, step int) int {
 	return (stop - start) / step
 }
 
-// sequence returns how many numbers seq prints.
 func sequence(params []any) int {
 	n := func(i int) int { return params[i].(int) }
 	switch len(params) {

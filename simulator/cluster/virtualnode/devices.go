@@ -120,7 +120,6 @@ func checkShape(data []byte, wanted string) error {
 	return fmt.Errorf("it is not a list; want %s", wanted)
 }
 
-// decode decodes settings of nodes, which stand in files and annotations.
 func decode(text []byte, into any) error {
 	return yamlsource.Decode(context.Background(), text, yamlsource.Settings, into).Err()
 }
@@ -140,7 +139,6 @@ func checkSlices(devices map[string][]resourceapi.Device) error {
 	return nil
 }
 
-// parseDevices reads the value of AnnotationDevices.
 func parseDevices(value string) ([]DeviceGroup, error) {
 	if value == "" {
 		return nil, nil
@@ -152,7 +150,7 @@ func parseDevices(value string) ([]DeviceGroup, error) {
 	return groups, nil
 }
 
-// groupsOf returns the node's devices, those of the file first.
+// groupsOf returns the devices of the file first.
 func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 	var groups []DeviceGroup
 	for _, entry := range file {
@@ -164,7 +162,7 @@ func groupsOf(node *corev1.Node, file []NodeDevices) ([]DeviceGroup, error) {
 	return append(groups, more...), err
 }
 
-// byDriver returns each driver's devices, in order. Errors start with the place.
+// Errors start with the place.
 func byDriver(groups []DeviceGroup) (map[string][]resourceapi.Device, error) {
 	devices := map[string][]resourceapi.Device{}
 	for i, group := range groups {
@@ -250,8 +248,8 @@ func attributeOf(value any) (resourceapi.DeviceAttribute, error) {
 	return resourceapi.DeviceAttribute{}, errAttribute
 }
 
-// Slices returns the ResourceSlices that a virtual node publishes for its annotation, by name. The error says what is wrong with the
-// annotation.
+// Slices returns the ResourceSlices that a virtual node publishes for its annotation, by name. The
+// error says what is wrong with the annotation.
 func Slices(node *corev1.Node) ([]*resourceapi.ResourceSlice, error) {
 	groups, err := groupsOf(node, nil)
 	var devices map[string][]resourceapi.Device
@@ -266,8 +264,7 @@ func Slices(node *corev1.Node) ([]*resourceapi.ResourceSlice, error) {
 	return made, nil
 }
 
-// slicesOf returns the ResourceSlices of a node: for each driver a pool with the
-// node's name. The names of the slices are stable.
+// slicesOf returns for each driver a pool with the node's name. The names of the slices are stable.
 func slicesOf(node *corev1.Node, devices map[string][]resourceapi.Device) []*resourceapi.ResourceSlice {
 	var made []*resourceapi.ResourceSlice
 	for driver, all := range devices {

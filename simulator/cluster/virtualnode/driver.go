@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	// slicesByNode indexes ResourceSlices by their node.
 	slicesByNode  = "virtualnode.spec.nodeName"
 	driverWorkers = 2
 )
@@ -83,7 +82,7 @@ func (d *driver) watch() (func(), []cache.InformerSynced, error) {
 		return nil, nil, fmt.Errorf("watch resource slices: %w", err)
 	}
 	unwatch := func() {
-		// Both are registered with these informers, so neither call can fail.
+		// Both are registered, so neither call can fail.
 		_ = d.nodes.RemoveEventHandler(onNodes)
 		_ = d.slices.RemoveEventHandler(onSlices)
 	}
@@ -96,7 +95,6 @@ func (d *driver) addNode(obj any) {
 	}
 }
 
-// isKnown reports whether the node has devices, or had some.
 func (d *driver) isKnown(node *corev1.Node) bool {
 	if _, has := node.Annotations[objects.AnnotationDevices]; has {
 		return true
@@ -145,7 +143,7 @@ func (d *driver) next(ctx context.Context) bool {
 		d.queue.Forget(name)
 		return true
 	}
-	// A conflict or a slice that exists already: the cache has not caught up.
+	// The cache has not caught up.
 	if ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 		utilruntime.HandleErrorWithContext(ctx, err, "publish devices", "node", name)
 	}
@@ -153,7 +151,6 @@ func (d *driver) next(ctx context.Context) bool {
 	return true
 }
 
-// publish makes the node's ResourceSlices agree with its devices.
 func (d *driver) publish(ctx context.Context, name string) error {
 	wanted, err := d.wanted(name)
 	if err != nil {
@@ -186,10 +183,8 @@ func (d *driver) publish(ctx context.Context, name string) error {
 	return nil
 }
 
-// invalidDevices is a mistake in the description of a node's devices.
 type invalidDevices struct{ error }
 
-// say reports a mistake in an event on the node.
 func (d *driver) say(name string, wrong error) {
 	obj, exists, err := d.nodes.GetIndexer().GetByKey(name)
 	if err != nil || !exists {
@@ -205,7 +200,7 @@ func (d *driver) say(name string, wrong error) {
 	d.recorder.Eventf(node, corev1.EventTypeWarning, "InvalidDevices", "%s: %v", where, wrong)
 }
 
-// wanted returns the slices that the node should have: none if it is gone.
+// wanted returns no slices for a node that is gone.
 func (d *driver) wanted(name string) ([]*resourceapi.ResourceSlice, error) {
 	obj, exists, err := d.nodes.GetIndexer().GetByKey(name)
 	if err != nil || !exists {

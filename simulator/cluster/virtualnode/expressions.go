@@ -13,14 +13,16 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 )
 
-// kwok's engine bounds neither the time nor the memory that the expressions of a stage take. So a stage may only look at
-// its object: what it evaluates takes no more than a few times as much as the object has fields.
+// kwok's engine bounds neither the time nor the memory that the expressions of a stage take. So a
+// stage may only look at its object: what it evaluates takes no more than a few times as much as
+// the object has fields.
 
 const (
 	maxExpression = 1024 // characters
 	// maxGrowth bounds the operators that can double what they are given.
 	maxGrowth = 4
-	// maxComprehensions bounds the macros of CEL that go through a list. None may stand within another.
+	// maxComprehensions bounds the macros of CEL that go through a list. None may stand within
+	// another.
 	maxComprehensions = 2
 )
 
@@ -68,7 +70,6 @@ func checkExpressions(stage *internalversion.Stage) error {
 	return errors.Join(errs...)
 }
 
-// at says where an error is, if it is one.
 func at(place string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
@@ -135,7 +136,8 @@ func checkJQ(text string) error {
 	return wrong
 }
 
-// many reports whether a query can have more than one result. What any, all, map or an array goes through makes one result.
+// many reports whether a query can have more than one result. What any, all, map or an array goes
+// through makes one result.
 func many(q *gojq.Query) (found bool) {
 	parts(reflect.ValueOf(q), func(part any) {
 		switch p := part.(type) {
@@ -148,8 +150,8 @@ func many(q *gojq.Query) (found bool) {
 	return found
 }
 
-// parts calls do for each pointer to a part of a query, but not within arrays, and calls of the functions that are named, if
-// any are.
+// parts calls do for each pointer to a part of a query, but not within arrays, and calls of the
+// functions that are named, if any are.
 func parts(v reflect.Value, do func(any), single ...string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -209,7 +211,6 @@ func checkCEL(text string) error {
 	return nil
 }
 
-// within reports whether an expression is part of another.
 func within(e ast.Expr, part ast.NavigableExpr) bool {
 	for inner, ok := part, true; ok; inner, ok = inner.Parent() {
 		if inner.ID() == e.ID() {

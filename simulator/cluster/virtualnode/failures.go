@@ -27,7 +27,6 @@ const (
 	reasonTopology = "TopologyNotPublished"
 )
 
-// topologyNotPublished is the Ready condition of a node that waits for its topology.
 func topologyNotPublished() corev1.NodeCondition {
 	now := metav1.NewTime(time.Now())
 	return corev1.NodeCondition{
@@ -47,8 +46,7 @@ type failures struct {
 	informer coreinformers.NodeInformer
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[string]
-	// waits reports whether the topology of a node is to come, without which the node does not
-	// turn Ready.
+	// waits reports whether a node turns Ready only with a topology that is to come.
 	waits func(*corev1.Node) bool
 }
 
@@ -79,7 +77,6 @@ func (f *failures) run(ctx context.Context) {
 	})
 }
 
-// follow sets the node's Ready condition as its annotation says.
 func (f *failures) follow(ctx context.Context, name string) error {
 	node, err := f.informer.Lister().Get(name)
 	if err != nil {
@@ -130,7 +127,7 @@ func (f *failures) patchConditions(ctx context.Context, node *corev1.Node, wante
 	return f.patch(ctx, node, patch)
 }
 
-// patch patches the conditions of this version of a node.
+// patch is for this version of a node.
 func (f *failures) patch(ctx context.Context, node *corev1.Node, conditions any) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": node.UID, "resourceVersion": node.ResourceVersion},

@@ -43,7 +43,6 @@ func (h *hold) release() []string {
 	return held.UnsortedList()
 }
 
-// holds reports whether the pod must not be changed for now.
 func (h *hold) holds(key string, pod *corev1.Pod) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -72,7 +72,6 @@ func isFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// room is what zones have left, by name.
 type room map[string]corev1.ResourceList
 
 func freeOf(t *v1alpha2.NodeResourceTopology) room {
@@ -86,7 +85,6 @@ func freeOf(t *v1alpha2.NodeResourceTopology) room {
 	return free
 }
 
-// has reports whether a zone has all of the amounts.
 func (r room) has(zone string, amounts corev1.ResourceList) bool {
 	for name, amount := range amounts {
 		if left, listed := r[zone][name]; !listed || left.Cmp(amount) < 0 {
@@ -153,7 +151,6 @@ func (w *wish) stay(free room, before []Holding) bool {
 	return true
 }
 
-// holdsAll reports whether a container holds exactly these amounts.
 func holdsAll(h Holding, amounts corev1.ResourceList) bool {
 	sum := corev1.ResourceList{}
 	for _, part := range h.Zones {
@@ -162,7 +159,6 @@ func holdsAll(h Holding, amounts corev1.ResourceList) bool {
 	return quota.Equals(sum, amounts)
 }
 
-// choose gives the containers their zones.
 func (w *wish) choose(t *v1alpha2.NodeResourceTopology, free room) {
 	whole := corev1.ResourceList{}
 	for _, amounts := range w.amounts {
@@ -184,7 +180,6 @@ func (w *wish) choose(t *v1alpha2.NodeResourceTopology, free room) {
 	}
 }
 
-// spread takes what there is of the amounts from the zones in their order.
 func spread(t *v1alpha2.NodeResourceTopology, free room, amounts corev1.ResourceList) map[string]corev1.ResourceList {
 	out := map[string]corev1.ResourceList{}
 	for name, rest := range amounts {
@@ -229,8 +224,7 @@ func reportPods(t *v1alpha2.NodeResourceTopology, pods []*corev1.Pod, holdings [
 	t.SetPlacement(zones)
 }
 
-// zoneOf returns the first zone of which a container holds anything; the first of all if there
-// is none.
+// zoneOf returns the first zone of which a container holds anything, or else the first of all.
 func zoneOf(t *v1alpha2.NodeResourceTopology, holdings []Holding, uid types.UID, container string) int {
 	at := slices.IndexFunc(holdings, func(h Holding) bool { return h.UID == uid && h.Container == container })
 	if at < 0 {

@@ -20,23 +20,20 @@ import (
 // of its engine. They are all here, so that such stages work unchanged. The
 // addresses are made up, as are all addresses here.
 
-// nodeTemplateFunctions are the functions for nodes, besides the engine's own.
 func nodeTemplateFunctions() gotpl.FuncMap {
 	functions := nodeFunctions(time.Now)
 	maps.Copy(functions, kwokNodeFunctions())
 	return functions
 }
 
-// podTemplateFunctions are the functions for pods. node looks up a node by name, and
-// returns nil if it does not exist.
+// node returns nil for a node that does not exist.
 func podTemplateFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	functions := podFunctions(time.Now)
 	maps.Copy(functions, kwokPodFunctions(node))
 	return functions
 }
 
-// kwokNodeFunctions do not know the node of the template: like kwok, they return the
-// same for all nodes.
+// Like kwok, they return the same for all nodes.
 func kwokNodeFunctions() gotpl.FuncMap {
 	return gotpl.FuncMap{
 		"NodeIP":   func() string { return standin.AddressOf("", standin.NodeNetwork) },
@@ -45,7 +42,6 @@ func kwokNodeFunctions() gotpl.FuncMap {
 	}
 }
 
-// kwokPodFunctions look up nodes by name; see podTemplateFunctions.
 func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	nodeIP := func(name string) string {
 		if n := node(name); n != nil {
@@ -75,17 +71,14 @@ func kwokPodFunctions(node func(name string) *corev1.Node) gotpl.FuncMap {
 	}
 }
 
-// started is when this program did.
 var started = time.Now()
 
-// genericFunctions are those of kwok's engine, for nodes and pods.
 func genericFunctions() gotpl.FuncMap {
 	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
 	return gotpl.FuncMap{
 		"Now":       func() string { return stamp(time.Now()) },
 		"StartTime": func() string { return stamp(started) },
 		"Version":   func() string { return consts.Version },
-		// Quote makes a text of a value, as JSON writes it.
 		"Quote": func(value any) (string, error) {
 			data, err := json.Marshal(value)
 			if err != nil || bytes.HasPrefix(data, []byte{'"'}) {

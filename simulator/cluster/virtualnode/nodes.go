@@ -21,7 +21,6 @@ import (
 // thousands are created.
 const nodeWorkers = 4
 
-// nodes are all nodes of the cluster.
 type nodes struct {
 	client   kubernetes.Interface
 	informer coreinformers.NodeInformer
@@ -64,7 +63,7 @@ func (n *nodes) watch() (func(), []cache.InformerSynced, error) {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
 	}
 	unwatch := func() {
-		// The handler is registered, so this cannot fail.
+		// It is registered, so this cannot fail.
 		_ = n.informer.Informer().RemoveEventHandler(handler)
 	}
 	return unwatch, []cache.InformerSynced{handler.HasSynced}, nil
@@ -81,7 +80,6 @@ func (n *nodes) get(name string) (object, error) {
 	return node, nil
 }
 
-// retry plays the stages of a node again that has waited.
 func (n *nodes) retry(name string) {
 	n.failures.queue.Add(name)
 	n.player.queue.Add(name)
@@ -101,7 +99,6 @@ func (n *nodes) remove(ctx context.Context, o object) error {
 	return n.client.CoreV1().Nodes().Delete(ctx, o.GetName(), *metav1.NewPreconditionDeleteOptions(string(o.GetUID())))
 }
 
-// readyCondition returns the Ready condition; nil while the node has none.
 func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if node.Status.Conditions[i].Type == corev1.NodeReady {
@@ -111,7 +108,6 @@ func readyCondition(node *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// isUnreachable reports whether the node's kubelet has stopped reporting.
 func isUnreachable(node *corev1.Node) bool {
 	ready := readyCondition(node)
 	return ready != nil && ready.Status == corev1.ConditionUnknown

@@ -127,7 +127,6 @@ func (c *Cut) check() error {
 
 func (c *Cut) count() int { return max(c.Zones, len(c.Resources)) }
 
-// amounts returns what each zone of a node has.
 func (c *Cut) amounts(node *corev1.Node) []corev1.ResourceList {
 	if len(c.Resources) > 0 {
 		return c.Resources
@@ -169,7 +168,6 @@ func divide(name corev1.ResourceName, amount resource.Quantity, parts int) []res
 	return out
 }
 
-// topologyOf returns the topology of a node on which nothing runs.
 func (c *Cut) topologyOf(node *corev1.Node) *v1alpha2.NodeResourceTopology {
 	t := &v1alpha2.NodeResourceTopology{Attributes: []v1alpha2.Attribute{
 		{Name: v1alpha2.AttributePolicy, Value: firstOf(c.Policy, v1alpha2.PolicySingleNUMANode)},

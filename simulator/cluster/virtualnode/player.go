@@ -26,13 +26,11 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-// object is a node or a pod.
 type object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// target is how a player reads and changes the objects of one kind.
 type target interface {
 	// get returns the object from the cache, nil if it is gone or must not be
 	// changed. Callers do not change it.
@@ -64,7 +62,6 @@ type player struct {
 	turns map[string]turn
 }
 
-// turn is the state of an object.
 type turn struct {
 	uid types.UID
 	// stage is due at that time. An update after which the same stage matches does
@@ -134,7 +131,6 @@ func (p *player) play(ctx context.Context, key string) error {
 	return nil
 }
 
-// wait returns how long it is until the stage is due.
 func (p *player) wait(ctx context.Context, key string, o object, stage *lifecycle.Stage, event *lifecycle.Event) (time.Duration, error) {
 	now := p.now()
 	t := p.turn(key, o)
@@ -237,7 +233,6 @@ func onVersion(data []byte, kind types.PatchType, o object) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// isEmpty reports whether a merge patch names no field at any depth.
 func isEmpty(fields map[string]any) bool {
 	for _, value := range fields {
 		inner, isMap := value.(map[string]any)

@@ -26,7 +26,6 @@ import (
 // capacity that it needs.
 const podWorkers = 2
 
-// pods are the pods that are bound to a node.
 type pods struct {
 	client   kubernetes.Interface
 	informer coreinformers.PodInformer
@@ -34,8 +33,7 @@ type pods struct {
 	placed   placed
 	hold     *hold
 	player   *player
-	// changed is called with a pod on a node that came, changed or went.
-	changed func(*corev1.Pod)
+	changed  func(*corev1.Pod)
 }
 
 var _ target = (*pods)(nil)
@@ -98,7 +96,6 @@ func (p *pods) on(node string) []*corev1.Pod {
 	return all
 }
 
-// nodeOf returns nil for a node that does not exist.
 func (p *pods) nodeOf(name string) *corev1.Node {
 	node, err := p.nodes.Lister().Get(name)
 	if err != nil {
@@ -139,7 +136,7 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 		},
 	})
 	unwatch := func() {
-		// Both are registered with these informers, so neither call can fail.
+		// Both are registered, so neither call can fail.
 		_ = p.informer.Informer().RemoveEventHandler(onPods)
 		if onNodes != nil {
 			_ = p.nodes.Informer().RemoveEventHandler(onNodes)
@@ -152,7 +149,6 @@ func (p *pods) watch() (func(), []cache.InformerSynced, error) {
 	return unwatch, []cache.InformerSynced{onPods.HasSynced, onNodes.HasSynced}, nil
 }
 
-// resume plays the pods of a node that was added or is reachable again.
 func (p *pods) resume(obj any) {
 	node, ok := obj.(*corev1.Node)
 	if !ok || isUnreachable(node) {
@@ -208,7 +204,6 @@ func (p *pods) remove(ctx context.Context, o object) error {
 	return p.client.CoreV1().Pods(o.GetNamespace()).Delete(ctx, o.GetName(), *options)
 }
 
-// keyOf is cache.MetaNamespaceKeyFunc for objects with metadata.
 func keyOf(o metav1.Object) string {
 	return cache.MetaObjectToName(o).String()
 }

@@ -19,13 +19,13 @@ import (
 	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
-// renderer renders the templates of stages as kwok's renderer does, within bounds. It is safe for concurrent use.
+// renderer renders the templates of stages as kwok's renderer does, within bounds. It is safe for
+// concurrent use.
 type renderer struct {
 	functions gotpl.FuncMap
 	parsed    sync.Map // from a text to its *templatecost.Template
 }
 
-// newRenderer returns a renderer whose templates may call sprig's functions, kwok's and these.
 func newRenderer(functions gotpl.FuncMap) *renderer {
 	all := sprig.TxtFuncMap()
 	maps.Copy(all, genericFunctions())
@@ -33,7 +33,6 @@ func newRenderer(functions gotpl.FuncMap) *renderer {
 	return &renderer{functions: all}
 }
 
-// parse refuses what a template may not call.
 func (r *renderer) parse(text string) (*templatecost.Template, error) {
 	text = strings.TrimSpace(text)
 	if known, ok := r.parsed.Load(text); ok {
@@ -54,7 +53,6 @@ func (r *renderer) parse(text string) (*templatecost.Template, error) {
 	return t, nil
 }
 
-// ToText implements gotpl.Renderer.
 func (r *renderer) ToText(text string, original any) ([]byte, error) {
 	t, err := r.parse(text)
 	if err != nil {
@@ -73,7 +71,8 @@ func (r *renderer) ToText(text string, original any) ([]byte, error) {
 	return t.Execute(context.Background(), data)
 }
 
-// ToJSON implements gotpl.Renderer. It leaves JSON as it is: our own stages render JSON, for every pod.
+// ToJSON implements gotpl.Renderer. It leaves JSON as it is: our own stages render JSON, for every
+// pod.
 func (r *renderer) ToJSON(text string, original any) ([]byte, error) {
 	rendered, err := r.ToText(text, original)
 	if err != nil || json.Valid(rendered) {
@@ -83,8 +82,8 @@ func (r *renderer) ToJSON(text string, original any) ([]byte, error) {
 	return converted, wrong.Err()
 }
 
-// checkTemplates finds templates that are malformed, or call functions that there are not or that are refused, and those that
-// make too much of no object.
+// checkTemplates finds templates that are malformed, or call functions that there are not or that
+// are refused, and those that make too much of no object.
 func checkTemplates(stage *internalversion.Stage, functions gotpl.FuncMap) error {
 	r := newRenderer(functions)
 	for i, step := range stage.Spec.Steps {

@@ -28,9 +28,9 @@ import (
 	"kube-scheduler-simulator/scheduler/standin"
 )
 
-// resizes grant and carry out in-place resizes of pods, as the allocation manager of each kubelet does
-// (pkg/kubelet/allocation/allocation_manager.go). A resize that does not fit is deferred, and granted when room appears, in the
-// order of a kubelet.
+// resizes grant and carry out in-place resizes of pods, as the allocation manager of each kubelet
+// does (pkg/kubelet/allocation/allocation_manager.go). A resize that does not fit is deferred, and
+// granted when room appears, in the order of a kubelet.
 type resizes struct {
 	pods     *pods
 	nodes    coreinformers.NodeInformer
@@ -41,11 +41,13 @@ type resizes struct {
 	mu sync.Mutex
 	// waiting are the nodes with resizes that are not granted.
 	waiting sets.Set[string]
-	// written are the pods that the worker has changed, by key, until the cache has them as they are then.
+	// written are the pods that the worker has changed, by key, until the cache has them as they
+	// are then.
 	written map[string]writtenPod
 }
 
-// writtenPod is a pod as it was written, and the versions that it has replaced since the cache was up to date.
+// writtenPod is a pod as it was written, and the versions that it has replaced since the cache was
+// up to date.
 type writtenPod struct {
 	replaced []string
 	pod      *corev1.Pod
@@ -72,13 +74,12 @@ func (r *resizes) watch() (func(), []cache.InformerSynced, error) {
 		return nil, nil, fmt.Errorf("watch nodes: %w", err)
 	}
 	unwatch := func() {
-		// The handler is registered, so this cannot fail.
+		// It is registered, so this cannot fail.
 		_ = r.nodes.Informer().RemoveEventHandler(onNodes)
 	}
 	return unwatch, []cache.InformerSynced{onNodes.HasSynced}, nil
 }
 
-// note is called for every change of a pod on a node.
 func (r *resizes) note(pod *corev1.Pod) {
 	r.latest(pod)
 	if r.waits(pod.Spec.NodeName) || standin.Resizes(pod) {
@@ -128,7 +129,7 @@ func (r *resizes) next(ctx context.Context) bool {
 	case apierrors.IsNotFound(err):
 		r.queue.Forget(name) // the event of its deletion comes here
 	default:
-		// A conflict: the cache has not caught up.
+		// The cache has not caught up.
 		if ctx.Err() == nil && !apierrors.IsConflict(err) {
 			utilruntime.HandleErrorWithContext(ctx, err, "resize pods", "node", name)
 		}
@@ -137,7 +138,8 @@ func (r *resizes) next(ctx context.Context) bool {
 	return true
 }
 
-// settle does what there is to do on a node: it carries out what was granted, and grants or refuses what is asked for.
+// settle does what there is to do on a node: it carries out what was granted, and grants or refuses
+// what is asked for.
 func (r *resizes) settle(ctx context.Context, name string) error {
 	node, err := r.nodes.Lister().Get(name)
 	if apierrors.IsNotFound(err) || err == nil && isUnreachable(node) {
@@ -173,7 +175,8 @@ func (r *resizes) settle(ctx context.Context, name string) error {
 	return nil
 }
 
-// active returns the pods of a node that have not ended, as they were written last, in the order of their creation.
+// active returns the pods of a node that have not ended, as they were written last, in the order of
+// their creation.
 func (r *resizes) active(node string) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range r.pods.on(node) {
@@ -201,8 +204,8 @@ func runs(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
 }
 
-// compareResizes orders resizes as a kubelet does: those that ask for no more first, and then those of pods with higher priorities, of
-// guaranteed pods, and those that have waited longer.
+// compareResizes orders resizes as a kubelet does: those that ask for no more first, and then those
+// of pods with higher priorities, of guaranteed pods, and those that have waited longer.
 func compareResizes(a, b *corev1.Pod) int {
 	first := func(is func(*corev1.Pod) bool) int {
 		switch x, y := is(a), is(b); {
@@ -222,7 +225,6 @@ func compareResizes(a, b *corev1.Pod) int {
 	)
 }
 
-// since returns when the pod's resize became pending.
 func since(pod *corev1.Pod) time.Time {
 	if pending := standin.Condition(pod, corev1.PodResizePending); pending != nil {
 		return pending.LastTransitionTime.Time
@@ -230,7 +232,6 @@ func since(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// asksForMore reports whether a resize raises a request.
 func asksForMore(pod *corev1.Pod) bool {
 	granted, _ := standin.Granted(pod)
 	before, after := resourcehelper.PodRequests(granted, resourcehelper.PodResourcesOptions{}), resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
@@ -270,8 +271,8 @@ func (r *resizes) decide(ctx context.Context, node *corev1.Node, pod *corev1.Pod
 	return changed, err
 }
 
-// refusal says why a resize cannot be granted now, or ever on this node; an empty reason means that it can. What other pods have is what
-// was granted to them, or what their containers still have.
+// refusal says why a resize cannot be granted now, or ever on this node; an empty reason means that
+// it can. What other pods have is what was granted to them, or what their containers still have.
 func refusal(node *corev1.Node, pod *corev1.Pod, active []*corev1.Pod) (reason, message string) {
 	asked := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 	used := corev1.ResourceList{}
@@ -306,13 +307,11 @@ func refusal(node *corev1.Node, pod *corev1.Pod, active []*corev1.Pod) (reason, 
 	return "", ""
 }
 
-// resourceAmount is a *resource.Quantity.
 type resourceAmount interface {
 	MilliValue() int64
 	Value() int64
 }
 
-// finish carries out a resize that was granted.
 func (r *resizes) finish(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	changed, err := r.write(ctx, pod, standin.ResizeDone(pod, metav1.NewTime(r.now())), corev1.PodResizeInProgress)
 	if err == nil {

@@ -44,10 +44,10 @@ const (
 // definitions is the resource of CustomResourceDefinition.
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// topologies publishes the NodeResourceTopologies of the nodes that are cut into NUMA nodes, as
-// an agent on each node would, and keeps what is available true to the pods on the node. It does
-// nothing while the cluster has no definition of the kind. A new node turns Ready when watches show its
-// topology, so that no pod gets there before.
+// topologies publishes the NodeResourceTopologies of the nodes that are cut into NUMA nodes, as an
+// agent on each node would, and keeps what is available true to the pods on the node. It does
+// nothing while the cluster has no definition of the kind. A new node turns Ready when watches show
+// its topology, so that no pod gets there before.
 type topologies struct {
 	// all is the kind as it is served. followed is the same for the informer.
 	all         dynamic.NamespaceableResourceInterface
@@ -221,8 +221,8 @@ func (t *topologies) served(ctx context.Context) error {
 	})
 }
 
-// publishAll publishes the topologies of all nodes until ctx ends, or the definition is deleted, or the
-// kind is served no more.
+// publishAll publishes the topologies of all nodes until ctx ends, or the definition is deleted, or
+// the kind is served no more.
 func (t *topologies) publishAll(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -319,8 +319,9 @@ func (t *topologies) say(name string, wrong error) {
 	}
 }
 
-// publish makes the node's topology agree with how it is cut and what runs there. It reports whether the watch already shows
-// that. A node that turned Ready before could get pods from a scheduler whose watch does not show its topology yet.
+// publish makes the node's topology agree with how it is cut and what runs there. It reports
+// whether the watch already shows that. A node that turned Ready before could get pods from a
+// scheduler whose watch does not show its topology yet.
 func (t *topologies) publish(ctx context.Context, name string, published cache.Store) (seen bool, err error) {
 	obj, exists, err := published.GetByKey(name)
 	if err != nil {

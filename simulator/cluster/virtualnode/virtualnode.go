@@ -184,10 +184,10 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	return w, nil
 }
 
-// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if it needs none. Of the node, only the
-// metadata count.
-// A node waits for its topology from its creation on: without the condition, the node lifecycle controller would
-// let pods in. Any goroutine may call it, at any time.
+// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if
+// it needs none. Of the node, only the metadata count. A node waits for its topology from its
+// creation on: without the condition, the node lifecycle controller would let pods in. Any
+// goroutine may call it, at any time.
 func (n *Nodes) NewNodeReady(node metav1.Object) *corev1.NodeCondition {
 	n.partsMu.Lock()
 	defer n.partsMu.Unlock()

@@ -80,7 +80,7 @@ func (v *validator) validate() []Mistake {
 		if profile.Plugins == nil {
 			continue
 		}
-		sound = v.pluginPoints(profile, at) && sound
+		sound = v.pluginPoints(at) && sound
 		if sound {
 			v.requiredPlugins(profile, at)
 		}
@@ -215,7 +215,7 @@ func (v *validator) outOfTreeArguments(profile *config.KubeSchedulerProfile, at 
 			v.reportWithin(append(slices.Clip(args), parsePath(m.Field)...), m)
 		}
 	}
-	v.written(profile, at, func(_ extensionPoint, name string, at path) {
+	v.written(at, func(_ extensionPoint, name string, at path) {
 		if _, known := types[name]; known || checked[name] {
 			return
 		}
@@ -270,7 +270,7 @@ func (v *validator) pluginNames(profile *config.KubeSchedulerProfile, at path) b
 		}
 		v.reportBecause(UnknownPlugin, at, "no plugin is named %q%s", yamlsource.Cut(name, 60), yamlsource.DidYouMean(name, v.plugins))
 	}
-	v.written(profile, at, func(_ extensionPoint, name string, at path) { check(name, at.Child("name")) })
+	v.written(at, func(_ extensionPoint, name string, at path) { check(name, at.Child("name")) })
 	for j, c := range profile.PluginConfig {
 		check(c.Name, at.Child("pluginConfig").At(j).Child("name"))
 	}
@@ -284,7 +284,7 @@ func (v *validator) says(at path) bool {
 }
 
 // written calls visit for every plugin that the document enables.
-func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit func(point extensionPoint, name string, at path)) {
+func (v *validator) written(at path, visit func(point extensionPoint, name string, at path)) {
 	for _, point := range allPoints() {
 		enabled := at.Child("plugins").Child(point.name).Child("enabled")
 		items, _ := v.document.At(enabled).([]any)
@@ -298,11 +298,11 @@ func (v *validator) written(profile *config.KubeSchedulerProfile, at path, visit
 
 // pluginPoints finds plugins that are listed twice at an extension point or do not run there. It
 // reports whether there are none.
-func (v *validator) pluginPoints(profile *config.KubeSchedulerProfile, at path) bool {
+func (v *validator) pluginPoints(at path) bool {
 	before := len(v.List)
 	types := inTree()
 	first := map[string]path{}
-	v.written(profile, at, func(point extensionPoint, name string, at path) {
+	v.written(at, func(point extensionPoint, name string, at path) {
 		key := point.name + " " + name
 		if other, twice := first[key]; twice {
 			v.report(at.Child("name"), "duplicate plugin %q, enabled already by %s", name, other)

@@ -62,8 +62,8 @@ func comparedLines(c *result.Cycle, at *result.Comparison) []string {
 			say("Taint %s: not tolerated", taintText(*t))
 		}
 	}
-	for i, t := range at.Terms {
-		say("%s", termLine(at.Terms, i, t))
+	for _, t := range at.Terms {
+		say("%s", termLine(at.Terms, t))
 	}
 	for i := range at.PodTerms {
 		say("%s", podTermLine(&at.PodTerms[i]))
@@ -140,7 +140,7 @@ var sources = map[string]string{
 	"nodeName": "spec.nodeName",
 }
 
-func termLine(all []result.TermComparison, at int, t result.TermComparison) string {
+func termLine(all []result.TermComparison, t result.TermComparison) string {
 	source := sources[t.Source]
 	switch t.Source {
 	case "volume":

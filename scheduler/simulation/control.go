@@ -213,7 +213,7 @@ func (c *control) create(given runtime.Object) (object, error) {
 		unsupported.Name = keyOf(o)
 		return nil, unsupported
 	}
-	if err := c.place(gvk, info, o); err != nil {
+	if err := c.place(info, o); err != nil {
 		return nil, err
 	}
 	c.name(o)
@@ -264,7 +264,7 @@ func (c *control) admittedCustom(o, before object) (object, error) {
 }
 
 // place puts an object into its namespace, which must exist.
-func (c *control) place(gvk schema.GroupVersionKind, info kindInfo, o object) error {
+func (c *control) place(info kindInfo, o object) error {
 	if !info.namespaced {
 		o.SetNamespace("")
 		return nil

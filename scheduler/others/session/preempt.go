@@ -228,7 +228,7 @@ func (s *session) makeRoom(st *statement, t *task, of func(*task) bool, choose f
 	}
 	s.anyRoom = true
 	defer func() { s.anyRoom = false }()
-	nodes, err := s.passing(t, candidates)
+	nodes, err := s.passing(t)
 	if err != nil {
 		return false, err
 	}
@@ -326,7 +326,7 @@ func (s *session) candidates(t *task, of func(*task) bool) map[*node][]*task {
 
 // passing returns the nodes that pass the predicates, room not counted, in the order in which they are tried: best score first for
 // preempt, by name for reclaim.
-func (s *session) passing(t *task, candidates map[*node][]*task) ([]*node, error) {
+func (s *session) passing(t *task) ([]*node, error) {
 	if s.action.Name == Reclaim {
 		names, err := s.trial.Feasible(s.ctx, t.pod, profile)
 		if err != nil {

@@ -81,7 +81,7 @@ func compareDevices(h fwk.Handle, gates feature.Features) begin {
 		if err != nil {
 			return nil
 		}
-		return &deviceComparing{deviceComparer: c, published: published, claims: claimsOf(h, pod), resources: c.resourcesOf(state, pod)}
+		return &deviceComparing{deviceComparer: c, published: published, claims: claimsOf(h, pod), resources: c.resourcesOf(state)}
 	}
 }
 
@@ -111,7 +111,7 @@ type providedResource struct {
 	count int64
 }
 
-func (c *deviceComparer) resourcesOf(state fwk.CycleState, pod *v1.Pod) []providedResource {
+func (c *deviceComparer) resourcesOf(state fwk.CycleState) []providedResource {
 	if !c.gates.EnableDRAExtendedResource {
 		return nil
 	}

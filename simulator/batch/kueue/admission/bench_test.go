@@ -79,7 +79,7 @@ func admitMany(b *testing.B, fair bool, count int) int {
 					admitted++
 					running = append(running, key)
 				case Evict:
-					for _, d := range s.Released(key, now) {
+					for _, d := range s.Released(key) {
 						o := objects[key].DeepCopy()
 						d.Apply(o, now)
 						objects[key] = o

@@ -304,7 +304,7 @@ func (s statement) alone() *State {
 	c := s.before.Clone()
 	for key, w := range s.before.workloads {
 		if key != s.key && w.place != reserved {
-			c.DeleteWorkload(key, s.now)
+			c.DeleteWorkload(key)
 		}
 	}
 	return c
@@ -511,7 +511,7 @@ func init() {
 			j.stays(s, "nobody else", resourceOf(o.Resource), func(c *State) {
 				for key, w := range s.before.workloads {
 					if w.place == reserved && key != s.key {
-						c.DeleteWorkload(key, s.now)
+						c.DeleteWorkload(key)
 					}
 				}
 			})
@@ -587,7 +587,7 @@ func init() {
 				if o.Empty {
 					for key, w := range s.before.workloads {
 						if w.place == reserved && key != s.key {
-							c.DeleteWorkload(key, s.now)
+							c.DeleteWorkload(key)
 						}
 					}
 				}
@@ -671,7 +671,7 @@ func init() {
 				c := s.alone()
 				for i, v := range s.head.Victims {
 					if i != left {
-						c.DeleteWorkload(v.Workload.Key(), s.now)
+						c.DeleteWorkload(v.Workload.Key())
 					}
 				}
 				return s.again(c)

@@ -137,7 +137,7 @@ func path(n *node) string {
 }
 
 // refuseDecision says why a workload waits. changed is false if its condition says so already.
-func refuseDecision(w *workload, reason, message string, now time.Time) (d Decision, changed bool) {
+func refuseDecision(w *workload, reason, message string) (d Decision, changed bool) {
 	c := meta.FindStatusCondition(w.object.Status.Conditions, kueue.WorkloadQuotaReserved)
 	if c != nil && c.Status == metav1.ConditionFalse && c.Reason == reason && c.Message == message {
 		return Decision{}, false

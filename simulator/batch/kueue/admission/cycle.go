@@ -490,7 +490,7 @@ func (s *State) finish(e *entry, record *Record) {
 	}
 	w.last = verdict{cycle: s.cycle, condition: e.head.Condition, reason: e.head.Reason}
 	q := s.queues[w.queue]
-	if d, changed := refuseDecision(w, e.head.Condition, e.head.Reason.String(), record.Time); changed {
+	if d, changed := refuseDecision(w, e.head.Condition, e.head.Reason.String()); changed {
 		record.Decisions = append(record.Decisions, d)
 	}
 	if e.assignment != nil && e.head.Outcome != Preempting && !isVictimsShared(e.head.Reason) {

@@ -153,7 +153,7 @@ func (q *question) ask(change func(*State)) *Admittance {
 			s.carryOut(d, now)
 			if d.Verb == Evict {
 				result.Evicts = append(result.Evicts, d.Workload)
-				for _, release := range s.Released(d.Workload.Key(), now) {
+				for _, release := range s.Released(d.Workload.Key()) {
 					s.carryOut(release, now)
 				}
 			}
@@ -165,7 +165,7 @@ func (q *question) ask(change func(*State)) *Admittance {
 				return result
 			}
 		}
-		if s.settled(q.w.key, record) {
+		if s.settled(record) {
 			return nil
 		}
 	}
@@ -182,7 +182,7 @@ func (s *State) carryOut(d Decision, now time.Time) {
 
 // settled reports whether no further cycle can admit a workload: nothing changed, and it is
 // parked, outside, or a StrictFIFO head stays in its way.
-func (s *State) settled(key types.NamespacedName, record *Record) bool {
+func (s *State) settled(record *Record) bool {
 	for _, h := range record.Heads {
 		if h.Outcome == Reserved || h.Outcome == Preempting || h.Parked {
 			return false

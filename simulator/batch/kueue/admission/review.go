@@ -266,7 +266,7 @@ func (r *review) waiting() {
 		// The controller of the job's kind says why it holds a workload back.
 		return
 	}
-	if d, changed := refuseDecision(r.w, conditionOf(why), why.String(), r.now); changed {
+	if d, changed := refuseDecision(r.w, conditionOf(why), why.String()); changed {
 		r.decide(d)
 	}
 }
@@ -329,7 +329,7 @@ func (r *review) requeue() bool {
 // Released returns the decision to write once the job of an evicted workload has stopped: it
 // takes the reservation away and says whether the workload may be tried again at once. It returns
 // nil for a workload that is not evicted or holds no quota.
-func (s *State) Released(key types.NamespacedName, now time.Time) []Decision {
+func (s *State) Released(key types.NamespacedName) []Decision {
 	w := s.workloads[key]
 	if w == nil || w.place != reserved {
 		return nil

@@ -293,7 +293,7 @@ func (s *State) SetWorkload(object *kueue.Workload, now time.Time) {
 	key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	w := s.workloads[key]
 	if w != nil && w.object.UID != object.UID {
-		s.DeleteWorkload(key, now)
+		s.DeleteWorkload(key)
 		w = nil
 	}
 	if w == nil {
@@ -355,7 +355,7 @@ func waitsDifferently(old, object *kueue.Workload) bool {
 }
 
 // DeleteWorkload forgets a workload and releases its quota.
-func (s *State) DeleteWorkload(key types.NamespacedName, now time.Time) {
+func (s *State) DeleteWorkload(key types.NamespacedName) {
 	w := s.workloads[key]
 	if w == nil {
 		return

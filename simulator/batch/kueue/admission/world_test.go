@@ -75,7 +75,7 @@ func (w *world) do(line string) {
 	case "finish":
 		w.finish(rest[0])
 	case "delete":
-		w.state.DeleteWorkload(w.key(rest[0]), w.now)
+		w.state.DeleteWorkload(w.key(rest[0]))
 		delete(w.objects, rest[0])
 	case "reclaim":
 		w.update(rest[0], func(o *kueue.Workload) {
@@ -557,7 +557,7 @@ func (w *world) write(decisions []Decision) {
 // settle stops the jobs of evicted workloads.
 func (w *world) settle() {
 	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
-		for _, d := range w.state.Released(w.key(name), w.now) {
+		for _, d := range w.state.Released(w.key(name)) {
 			fmt.Fprintf(&w.out, "%s releases its quota\n", name)
 			w.write([]Decision{d})
 		}

@@ -183,7 +183,7 @@ func (e *engaged) watch() error {
 	// Before the workloads, whose jobs and pods they are.
 	follow(e, e.batch, func(*batchv1.Job) {}, func(*batchv1.Job) {}, func(o *batchv1.Job) { e.jobKeys.Add(key(o)) })
 	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
-	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o), now()) }, e.workloadChanged)
+	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o)) }, e.workloadChanged)
 	// Read when workloads are made.
 	for _, informer := range []cache.SharedIndexInformer{shared.Scheduling().V1().PriorityClasses().Informer(), shared.Node().V1().RuntimeClasses().Informer()} {
 		e.synced = append(e.synced, informer.HasSynced)

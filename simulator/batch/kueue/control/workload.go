@@ -258,7 +258,7 @@ func (e *engaged) reclaim(ctx context.Context, w *kueue.Workload, pods []kueue.R
 // release takes the quota of an evicted workload, whose job has stopped.
 func (e *engaged) release(ctx context.Context, key types.NamespacedName) error {
 	e.mu.Lock()
-	decisions := e.state.Released(key, e.clock.Now())
+	decisions := e.state.Released(key)
 	e.mu.Unlock()
 	return e.carry(ctx, decisions)
 }

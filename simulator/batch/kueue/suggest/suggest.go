@@ -210,7 +210,7 @@ func (q Question) finish(ctx context.Context) (out []Suggestion, complete bool) 
 			return out, false
 		}
 		key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-		if q.admits(func(s *admission.State) { s.DeleteWorkload(key, q.Now) }) {
+		if q.admits(func(s *admission.State) { s.DeleteWorkload(key) }) {
 			out = append(out, Suggestion{Kind: Finish, Workload: &admission.Ref{Namespace: w.Namespace, Name: w.Name, UID: w.UID}})
 		}
 	}

@@ -120,7 +120,7 @@ var arrows = map[string][]string{
 	"simulator/scenarios/oncluster":                                           {"scheduler/config", "scheduler/result", "scheduler/standin", "simulator/scenarios/scenario"},
 	"simulator/scenarios/report":                                              {"simulator/scenarios/scenario"},
 	"simulator/host/recordlog":                                                {"scheduler/blockfile"},
-	"simulator/past/replay":                                                   {"scheduler", "scheduler/blockfile", "scheduler/explain", "scheduler/result", "scheduler/watchfilter", "simulator/cluster/objects"},
+	"simulator/past/replay":                                                   {"scheduler", "scheduler/blockfile", "scheduler/explain", "scheduler/result", "scheduler/watchfilter", "scheduler/yamlsource", "simulator/cluster/objects"},
 	"simulator/past/playback":                                                 {"simulator/host/datadir", "simulator/host/operation", "simulator/past/replay"},
 	"simulator/past/capture":                                                  {"simulator/host/kubeconfig", "simulator/elsewhere/mirror", "simulator/elsewhere/redact", "simulator/past/replay"},
 	"simulator/elsewhere/redact":                                              {"scheduler/result", "simulator/cluster/objects"},

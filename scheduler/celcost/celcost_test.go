@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -245,9 +244,9 @@ func measured(do func()) (took time.Duration, grown int64) {
 			}
 		}
 	}()
-	began := processorTime()
+	began := bombs.ProcessorTime()
 	do()
-	took = processorTime() - began
+	took = bombs.ProcessorTime() - began
 	close(done)
 	<-ended
 	return took, most - before
@@ -257,10 +256,4 @@ func inUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse)
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

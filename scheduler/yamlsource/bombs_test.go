@@ -2,8 +2,6 @@ package yamlsource_test
 
 import (
 	"context"
-	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,7 +13,7 @@ import (
 func TestBombs(t *testing.T) {
 	for name, text := range bombs.Texts(3 << 20) {
 		t.Run(name, func(t *testing.T) {
-			allocated, took := measured(func() {
+			allocated, took := bombs.Measure(func() {
 				if data, m := yamlsource.ToJSON(context.Background(), []byte(text), yamlsource.Object); m == nil {
 					t.Errorf("it became %d bytes", len(data))
 				} else if !m.Reason.Exceeds() && m.Reason != yamlsource.Syntax {
@@ -34,28 +32,11 @@ func TestBombs(t *testing.T) {
 func TestWithinBounds(t *testing.T) {
 	for _, size := range []int{100 << 10, 300 << 10, 440 << 10} {
 		for name, text := range bombs.Texts(size) {
-			allocated, took := measured(func() { yamlsource.ToJSON(context.Background(), []byte(text), yamlsource.Object) })
+			allocated, took := bombs.Measure(func() { yamlsource.ToJSON(context.Background(), []byte(text), yamlsource.Object) })
 			t.Logf("%s of %d kB: %d MB in %s", name, size>>10, allocated>>20, took)
 			if allocated > bombs.Slowdown*200<<20 || took > bombs.Slowdown*2*time.Second {
 				t.Errorf("%s of %d kB took %d MB and %s", name, size>>10, allocated>>20, took)
 			}
 		}
 	}
-}
-
-// measured returns what do allocates and the processor time that it takes.
-func measured(do func()) (allocated uint64, took time.Duration) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	began := processorTime()
-	do()
-	took = processorTime() - began
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc, took
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -77,6 +77,21 @@ func (b Bounds) longKey(key string) *Mistake {
 	return mistake(LongKey, "the key %q and those around it have more than %d bytes, the limit", Cut(key, maxQuoted), b.Path)
 }
 
+// JSON returns what is wrong with a text in JSON before it is decoded.
+func (b Bounds) JSON(text []byte) *Mistake {
+	if !json.Valid(text) {
+		return mistake(Syntax, "it is not JSON")
+	}
+	return b.validJSON(text)
+}
+
+func (b Bounds) validJSON(text []byte) *Mistake {
+	if m := b.written(text); m != nil {
+		return m
+	}
+	return b.checkJSON(text)
+}
+
 // checkJSON returns what exceeds the bounds in text, which is JSON.
 func (b Bounds) checkJSON(text []byte) *Mistake {
 	values, begin := 1, -1

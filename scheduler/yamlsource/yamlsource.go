@@ -154,13 +154,7 @@ func ToJSONFrom(ctx context.Context, text []byte, line int, b Bounds) ([]byte, *
 // toJSON adds lines to the positions of all fields.
 func toJSON(ctx context.Context, text []byte, lines int, b Bounds) ([]byte, *Mistake) {
 	if json.Valid(text) {
-		if m := b.written(text); m != nil {
-			return nil, m
-		}
-		if m := b.checkJSON(text); m != nil {
-			return nil, m
-		}
-		return bytes.TrimSpace(text), nil
+		return bytes.TrimSpace(text), b.validJSON(text)
 	}
 	root, m := Parse(ctx, text, b)
 	if m != nil {

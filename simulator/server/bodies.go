@@ -122,7 +122,7 @@ func (s *Server) buffered(r *http.Request) (release func(), err error) {
 func bounded(ctx context.Context, text []byte) error {
 	var wrong *yamlsource.Mistake
 	if json.Valid(text) {
-		_, wrong = yamlsource.ToJSON(ctx, text, yamlsource.Object)
+		wrong = yamlsource.Object.JSON(text)
 	} else {
 		_, wrong = yamlsource.Documents(ctx, text, yamlsource.Object)
 	}

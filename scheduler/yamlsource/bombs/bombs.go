@@ -4,7 +4,10 @@ package bombs
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // Texts returns a bomb of each kind, by its name, of at most so many bytes.
@@ -62,4 +65,22 @@ func fields(size int, format string) string {
 		fmt.Fprintf(&b, format, i)
 	}
 	return b.String()
+}
+
+// Measure returns what do allocates and the processor time that it takes.
+func Measure(do func()) (allocated uint64, took time.Duration) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := ProcessorTime()
+	do()
+	took = ProcessorTime() - began
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, took
+}
+
+// ProcessorTime is that of this process.
+func ProcessorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

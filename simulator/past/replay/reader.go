@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"kube-scheduler-simulator/scheduler/blockfile"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 )
 
 // Recording is a recording that is open for reading. Many goroutines may read it.
@@ -103,8 +104,8 @@ func (r *Recording) take(b block) error {
 		return nil
 	}
 	r.Changes += b.count
-	if r.Changes > maxChanges {
-		return fmt.Errorf("the recording has more than %d changes", maxChanges)
+	if most := freeChanges + r.size/changeBytes; int64(r.Changes) > most {
+		return fmt.Errorf("the recording has more than %d changes, the limit for a recording of this size", most)
 	}
 	if end := r.Header.Start.Add(b.last); end.After(r.End) {
 		r.End = end
@@ -141,6 +142,7 @@ type Reader struct {
 	recording *Recording
 	next      int // block
 	data      []byte
+	left      int // changes in data
 	at        time.Duration
 	state     map[key][]byte
 	bytes     int64
@@ -189,7 +191,10 @@ func (r *Reader) peek() (encodedChange, error) {
 			return encodedChange{}, fmt.Errorf("reading the recording at %s: %w", r.time(b.first).Format(time.RFC3339), err)
 		}
 		r.next++
-		r.data, r.at = data, b.first
+		r.data, r.left, r.at = data, b.count, b.first
+	}
+	if r.left == 0 {
+		return encodedChange{}, r.place(errors.New("a block has more changes than it says"))
 	}
 	c, err := r.parse()
 	return c, r.place(err)
@@ -252,10 +257,16 @@ func (r *Reader) decode(e encodedChange) (c Change, err error) {
 	return c, err
 }
 
+// pass consumes a change.
+func (r *Reader) pass(e encodedChange) {
+	r.data, r.at = e.rest, e.at
+	r.left--
+}
+
 // take consumes a change and returns the object before and after it; nil when it does not exist, and
 // for a mark. It does not decode whole objects.
 func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
-	r.data, r.at = e.rest, e.at
+	r.pass(e)
 	before, known := r.state[e.key]
 	switch e.verb {
 	case Begun, Gap, End:
@@ -265,14 +276,25 @@ func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
 		r.bytes -= int64(len(before))
 		return before, nil, nil
 	case Set:
+		if err := checkObject(e.data); err != nil {
+			return nil, nil, err
+		}
 		after = bytes.Clone(e.data)
 	case Patch:
+		if err := checkObject(e.data); err != nil {
+			return nil, nil, err
+		}
 		kind := r.recording.Header.Kinds[e.key.kind].Kind
 		if !known {
 			return nil, nil, fmt.Errorf("%s %s/%s is changed before it exists", kind, e.key.namespace, e.key.name)
 		}
 		if after, err = jsonpatch.MergePatch(before, e.data); err != nil {
 			return nil, nil, fmt.Errorf("patching %s %s/%s: %w", kind, e.key.namespace, e.key.name, err)
+		}
+		if len(after) > uncheckedBytes {
+			if err := checkObject(after); err != nil {
+				return nil, nil, err
+			}
 		}
 	default:
 		return nil, nil, fmt.Errorf("there is no verb %q", byte(e.verb))
@@ -286,6 +308,14 @@ func (r *Reader) take(e encodedChange) (before, after []byte, err error) {
 	}
 	r.state[e.key] = after
 	return before, after, nil
+}
+
+// checkObject bounds what an object takes when it is decoded.
+func checkObject(data []byte) error {
+	if wrong := yamlsource.Object.JSON(data); wrong != nil {
+		return fmt.Errorf("an object cannot be read: %s", wrong.Message)
+	}
+	return nil
 }
 
 func decodeObject(data []byte) (map[string]any, error) {

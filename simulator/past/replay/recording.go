@@ -93,7 +93,12 @@ const (
 	maxBlockBytes  = 32 << 20
 	maxObjectBytes = 8 << 20
 	maxNameBytes   = 1 << 10
-	maxChanges     = 1 << 31
+	// Patches may make objects of so many bytes that are within the bounds of yamlsource: a value
+	// takes at least two.
+	uncheckedBytes = 256 << 10
+	// A recording may have freeChanges changes, and one more for changeBytes of its size. The times
+	// of changes alone take more, if a cluster makes them.
+	freeChanges, changeBytes = 1 << 20, 2
 	// maxBlocks bounds the positions that are kept in memory. A recorder writes a block every
 	// two seconds, or when it is full.
 	maxBlocks = 1 << 20

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 )
 
 // tuesday is the start of recordings in tests.
@@ -215,6 +218,58 @@ func TestDamageIsFoundAndPlaced(t *testing.T) {
 	got, err := transcript(r)
 	if len(got) != 1 || err == nil || !strings.Contains(err.Error(), "2026-03-03T14:01:30Z") || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("%d changes, %v", len(got), err)
+	}
+}
+
+// TestBombsInRecordings: neither objects nor changes that take much are read.
+func TestBombsInRecordings(t *testing.T) {
+	for name, text := range bombs.Texts(4 << 20) {
+		if !stdjson.Valid([]byte(text)) {
+			continue
+		}
+		for what, write := range map[string]func(f *file){
+			"an object": func(f *file) { f.add(at(0), Set, key{0, "", "n"}, []byte(text)) },
+			"a patch": func(f *file) {
+				f.add(at(0), Set, key{0, "", "n"}, []byte("{}"))
+				f.add(at(1), Patch, key{0, "", "n"}, []byte(text))
+			},
+			"patches": func(f *file) {
+				f.add(at(0), Set, key{0, "", "n"}, []byte("{}"))
+				for i := range 8 {
+					part := bombs.Texts(250 << 10)[name]
+					f.add(at(1), Patch, key{0, "", "n"}, fmt.Appendf(nil, `{"part%d":%s}`, i, part))
+				}
+			},
+		} {
+			f := newFile(t)
+			write(f)
+			allocated, took := bombs.Measure(func() {
+				_, err := f.recording().Read().Skip(at(9))
+				if err == nil || !strings.Contains(err.Error(), "an object cannot be read") {
+					t.Errorf("%s, %s: %v", name, what, err)
+				}
+			})
+			t.Logf("%s, %s: %d MB allocated in %s", name, what, allocated>>20, took)
+			if allocated > bombs.Slowdown*100<<20 || took > bombs.Slowdown*time.Second {
+				t.Errorf("%s, %s takes %d MB and %s", name, what, allocated>>20, took)
+			}
+		}
+	}
+	f := newFile(t)
+	for range 1_100_000 {
+		f.add(at(0), Gap, key{}, nil)
+	}
+	f.flush()
+	_, err := Open(bytes.NewReader(f.Buffer.Bytes()), int64(f.Buffer.Len()))
+	if err == nil || !strings.Contains(err.Error(), "changes, the limit for a recording of this size") {
+		t.Errorf("a million changes in %d bytes: %v", f.Buffer.Len(), err)
+	}
+	f = newFile(t)
+	f.mark(0, Begun)
+	f.mark(1, End)
+	f.count = 1
+	if got, err := transcript(f.recording()); err == nil || len(got) != 1 {
+		t.Errorf("a block with more changes than it says: %q, %v", got, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type Report struct {
 
 // Report returns the comparison of all decisions so far.
 func (p *Player) Report() (Report, error) {
-	c, err := p.Comparison(ComparisonQuery{Limit: maxChanges})
+	c, err := p.Comparison(ComparisonQuery{Limit: math.MaxInt})
 	if err != nil {
 		return Report{}, err
 	}

@@ -148,8 +148,11 @@ type earlierRecord struct {
 // IsEarlier reports whether a text is a record file of the earlier simulator.
 func IsEarlier(text []byte) bool {
 	first, _, _ := bytes.Cut(text, []byte("\n"))
-	var r earlierRecord
-	return json.Unmarshal(first, &r) == nil && r.Resource != nil && r.Event != ""
+	var r struct {
+		Event    string
+		Resource json.RawMessage
+	}
+	return json.Unmarshal(first, &r) == nil && bytes.HasPrefix(r.Resource, []byte("{")) && r.Event != ""
 }
 
 // IsRecording reports whether a text begins as our recordings do.
@@ -177,7 +180,11 @@ func StageEarlier(record []byte) ([]Staged, error) {
 				continue
 			}
 			var r earlierRecord
-			if err := kjson.Unmarshal(in.Bytes(), &r); err != nil {
+			err := checkObject(in.Bytes())
+			if err == nil {
+				err = kjson.Unmarshal(in.Bytes(), &r)
+			}
+			if err != nil {
 				return Change{}, fmt.Errorf("line %d: %w", line, err)
 			}
 			o := &unstructured.Unstructured{Object: r.Resource}
@@ -214,7 +221,7 @@ func StageEarlier(record []byte) ([]Staged, error) {
 // peekTime returns the time of the first line.
 func peekTime(record []byte) (time.Time, error) {
 	first, _, _ := bytes.Cut(record, []byte("\n"))
-	var r earlierRecord
+	var r struct{ Time time.Time }
 	err := json.Unmarshal(first, &r)
 	return r.Time, err
 }

@@ -38,7 +38,7 @@ func (r *Recording) Verify(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		reader.data, reader.at = e.rest, e.at
+		reader.pass(e)
 	}
 }
 

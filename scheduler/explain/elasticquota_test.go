@@ -55,7 +55,7 @@ func sentencesAboutQuotas() []spoken {
 			[]string{result.QuotaExceeded, result.ExceededMax, result.QuotaTakes, result.TakesOwn, "own cpu", amounts(1000, 6000, 2000, 4000, 6000), "n1/" + result.QuotaStays, "true"},
 			"web was rejected before any node was checked: it would take team-a above the max of its quota (cpu: 1 used + 6 nominated + 2 requested > 6). " +
 				"With the pod, team-a would be above its min, so the pod may only take from less important pods of team-a. " +
-				"Preemption removes 1 pod from n1, and CapacityScheduling goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle.",
+				"Preemption removes 1 pod from n1, but CapacityScheduling still rejects the pod there: in a dry run, it counts differently.",
 		}, {
 			"nobody has borrowed", result.Cycle{PreFilter: rejected},
 			[]string{result.QuotaExceeded, result.ExceededTotal, result.QuotaTakes, result.TakesOwn, "own example.com/gpu", amounts(0, 0, 1, 0, -1), "all example.com/gpu", amounts(0, 0, 1, 0, -1)},

@@ -94,7 +94,7 @@ func (s RoomMade) english() string {
 }
 
 func (s RoomMissed) english() string {
-	return fmt.Sprintf("Preemption removes %s from %s, and %s goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle.", plural(s.Victims, "pod"), s.Node, s.Plugin)
+	return fmt.Sprintf("Preemption removes %s from %s, but %s still rejects the pod there: in a dry run, it counts differently.", plural(s.Victims, "pod"), s.Node, s.Plugin)
 }
 
 func (s RoomNominated) english() string {

@@ -3486,7 +3486,7 @@ export interface components {
             node: string;
             victims: number;
         };
-        /** @description Preemption removes pods from the node, where the plugin rejects the pod without them, too: it counts in a dry run otherwise than in a cycle. */
+        /** @description Preemption removes pods from the node, where the plugin rejects the pod without them, too: in a dry run, it counts differently. */
         StatementRoomMissed: {
             /** @constant */
             kind: "roomMissed";

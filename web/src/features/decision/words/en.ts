@@ -506,10 +506,8 @@ export const explanation = {
       '{nodes} nodes were not evaluated: enough nodes had been found before extenders rejected them.',
     room: 'Preemption makes room on {node} by removing {victims} pod. | Preemption makes room on {node} by removing {victims} pods.',
     roomMissed:
-      'Preemption removes {victims} pod from {node}, ' +
-      'and {plugin} goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle. | ' +
-      'Preemption removes {victims} pods from {node}, ' +
-      'and {plugin} goes on rejecting the pod there: it counts in a dry run otherwise than in a cycle.',
+      'Preemption removes {victims} pod from {node}, but {plugin} still rejects the pod there: in a dry run, it counts differently. | ' +
+      'Preemption removes {victims} pods from {node}, but {plugin} still rejects the pod there: in a dry run, it counts differently.',
     nominated: 'Preemption makes room on {node}.',
     nearest:
       '{node} lacks {lacks}. | Of the {nodes} nodes that lack resources, {node} is the closest fit: it lacks {lacks}.',

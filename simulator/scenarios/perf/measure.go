@@ -105,9 +105,9 @@ func (r *run) stop() error {
 	}
 	var items []scenario.Measurement
 	if samples := samples(c.points, took); len(samples) > 0 {
-		items = append(items, scenario.Measurement{quantiles(samples), "pods/s", labels(throughput, nil)})
+		items = append(items, scenario.Measurement{Data: quantiles(samples), Unit: "pods/s", Labels: labels(throughput, nil)})
 	}
-	items = append(items, scenario.Measurement{map[string]float64{"Duration": took.Seconds()}, "s", labels(durationOf, nil)})
+	items = append(items, scenario.Measurement{Data: map[string]float64{"Duration": took.Seconds()}, Unit: "s", Labels: labels(durationOf, nil)})
 	after, err := families()
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *run) stop() error {
 			if h.labels["extension_point"] == "PreEnqueue" && !r.isReal() {
 				continue // the queue measures it by the cluster's clock
 			}
-			items = append(items, scenario.Measurement{h.quantiles(), "ms", labels(metric, h.labels)})
+			items = append(items, scenario.Measurement{Data: h.quantiles(), Unit: "ms", Labels: labels(metric, h.labels)})
 		}
 	}
 	r.Measured(items...)

@@ -69,7 +69,7 @@ type Objects struct{ sources []*objectSource }
 func (p *Parts) Objects(documents ...*yaml.Node) *Objects {
 	out := &Objects{}
 	for _, n := range documents {
-		s := &objectSource{place: n, Objects: []decoder.Raw{{n}}}
+		s := &objectSource{place: n, Objects: []decoder.Raw{{Node: n}}}
 		if decoder.Locate(n, "template") != n {
 			s = &objectSource{}
 			s.Decode(&p.Decoder, n, "")
@@ -123,7 +123,7 @@ func (p *Parts) Check(steps []*Step) {
 
 // ApplyStep returns the step that applies the objects of a document.
 func (p *Parts) ApplyStep(n *yaml.Node) *Step {
-	return &Step{Verb: "apply", Line: n.Line, action: &create{merge: true, objectSource: objectSource{place: n, Objects: []decoder.Raw{{n}}}}}
+	return &Step{Verb: "apply", Line: n.Line, action: &create{merge: true, objectSource: objectSource{place: n, Objects: []decoder.Raw{{Node: n}}}}}
 }
 
 // Describe says in a few words what a step is about.

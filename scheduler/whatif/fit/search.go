@@ -316,6 +316,18 @@ func (s *search) node(name string) *v1.Node {
 	return nil
 }
 
+// nodeOf returns a candidate's node, which the candidate may add; nil if it is neither.
+func (s *search) nodeOf(c candidate) *v1.Node {
+	for _, r := range c.remedies {
+		for _, added := range r.added {
+			if added.Node.Name == c.node {
+				return added.Node
+			}
+		}
+	}
+	return s.node(c.node)
+}
+
 // apply makes a candidate's changes in the trial, and returns them with the changed pod. Roll back
 // afterwards.
 func (s *search) apply(c candidate) (written, *v1.Pod, error) {
@@ -376,43 +388,47 @@ func (s *search) reduced(ctx context.Context, c candidate) (candidate, error) {
 		fewer.node = on
 		return true, nil
 	}
-	for i := len(c.remedies) - 1; i >= 0 && len(c.remedies) > 1; i-- {
-		fewer := candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)}
-		if c.remedies[i].added != nil { // The candidate has no node without it.
-			on, err := s.anywhere(ctx, fewer)
-			if err != nil {
-				return c, err
+	// With a part less, a whole remedy may turn out not to be needed.
+	for before := ""; before != c.key(); {
+		before = c.key()
+		for i := len(c.remedies) - 1; i >= 0 && len(c.remedies) > 1; i-- {
+			fewer := candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)}
+			if c.remedies[i].added != nil { // The candidate has no node without it.
+				on, err := s.anywhere(ctx, fewer)
+				if err != nil {
+					return c, err
+				}
+				if on != "" {
+					c = candidate{on, fewer.remedies}
+				}
+				continue
 			}
-			if on != "" {
-				c = candidate{on, fewer.remedies}
-			}
-			continue
-		}
-		if ok, err := enough(&fewer); err != nil {
-			return c, err
-		} else if ok {
-			c = fewer
-		}
-	}
-	for i, r := range c.remedies {
-		if r.parts == nil {
-			continue
-		}
-		kept := make([]int, r.parts.count)
-		for j := range kept {
-			kept[j] = j
-		}
-		for j := range r.parts.count {
-			less := slices.DeleteFunc(slices.Clone(kept), func(k int) bool { return k == j })
-			if len(less) == 0 {
-				break
-			}
-			fewer := candidate{c.node, slices.Clone(c.remedies)}
-			fewer.remedies[i] = r.parts.only(less)
 			if ok, err := enough(&fewer); err != nil {
 				return c, err
 			} else if ok {
-				kept, c = less, fewer
+				c = fewer
+			}
+		}
+		for i, r := range c.remedies {
+			if r.parts == nil {
+				continue
+			}
+			kept := make([]int, r.parts.count)
+			for j := range kept {
+				kept[j] = j
+			}
+			for j := range r.parts.count {
+				less := slices.DeleteFunc(slices.Clone(kept), func(k int) bool { return k == j })
+				if len(less) == 0 {
+					break
+				}
+				fewer := candidate{c.node, slices.Clone(c.remedies)}
+				fewer.remedies[i] = r.parts.only(less)
+				if ok, err := enough(&fewer); err != nil {
+					return c, err
+				} else if ok {
+					kept, c = less, fewer
+				}
 			}
 		}
 	}
@@ -443,9 +459,12 @@ func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
 // must reach may come to light step by step: pods that are nominated for the node count only once the
 // pod would fit without them.
 func (s *search) fittedOn(ctx context.Context, c candidate) (candidate, error) {
-	node := s.node(c.node)
+	node := s.nodeOf(c)
 	for i := 0; i < len(c.remedies) && node != nil; i++ {
 		enough, tried := c.remedies[i], remedy{}
+		if enough.added != nil {
+			continue
+		}
 		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
 		for ; err == nil && len(left) > 0; left, err = s.check(ctx, c) {
 			next := s.smaller(enough, tried, node, left)

@@ -143,6 +143,9 @@ func (x *stage) timedOut(s explain.PermitTimeout) error {
 			continue // which rejects it in the same moment
 		}
 		t, out := headlineOf(ended).(explain.PermitTimeout)
+		if early < 0 && out && t.Plugin != s.Plugin && t.Waited == s.Waited {
+			continue // whose time ends in the same moment
+		}
 		if out = out && t.Plugin == s.Plugin; out == (early > 0) {
 			return fmt.Errorf("allowed %v before the end: %v", early, headlineOf(ended))
 		}

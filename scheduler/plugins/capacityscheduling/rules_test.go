@@ -10,7 +10,6 @@ import (
 	policy "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"kube-scheduler-simulator/scheduler/pluginfact"

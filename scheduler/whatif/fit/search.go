@@ -468,8 +468,8 @@ func (s *search) fittedOn(ctx context.Context, c candidate) (candidate, error) {
 		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
 		for ; err == nil && len(left) > 0; left, err = s.check(ctx, c) {
 			next := s.smaller(enough, tried, node, left)
-			if next == nil || next.key() == tried.key() {
-				break
+			if next == nil || next.cost <= tried.cost {
+				break // Only more than before may be enough.
 			}
 			tried, c.remedies[i] = *next, *next
 		}

@@ -195,8 +195,8 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.Etcd.StorageConfig.Transport.TrustedCAFile = opts.etcd.CAFile
 	o.Etcd.StorageConfig.Transport.CertFile = opts.etcd.CertFile
 	o.Etcd.StorageConfig.Transport.KeyFile = opts.etcd.KeyFile
-	// Nobody uses the metric, and a count during a stop retries for seconds, with a line on stderr
-	// each.
+	// No part reads the metric, and a count that runs during a stop retries for seconds and writes a
+	// line to stderr each time.
 	o.Etcd.StorageConfig.CountMetricPollPeriod = 0
 
 	o.Authentication.ClientCert.ClientCA = certs.caFile

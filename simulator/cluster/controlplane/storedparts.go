@@ -11,7 +11,7 @@ import (
 )
 
 // storedParts lets the pods and nodes of a watch cache share what many of them have in common.
-// Nobody changes them.
+// The cache's readers must not change them.
 type storedParts struct {
 	labels       sharedpods.Parts[map[string]string]
 	fields       sharedpods.Parts[*metav1.FieldsV1]

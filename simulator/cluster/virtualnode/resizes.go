@@ -46,8 +46,8 @@ type resizes struct {
 	written map[string]writtenPod
 }
 
-// writtenPod is a pod as it was written, and the versions that it has replaced since the cache was
-// up to date.
+// writtenPod is the pod that the worker wrote last. replaced are the versions that the cache may still
+// show.
 type writtenPod struct {
 	replaced []string
 	pod      *corev1.Pod

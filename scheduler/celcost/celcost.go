@@ -5,7 +5,7 @@
 // Here every call is charged before it is made, by what it reads and what it may return, and every list and map by all that is in
 // it. A function that has no price cannot be called.
 //
-// It may import CEL only.
+// It may import CEL and scheduler/patterncost only.
 package celcost
 
 import (

@@ -3,8 +3,6 @@ package celcost
 import (
 	"context"
 	"errors"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +82,8 @@ var attacks = map[string]string{
 	"searching":            "['a'].map(t, t" + strings.Repeat(".replace('a', 'aaaaaaaaaa')", 5) + ")[0].indexOf('" + strings.Repeat("a", 5000) + "b')",
 	"splitting":            "['a'].map(t, t" + strings.Repeat(".replace('a', 'aaaaaaaaaa')", 5) + ").map(t, t.split(''))" + strings.Repeat(".map(l, l + l)", 16),
 	"a pattern":            "'a'.matches('" + strings.Repeat("(a{1000})", 100) + "')",
+	"patterns in a loop":   "lists.range(100000).exists(i, 'a'.matches('" + strings.Repeat("a{1000}", 35) + "' + string(i)))",
+	"patterns on a text":   "[" + strings.Repeat("'a',", 100) + "'a'].exists(i, ['a'].map(t, t" + strings.Repeat(".replace('a', 'aaaaaaaaaa')", 5) + ")[0].matches('(a*)*" + strings.Repeat("a?", 100) + "b'))",
 	"comparing long lists": "lists.range(900000).map(i, i) in [lists.range(900000).map(i, i)]",
 	"loops":                "lists.range(3000).all(i, lists.range(3000).all(j, lists.range(3000).all(k, i + j + k >= 0)))",
 	"sorting":              "lists.range(900000).reverse().sort().size()",
@@ -97,7 +97,7 @@ func TestAttacks(t *testing.T) {
 			if p := compile(t, text); p == nil {
 				t.Fatal("it does not compile")
 			}
-			took, grown := measured(func() {
+			took, grown := bombs.Growth(func() {
 				value, err := Eval(context.Background(), compile(t, text), map[string]any{"x": 1})
 				if err != nil && !IsLimit(err) {
 					t.Error(err)
@@ -166,7 +166,7 @@ func FuzzCost(f *testing.F) {
 		if p == nil {
 			return
 		}
-		took, grown := measured(func() { _, _ = Eval(context.Background(), p, map[string]any{"x": "x"}) })
+		took, grown := bombs.Growth(func() { _, _ = Eval(context.Background(), p, map[string]any{"x": "x"}) })
 		if took > bombs.Slowdown*time.Second || grown > bombs.Slowdown*(64<<20) {
 			t.Errorf("%s takes %s of processor time and %d MB", text, took, grown>>20)
 		}
@@ -201,8 +201,8 @@ func made(choices []byte) string {
 			}{
 				{"X.join('aaaaaa')", aText}, {"X.map(s, s + s)", texts}, {"X.map(s, s.replace('a', 'aaa'))", texts}, {"(X + X)", texts}, {"X.distinct()", texts},
 				{"X.sort()", texts}, {"X.map(s, X)", any}, {"X.reverse()", texts}, {"X.size()", number}, {"X[0]", aText}, {"X.map(s, [s, s])", any},
-				{"[X].map(l, l + l)[0]", texts}, {"X.filter(s, s in X)", texts}, {"[sets.contains(X, X), sets.equivalent(X, X)]", any},
-			}[int(c)%14]
+				{"[X].map(l, l + l)[0]", texts}, {"X.filter(s, s in X)", texts}, {"[sets.contains(X, X), sets.equivalent(X, X)]", any}, {"X.map(s, s.matches(s))", any}, {"X.map(s, s.matches('(a?){999}'))", any},
+			}[int(c)%16]
 			text, is = strings.ReplaceAll(step.format, "X", text), step.is
 		case number:
 			step := []struct {
@@ -224,36 +224,4 @@ func made(choices []byte) string {
 		}
 	}
 	return text
-}
-
-// measured returns the processor time that do takes, and how far the memory in use grows meanwhile.
-func measured(do func()) (took time.Duration, grown int64) {
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	runtime.GC()
-	before := inUse()
-	done, ended := make(chan struct{}), make(chan struct{})
-	most := before
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(5 * time.Millisecond):
-				most = max(most, inUse())
-			}
-		}
-	}()
-	began := bombs.ProcessorTime()
-	do()
-	took = bombs.ProcessorTime() - began
-	close(done)
-	<-ended
-	return took, most - before
-}
-
-func inUse() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapInuse)
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"kube-scheduler-simulator/scheduler/patterncost"
 )
 
 // price charges a call before it is made. What it returns is charged afterwards: a price is about what it reads, and about a
@@ -183,5 +185,7 @@ func pattern(b *budget, args []ref.Val) {
 	if length(args[1]) > maxPattern {
 		b.fail("a regular expression has more than %d bytes, the limit", maxPattern)
 	}
-	b.charge(1000 + times(length(args[0]), length(args[1]))/8)
+	text, _ := args[1].(types.String)
+	instructions := patterncost.Instructions(string(text))
+	b.charge(100 + 2*instructions + times(length(args[0]), instructions)/8)
 }

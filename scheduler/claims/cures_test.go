@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -62,6 +63,7 @@ func (l *lab) examineCures(name types.NamespacedName) {
 		}
 		return nil
 	})
+	l.claim("fit: the nearest first", answer, func() error { return l.nearestFirst(answer) })
 	for _, s := range answer.Suggestions {
 		if !cures[s.Kind] {
 			l.Errorf("the kind of suggestion %s has no experiment", s.Kind)
@@ -81,6 +83,55 @@ func (l *lab) examineCures(name types.NamespacedName) {
 	for _, o := range answer.Incurable {
 		l.claim("fit: incurable", o, func() error { return l.incurable(name, o) })
 	}
+}
+
+// nearestFirst: of the suggestions to lower requests, the first one is about the node that the explanation calls the closest fit, if only its
+// resources keep the pod off it.
+func (l *lab) nearestFirst(answer *fit.Answer) error {
+	for _, remark := range l.said.Remarks {
+		near, is := remark.Operands.(explain.Nearest)
+		if !is || metav1.GetControllerOfNoCopy(l.pod) != nil || whatif.GroupName(l.pod) != "" || len(l.pod.Spec.SchedulingGates) > 0 ||
+			slices.ContainsFunc(near.Lacks, func(lack explain.Lack) bool { return lack.Resource == string(v1.ResourcePods) }) {
+			continue
+		}
+		if obstacles, err := l.trial.Obstacles(l.ctx, l.pod, "", near.Node); err != nil || len(obstacles[0]) != 1 {
+			return cmp.Or(err, errUntried)
+		}
+		least := l.as(func(p *v1.Pod) {
+			p.Spec.Resources = nil
+			for _, containers := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+				for i := range containers {
+					containers[i].Resources = v1.ResourceRequirements{}
+				}
+			}
+		})
+		if !slices.Contains(l.feasible(least), near.Node) {
+			return errUntried // its overhead alone is too much
+		}
+		for _, s := range answer.Suggestions {
+			if lower, lowers := s.Steps[0].Operands.(explain.LowerRequests); lowers && len(s.Steps) == 1 {
+				if !slices.Contains(s.Nodes, near.Node) && !givesUpLess(lower, near) {
+					return fmt.Errorf("%s is the closest fit, and the first suggestion is for %v", near.Node, s.Nodes)
+				}
+				return nil
+			}
+		}
+	}
+	return errUntried
+}
+
+// givesUpLess reports whether nothing is lowered by more than the node lacks.
+func givesUpLess(lower explain.LowerRequests, near explain.Nearest) bool {
+	given := map[string]int64{}
+	for _, c := range lower.Requests {
+		given[c.Resource] += c.From - c.To
+	}
+	for _, lack := range near.Lacks {
+		if given[lack.Resource] <= lack.Amount {
+			delete(given, lack.Resource)
+		}
+	}
+	return len(given) == 0
 }
 
 // asked returns the pod as the decision expects it.

@@ -370,16 +370,16 @@ func (s Wait) english() string {
 	}
 	var said []string
 	if pods := s.Terminating; len(pods) > 0 {
-		said = append(said, fmt.Sprintf("%s, which %s terminating, %s gone", podNames(pods), isOrAre(len(pods)), isOrAre(len(pods))))
+		said = append(said, sprintf("%s, which %s terminating, %s gone", podNames(pods), isOrAre(len(pods)), isOrAre(len(pods))))
 	}
 	for _, p := range s.Nominated {
-		said = append(said, fmt.Sprintf("%s/%s, which is nominated to %s, is placed", p.Namespace, p.Name, p.Node))
+		said = append(said, sprintf("%s/%s, which is nominated to %s, is placed", p.Namespace, p.Name, p.Node))
 	}
 	for _, v := range s.Detaching {
-		said = append(said, fmt.Sprintf("the volume %s is detached from %s", v.Volume, v.Node))
+		said = append(said, sprintf("the volume %s is detached from %s", v.Volume, v.Node))
 	}
 	if g := s.Group; g != nil {
-		said = append(said, fmt.Sprintf("the pod group %s/%s has %s", g.Namespace, g.Name, plural(g.Missing, "more pod")))
+		said = append(said, sprintf("the pod group %s/%s has %s", g.Namespace, g.Name, plural(g.Missing, "more pod")))
 	}
 	return "Nothing to change: it fits when " + strings.Join(said, ", and ") + until + "."
 }
@@ -406,9 +406,9 @@ func cuts(requests []RequestCut) []string {
 	for _, r := range requests {
 		from, to := amount(Lack{r.Resource, r.From}), amount(Lack{r.Resource, r.To})
 		if r.To == 0 {
-			said = append(said, fmt.Sprintf("drop the request for %s %s%s", from, r.Resource, r.of()))
+			said = append(said, sprintf("drop the request for %s %s%s", from, r.Resource, r.of()))
 		} else {
-			said = append(said, fmt.Sprintf("lower the request for %s%s from %s to %s", r.Resource, r.of(), from, to))
+			said = append(said, sprintf("lower the request for %s%s from %s to %s", r.Resource, r.of(), from, to))
 		}
 	}
 	return said
@@ -434,7 +434,7 @@ func sentence(parts []string) string {
 }
 
 func (s Tolerate) english() string {
-	return fmt.Sprintf("Tolerate %s.", nouns(s.Taints, "the taint", "the taints"))
+	return sprintf("Tolerate %s.", nouns(s.Taints, "the taint", "the taints"))
 }
 
 func (s DropRequirements) english() string {
@@ -442,45 +442,45 @@ func (s DropRequirements) english() string {
 	for _, r := range s.Requirements {
 		said = append(said, r.english())
 	}
-	return fmt.Sprintf("No longer require %s of the node.", strings.Join(said, ", "))
+	return sprintf("No longer require %s of the node.", strings.Join(said, ", "))
 }
 
 func (r LabelRequirement) english() string {
 	if r.Key == "" {
 		return "an empty term"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Key, r.Operator, strings.Join(r.Values, ", ")))
+	return strings.TrimSpace(sprintf("%s %s %s", r.Key, r.Operator, strings.Join(r.Values, ", ")))
 }
 
 func (s AcceptValues) english() string {
-	return fmt.Sprintf("Also accept nodes with %s=%s.", s.Key, s.Value)
+	return sprintf("Also accept nodes with %s=%s.", s.Key, s.Value)
 }
 
 func (s HonorPolicy) english() string {
-	return fmt.Sprintf("Set %s to Honor in the spread over %s.", s.Policy, s.TopologyKey)
+	return sprintf("Set %s to Honor in the spread over %s.", s.Policy, s.TopologyKey)
 }
 
 func (s LowerMinDomains) english() string {
 	if s.To == 0 {
-		return fmt.Sprintf("Drop minDomains %d over %s.", s.From, s.TopologyKey)
+		return sprintf("Drop minDomains %d over %s.", s.From, s.TopologyKey)
 	}
-	return fmt.Sprintf("Lower minDomains over %s from %d to %d.", s.TopologyKey, s.From, s.To)
+	return sprintf("Lower minDomains over %s from %d to %d.", s.TopologyKey, s.From, s.To)
 }
 
 func (s RaiseMaxSkew) english() string {
-	return fmt.Sprintf("Raise maxSkew over %s from %d to %d.", s.TopologyKey, s.From, s.To)
+	return sprintf("Raise maxSkew over %s from %d to %d.", s.TopologyKey, s.From, s.To)
 }
 
 func (s PreferSpread) english() string {
-	return fmt.Sprintf("Only prefer the spread over %s (ScheduleAnyway).", s.TopologyKey)
+	return sprintf("Only prefer the spread over %s (ScheduleAnyway).", s.TopologyKey)
 }
 
 func (s PreferPodTerms) english() string {
-	return fmt.Sprintf("Only prefer the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
+	return sprintf("Only prefer the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
 }
 
 func (s DropPodTerms) english() string {
-	return fmt.Sprintf("Drop the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
+	return sprintf("Drop the pod %s to %s.", ruleOf(s.Anti), podTerms(s.Terms))
 }
 
 func ruleOf(anti bool) string {
@@ -493,7 +493,7 @@ func ruleOf(anti bool) string {
 func podTerms(terms []PodTerm) string {
 	var said []string
 	for _, t := range terms {
-		said = append(said, fmt.Sprintf("%s%s over %s", cmp.Or(t.Selector, "every pod"), t.where(), t.TopologyKey))
+		said = append(said, sprintf("%s%s over %s", cmp.Or(t.Selector, "every pod"), t.where(), t.TopologyKey))
 	}
 	return strings.Join(said, ", ")
 }
@@ -519,19 +519,19 @@ func prefixed(prefix, text string) string {
 }
 
 func (s DropHostPorts) english() string {
-	return fmt.Sprintf("Give up %s.", nouns(s.Ports, "the host port", "the host ports"))
+	return sprintf("Give up %s.", nouns(s.Ports, "the host port", "the host ports"))
 }
 
 func (s OpenGates) english() string {
-	return fmt.Sprintf("Remove %s.", nouns(s.Gates, "the scheduling gate", "the scheduling gates"))
+	return sprintf("Remove %s.", nouns(s.Gates, "the scheduling gate", "the scheduling gates"))
 }
 
 func (s Uncordon) english() string {
-	return fmt.Sprintf("Uncordon %s%s.", s.Node, orOthers(s.Others))
+	return sprintf("Uncordon %s%s.", s.Node, orOthers(s.Others))
 }
 
 func (s RemoveTaints) english() string {
-	return fmt.Sprintf("Remove %s from %s%s.", nouns(s.Taints, "the taint", "the taints"), s.Node, orOthers(s.Others))
+	return sprintf("Remove %s from %s%s.", nouns(s.Taints, "the taint", "the taints"), s.Node, orOthers(s.Others))
 }
 
 func (s LabelNode) english() string {
@@ -550,27 +550,27 @@ func (s LabelNode) english() string {
 	if len(removed) > 0 {
 		said = append(said, "remove "+nouns(removed, "the label", "the labels"))
 	}
-	return fmt.Sprintf("On %s%s: %s.", s.Node, orOthers(s.Others), strings.Join(said, ", "))
+	return sprintf("On %s%s: %s.", s.Node, orOthers(s.Others), strings.Join(said, ", "))
 }
 
 func (s ChangeStorageClass) english() string {
-	return fmt.Sprintf("Create the claim %s, which is not bound yet, again with the storage class %s instead of %s.", s.Claim, s.To, s.From)
+	return sprintf("Create the claim %s, which is not bound yet, again with the storage class %s instead of %s.", s.Claim, s.To, s.From)
 }
 
 func (s RaisePriority) english() string {
-	return fmt.Sprintf("Give it the priority class %s (%d), for which the scheduler evicts %s on %s.%s", s.Class, s.To, evicted(s.Pods), s.Node, replacements(s.Pods))
+	return sprintf("Give it the priority class %s (%d), for which the scheduler evicts %s on %s.%s", s.Class, s.To, evicted(s.Pods), s.Node, replacements(s.Pods))
 }
 
 func (s TakeBackResize) english() string {
-	return fmt.Sprintf("Take back the resize of %s/%s, which %s has not granted: %s.", s.Namespace, s.Name, s.Node, strings.Join(cuts(s.Requests), ", "))
+	return sprintf("Take back the resize of %s/%s, which %s has not granted: %s.", s.Namespace, s.Name, s.Node, strings.Join(cuts(s.Requests), ", "))
 }
 
 func (s ScaleDown) english() string {
-	return fmt.Sprintf("Scale %s %s from %d to %s.", s.WorkloadKind, s.Name, s.From, plural(s.To, "replica"))
+	return sprintf("Scale %s %s from %d to %s.", s.WorkloadKind, s.Name, s.From, plural(s.To, "replica"))
 }
 
 func (s Evict) english() string {
-	return fmt.Sprintf("Evict %s to make room on %s.%s", evicted(s.Pods), s.Node, replacements(s.Pods))
+	return sprintf("Evict %s to make room on %s.%s", evicted(s.Pods), s.Node, replacements(s.Pods))
 }
 
 func evicted(pods []EvictedPod) string {
@@ -600,11 +600,11 @@ func replacements(pods []EvictedPod) string {
 	case made == 0:
 		return ""
 	case waiting == 0:
-		return fmt.Sprintf(" %s to %s.", counted(made, "Its replacement goes", "Their replacements go"), names(nodes))
+		return sprintf(" %s to %s.", counted(made, "Its replacement goes", "Their replacements go"), names(nodes))
 	case waiting == made:
 		return " " + counted(made, "Its replacement then waits.", "Their replacements then wait.")
 	}
-	return fmt.Sprintf(" Of their %d replacements, %d then %s.", made, waiting, counted(waiting, "waits", "wait"))
+	return sprintf(" Of their %d replacements, %d then %s.", made, waiting, counted(waiting, "waits", "wait"))
 }
 
 func counted(n int, one, several string) string {
@@ -616,45 +616,45 @@ func counted(n int, one, several string) string {
 
 func (s AddNode) english() string {
 	if len(s.More) > 0 {
-		return fmt.Sprintf("Add %d nodes like %s%s: %s.", 1+len(s.More), s.Like, orOthers(s.Others), strings.Join(append([]string{s.Name}, s.More...), ", "))
+		return sprintf("Add %d nodes like %s%s: %s.", 1+len(s.More), s.Like, orOthers(s.Others), strings.Join(append([]string{s.Name}, s.More...), ", "))
 	}
-	return fmt.Sprintf("Add a node like %s%s: %s.", s.Like, orOthers(s.Others), s.Name)
+	return sprintf("Add a node like %s%s: %s.", s.Like, orOthers(s.Others), s.Name)
 }
 
 func (s Leaves) english() string {
-	return fmt.Sprintf("%s of %s %s still %s no node.", plural(s.Pods, "other pod"), s.WorkloadKind, s.Name, counted(s.Pods, "finds", "find"))
+	return sprintf("%s of %s %s still %s no node.", plural(s.Pods, "other pod"), s.WorkloadKind, s.Name, counted(s.Pods, "finds", "find"))
 }
 
 func (s Recreated) english() string {
-	return fmt.Sprintf("%s is deleted and created again.", s.Pod)
+	return sprintf("%s is deleted and created again.", s.Pod)
 }
 
 func (s RolledOut) english() string {
-	return fmt.Sprintf("%s %s replaces %s by a new pod.", s.WorkloadKind, s.Name, s.Pod)
+	return sprintf("%s %s replaces %s by a new pod.", s.WorkloadKind, s.Name, s.Pod)
 }
 
 func (s RestartedWorkload) english() string {
-	return fmt.Sprintf("%s %s is deleted and created again, and makes a new pod for %s.", s.WorkloadKind, s.Name, s.Pod)
+	return sprintf("%s %s is deleted and created again, and makes a new pod for %s.", s.WorkloadKind, s.Name, s.Pod)
 }
 
 func (s ChangesNotTried) english() string {
-	return fmt.Sprintf("Not tried: %s of the pod or of a node.", plural(s.Changes, "further change"))
+	return sprintf("Not tried: %s of the pod or of a node.", plural(s.Changes, "further change"))
 }
 
 func (s CombinationsNotTried) english() string {
-	return fmt.Sprintf("Not tried: combinations of more than %d changes.", s.Steps)
+	return sprintf("Not tried: combinations of more than %d changes.", s.Steps)
 }
 
 func (s NewNodesNotTried) english() string {
-	return fmt.Sprintf("Not tried: %s of new nodes.", plural(s.Kinds, "further kind"))
+	return sprintf("Not tried: %s of new nodes.", plural(s.Kinds, "further kind"))
 }
 
 func (s EvictionsNotTried) english() string {
-	return fmt.Sprintf("Not tried: evictions on %s.", plural(s.Nodes, "further node"))
+	return sprintf("Not tried: evictions on %s.", plural(s.Nodes, "further node"))
 }
 
 func (s RolloutNotTried) english() string {
-	return fmt.Sprintf("Not tried: a change for all pods of a workload with more than %d.", s.Pods)
+	return sprintf("Not tried: a change for all pods of a workload with more than %d.", s.Pods)
 }
 
 func (NoNodesToTry) english() string {
@@ -674,5 +674,5 @@ func orOthers(others []string) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (or %s)", names(others))
+	return sprintf(" (or %s)", names(others))
 }

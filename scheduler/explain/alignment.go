@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"fmt"
-
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -42,17 +40,17 @@ func (s Unaligned) english() string {
 	for _, z := range s.Zones {
 		parts = append(parts, z.english(s.Resource != ""))
 	}
-	where := fmt.Sprintf("No NUMA node of %s has", s.Node)
+	where := sprintf("No NUMA node of %s has", s.Node)
 	if s.Nodes > 1 {
-		where = fmt.Sprintf("Of the %d nodes that cannot align it, %s is the closest fit: no NUMA node there has", s.Nodes, s.Node)
+		where = sprintf("Of the %d nodes that cannot align it, %s is the closest fit: no NUMA node there has", s.Nodes, s.Node)
 	}
 	if s.Resource != "" {
-		return fmt.Sprintf("%s %s %s for %s: %s.", where, amountOf(s.Resource, s.Requested), s.Resource, part, names(parts))
+		return sprintf("%s %s %s for %s: %s.", where, amountOf(s.Resource, s.Requested), s.Resource, part, names(parts))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("%s all that %s needs.", where, part)
+		return sprintf("%s all that %s needs.", where, part)
 	}
-	return fmt.Sprintf("%s all that %s needs: %s.", where, part, names(parts))
+	return sprintf("%s all that %s needs: %s.", where, part, names(parts))
 }
 
 // english leaves out what the sentence around it says, if alike.
@@ -61,11 +59,11 @@ func (z ZoneLack) english(alike bool) string {
 	case z.Absent && alike:
 		return z.Zone + " has none"
 	case z.Absent:
-		return fmt.Sprintf("%s has no %s", z.Zone, z.Resource)
+		return sprintf("%s has no %s", z.Zone, z.Resource)
 	case alike:
-		return fmt.Sprintf("%s has %s", z.Zone, amountOf(z.Resource, z.Available))
+		return sprintf("%s has %s", z.Zone, amountOf(z.Resource, z.Available))
 	}
-	return fmt.Sprintf("%s has %s of %s %s", z.Zone, amountOf(z.Resource, z.Available), amountOf(z.Resource, z.Requested), z.Resource)
+	return sprintf("%s has %s of %s %s", z.Zone, amountOf(z.Resource, z.Available), amountOf(z.Resource, z.Requested), z.Resource)
 }
 
 // unaligned names the node that is nearest to aligning the pod. A plugin's comparisons begin with

@@ -51,7 +51,7 @@ func RejectedBy(c *result.Cycle, plugin string) []result.NodeReasons {
 
 func comparedLines(c *result.Cycle, at *result.Comparison) []string {
 	var out []string
-	say := func(format string, values ...any) { out = append(out, fmt.Sprintf(format, values...)) }
+	say := func(format string, values ...any) { out = append(out, sprintf(format, values...)) }
 	for _, r := range at.Resources {
 		say("%s", resourceLine(r))
 	}
@@ -106,11 +106,11 @@ const (
 
 func resourceLine(r result.ResourceComparison) string {
 	if r.Name == "pods" {
-		return fmt.Sprintf("pods: %d of %d, no room for one more pod", r.InUse, r.Allocatable)
+		return sprintf("pods: %d of %d, no room for one more pod", r.InUse, r.Allocatable)
 	}
 	text := func(n int64) string { return amountOf(r.Name, n) }
 	total := r.InUse + r.Requested
-	return fmt.Sprintf("%s: %s in use + %s requested = %s of %s, %s short", r.Name, text(r.InUse), text(r.Requested), text(total), text(r.Allocatable), text(total-r.Allocatable))
+	return sprintf("%s: %s in use + %s requested = %s of %s, %s short", r.Name, text(r.InUse), text(r.Requested), text(total), text(r.Allocatable), text(total-r.Allocatable))
 }
 
 // taintText writes a taint as kubectl does.
@@ -154,15 +154,15 @@ func termLine(all []result.TermComparison, t result.TermComparison) string {
 		return other.Source == t.Source && other.Claim == t.Claim && other.Term != t.Term
 	})
 	if several {
-		source += fmt.Sprintf(", alternative %d", t.Term+1)
+		source += sprintf(", alternative %d", t.Term+1)
 	}
 	switch {
 	case t.Key == "":
 		return source + ": an empty term, which no node meets"
 	case t.Actual == nil:
-		return fmt.Sprintf("%s: %s, but the node has no label %s", source, requirementText(t.Key, t.Operator, t.Values), t.Key)
+		return sprintf("%s: %s, but the node has no label %s", source, requirementText(t.Key, t.Operator, t.Values), t.Key)
 	}
-	return fmt.Sprintf("%s: %s, but the node has %s=%s", source, requirementText(t.Key, t.Operator, t.Values), t.Key, *t.Actual)
+	return sprintf("%s: %s, but the node has %s=%s", source, requirementText(t.Key, t.Operator, t.Values), t.Key, *t.Actual)
 }
 
 func podTermText(t *result.PodTermComparison) string {
@@ -176,13 +176,13 @@ func podTermText(t *result.PodTermComparison) string {
 	if t.NamespaceCount == 0 && t.NamespaceSelector == nil {
 		return selector // in a record of an earlier version
 	}
-	return fmt.Sprintf("%s (%s)", selector, namespacesText(t))
+	return sprintf("%s (%s)", selector, namespacesText(t))
 }
 
 func namespacesText(t *result.PodTermComparison) string {
 	listed := strings.Join(t.Namespaces, ", ")
 	if more := t.NamespaceCount - len(t.Namespaces); more > 0 {
-		listed += fmt.Sprintf(", %d more", more)
+		listed += sprintf(", %d more", more)
 	}
 	switch s := t.NamespaceSelector; {
 	case s != nil && *s == "":
@@ -190,7 +190,7 @@ func namespacesText(t *result.PodTermComparison) string {
 	case s != nil && listed == "":
 		return "namespaces with " + *s
 	case s != nil:
-		return fmt.Sprintf("namespaces %s, and those with %s", listed, *s)
+		return sprintf("namespaces %s, and those with %s", listed, *s)
 	case t.NamespaceCount == 1:
 		return "namespace " + listed
 	}
@@ -204,17 +204,17 @@ func podTermLine(t *result.PodTermComparison) string {
 	}
 	switch {
 	case t.Rule == "affinity" && t.Domain == nil:
-		return fmt.Sprintf("Affinity to %s: the node has no label %s", podTermText(t), t.TopologyKey)
+		return sprintf("Affinity to %s: the node has no label %s", podTermText(t), t.TopologyKey)
 	case t.Rule == "affinity":
-		return fmt.Sprintf("Affinity to %s: no pod in %s matches%s", podTermText(t), domain, matchText(t))
+		return sprintf("Affinity to %s: no pod in %s matches%s", podTermText(t), domain, matchText(t))
 	case t.Rule == "antiAffinity" && t.Pod == nil:
-		return fmt.Sprintf("Anti-affinity to %s: a pod in %s matches", podTermText(t), domain)
+		return sprintf("Anti-affinity to %s: a pod in %s matches", podTermText(t), domain)
 	case t.Rule == "antiAffinity":
-		return fmt.Sprintf("Anti-affinity to %s: %s matches, in %s", podTermText(t), podOn(*t.Pod, t.PodNode), domain)
+		return sprintf("Anti-affinity to %s: %s matches, in %s", podTermText(t), podOn(*t.Pod, t.PodNode), domain)
 	case t.Pod == nil:
-		return fmt.Sprintf("Anti-affinity of a running pod: it matches this pod, in %s", domain)
+		return sprintf("Anti-affinity of a running pod: it matches this pod, in %s", domain)
 	}
-	return fmt.Sprintf("Anti-affinity of %s to %s: it matches this pod, in %s", podOn(*t.Pod, t.PodNode), podTermText(t), domain)
+	return sprintf("Anti-affinity of %s to %s: it matches this pod, in %s", podOn(*t.Pod, t.PodNode), podTermText(t), domain)
 }
 
 func podOn(p result.Pod, node string) string {
@@ -230,7 +230,7 @@ func podText(p result.Pod) string { return p.Namespace + "/" + p.Name }
 func matchText(t *result.PodTermComparison) string {
 	all := ""
 	if t.Terms > 1 {
-		all = fmt.Sprintf(" all %d terms", t.Terms)
+		all = sprintf(" all %d terms", t.Terms)
 	}
 	switch m := t.Match; {
 	case t.NoneMatches && t.Terms > 1:
@@ -240,28 +240,28 @@ func matchText(t *result.PodTermComparison) string {
 	case m == nil:
 		return all
 	case !m.All:
-		return fmt.Sprintf("%s; %s on %s matches this one, but not all", all, podText(m.Pod), m.Node)
+		return sprintf("%s; %s on %s matches this one, but not all", all, podText(m.Pod), m.Node)
 	case m.Domain == nil:
-		return fmt.Sprintf("%s; %s does, but %s has no label %s", all, podText(m.Pod), m.Node, t.TopologyKey)
+		return sprintf("%s; %s does, but %s has no label %s", all, podText(m.Pod), m.Node, t.TopologyKey)
 	default:
-		return fmt.Sprintf("%s; %s on %s does, in %s=%s", all, podText(m.Pod), m.Node, t.TopologyKey, *m.Domain)
+		return sprintf("%s; %s on %s does, in %s=%s", all, podText(m.Pod), m.Node, t.TopologyKey, *m.Domain)
 	}
 }
 
 func spreadLines(c *result.Cycle, s *result.SpreadComparison) []string {
 	if s.Domain == nil {
-		return []string{fmt.Sprintf("The node has no label %s, so it belongs to no domain", s.TopologyKey)}
+		return []string{sprintf("The node has no label %s, so it belongs to no domain", s.TopologyKey)}
 	}
 	if s.NodeTaintsPolicy == "" { // a record of an earlier version
-		return []string{fmt.Sprintf("Matching pods in %s=%s: %d + %d for this pod − the minimum %d = %d; maxSkew is %d",
+		return []string{sprintf("Matching pods in %s=%s: %d + %d for this pod − the minimum %d = %d; maxSkew is %d",
 			s.TopologyKey, *s.Domain, s.Matching, s.Self, s.Minimum, s.Matching+s.Self-s.Minimum, s.MaxSkew)}
 	}
 	out := []string{
-		fmt.Sprintf("Pods in %s=%s that match %s: %d + %d for this pod − the minimum %d = %d; maxSkew is %d",
+		sprintf("Pods in %s=%s that match %s: %d + %d for this pod − the minimum %d = %d; maxSkew is %d",
 			s.TopologyKey, *s.Domain, s.Selector, s.Matching, s.Self, s.Minimum, s.Matching+s.Self-s.Minimum, s.MaxSkew),
 	}
 	if s.Here < s.Matching {
-		out = append(out, fmt.Sprintf("On other nodes than this one: %d of the %d", s.Matching-s.Here, s.Matching))
+		out = append(out, sprintf("On other nodes than this one: %d of the %d", s.Matching-s.Here, s.Matching))
 	}
 	return append(append(out, minimumLine(s)), heldLines(c, s)...)
 }
@@ -272,11 +272,11 @@ func minimumLine(s *result.SpreadComparison) string {
 	case s.Domains == 0:
 		return "No domain is eligible, so the minimum counts as 0"
 	case s.Domains < s.MinDomains && s.Domains == 1:
-		return fmt.Sprintf("1 domain is eligible, fewer than minDomains %d, so the minimum counts as 0", s.MinDomains)
+		return sprintf("1 domain is eligible, fewer than minDomains %d, so the minimum counts as 0", s.MinDomains)
 	case s.Domains < s.MinDomains:
-		return fmt.Sprintf("%d domains are eligible, fewer than minDomains %d, so the minimum counts as 0", s.Domains, s.MinDomains)
+		return sprintf("%d domains are eligible, fewer than minDomains %d, so the minimum counts as 0", s.Domains, s.MinDomains)
 	case s.FewestCount == 0:
-		return fmt.Sprintf("The domain with the fewest has %d", s.Minimum)
+		return sprintf("The domain with the fewest has %d", s.Minimum)
 	}
 	var domains []string
 	for _, d := range s.Fewest {
@@ -284,12 +284,12 @@ func minimumLine(s *result.SpreadComparison) string {
 	}
 	listed := strings.Join(domains, ", ")
 	if more := s.FewestCount - len(s.Fewest); more > 0 {
-		listed += fmt.Sprintf(", %d more", more)
+		listed += sprintf(", %d more", more)
 	}
 	if s.FewestCount == 1 {
-		return fmt.Sprintf("%s has the fewest: %d", listed, s.Minimum)
+		return sprintf("%s has the fewest: %d", listed, s.Minimum)
 	}
-	return fmt.Sprintf("%s have the fewest: %d", listed, s.Minimum)
+	return sprintf("%s have the fewest: %d", listed, s.Minimum)
 }
 
 // heldLines say why the pod cannot use the domains that have the minimum, if all their nodes are
@@ -304,7 +304,7 @@ func heldLines(c *result.Cycle, s *result.SpreadComparison) []string {
 		if by == nil {
 			return nil
 		}
-		line := fmt.Sprintf("%s=%s cannot take the pod: rejected by %s on %s", s.TopologyKey, d.Name, strings.Join(by, ", "), names(d.Nodes))
+		line := sprintf("%s=%s cannot take the pod: rejected by %s on %s", s.TopologyKey, d.Name, strings.Join(by, ", "), names(d.Nodes))
 		switch only := by[0]; {
 		case len(by) > 1:
 		case only == taintToleration && s.NodeTaintsPolicy == "Ignore":
@@ -352,24 +352,24 @@ func claimLine(c result.ClaimComparison) string {
 	bytes := func(n int64) string { return amountOf("memory", n) }
 	switch {
 	case c.Missing:
-		return fmt.Sprintf("Claim %s: bound to %s, which does not exist", c.Claim, c.Volume)
+		return sprintf("Claim %s: bound to %s, which does not exist", c.Claim, c.Volume)
 	case !c.Provisionable:
-		return fmt.Sprintf("Claim %s, %s: no volume that the node can reach is left for it", c.Claim, bytes(c.Requested))
+		return sprintf("Claim %s, %s: no volume that the node can reach is left for it", c.Claim, bytes(c.Requested))
 	case c.Largest == 0:
-		return fmt.Sprintf("Claim %s, %s: storage class %s has no capacity for it on the node", c.Claim, bytes(c.Requested), c.StorageClass)
+		return sprintf("Claim %s, %s: storage class %s has no capacity for it on the node", c.Claim, bytes(c.Requested), c.StorageClass)
 	}
-	return fmt.Sprintf("Claim %s, %s: storage class %s can provision at most %s for the node", c.Claim, bytes(c.Requested), c.StorageClass, bytes(c.Largest))
+	return sprintf("Claim %s, %s: storage class %s can provision at most %s for the node", c.Claim, bytes(c.Requested), c.StorageClass, bytes(c.Largest))
 }
 
 func deviceLine(d result.DeviceComparison) string {
-	request, wants := d.Resource, fmt.Sprint(d.Count)
+	request, wants := d.Resource, sprintf("%d", d.Count)
 	if request == "" {
 		request = d.Claim + "/" + d.Request
 	}
 	if d.Count == 0 {
 		wants = "all that match"
 	}
-	line := fmt.Sprintf("%s: wants %s; matching devices: %d, in use: %d", request, wants, d.Matching, d.MatchingInUse)
+	line := sprintf("%s: wants %s; matching devices: %d, in use: %d", request, wants, d.Matching, d.MatchingInUse)
 	if d.Blocked {
 		line += "; enough are free, but they have taints, share counters or capacity with others, or their pool is incomplete"
 	}
@@ -388,9 +388,9 @@ func alignmentLines(a *result.AlignmentComparison) []string {
 	for _, z := range a.Zones {
 		for _, s := range z.Short {
 			if s.Absent {
-				out = append(out, fmt.Sprintf("NUMA node %s: has no %s", z.Zone, s.Resource))
+				out = append(out, sprintf("NUMA node %s: has no %s", z.Zone, s.Resource))
 			} else {
-				out = append(out, fmt.Sprintf("NUMA node %s: %s %s requested, %s available", z.Zone, amountOf(s.Resource, s.Requested), s.Resource, amountOf(s.Resource, s.Available)))
+				out = append(out, sprintf("NUMA node %s: %s %s requested, %s available", z.Zone, amountOf(s.Resource, s.Requested), s.Resource, amountOf(s.Resource, s.Available)))
 			}
 		}
 	}
@@ -402,9 +402,9 @@ func limitLine(l result.VolumeLimit) string {
 	case l.Missing:
 		return l.Driver + ": the driver is not on the node"
 	case l.Limit == nil:
-		return fmt.Sprintf("%s: volumes of this pod %d; the driver names no limit for the node", l.Driver, l.Requested)
+		return sprintf("%s: volumes of this pod %d; the driver names no limit for the node", l.Driver, l.Requested)
 	}
-	return fmt.Sprintf("%s: volumes attached %d + %d for this pod = %d; the limit is %d", l.Driver, l.InUse, l.Requested, l.InUse+l.Requested, *l.Limit)
+	return sprintf("%s: volumes attached %d + %d for this pod = %d; the limit is %d", l.Driver, l.InUse, l.Requested, l.InUse+l.Requested, *l.Limit)
 }
 
 func volumeLine(v result.ExclusiveVolume) string {
@@ -415,5 +415,5 @@ func volumeLine(v result.ExclusiveVolume) string {
 	if v.Pod == nil {
 		return name + ": in use by a pod on another node"
 	}
-	return fmt.Sprintf("%s: in use by %s", name, podText(*v.Pod))
+	return sprintf("%s: in use by %s", name, podText(*v.Pod))
 }

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -111,51 +110,51 @@ type MembersShort struct {
 }
 
 func (s MembersMissing) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s needs %s and has only %d.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Members)
+	return sprintf("%s was rejected before any node was checked: its pod group %s needs %s and has only %d.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Members)
 }
 
 func (s MembersGated) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s needs %s, and %d of its %d have scheduling gates.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Gated, s.Members)
+	return sprintf("%s was rejected before any node was checked: its pod group %s needs %s, and %d of its %d have scheduling gates.", s.Pod, s.Group, plural(s.Needs, "pod"), s.Gated, s.Members)
 }
 
 func (s GroupBackedOff) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: its pod group %s failed recently and is in backoff for another %s.", s.Pod, s.Group, s.Left)
+	return sprintf("%s was rejected before any node was checked: its pod group %s failed recently and is in backoff for another %s.", s.Pod, s.Group, s.Left)
 }
 
 func (s GroupLacksResources) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: for its pod group %s, all nodes together lack %s.", s.Pod, s.Group, s.Lacking)
+	return sprintf("%s was rejected before any node was checked: for its pod group %s, all nodes together lack %s.", s.Pod, s.Group, s.Lacking)
 }
 
 func (s GroupMissing) english() string {
-	return fmt.Sprintf("%s was assigned to %s and then rejected: its pod group %s does not exist.", s.Pod, s.Node, s.Group)
+	return sprintf("%s was assigned to %s and then rejected: its pod group %s does not exist.", s.Pod, s.Node, s.Group)
 }
 
 func (s MembersAwaited) english() string {
-	return fmt.Sprintf("%s was assigned to %s and waits: its pod group %s needs %s, and has places for %d of %d.", s.Pod, s.Node, s.Group, plural(s.More, "more member"), s.Has, s.Needs)
+	return sprintf("%s was assigned to %s and waits: its pod group %s needs %s, and has places for %d of %d.", s.Pod, s.Node, s.Group, plural(s.More, "more member"), s.Has, s.Needs)
 }
 
 func (s MemberFitsNowhere) english() string {
-	return fmt.Sprintf("%s was assigned to %s and lost its place: %s of its pod group %s fits no node, so the members that waited were sent back.", s.Pod, s.Node, s.Member, s.Group)
+	return sprintf("%s was assigned to %s and lost its place: %s of its pod group %s fits no node, so the members that waited were sent back.", s.Pod, s.Node, s.Member, s.Group)
 }
 
 func (s MemberLostPlace) english() string {
-	return fmt.Sprintf("%s was assigned to %s and lost its place: %s of its pod group %s lost its own, so the members that waited were sent back.", s.Pod, s.Node, s.Member, s.Group)
+	return sprintf("%s was assigned to %s and lost its place: %s of its pod group %s lost its own, so the members that waited were sent back.", s.Pod, s.Node, s.Member, s.Group)
 }
 
 func (s MembersSentBack) english() string {
-	return fmt.Sprintf("Its pod group %s has places for %d of the %d members that it needs, so Coscheduling sent %s back.", s.Group, s.Has, s.Needs, plural(s.Sent, "waiting member"))
+	return sprintf("Its pod group %s has places for %d of the %d members that it needs, so Coscheduling sent %s back.", s.Group, s.Has, s.Needs, plural(s.Sent, "waiting member"))
 }
 
 func (s MembersKept) english() string {
-	return fmt.Sprintf("Its pod group %s has places for %d of the %d members that it needs, which is close enough for Coscheduling to let them wait.", s.Group, s.Has, s.Needs)
+	return sprintf("Its pod group %s has places for %d of the %d members that it needs, which is close enough for Coscheduling to let them wait.", s.Group, s.Has, s.Needs)
 }
 
 func (s MembersComplete) english() string {
-	return fmt.Sprintf("Its pod group %s needs %s and has places for %d.", s.Group, plural(s.Needs, "member"), s.Has)
+	return sprintf("Its pod group %s needs %s and has places for %d.", s.Group, plural(s.Needs, "member"), s.Has)
 }
 
 func (s MembersShort) english() string {
-	return fmt.Sprintf("When it began to wait, its pod group %s had places for %d of the %d members that it needs.", s.Group, s.Has, s.Needs)
+	return sprintf("When it began to wait, its pod group %s had places for %d of the %d members that it needs.", s.Group, s.Has, s.Needs)
 }
 
 type coscheduling map[string]string

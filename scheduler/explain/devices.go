@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -115,20 +114,20 @@ func (s DeviceShortage) english() string {
 	}
 	var why []string
 	if s.NoMatch > 0 {
-		why = append(why, fmt.Sprintf("too few match on %d", s.NoMatch))
+		why = append(why, sprintf("too few match on %d", s.NoMatch))
 	}
 	if s.InUse > 0 {
-		why = append(why, fmt.Sprintf("already in use on %d", s.InUse))
+		why = append(why, sprintf("already in use on %d", s.InUse))
 	}
 	if s.Blocked > 0 {
-		why = append(why, fmt.Sprintf("cannot be allocated on %d", s.Blocked))
+		why = append(why, sprintf("cannot be allocated on %d", s.Blocked))
 	}
-	return fmt.Sprintf("Request %s of claim %s needs %s of class %s: %d of %s cannot satisfy it (%s).",
+	return sprintf("Request %s of claim %s needs %s of class %s: %d of %s cannot satisfy it (%s).",
 		s.Request, s.Claim, wants, s.DeviceClass, s.Nodes, plural(s.Compared, "checked node"), strings.Join(why, ", "))
 }
 
 func (s DevicesTogether) english() string {
-	return fmt.Sprintf("On %s, each device request could be met on its own, but not all of them together.", plural(s.Nodes, "node"))
+	return sprintf("On %s, each device request could be met on its own, but not all of them together.", plural(s.Nodes, "node"))
 }
 
 func (s DevicesAllocated) english() string {
@@ -142,7 +141,7 @@ func (s DevicesAllocated) english() string {
 			}
 			held = append(held, which+" of "+d.Driver)
 		}
-		parts = append(parts, fmt.Sprintf("claim %s holds %s", claim.Claim, strings.Join(held, " and ")))
+		parts = append(parts, sprintf("claim %s holds %s", claim.Claim, strings.Join(held, " and ")))
 	}
 	return "Its " + strings.Join(parts, ", its ") + "."
 }

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -72,21 +71,21 @@ type QuotaBorrows struct {
 }
 
 func (s QuotaAtMax) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: it would take %s above the max of its quota (%s).", s.Pod, s.Namespace, shortages(s.Short))
+	return sprintf("%s was rejected before any node was checked: it would take %s above the max of its quota (%s).", s.Pod, s.Namespace, shortages(s.Short))
 }
 
 func (s QuotasUsedUp) english() string {
-	return fmt.Sprintf("%s was rejected before any node was checked: it would take all quotas together above the sum of their mins (%s).", s.Pod, shortages(s.Short))
+	return sprintf("%s was rejected before any node was checked: it would take all quotas together above the sum of their mins (%s).", s.Pod, shortages(s.Short))
 }
 
 func shortages(all []QuotaShortage) string {
 	var parts []string
 	for _, s := range all {
-		part := fmt.Sprintf("%s: %s used", s.Resource, amountOf(s.Resource, s.Used))
+		part := sprintf("%s: %s used", s.Resource, amountOf(s.Resource, s.Used))
 		if s.Nominated > 0 {
-			part += fmt.Sprintf(" + %s nominated", amountOf(s.Resource, s.Nominated))
+			part += sprintf(" + %s nominated", amountOf(s.Resource, s.Nominated))
 		}
-		parts = append(parts, part+fmt.Sprintf(" + %s requested > %s", amountOf(s.Resource, s.Requested), amountOf(s.Resource, s.Limit)))
+		parts = append(parts, part+sprintf(" + %s requested > %s", amountOf(s.Resource, s.Requested), amountOf(s.Resource, s.Limit)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -96,25 +95,25 @@ func amountOf(resource string, n int64) string { return amount(Lack{Resource: re
 func (s QuotaBorrowers) english() string {
 	var parts []string
 	for _, l := range s.Loans {
-		parts = append(parts, fmt.Sprintf("%s %s %s", l.Namespace, amountOf(l.Resource, l.Amount), l.Resource))
+		parts = append(parts, sprintf("%s %s %s", l.Namespace, amountOf(l.Resource, l.Amount), l.Resource))
 	}
-	return fmt.Sprintf("Above their mins, namespaces borrow: %s.", names(parts))
+	return sprintf("Above their mins, namespaces borrow: %s.", names(parts))
 }
 
 func (s QuotaReclaims) english() string {
-	return fmt.Sprintf("The min of %s covers the pod, so it may take back what other namespaces borrow.", s.Namespace)
+	return sprintf("The min of %s covers the pod, so it may take back what other namespaces borrow.", s.Namespace)
 }
 
 func (s QuotaAboveMin) english() string {
-	return fmt.Sprintf("With the pod, %s would be above its min, so the pod may only take from less important pods of %s.", s.Namespace, s.Namespace)
+	return sprintf("With the pod, %s would be above its min, so the pod may only take from less important pods of %s.", s.Namespace, s.Namespace)
 }
 
 func (s QuotaNobody) english() string {
-	return fmt.Sprintf("On %s, no pod runs that it may take from.", plural(s.Nodes, "node"))
+	return sprintf("On %s, no pod runs that it may take from.", plural(s.Nodes, "node"))
 }
 
 func (s QuotaBorrows) english() string {
-	return fmt.Sprintf("With it, %s is above its min and borrows %s.", s.Namespace, amounts(s.Loans))
+	return sprintf("With it, %s is above its min and borrows %s.", s.Namespace, amounts(s.Loans))
 }
 
 // quotas are the facts of the plugin CapacityScheduling.

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -16,6 +17,37 @@ func (e Explanation) english() string {
 	return strings.Join(said, " ")
 }
 
+// sprintf is fmt.Sprintf, with thousands separators in whole numbers, as the web writes them.
+func sprintf(format string, values ...any) string {
+	for i, value := range values {
+		switch n := value.(type) {
+		case int:
+			values[i] = count(n)
+		case int32:
+			values[i] = count(n)
+		case int64:
+			values[i] = count(n)
+		}
+	}
+	return fmt.Sprintf(format, values...)
+}
+
+type count int64
+
+// Format implements fmt.Formatter.
+func (c count) Format(s fmt.State, _ rune) {
+	_, _ = io.WriteString(s, grouped(strconv.FormatInt(int64(c), 10)))
+}
+
+// grouped adds thousands separators to a decimal number.
+func grouped(number string) string {
+	whole, _, _ := strings.Cut(number, ".")
+	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
+		number = number[:at] + "," + number[at:]
+	}
+	return number
+}
+
 // mostNamed bounds the names that a sentence lists.
 const mostNamed = 4
 
@@ -26,7 +58,7 @@ func names(nodes []string) string {
 	if len(nodes) <= mostNamed {
 		return strings.Join(nodes, ", ")
 	}
-	return fmt.Sprintf("%s, %d more", strings.Join(nodes[:mostNamed-1], ", "), len(nodes)-mostNamed+1)
+	return sprintf("%s, %d more", strings.Join(nodes[:mostNamed-1], ", "), len(nodes)-mostNamed+1)
 }
 
 // reason joins the reasons of a plugin, which may have given none.
@@ -42,13 +74,13 @@ func reason(reasons []string) string {
 func duration(seconds *float64) string {
 	switch s := *seconds; {
 	case s < 0.0095:
-		return fmt.Sprintf("%.1f ms", s*1000)
+		return sprintf("%.1f ms", s*1000)
 	case s < 0.9995:
-		return fmt.Sprintf("%.0f ms", s*1000)
+		return sprintf("%.0f ms", s*1000)
 	case s < 9.95:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", s), ".0") + " s"
+		return strings.TrimSuffix(sprintf("%.1f", s), ".0") + " s"
 	default:
-		return fmt.Sprintf("%.0f s", s)
+		return sprintf("%.0f s", s)
 	}
 }
 
@@ -56,7 +88,7 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return sprintf("%d %ss", n, noun)
 }
 
 // amount formats an amount of a resource as the web does: cores, or bytes in the largest
@@ -66,7 +98,7 @@ func amount(l Lack) string {
 	case l.Resource == "cpu":
 		return decimal(float64(l.Amount)/1000, 3)
 	case l.Resource != "memory" && l.Resource != "ephemeral-storage" && !strings.HasPrefix(l.Resource, "hugepages-"):
-		return fmt.Sprint(l.Amount)
+		return sprintf("%d", l.Amount)
 	}
 	value, unit := float64(l.Amount), 0
 	units := []string{"B", "Ki", "Mi", "Gi", "Ti", "Pi"}
@@ -80,5 +112,5 @@ func amount(l Lack) string {
 // decimal rounds half up to a number of decimals, and drops trailing zeros.
 func decimal(value float64, decimals int) string {
 	scale := math.Pow10(decimals)
-	return strconv.FormatFloat(math.Floor(value*scale+0.5)/scale, 'f', -1, 64)
+	return grouped(strconv.FormatFloat(math.Floor(value*scale+0.5)/scale, 'f', -1, 64))
 }

@@ -372,3 +372,16 @@ func TestNotEvaluatedSaysWhy(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestNumbersHaveThousandsSeparators(t *testing.T) {
+	s := Statement{Nearest{Node: "n1", Nodes: 1523, Lacks: []Lack{{Resource: "cpu", Amount: 1_234_567}, {Resource: "example.com/gpu-milli", Amount: 1_416_620}}}}
+	const want = "Of the 1,523 nodes that lack resources, n1 is the closest fit: it lacks 1,234.567 cpu, 1,416,620 example.com/gpu-milli."
+	if got := s.String(); got != want {
+		t.Errorf("it is\n%s, want\n%s", got, want)
+	}
+	for number, want := range map[int64]string{-1000: "−1,000", -999: "−999", 999: "999", 1_000_000: "1,000,000"} {
+		if got := whole(number); got != want {
+			t.Errorf("%d is %s, want %s", number, got, want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -17,9 +16,9 @@ type ExtenderFailure struct {
 
 func (f ExtenderFailure) english() string {
 	if f.Ignored {
-		return fmt.Sprintf("The extender %s failed at %s and was ignored: %s", f.Extender, f.Verb, f.Message)
+		return sprintf("The extender %s failed at %s and was ignored: %s", f.Extender, f.Verb, f.Message)
 	}
-	return fmt.Sprintf("The extender %s failed at %s: %s", f.Extender, f.Verb, f.Message)
+	return sprintf("The extender %s failed at %s: %s", f.Extender, f.Verb, f.Message)
 }
 
 func extenderFailures(c *result.Cycle) []ExtenderFailure {
@@ -51,7 +50,7 @@ type NodesFromExtender struct {
 }
 
 func (s NodesFromExtender) english() string {
-	return fmt.Sprintf("The extender %s has no node cache, so the plugins that score were given nodes without their pods and images.", s.Extender)
+	return sprintf("The extender %s has no node cache, so the plugins that score were given nodes without their pods and images.", s.Extender)
 }
 
 // nodesFromExtender names the last extender that returned whole nodes.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -153,79 +152,87 @@ type NotScheduled struct {
 }
 
 func (s Best) english() string {
-	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, %d ahead of %s.", s.Pod, s.Node, s.Total, s.Feasible, s.Margin, s.Next)
+	return sprintf("%s runs on %s: best total %d of %d feasible, %d ahead of %s.", s.Pod, s.Node, s.Total, s.Feasible, s.Margin, s.Next)
 }
 
 func (s Tied) english() string {
-	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked at random.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
+	return sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked at random.", s.Pod, s.Node, s.Total, s.Feasible, tied(s.Others))
 }
 
 func (s TiedBySeed) english() string {
-	return fmt.Sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked by the seed.", s.Pod, s.Node, s.Total, s.Feasible, names(s.Others))
+	return sprintf("%s runs on %s: best total %d of %d feasible, tied with %s and picked by the seed.", s.Pod, s.Node, s.Total, s.Feasible, tied(s.Others))
+}
+
+// tied names the nodes, or counts them: of many, a few say nothing about the others.
+func tied(nodes []string) string {
+	if len(nodes) <= mostNamed {
+		return names(nodes)
+	}
+	return sprintf("%d nodes", len(nodes))
 }
 
 func (s Only) english() string {
-	return fmt.Sprintf("%s runs on %s: the only feasible node of %d evaluated.", s.Pod, s.Node, s.Evaluated)
+	return sprintf("%s runs on %s: the only feasible node of %d evaluated.", s.Pod, s.Node, s.Evaluated)
 }
 
 func (s FirstFeasible) english() string {
-	return fmt.Sprintf("%s runs on %s: the first feasible node that the search found. It stopped there, because nothing scores nodes.", s.Pod, s.Node)
+	return sprintf("%s runs on %s: the first feasible node that the search found. It stopped there, because nothing scores nodes.", s.Pod, s.Node)
 }
 
 func (s Unscored) english() string {
-	return fmt.Sprintf("%s runs on %s: one of %d feasible nodes. The record holds no scores.", s.Pod, s.Node, s.Feasible)
+	return sprintf("%s runs on %s: one of %d feasible nodes. The record holds no scores.", s.Pod, s.Node, s.Feasible)
 }
 
 func (s Hinted) english() string {
-	return fmt.Sprintf("%s runs on %s: opportunistic batching proposed the node, and it fits.", s.Pod, s.Node)
+	return sprintf("%s runs on %s: opportunistic batching proposed the node, and it fits.", s.Pod, s.Node)
 }
 
 func (s WasNominated) english() string {
-	return fmt.Sprintf("%s runs on %s: it was nominated there, and the node fits.", s.Pod, s.Node)
+	return sprintf("%s runs on %s: it was nominated there, and the node fits.", s.Pod, s.Node)
 }
 
 func (s Waiting) english() string {
-	return fmt.Sprintf("%s was assigned to %s and waits for %s.", s.Pod, s.Node, strings.Join(s.Plugins, ", "))
+	return sprintf("%s was assigned to %s and waits for %s.", s.Pod, s.Node, strings.Join(s.Plugins, ", "))
 }
 
 func (s CycleError) english() string {
-	return fmt.Sprintf("%s could not be scheduled because of an error: %s", s.Pod, s.Message)
+	return sprintf("%s could not be scheduled because of an error: %s", s.Pod, s.Message)
 }
 
 func (s ExtenderError) english() string {
-	return fmt.Sprintf("%s could not be scheduled because the extender %s failed at %s: %s", s.Pod, s.Extender, s.Verb, s.Message)
+	return sprintf("%s could not be scheduled because the extender %s failed at %s: %s", s.Pod, s.Extender, s.Verb, s.Message)
 }
 
 func (s NoNodes) english() string {
-	return fmt.Sprintf("%s cannot be scheduled: the cluster has no nodes.", s.Pod)
+	return sprintf("%s cannot be scheduled: the cluster has no nodes.", s.Pod)
 }
 
 func (s RejectedInPreFilter) english() string {
-	return fmt.Sprintf("%s was rejected by %s before any node was checked: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
+	return sprintf("%s was rejected by %s before any node was checked: %s", s.Pod, strings.Join(s.Plugins, ", "), reason(s.Reasons))
 }
 
 func (s RejectedLater) english() string {
-	return fmt.Sprintf("%s was assigned to %s, then %s rejected it in %s: %s", s.Pod, s.Node, s.Plugin, s.Stage, reason(s.Reasons))
+	return sprintf("%s was assigned to %s, then %s rejected it in %s: %s", s.Pod, s.Node, s.Plugin, s.Stage, reason(s.Reasons))
 }
 
 func (s PermitTimeout) english() string {
-	return fmt.Sprintf("%s was assigned to %s, but %s did not allow it within %s.", s.Pod, s.Node, s.Plugin, s.Waited)
+	return sprintf("%s was assigned to %s, but %s did not allow it within %s.", s.Pod, s.Node, s.Plugin, s.Waited)
 }
 
 func (s LostPlace) english() string {
-	return fmt.Sprintf("%s was assigned to %s and then rejected: %s", s.Pod, s.Node, s.Message)
+	return sprintf("%s was assigned to %s and then rejected: %s", s.Pod, s.Node, s.Message)
 }
 
 func (s NoNodeFits) english() string {
 	var parts []string
 	for _, r := range s.Rejecters {
-		parts = append(parts, fmt.Sprintf("%d by %s", r.Nodes, r.Plugin))
+		parts = append(parts, sprintf("%d by %s", r.Nodes, r.Plugin))
 	}
-	return fmt.Sprintf("%s fits no node: %s rejected, %s.", s.Pod, plural(s.Evaluated, "node"), strings.Join(parts, ", "))
+	return sprintf("%s fits no node: %s rejected, %s.", s.Pod, plural(s.Evaluated, "node"), strings.Join(parts, ", "))
 }
 
 func (s NotScheduled) english() string {
-	return fmt.Sprintf("%s was not scheduled: %s", s.Pod, s.Message)
+	return sprintf("%s was not scheduled: %s", s.Pod, s.Message)
 }
 
 // headline says how c ended. e holds the counts and the margin already.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -66,7 +65,7 @@ func (s Leaving) english() string {
 		verb = "is"
 	}
 	of := func(n int64) string { return amount(Lack{s.Resource, n}) }
-	return fmt.Sprintf("%s of the %s %s in use on %s will be free: %s %s terminating.", of(s.Leaving), of(s.InUse), s.Resource, s.Node, some(s.Pods, s.Count), verb)
+	return sprintf("%s of the %s %s in use on %s will be free: %s %s terminating.", of(s.Leaving), of(s.InUse), s.Resource, s.Node, some(s.Pods, s.Count), verb)
 }
 
 func (s PermitHold) english() string {
@@ -74,22 +73,22 @@ func (s PermitHold) english() string {
 	if s.Count == 1 {
 		said = "%s was assigned to %s and counts %s there while it waits for a permit."
 	}
-	return fmt.Sprintf(said, some(s.Pods, s.Count), s.Node, amounts([]Lack{{s.Resource, s.Amount}}))
+	return sprintf(said, some(s.Pods, s.Count), s.Node, amounts([]Lack{{s.Resource, s.Amount}}))
 }
 
 func (s Resizing) english() string {
-	return fmt.Sprintf("%s counts %s %s: %s.", s.Pod, amount(Lack{s.Resource, s.Amount}), s.Resource, resizeText(s.Resource, s.Asked, s.Granted, s.State))
+	return sprintf("%s counts %s %s: %s.", s.Pod, amount(Lack{s.Resource, s.Amount}), s.Resource, resizeText(s.Resource, s.Asked, s.Granted, s.State))
 }
 
 func resizeText(name string, asked, granted int64, state string) string {
 	if state == result.ResizeInProgress {
 		state = "not complete"
 	}
-	return fmt.Sprintf("it asked for a resize from %s to %s that is %s", amount(Lack{name, granted}), amount(Lack{name, asked}), state)
+	return sprintf("it asked for a resize from %s to %s that is %s", amount(Lack{name, granted}), amount(Lack{name, asked}), state)
 }
 
 func (s Described) english() string {
-	return fmt.Sprintf("On %s, kubectl describe shows %s %s and not %s: %s.", s.Node, amount(Lack{s.Resource, s.Described}), s.Resource, amount(Lack{s.Resource, s.InUse}), s.why())
+	return sprintf("On %s, kubectl describe shows %s %s and not %s: %s.", s.Node, amount(Lack{s.Resource, s.Described}), s.Resource, amount(Lack{s.Resource, s.InUse}), s.why())
 }
 
 func (s Described) why() string {
@@ -107,7 +106,7 @@ func (s Described) why() string {
 }
 
 func (s Derived) english() string {
-	return fmt.Sprintf("%s requests %s %s: %s.", s.Pod, amount(Lack{s.Request.Resource, s.Request.Amount}), s.Request.Resource, derivation(s.Request))
+	return sprintf("%s requests %s %s: %s.", s.Pod, amount(Lack{s.Request.Resource, s.Request.Amount}), s.Request.Resource, derivation(s.Request))
 }
 
 // derivation says which containers, running together, request the amount.
@@ -116,7 +115,7 @@ func derivation(r result.PodRequest) string {
 	each := func(parts []result.RequestPart, between string) string {
 		var out []string
 		for _, p := range parts {
-			out = append(out, fmt.Sprintf("%s (%s)", p.Container, of(p.Amount)))
+			out = append(out, sprintf("%s (%s)", p.Container, of(p.Amount)))
 		}
 		return strings.Join(out, between)
 	}
@@ -125,14 +124,14 @@ func derivation(r result.PodRequest) string {
 	case r.PodLevel != nil:
 		said = of(*r.PodLevel) + " for the pod as a whole, whatever its containers request"
 	case r.Init != "" && len(r.Parts) == 2:
-		said = fmt.Sprintf("the init container %s while the sidecar %s runs", each(r.Parts[:1], ""), each(r.Parts[1:], ""))
+		said = sprintf("the init container %s while the sidecar %s runs", each(r.Parts[:1], ""), each(r.Parts[1:], ""))
 	case r.Init != "" && len(r.Parts) > 2:
-		said = fmt.Sprintf("the init container %s while the sidecars %s run", each(r.Parts[:1], ""), each(r.Parts[1:], ", "))
+		said = sprintf("the init container %s while the sidecars %s run", each(r.Parts[:1], ""), each(r.Parts[1:], ", "))
 	case r.Init != "":
 		said = "the init container " + said
 	}
 	if r.Overhead > 0 {
-		said += fmt.Sprintf(" + %s overhead", of(r.Overhead))
+		said += sprintf(" + %s overhead", of(r.Overhead))
 	}
 	return said
 }
@@ -142,7 +141,7 @@ func some(pods []string, count int) string {
 		return strings.Join(pods, ", ")
 	}
 	pods = pods[:min(len(pods), mostNamed-1)]
-	return fmt.Sprintf("%s, %d more", strings.Join(pods, ", "), count-len(pods))
+	return sprintf("%s, %d more", strings.Join(pods, ", "), count-len(pods))
 }
 
 // inUse says where the amounts of the nearest node come from, and the pod's request.

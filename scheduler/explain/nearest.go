@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -32,15 +31,15 @@ func (s Nearest) english() string {
 	}
 	said := strings.Join(lacks, ", ")
 	if s.Nodes == 1 {
-		return fmt.Sprintf("%s lacks %s.", s.Node, said)
+		return sprintf("%s lacks %s.", s.Node, said)
 	}
-	return fmt.Sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
+	return sprintf("Of the %d nodes that lack resources, %s is the closest fit: it lacks %s.", s.Nodes, s.Node, said)
 }
 
 func amounts(all []Lack) string {
 	var out []string
 	for _, l := range all {
-		out = append(out, fmt.Sprintf("%s %s", amount(l), l.Resource))
+		out = append(out, sprintf("%s %s", amount(l), l.Resource))
 	}
 	return strings.Join(out, ", ")
 }

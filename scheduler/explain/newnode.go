@@ -1,9 +1,5 @@
 package explain
 
-import (
-	"fmt"
-)
-
 // Unknowns returns a zero value of each kind of what a new node may bring and nobody can say. An answer
 // that adds nodes never takes it for a no.
 func Unknowns() []Operands {
@@ -46,21 +42,21 @@ type AttachLimits struct {
 }
 
 func (s DevicesShared) english() string {
-	return fmt.Sprintf("The devices of %s in the pool %s are not tied to %s alone. What a new node like it adds to them is not known, and was not counted.", s.Driver, s.Pool, s.Like)
+	return sprintf("The devices of %s in the pool %s are not tied to %s alone. What a new node like it adds to them is not known, and was not counted.", s.Driver, s.Pool, s.Like)
 }
 
 func (s DevicesIncomplete) english() string {
-	return fmt.Sprintf("%s has not published all of its devices of %s in the pool %s. Those of a new node like it are not known, and were not counted.", s.Like, s.Driver, s.Pool)
+	return sprintf("%s has not published all of its devices of %s in the pool %s. Those of a new node like it are not known, and were not counted.", s.Like, s.Driver, s.Pool)
 }
 
 func (s StorageNotReported) english() string {
-	return fmt.Sprintf("No CSIStorageCapacity reports how much storage of the class %s a new node like %s reaches. It is not known, and was not counted.", s.Class, s.Like)
+	return sprintf("No CSIStorageCapacity reports how much storage of the class %s a new node like %s reaches. It is not known, and was not counted.", s.Class, s.Like)
 }
 
 func (s LocalVolumes) english() string {
-	return fmt.Sprintf("%s has local volumes of the class %s. Those of a new node like it are not known, and were not counted.", s.Like, s.Class)
+	return sprintf("%s has local volumes of the class %s. Those of a new node like it are not known, and were not counted.", s.Like, s.Class)
 }
 
 func (s AttachLimits) english() string {
-	return fmt.Sprintf("%s has no CSINode. How many volumes a new node like it can attach is not known, and was not limited.", s.Like)
+	return sprintf("%s has no CSINode. How many volumes a new node like it can attach is not known, and was not limited.", s.Like)
 }

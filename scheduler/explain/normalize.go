@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -143,7 +142,7 @@ func examplesOf(s *result.Score, p, row int) string {
 			}
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s → %s", whole(e.raw), whole(e.normalized)))
+		out = append(out, sprintf("%s → %s", whole(e.raw), whole(e.normalized)))
 	}
 	return strings.Join(out, ", ")
 }

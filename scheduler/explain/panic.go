@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"fmt"
-
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -14,7 +12,7 @@ type PluginPanicked struct {
 }
 
 func (s PluginPanicked) english() string {
-	return fmt.Sprintf("%s panicked in %s, and the call counted as failed.", s.Plugin, s.Call)
+	return sprintf("%s panicked in %s, and the call counted as failed.", s.Plugin, s.Call)
 }
 
 func panicked(c *result.Cycle) []Operands {

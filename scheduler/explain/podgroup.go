@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -140,34 +139,34 @@ type GroupRoomImpossible struct {
 }
 
 func (s HeldByGroup) english() string {
-	return fmt.Sprintf("%s was assigned to %s, but %s", s.Pod, s.Node, s.Group.english())
+	return sprintf("%s was assigned to %s, but %s", s.Pod, s.Node, s.Group.english())
 }
 
 func (s NotTried) english() string {
-	return fmt.Sprintf("%s was not tried, because %s", s.Pod, s.Group.english())
+	return sprintf("%s was not tried, because %s", s.Pod, s.Group.english())
 }
 
 func (s GroupRejected) english() string {
-	return fmt.Sprintf("%s was not tried: its pod group %s was rejected before any member was tried: %s.", s.Pod, s.Group, strings.Join(s.Reasons, ", "))
+	return sprintf("%s was not tried: its pod group %s was rejected before any member was tried: %s.", s.Pod, s.Group, strings.Join(s.Reasons, ", "))
 }
 
 func (s GroupHasEnough) english() string {
-	return fmt.Sprintf("Its pod group %s needs %d members and has %d already.", s.Group, s.Needs, s.Has)
+	return sprintf("Its pod group %s needs %d members and has %d already.", s.Group, s.Needs, s.Has)
 }
 
 func (s GroupShort) english() string { return "No member proceeds: " + s.Group.english() }
 
 func (s GroupShortfall) english() string {
-	said := fmt.Sprintf("its pod group %s needs %d members, and nodes were found for only %d", s.Name, s.Needs, s.Found)
+	said := sprintf("its pod group %s needs %d members, and nodes were found for only %d", s.Name, s.Needs, s.Found)
 	if s.Needs == 0 {
-		said = fmt.Sprintf("no node was found for any member of its pod group %s", s.Name)
+		said = sprintf("no node was found for any member of its pod group %s", s.Name)
 	}
 	if p := s.Nearest; p != nil {
-		said += fmt.Sprintf(" in %s=%s, the best of %s", p.TopologyKey, p.Name, plural(p.Placements, "placement"))
+		said += sprintf(" in %s=%s, the best of %s", p.TopologyKey, p.Name, plural(p.Placements, "placement"))
 	}
 	var parts []string
 	for _, b := range s.Blockers {
-		part := fmt.Sprintf("%s for %s", b.Plugin, plural(b.Members, "member"))
+		part := sprintf("%s for %s", b.Plugin, plural(b.Members, "member"))
 		if len(b.Reasons) > 0 {
 			part += " (" + strings.Join(b.Reasons, ", ") + ")"
 		}
@@ -180,32 +179,32 @@ func (s GroupShortfall) english() string {
 }
 
 func (s GroupPlaced) english() string {
-	said := fmt.Sprintf("Its pod group %s has nodes for %d of %s", s.Group, s.Has, plural(s.Members, "member"))
+	said := sprintf("Its pod group %s has nodes for %d of %s", s.Group, s.Has, plural(s.Members, "member"))
 	if s.Needs > 0 {
-		said += fmt.Sprintf(", and needs %d", s.Needs)
+		said += sprintf(", and needs %d", s.Needs)
 	}
 	if s.Chosen == nil {
 		return said + "."
 	}
-	said += fmt.Sprintf(", in %s=%s", s.Chosen.TopologyKey, s.Chosen.Name)
+	said += sprintf(", in %s=%s", s.Chosen.TopologyKey, s.Chosen.Name)
 	if best := s.Chosen.Best; best != nil {
-		return said + fmt.Sprintf(": total %d, the best of %d placements that fit, of %d.", best.Total, best.Fitting, s.Chosen.Placements)
+		return said + sprintf(": total %d, the best of %d placements that fit, of %d.", best.Total, best.Fitting, s.Chosen.Placements)
 	}
-	return said + fmt.Sprintf(", the only one of %s that fits.", plural(s.Chosen.Placements, "placement"))
+	return said + sprintf(", the only one of %s that fits.", plural(s.Chosen.Placements, "placement"))
 }
 
 func (s GroupRoom) english() string { return s.Plugin + " makes room for the group." }
 
 func (s GroupVictims) english() string {
-	return fmt.Sprintf("%s makes room for the group by removing %s.", s.Plugin, plural(s.Victims, "pod"))
+	return sprintf("%s makes room for the group by removing %s.", s.Plugin, plural(s.Victims, "pod"))
 }
 
 func (s GroupFits) english() string {
-	return fmt.Sprintf("In its dry run, %s found nodes for the group without removing a pod.", s.Plugin)
+	return sprintf("In its dry run, %s found nodes for the group without removing a pod.", s.Plugin)
 }
 
 func (s GroupRoomImpossible) english() string {
-	return fmt.Sprintf("It would not fit even without %s of lower priority.", plural(s.Pods, "pod"))
+	return sprintf("It would not fit even without %s of lower priority.", plural(s.Pods, "pod"))
 }
 
 // heldByGroup reports whether the pod found a place, or was not even tried, and its

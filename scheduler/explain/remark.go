@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -59,16 +58,16 @@ type NotEvicted struct {
 }
 
 func (s Waited) english() string {
-	return fmt.Sprintf("It waited %s until %s allowed it.", s.Waited, strings.Join(s.Plugins, ", "))
+	return sprintf("It waited %s until %s allowed it.", s.Waited, strings.Join(s.Plugins, ", "))
 }
 
 func (s NominatedCounted) english() string {
-	said := fmt.Sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
+	said := sprintf("%d nodes were rejected with the pods nominated to them counted as running there (%s); the scheduler did not try them without those pods.", s.Nodes, names(s.Pods))
 	if s.Nodes == 1 {
-		said = fmt.Sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
+		said = sprintf("1 node was rejected with the pods nominated to it counted as running there (%s); the scheduler did not try it without them.", names(s.Pods))
 	}
 	if len(s.Holds) > 0 {
-		said += fmt.Sprintf(" The pods nominated to %s count %s there.", s.Node, amounts(s.Holds))
+		said += sprintf(" The pods nominated to %s count %s there.", s.Node, amounts(s.Holds))
 	}
 	return said
 }
@@ -78,7 +77,7 @@ func (s NotEvicted) english() string {
 	if s.Victims == 1 {
 		verb = "was"
 	}
-	return fmt.Sprintf("%d of them %s not evicted: %s", s.Victims, verb, strings.Join(s.Errors, ", "))
+	return sprintf("%d of them %s not evicted: %s", s.Victims, verb, strings.Join(s.Errors, ", "))
 }
 
 func (s SearchEnded) english() string {
@@ -86,19 +85,19 @@ func (s SearchEnded) english() string {
 	if s.Nodes == 1 {
 		verb = "was"
 	}
-	return fmt.Sprintf("%s %s not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"), verb)
+	return sprintf("%s %s not evaluated: enough nodes had been found before extenders rejected them.", plural(s.Nodes, "node"), verb)
 }
 
 func (s RoomMade) english() string {
-	return fmt.Sprintf("Preemption makes room on %s by removing %s.", s.Node, plural(s.Victims, "pod"))
+	return sprintf("Preemption makes room on %s by removing %s.", s.Node, plural(s.Victims, "pod"))
 }
 
 func (s RoomMissed) english() string {
-	return fmt.Sprintf("Preemption removes %s from %s, but %s still rejects the pod there: in a dry run, it counts differently.", plural(s.Victims, "pod"), s.Node, s.Plugin)
+	return sprintf("Preemption removes %s from %s, but %s still rejects the pod there: in a dry run, it counts differently.", plural(s.Victims, "pod"), s.Node, s.Plugin)
 }
 
 func (s RoomNominated) english() string {
-	return fmt.Sprintf("Preemption makes room on %s.", s.Node)
+	return sprintf("Preemption makes room on %s.", s.Node)
 }
 
 func remarks(c *result.Cycle, e Explanation, devicesTogether int) []Statement {

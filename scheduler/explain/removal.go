@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"fmt"
-
 	"kube-scheduler-simulator/scheduler/result"
 )
 
@@ -42,9 +40,9 @@ func withoutPods(c *result.Cycle, node, plugin string) string {
 		}
 		switch at.WithoutPods {
 		case result.PassesWithoutPods:
-			return fmt.Sprintf("Removing the pods here would make room: without them, %s lets the node through.", plugin)
+			return sprintf("Removing the pods here would make room: without them, %s lets the node through.", plugin)
 		case result.RejectsWithoutPods:
-			return fmt.Sprintf("Removing the pods here would not make room: %s rejects the node without them, too.", plugin)
+			return sprintf("Removing the pods here would not make room: %s rejects the node without them, too.", plugin)
 		}
 		for _, d := range at.Devices {
 			if !d.Enough() && !d.Blocked && int64(d.Matching) >= max(d.Count, 1) {
@@ -79,7 +77,7 @@ func preemptionOn(c *result.Cycle, node string, by result.PluginReasons) string 
 	case unhelpful != nil:
 		return noVictimsText(unhelpful)
 	case by.Status == Unresolvable && len(c.PostFilter) > 0:
-		return fmt.Sprintf("Preemption did not try this node: %s returned %s.", by.Plugin, Unresolvable)
+		return sprintf("Preemption did not try this node: %s returned %s.", by.Plugin, Unresolvable)
 	case by.Status != Unresolvable && len(p.Candidates) > 0 && p.CandidatesDropped == 0:
 		return "Preemption did not try this node: it had found enough candidates."
 	}
@@ -90,11 +88,11 @@ func candidateText(c *result.Candidate, chosen string) string {
 	pods := plural(len(c.Victims)+c.VictimsDropped, "pod")
 	switch {
 	case c.RemovedBy != "":
-		return fmt.Sprintf("Preemption could make room here by evicting %s, but an extender removed the node.", pods)
+		return sprintf("Preemption could make room here by evicting %s, but an extender removed the node.", pods)
 	case c.Node == chosen:
-		return fmt.Sprintf("Preemption makes room here by evicting %s.", pods)
+		return sprintf("Preemption makes room here by evicting %s.", pods)
 	}
-	return fmt.Sprintf("Preemption could make room here by evicting %s.", pods)
+	return sprintf("Preemption could make room here by evicting %s.", pods)
 }
 
 func noVictimsText(u *result.UnhelpfulNodes) string {
@@ -110,9 +108,9 @@ func noVictimsText(u *result.UnhelpfulNodes) string {
 	case result.NobodyMay:
 		return "Preemption may evict no pod here: none may give way."
 	case result.NotEnough:
-		return fmt.Sprintf("Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too (%s).", said)
+		return sprintf("Preemption finds no room here: in its dry run, the node is rejected without the pods that it may evict, too (%s).", said)
 	case result.DryRunFailed:
-		return fmt.Sprintf("The dry run of preemption failed here (%s).", said)
+		return sprintf("The dry run of preemption failed here (%s).", said)
 	}
 	return ""
 }
@@ -132,11 +130,11 @@ func PreemptionVerdict(c *result.Cycle) string {
 	case p.Chosen == "":
 		return "Preemption chose no candidate."
 	case p.Rule == "" && surplus(p):
-		return fmt.Sprintf("%s is the only candidate that the scheduler considered.", p.Chosen)
+		return sprintf("%s is the only candidate that the scheduler considered.", p.Chosen)
 	case p.Rule == "":
-		return fmt.Sprintf("%s is the only candidate.", p.Chosen)
+		return sprintf("%s is the only candidate.", p.Chosen)
 	default:
-		return fmt.Sprintf("%s is chosen: %s.", p.Chosen, rule)
+		return sprintf("%s is chosen: %s.", p.Chosen, rule)
 	}
 }
 

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"kube-scheduler-simulator/scheduler/result"
@@ -118,17 +117,17 @@ type NodeFits struct {
 	Message string `json:"message"`
 }
 
-func (s SameNode) english() string { return fmt.Sprintf("Both schedulers chose %s.", s.Node) }
+func (s SameNode) english() string { return sprintf("Both schedulers chose %s.", s.Node) }
 
 func (s NotRecorded) english() string {
 	if s.Selected != "" {
-		return fmt.Sprintf("The recording ends before the pod was scheduled; the simulated scheduler chose %s.", s.Selected)
+		return sprintf("The recording ends before the pod was scheduled; the simulated scheduler chose %s.", s.Selected)
 	}
 	return strings.TrimSpace("The recording ends before the pod was scheduled, and the simulated scheduler has not found a node either. " + s.Message)
 }
 
 func (s NotAttempted) english() string {
-	return fmt.Sprintf("The simulated scheduler has not tried the pod; in the recording it was scheduled to %s.", s.Node)
+	return sprintf("The simulated scheduler has not tried the pod, which had been scheduled to %s.", s.Node)
 }
 
 func (s LeftOut) english() string {
@@ -149,14 +148,14 @@ func (s Instead) english() string {
 }
 
 func (s NodeMissing) english() string {
-	return fmt.Sprintf("%s: %s is not in the simulated cluster.", s.Instead.english(), s.Node)
+	return sprintf("%s: %s is not in the simulated cluster.", s.Instead.english(), s.Node)
 }
 
 func (s NodeRejected) english() string {
 	if reasons := strings.Join(s.Reasons, ", "); reasons != "" {
-		return fmt.Sprintf("%s: %s rejected %s (%s).", s.Instead.english(), s.Plugin, s.Node, reasons)
+		return sprintf("%s: %s rejected %s (%s).", s.Instead.english(), s.Plugin, s.Node, reasons)
 	}
-	return fmt.Sprintf("%s: %s rejected %s.", s.Instead.english(), s.Plugin, s.Node)
+	return sprintf("%s: %s rejected %s.", s.Instead.english(), s.Plugin, s.Node)
 }
 
 func (s CycleNotKept) english() string {
@@ -164,19 +163,19 @@ func (s CycleNotKept) english() string {
 }
 
 func (s SameTotal) english() string {
-	return fmt.Sprintf("%s; %s had the same total, %d.", s.Instead.english(), s.Node, s.Total)
+	return sprintf("%s; %s had the same total, %d.", s.Instead.english(), s.Node, s.Total)
 }
 
 func (s OtherTotal) english() string {
-	text := fmt.Sprintf("%s with a total of %d; %s had %d.", s.Instead.english(), s.SelectedTotal, s.Node, s.Total)
+	text := sprintf("%s with a total of %d; %s had %d.", s.Instead.english(), s.SelectedTotal, s.Node, s.Total)
 	if s.Plugin == "" {
 		return text
 	}
-	return fmt.Sprintf("%s %s made the largest difference: %d against %d.", text, s.Plugin, s.SelectedScore, s.Score)
+	return sprintf("%s %s made the largest difference: %d against %d.", text, s.Plugin, s.SelectedScore, s.Score)
 }
 
 func (s NodeNotEvaluated) english() string {
-	text := fmt.Sprintf("%s: %s was not evaluated", s.Instead.english(), s.Node)
+	text := sprintf("%s: %s was not evaluated", s.Instead.english(), s.Node)
 	switch s.Why {
 	case HintUsed:
 		return text + ", because opportunistic batching proposed the node that was chosen."
@@ -185,29 +184,29 @@ func (s NodeNotEvaluated) english() string {
 	case Failed:
 		return text + ", because the cycle ended with an error: " + s.Message
 	case PreFiltered:
-		return fmt.Sprintf("%s, because %s restricted the pod to other nodes.", text, strings.Join(s.Plugins, ", "))
+		return sprintf("%s, because %s restricted the pod to other nodes.", text, strings.Join(s.Plugins, ", "))
 	case OutsidePlacement:
 		return text + ", because it is outside the placement in which the pod’s group was tried."
 	case "":
 		return text + "."
 	}
 	if s.Wanted == 1 {
-		text += fmt.Sprintf(", because the search stops at the first feasible node and had evaluated %d of %d", s.Evaluated, s.Total)
+		text += sprintf(", because the search stops at the first feasible node and had evaluated %d of %d", s.Evaluated, s.Total)
 	} else {
-		text += fmt.Sprintf(", because the search stops at %d feasible nodes and had evaluated %d of %d", s.Wanted, s.Evaluated, s.Total)
+		text += sprintf(", because the search stops at %d feasible nodes and had evaluated %d of %d", s.Wanted, s.Evaluated, s.Total)
 	}
 	if s.Outside > 0 {
-		text += fmt.Sprintf(", or because it is one of the %d outside the placement in which the pod’s group was tried", s.Outside)
+		text += sprintf(", or because it is one of the %d outside the placement in which the pod’s group was tried", s.Outside)
 	}
 	return text + "."
 }
 
 func (s NodeNotScored) english() string {
-	return fmt.Sprintf("%s; %s was feasible and not scored.", s.Instead.english(), s.Node)
+	return sprintf("%s; %s was feasible and not scored.", s.Instead.english(), s.Node)
 }
 
 func (s NodeFits) english() string {
-	return strings.TrimSpace(fmt.Sprintf("No node was found although %s passed every filter. %s", s.Node, s.Message))
+	return strings.TrimSpace(sprintf("No node was found although %s passed every filter. %s", s.Node, s.Message))
 }
 
 // NodeLeftOut says why c did not evaluate a node.

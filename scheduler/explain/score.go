@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -121,9 +120,9 @@ func (w *work) sum(terms []string, total int64) int64 {
 // whole writes a number with the sign that the web writes.
 func whole(n int64) string {
 	if n < 0 {
-		return fmt.Sprintf("−%d", -n)
+		return sprintf("−%d", -n)
 	}
-	return fmt.Sprint(n)
+	return sprintf("%d", n)
 }
 
 // operand is whole, in parentheses if it is negative.

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -27,7 +26,7 @@ func (w *work) images(s *result.ImageScore) int64 {
 		scaled := image.Times * int64(float64(size)*(float64(nodes)/float64(s.ClusterNodes)))
 		sum += scaled
 		values := []string{
-			"image", image.Name, "size", ofBytes(size), "nodes", whole(nodes), "clusterNodes", fmt.Sprint(s.ClusterNodes), "score", ofBytes(scaled),
+			"image", image.Name, "size", ofBytes(size), "nodes", whole(nodes), "clusterNodes", sprintf("%d", s.ClusterNodes), "score", ofBytes(scaled),
 		}
 		if image.Times > 1 {
 			w.say("imageTimes", append(values, "times", whole(image.Times))...)
@@ -36,7 +35,7 @@ func (w *work) images(s *result.ImageScore) int64 {
 		w.say("image", values...)
 	}
 	most := int64(mostContainerBytes) * int64(s.Containers)
-	containers := fmt.Sprint(s.Containers)
+	containers := sprintf("%d", s.Containers)
 	switch {
 	case found == 0:
 		w.say("imageNone")
@@ -219,7 +218,7 @@ func (w *work) devices(s *result.DeviceScore) int64 {
 			continue
 		}
 		score := result.MostAlternatives - chosen
-		w.say("device", "request", name, "alternative", r.Alternatives[chosen], "n", whole(chosen+1), "score", fmt.Sprintf("%d − %d = %d", result.MostAlternatives, chosen, score))
+		w.say("device", "request", name, "alternative", r.Alternatives[chosen], "n", whole(chosen+1), "score", sprintf("%d − %d = %d", result.MostAlternatives, chosen, score))
 		terms = append(terms, whole(score))
 		total += score
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -89,7 +88,7 @@ func someOf(pods []result.Pod, count int) string {
 		return strings.Join(out, ", ")
 	}
 	out = out[:min(len(out), mostNamed-1)]
-	return fmt.Sprintf("%s, +%d", strings.Join(out, ", "), count-len(out))
+	return sprintf("%s, +%d", strings.Join(out, ", "), count-len(out))
 }
 
 // allocation has what is in use and what the pod adds.
@@ -122,7 +121,7 @@ func onShape(shape []result.ShapePoint, utilization int64) int64 {
 func points(shape []result.ShapePoint) string {
 	var out []string
 	for _, p := range shape {
-		out = append(out, fmt.Sprintf("%d%% → %d", p.Utilization, p.Score))
+		out = append(out, sprintf("%d%% → %d", p.Utilization, p.Score))
 	}
 	return strings.Join(out, ", ")
 }
@@ -172,9 +171,9 @@ func (m *mean) terms() string {
 			out = append(out, whole(score))
 			continue
 		}
-		out = append(out, fmt.Sprintf("%d × %d", score, m.weights[i]))
+		out = append(out, sprintf("%d × %d", score, m.weights[i]))
 	}
-	return fmt.Sprintf("(%s) / %d", strings.Join(out, " + "), m.weight)
+	return sprintf("(%s) / %d", strings.Join(out, " + "), m.weight)
 }
 
 // balance follows balancedResourceScorer.

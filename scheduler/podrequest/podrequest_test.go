@@ -140,3 +140,35 @@ func TestThePeakNamesTheInitContainerAndTheSidecarsBeforeIt(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestFragmentation(t *testing.T) {
+	amounts := func(cpu, memory float64) map[string]float64 {
+		return map[string]float64{"cpu": cpu, "memory": memory}
+	}
+	ten := []map[string]float64{}
+	for range 9 {
+		ten = append(ten, amounts(0.1, 1))
+	}
+	ten = append(ten, amounts(64, 1))
+	for name, c := range map[string]struct {
+		free []map[string]float64
+		pods []map[string]float64
+		want float64
+	}{
+		"one node has room":                {[]map[string]float64{amounts(3, 8), amounts(1, 8)}, []map[string]float64{amounts(2, 4)}, 0.25},
+		"memory lacks":                     {[]map[string]float64{amounts(3, 2)}, []map[string]float64{amounts(2, 4)}, 1},
+		"the largest of ten does not":      {[]map[string]float64{amounts(1, 8)}, ten, 0},
+		"what is left of a core is enough": {[]map[string]float64{amounts(1-0.9, 8)}, []map[string]float64{amounts(0.1, 1)}, 0},
+		"a node asks too much":             {[]map[string]float64{amounts(-1, 8), amounts(1, 8)}, []map[string]float64{amounts(1, 1)}, 0},
+		"nothing is free":                  {[]map[string]float64{amounts(0, 8)}, []map[string]float64{amounts(1, 1)}, -1},
+		"no pod asks":                      {[]map[string]float64{amounts(1, 8)}, nil, -1},
+	} {
+		got := -1.0
+		if share := Fragmentation(c.free, c.pods); share != nil {
+			got = *share
+		}
+		if got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

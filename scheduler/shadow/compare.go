@@ -99,8 +99,10 @@ type Comparison struct {
 //     under the shadow, so some must fall. The plugin is the one whose balance falls most; of
 //     several, the one that runs first, where the shadow's plugins come before those that only the
 //     live configuration has.
-func Compare(live, shadow *result.Cycle) Comparison {
-	l, s := newSide(live), newSide(shadow)
+func Compare(live, shadow *result.Cycle) Comparison { return compare(newSide(live), newSide(shadow)) }
+
+func compare(live, shadow *side) Comparison {
+	l, s := live, *shadow
 	s.extended = l.extended
 	c := Comparison{Live: l.place(live.SelectedNode)}
 	best := s.best(l.considered)
@@ -127,7 +129,7 @@ func Compare(live, shadow *result.Cycle) Comparison {
 		c.Message = shadow.Message
 	}
 	if c.Differs {
-		c.PartedBy = parting(l, s, c.Live.Node, node)
+		c.PartedBy = parting(l, &s, c.Live.Node, node)
 	}
 	return c
 }

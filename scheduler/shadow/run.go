@@ -159,7 +159,7 @@ func (r *run) advance(ctx context.Context) error {
 }
 
 // collect takes the arrived cycles before the changes, so that the changes include the cycles'
-// marks. whole means that the log began anew and lost the earlier marks.
+// marks. whole is true if the log has started over and lost the earlier marks.
 func (r *run) collect(ctx context.Context) (whole bool, err error) {
 	arrived, epoch := r.judge.take()
 	if epoch != r.epoch {
@@ -202,7 +202,7 @@ func (r *run) apply(n int) error {
 }
 
 // result waits for the live cycle of a mark, unless the judge is too far behind. live is nil if
-// none comes in time. lost means that the log began anew.
+// none comes in time. lost is true if the log has started over.
 func (r *run) result(ctx context.Context, mark feed.Operation) (live *result.Cycle, lost bool, err error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()

@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -21,6 +22,8 @@ import (
 	schedulingdefaults "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	groupdefaults "k8s.io/kubernetes/pkg/apis/scheduling/v1beta1"
 	storagedefaults "k8s.io/kubernetes/pkg/apis/storage/v1"
+
+	"kube-scheduler-simulator/scheduler/standin"
 )
 
 var (
@@ -87,6 +90,35 @@ var kinds = map[schema.GroupVersionKind]kindInfo{
 	v1.SchemeGroupVersion.WithKind("ConfigMap"):                 {true, nil},
 	v1.SchemeGroupVersion.WithKind("Secret"):                    {true, nil},
 	v1.SchemeGroupVersion.WithKind("ServiceAccount"):            {true, nil},
+}
+
+// Supports reports whether every simulation has a kind.
+func Supports(gvk schema.GroupVersionKind) bool {
+	_, known := kinds[gvk]
+	return known
+}
+
+// Defaulted returns an object as a typed one with the defaults of the API, and a node with those of
+// its kubelet; nil if no simulation has its kind.
+func Defaulted(u *unstructured.Unstructured) (runtime.Object, error) {
+	info, known := kinds[u.GroupVersionKind()]
+	if !known {
+		return nil, nil
+	}
+	into, err := scheme.Scheme.New(u.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, into, true); err != nil {
+		return nil, err
+	}
+	if info.defaults != nil {
+		info.defaults(into)
+	}
+	if node, ok := into.(*v1.Node); ok {
+		standin.Complete(node)
+	}
+	return into, nil
 }
 
 // kindOf also supports kinds that Kubernetes' client library does not know, if a plugin or a

@@ -153,6 +153,24 @@ func TestWorkloads(t *testing.T) {
 			want: []string{"web-66585b8d58-n5hq4 a Running", "web-66585b8d58-tj5gh a Running"},
 		},
 		{
+			name: "workloads adopt the objects that came before them, and replace what is deleted",
+			objects: []string{
+				node("a", "9"),
+				`{apiVersion: v1, kind: Pod, metadata: {name: web-1-x, labels: {app: web, pod-template-hash: "1"}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`,
+				`{apiVersion: v1, kind: Pod, metadata: {name: other, labels: {app: other}}, spec: {nodeName: a, containers: [{name: c, image: i}]}}`,
+				`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, labels: {app: web, pod-template-hash: "1"}}, spec: {replicas: 1, selector: {matchLabels: {app: web, pod-template-hash: "1"}}, template: {metadata: {labels: {app: web, pod-template-hash: "1"}}, spec: {containers: [{name: c, image: i}]}}}}`,
+				`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}`,
+			},
+			then: []func(*testing.T, *simulation.Simulation){
+				settle,
+				func(t *testing.T, s *simulation.Simulation) {
+					must(t, s.Delete(t.Context(), podKind, "default", "web-1-x"))
+				},
+				settle,
+			},
+			want: []string{"other a Running", "web-1-hpvzn a Running", "web-1-n5hq4 a Running"},
+		},
+		{
 			name:    "a Deployment is scaled down",
 			objects: []string{node("a", "4"), `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: ` + template + `}}`},
 			then: []func(*testing.T, *simulation.Simulation){

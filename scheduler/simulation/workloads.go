@@ -12,8 +12,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -30,10 +33,12 @@ type workloads struct {
 	// numbers counts the pods that each owner has had.
 	numbers map[types.UID]int64
 	timers  map[ref]*timer
+	// adopting are the owners that have adopted what they found.
+	adopting map[types.UID]bool
 }
 
 func newWorkloads(c *control) workloads {
-	return workloads{c, map[types.UID]int64{}, map[ref]*timer{}}
+	return workloads{c, map[types.UID]int64{}, map[ref]*timer{}, map[types.UID]bool{}}
 }
 
 // reconcile makes the pods of a workload what they should be. o is nil if it is gone.
@@ -42,6 +47,12 @@ func (w *workloads) reconcile(r ref, o object) error {
 		w.timers[r].stop()
 		delete(w.timers, r)
 		return nil
+	}
+	if !w.adopting[o.GetUID()] {
+		w.adopting[o.GetUID()] = true
+		if err := w.adopt(r.gvk, o); err != nil {
+			return err
+		}
 	}
 	switch o := o.(type) {
 	case *appsv1.Deployment:
@@ -56,6 +67,42 @@ func (w *workloads) reconcile(r ref, o object) error {
 		return w.job(r, o)
 	case *batchv1.CronJob:
 		return w.cronJob(r, o)
+	}
+	return nil
+}
+
+// adopt makes a new workload the controller of what it selects and nothing controls yet, as
+// Kubernetes' controllers do. So a cluster that another one exported, in which objects come before
+// their owners, keeps its pods. Objects that come later than the workload stay as they are.
+func (w *workloads) adopt(gvk schema.GroupVersionKind, o object) error {
+	var labelSelector *metav1.LabelSelector
+	of := podKind
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		labelSelector, of = o.Spec.Selector, replicaSetKind
+	case *appsv1.ReplicaSet:
+		labelSelector = o.Spec.Selector
+	case *appsv1.StatefulSet:
+		labelSelector = o.Spec.Selector
+	case *appsv1.DaemonSet:
+		labelSelector = o.Spec.Selector
+	case *batchv1.Job:
+		labelSelector = o.Spec.Selector
+	}
+	selector, err := metav1.LabelSelectorAsSelector(labelSelector) // of nil, it selects nothing
+	if err != nil || selector.Empty() {
+		return nil // no API server takes such a workload
+	}
+	for _, orphan := range w.list(of) {
+		if orphan.GetNamespace() != o.GetNamespace() || orphan.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(orphan) != nil ||
+			!selector.Matches(labels.Set(orphan.GetLabels())) {
+			continue
+		}
+		adopted := orphan.DeepCopyObject().(object)
+		adopted.SetOwnerReferences(append(adopted.GetOwnerReferences(), *metav1.NewControllerRef(o, gvk)))
+		if err := w.put(of, adopted); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -164,12 +211,11 @@ func hashOf(template *v1.PodTemplateSpec) string {
 // deployment creates the present template's ReplicaSet, and moves replicas to it within the
 // strategy's limits.
 func (w *workloads) deployment(d *appsv1.Deployment) error {
-	hash := hashOf(&d.Spec.Template)
 	want := ptr.Deref(d.Spec.Replicas, 1)
 	var present *appsv1.ReplicaSet
 	var old []*appsv1.ReplicaSet
 	for _, set := range ownedBy[*appsv1.ReplicaSet](w.cluster, d.UID, replicaSetKind) {
-		if set.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == hash {
+		if present == nil && isOf(set, d) {
 			present = set
 		} else if ptr.Deref(set.Spec.Replicas, 0) > 0 || len(w.active(set.UID)) > 0 {
 			old = append(old, set)
@@ -180,7 +226,7 @@ func (w *workloads) deployment(d *appsv1.Deployment) error {
 		if len(old) > 0 {
 			replicas = 0
 		}
-		_, err := w.create(replicaSetOf(d, hash, replicas))
+		_, err := w.create(replicaSetOf(d, hashOf(&d.Spec.Template), replicas))
 		return err // its creation leads here again
 	}
 	if d.Spec.Paused {
@@ -190,6 +236,15 @@ func (w *workloads) deployment(d *appsv1.Deployment) error {
 		return w.resize(present, want)
 	}
 	return w.roll(d, present, old, want)
+}
+
+// isOf reports whether a ReplicaSet has the present template of its Deployment, as Kubernetes'
+// EqualIgnoreHash does.
+func isOf(set *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
+	template := set.Spec.Template
+	template.Labels = cloneMap(template.Labels)
+	delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	return equality.Semantic.DeepEqual(template, d.Spec.Template)
 }
 
 func replicaSetOf(d *appsv1.Deployment, hash string, replicas int32) *appsv1.ReplicaSet {

@@ -19,10 +19,12 @@ import (
 const (
 	// MaxText bounds the text that a template makes, and each value that a function takes or returns, in bytes.
 	MaxText = 1 << 20
-	// MaxSteps bounds the rounds of loops, and the calls of templates.
-	MaxSteps = 20_000
+	// MaxSteps bounds what a template evaluates: words, with those of a loop in each round, and of a template at each call.
+	MaxSteps = 200_000
+	// maxTemplate bounds the text of a template, in bytes: to read and to execute it takes a stack that is as deep as it nests.
+	maxTemplate = 64 << 10
 	// maxMoved bounds what all calls of functions take and return together, in bytes.
-	maxMoved = 64 << 20
+	maxMoved = 8 << 20
 	// maxWidth bounds the width and the precision of a number.
 	maxWidth = 99
 )
@@ -36,8 +38,15 @@ func tooLong() error {
 	return &LimitError{fmt.Sprintf("it makes a text of more than %d kB, the limit", MaxText>>10)}
 }
 
-// stepName is the function that counts steps. Templates cannot shadow it, because Parse refuses its name.
-const stepName = "templatecost_step"
+// Templates cannot shadow the functions that count steps and charge values, because Parse refuses their prefix.
+const (
+	ownPrefix  = "templatecost_"
+	stepName   = ownPrefix + "step"
+	chargeName = ownPrefix + "charge"
+)
+
+// reading are the functions of text/template that read texts as long as they are, by the first argument that they read so.
+var reading = map[string]int{"eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1, "index": 2}
 
 // Prices say of functions what a call makes, or compares, besides what it takes and returns: a number of bytes that is never
 // too low. It is charged before the call.
@@ -73,19 +82,26 @@ type Template struct {
 
 // Parse parses a template. A function makes at most a few times what it takes, or has a price. None may change what it takes.
 func Parse(name, text string, functions template.FuncMap, prices Prices) (*Template, error) {
-	if strings.Contains(text, stepName) {
-		return nil, fmt.Errorf("there is no function %s", stepName)
+	if strings.Contains(text, ownPrefix) {
+		return nil, fmt.Errorf("there is no function %s", ownPrefix)
+	}
+	if len(text) > maxTemplate {
+		return nil, &LimitError{fmt.Sprintf("it has %d bytes; the limit for a template is %d kB", len(text), maxTemplate>>10)}
 	}
 	all := maps.Clone(builtin)
 	maps.Copy(all, functions)
-	stepping := template.FuncMap{stepName: func() (string, error) { return "", nil }}
-	t, err := template.New(name).Funcs(stepping).Funcs(all).Parse(text)
+	own := template.FuncMap{stepName: func(int) (string, error) { return "", nil }, chargeName: func(v any) (any, error) { return v, nil }}
+	t, err := template.New(name).Funcs(own).Funcs(all).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	step, err := template.New("").Funcs(stepping).Parse("{{" + stepName + "}}")
-	if err != nil {
-		return nil, err
+	action := func(format string, args ...any) *parse.ActionNode {
+		return template.Must(template.New("").Funcs(own).Parse("{{" + fmt.Sprintf(format, args...) + "}}")).Root.Nodes[0].(*parse.ActionNode)
+	}
+	count := func(list *parse.ListNode) {
+		steps := 0
+		visit(list, func(parse.Node) { steps++ })
+		list.Nodes = slices.Insert(list.Nodes, 0, parse.Node(action("%s %d", stepName, steps)))
 	}
 	parsed := &Template{parsed: t, called: template.FuncMap{}, prices: Prices{"printf": printfPrice}}
 	maps.Copy(parsed.prices, prices)
@@ -100,10 +116,30 @@ func Parse(name, text string, functions template.FuncMap, prices Prices) (*Templ
 					parsed.called[n.Ident] = f
 				}
 			case *parse.RangeNode:
-				n.List.Nodes = append([]parse.Node{step.Root.Nodes[0].Copy()}, n.List.Nodes...)
+				count(n.List)
+			case *parse.PipeNode:
+				var commands []*parse.CommandNode
+				for i, c := range n.Cmds {
+					called, _ := c.Args[0].(*parse.IdentifierNode)
+					if called == nil || reading[called.Ident] == 0 || all[called.Ident] != nil {
+						commands = append(commands, c)
+						continue
+					}
+					for at := reading[called.Ident]; at < len(c.Args); at++ {
+						if c.Args[at].Type() != parse.NodeNil {
+							pipe := action("%s 0", chargeName).Pipe
+							pipe.Cmds[0].Args[1], c.Args[at] = c.Args[at], pipe
+						}
+					}
+					if i > 0 { // what comes through the pipe is an argument as well
+						commands = append(commands, action("0 | %s", chargeName).Pipe.Cmds[1])
+					}
+					commands = append(commands, c)
+				}
+				n.Cmds = commands
 			}
 		})
-		one.Tree.Root.Nodes = append([]parse.Node{step.Root.Nodes[0].Copy()}, one.Tree.Root.Nodes...)
+		count(one.Tree.Root)
 	}
 	return parsed, nil
 }
@@ -156,8 +192,8 @@ func (t *Template) Execute(ctx context.Context, data any) ([]byte, error) {
 		return nil, err
 	}
 	steps, left := 0, maxMoved
-	functions := template.FuncMap{stepName: func() (string, error) {
-		if steps++; steps > MaxSteps {
+	functions := template.FuncMap{stepName: func(n int) (string, error) {
+		if steps += n; steps > MaxSteps {
 			return "", &LimitError{fmt.Sprintf("it takes more than %d steps, the limit", MaxSteps)}
 		}
 		return "", context.Cause(ctx)
@@ -170,6 +206,7 @@ func (t *Template) Execute(ctx context.Context, data any) ([]byte, error) {
 		}
 		return context.Cause(ctx)
 	}
+	functions[chargeName] = func(v any) (any, error) { return v, charge(Size(v)) }
 	for name, f := range t.called {
 		functions[name] = charged(reflect.ValueOf(f), t.prices[name], charge)
 	}

@@ -16,7 +16,10 @@ import (
 // mostAsked bounds Question.Copies.
 const mostAsked = 10_000
 
-func (t *Trial) answer(ctx context.Context, q Question) (*Answer, error) {
+// Answer answers a question whose configuration is the trial's. What it changes stays until Rollback.
+//
+//go:noinline
+func (t *Trial) Answer(ctx context.Context, q Question) (*Answer, error) {
 	t.AskExtenders(q.AskExtenders)
 	var deleted NotAsked
 	t.addDeleted(&deleted, q.Changes)

@@ -120,7 +120,7 @@ func New(options Options) *Engine {
 func (e *engine) Ask(ctx context.Context, q Question) (*Answer, error) {
 	var answer *Answer
 	err := e.Try(ctx, q.Configuration, func(ctx context.Context, t *Trial) (err error) {
-		answer, err = t.answer(ctx, q)
+		answer, err = t.Answer(ctx, q)
 		return err
 	})
 	if err != nil {

@@ -40,6 +40,7 @@ type Replica struct {
 	cancel    context.CancelFunc
 	// version is the newest resource version of the state.
 	version string
+	moment  *Moment
 	// made numbers the objects that trials make.
 	made int64
 	// stale: the snapshot is older than the world.
@@ -60,6 +61,7 @@ func NewReplica(ctx context.Context, configuration *config.KubeSchedulerConfigur
 		world:    memory.NewWorld(client),
 		observer: &observer{Recorder: recorder.NewHypothetical(comparison.InTree{}, options.Clock)},
 		cancel:   cancel,
+		moment:   new(Moment),
 	}
 	searched := configuration
 	if !options.EndSearch {
@@ -135,12 +137,16 @@ func (r *Replica) apply(op feed.Operation) error {
 			return nil
 		}
 		r.noteVersion(accessorOf(op.Set).GetResourceVersion())
+		r.moment = new(Moment)
 		return err
 	case op.Delete != nil:
+		r.moment = new(Moment)
 		r.world.Delete(op.Delete.GVK, op.Delete.Namespace, op.Delete.Name)
 	case op.Allocate != nil && r.claims != nil:
+		r.moment = new(Moment)
 		return r.claims.SignalClaimPendingAllocation(op.Allocate.UID, op.Allocate)
 	case op.Release != "" && r.claims != nil:
+		r.moment = new(Moment)
 		r.claims.MaybeRemoveClaimPendingAllocation(op.Release, true)
 	}
 	return nil

@@ -83,6 +83,14 @@ type decided struct {
 // State returns the state before all changes.
 func (t *Trial) State() State { return t.state }
 
+// Moment identifies a state of a replica: as long as nothing in the state changes, it stays the same pointer.
+type Moment struct{ _ byte }
+
+// Moment returns that of the state before all changes.
+//
+//go:noinline
+func (t *Trial) Moment() *Moment { return in(t).moment }
+
 // Now returns the engine's time.
 //
 //go:noinline
@@ -203,7 +211,12 @@ func outdates(known runtime.Object, pod *v1.Pod) bool {
 	return err == nil && order > 0
 }
 
+// refresh brings the snapshot up to date. Every step of a question begins with it, so it is where
+// a question ends with ctx.
 func (t *Trial) refresh(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if !in(t).stale {
 		return nil
 	}

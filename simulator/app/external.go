@@ -91,7 +91,7 @@ func (s *simulator) connect(ctx context.Context) error {
 	if err := s.external.Start(ctx); err != nil {
 		return err
 	}
-	s.onStopOf("the connection to the control plane", 0, s.external.Stop)
+	s.onStopOf("the connection to the control plane", 0, func(ctx context.Context) error { return ends(ctx, s.external.Stop) })
 	return nil
 }
 

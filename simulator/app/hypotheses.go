@@ -29,14 +29,13 @@ type hypotheses struct {
 	engine    *whatif.Engine
 	desk      *hypothesis.Desk
 	judge     *shadow.Judge
+	drafts    *shadow.Drafts
 }
 
 var (
 	_ server.Hypotheses = (*hypothesis.Desk)(nil)
 	_ server.Shadow     = (*hypotheses)(nil)
 )
-
-const draftTime = 10 * time.Second
 
 // startHypotheses also restores the shadow of an earlier run. Call it once the scheduler has
 // started.
@@ -48,6 +47,7 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 	h := &hypotheses{simulator: s, engine: whatif.New(options), judge: shadow.New(shadow.Options{
 		Follow: s.feed.FollowDecisions, Subscribe: s.store.Subscribe, Engine: options, Logger: s.options.Logger,
 	})}
+	h.drafts = shadow.NewDrafts(h.engine)
 	var err error
 	h.desk, err = hypothesis.New(hypothesis.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions, Waiting: s.scheduler.Waiting, Ready: h.ready,
@@ -139,7 +139,7 @@ func (h *hypotheses) resume(ctx context.Context) {
 	}
 }
 
-func (h *hypotheses) Draft(ctx context.Context, document []byte, last int) (*shadow.Draft, error) {
+func (h *hypotheses) Draft(ctx context.Context, document []byte, last int, within time.Duration) (*shadow.Draft, error) {
 	if err := h.ready(); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (h *hypotheses) Draft(ctx context.Context, document []byte, last int) (*sha
 	if err != nil {
 		return nil, fmt.Errorf("reading the latest decisions: %w", err)
 	}
-	draft, err := shadow.JudgeDraft(ctx, h.engine, c.Internal, page.Items, draftTime)
+	draft, err := h.drafts.Judge(ctx, c.Internal, h.simulator.configurationInForce(), page.Items, within)
 	if bad, ok := errors.AsType[*whatif.ConfigurationError](err); ok {
 		return nil, hypothesis.RefusedConfiguration(c.Refuse(bad.Err))
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -113,5 +114,5 @@ func (s *simulator) resetForReplay(ctx context.Context) error {
 	if _, err := s.reset(ctx, cluster); err != nil {
 		return err
 	}
-	return s.embedded.DropDefaultStorageClass(ctx)
+	return errors.Join(s.transfers.ForgetLast(), s.embedded.DropDefaultStorageClass(ctx))
 }

@@ -34,6 +34,7 @@ func (s *simulator) resetAll(ctx context.Context) (server.Reset, error) {
 	done, err := s.reset(ctx, everything)
 	if err == nil {
 		s.unmarkImport()
+		err = s.transfers.ForgetLast()
 	}
 	return done, err
 }

@@ -26,7 +26,7 @@ func (s *simulator) startSessions(ctx context.Context) error {
 	}
 	s.sessions = service
 	service.Start(ctx)
-	s.onStopOf("the session schedulers", 0, service.Stop)
+	s.onStopOf("the session schedulers", 0, func(ctx context.Context) error { return ends(ctx, service.Stop) })
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -47,7 +48,7 @@ func (s *simulator) newTimeline() *timeline.Timeline {
 }
 
 func (s *simulator) userWrote(w controlplane.UserWrite) {
-	told := timeline.Write{Begun: w.Begun, Verb: w.Verb, By: timeline.Program(w.UserAgent)}
+	told := timeline.Write{Begun: w.Begun, Verb: cmp.Or(w.ActionVerb, w.Verb), By: timeline.Program(w.UserAgent), Action: w.Action}
 	for _, o := range w.Objects {
 		told.Objects = append(told.Objects, timeline.Written(o))
 	}
@@ -94,7 +95,7 @@ func (s *simulator) importForUndo(ctx context.Context, src manifest.Source, repl
 	if replace {
 		mode = transfer.Replace
 	}
-	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s, untold: true}.Begin(src, transfer.ImportOptions{Mode: mode})
+	run, err := exclusiveTransfer{Cluster: s.transfers, simulator: s}.Begin(src, transfer.ImportOptions{Mode: mode, Untold: true})
 	if err != nil {
 		return nil, errors.Join(err, src.Close())
 	}
@@ -106,10 +107,10 @@ func (s *simulator) resetByUser(ctx context.Context) (server.Reset, error) {
 	told := s.timeline.Begin(timeline.ResetStep, timeline.ByWeb)
 	done, err := s.resetAll(ctx)
 	if err != nil {
-		told(0)
+		told(0, 0)
 		return done, err
 	}
-	told(max(done.Deleted, 1))
+	told(max(done.Deleted, 1), 0)
 	return done, nil
 }
 

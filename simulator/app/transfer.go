@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +28,7 @@ func (s *simulator) newTransfers() *transfer.Cluster {
 		Configuration: adoptingConfiguration{configuration{s.scheduler}, s.parse, s.keptInactive()},
 		Results:       cycles{s.store},
 		Redact:        redacted(s.redactor),
+		Kept:          filepath.Join(s.prepared.dataDir, "last-import.json"),
 		Logger:        s.options.Logger,
 		Activate:      s.options.ActivateImported,
 		Callable:      s.options.Outbound.CheckURL,
@@ -73,8 +75,6 @@ func redacted(r *redact.Redactor) func(*unstructured.Unstructured) bool {
 type exclusiveTransfer struct {
 	*transfer.Cluster
 	simulator *simulator
-	// An untold import is no step of the time line.
-	untold bool
 }
 
 var _ server.Transfer = exclusiveTransfer{}
@@ -98,8 +98,8 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 			tell(p)
 		}
 	}
-	told := func(int) {}
-	if !t.untold {
+	told := func(_, _ int) {}
+	if !opts.Untold {
 		told = t.simulator.timeline.Begin(timeline.ImportStep, cmp.Or(opts.By, timeline.ByWeb))
 	}
 	// A client that has its answer may begin the next operation at once.
@@ -110,7 +110,7 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	}
 	run, err := t.Cluster.Begin(src, opts)
 	if err != nil {
-		told(0)
+		told(0, 0)
 		o.End()
 		if errors.Is(err, transfer.ErrNotOurs) {
 			return nil, &server.Forbidden{Message: err.Error()}
@@ -120,18 +120,13 @@ func (t exclusiveTransfer) Begin(src manifest.Source, opts transfer.ImportOption
 	context.AfterFunc(ctx, func() { run.Cancel() }) // which does nothing when it has ended
 	go func() {
 		<-run.Done()
-		told(imported(run))
+		if report, _ := run.Result(); report != nil {
+			told(report.Created+report.Updated, report.Deleted)
+		} else {
+			told(0, 0)
+		}
 	}()
 	return run, nil
-}
-
-// imported counts the objects that an import created, changed or deleted.
-func imported(run *transfer.Run) int {
-	report, _ := run.Result()
-	if report == nil {
-		return 0
-	}
-	return report.Created + report.Updated + report.Deleted
 }
 
 func (t exclusiveTransfer) Spool() (server.Spool, error) {

@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/elsewhere/redact"
 	"kube-scheduler-simulator/simulator/host/process"
+	"kube-scheduler-simulator/simulator/scenarios/scenario"
 	"kube-scheduler-simulator/simulator/server/watch"
 )
 
@@ -73,6 +74,8 @@ type Backend struct {
 	// *Forbidden. If it is nil, the cluster is not the simulator's own and cannot be reset.
 	Reset    func(ctx context.Context) (Reset, error)
 	Transfer Transfer
+	// Placements: nil if nothing can be imported.
+	Placements Placements
 	// Inactive are imported parts that call no other program.
 	Inactive Inactive
 	// Definitions are the definitions of the objects that the simulator's own plugins read.
@@ -86,6 +89,11 @@ type Backend struct {
 	// Sessions are the session schedulers and the flow scheduler.
 	Sessions Sessions
 	Runs     Runs
+	// Play plays a scenario on the cluster as it is, and returns when the last step has ended. begun
+	// hears of each step before it is played. The error is a *scenario.Error for a scenario that a
+	// cluster cannot play, or an *operation.Busy; then nothing has changed. When ctx ends, Play ends
+	// within the step. nil if the simulator plays none.
+	Play     func(ctx context.Context, sc *scenario.Scenario, begun func(PlayedStep)) error
 	Timeline Timeline
 	// Branches are simulators beside this one.
 	Branches Branches

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"kube-scheduler-simulator/simulator/elsewhere/transfer"
 	"kube-scheduler-simulator/simulator/host/connections"
 	"kube-scheduler-simulator/simulator/past/branch"
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
+	"kube-scheduler-simulator/simulator/past/timeline"
 )
 
 // Branches are simulators beside this one, below branchesPrefix. Methods are safe for concurrent
@@ -24,6 +27,11 @@ type Branches interface {
 	Create(ctx context.Context, q branch.Request) (branch.Branch, error)
 	Start(name string) (branch.Branch, error)
 	StopBranch(name string) (branch.Branch, error)
+	Retitle(name, title string) (branch.Branch, error)
+	// WriteState writes the state of a running branch as it is, in the format of an export.
+	WriteState(ctx context.Context, name string, w io.Writer) error
+	// Use says that a client's request to a branch begins; end, that it was answered.
+	Use(name string) (end func())
 	// Rename restarts a branch that runs.
 	Rename(name, to string) (branch.Branch, error)
 	Delete(name string) error
@@ -93,7 +101,8 @@ func (s *Server) stopBranch(c echo.Context, b Branches) error {
 }
 
 type branchChange struct {
-	Name string `json:"name"`
+	Name  *string `json:"name"`
+	Title *string `json:"title"`
 }
 
 func (s *Server) patchBranch(c echo.Context, b Branches) error {
@@ -101,8 +110,51 @@ func (s *Server) patchBranch(c echo.Context, b Branches) error {
 	if err := s.readStrictly(c, &change); err != nil {
 		return err
 	}
-	renamed, err := b.Rename(c.Param("name"), change.Name)
-	return answerJSON(c, renamed, err)
+	name := c.Param("name")
+	var changed branch.Branch
+	err := error(refuse(http.StatusBadRequest, "want a name or a title"))
+	if change.Title != nil {
+		changed, err = b.Retitle(name, *change.Title)
+	}
+	if change.Name != nil && (err == nil || change.Title == nil) {
+		changed, err = b.Rename(name, *change.Name)
+	}
+	return answerJSON(c, changed, err)
+}
+
+type promotion struct {
+	// Title of the branch that keeps what the trunk has now.
+	Title string `json:"title"`
+}
+
+// promoteBranch makes the state of a branch that of this simulator: objects, where pods run, and
+// the scheduler's configuration. A new branch keeps what the simulator had. It answers as an import
+// does, which is what happens.
+func (s *Server) promoteBranch(c echo.Context, b Branches) error {
+	var q promotion
+	if err := s.readStrictly(c, &q); err != nil {
+		return err
+	}
+	return s.transfer(func(c echo.Context, t Transfer) error {
+		ctx := c.Request().Context()
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(b.WriteState(ctx, c.Param("name"), w)) }()
+		var files spooled
+		err := files.add(t, "", r)
+		_ = r.Close() // which ends the writing
+		var before branch.Branch
+		if err == nil {
+			before, err = b.Create(ctx, branch.Request{Title: q.Title, Asleep: true})
+		}
+		if err != nil {
+			return errors.Join(err, files.Close())
+		}
+		run, err := t.Begin(files.source(), transfer.ImportOptions{Mode: transfer.Replace, By: timeline.Program(c.Request().UserAgent())})
+		if err != nil {
+			return errors.Join(importError(err), files.Close(), b.Delete(before.Name))
+		}
+		return s.answerImport(c, run)
+	})(c)
 }
 
 func (s *Server) deleteBranch(c echo.Context, b Branches) error {
@@ -155,6 +207,7 @@ func (s *Server) toBranch(c echo.Context) error {
 func (s *Server) forwardToBranch(c echo.Context, b Branches) error {
 	r := c.Request()
 	name, rest := splitBranch(r.URL.Path)
+	defer b.Use(name)()
 	if rest == branchPath && r.Method == http.MethodGet {
 		own, err := b.Get(name)
 		return answerJSON(c, ownBranch{own, "/"}, err)

@@ -52,6 +52,20 @@ func (f *fakeBranches) Rename(name, to string) (branch.Branch, error) {
 	return f.do("rename " + name + " to " + to)
 }
 
+func (f *fakeBranches) Retitle(name, title string) (branch.Branch, error) {
+	return f.do("retitle " + name + " to " + title)
+}
+
+func (f *fakeBranches) WriteState(_ context.Context, name string, w io.Writer) error {
+	if _, err := f.do("write " + name); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "the state of "+name)
+	return err
+}
+
+func (f *fakeBranches) Use(string) func() { return func() {} }
+
 func (f *fakeBranches) Delete(name string) error {
 	_, err := f.do("delete " + name)
 	return err
@@ -101,7 +115,10 @@ func TestBranchRoutes(t *testing.T) {
 		{"POST", "/api/v1/branches/a/stop", "", 200, `"name":"a"`},
 		{"GET", "/api/v1/branches/compare?b=a", "", 200, `"b":{"name":"a"`},
 		{"PATCH", "/api/v1/branches/a", `{"name":"b"}`, 200, `"name":"a"`},
-		{"PATCH", "/api/v1/branches/a", `{"title":"b"}`, 400, "title"},
+		{"PATCH", "/api/v1/branches/a", `{"title":"openb"}`, 200, `"name":"a"`},
+		{"PATCH", "/api/v1/branches/a", `{"titel":"b"}`, 400, "titel"},
+		{"PATCH", "/api/v1/branches/a", `{}`, 400, "want a name or a title"},
+		{"POST", "/api/v1/branches/a/promote", `{"title":"before"}`, 501, "cannot import"},
 		{"DELETE", "/api/v1/branches/a", "", 204, ""},
 		{"GET", "/api/v1/branch", "", 404, "this is not a branch"},
 		{"GET", "/branches/a/api/v1/branch", "", 200, `"trunk":"/"`},
@@ -112,7 +129,25 @@ func TestBranchRoutes(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tc.method, tc.path, got.StatusCode, got.body)
 		}
 	}
-	want(t, "what was done", f.asked, []string{"create a", "start a", "stop a", "compare  with a", "rename a to b", "delete a"})
+	want(t, "what was done", f.asked, []string{"create a", "start a", "stop a", "compare  with a", "rename a to b", "retitle a to openb", "delete a"})
+}
+
+// TestPromote: what the simulator had is kept before the import replaces it. A branch that cannot be read changes nothing.
+func TestPromote(t *testing.T) {
+	f := &fakeBranches{}
+	h, _ := serveTransfer(t, &willing{})
+	h.backend.Load().Branches = f
+	got := h.do("POST", "/api/v1/branches/a/promote", `{"title":"before"}`)
+	if got.StatusCode != http.StatusForbidden || !strings.Contains(got.message(t), "cannot empty it") {
+		t.Errorf("%d %s: the cluster of the test cannot be emptied", got.StatusCode, got.body)
+	}
+	want(t, "what was done, and undone", f.asked, []string{"write a", "create ", "delete a"})
+
+	f.asked, f.err = nil, &branch.Refusal{Reason: branch.NotNow, Message: "the branch a is stopped"}
+	if got := h.do("POST", "/api/v1/branches/a/promote", `{}`); got.StatusCode != http.StatusConflict || got.message(t) != "the branch a is stopped" {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	want(t, "what was done", f.asked, []string{"write a"})
 }
 
 func TestBranchRefusals(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 	"kube-scheduler-simulator/simulator/lesson"
 	"kube-scheduler-simulator/simulator/past/branch"
 	"kube-scheduler-simulator/simulator/past/clusterdiff"
+	"kube-scheduler-simulator/simulator/past/placement"
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
@@ -132,6 +133,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WorkloadName":         &workloadRequest{},
 		"WorkloadRef":          &admission.Ref{},
 		"Branch":               &branch.Branch{},
+		"BranchCall":           &branch.Call{},
+		"BranchPromotion":      &promotion{},
+		"PlayLine":             &playLine{},
 		"BranchComparison":     &clusterdiff.Comparison{},
 		"BranchField":          &clusterdiff.Field{},
 		"BranchList":           &listOf[branch.Branch]{},
@@ -177,6 +181,9 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ImportCause":          &transfer.Cause{},
 		"ImportConfiguration":  &transfer.ConfigurationReport{},
 		"ImportReport":         &transfer.Report{},
+		"ImportLack":           &transfer.Lack{},
+		"ImportPlacements":     &importPlacements{},
+		"PlacementCause":       &placement.CauseCount{},
 		"Inactive":             &transfer.InactiveObject{},
 		"InactiveList":         &listOf[transfer.InactiveObject]{},
 		"Activation":           &activation{},
@@ -365,6 +372,8 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"ExerciseKinds":        &exerciseKinds{},
 		"ExercisePrediction":   &exercisePrediction{},
 		"TimeLine":             &timeline.Line{},
+		"Usage":                &timeline.Usage{},
+		"ResourceUsage":        &timeline.ResourceUsage{},
 		"TimeLineStep":         &timeline.Step{},
 		"TimeLineBucket":       &timeline.Bucket{},
 		"TimeLineObject":       &timeline.ObjectRef{},

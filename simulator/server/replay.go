@@ -99,24 +99,30 @@ func (s *Server) deleteReplay(c echo.Context, r Replay) error {
 }
 
 func (s *Server) getReplayComparison(c echo.Context, r Replay) error {
+	q, err := comparisonQuery(c)
+	if err != nil {
+		return err
+	}
+	comparison, err := r.Comparison(q)
+	return answerJSON(c, comparison, err)
+}
+
+func comparisonQuery(c echo.Context) (replay.ComparisonQuery, error) {
 	q := replay.ComparisonQuery{Outcome: replay.Outcome(c.QueryParam("outcome")), Continue: c.QueryParam("continue")}
 	if q.Outcome != "" && !slices.Contains(replay.Outcomes, q.Outcome) {
-		return badQuery(config.Mistake{Field: "outcome", Message: "want one of " + strings.Join(replayOutcomes(), ", ")})
+		return q, badQuery(config.Mistake{Field: "outcome", Message: "want one of " + strings.Join(replayOutcomes(), ", ")})
 	}
 	if limit := c.QueryParam("limit"); limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > maxLimit {
-			return badQuery(config.Mistake{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
+			return q, badQuery(config.Mistake{Field: "limit", Message: "want a number from 1 to " + strconv.Itoa(maxLimit)})
 		}
 		q.Limit = n
 	}
-	if from := q.Continue; from != "" {
-		if n, err := strconv.Atoi(from); err != nil || n < 0 {
-			return badQuery(config.Mistake{Field: "continue", Message: "want the continue value of an earlier page"})
-		}
+	if _, err := q.From(); err != nil {
+		return q, badQuery(config.Mistake{Field: "continue", Message: "want the continue value of an earlier page"})
 	}
-	comparison, err := r.Comparison(q)
-	return answerJSON(c, comparison, err)
+	return q, nil
 }
 
 func replayOutcomes() []string {

@@ -20,6 +20,8 @@ type Runs interface {
 	// Start begins runs; ctx ends only the reading. The error is a *scenario.Error for a wrong
 	// scenario, or a *runs.FullError.
 	Start(ctx context.Context, q runs.Request) (runs.Entry, error)
+	// Load reads the scenario of a request. The error is a *scenario.Error if it is wrong.
+	Load(ctx context.Context, q runs.Request) (*scenario.Scenario, error)
 	List() []runs.Entry
 	Get(id string) (runs.Entry, bool)
 	// Result returns nil if there is no such result, or not yet.
@@ -36,6 +38,19 @@ func (s *Server) runs(h func(echo.Context, Runs) error) echo.HandlerFunc {
 }
 
 func (s *Server) postRun(c echo.Context, r Runs) error {
+	var e runs.Entry
+	if err := s.readRun(c, func(ctx context.Context, q runs.Request) (err error) {
+		e, err = r.Start(ctx, q)
+		return err
+	}); err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderLocation, runsPath+"/"+e.ID)
+	return c.JSON(http.StatusCreated, e)
+}
+
+// readRun calls do with the request of a run. Both parse in one turn.
+func (s *Server) readRun(c echo.Context, do func(context.Context, runs.Request) error) error {
 	body, release, err := s.readBody(c.Request().Body)
 	if err != nil {
 		return err
@@ -43,17 +58,15 @@ func (s *Server) postRun(c echo.Context, r Runs) error {
 	defer release()
 	ctx := c.Request().Context()
 	var q runs.Request
-	var e runs.Entry
 	if err := s.parse(ctx, func() (err error) {
-		if q, err = runRequest(ctx, body); err == nil {
-			e, err = r.Start(ctx, q)
+		if q, err = runRequest(ctx, body); err != nil {
+			return err
 		}
-		return err
+		return do(ctx, q)
 	}); err != nil {
 		return refusedRun(q, err)
 	}
-	c.Response().Header().Set(echo.HeaderLocation, runsPath+"/"+e.ID)
-	return c.JSON(http.StatusCreated, e)
+	return nil
 }
 
 // runRequest reads a request, or a bare scenario.

@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
@@ -22,6 +25,11 @@ type fakeRuns struct {
 func (f *fakeRuns) Start(_ context.Context, q runs.Request) (runs.Entry, error) {
 	f.asked = q
 	return runs.Entry{ID: "1", State: runs.Queued}, f.err
+}
+
+func (f *fakeRuns) Load(_ context.Context, q runs.Request) (*scenario.Scenario, error) {
+	f.asked = q
+	return &scenario.Scenario{Name: "a"}, f.err
 }
 
 func (f *fakeRuns) List() []runs.Entry { return []runs.Entry{{ID: "1"}} }
@@ -47,6 +55,41 @@ func (f *fakeRuns) Result(id string, index int) *scenario.Result {
 }
 
 func (f *fakeRuns) Delete(id string) bool { f.deleted = true; return id == "1" }
+
+// TestPlay: the answer has the steps as they begin, and the error in the end.
+func TestPlay(t *testing.T) {
+	f := &fakeRuns{}
+	var failure error
+	steps := 2
+	h := serve(t, Options{})
+	h.attach(nil, nil, func(b *Backend) {
+		b.Runs = f
+		b.Play = func(_ context.Context, sc *scenario.Scenario, begun func(PlayedStep)) error {
+			for i := range steps {
+				begun(PlayedStep{Step: fmt.Sprintf("%s %d", sc.Name, i), Done: i, Total: steps})
+			}
+			return failure
+		}
+	})
+	const text = "kind: Scenario"
+	got := h.do(http.MethodPost, "/api/v1/play", text)
+	want(t, "the answer", got.body, `{"progress":{"step":"a 0","done":0,"total":2}}`+"\n"+`{"progress":{"step":"a 1","done":1,"total":2}}`+"\n")
+	want(t, "its type", got.Header.Get("Content-Type"), mimeNDJSON)
+	want(t, "the scenario", f.asked, runs.Request{Scenario: text})
+
+	failure = errors.New("line 3: it did not settle")
+	if got := h.do(http.MethodPost, "/api/v1/play", text); !strings.Contains(got.body, `"error"`) {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	steps, failure = 0, &operation.Busy{With: operation.Import}
+	if got := h.do(http.MethodPost, "/api/v1/play", text); got.StatusCode != http.StatusConflict {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	f.err = &scenario.Error{Mistakes: []scenario.Mistake{{Line: 3, Message: "no such verb"}}}
+	if got := h.do(http.MethodPost, "/api/v1/play", text); got.StatusCode != http.StatusBadRequest || !strings.Contains(got.body, "no such verb") {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+}
 
 func TestRuns(t *testing.T) {
 	f := &fakeRuns{}

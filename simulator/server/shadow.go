@@ -22,13 +22,16 @@ type Shadow interface {
 	Set(ctx context.Context, document []byte) error
 	// Clear removes the shadow, if there is one.
 	Clear() error
-	// Draft judges a document once, for the pods of at most last latest decisions.
-	Draft(ctx context.Context, document []byte, last int) (*shadow.Draft, error)
+	// Draft judges a document once, for the pods of at most last latest decisions. It begins no
+	// decision when the time is over, and goes on where it ended when asked again.
+	Draft(ctx context.Context, document []byte, last int, within time.Duration) (*shadow.Draft, error)
 }
 
 const (
 	shadowPath  = apiPrefix + "/v1/shadow"
 	defaultLast = 200
+	// defaultWithin, in milliseconds, is also the most.
+	defaultWithin = 10_000
 )
 
 type shadowRequest struct {
@@ -38,6 +41,7 @@ type shadowRequest struct {
 type draftRequest struct {
 	Configuration hypothesis.Document `json:"configuration"`
 	Last          int                 `json:"last,omitempty"`
+	Within        int                 `json:"withinMilliseconds,omitempty"`
 }
 
 type shadowAnswer struct {
@@ -89,7 +93,7 @@ func (s *Server) deleteShadow(c echo.Context, sh Shadow) error {
 }
 
 func (s *Server) postShadow(c echo.Context, sh Shadow) error {
-	r := draftRequest{Last: defaultLast}
+	r := draftRequest{Last: defaultLast, Within: defaultWithin}
 	if err := s.readStrictly(c, &r); err != nil {
 		return err
 	}
@@ -99,8 +103,11 @@ func (s *Server) postShadow(c echo.Context, sh Shadow) error {
 	if r.Last < 1 || r.Last > shadow.MaxItems {
 		return badQuery(config.Mistake{Field: "last", Message: fmt.Sprintf("want a number from 1 to %d", shadow.MaxItems)})
 	}
+	if r.Within < 1 || r.Within > defaultWithin {
+		return badQuery(config.Mistake{Field: "withinMilliseconds", Message: fmt.Sprintf("want a number from 1 to %d", defaultWithin)})
+	}
 	return s.answering(c, func(ctx context.Context) (any, error) {
-		return sh.Draft(ctx, r.Configuration, r.Last)
+		return sh.Draft(ctx, r.Configuration, r.Last, time.Duration(r.Within)*time.Millisecond)
 	})
 }
 

@@ -16,9 +16,10 @@ import (
 
 // fakeShadow keeps a document that it can parse.
 type fakeShadow struct {
-	state shadow.State
-	last  int
-	err   error
+	state  shadow.State
+	last   int
+	within time.Duration
+	err    error
 }
 
 func (f *fakeShadow) State() shadow.State { return f.state }
@@ -37,11 +38,11 @@ func (f *fakeShadow) Clear() error {
 	return f.err
 }
 
-func (f *fakeShadow) Draft(_ context.Context, document []byte, last int) (*shadow.Draft, error) {
+func (f *fakeShadow) Draft(_ context.Context, document []byte, last int, within time.Duration) (*shadow.Draft, error) {
 	if _, err := config.Parse(document); err != nil {
 		return nil, hypothesis.RefusedConfiguration(err)
 	}
-	f.last = last
+	f.last, f.within = last, within
 	return &shadow.Draft{State: whatif.State{Nodes: 3}, Judgement: shadow.Judgement{Items: []shadow.Item{}}, Complete: true}, f.err
 }
 
@@ -96,8 +97,10 @@ func TestDraft(t *testing.T) {
 	want(t, "answer", strings.TrimSpace(answer.body), `{"state":{"nodes":3,"pods":0,"resourceVersion":""},"judged":0,"differ":0,`+
 		`"verdicts":{"same":0,"asGood":0,"elsewhere":0,"pending":0,"placed":0},"items":[],"complete":true}`)
 	want(t, "last", f.last, 200)
-	h.do(http.MethodPost, shadowPath, `{"configuration":`+document+`,"last":5}`)
+	want(t, "within", f.within, 10*time.Second)
+	h.do(http.MethodPost, shadowPath, `{"configuration":`+document+`,"last":5,"withinMilliseconds":250}`)
 	want(t, "last", f.last, 5)
+	want(t, "within", f.within, 250*time.Millisecond)
 }
 
 // TestBadShadows: a document with mistakes is refused at their lines, and the shadow stays.
@@ -114,6 +117,7 @@ func TestBadShadows(t *testing.T) {
 		"a draft's mistake":       {http.MethodPost, `{"configuration":` + wrong + `}`, http.StatusUnprocessableEntity, `[{"field":"configuration.parallelism","line":3,"column":14,"message":"want a whole number of 32 bits, not \"many\""}]`},
 		"a draft of nothing":      {http.MethodPost, `{"last":5}`, http.StatusBadRequest, `[{"field":"configuration","message":"want a KubeSchedulerConfiguration"}]`},
 		"a draft for too many":    {http.MethodPost, `{"configuration":{},"last":501}`, http.StatusBadRequest, `[{"field":"last","message":"want a number from 1 to 500"}]`},
+		"a draft in no time":      {http.MethodPost, `{"configuration":{},"withinMilliseconds":-1}`, http.StatusBadRequest, `[{"field":"withinMilliseconds","message":"want a number from 1 to 10000"}]`},
 		"a document of 2 MiB":     {http.MethodPut, strings.Repeat(" ", 2*config.MaxSize+1), http.StatusRequestEntityTooLarge, `[]`},
 		"a shadow and its number": {http.MethodPut, `{"configuration":{},"last":5}`, http.StatusBadRequest, `[{"field":"last","line":1,"column":21,"message":"unknown field \"last\"; the fields are configuration"}]`},
 	} {

@@ -15,6 +15,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/simulator/past/timeline"
+	"kube-scheduler-simulator/simulator/scenarios/draft"
 )
 
 // Timeline is what the simulator recorded of itself, or the loaded recording. Methods are safe for
@@ -22,6 +23,8 @@ import (
 type Timeline interface {
 	// Line fails with timeline.ErrQuery if q.Continue does not come from an earlier page.
 	Line(ctx context.Context, q timeline.Query) (*timeline.Line, error)
+	// Usage has at most q.Buckets samples, and one at each end.
+	Usage(ctx context.Context, q timeline.Query) ([]timeline.Usage, error)
 	Moment(ctx context.Context, at timeline.At) (*timeline.Moment, error)
 	// Export writes the objects of a moment in the format of exports.
 	Export(ctx context.Context, w io.Writer, at timeline.At) error
@@ -29,6 +32,9 @@ type Timeline interface {
 	// Decision returns the moment that a scheduling attempt saw. It fails with
 	// timeline.ErrUnknownResult.
 	Decision(ctx context.Context, a timeline.Attempt) (*timeline.Point, error)
+	// Happened tells the steps of users between two moments; zero values are the oldest one and now.
+	// It fails with timeline.ErrReplaying, timeline.ErrTooMuch or timeline.ErrQuery.
+	Happened(ctx context.Context, from, to timeline.At) (*timeline.Happened, error)
 	Undoable(ctx context.Context) (*timeline.Undo, error)
 	// Undo takes back the last step if that step has this moment. Otherwise it fails with
 	// timeline.ErrStale or timeline.ErrNothingToUndo.
@@ -51,8 +57,10 @@ func timelineError(err error) error {
 		return nil
 	case errors.Is(err, timeline.ErrUnknownResult):
 		return refuse(http.StatusNotFound, "%v", err)
-	case errors.Is(err, timeline.ErrStale), errors.Is(err, timeline.ErrNothingToUndo):
+	case errors.Is(err, timeline.ErrStale), errors.Is(err, timeline.ErrNothingToUndo), errors.Is(err, timeline.ErrReplaying):
 		return refuse(http.StatusConflict, "%v", err)
+	case errors.Is(err, timeline.ErrTooMuch):
+		return refuse(http.StatusRequestEntityTooLarge, "%v", err)
 	case errors.Is(err, timeline.ErrQuery):
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
@@ -60,7 +68,25 @@ func timelineError(err error) error {
 }
 
 func (s *Server) getTimeline(c echo.Context, t Timeline) error {
-	q := timeline.Query{Buckets: timeline.DefaultBuckets, Limit: timeline.DefaultSteps, Continue: c.QueryParam("continue")}
+	q, err := partInQuery(c, timeline.DefaultBuckets, timeline.MaxBuckets)
+	if err != nil {
+		return err
+	}
+	line, err := t.Line(c.Request().Context(), q)
+	return answerJSON(c, line, err)
+}
+
+func (s *Server) getUsage(c echo.Context, t Timeline) error {
+	q, err := partInQuery(c, timeline.DefaultSamples, timeline.MaxSamples)
+	if err != nil {
+		return err
+	}
+	samples, err := t.Usage(c.Request().Context(), q)
+	return answerList(c, samples, err)
+}
+
+func partInQuery(c echo.Context, buckets, mostBuckets int) (timeline.Query, error) {
+	q := timeline.Query{Buckets: buckets, Limit: timeline.DefaultSteps, Continue: c.QueryParam("continue")}
 	var mistakes []config.Mistake
 	for name, at := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
 		if text := c.QueryParam(name); text != "" {
@@ -74,7 +100,7 @@ func (s *Server) getTimeline(c echo.Context, t Timeline) error {
 	for name, number := range map[string]struct {
 		to   *int
 		most int
-	}{"buckets": {&q.Buckets, timeline.MaxBuckets}, "limit": {&q.Limit, timeline.MaxSteps}} {
+	}{"buckets": {&q.Buckets, mostBuckets}, "limit": {&q.Limit, timeline.MaxSteps}} {
 		if text := c.QueryParam(name); text != "" {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > number.most {
@@ -84,10 +110,9 @@ func (s *Server) getTimeline(c echo.Context, t Timeline) error {
 		}
 	}
 	if len(mistakes) > 0 {
-		return badQuery(mistakes...)
+		return timeline.Query{}, badQuery(mistakes...)
 	}
-	line, err := t.Line(c.Request().Context(), q)
-	return answerJSON(c, line, err)
+	return q, nil
 }
 
 // text is a moment's number or a time.
@@ -129,6 +154,43 @@ func (s *Server) getMomentObjects(c echo.Context, t Timeline) error {
 		mimeType: echo.MIMEApplicationJSON, name: "cluster-at-" + c.Param("moment") + ".json",
 		write: func(ctx context.Context, w io.Writer) error { return t.Export(ctx, w, at) },
 	})
+}
+
+// getSteps answers with a scenario of what users did between two moments.
+func (s *Server) getSteps(c echo.Context, t Timeline) error {
+	var ends [2]timeline.At
+	for i, field := range []string{"from", "to"} {
+		text := c.QueryParam(field)
+		if text == "" {
+			continue
+		}
+		var err error
+		if ends[i], err = momentOf(field, text); err != nil {
+			return err
+		}
+	}
+	return s.export(c, draftFile("my-steps", func(ctx context.Context) ([]byte, error) {
+		happened, err := t.Happened(ctx, ends[0], ends[1])
+		if err != nil {
+			return nil, err
+		}
+		return draft.Steps(happened)
+	}))
+}
+
+// draftFile is an answer with a scenario.
+func draftFile(name string, write func(ctx context.Context) ([]byte, error)) exportedFile {
+	return exportedFile{mimeType: mimeYAML, name: name + ".yaml", write: func(ctx context.Context, w io.Writer) error {
+		text, err := write(ctx)
+		if _, large := errors.AsType[*draft.TooLargeError](err); large {
+			return refuse(http.StatusRequestEntityTooLarge, "%v", err)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}}
 }
 
 func (s *Server) getDifference(c echo.Context, t Timeline) error {

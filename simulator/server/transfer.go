@@ -19,6 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/host/datadir"
 	"kube-scheduler-simulator/simulator/host/operation"
 	"kube-scheduler-simulator/simulator/past/timeline"
+	"kube-scheduler-simulator/simulator/scenarios/draft"
 )
 
 // Transfer imports and exports the cluster. Methods are safe for concurrent use.
@@ -65,6 +66,18 @@ func (s *Server) getExport(c echo.Context, t Transfer) error {
 		name:     fmt.Sprintf("cluster-%s.%s", s.opts.clock.Now().UTC().Format("20060102-150405"), opts.Format),
 		write:    func(ctx context.Context, w io.Writer) error { return t.Export(ctx, w, opts) },
 	})
+}
+
+// getClusterScenario answers with a scenario that begins with the cluster as it is.
+func (s *Server) getClusterScenario(c echo.Context, t Transfer) error {
+	return s.export(c, draftFile("my-cluster", func(ctx context.Context) ([]byte, error) {
+		now := s.opts.clock.Now()
+		exported := draft.Export{}
+		if err := t.Export(ctx, &exported, transfer.ExportOptions{Format: transfer.JSON}); err != nil {
+			return nil, err
+		}
+		return draft.Cluster(exported.Bytes(), now)
+	}))
 }
 
 // exportedFile is an answer that a browser stores as a file.
@@ -141,6 +154,11 @@ func (s *Server) postImport(c echo.Context, t Transfer) error {
 		_ = src.Close() // the import did not start, so nothing else closes it
 		return importError(err)
 	}
+	return s.answerImport(c, run)
+}
+
+// answerImport answers with the report, or with lines of progress.
+func (s *Server) answerImport(c echo.Context, run *transfer.Run) error {
 	if goautoneg.Negotiate(c.Request().Header.Get("Accept"), []string{echo.MIMEApplicationJSON, mimeNDJSON}) == mimeNDJSON {
 		return s.streamImport(c, run)
 	}
@@ -205,7 +223,7 @@ func (s *Server) streamImport(c echo.Context, run *transfer.Run) error {
 }
 
 type importState struct {
-	// State is "none" if there was no import since the start.
+	// State is "none" if there was no import.
 	State    transfer.State    `json:"state"`
 	Progress transfer.Progress `json:"progress"`
 	// Report is set once the import has ended, even early.

@@ -12,9 +12,11 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/shadow"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
@@ -227,33 +229,77 @@ func TestSlowQuestionsEnd(t *testing.T) {
 
 // TestQuestionsEndWithTheirClients: nobody works on an answer that nobody reads.
 func TestQuestionsEndWithTheirClients(t *testing.T) {
-	asked, ended := make(chan struct{}), make(chan struct{})
-	f := &fakeHypotheses{wait: func(ctx context.Context) {
-		close(asked)
-		<-ctx.Done()
-		close(ended)
-	}}
-	h := serveHypotheses(t, f, Options{})
-	ctx, leave := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+whatifPath, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
+	for _, q := range []struct{ method, path, body string }{
+		{http.MethodPost, whatifPath, "{}"}, {http.MethodPost, whatifPath + "/fit", "{}"}, {http.MethodPost, whatifPath + "/capacity", "{}"},
+		{http.MethodPost, whatifPath + "/copies", "{}"}, {http.MethodPost, shadowPath, `{"configuration":{}}`},
+		{http.MethodPost, apiPrefix + "/v1/lessons/a/steps/b", ""}, {http.MethodGet, apiPrefix + "/v1/timeline/moments/1", ""},
+	} {
+		t.Run(q.path, func(t *testing.T) {
+			asked, ended := make(chan struct{}), make(chan struct{})
+			w := waits(func(ctx context.Context) {
+				close(asked)
+				<-ctx.Done()
+				close(ended)
+			})
+			h := serve(t, Options{})
+			h.attach(nil, nil, func(b *Backend) {
+				b.Hypotheses, b.Shadow, b.Lessons, b.Timeline = &fakeHypotheses{wait: w}, waitingShadow{waits: w}, waitingLessons{waits: w}, waitingTimeline{waits: w}
+			})
+			ctx, leave := context.WithCancel(t.Context())
+			request, err := http.NewRequestWithContext(ctx, q.method, h.url+q.path, strings.NewReader(q.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := make(chan error, 1)
+			go func() {
+				_, err := plainClient.Do(request)
+				left <- err
+			}()
+			<-asked
+			leave()
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Errorf("the client got %v", err)
+			}
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				t.Error("the question goes on")
+			}
+		})
 	}
-	left := make(chan error, 1)
-	go func() {
-		_, err := plainClient.Do(request)
-		left <- err
-	}()
-	<-asked
-	leave()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("the client got %v", err)
-	}
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Error("the question goes on")
-	}
+}
+
+// waits is called in place of an answer.
+type waits func(context.Context)
+
+type waitingShadow struct {
+	Shadow
+	waits
+}
+
+func (w waitingShadow) Draft(ctx context.Context, _ []byte, _ int, _ time.Duration) (*shadow.Draft, error) {
+	w.waits(ctx)
+	return nil, ctx.Err()
+}
+
+type waitingLessons struct {
+	Lessons
+	waits
+}
+
+func (w waitingLessons) Do(ctx context.Context, _, _ string) error {
+	w.waits(ctx)
+	return ctx.Err()
+}
+
+type waitingTimeline struct {
+	Timeline
+	waits
+}
+
+func (w waitingTimeline) Moment(ctx context.Context, _ timeline.At) (*timeline.Moment, error) {
+	w.waits(ctx)
+	return nil, ctx.Err()
 }
 
 // TestOnlySoManyQuestionsAtOnce: further ones are told to come again.

@@ -103,7 +103,7 @@ func TestExamples(t *testing.T) {
 		{"6: four are needed", gang(4), want{2_560_000, []Delta{NoOp, NoOp, NoOp, Wait}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := test.problem.Solve()
+			s := test.problem.Solve(t.Context())
 			got := want{Cost: s.Cost}
 			sum := int64(0)
 			for _, p := range s.Placements {
@@ -118,10 +118,10 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
-	if diff := cmp.Diff(map[string][]int64{"map": {750, 874, 1250, 1374}, "index": {1000, 1500}}, costs(drawn(CPUMem).Solve())); diff != "" {
+	if diff := cmp.Diff(map[string][]int64{"map": {750, 874, 1250, 1374}, "index": {1000, 1500}}, costs(drawn(CPUMem).Solve(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string][]int64{"map": {2375, 2437, 2625, 2687}, "index": {2500, 2_560_000}}, costs(drawn(CPUMemV2).Solve())); diff != "" {
+	if diff := cmp.Diff(map[string][]int64{"map": {2375, 2437, 2625, 2687}, "index": {2500, 2_560_000}}, costs(drawn(CPUMemV2).Solve(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -146,7 +146,7 @@ func TestGap(t *testing.T) {
 		{"with the constant", drawn(CPUMemV1), []int{1, 3, 0, 1, 0, -1}, 12748, 2_557_626, 2_560_000, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := test.problem.Gap(test.given)
+			c := test.problem.Gap(t.Context(), test.given)
 			differs := 0
 			for _, task := range c.Tasks {
 				if task.Differs {
@@ -188,7 +188,7 @@ func TestSolverAgainstBruteForce(t *testing.T) {
 		for i := range 1 + random.IntN(5) {
 			p.Tasks = append(p.Tasks, Task{Name: fmt.Sprint(i), Job: random.IntN(2), Class: random.IntN(len(p.Classes)), On: -1})
 		}
-		got, want := p.Solve().Cost, bruteForce(p)
+		got, want := p.Solve(t.Context()).Cost, bruteForce(p)
 		if got != want {
 			t.Fatalf("network %d: cost %d, want %d: %+v", n, got, want, p)
 		}
@@ -267,7 +267,7 @@ func BenchmarkSolve(b *testing.B) {
 			var longest time.Duration
 			for b.Loop() {
 				start := time.Now()
-				s := p.Solve()
+				s := p.Solve(b.Context())
 				longest = max(longest, time.Since(start))
 				if s.Cost == 0 {
 					b.Fatal("nothing was solved")

@@ -1,5 +1,7 @@
 package flow
 
+import "context"
+
 // Comparison is a placement by another scheduler beside the optimum of the same costs.
 type Comparison struct {
 	Model Model `json:"model"`
@@ -33,14 +35,14 @@ type ComparedTask struct {
 	Differs     bool   `json:"differs,omitempty"`
 }
 
-// Gap compares a placement with the optimum: machines are those of the tasks, -1 for none.
-func (p *Problem) Gap(machines []int) *Comparison {
+// Gap compares a placement with the optimum: machines are those of the tasks, -1 for none. If ctx has ended, the answer means nothing.
+func (p *Problem) Gap(ctx context.Context, machines []int) *Comparison {
 	optimum := p.build()
-	optimum.solve()
+	optimum.solve(ctx)
 	best := optimum.placements()
 	p.match(best, machines)
 	out := &Comparison{Model: p.Model, Optimum: optimum.out.Cost, Network: optimum.out, Tasks: []ComparedTask{}}
-	given := p.price(machines, optimum, out)
+	given := p.price(ctx, machines, optimum, out)
 	unscheduled := p.Model.Unscheduled()
 	for i, t := range p.Tasks {
 		c := ComparedTask{
@@ -100,7 +102,7 @@ func (p *Problem) match(best []Placement, machines []int) {
 }
 
 // price returns the cost of each task where it is: the tasks of a machine take its slots as cheaply as they can.
-func (p *Problem) price(machines []int, optimum *building, out *Comparison) []int64 {
+func (p *Problem) price(ctx context.Context, machines []int, optimum *building, out *Comparison) []int64 {
 	costs := make([]int64, len(p.Tasks))
 	on := make([][]int, len(p.Machines))
 	for i := range p.Tasks {
@@ -111,8 +113,11 @@ func (p *Problem) price(machines []int, optimum *building, out *Comparison) []in
 		on[machines[i]] = append(on[machines[i]], i)
 	}
 	for m, tasks := range on {
+		if ctx.Err() != nil {
+			break
+		}
 		if p.Model.slotted() {
-			p.priceSlots(m, tasks, costs, out)
+			p.priceSlots(ctx, m, tasks, costs, out)
 			continue
 		}
 		for _, i := range tasks {
@@ -127,7 +132,7 @@ func (p *Problem) price(machines []int, optimum *building, out *Comparison) []in
 }
 
 // priceSlots prices the tasks of one machine by the cheapest assignment to distinct slots.
-func (p *Problem) priceSlots(m int, tasks []int, costs []int64, out *Comparison) {
+func (p *Problem) priceSlots(ctx context.Context, m int, tasks []int, costs []int64, out *Comparison) {
 	if len(tasks) == 0 {
 		return
 	}
@@ -154,7 +159,7 @@ func (p *Problem) priceSlots(m int, tasks []int, costs []int64, out *Comparison)
 			}
 		}
 	}
-	n.solve(source, sink)
+	n.solve(ctx, source, sink)
 	placed := make([]bool, len(tasks))
 	for _, c := range choices {
 		if n.flowOn(c.arc) > 0 {

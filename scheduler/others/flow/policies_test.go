@@ -36,7 +36,7 @@ func TestTrivial(t *testing.T) {
 	for seed := range uint64(20) {
 		p := simple(Trivial, 2, 1, 2)
 		p.Seed = seed
-		s := p.Solve()
+		s := p.Solve(t.Context())
 		costs[s.Cost] = true
 		preferred := map[string]int64{}
 		for _, a := range s.Network.Arcs {
@@ -55,7 +55,7 @@ func TestTrivial(t *testing.T) {
 	if diff := cmp.Diff(map[int64]bool{0: true, 2: true}, costs); diff != "" {
 		t.Errorf("the seeds do not differ: %s", diff)
 	}
-	if s := simple(Trivial, 1, 2, 3).Solve(); s.Cost != 5 {
+	if s := simple(Trivial, 1, 2, 3).Solve(t.Context()); s.Cost != 5 {
 		t.Errorf("two slots for three tasks cost %d", s.Cost)
 	}
 }
@@ -65,7 +65,7 @@ func TestRandom(t *testing.T) {
 	solve := func(seed uint64) *Solution {
 		p := simple(Random, 3, 2, 5)
 		p.Seed = seed
-		return p.Solve()
+		return p.Solve(t.Context())
 	}
 	first := solve(1)
 	if diff := cmp.Diff(first.Network.Arcs, solve(1).Network.Arcs, cmp.AllowUnexported(Arc{})); diff != "" {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -450,16 +451,17 @@ type Solution struct {
 	Cost       int64       `json:"cost"`
 }
 
-// Solve returns a flow of minimum cost, with the gangs applied to it afterwards. It does not change p.
-func (p *Problem) Solve() *Solution {
+// Solve returns a flow of minimum cost, with the gangs applied to it afterwards. It does not change p. If ctx has ended, the answer means
+// nothing.
+func (p *Problem) Solve(ctx context.Context) *Solution {
 	b := p.build()
-	b.solve()
+	b.solve(ctx)
 	s := &Solution{Network: b.out, Cost: b.out.Cost, Placements: b.placements()}
 	p.applyGangs(s.Placements)
 	return s
 }
 
-func (b *building) solve() {
+func (b *building) solve(ctx context.Context) {
 	nodes := len(b.out.Nodes)
 	n := newNetwork(nodes + 1)
 	for i := range b.out.Arcs {
@@ -471,7 +473,7 @@ func (b *building) solve() {
 			n.arc(nodes, i, int64(node.Tasks), 0)
 		}
 	}
-	_, b.out.Cost = n.solve(nodes, b.sink)
+	_, b.out.Cost = n.solve(ctx, nodes, b.sink)
 	for i := range b.out.Arcs {
 		b.out.Arcs[i].Flow = n.flowOn(b.out.Arcs[i].number)
 	}

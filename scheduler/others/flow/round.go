@@ -200,7 +200,10 @@ func runSet(ctx context.Context, trial *whatif.Trial, options Options, pods []*v
 		return err
 	}
 	solving := options.Clock()
-	s := r.problem.Solve()
+	s := r.problem.Solve(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	record := out.Record
 	record.SolveSeconds += options.Clock().Sub(solving).Seconds()
 	record.Cost += s.Cost
@@ -535,5 +538,5 @@ func Compare(ctx context.Context, trial *whatif.Trial, pods []*v1.Pod, options O
 	for i, name := range given {
 		machines[i] = slices.IndexFunc(r.problem.Machines, func(m Machine) bool { return m.Name == name })
 	}
-	return r.problem.Gap(machines), nil
+	return r.problem.Gap(ctx, machines), context.Cause(ctx)
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -42,14 +43,14 @@ func (n *network) half(from, to int, capacity, cost int64) {
 func (n *network) flowOn(arc int) int64 { return n.capacity[arc^1] }
 
 // solve sends as much flow as possible from source to sink, at the least cost. It finds shortest paths by Dijkstra's algorithm on
-// reduced costs, and then uses all paths of that length at once.
-func (n *network) solve(source, sink int) (flow, cost int64) {
+// reduced costs, and then uses all paths of that length at once. When ctx ends, it leaves the flow as it is.
+func (n *network) solve(ctx context.Context, source, sink int) (flow, cost int64) {
 	s := &solving{network: n, arcs: n.sorted(), source: source, sink: sink, potential: make([]int64, len(n.first)), distance: make([]int64, len(n.first)), seen: make([]bool, len(n.first))}
 	for i := range s.distance {
 		s.distance[i] = math.MaxInt64
 	}
-	for s.shortest() {
-		for {
+	for ctx.Err() == nil && s.shortest() {
+		for ctx.Err() == nil {
 			for _, v := range s.marked {
 				s.seen[v] = false
 			}

@@ -184,7 +184,7 @@ func verifyResources(s *subject, a answer) error {
 			half = 1
 		}
 	}
-	return a.isAsFarAs(absent*farAway + half)
+	return a.isAsFarAs(absent*result.FarAway + half)
 }
 
 // larger returns the node with what is missing, but for one unit of a resource.

@@ -27,11 +27,11 @@ func (alignment) Distance(state fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status
 	}
 	nearest := unknownDistance
 	for _, z := range misfit.Zones {
-		var lacks lack
+		var lacks result.Shortage
 		for _, s := range z.Short {
-			lacks.add(s.Requested, s.Requested-s.Available, s.Absent)
+			lacks.Add(s.Requested, s.Requested-s.Available, s.Absent)
 		}
-		nearest = min(nearest, lacks.distance())
+		nearest = min(nearest, lacks.Distance())
 	}
 	return nearest
 }

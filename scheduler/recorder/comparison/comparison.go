@@ -124,37 +124,6 @@ func fewestAndSmallest(shortages int, size float64) float64 {
 	return float64(shortages) + size/(1+size)
 }
 
-// farAway is the distance that something adds of which the node has none at all. It exceeds any sum
-// of shortages.
-const farAway = 1 << 20
-
-// lack adds up what a node lacks of a pod's requests. Its distance orders nodes as
-// scheduler/whatif/fit orders suggestions, by what the pod would have to give up: all of a resource
-// that the node lacks, then more than half of a request, then the missing parts of requests.
-type lack struct {
-	absent int
-	half   bool
-	parts  float64
-}
-
-// add counts the missing part of a request. absent: the node has none of the resource.
-func (l *lack) add(requested, missing int64, absent bool) {
-	part := float64(missing) / float64(max(requested, 1))
-	l.parts += part
-	l.half = l.half || part > 0.5
-	if absent {
-		l.absent++
-	}
-}
-
-func (l *lack) distance() float64 {
-	out := float64(l.absent)*farAway + l.parts/(1+l.parts)
-	if l.half {
-		out++
-	}
-	return out
-}
-
 func fill(out, found *result.Comparison) bool {
 	if found != nil {
 		*out = *found

@@ -139,7 +139,7 @@ func (c *deviceComparing) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.S
 	}
 	out := float64(max(missing, 0))
 	if len(c.published.byNode[node.Node().Name]) == 0 {
-		out += farAway
+		out += result.FarAway
 	}
 	return out
 }

@@ -78,13 +78,13 @@ type scalarRequest struct {
 }
 
 func (c *resources) Distance(_ fwk.CycleState, node fwk.NodeInfo, _ *fwk.Status) float64 {
-	var lacks lack
+	var lacks result.Shortage
 	for r := range c.on(node) {
 		if isShort(r) {
-			lacks.add(r.Requested, r.Requested+r.InUse-r.Allocatable, r.Allocatable <= 0)
+			lacks.Add(r.Requested, r.Requested+r.InUse-r.Allocatable, r.Allocatable <= 0)
 		}
 	}
-	return lacks.distance()
+	return lacks.Distance()
 }
 
 func (c *resources) Compare(_ fwk.CycleState, node fwk.NodeInfo, out *result.Comparison) bool {

@@ -59,6 +59,15 @@ func (c candidate) disturbs() disturbance {
 
 func (c candidate) cost() float64 { return cure(c.remedies).cost() }
 
+// amount is what the remedies do together.
+func (c candidate) amount() float64 {
+	sum := 0.0
+	for _, r := range c.remedies {
+		sum += r.amount()
+	}
+	return sum
+}
+
 // victims counts the pods that the candidate evicts, with their highest priority and the
 // sum of their priorities.
 func (c candidate) victims() (pods int, highest int32, sum int64) {

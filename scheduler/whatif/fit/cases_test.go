@@ -455,7 +455,7 @@ func TestPriorityClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "evict: Give it the priority class high (1000), for which the scheduler evicts default/filler on n1. DaemonSet web replaces web by a new pod. → n1"
+	const want = "evict: Give it the priority class high (1,000), for which the scheduler evicts default/filler on n1. DaemonSet web replaces web by a new pod. → n1"
 	if all := summary(got); len(all) == 0 || all[0] != want {
 		t.Fatalf("%q", all)
 	}

@@ -228,7 +228,11 @@ func cureResources(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 		if c.Name == string(v1.ResourcePods) {
 			return nil // Every pod counts as one.
 		}
-		cuts = append(cuts, cut{c.Name, podrequest.Asked(pod, v1.ResourceName(c.Name)), roundDown(c.Name, max(c.Allocatable-c.InUse, 0))})
+		asked := podrequest.Asked(pod, v1.ResourceName(c.Name))
+		cuts = append(cuts, cut{
+			resource: c.Name, from: asked, to: roundDown(c.Name, max(c.Allocatable-c.InUse, 0)),
+			lacks: asked + c.InUse - c.Allocatable, absent: c.Allocatable <= 0,
+		})
 	}
 	if r := lowering(pod, cuts); r.says != nil {
 		return []cure{{r}}
@@ -240,6 +244,9 @@ func cureResources(pod *v1.Pod, _ *v1.Node, o whatif.Obstacle) []cure {
 type cut struct {
 	resource string
 	from, to int64
+	// lacks is what the node lacks, and absent is true if it has none of the resource.
+	lacks  int64
+	absent bool
 }
 
 // together returns the cuts that do all of both.
@@ -247,7 +254,7 @@ func together(a, b []cut) []cut {
 	out := slices.Clone(a)
 	for _, c := range b {
 		if i := slices.IndexFunc(out, func(own cut) bool { return own.resource == c.resource }); i >= 0 {
-			out[i].to = min(out[i].to, c.to)
+			out[i].to, out[i].lacks = min(out[i].to, c.to), max(out[i].lacks, c.lacks)
 		} else {
 			out = append(out, c)
 		}
@@ -258,13 +265,14 @@ func together(a, b []cut) []cut {
 // lowering returns the remedy for cuts. It says nothing if the pod's containers do not ask for what is cut.
 func lowering(pod *v1.Pod, cuts []cut) remedy {
 	r := remedy{shape: "lowerRequests", disturbance: ofPod, cost: costOfCut, cuts: cuts, parts: partsOf(cuts, func(fewer []cut) remedy { return lowering(pod, fewer) })}
+	var lacks result.Shortage
 	for _, c := range cuts {
-		part := float64(c.from-c.to) / float64(c.from)
-		if r.cost += 80 * part; part > 0.5 {
-			r.disturbance = drastic
-		}
+		lacks.Add(c.from, c.lacks, c.absent)
 		r.shape += " " + c.resource
 		r.detail += fmt.Sprint(" ", c.to)
+	}
+	if r.cost += 80*lacks.Parts + float64(lacks.Absent*result.FarAway); lacks.Half {
+		r.disturbance = drastic
 	}
 	r.pod = func(s *v1.PodSpec) {
 		for _, c := range cuts {
@@ -280,7 +288,10 @@ func lowering(pod *v1.Pod, cuts []cut) remedy {
 		c := cuts[0]
 		unit := unitOf(c.resource, c.to)
 		r.scale = &scale{step: (c.from - c.to + unit - 1) / unit, most: (c.from + unit - 1) / unit, to: func(step int64) remedy {
-			return lowering(pod, []cut{{c.resource, c.from, max(roundDown(c.resource, c.from-step*unit), 0)}})
+			next := c
+			next.to = max(roundDown(c.resource, c.from-step*unit), 0)
+			next.lacks = c.from - next.to
+			return lowering(pod, []cut{next})
 		}}
 	}
 	return r

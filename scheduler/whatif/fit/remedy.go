@@ -78,7 +78,7 @@ const mostParts = 6
 // exceeds reports whether a remedy does what the other one does, or more of the same sort.
 func (r remedy) exceeds(o remedy) bool {
 	if r.shape == o.shape {
-		return o.cost <= r.cost
+		return o.amount() <= r.amount()
 	}
 	if r.parts == nil || r.parts.count > mostParts {
 		return false
@@ -90,11 +90,24 @@ func (r remedy) exceeds(o remedy) bool {
 				kept = append(kept, i)
 			}
 		}
-		if part := r.parts.only(kept); part.shape == o.shape && o.cost <= part.cost {
+		if part := r.parts.only(kept); part.shape == o.shape && o.amount() <= part.amount() {
 			return true
 		}
 	}
 	return false
+}
+
+// amount is how much a remedy does, for comparisons with others of its shape. Of requests it is what the pod
+// gives up, however much more a node lacks.
+func (r remedy) amount() float64 {
+	if r.cuts == nil {
+		return r.cost
+	}
+	sum := 0.0
+	for _, c := range r.cuts {
+		sum += float64(c.from-c.to) / float64(max(c.from, 1))
+	}
+	return sum
 }
 
 // scale is the amount of a remedy. A larger change may be needed for several pods than for one.
@@ -117,7 +130,7 @@ func (c cure) cost() float64 {
 
 // The costs of remedies, by kind. A larger change of the same kind costs more.
 const (
-	costOfCut         = 10.0 // plus up to 80, by the part of the request that goes
+	costOfCut         = 10.0 // plus 80 for all of a request, in the order of result.Shortage
 	costOfToleration  = 15.0
 	costOfGate        = 5.0
 	costOfAcceptance  = 22.0

@@ -448,7 +448,7 @@ func (s *search) fitted(ctx context.Context, c candidate) (candidate, error) {
 		if err != nil {
 			return c, err
 		}
-		if on.cost() < best.cost() {
+		if on.amount() < best.amount() {
 			best = on
 		}
 	}
@@ -468,7 +468,7 @@ func (s *search) fittedOn(ctx context.Context, c candidate) (candidate, error) {
 		left, err := s.check(ctx, candidate{c.node, slices.Delete(slices.Clone(c.remedies), i, i+1)})
 		for ; err == nil && len(left) > 0; left, err = s.check(ctx, c) {
 			next := s.smaller(enough, tried, node, left)
-			if next == nil || next.cost <= tried.cost {
+			if next == nil || next.amount() <= tried.amount() {
 				break // Only more than before may be enough.
 			}
 			tried, c.remedies[i] = *next, *next
@@ -494,7 +494,7 @@ func (s *search) smaller(enough, tried remedy, node *v1.Node, left []whatif.Obst
 			} else if len(own) > 1 || next.shape != enough.shape {
 				continue
 			}
-			if next.cost < enough.cost {
+			if next.amount() < enough.amount() {
 				return &next
 			}
 		}
@@ -534,8 +534,11 @@ func (s *search) ask(ctx context.Context, c candidate, suggest bool) ([]whatif.O
 		return nil, nil, err
 	}
 	left, err := s.obstaclesOf(ctx, pod, c.node)
-	if err != nil || len(left[0]) > 0 || !suggest {
-		return left[0], nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(left[0]) > 0 || !suggest {
+		return left[0], nil, nil
 	}
 	at, err := s.where(ctx, pod)
 	if err != nil || at.chosen == "" {

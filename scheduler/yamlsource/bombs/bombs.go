@@ -1,10 +1,11 @@
-// Package bombs makes texts in YAML and JSON that are small and become large when they are read. It is for tests: every
-// reader of texts from outside must survive them.
+// Package bombs makes texts that are small and become large when they are read or executed, and measures what becomes of them. It is
+// for tests: every reader of texts from outside must survive them.
 package bombs
 
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -76,6 +77,38 @@ func Measure(do func()) (allocated uint64, took time.Duration) {
 	took = ProcessorTime() - began
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc, took
+}
+
+// Growth returns the processor time that do takes, and how far the memory in use grows meanwhile.
+func Growth(do func()) (took time.Duration, grown int64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	before := inUse()
+	done, ended := make(chan struct{}), make(chan struct{})
+	most := before
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Millisecond):
+				most = max(most, inUse())
+			}
+		}
+	}()
+	began := ProcessorTime()
+	do()
+	took = ProcessorTime() - began
+	close(done)
+	<-ended
+	return took, max(most, inUse()) - before
+}
+
+func inUse() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }
 
 // ProcessorTime is that of this process.

@@ -20,7 +20,7 @@ func TestARecordComesBackAfterAReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Stop(t.Context()) })
+	t.Cleanup(func() { _ = s.Stop() })
 	keep := func() {
 		t.Helper()
 		if err := s.rounds.keep(&flow.Outcome{Record: &flow.Record{Model: flow.Trivial}}); err != nil {
@@ -53,7 +53,7 @@ func TestDefaultsTurnTheSchedulersOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = s.Stop(t.Context()) })
+		t.Cleanup(func() { _ = s.Stop() })
 		return s
 	}
 	for _, flag := range []bool{false, true} {
@@ -89,7 +89,7 @@ func TestPreparationsThatAResetUndoesAreRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Stop(t.Context()) })
+	t.Cleanup(func() { _ = s.Stop() })
 	for range 3 {
 		if err := s.prepare(t.Context()); err != nil {
 			t.Fatal(err)

@@ -186,7 +186,7 @@ func (s *Service) Start(ctx context.Context) {
 }
 
 // Stop ends the schedulers and closes the records.
-func (s *Service) Stop(context.Context) error {
+func (s *Service) Stop() error {
 	if s.stop != nil {
 		s.stop()
 	}

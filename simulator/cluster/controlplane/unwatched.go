@@ -75,13 +75,13 @@ type askedPods struct {
 	client kubernetes.Interface
 }
 
-// From the API server's watch cache.
+// Without a resource version, so that a pod that was created just before is listed.
 func (p askedPods) Index(index string, obj any) ([]any, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil || index != cache.NamespaceIndex {
 		return nil, fmt.Errorf("pods that are not watched have no index %s: %w", index, err)
 	}
-	list, err := p.client.CoreV1().Pods(accessor.GetNamespace()).List(context.TODO(), metav1.ListOptions{ResourceVersion: "0"})
+	list, err := p.client.CoreV1().Pods(accessor.GetNamespace()).List(context.TODO(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
 
 	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
@@ -48,6 +49,12 @@ func TestPodsAreNotWatched(t *testing.T) {
 	}
 	if n := asked(); n != 2 {
 		t.Errorf("%d requests for pods for two lists", n)
+	}
+	for _, action := range client.Actions() {
+		// The API server's watch cache may lack a pod that was created just before.
+		if list, ok := action.(clienttesting.ListActionImpl); ok && list.GetResource().Resource == "pods" && list.ListOptions.ResourceVersion != "" {
+			t.Errorf("a list of pods may be older than the request: resource version %q", list.ListOptions.ResourceVersion)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	"k8s.io/kubernetes/pkg/apis/policy"
 )
 
 // UserWrite is a request by which a user, not the scheduler or a controller, changed objects.
@@ -21,6 +22,9 @@ type UserWrite struct {
 	// Verb is create, update, patch, apply, delete, scale or evict.
 	Verb      string
 	UserAgent string
+	// Action is the same for all requests of one action of the user; empty if the client does not
+	// tell. ActionVerb is what the user did: drain, for example. It is empty if Verb says it.
+	Action, ActionVerb string
 	// Objects were admitted, and need not all have been written.
 	Objects []UserObject
 }
@@ -32,6 +36,31 @@ type UserObject struct{ Group, Resource, Namespace, Name string }
 
 // The value has no meaning.
 const userHeader = "Kube-Scheduler-Simulator-User"
+
+// actionHeader is VERB/ID in requests of the web application. kubectl has headers of its own; see
+// CommandHeaderRoundTripper in k8s.io/cli-runtime/pkg/genericclioptions.
+const (
+	actionHeader         = "Kube-Scheduler-Simulator-Action"
+	kubectlCommandHeader = "Kubectl-Command"
+	kubectlSessionHeader = "Kubectl-Session"
+)
+
+// actionVerbs are those that say more than the verbs of their requests.
+var actionVerbs = map[string]bool{
+	"apply": true, "cordon": true, "drain": true, "evict": true, "label": true, "recreate": true, "restart": true, "taint": true, "uncordon": true,
+}
+
+func actionOf(h http.Header) (id, verb string) {
+	verb, id, _ = strings.Cut(h.Get(actionHeader), "/")
+	if session := h.Get(kubectlSessionHeader); id == "" && session != "" {
+		command := h.Get(kubectlCommandHeader) // such as kubectl rollout restart
+		id, verb = session, command[strings.LastIndexByte(command, ' ')+1:]
+	}
+	if !actionVerbs[verb] {
+		verb = ""
+	}
+	return id, verb
+}
 
 // UserClientConfig is ClientConfig for requests that users make.
 func (c *ControlPlane) UserClientConfig() *rest.Config {
@@ -75,6 +104,7 @@ func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
 			return
 		}
 		pending := &pendingWrite{write: UserWrite{Begun: time.Now(), UserAgent: r.UserAgent()}}
+		pending.write.Action, pending.write.ActionVerb = actionOf(r.Header)
 		isApply := r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType)
 		if r.Method == http.MethodPatch {
 			pending.write.Verb = "patch"
@@ -112,6 +142,10 @@ func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	case "scale":
 		verb = "scale"
 	case "eviction":
+		// kubectl drain asks for a dry run here, and not in the query.
+		if e, ok := a.GetObject().(*policy.Eviction); ok && e.DeleteOptions != nil && len(e.DeleteOptions.DryRun) > 0 {
+			return nil
+		}
 		verb = "evict"
 	default: // of the scheduler and of kubelets
 		return nil

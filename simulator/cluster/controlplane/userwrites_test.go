@@ -2,12 +2,14 @@ package controlplane
 
 import (
 	"context"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/kubernetes/pkg/apis/policy"
 )
 
 // The API server hands a namespace to admission as if it were in itself.
@@ -26,5 +28,42 @@ func TestUserWritesNameNamespacesWithoutANamespace(t *testing.T) {
 				t.Errorf("objects (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestADryRunOfAnEvictionWritesNothing(t *testing.T) {
+	for _, dryRun := range []bool{false, true} {
+		pending := &pendingWrite{}
+		ctx := context.WithValue(context.Background(), pendingWriteKey{}, pending)
+		eviction := &policy.Eviction{DeleteOptions: &metav1.DeleteOptions{}}
+		if dryRun {
+			eviction.DeleteOptions.DryRun = []string{metav1.DryRunAll}
+		}
+		a := admission.NewAttributesRecord(eviction, nil, policy.SchemeGroupVersion.WithKind("Eviction"), "default", "web",
+			v1.SchemeGroupVersion.WithResource("pods"), "eviction", admission.Create, nil, false, nil)
+		if err := (userWrites{}).Validate(ctx, a, nil); err != nil {
+			t.Fatal(err)
+		}
+		if noted := len(pending.write.Objects) > 0; noted == dryRun {
+			t.Errorf("dry run %v: noted %v", dryRun, pending.write)
+		}
+	}
+}
+
+func TestARequestNamesTheActionOfTheUser(t *testing.T) {
+	for name, test := range map[string]struct {
+		header   http.Header
+		id, verb string
+	}{
+		"the web":                  {http.Header{actionHeader: {"drain/7f"}}, "7f", "drain"},
+		"the web, by its requests": {http.Header{actionHeader: {"/7f"}}, "7f", ""},
+		"kubectl drain":            {http.Header{kubectlCommandHeader: {"kubectl drain"}, kubectlSessionHeader: {"s"}}, "s", "drain"},
+		"kubectl rollout restart":  {http.Header{kubectlCommandHeader: {"kubectl rollout restart"}, kubectlSessionHeader: {"s"}}, "s", "restart"},
+		"kubectl create":           {http.Header{kubectlCommandHeader: {"kubectl create deployment"}, kubectlSessionHeader: {"s"}}, "s", ""},
+		"a program":                {http.Header{}, "", ""},
+	} {
+		if id, verb := actionOf(test.header); id != test.id || verb != test.verb {
+			t.Errorf("%s: %q %q, want %q %q", name, id, verb, test.id, test.verb)
+		}
 	}
 }

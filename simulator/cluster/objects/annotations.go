@@ -40,6 +40,9 @@ const (
 	// AnnotationSource is on objects from a cluster that the simulator follows: the object's UID in
 	// that cluster. The mirror deletes only objects that have it.
 	AnnotationSource = Prefix + "source-uid"
+	// AnnotationImportedNode is on pods that an import left to the scheduler: the node that they had
+	// where they come from.
+	AnnotationImportedNode = Prefix + "imported-node"
 	// AnnotationInactive holds the fields by which an imported object would call other programs;
 	// see Deactivate. LabelInactive selects the objects that have it.
 	AnnotationInactive = Prefix + "inactive"

@@ -1,6 +1,7 @@
 package virtualnode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -9,6 +10,10 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 	"github.com/itchyny/gojq"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 )
@@ -21,6 +26,8 @@ const (
 	maxExpression = 1024 // characters
 	// maxGrowth bounds the operators that can double what they are given.
 	maxGrowth = 4
+	// maxPattern bounds a regular expression, in characters.
+	maxPattern = 100
 	// maxComprehensions bounds the macros of CEL that go through a list. None may stand within
 	// another.
 	maxComprehensions = 2
@@ -108,8 +115,10 @@ func checkJQ(text string) error {
 				refused = "as"
 			case p.Op == gojq.OpComma || p.Op == gojq.OpMul:
 				refused = p.Op.String()
-			case p.Op == gojq.OpAdd:
+			case p.Op == gojq.OpAdd && !isNumber(p.Left) && !isNumber(p.Right):
 				growth++
+			case (p.Op == gojq.OpSub || p.Op == gojq.OpDiv) && !isNumber(p.Left) && !isNumber(p.Right):
+				refused = p.Op.String() + " without a number"
 			case p.Op != 0 && p.Op != gojq.OpPipe && many(p.Left) && many(p.Right):
 				refused = "a pair of iterators around " + p.Op.String()
 			}
@@ -121,19 +130,53 @@ func checkJQ(text string) error {
 			if len(p.Queries) > 0 {
 				refused = "an expression within a text"
 			}
+		case *gojq.Index:
+			if p.Start != nil && !isLiteral(p.Start) || p.End != nil && !isLiteral(p.End) {
+				refused = "an index that it computes"
+			}
 		case *gojq.Func:
-			if !slices.Contains(jqFunctions, p.Name) {
+			switch {
+			case !slices.Contains(jqFunctions, p.Name):
 				refused = p.Name
+			case p.Name == "tostring":
+				growth++
+			case slices.Contains(comparing, p.Name) && (!isLiteral(p.Args[0]) || p.Name == "test" && !isSimple(p.Args[0].Term.Str.Str)):
+				refused = p.Name + " with anything but a simple text"
 			}
 		}
 		if refused != "" && wrong == nil {
 			wrong = fmt.Errorf("an expression of a stage only looks at its object; it cannot use %s", refused)
 		}
 	})
-	if wrong == nil && growth > maxGrowth {
-		wrong = fmt.Errorf("an expression of a stage has at most %d additions, this one %d", maxGrowth, growth)
+	return cmp.Or(wrong, checkGrowth(growth))
+}
+
+// comparing are functions of jq that compare everything with everything.
+var comparing = []string{"contains", "inside", "test"}
+
+// isLiteral reports whether a query is a number or a text.
+func isLiteral(q *gojq.Query) bool {
+	return q.Term != nil && len(q.Term.SuffixList) == 0 && (q.Term.Type == gojq.TermTypeNumber || q.Term.Type == gojq.TermTypeString)
+}
+
+// isNumber reports whether a query makes a number, or nothing.
+func isNumber(q *gojq.Query) bool {
+	switch {
+	case q == nil:
+		return false
+	case q.Term == nil:
+		return q.Op == gojq.OpPipe && isNumber(q.Right)
+	case q.Term.Type == gojq.TermTypeFunc:
+		return slices.Contains([]string{"fromdate", "fromdateiso8601", "length", "now", "tonumber"}, q.Term.Func.Name)
+	case q.Term.Type == gojq.TermTypeQuery:
+		return isNumber(q.Term.Query)
 	}
-	return wrong
+	return q.Term.Type == gojq.TermTypeNumber
+}
+
+// isSimple reports whether a pattern is as long as it is written: a repetition by a number expands.
+func isSimple(pattern string) bool {
+	return len(pattern) <= maxPattern && !strings.Contains(pattern, "{")
 }
 
 // many reports whether a query can have more than one result. What any, all, map or an array goes
@@ -194,21 +237,53 @@ func checkCEL(text string) error {
 	if issues.Err() != nil {
 		return nil
 	}
-	count, nested := 0, false
+	count, growth, nested := 0, 0, false
+	var wrong error
 	ast.PreOrderVisit(ast.NavigateAST(parsed.NativeRep()), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.ComprehensionKind {
-			return
-		}
-		count++
 		node := e.(ast.NavigableExpr)
+		inLoop := false
 		for outer, ok := node.Parent(); ok; outer, ok = outer.Parent() {
-			nested = nested || outer.Kind() == ast.ComprehensionKind && !within(outer.AsComprehension().IterRange(), node)
+			inLoop = inLoop || outer.Kind() == ast.ComprehensionKind && !within(outer.AsComprehension().IterRange(), node)
+		}
+		switch {
+		case e.Kind() == ast.ComprehensionKind:
+			count++
+			nested = nested || inLoop
+		case e.Kind() == ast.IdentKind && e.AsIdent() == "self" && inLoop:
+			wrong = errors.New("an expression of a stage looks only at the elements of a list while it goes through it, not at self")
+		case e.Kind() != ast.CallKind:
+		case e.AsCall().FunctionName() == operators.Add && !slices.ContainsFunc(e.AsCall().Args(), addsLittle):
+			growth++
+		case e.AsCall().FunctionName() == overloads.Matches:
+			args := e.AsCall().Args()
+			last := args[len(args)-1]
+			if last.Kind() != ast.LiteralKind || !isSimple(fmt.Sprint(last.AsLiteral().Value())) {
+				wrong = fmt.Errorf("an expression of a stage matches only patterns that are texts of at most %d characters, without {", maxPattern)
+			}
 		}
 	}))
 	if nested || count > maxComprehensions {
 		return fmt.Errorf("an expression of a stage goes through at most %d lists, one after the other", maxComprehensions)
 	}
+	return cmp.Or(wrong, checkGrowth(growth))
+}
+
+func checkGrowth(growth int) error {
+	if growth > maxGrowth {
+		return fmt.Errorf("an expression of a stage has at most %d additions, this one %d", maxGrowth, growth)
+	}
 	return nil
+}
+
+// addsLittle reports whether an operand of an addition is a number, or what a macro has collected so far.
+func addsLittle(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.IdentKind:
+		return e.AsIdent() == parser.AccumulatorName || e.AsIdent() == parser.HiddenAccumulatorName
+	case ast.LiteralKind:
+		return e.AsLiteral().Type() != types.StringType && e.AsLiteral().Type() != types.BytesType
+	}
+	return false
 }
 
 func within(e ast.Expr, part ast.NavigableExpr) bool {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,12 +97,11 @@ func genericFunctions() gotpl.FuncMap {
 			return line + strings.ReplaceAll(string(data), "\n", line), nil
 		},
 		// NodeConditions are those of a node that is well, as a template ranges over them.
-		"NodeConditions": func() []any {
-			var out []any
+		"NodeConditions": sync.OnceValue(func() (out []any) {
 			for _, c := range standin.ConditionsOf("") {
 				out = append(out, map[string]any{"type": string(c.Type), "status": string(c.Status), "reason": c.Reason, "message": c.Message})
 			}
 			return out
-		},
+		}),
 	}
 }

@@ -3,7 +3,6 @@ package virtualnode
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -99,6 +98,15 @@ func (p *player) play(ctx context.Context, key string) error {
 		p.forget(key)
 		return nil
 	}
+	err = p.advance(ctx, key, o)
+	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // others were not faster
+		p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "%v", err)
+	}
+	return err
+}
+
+// advance plays the stage of an object that is due.
+func (p *player) advance(ctx context.Context, key string, o object) error {
 	if p.turn(key, o).played == o.GetResourceVersion() {
 		return nil
 	}
@@ -120,11 +128,6 @@ func (p *player) play(ctx context.Context, key string) error {
 		return nil
 	}
 	if err := p.steps(ctx, o, stage); err != nil {
-		var status apierrors.APIStatus
-		if !errors.As(err, &status) && ctx.Err() == nil {
-			// Its author can correct it: an annotation, or the stage.
-			p.recorder.Eventf(o, corev1.EventTypeWarning, "StageFailed", "stage %s: %s", stage.Name(), err)
-		}
 		return fmt.Errorf("stage %s: %w", stage.Name(), err)
 	}
 	p.setTurn(key, turn{uid: o.GetUID(), played: o.GetResourceVersion()})

@@ -23,6 +23,7 @@ import (
 // concurrent use.
 type renderer struct {
 	functions gotpl.FuncMap
+	prices    templatecost.Prices
 	parsed    sync.Map // from a text to its *templatecost.Template
 }
 
@@ -30,7 +31,12 @@ func newRenderer(functions gotpl.FuncMap) *renderer {
 	all := sprig.TxtFuncMap()
 	maps.Copy(all, genericFunctions())
 	maps.Copy(all, functions)
-	return &renderer{functions: all}
+	own := maps.Clone(prices)
+	for name := range functions {
+		// They read whole objects, or write a whole status.
+		own[name] = func([]any) int { return 32 << 10 }
+	}
+	return &renderer{functions: all, prices: own}
 }
 
 func (r *renderer) parse(text string) (*templatecost.Template, error) {
@@ -38,7 +44,7 @@ func (r *renderer) parse(text string) (*templatecost.Template, error) {
 	if known, ok := r.parsed.Load(text); ok {
 		return known.(*templatecost.Template), nil
 	}
-	t, err := templatecost.Parse("_", text, r.functions, prices)
+	t, err := templatecost.Parse("_", text, r.functions, r.prices)
 	if err != nil {
 		return nil, err
 	}

@@ -187,7 +187,7 @@ func (o Options) loadAny(ctx context.Context, file string) (name string, all []*
 		}
 		return filepath.Base(file), all, nil
 	}
-	s, err := o.recorded(text, file)
+	s, err := o.recorded(ctx, text, file)
 	if err == nil && s == nil {
 		s, err = o.read(ctx, text, file)
 	}
@@ -198,17 +198,17 @@ func (o Options) loadAny(ctx context.Context, file string) (name string, all []*
 }
 
 // recorded reads a recording, or a record file of the earlier simulator. It returns nil for a file of another format.
-func (o Options) recorded(text []byte, file string) (*scenario.Scenario, error) {
+func (o Options) recorded(ctx context.Context, text []byte, file string) (*scenario.Scenario, error) {
 	var staged []replay.Staged
 	var err error
 	switch {
 	case replay.IsRecording(text):
 		var r *replay.Recording
 		if r, err = replay.Open(bytes.NewReader(text), int64(len(text))); err == nil {
-			staged, err = r.Staged()
+			staged, err = r.Staged(ctx)
 		}
 	case replay.IsEarlier(text):
-		staged, err = replay.StageEarlier(text)
+		staged, err = replay.StageEarlier(ctx, text)
 	default:
 		return nil, nil
 	}

@@ -35,6 +35,7 @@ var annotations = fields{
 	"volcano.sh/task-priority":                         text((*Redactor).number),
 	"firmament-gang-scheduling":                        text((*Redactor).number),
 	objects.AnnotationFailure:                          oneOf(objects.FailureNotReady, objects.FailureUnreachable),
+	objects.AnnotationImportedNode:                     nodeName,
 	objects.AnnotationRunDuration:                      text((*Redactor).duration),
 	objects.AnnotationShutdownDuration:                 text((*Redactor).duration),
 }

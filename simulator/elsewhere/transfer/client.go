@@ -163,7 +163,10 @@ func (r resource) path(namespace, name string, sub ...string) []string {
 }
 
 // The API server answers writes with metadata only, which is all that we need.
-const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+const (
+	acceptMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 
 const (
 	fieldValidation = "fieldValidation"
@@ -213,6 +216,18 @@ func (c *client) get(ctx context.Context, r resource, namespace, name string) ([
 
 func (c *client) getMetadata(ctx context.Context, r resource, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	return metadataOf(c.rest.Get().AbsPath(r.path(namespace, name)...).SetHeader("Accept", acceptMetadata).Do(ctx))
+}
+
+func (c *client) getMetadataList(ctx context.Context, r resource) ([]metav1.PartialObjectMetadata, error) {
+	data, err := c.rest.Get().AbsPath(r.path("", "")...).SetHeader("Accept", acceptMetadataList).Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("decoding the API server's answer: %w", err)
+	}
+	return list.Items, nil
 }
 
 func metadataOf(result rest.Result) (*metav1.PartialObjectMetadata, error) {

@@ -8,6 +8,6 @@
 //
 // The package works with an API server and knows nothing else of the simulator, which passes it the
 // scheduler's configuration and a way to empty the cluster. It may import
-// simulator/cluster/objects, simulator/elsewhere/transfer/manifest, Kubernetes' client libraries
-// and API types.
+// simulator/cluster/objects, simulator/elsewhere/transfer/manifest, simulator/host/datadir,
+// Kubernetes' client libraries and API types.
 package transfer

@@ -359,7 +359,7 @@ func (e *exporter) configuration() error {
 	if err != nil {
 		return fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
-	if document, err = configurationJSON(document); err != nil {
+	if document, err = ConfigurationJSON(document); err != nil {
 		return err
 	}
 	if e.opts.Redact {

@@ -194,6 +194,7 @@ func (i *importer) apply(ctx context.Context) error {
 	}
 	i.objects = slices.DeleteFunc(i.objects, func(o *manifest.Object) bool { return o.JSON == nil })
 	i.pods = i.planPods()
+	i.rec.report.Lacks = i.lacks(i.alreadyThere(ctx))
 	i.meter.begin(Applying, len(i.objects))
 	if i.pods.gated {
 		i.meter.expect(len(i.pods.waiting))
@@ -301,6 +302,9 @@ func (i *importer) put(ctx context.Context, o *manifest.Object, change func(*wri
 		}
 		if err = putErr; err == nil {
 			i.rec.count(o, what, "")
+			if i.opts.Reschedule && w.desired.GetAnnotations()[objects.AnnotationImportedNode] != "" {
+				i.rec.leftToScheduler()
+			}
 			if w.inactive {
 				i.rec.inactive(o, objects.InactiveCalls(w.desired))
 			}

@@ -28,19 +28,19 @@ func WriteObjects(w io.Writer, all []*unstructured.Unstructured, document []byte
 		return err
 	}
 	for _, u := range inOrder(all) {
-		if isStartState(u) || leftOutOfExport(u) {
+		if !Exported(u) {
 			continue
 		}
-		data, err := item(u, isCustom(u))
+		data, err := json.Marshal(u.Object)
 		if err != nil {
-			return err
+			return fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 		if err := out.item(data); err != nil {
 			return err
 		}
 	}
 	if document != nil {
-		data, err := configurationJSON(document)
+		data, err := ConfigurationJSON(document)
 		if err != nil {
 			return err
 		}
@@ -55,6 +55,16 @@ func WriteObjects(w io.Writer, all []*unstructured.Unstructured, document []byte
 		return fmt.Errorf("writing the export: %w", err)
 	}
 	return nil
+}
+
+// Exported reduces an object, in place, to what an export holds of it, and reports whether an export
+// holds it.
+func Exported(u *unstructured.Unstructured) bool {
+	if isStartState(u) || leftOutOfExport(u) {
+		return false
+	}
+	neutralForExport(u, isCustom(u))
+	return true
 }
 
 // inOrder sorts objects by their ranks, and pods by their creation.
@@ -76,7 +86,9 @@ func isCustom(u *unstructured.Unstructured) bool {
 	return uses&objects.Exported == 0 || uses&objects.Custom != 0
 }
 
-func configurationJSON(document []byte) ([]byte, error) {
+// ConfigurationJSON returns a scheduler configuration as exports hold it: in JSON on one line, and
+// without the private keys of extenders.
+func ConfigurationJSON(document []byte) ([]byte, error) {
 	document, wrong := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
 	if wrong != nil {
 		return nil, fmt.Errorf("converting the scheduler configuration to JSON: %w", wrong)

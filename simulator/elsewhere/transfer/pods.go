@@ -163,6 +163,10 @@ func (i *importer) setPod(w *write, status map[string]any, own *owner) {
 	}
 	if node == "" {
 		unstructured.RemoveNestedField(w.desired.Object, "spec", "nodeName")
+		if head.Spec.NodeName != "" {
+			// metadata is a map, as it has a name.
+			_ = unstructured.SetNestedField(w.desired.Object, head.Spec.NodeName, "metadata", "annotations", objects.AnnotationImportedNode)
+		}
 	}
 }
 

@@ -114,8 +114,14 @@ type Report struct {
 	Updated   int `json:"updated"`
 	Unchanged int `json:"unchanged"`
 	// Deleted counts the objects that Replace deleted first.
-	Deleted int         `json:"deleted"`
-	Kinds   []KindCount `json:"kinds"`
+	Deleted int `json:"deleted"`
+	// LeftToScheduler counts the pods that had a node in the input and were imported without it.
+	LeftToScheduler int         `json:"leftToScheduler"`
+	Kinds           []KindCount `json:"kinds"`
+
+	// Lacks are the kinds of which the input has no or too few objects to schedule as the cluster did
+	// that it comes from.
+	Lacks []Lack `json:"lacks"`
 
 	// Causes group what failed, the most frequent first.
 	Causes []Cause `json:"causes"`
@@ -181,7 +187,7 @@ func newRecorder(mode Mode, reschedule bool, now time.Time) *recorder {
 	return &recorder{
 		report: Report{
 			Mode: mode, Reschedule: reschedule, StartTime: now,
-			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{}, Inactive: []Item{}, Causes: []Cause{},
+			Kinds: []KindCount{}, Failed: []Item{}, Skipped: []Item{}, Warnings: []Item{}, Inactive: []Item{}, Causes: []Cause{}, Lacks: []Lack{},
 		},
 		kinds: map[schema.GroupVersionKind]*KindCount{},
 	}
@@ -213,6 +219,12 @@ func (r *recorder) count(o *manifest.Object, what outcome, message string) {
 		k.Skipped++
 		add(&r.report.Skipped, &r.report.SkippedTotal, itemOf(o, message))
 	}
+}
+
+func (r *recorder) leftToScheduler() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.LeftToScheduler++
 }
 
 // unreadable records a place in the input that is not an object.

@@ -58,6 +58,9 @@ func (cluster *Cluster) Begin(src manifest.Source, opts ImportOptions) (*Run, er
 		if err := src.Close(); err != nil {
 			cluster.opts.Logger.Error(err, "closing what was imported")
 		}
+		if report != nil && !opts.Untold {
+			cluster.keep(report)
+		}
 		if opts.Ended != nil {
 			opts.Ended()
 		}

@@ -118,8 +118,7 @@ func (i *importer) settle(ctx context.Context, count func(context.Context) (int,
 // countTainted returns how many nodes of the input still have the taint of new nodes, although they
 // are ready or have no Ready condition yet.
 func (i *importer) countTainted(ctx context.Context, client kubernetes.Interface) (int, error) {
-	// From the API server's cache: there may be thousands.
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("listing nodes: %w", err)
 	}
@@ -148,7 +147,7 @@ func isNew(node *corev1.Node) bool {
 
 // unboundClaims returns the claims that name a volume and are not bound.
 func unboundClaims(ctx context.Context, client kubernetes.Interface, claims map[string]*manifest.Object) ([]*manifest.Object, error) {
-	list, err := client.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	list, err := client.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing claims: %w", err)
 	}

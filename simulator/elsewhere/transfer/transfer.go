@@ -65,6 +65,8 @@ type Options struct {
 	Activate bool
 	// Callable returns an error if the API server may not call a URL. Default: it may.
 	Callable func(url string) error
+	// Kept is the file with the report of the last import, for Last. Default: a restart forgets it.
+	Kept string
 	// Logger gets errors that were dealt with. Default: discards them.
 	Logger klog.Logger
 
@@ -77,8 +79,9 @@ type Options struct {
 type Cluster struct {
 	opts Options
 
-	mu  sync.Mutex
-	run *Run // the latest
+	mu   sync.Mutex
+	run  *Run    // the latest
+	last *Report // of the latest that was told
 }
 
 // An import that is to empty a cluster that is not the simulator's own returns ErrNotOurs.
@@ -99,7 +102,9 @@ func New(opts Options) *Cluster {
 		opts.Callable = func(string) error { return nil }
 	}
 	opts.Config = rest.CopyConfig(opts.Config)
-	return &Cluster{opts: opts}
+	cluster := &Cluster{opts: opts}
+	cluster.restore()
+	return cluster
 }
 
 // ImportOptions say how to import objects.
@@ -112,6 +117,9 @@ type ImportOptions struct {
 	// By names the program that asked for the import; empty for the web application. The import
 	// does not look at it.
 	By string
+	// Untold: it restores what was there. The time line does not tell it, and Last does not return
+	// its report.
+	Untold bool
 	// Progress is called as the import proceeds, in order, from any goroutine but one at a time,
 	// and a few times per second at most. It may be nil.
 	Progress func(Progress)

@@ -19,6 +19,7 @@ const (
 	Reset  Kind = "reset"
 	Replay Kind = "replay"
 	Sync   Kind = "sync"
+	Play   Kind = "play"
 )
 
 // Status is an operation on the whole cluster. Its JSON form is public.
@@ -37,7 +38,7 @@ type Busy struct {
 }
 
 func (e *Busy) Error() string {
-	what := map[Kind]string{Import: "an import", Reset: "a reset", Replay: "a replay", Sync: "the connection to another cluster"}[e.With]
+	what := map[Kind]string{Import: "an import", Reset: "a reset", Replay: "a replay", Sync: "the connection to another cluster", Play: "a scenario"}[e.With]
 	return what + " is in progress; try again when it has ended"
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,10 +54,11 @@ var ours = func() *troubles {
 func Troubles() []string { return ours.warnings() }
 
 // heard is a utilruntime.ErrorHandler. It leaves out conflicts and objects that are missing or
-// exist already: another writer was faster, and the controller looks again.
+// exist already: another writer was faster, and the controller looks again. It also leaves out what
+// the API server reports of a request: its client hears of that, or has gone.
 func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValues ...any) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) ||
-		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || answersRequest() {
 		return
 	}
 	var about []string
@@ -84,6 +86,21 @@ func (t *troubles) heard(ctx context.Context, err error, msg string, keysAndValu
 	}
 	known.count++
 	known.last = now
+}
+
+// answersRequest reports whether a handler of the API server called. Its error does not wrap the
+// cause, and no context comes with it.
+func answersRequest() bool {
+	callers := make([]uintptr, 16)
+	for frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)]); ; {
+		frame, more := frames.Next()
+		if strings.HasPrefix(frame.Function, "k8s.io/apiserver/pkg/endpoints/") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 func (t *troubles) warnings() (out []string) {

@@ -10,7 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 )
+
+// TestRequestsAreNoTroubles: a client that leaves is no trouble of a controller, although the API server reports it in the same way.
+func TestRequestsAreNoTroubles(t *testing.T) {
+	responsewriters.ErrorToAPIStatus(context.Canceled)
+	ours.mu.Lock()
+	defer ours.mu.Unlock()
+	for cause := range ours.causes {
+		t.Errorf("it remembers %q", cause)
+	}
+}
 
 // TestTroubles: a controller that fails again and again is a warning, once for each cause, until it is over.
 func TestTroubles(t *testing.T) {

@@ -22,7 +22,13 @@ const (
 	Ordinary Purpose = "branch"
 	// Lesson branches are sandboxes, which the next start of the trunk removes.
 	Lesson Purpose = "lesson"
+	// Preset, Import and Replay say where the state of a branch comes from. A user deletes them.
+	Preset Purpose = "preset"
+	Import Purpose = "import"
+	Replay Purpose = "replay"
 )
+
+var purposes = []Purpose{Ordinary, Lesson, Preset, Import, Replay}
 
 // State is the state of a branch's process.
 type State string
@@ -38,7 +44,9 @@ const (
 
 // Branch describes a branch at one time.
 type Branch struct {
-	Name    string  `json:"name"`
+	Name string `json:"name"`
+	// Title is what people call it; empty if they call it by its name.
+	Title   string  `json:"title,omitempty"`
 	Purpose Purpose `json:"purpose"`
 	// Lesson is the lesson's ID.
 	Lesson string `json:"lesson,omitempty"`
@@ -48,7 +56,9 @@ type Branch struct {
 	// objects.
 	From      *Moment   `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
-	State     State     `json:"state"`
+	// UsedAt is when a client last asked it for something; nil since the start of the trunk.
+	UsedAt *time.Time `json:"usedAt,omitempty"`
+	State  State      `json:"state"`
 	// Message says what a start is doing, why a branch failed, or what it could not load.
 	Message string `json:"message,omitempty"`
 	// Path is its address on the trunk's server.
@@ -72,8 +82,10 @@ type Moment struct {
 
 // Request asks for a branch.
 type Request struct {
-	// Name is a DNS label; one is chosen by default.
+	// Name is a DNS label; by default one is made of the title or the purpose.
 	Name string `json:"name,omitempty"`
+	// Title has at most maxTitle characters.
+	Title string `json:"title,omitempty"`
 	// Purpose is Ordinary by default, and Lesson if Lesson is set.
 	Purpose Purpose `json:"purpose,omitempty"`
 	Lesson  string  `json:"lesson,omitempty"`
@@ -85,7 +97,27 @@ type Request struct {
 	Objects []json.RawMessage `json:"objects,omitempty"`
 	// Configuration is the KubeSchedulerConfiguration that comes with Objects, YAML or JSON.
 	Configuration string `json:"configuration,omitempty"`
+	// Setup are made in order when the branch has its objects, before it counts as running.
+	Setup []Call `json:"setup,omitempty"`
+	// Asleep: the branch is made, and starts when a user asks for it.
+	Asleep bool `json:"asleep,omitempty"`
 }
+
+// Call is a request that the trunk makes to a new branch. A start that did not complete the calls
+// makes all of them again.
+type Call struct {
+	// Method is POST, PUT or PATCH.
+	Method string `json:"method"`
+	// Path is below /api/v1/ of the branch.
+	Path string `json:"path"`
+	// Body is JSON; a string stands for its text, such as YAML.
+	Body json.RawMessage `json:"body,omitempty"`
+}
+
+const (
+	maxTitle = 100
+	maxSetup = 16
+)
 
 // Start is the state that a branch starts from.
 type Start struct {

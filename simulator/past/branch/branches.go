@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,9 @@ const (
 	MaxRunning = 4
 	// MaxKept is how many may exist.
 	MaxKept = 32
+	// SleepAfter is how long a branch runs that no client asks for anything. Then it is stopped, and
+	// keeps all that it has.
+	SleepAfter = 30 * time.Minute
 )
 
 // Past rebuilds the states of past moments. Its method is safe for concurrent use.
@@ -99,6 +103,10 @@ type kept struct {
 	// bytes is the size of its directory on disk when last measured.
 	bytes    int64
 	measured time.Time
+	// users counts the requests of clients that it answers; used is the end of the last one, or its
+	// start.
+	users int
+	used  time.Time
 }
 
 // measuresEvery is how often the sizes are measured, however often clients ask.
@@ -138,7 +146,65 @@ func New(opts Options) *Branches {
 func (b *Branches) Open() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.readAll()
+	if err := b.readAll(); err != nil {
+		return err
+	}
+	b.work.Go(func() {
+		for every := time.NewTicker(SleepAfter / 30); ; {
+			select {
+			case <-every.C:
+				b.sleepUnused()
+			case <-b.closing.Done():
+				every.Stop()
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// Use records that a client's request to a branch has begun. The caller calls end after the answer.
+func (b *Branches) Use(name string) (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.all[name]
+	if k == nil {
+		return func() {}
+	}
+	k.users++
+	k.used = b.opts.Now()
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		k.users--
+		k.used = b.opts.Now()
+	}
+}
+
+// sleepUnused stops the branches that no client has used for SleepAfter. It does not wait.
+func (b *Branches) sleepUnused() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for k := b.unused(); k != nil && b.opts.Now().Sub(k.used) >= SleepAfter; k = b.unused() {
+		b.sleep(k.child)
+	}
+}
+
+// unused returns the running branch that has been without clients the longest, or nil. The caller
+// holds the lock.
+func (b *Branches) unused() (found *kept) {
+	for _, k := range b.all {
+		if k.state == Running && k.child != nil && !k.child.asked && k.users == 0 && (found == nil || k.used.Before(found.used)) {
+			found = k
+		}
+	}
+	return found
+}
+
+// sleep ends a child in the background. The caller holds the lock.
+func (b *Branches) sleep(c *child) {
+	c.ask()
+	b.work.Go(func() { b.awaitStop(c) })
 }
 
 // Quit asks all children to stop and refuses to start others. It does not wait.
@@ -210,8 +276,11 @@ func (b *Branches) named(name string) (*kept, error) {
 // shown leaves out the memory. The caller holds the lock.
 func (b *Branches) shown(k *kept) Branch {
 	shown := Branch{
-		Name: k.name, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt,
+		Name: k.name, Title: k.note.Title, Purpose: k.note.Purpose, Lesson: k.note.Lesson, Of: k.note.Of, From: k.note.From, CreatedAt: k.note.CreatedAt,
 		State: k.state, Message: k.message, Bytes: k.bytes, Path: "/branches/" + k.name + "/", Kubeconfig: filepath.Join(b.dirOf(k.name), dataName, "kubeconfig"),
+	}
+	if !k.used.IsZero() {
+		shown.UsedAt = new(k.used.UTC())
 	}
 	if k.child != nil && k.child.process != nil {
 		shown.pid = k.child.process.Pid
@@ -255,8 +324,8 @@ func (b *Branches) Target(name string) (Target, error) {
 	return Target{}, refuse(NotNow, "the branch %s is stopped", name)
 }
 
-// Create makes a branch and starts it. It returns while the branch is starting. A Refusal means
-// that nothing has changed.
+// Create makes a branch and starts it, unless it is to sleep. It returns while the branch is
+// starting. A Refusal means that nothing has changed.
 func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 	start, err := b.check(&q)
 	if err != nil {
@@ -267,7 +336,7 @@ func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 		return Branch{}, err
 	}
 	k.note.Flags = start.flags
-	if err := b.fill(ctx, k, start); err != nil {
+	if err := b.fill(ctx, k, start, q.Setup); err != nil {
 		b.mu.Lock()
 		delete(b.all, k.name)
 		b.mu.Unlock()
@@ -275,7 +344,11 @@ func (b *Branches) Create(ctx context.Context, q Request) (Branch, error) {
 	}
 	b.mu.Lock()
 	k.making = false
-	b.launch(k)
+	if q.Asleep {
+		k.state, k.message = Stopped, ""
+	} else {
+		b.launch(k)
+	}
 	b.mu.Unlock()
 	return b.Get(k.name)
 }
@@ -292,8 +365,8 @@ func (b *Branches) check(q *Request) (source, error) {
 	}
 	q.Purpose = cmp.Or(q.Purpose, Ordinary)
 	switch {
-	case q.Purpose != Ordinary && q.Purpose != Lesson:
-		return source{}, refuse(Invalid, "purpose: want %s or %s, not %q", Ordinary, Lesson, q.Purpose)
+	case !slices.Contains(purposes, q.Purpose):
+		return source{}, refuse(Invalid, "purpose: want one of %v, not %q", purposes, q.Purpose)
 	case (q.Purpose == Lesson) != (q.Lesson != ""):
 		return source{}, refuse(Invalid, "a branch for a lesson names the lesson, and no other branch does")
 	case q.Lesson != "" && (q.At != "" || q.Of != "" || q.Objects != nil || q.Configuration != ""):
@@ -302,6 +375,9 @@ func (b *Branches) check(q *Request) (source, error) {
 		return source{}, refuse(Invalid, "give the objects to start from, or of and at, not both")
 	case q.Objects == nil && q.Configuration != "":
 		return source{}, refuse(Invalid, "a configuration needs objects: other states have their own")
+	}
+	if err := cmp.Or(checkTitle(q.Title), checkSetup(q.Setup)); err != nil {
+		return source{}, err
 	}
 	if q.Lesson != "" {
 		q.Name = cmp.Or(q.Name, "lesson-"+q.Lesson)
@@ -391,7 +467,7 @@ func (b *Branches) reserve(q Request) (*kept, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if q.Name == "" {
-		q.Name = b.freeName()
+		q.Name = b.freeName(q)
 	}
 	if b.all[q.Name] != nil {
 		return nil, refuse(Taken, "there is a branch %q already", q.Name)
@@ -408,40 +484,53 @@ func (b *Branches) reserve(q Request) (*kept, error) {
 	}
 	k := &kept{
 		name: q.Name, state: Starting, message: "reading its state", making: true,
-		note: note{Purpose: q.Purpose, Lesson: q.Lesson, Of: q.Of, CreatedAt: b.opts.Now().UTC()},
+		note: note{Title: q.Title, Purpose: q.Purpose, Lesson: q.Lesson, Of: q.Of, CreatedAt: b.opts.Now().UTC()},
 	}
 	b.all[q.Name] = k
 	return k, nil
 }
 
-// The caller of mayStart holds the lock.
+// mayStart makes place for a branch: when as many run as may, the one that has been without clients
+// the longest falls asleep. The caller holds the lock.
 func (b *Branches) mayStart(state int64) error {
 	if b.closing.Err() != nil {
 		return refuse(NotNow, "the simulator is stopping")
 	}
 	running := 0
 	for _, k := range b.all {
-		if k.making || k.child != nil {
+		if k.making || k.child != nil && !k.child.asked {
 			running++
 		}
 	}
-	if running >= MaxRunning {
-		return refuse(TooMany, "%d branches run, which is the limit: stop one", MaxRunning)
+	if running < MaxRunning {
+		return b.checkRoom(state)
 	}
-	return b.checkRoom(state)
+	if k := b.unused(); k != nil {
+		b.sleep(k.child)
+		return b.checkRoom(state)
+	}
+	return refuse(TooMany, "%d branches run, which is the limit, and all of them are in use: stop one", MaxRunning)
 }
 
-func (b *Branches) freeName() string {
+// freeName makes a DNS label of the title, or of the purpose.
+func (b *Branches) freeName(q Request) string {
+	label := strings.Trim(notOfALabel.ReplaceAllString(strings.ToLower(q.Title), "-"), "-")
+	if label = strings.TrimRight(label[:min(len(label), 40)], "-"); label != "" && b.all[label] == nil {
+		return label
+	}
+	label = cmp.Or(label, string(q.Purpose))
 	for n := 1; ; n++ {
-		if name := fmt.Sprintf("branch-%d", n); b.all[name] == nil {
+		if name := fmt.Sprintf("%s-%d", label, n); b.all[name] == nil {
 			return name
 		}
 	}
 }
 
+var notOfALabel = regexp.MustCompile("[^a-z0-9]+")
+
 // fill makes the directory of a branch under another name until it is complete, so that a crash
 // leaves no half branch.
-func (b *Branches) fill(ctx context.Context, k *kept, from source) (err error) {
+func (b *Branches) fill(ctx context.Context, k *kept, from source, setup []Call) (err error) {
 	dir, err := os.MkdirTemp(b.opts.Dir, newPrefix)
 	if err != nil {
 		return fmt.Errorf("creating the branch: %w", err)
@@ -456,7 +545,7 @@ func (b *Branches) fill(ctx context.Context, k *kept, from source) (err error) {
 			return err
 		}
 	}
-	if err := k.note.write(dir); err != nil {
+	if err := errors.Join(k.note.write(dir), writeSetup(dir, setup)); err != nil {
 		return fmt.Errorf("creating the branch: %w", err)
 	}
 	if err := os.Rename(dir, b.dirOf(k.name)); err != nil {
@@ -485,6 +574,15 @@ func (b *Branches) writeStart(ctx context.Context, k *kept, path string, from so
 	k.note.From = moment
 	b.mu.Unlock()
 	return b.checkRoom(size)
+}
+
+// WriteState writes the state of a running branch as it is, in the format of an export.
+func (b *Branches) WriteState(ctx context.Context, name string, w io.Writer) error {
+	from, err := b.ofBranch(name, "")
+	if err == nil {
+		_, err = from.write(ctx, w)
+	}
+	return err
 }
 
 // ofBranch reads the state of another running branch.
@@ -551,7 +649,7 @@ func (b *Branches) launch(k *kept) {
 	}
 	ctx, cancel := context.WithCancel(b.closing)
 	c := &child{token: newToken(), cancel: cancel, exited: make(chan struct{})}
-	k.child, k.state, k.message = c, Starting, "its control plane is starting"
+	k.child, k.state, k.message, k.used = c, Starting, "its control plane is starting", b.opts.Now()
 	b.work.Go(func() { b.run(ctx, k, c) })
 }
 
@@ -596,6 +694,28 @@ func (b *Branches) StopBranch(name string) (Branch, error) {
 		return Branch{}, err
 	}
 	return b.Get(name)
+}
+
+// Retitle changes what people call a branch, and nothing else.
+func (b *Branches) Retitle(name, title string) (Branch, error) {
+	if err := checkTitle(title); err != nil {
+		return Branch{}, err
+	}
+	return b.got(name, b.retitle(name, title))
+}
+
+func (b *Branches) retitle(name, title string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k, err := b.named(name)
+	switch {
+	case err != nil:
+		return err
+	case k.making, k.deleting, k.renaming, k.damaged:
+		return refuse(NotNow, "the branch %s cannot be changed while it is being created, deleted or renamed, or when it is damaged", name)
+	}
+	k.note.Title = title
+	return k.note.write(b.dirOf(name))
 }
 
 // Rename gives a branch another name, and with it another address and another kubeconfig. It
@@ -725,9 +845,14 @@ func (b *Branches) halt(name string, deleting bool) (*kept, error) {
 	}
 	b.mu.Unlock()
 	if c != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-		defer cancel()
-		b.end(ctx, c)
+		b.awaitStop(c)
 	}
 	return k, nil
+}
+
+// awaitStop returns when a child that was asked to stop has ended, at the latest after stopTime.
+func (b *Branches) awaitStop(c *child) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	b.end(ctx, c)
 }

@@ -81,6 +81,16 @@ func simulate(how string, args []string) int {
 			default:
 				fmt.Fprintln(w, `{"report":{"read":2,"failedTotal":0}}`)
 			}
+		case "/api/v1/play":
+			body, _ := io.ReadAll(r.Body)
+			_ = os.WriteFile(filepath.Join(flag("--data-dir"), "played"), body, 0o600)
+			w.Header().Set("Content-Type", ndjson)
+			fmt.Fprintln(w, `{"progress":{"step":"create nodes","done":0,"total":2}}`)
+			if how == "unplayable" {
+				fmt.Fprintln(w, `{"error":{"message":"line 3: wait: it did not settle"}}`)
+			}
+		case "/api/v1/kueue":
+			w.WriteHeader(http.StatusNoContent)
 		case "/crash":
 			os.Exit(3)
 		}
@@ -207,6 +217,8 @@ func TestStarts(t *testing.T) {
 			`{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod"}],"schedulerConfiguration":{"kind":"KubeSchedulerConfiguration"}}`, ""},
 		{"empty", Request{Name: "a", Objects: []json.RawMessage{}}, Branch{Name: "a", Purpose: Ordinary, Path: "/branches/a/"}, "", ""},
 		{"without a name", Request{Objects: []json.RawMessage{}}, Branch{Name: "branch-1", Purpose: Ordinary, Path: "/branches/branch-1/"}, "", ""},
+		{"with a title", Request{Title: "Try: bin packing!", Purpose: Preset, Objects: []json.RawMessage{}}, Branch{Name: "try-bin-packing", Title: "Try: bin packing!", Purpose: Preset, Path: "/branches/try-bin-packing/"}, "", ""},
+		{"with a title of other letters", Request{Title: "試す", Purpose: Import, Objects: []json.RawMessage{}}, Branch{Name: "import-1", Title: "試す", Purpose: Import, Path: "/branches/import-1/"}, "", ""},
 		{"of a lesson", Request{Lesson: "filter"}, Branch{Name: "lesson-filter", Purpose: Lesson, Lesson: "filter", Path: "/branches/lesson-filter/"},
 			`{"apiVersion":"v1","kind":"List","items":[{"kind":"Node"}]}`, "--numa=f --kueue"},
 	} {
@@ -218,7 +230,7 @@ func TestStarts(t *testing.T) {
 				t.Errorf("it is %s at once", first.State)
 			}
 			got := await(t, b, tc.want.Name, Running)
-			tc.want.State, tc.want.CreatedAt = Running, created
+			tc.want.State, tc.want.CreatedAt, tc.want.UsedAt = Running, created, &created
 			tc.want.Kubeconfig = filepath.Join(dir, tc.want.Name, dataName, "kubeconfig")
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Branch{}, "Bytes", "MemoryBytes"), cmpopts.IgnoreUnexported(Branch{})); diff != "" {
 				t.Error(diff)
@@ -253,7 +265,11 @@ func TestRefusalsChangeNothing(t *testing.T) {
 		{name: "a name that is a path", q: Request{Name: "../a"}, reason: Invalid, want: "cannot name a branch"},
 		{name: "a long name", q: Request{Name: strings.Repeat("a", 64)}, reason: Invalid, want: "no more than 63"},
 		{name: "a taken name", q: Request{Name: "taken"}, reason: Taken, want: `there is a branch "taken" already`},
-		{name: "an unknown purpose", q: Request{Purpose: "fun"}, reason: Invalid, want: "want branch or lesson"},
+		{name: "an unknown purpose", q: Request{Purpose: "fun"}, reason: Invalid, want: "want one of [branch lesson preset import replay]"},
+		{name: "a long title", q: Request{Title: strings.Repeat("a", maxTitle+1)}, reason: Invalid, want: "title: want at most 100 characters"},
+		{name: "a setup that reads", q: Request{Setup: []Call{{Method: "GET", Path: "/api/v1/export"}}}, reason: Invalid, want: "setup[0].method: want POST, PUT or PATCH"},
+		{name: "a setup of another place", q: Request{Setup: []Call{{Method: "PUT", Path: "/api/v1/../../kubernetes"}}}, reason: Invalid, want: "setup[0].path: want a path below /api/v1/"},
+		{name: "a long setup", q: Request{Setup: make([]Call, maxSetup+1)}, reason: Invalid, want: "at most 16 calls"},
 		{name: "a purpose without a lesson", q: Request{Purpose: Lesson}, reason: Invalid, want: "names the lesson"},
 		{name: "a lesson with objects", q: Request{Lesson: "filter", Objects: none}, reason: Invalid, want: "brings its own state"},
 		{name: "an unknown lesson", q: Request{Lesson: "x"}, reason: Unknown, want: `there is no lesson "x"`},
@@ -301,24 +317,30 @@ func namesIn(t *testing.T, dir string) []string {
 	return names
 }
 
+// TestTooMany: the only branch without clients makes place for another, and nothing does while all have clients.
 func TestTooMany(t *testing.T) {
 	b := (&fake{how: "well"}).open(t, t.TempDir())
+	var ends []func()
 	for range MaxRunning {
-		create(t, b, Request{Objects: []json.RawMessage{}})
+		made := create(t, b, Request{Objects: []json.RawMessage{}})
+		ends = append(ends, b.Use(made.Name))
+	}
+	refused := func(err error) {
+		t.Helper()
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Reason != TooMany {
+			t.Errorf("it said %v", err)
+		}
 	}
 	_, err := b.Create(t.Context(), Request{Name: "more"})
-	var refusal *Refusal
-	if !errors.As(err, &refusal) || refusal.Reason != TooMany {
-		t.Fatalf("it said %v", err)
-	}
-	await(t, b, "branch-1", Running)
-	if _, err := b.StopBranch("branch-1"); err != nil {
-		t.Fatal(err)
-	}
+	refused(err)
+	await(t, b, "branch-2", Running)
+	ends[1]()
 	create(t, b, Request{Name: "more", Objects: []json.RawMessage{}})
-	if _, err := b.Start("branch-1"); !errors.As(err, &refusal) || refusal.Reason != TooMany {
-		t.Errorf("it said %v", err)
-	}
+	b.Use("more")
+	await(t, b, "branch-2", Stopped)
+	_, err = b.Start("branch-2")
+	refused(err)
 }
 
 // A branch that continues another one reads its state from it.
@@ -372,6 +394,84 @@ func TestStopStartDelete(t *testing.T) {
 	stop(t, b)
 	if names := namesIn(t, dir); len(names) > 0 {
 		t.Errorf("left are %v", names)
+	}
+}
+
+// TestSetup: a branch runs when all its calls have succeeded. A start after one that failed makes them again.
+func TestSetup(t *testing.T) {
+	dir := t.TempDir()
+	f := &fake{how: "unplayable"}
+	b := f.open(t, dir)
+	calls := []Call{{Method: "PUT", Path: "/api/v1/kueue"}, {Method: "POST", Path: "/api/v1/play", Body: []byte(`{"kind":"Scenario"}`)}}
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}, Setup: calls})
+	failed := await(t, b, "a", Failed)
+	if want := "setting up the branch: POST /api/v1/play: line 3: wait: it did not settle"; failed.Message != want {
+		t.Errorf("it said %q, want %q", failed.Message, want)
+	}
+	f.how = "well"
+	if _, err := b.Start("a"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, b, "a", Running)
+	played, err := os.ReadFile(filepath.Join(dir, "a", dataName, "played"))
+	if err != nil || string(played) != `{"kind":"Scenario"}` {
+		t.Errorf("it played %s, %v", played, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "a", setupFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the calls that were made are still there: %v", err)
+	}
+}
+
+// TestSleep: a branch that no client uses falls asleep after SleepAfter, and one that a client uses does not.
+func TestSleep(t *testing.T) {
+	var now atomic.Pointer[time.Time]
+	begun := time.Date(2026, 5, 4, 10, 16, 20, 0, time.UTC)
+	now.Store(&begun)
+	b := (&fake{how: "well", now: func() time.Time { return *now.Load() }}).open(t, t.TempDir())
+	pass := func(d time.Duration) {
+		later := now.Load().Add(d)
+		now.Store(&later)
+		b.sleepUnused()
+	}
+	asleep := create(t, b, Request{Name: "later", Objects: []json.RawMessage{}, Asleep: true})
+	if asleep.State != Stopped {
+		t.Errorf("it is %s, although it is to sleep", asleep.State)
+	}
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}})
+	await(t, b, "a", Running)
+	end := b.Use("a")
+	pass(SleepAfter)
+	await(t, b, "a", Running)
+	end()
+	pass(SleepAfter - time.Second)
+	await(t, b, "a", Running)
+	pass(time.Second)
+	await(t, b, "a", Stopped)
+	if _, err := b.Start("a"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, b, "a", Running)
+	pass(0) // a start is a use
+	await(t, b, "a", Running)
+}
+
+func TestRetitle(t *testing.T) {
+	dir := t.TempDir()
+	f := &fake{how: "well"}
+	b := f.open(t, dir)
+	create(t, b, Request{Name: "a", Objects: []json.RawMessage{}, Asleep: true})
+	if got, err := b.Retitle("a", "openb"); err != nil || got.Title != "openb" || got.Name != "a" {
+		t.Errorf("it is %+v, %v", got, err)
+	}
+	if _, err := b.Retitle("a", strings.Repeat("a", maxTitle+1)); err == nil {
+		t.Error("a long title is accepted")
+	}
+	if _, err := b.Retitle("x", "y"); err == nil {
+		t.Error("an unknown branch has a title")
+	}
+	stop(t, b)
+	if got, err := f.open(t, dir).Get("a"); err != nil || got.Title != "openb" {
+		t.Errorf("after a restart it is %+v, %v", got, err)
 	}
 }
 

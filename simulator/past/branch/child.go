@@ -166,8 +166,12 @@ func (b *Branches) becomeReady(ctx context.Context, k *kept, c *child, address *
 	b.mu.Lock()
 	c.address = &url.URL{Scheme: address.Scheme, Host: address.Host}
 	b.mu.Unlock()
-	remark, err := b.load(ctx, k, Target{c.address, c.token})
+	to := Target{c.address, c.token}
+	remark, err := b.load(ctx, k, to)
 	if err != nil {
+		return err
+	}
+	if err := b.setUp(ctx, k, to); err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -205,11 +209,14 @@ func (b *Branches) load(ctx context.Context, k *kept, to Target) (remark string,
 // loader is the user agent of that import. To the branch's time line, it is the simulator itself.
 const loader = "simulator"
 
-// importLine is a line of the answer of POST /api/v1/import.
-type importLine struct {
+const ndjson = "application/x-ndjson"
+
+// streamed is a line of the answer to an import, or to a scenario that is played.
+type streamed struct {
 	Progress *struct {
-		Done  int `json:"done"`
-		Total int `json:"total"`
+		Step  string `json:"step"`
+		Done  int    `json:"done"`
+		Total int    `json:"total"`
 	} `json:"progress"`
 	Report *importReport `json:"report"`
 	Error  *struct {
@@ -248,24 +255,43 @@ func (b *Branches) importInto(ctx context.Context, k *kept, to Target, state io.
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Accept", "application/x-ndjson")
+	r.Header.Set("Accept", ndjson)
 	r.Header.Set("User-Agent", loader)
 	answer, err := b.do(to, r)
 	if err != nil {
 		return "", err
 	}
 	defer answer.Body.Close()
-	for lines := json.NewDecoder(answer.Body); ; {
-		var line importLine
-		switch err := lines.Decode(&line); {
-		case err != nil:
-			return "", fmt.Errorf("the answer to the import ended early: %w", err)
-		case line.Error != nil:
-			return "", errors.New(line.Error.Message)
+	reported := false
+	err = lines(answer.Body, func(line streamed) (last bool) {
+		switch {
 		case line.Report != nil:
-			return line.Report.remark(), nil
+			remark, reported = line.Report.remark(), true
 		case line.Progress != nil && line.Progress.Total > 0:
 			b.tell(k, fmt.Sprintf("loading its state: %d of %d objects", line.Progress.Done, line.Progress.Total))
+		}
+		return reported
+	})
+	if err == nil && !reported {
+		err = errors.New("the answer to the import ended early")
+	}
+	return remark, err
+}
+
+// lines reads a stream until it ends, or until read says that a line was the last. It returns the
+// error that a line reports.
+func lines(from io.Reader, read func(streamed) (last bool)) error {
+	for stream := json.NewDecoder(from); ; {
+		var line streamed
+		switch err := stream.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the answer ended early: %w", err)
+		case line.Error != nil:
+			return errors.New(line.Error.Message)
+		case read(line):
+			return nil
 		}
 	}
 }
@@ -277,7 +303,7 @@ func (b *Branches) do(to Target, r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode == http.StatusOK {
+	if answer.StatusCode/100 == 2 {
 		return answer, nil
 	}
 	defer answer.Body.Close()

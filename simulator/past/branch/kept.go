@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -36,6 +37,7 @@ const noteFormat = 1
 // note is what the disk keeps about a branch.
 type note struct {
 	Format    int       `json:"format"`
+	Title     string    `json:"title,omitempty"`
 	Purpose   Purpose   `json:"purpose"`
 	Lesson    string    `json:"lesson,omitempty"`
 	Of        string    `json:"of,omitempty"`
@@ -146,6 +148,13 @@ func (b *Branches) discard(dir string) {
 func checkName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return refuse(Invalid, "%q cannot name a branch: %s", name, problems[0])
+	}
+	return nil
+}
+
+func checkTitle(title string) error {
+	if utf8.RuneCountInString(title) > maxTitle {
+		return refuse(Invalid, "title: want at most %d characters", maxTitle)
 	}
 	return nil
 }

@@ -57,13 +57,11 @@ func (c Comparer) state(ctx context.Context, name string) (State, error) {
 	if err != nil {
 		return state, fmt.Errorf("preparing a client of %s: %w", called, err)
 	}
-	// The watch cache may be a moment behind.
-	recent := metav1.ListOptions{ResourceVersion: "0"}
-	nodes, err := client.CoreV1().Nodes().List(ctx, recent)
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return state, fmt.Errorf("listing the nodes of %s: %w", called, err)
 	}
-	pods, err := client.CoreV1().Pods("").List(ctx, recent)
+	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return state, fmt.Errorf("listing the pods of %s: %w", called, err)
 	}

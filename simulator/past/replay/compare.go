@@ -109,6 +109,18 @@ type ComparisonQuery struct {
 	Continue string
 }
 
+// From returns the place where the page begins.
+func (q ComparisonQuery) From() (int, error) {
+	if q.Continue == "" {
+		return 0, nil
+	}
+	from, err := strconv.Atoi(q.Continue)
+	if err != nil || from < 0 {
+		return 0, fmt.Errorf("continue %q is not from an earlier page", q.Continue)
+	}
+	return from, nil
+}
+
 // DefaultLimit is the default length of a page.
 const DefaultLimit = 100
 
@@ -211,11 +223,9 @@ func (c *comparison) counts() Counts {
 
 // selected returns copies of the entries of a page.
 func (c *comparison) selected(q ComparisonQuery) (page []entry, next string, err error) {
-	from := 0
-	if q.Continue != "" {
-		if from, err = strconv.Atoi(q.Continue); err != nil || from < 0 {
-			return nil, "", fmt.Errorf("continue %q is not from an earlier page", q.Continue)
-		}
+	from, err := q.From()
+	if err != nil {
+		return nil, "", err
 	}
 	limit := q.Limit
 	if limit == 0 {
@@ -257,7 +267,6 @@ func (e *entry) decision(results Results) (Decision, error) {
 		d.because(why(d, nil, ""))
 		return d, nil
 	}
-	d.RecordedNodeMissing = e.nodeMissing
 	var cycle *result.Cycle
 	if d.Attempt > 0 {
 		var err error
@@ -265,12 +274,19 @@ func (e *entry) decision(results Results) (Decision, error) {
 			return d, fmt.Errorf("reading the result of %s/%s: %w", d.Pod.Namespace, d.Pod.Name, err)
 		}
 	}
+	d.Explain(cycle, e.nodeMissing, e.message)
+	return d, nil
+}
+
+// Explain finds out why a decision is what it is, in the cycle that it speaks of: nil when none is
+// kept. The message is that of the cycle's summary.
+func (d *Decision) Explain(cycle *result.Cycle, nodeMissing bool, message string) {
+	d.RecordedNodeMissing = nodeMissing
 	if cycle != nil && d.RecordedNode != "" {
 		d.Finding = find(cycle, d.RecordedNode)
-		d.RecordedNodeMissing = e.nodeMissing && !d.RecordedNodeEvaluated
+		d.RecordedNodeMissing = nodeMissing && !d.RecordedNodeEvaluated
 	}
-	d.because(why(d, cycle, e.message))
-	return d, nil
+	d.because(why(*d, cycle, message))
 }
 
 // find returns a cycle's verdict on a node. It is pure.

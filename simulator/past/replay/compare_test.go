@@ -88,7 +88,7 @@ func TestWhyADecisionDiffers(t *testing.T) {
 		}
 	}
 	untried := Decision{RecordedNode: "n1", Outcome: Pending}
-	if got, want := (explain.Statement{Operands: why(untried, nil, "")}).String(), "The simulated scheduler has not tried the pod; in the recording it was scheduled to n1."; got != want {
+	if got, want := (explain.Statement{Operands: why(untried, nil, "")}).String(), "The simulated scheduler has not tried the pod, which had been scheduled to n1."; got != want {
 		t.Errorf("%q", got)
 	}
 }

@@ -91,7 +91,10 @@ func (r *Recording) take(b block) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNotRecording, err)
 		}
-		if err := json.Unmarshal(data, &r.Header); err != nil {
+		if err = checkObject(data); err == nil {
+			err = json.Unmarshal(data, &r.Header)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: its header cannot be read: %w", ErrNotRecording, err)
 		}
 		if r.Header.Version > formatVersion {

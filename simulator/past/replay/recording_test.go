@@ -244,7 +244,7 @@ func TestBombsInRecordings(t *testing.T) {
 			f := newFile(t)
 			write(f)
 			allocated, took := bombs.Measure(func() {
-				_, err := f.recording().Read().Skip(at(9))
+				_, err := f.recording().Read().Skip(t.Context(), at(9))
 				if err == nil || !strings.Contains(err.Error(), "an object cannot be read") {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
@@ -254,6 +254,14 @@ func TestBombsInRecordings(t *testing.T) {
 				t.Errorf("%s, %s takes %d MB and %s", name, what, allocated>>20, took)
 			}
 		}
+	}
+	var header bytes.Buffer
+	w := NewWriter(&header, Header{Start: tuesday, Kinds: make([]Kind, 400_000)})
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(bytes.NewReader(header.Bytes()), int64(header.Len())); err == nil || !strings.Contains(err.Error(), "its header cannot be read: an object cannot be read: ") {
+		t.Errorf("many kinds: %v", err)
 	}
 	f := newFile(t)
 	for range 1_100_000 {

@@ -19,7 +19,7 @@ func (p *Player) seek(ctx context.Context, target time.Time) error {
 	if err := p.empty(ctx); err != nil {
 		return fmt.Errorf("emptying the cluster to go to another position: %w", err)
 	}
-	skipped, err := p.reader.Skip(target)
+	skipped, err := p.reader.Skip(ctx, target)
 	if err != nil {
 		return err
 	}

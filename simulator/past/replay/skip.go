@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -23,10 +24,13 @@ type Skipped struct {
 }
 
 // Skip reads all changes up to and including a time. It is faster than Next, because it decodes only
-// the objects that exist at the end.
-func (r *Reader) Skip(to time.Time) (Skipped, error) {
+// the objects that exist at the end. It ends with ctx.
+func (r *Reader) Skip(ctx context.Context, to time.Time) (Skipped, error) {
 	var s Skipped
 	for {
+		if ctx.Err() != nil {
+			return s, context.Cause(ctx)
+		}
 		e, err := r.peek()
 		if errors.Is(err, io.EOF) || err == nil && r.time(e.at).After(to) {
 			break
@@ -48,6 +52,9 @@ func (r *Reader) Skip(to time.Time) (Skipped, error) {
 	for _, k := range slices.SortedFunc(maps.Keys(r.state), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 	}) {
+		if ctx.Err() != nil {
+			return s, context.Cause(ctx)
+		}
 		object, err := decodeObject(r.state[k])
 		if err != nil {
 			return s, r.place(err)

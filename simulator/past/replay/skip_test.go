@@ -1,12 +1,17 @@
 package replay
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 )
 
 // After skipping, a reader is in the same state as one that has read every change: it has the same
@@ -27,7 +32,7 @@ func TestSkippingIsReadingAtOnce(t *testing.T) {
 	r := f.recording()
 	for _, to := range []time.Time{at(-1), at(0), at(1), at(2), at(3), at(4), at(5), at(9)} {
 		skipping, reading := r.Read(), r.Read()
-		got, err := skipping.Skip(to)
+		got, err := skipping.Skip(t.Context(), to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,5 +79,33 @@ func TestSkippingIsReadingAtOnce(t *testing.T) {
 			}
 			end = readErr != nil
 		}
+	}
+}
+
+// TestReadingEndsWithItsContext: a client that leaves ends the reading of a recording in the middle.
+func TestReadingEndsWithItsContext(t *testing.T) {
+	f := newFile(t)
+	const pods = 20
+	var earlier strings.Builder
+	for i := range pods {
+		f.set(0, podKind, "default", fmt.Sprint("p", i), `{}`)
+		fmt.Fprintf(&earlier, `{"time":"2026-01-01T00:00:00Z","event":"Add","resource":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p%d"}}}`+"\n", i)
+	}
+	r := f.recording()
+	for what, read := range map[string]func(context.Context) error{
+		"skipping": func(ctx context.Context) error {
+			_, err := r.Read().Skip(ctx, r.End)
+			return err
+		},
+		"staging": func(ctx context.Context) error {
+			_, err := r.Staged(ctx)
+			return err
+		},
+		"staging a record file": func(ctx context.Context) error {
+			_, err := StageEarlier(ctx, []byte(earlier.String()))
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) { bombs.EndsInTheMiddle(t, pods, read) })
 	}
 }

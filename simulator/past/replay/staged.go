@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,10 +35,13 @@ type Staged struct {
 }
 
 // Stage returns what a player would do to play the changes that next returns until io.EOF. A recorded pod that had a node when it was
-// first seen gets that node.
-func Stage(next func() (Change, error)) ([]Staged, error) {
+// first seen gets that node. It ends with ctx.
+func Stage(ctx context.Context, next func() (Change, error)) ([]Staged, error) {
 	s := &stager{stage: newStage()}
 	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		c, err := next()
 		if errors.Is(err, io.EOF) {
 			return s.all(), nil
@@ -62,7 +66,9 @@ func Stage(next func() (Change, error)) ([]Staged, error) {
 }
 
 // Staged returns what a player would do.
-func (r *Recording) Staged() ([]Staged, error) { return Stage(r.Read().Next) }
+func (r *Recording) Staged(ctx context.Context) ([]Staged, error) {
+	return Stage(ctx, r.Read().Next)
+}
 
 type stager struct {
 	stage *stage
@@ -160,13 +166,13 @@ func IsRecording(text []byte) bool { return bytes.HasPrefix(text, []byte(blockFo
 
 // StageEarlier is Stage for a record file of the earlier simulator. What it has listed at the start cannot be told from what came later,
 // so it is created at its time. Errors name the line.
-func StageEarlier(record []byte) ([]Staged, error) {
+func StageEarlier(ctx context.Context, record []byte) ([]Staged, error) {
 	in := bufio.NewScanner(bytes.NewReader(record))
 	in.Buffer(nil, maxObjectBytes)
 	state := map[string]map[string]any{}
 	line, first := 0, true
 	var last time.Time
-	return Stage(func() (Change, error) {
+	return Stage(ctx, func() (Change, error) {
 		if first {
 			first = false
 			// Everything has its time.

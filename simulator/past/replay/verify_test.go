@@ -92,7 +92,7 @@ func TestTheStateOfARecordingIsBounded(t *testing.T) {
 	if len(data) > 1<<20 {
 		t.Fatalf("the recording has %d bytes", len(data))
 	}
-	_, err = r.Read().Skip(r.End)
+	_, err = r.Read().Skip(t.Context(), r.End)
 	if err == nil || !strings.Contains(err.Error(), "its objects are larger than") {
 		t.Errorf("it said %v", err)
 	}

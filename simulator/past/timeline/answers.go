@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Point is a moment and its time. Moments count the recorded changes of objects, from 1 and across
-// restarts: a moment names the state after its change.
+// Point is a moment, and its time or the later one that a query named. Moments count the recorded
+// changes of objects, from 1 and across restarts: a moment names the state after its change.
 type Point struct {
 	Moment uint64    `json:"moment"`
 	Time   time.Time `json:"time"`
@@ -49,12 +49,15 @@ type Step struct {
 	// EndTime is when a failure ended; nil while it lasts, and for other kinds.
 	EndTime *time.Time `json:"endTime,omitempty"`
 	Kind    StepKind   `json:"kind"`
-	// Verb says more: create, update, patch, delete, apply, evict, scale, activate, install, judge
-	// or undo for a change; notReady or unreachable for a failure.
+	// Verb says more: create, update, patch, delete, apply, cordon, drain, evict, label, recreate,
+	// restart, scale, taint, uncordon, activate, install, judge or undo for a change; notReady or
+	// unreachable for a failure.
 	Verb string `json:"verb"`
 	// Objects are the first few of Count objects.
 	Objects []ObjectRef `json:"objects"`
 	Count   int         `json:"count"`
+	// Deleted is how many other objects an import has deleted first.
+	Deleted int `json:"deleted,omitempty"`
 	// By is ByWeb, the name of another program such as "kubectl", or BySimulator.
 	By string `json:"by"`
 	// Revision and Summary describe a configuration; of an undo, Revision is the one that it
@@ -122,8 +125,8 @@ const (
 )
 
 // At names a moment, or the latest one at or before a time if Moment is 0. Objects change at
-// moments; the scheduler's configuration may change between two of them, and is that of the time if
-// there is one.
+// moments. The scheduler's configuration and its attempts also come between two of them, so answers
+// have those of the time.
 type At struct {
 	Moment uint64
 	Time   time.Time

@@ -23,7 +23,7 @@ func BenchmarkScrub(b *testing.B) {
 				if !scrubs {
 					line.drawn = nil
 				}
-				if err := line.draw(&Moment{}, &at); err != nil {
+				if err := line.draw(b.Context(), &Moment{}, &at); err != nil {
 					b.Fatal(err)
 				}
 			}

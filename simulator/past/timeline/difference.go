@@ -32,7 +32,7 @@ func (t *Timeline) Difference(ctx context.Context, from, to At) (*Difference, er
 		return nil, err
 	}
 	d := &Difference{From: a.Point, To: b.Point, Created: []ObjectRef{}, Deleted: []ObjectRef{}, Changed: []ObjectChange{}, Bound: []Placement{}, Source: p.line().Source}
-	if err := d.objects(a, b); err != nil {
+	if err := d.objects(ctx, a, b); err != nil {
 		return nil, err
 	}
 	if d.Configuration, err = configurationChange(p.configuration(a), p.configuration(b)); err != nil {
@@ -46,7 +46,7 @@ func (t *Timeline) Difference(ctx context.Context, from, to At) (*Difference, er
 	return d, nil
 }
 
-func (d *Difference) objects(a, b *snapshot) error {
+func (d *Difference) objects(ctx context.Context, a, b *snapshot) error {
 	keys := slices.Collect(maps.Keys(b.objects))
 	for key := range a.objects {
 		if _, both := b.objects[key]; !both {
@@ -55,6 +55,9 @@ func (d *Difference) objects(a, b *snapshot) error {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		before, wasThere := a.objects[key]
 		after, isThere := b.objects[key]
 		if wasThere && isThere && bytes.Equal(before, after) {

@@ -224,6 +224,9 @@ func (h *harness) steps() []string {
 		for _, o := range s.Objects {
 			text += " " + o.Kind + "/" + o.Name
 		}
+		if s.Deleted > 0 {
+			text += fmt.Sprintf(" after %d deleted", s.Deleted)
+		}
 		if s.EndTime != nil {
 			text += fmt.Sprintf(" for %v", s.EndTime.Sub(s.Time))
 		}

@@ -129,7 +129,7 @@ func (j *journal) load(ctx context.Context) (marks []mark, err error) {
 			j.stateBytes = b.end()
 		}
 	}
-	j.state, j.time, err = newest.rebuild(j.moment, nil)
+	j.state, j.time, err = newest.rebuild(ctx, j.moment, nil)
 	return marks, err
 }
 
@@ -144,7 +144,7 @@ type rebuilt struct {
 
 // rebuild returns the state at a moment of the segment, and its time. from is an earlier state of
 // the segment, or nil.
-func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time.Time, error) {
+func (s *segment) rebuild(ctx context.Context, moment uint64, from *rebuilt) (map[string][]byte, time.Time, error) {
 	file, err := os.Open(s.Path)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading the time line: %w", err)
@@ -160,6 +160,9 @@ func (s *segment) rebuild(moment uint64, from *rebuilt) (map[string][]byte, time
 	for _, b := range s.blocks {
 		if b.kind == marksBlock || b.kind == stateBlock && from != nil || b.kind == changesBlock && (b.before+uint64(b.count) <= now || b.before >= moment) {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, time.Time{}, context.Cause(ctx)
 		}
 		data, err := unpack(file, b)
 		if err != nil {

@@ -35,18 +35,18 @@ type past interface {
 
 type snapshot struct {
 	Point
-	// asked is the time that the query named; zero if it named the moment, which lasts until the
-	// next one.
-	asked time.Time
 	// objects are encoded: the bytes of an object that did not change are equal.
 	objects map[string][]byte
 	decode  func(key string, data []byte) (*unstructured.Unstructured, error)
 }
 
 // of returns the decoded objects of a kind, sorted by namespace and name.
-func (s *snapshot) of(keep func(key string, data []byte) bool) ([]*unstructured.Unstructured, error) {
+func (s *snapshot) of(ctx context.Context, keep func(key string, data []byte) bool) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for key, data := range s.objects {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if !keep(key, data) {
 			continue
 		}
@@ -70,18 +70,9 @@ func (t *Timeline) Line(ctx context.Context, q Query) (*Line, error) {
 	}
 	line := p.line()
 	line.Steps, line.Buckets = []Step{}, []Bucket{}
-	if line.Start == nil {
-		return &line, nil
-	}
-	from, to := *line.Start, *line.End
-	if !q.From.IsZero() {
-		from = q.From
-	}
-	if !q.To.IsZero() {
-		to = q.To
-	}
-	if to.Before(from) {
-		return nil, fmt.Errorf("%w: to is before from", ErrQuery)
+	from, to, err := q.part(line)
+	if err != nil || from.IsZero() {
+		return &line, err
 	}
 	if err := fill(&line, p, q, from, to); err != nil {
 		return nil, err
@@ -100,6 +91,24 @@ func (t *Timeline) Line(ctx context.Context, q Query) (*Line, error) {
 		into.Scheduled += b.Scheduled
 		into.Unschedulable += b.Unschedulable
 	})
+}
+
+// part returns the times that a query is about; zero ones where nothing is recorded.
+func (q Query) part(line Line) (from, to time.Time, err error) {
+	if line.Start == nil {
+		return from, to, nil
+	}
+	from, to = *line.Start, *line.End
+	if !q.From.IsZero() {
+		from = q.From
+	}
+	if !q.To.IsZero() {
+		to = q.To
+	}
+	if to.Before(from) {
+		return from, to, fmt.Errorf("%w: to is before from", ErrQuery)
+	}
+	return from, to, nil
 }
 
 // fill adds the page of steps that a query selects.
@@ -138,7 +147,7 @@ func (t *Timeline) Moment(ctx context.Context, at At) (*Moment, error) {
 		return nil, err
 	}
 	m := &Moment{Point: s.Point, Configuration: p.configuration(s), Source: p.line().Source}
-	if err := t.draw(m, s); err != nil {
+	if err := t.draw(ctx, m, s); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -149,16 +158,26 @@ func (t *Timeline) snapshot(ctx context.Context, at At) (past, *snapshot, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	s, err := snapshotOf(ctx, p, at)
+	return p, s, err
+}
+
+func snapshotOf(ctx context.Context, p past, at At) (*snapshot, error) {
 	point, err := p.at(ctx, at)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, err := p.state(ctx, point.Moment)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s.asked = at.Time
-	return p, s, nil
+	if !at.Time.IsZero() {
+		s.Time = at.Time
+		if end := p.line().End; end != nil && end.Before(s.Time) {
+			s.Time = *end
+		}
+	}
+	return s, nil
 }
 
 // Export implements server.Timeline.
@@ -167,7 +186,7 @@ func (t *Timeline) Export(ctx context.Context, w io.Writer, at At) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.of(func(string, []byte) bool { return true })
+	all, err := s.of(ctx, func(string, []byte) bool { return true })
 	if err != nil {
 		return err
 	}
@@ -195,13 +214,13 @@ func (t *Timeline) Decision(ctx context.Context, a Attempt) (*Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &point, nil
+	return &Point{point.Moment, cycle.StartTime}, nil
 }
 
 // past is the loaded recording, or the simulator's own past.
 func (t *Timeline) past(ctx context.Context) (past, error) {
 	if r := t.opts.Recording(); r != nil {
-		return t.recorded(r)
+		return t.recorded(ctx, r)
 	}
 	t.reading.Lock()
 	t.index = nil // of one that was unloaded
@@ -295,7 +314,7 @@ func (p *recordedSelf) at(_ context.Context, at At) (Point, error) {
 	return Point{Moment: at.Moment}, nil // state knows the time
 }
 
-func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error) {
+func (p *recordedSelf) state(ctx context.Context, moment uint64) (*snapshot, error) {
 	t := p.t
 	t.mu.Lock()
 	oldest, newest, _ := t.journal.ends()
@@ -314,7 +333,7 @@ func (p *recordedSelf) state(_ context.Context, moment uint64) (*snapshot, error
 	if from != nil && (from.segment != segment.File || from.moment > moment) {
 		from = nil
 	}
-	state, at, err := segment.rebuild(moment, from)
+	state, at, err := segment.rebuild(ctx, moment, from)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +362,7 @@ func (p *recordedSelf) configuration(s *snapshot) *MomentConfiguration {
 	defer p.t.mu.Unlock()
 	for i, c := range slices.Backward(p.t.configurations) {
 		// The oldest has been in force since before the first moment that is kept.
-		if c.Moment <= s.Moment && (s.asked.IsZero() || i == 0 || !c.Time.After(s.asked)) {
+		if i == 0 || !c.Time.After(s.Time) {
 			return &MomentConfiguration{Revision: c.Revision, Document: c.Document}
 		}
 	}
@@ -381,7 +400,7 @@ func (t *Timeline) WriteState(ctx context.Context, moment string, w io.Writer) (
 	}
 	found, err := t.Moment(ctx, at)
 	if err == nil {
-		err = t.Export(ctx, w, At{Moment: found.Moment, Time: at.Time})
+		err = t.Export(ctx, w, At{Moment: found.Moment, Time: found.Time})
 	}
 	if missing, ok := errors.AsType[*NotKeptError](err); ok {
 		return 0, time.Time{}, fmt.Errorf("%w: %w", missing, fs.ErrNotExist)
@@ -389,8 +408,5 @@ func (t *Timeline) WriteState(ctx context.Context, moment string, w io.Writer) (
 	if err != nil {
 		return 0, time.Time{}, err
 	}
-	if at.Time.IsZero() {
-		at.Time = found.Time
-	}
-	return int64(found.Moment), at.Time, nil
+	return int64(found.Moment), found.Time, nil
 }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ type drawnObject struct {
 	pending bool
 }
 
-func (t *Timeline) draw(m *Moment, s *snapshot) error {
+func (t *Timeline) draw(ctx context.Context, m *Moment, s *snapshot) error {
 	t.drawing.Lock()
 	defer t.drawing.Unlock()
 	var before map[string]drawnObject
@@ -79,6 +80,9 @@ func (t *Timeline) draw(m *Moment, s *snapshot) error {
 	now := &drawn{make(map[string]drawnObject, len(before))}
 	m.Nodes, m.Pods = []json.RawMessage{}, []json.RawMessage{}
 	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		isNode := strings.HasPrefix(key, nodePrefix)
 		if !isNode && !strings.HasPrefix(key, podPrefix) {
 			continue

@@ -34,11 +34,11 @@ type index struct {
 	moment uint64
 }
 
-func (t *Timeline) recorded(r *replay.Recording) (past, error) {
+func (t *Timeline) recorded(ctx context.Context, r *replay.Recording) (past, error) {
 	t.reading.Lock()
 	defer t.reading.Unlock()
 	if t.index == nil || t.index.recording != r {
-		read, err := newIndex(r)
+		read, err := newIndex(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -47,12 +47,15 @@ func (t *Timeline) recorded(r *replay.Recording) (past, error) {
 	return &recordedOther{t, t.index}, nil
 }
 
-func newIndex(r *replay.Recording) (*index, error) {
+func newIndex(ctx context.Context, r *replay.Recording) (*index, error) {
 	x := &index{recording: r}
 	failing := map[string]int{}
 	ready := map[string]bool{}
 	count, begun := uint64(0), false
 	for reader := r.Read(); ; {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		c, err := reader.NextEncoded()
 		if errors.Is(err, io.EOF) {
 			break

@@ -3,12 +3,15 @@ package timeline
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 	"kube-scheduler-simulator/simulator/past/replay"
 )
 
@@ -98,5 +101,62 @@ func TestRecording(t *testing.T) {
 	undo, err := x.Undoable(ctx)
 	if err != nil || undo.Message != "a recording is loaded" {
 		t.Errorf("undo: %+v, %v", undo, err)
+	}
+}
+
+// TestQuestionsEndWithTheirContext: a client that leaves ends a question about the past in the middle.
+func TestQuestionsEndWithTheirContext(t *testing.T) {
+	const pods = 20
+	var file bytes.Buffer
+	kind := replay.Kind{APIVersion: "v1", Kind: "Pod", Resource: "pods", Namespaced: true}
+	w := replay.NewWriter(&file, replay.Header{Start: start, Kinds: []replay.Kind{kind}})
+	h := newHarness(t, 1<<20)
+	for i := range pods {
+		name := fmt.Sprint("p", i)
+		if _, err := w.Set(start, kind, "default", name, map[string]any{"metadata": map[string]any{"name": name}}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := w.Mark(start, replay.Begun, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.putPod(name, "")
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	recording, err := replay.Open(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.put("minions/n", stored(t, node("n")))
+	latest := At{Moment: pods}
+	for from, line := range map[string]func() *Timeline{
+		"a recording": func() *Timeline {
+			x := New(Options{Results: &noResults{}, Recording: func() *replay.Recording { return recording }})
+			x.Start()
+			return x
+		},
+		"the journal": func() *Timeline {
+			h.latest, h.drawn = nil, nil
+			return h.Timeline
+		},
+	} {
+		for what, ask := range map[string]func(context.Context, *Timeline) error{
+			"a moment": func(ctx context.Context, x *Timeline) error {
+				_, err := x.Moment(ctx, latest)
+				return err
+			},
+			"an export": func(ctx context.Context, x *Timeline) error { return x.Export(ctx, io.Discard, latest) },
+			"a difference": func(ctx context.Context, x *Timeline) error {
+				_, err := x.Difference(ctx, At{Moment: 1}, latest)
+				return err
+			},
+		} {
+			t.Run(what+" of "+from, func(t *testing.T) {
+				bombs.EndsInTheMiddle(t, pods-1, func(ctx context.Context) error { return ask(ctx, line()) })
+			})
+		}
 	}
 }

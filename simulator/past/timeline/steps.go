@@ -19,7 +19,9 @@ type Write struct {
 	// Verb is that of Step.
 	Verb string
 	// By is that of Step.
-	By      string
+	By string
+	// Action is the same for all requests of one action of the user; empty if that is not known.
+	Action  string
 	Objects []Written
 }
 
@@ -35,11 +37,14 @@ type record struct {
 	Before uint64 `json:"before"`
 	// Touched are all objects of the step, up to maxTouched.
 	Touched []ObjectRef `json:"touched,omitempty"`
+	// Writes are the moments of the user's own changes, up to maxTouched.
+	Writes []uint64 `json:"writes,omitempty"`
 	// User: a user did this, and may take it back.
 	User bool `json:"user,omitempty"`
 
-	// ended is when the latest of its requests came.
-	ended time.Time
+	// action is that of its requests, and ended is when the latest of them came.
+	action string
+	ended  time.Time
 	// known are Touched.
 	known map[ObjectRef]bool
 }
@@ -48,8 +53,8 @@ const (
 	// maxTouched bounds the objects that a step remembers. An undo cannot take back a step with
 	// more.
 	maxTouched = 10_000
-	// A pause of stepPause between two requests of the same kind ends a step: kubectl apply sends a
-	// request per object.
+	// A pause of stepPause between two requests of the same kind ends a step whose action is not
+	// known.
 	stepPause = time.Second
 	// writePatience is how long the changes of a request may take to come. A request that changed
 	// nothing has none.
@@ -169,15 +174,10 @@ func (t *Timeline) note(w Write, changes []change, now time.Time) {
 	if len(changes) == 0 {
 		return
 	}
-	var r *record
-	if n := len(t.steps); n > 0 {
-		last := t.steps[n-1]
-		if last.Kind == ChangeStep && last.User && last.By == w.By && last.Verb == w.Verb && !last.Undone && now.Sub(last.ended) <= stepPause {
-			r = last
-		}
-	}
+	r := t.begun(w, now)
 	if r == nil {
 		r = t.step(record{Step: Step{Kind: ChangeStep, Verb: w.Verb, By: w.By, Moment: changes[0].moment, Time: changes[0].at}, User: true, Before: changes[0].moment - 1})
+		r.action = w.Action
 	}
 	r.ended = now
 	for _, c := range changes {
@@ -188,8 +188,27 @@ func (t *Timeline) note(w Write, changes []change, now time.Time) {
 		if ref, known := t.ref(c); known {
 			r.touch(ref)
 		}
+		if len(r.Writes) < maxTouched && !slices.Contains(r.Writes, c.moment) {
+			r.Writes = append(r.Writes, c.moment)
+		}
 	}
 	t.change(r)
+}
+
+// begun returns the step that a request goes on with: the one of the same action, however long ago
+// it began, or else the last one if it is of the same kind; nil if there is none.
+func (t *Timeline) begun(w Write, now time.Time) *record {
+	for _, r := range slices.Backward(t.steps) {
+		switch {
+		case r.Kind != ChangeStep || !r.User || r.By != w.By || r.Undone:
+		case w.Action != "" && r.action == w.Action, w.Action+r.action == "" && r.Verb == w.Verb && now.Sub(r.ended) <= stepPause:
+			return r
+		}
+		if w.Action == "" {
+			break
+		}
+	}
+	return nil
 }
 
 func (t *Timeline) step(r record) *record {
@@ -326,14 +345,15 @@ func (t *Timeline) Configured(c Configuration) {
 	if !c.Failed && last.Revision == c.Revision && last.Document == c.Document {
 		return // it was in force before a restart
 	}
+	now := t.now()
 	if last.Revision != 0 {
 		t.step(record{
-			Step: Step{Kind: ConfigurationStep, Verb: "configure", By: c.By, Revision: c.Revision, Summary: c.Summary, Failed: c.Failed},
+			Step: Step{Moment: t.journal.moment, Time: now, Kind: ConfigurationStep, Verb: "configure", By: c.By, Revision: c.Revision, Summary: c.Summary, Failed: c.Failed},
 			User: c.By != BySimulator && !c.Failed && !t.restoring, Before: t.journal.moment,
 		})
 	}
 	if !c.Failed {
-		m := configurationMark{Moment: t.journal.moment, Time: t.now(), Revision: c.Revision, Document: c.Document}
+		m := configurationMark{Moment: t.journal.moment, Time: now, Revision: c.Revision, Document: c.Document}
 		if last.Revision == 0 {
 			m.Moment = 0 // the first one has been in force from the start
 		}
@@ -344,26 +364,26 @@ func (t *Timeline) Configured(c Configuration) {
 }
 
 // Begin says that a program, named as in Step, begins an operation on the whole cluster. The caller
-// calls done once at its end with the number of its objects; 0 says that it changed nothing.
-func (t *Timeline) Begin(kind StepKind, by string) (done func(count int)) {
+// calls done once at its end with Step.Count and Step.Deleted; two zeros say that nothing changed.
+func (t *Timeline) Begin(kind StepKind, by string) (done func(count, deleted int)) {
 	if !t.Records() {
-		return func(int) {}
+		return func(int, int) {}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.journal.moment
 	t.operations++
-	end := func(count int) {
+	end := func(count, deleted int) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.operations--
-		if count > 0 {
-			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count}, User: by != BySimulator, Before: before})
+		if count+deleted > 0 {
+			t.step(record{Step: Step{Kind: kind, Verb: string(kind), By: by, Count: count, Deleted: deleted}, User: by != BySimulator, Before: before})
 		}
 		t.tell()
 	}
 	// The last changes of an operation come a moment after its end.
-	return func(count int) { t.opts.Clock.AfterFunc(operationPause, func() { end(count) }) }
+	return func(count, deleted int) { t.opts.Clock.AfterFunc(operationPause, func() { end(count, deleted) }) }
 }
 
 const operationPause = 200 * time.Millisecond
@@ -387,7 +407,7 @@ func (t *Timeline) Edits(ctx context.Context) (int, error) {
 		switch {
 		case !r.User || r.Undone || r.Failed:
 		case r.Kind == ChangeStep || r.Kind == ImportStep:
-			edits += r.Count
+			edits += r.Count + r.Deleted
 		default:
 			edits++
 		}

@@ -109,6 +109,9 @@ type Timeline struct {
 	// restoring: an undo runs, so nothing is a step of a user.
 	restoring bool
 	latest    *rebuilt
+	// measuring guards usage.
+	measuring sync.Mutex
+	usage     *usage
 	// drawing guards drawn, of the moment that the latest query named.
 	drawing sync.Mutex
 	drawn   *drawn
@@ -429,7 +432,7 @@ func (t *Timeline) begin() {
 	oldest, _, _ := t.journal.ends()
 	t.steps = slices.DeleteFunc(t.steps, func(r *record) bool { return r.Moment < oldest.Moment && (r.Kind != FailureStep || r.EndTime != nil) })
 	t.attempts = slices.DeleteFunc(t.attempts, func(m attemptsMark) bool { return m.Time.Before(oldest.Time) })
-	for len(t.configurations) > 1 && t.configurations[1].Moment <= oldest.Moment {
+	for len(t.configurations) > 1 && !t.configurations[1].Time.After(oldest.Time) {
 		t.configurations = t.configurations[1:]
 	}
 }

@@ -305,7 +305,20 @@ func TestSteps(t *testing.T) {
 	write("kubectl/v1.37", "apply", Written{Group: "example.com", Resource: "widgets", Namespace: "default", Name: "w"})
 	h.put("example.com/widgets/default/w", custom(t, "w", 1))
 	h.clock.Step(2 * time.Second)
-	h.Begin(ImportStep, "web")(7)
+	// A drain cordons a node, and evicts pods until its budgets allow it. Another change comes in between.
+	drain := func(w Written) {
+		h.Wrote(Write{Begun: h.clock.Now(), Verb: "drain", By: "kubectl", Action: "1", Objects: []Written{w}})
+	}
+	n.Spec.Unschedulable = true
+	drain(Written{Resource: "nodes", Name: "n1"})
+	h.put("minions/n1", stored(t, n))
+	h.clock.Step(10 * time.Second)
+	write("Mozilla/5.0 (X11)", "create", ofPod("c"))
+	h.putPod("c", "")
+	drain(ofPod("a"))
+	h.put("pods/default/a", nil)
+	h.clock.Step(2 * time.Second)
+	h.Begin(ImportStep, "web")(5, 2)
 	h.clock.Step(time.Second)
 	h.Configured(Configuration{Revision: 1, Document: "{}", By: BySimulator})
 	h.Configured(Configuration{Revision: 2, Document: "{a: b}", Summary: "a", By: "web"})
@@ -315,15 +328,18 @@ func TestSteps(t *testing.T) {
 		"change create by kubectl: 2 Pod/a Pod/b",
 		"failure notReady by web: 1 Node/n1 for 5.01s",
 		"change apply by kubectl: 1 Widget/w",
-		"import import by web: 7",
+		"change create by web: 1 Pod/c",
+		"change drain by kubectl: 2 Node/n1 Pod/a",
+		"import import by web: 5 after 2 deleted",
 		"configuration configure by web: 0",
 		"configuration configure by web: 0",
 	}
 	if diff := cmp.Diff(want, h.steps()); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	// Two pods, a node, a widget, seven imported objects and one configuration, since the other did not start.
-	if edits, err := h.Edits(t.Context()); edits != 12 || err != nil {
+	// Two pods, a node, a widget, one more pod, a drained node and its pod, seven objects of an import and one configuration, since the
+	// other did not start.
+	if edits, err := h.Edits(t.Context()); edits != 15 || err != nil {
 		t.Errorf("%d edits, %v", edits, err)
 	}
 	h.clock.Step(flushInterval)
@@ -378,15 +394,22 @@ func TestAtTime(t *testing.T) {
 		}
 	}
 	for moment, at := range times {
-		p, s, err := h.snapshot(context.Background(), At{Time: at.Add(time.Millisecond)})
-		if err != nil || s.Moment != moment || !s.Time.Equal(at) {
-			t.Errorf("%v after the start: %v in %v, %v; want moment %d", at.Sub(start), s, p, err, moment)
+		asked := at.Add(time.Millisecond)
+		if now := h.clock.Now(); asked.After(now) {
+			asked = now // the time line ends there
+		}
+		_, s, err := h.snapshot(context.Background(), At{Time: asked})
+		if err != nil || s.Moment != moment || !s.Time.Equal(asked) {
+			t.Errorf("%v after the start: %v, %v; want moment %d at that time", at.Sub(start), s.Point, err, moment)
+		}
+		if _, s, err = h.snapshot(context.Background(), At{Moment: moment}); err != nil || !s.Time.Equal(at) {
+			t.Errorf("moment %d is at %v, %v; want %v", moment, s.Time, err, at)
 		}
 	}
 	h.results.cycles["uid-x"] = &result.Cycle{Summary: result.Summary{StartTime: times[7].Add(time.Millisecond)}}
 	got, err := h.Decision(context.Background(), Attempt{UID: "uid-x", Number: 1})
-	if err != nil || got.Moment != 7 {
-		t.Errorf("the decision saw %v, %v; want moment 7", got, err)
+	if err != nil || got.Moment != 7 || !got.Time.Equal(times[7].Add(time.Millisecond)) {
+		t.Errorf("the decision saw %v, %v; want moment 7, when it began", got, err)
 	}
 	if _, err := h.Decision(context.Background(), Attempt{UID: types.UID("unknown"), Number: 1}); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("an unknown result: %v", err)
@@ -405,8 +428,19 @@ func TestAPastTimeHasTheConfigurationOfThatTime(t *testing.T) {
 	h.clock.Step(time.Minute)
 	h.Configured(Configuration{Revision: 2, Document: `{"a":"second"}`, By: ByWeb})
 	h.clock.Step(time.Minute)
+	h.results.fn(&result.Cycle{Summary: result.Summary{Outcome: result.Unschedulable}})
 	look := func(when string) {
 		t.Helper()
+		line, err := h.Line(t.Context(), Query{})
+		if err != nil || len(line.Steps) != 1 {
+			t.Fatalf("%s, the line is %+v, %v; want the step of revision 2", when, line, err)
+		}
+		if m, err := h.Moment(t.Context(), At{Time: line.Steps[0].Time}); err != nil || m.Configuration.Revision != 2 {
+			t.Errorf("%s, at the step: %+v, %v; want revision 2", when, m, err)
+		}
+		if m, err := h.Moment(t.Context(), At{Moment: h.latestMoment()}); err != nil || m.Configuration.Revision != 1 {
+			t.Errorf("%s, at the moment of the change: %+v, %v; want revision 1", when, m, err)
+		}
 		for after, want := range map[time.Duration]int{time.Millisecond: 1, 30 * time.Second: 1, 90 * time.Second: 2} {
 			at := At{Time: changed.Add(after)}
 			m, err := h.Moment(t.Context(), at)
@@ -425,10 +459,20 @@ func TestAPastTimeHasTheConfigurationOfThatTime(t *testing.T) {
 		}
 	}
 	look("at once")
-	h.clock.Step(flushInterval)
+	h.mu.Lock()
+	h.flush()
+	h.mu.Unlock()
+	d, err := h.Difference(t.Context(), At{Time: changed.Add(time.Second)}, At{Time: h.clock.Now()})
+	if want := (Decisions{Unschedulable: 1}); err != nil || d.Decisions != want {
+		t.Errorf("the decisions between two times are %+v, %v; want %+v", d, err, want)
+	}
 	h.kill()
 	h.open(1 << 20)
 	look("after a restart")
+	h.mu.Lock()
+	h.begin()
+	h.mu.Unlock()
+	look("when the journal has gone on")
 }
 
 func TestDifference(t *testing.T) {

@@ -75,7 +75,7 @@ func (t *Timeline) Undo(ctx context.Context, moment uint64) (*Undone, error) {
 	// From here on it completes even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
 	done := &Undone{Created: p.Created, Deleted: p.Deleted, Changed: p.Changed}
-	t.setRestoring(true)
+	before := t.setRestoring(true)
 	err = t.carryOut(ctx, p, done)
 	// The last changes come a moment after their requests.
 	<-t.opts.Clock.After(operationPause)
@@ -87,23 +87,24 @@ func (t *Timeline) Undo(ctx context.Context, moment uint64) (*Undone, error) {
 	defer t.mu.Unlock()
 	p.record.Undone = true
 	t.change(p.record)
-	took := record{Step: Step{Kind: ChangeStep, Verb: "undo", By: ByWeb, Revision: p.Configuration}, Before: p.record.Before}
+	took := record{Step: Step{Kind: ChangeStep, Verb: "undo", By: ByWeb, Revision: p.Configuration}, Before: before}
 	for _, refs := range [][]ObjectRef{p.Created, p.Deleted, p.Changed} {
 		for _, ref := range refs {
 			took.touch(ref)
 		}
 	}
-	took.Touched = nil // it cannot be taken back itself
-	r := t.step(took)
+	r := t.step(took) // of no user, so it cannot be taken back itself
 	t.flush()
 	done.Point = Point{r.Moment, r.Time}
 	return done, nil
 }
 
-func (t *Timeline) setRestoring(restoring bool) {
+// setRestoring returns the newest moment.
+func (t *Timeline) setRestoring(restoring bool) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.restoring = restoring
+	return t.journal.moment
 }
 
 // settle waits until the steps of requests and operations that have ended are known.
@@ -212,7 +213,7 @@ func (t *Timeline) planOf(ctx context.Context, own past, r *record) (*plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return p, p.fill(cluster{before, after, now}, touched, t.configurationChanged(r))
+	return p, p.fill(ctx, cluster{before, after, now}, touched, t.configurationChanged(r))
 }
 
 // configurationBefore returns the configuration that a revision replaced; nil when it is unknown by
@@ -258,7 +259,7 @@ func (p *plan) configuration(before *configurationMark) {
 
 type cluster struct{ before, after, now *snapshot }
 
-func (p *plan) fill(c cluster, touched []ObjectRef, configuration *configurationMark) error {
+func (p *plan) fill(ctx context.Context, c cluster, touched []ObjectRef, configuration *configurationMark) error {
 	if configuration != nil {
 		p.configuration(configuration)
 	}
@@ -286,11 +287,14 @@ func (p *plan) fill(c cluster, touched []ObjectRef, configuration *configuration
 	}
 	slices.SortFunc(touched, compareRefs)
 	for _, ref := range slices.Compact(touched) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := p.object(c, ref, keys[ref]); err != nil {
 			return err
 		}
 	}
-	return p.owned(c.now)
+	return p.owned(ctx, c.now)
 }
 
 func (p *plan) object(c cluster, ref ObjectRef, key string) error {
@@ -346,7 +350,7 @@ func (p *plan) changeBack(c cluster, ref ObjectRef, key string) error {
 	if err != nil {
 		return err
 	}
-	patch := objects.MergePatch(desired(changed), desired(old))
+	patch := objects.MergePatch(Desired(changed), Desired(old))
 	if !objects.Changes(patch, present.Object) {
 		return nil
 	}
@@ -354,8 +358,8 @@ func (p *plan) changeBack(c cluster, ref ObjectRef, key string) error {
 	return nil
 }
 
-// desired returns what a user can set of an object.
-func desired(u *unstructured.Unstructured) map[string]any {
+// Desired returns what a user can set of an object.
+func Desired(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	transfer.Neutral(u)
 	unstructured.RemoveNestedField(u.Object, "status")
@@ -422,7 +426,7 @@ func (c cluster) with(touched []ObjectRef, keys map[ObjectRef]string) ([]ObjectR
 }
 
 // owned adds to Deleted what the garbage collector and the namespace controller will delete.
-func (p *plan) owned(now *snapshot) error {
+func (p *plan) owned(ctx context.Context, now *snapshot) error {
 	if len(p.removed) == 0 || p.replace {
 		return nil
 	}
@@ -434,7 +438,7 @@ func (p *plan) owned(now *snapshot) error {
 			namespaces[ref.Name] = true
 		}
 	}
-	all, err := now.of(func(string, []byte) bool { return true })
+	all, err := now.of(ctx, func(string, []byte) bool { return true })
 	if err != nil {
 		return err
 	}

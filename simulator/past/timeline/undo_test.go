@@ -72,6 +72,16 @@ func TestUndoable(t *testing.T) {
 			then: func(h *harness) { h.put("pods/default/a", nil) },
 			want: "create Namespace/default Pod/a",
 		},
+		"a drain, whose requests are one action": {
+			before: func(h *harness) { h.put("minions/n1", stored(h.t, node("n1"))); h.putPod("a", "n1") },
+			verb:   "drain", writes: []Written{{Resource: "nodes", Name: "n1"}, ofPod("a")}, step: func(h *harness) {
+				n := node("n1")
+				n.Spec.Unschedulable = true
+				h.put("minions/n1", stored(h.t, n))
+				h.put("pods/default/a", nil)
+			},
+			want: "create Pod/a change Node/n1",
+		},
 		"what others have deleted since": {
 			verb: "create", writes: []Written{ofPod("a")}, step: func(h *harness) { h.putPod("a", "") },
 			then: func(h *harness) { h.put("pods/default/a", nil) },
@@ -140,7 +150,7 @@ func TestTheSimulatorsOwnImportsAreNotUndone(t *testing.T) {
 		h := newHarness(t, 1<<20)
 		ended := h.Begin(ImportStep, by)
 		h.putPod("a", "")
-		ended(1)
+		ended(1, 0)
 		h.clock.Step(operationPause)
 		undo, err := h.Undoable(t.Context())
 		if err != nil {
@@ -207,8 +217,8 @@ func TestUndoConfiguration(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := (&recordedSelf{h.Timeline}).configuration(&snapshot{Point: Point{Moment: h.latestMoment()}}); got.Document != "first" {
-		t.Errorf("the configuration is %q", got.Document)
+	if got, err := h.Moment(t.Context(), At{Time: h.clock.Now()}); err != nil || got.Configuration.Document != "first" {
+		t.Errorf("the configuration is %+v, %v", got, err)
 	}
 	if line, err := h.Line(t.Context(), Query{}); err != nil || line.Steps[len(line.Steps)-1].Revision != 1 {
 		t.Errorf("%v: the undo is the step %+v, want it to name revision 1", err, line.Steps)

@@ -78,7 +78,7 @@ func (o Options) read(ctx context.Context) (r *reading, name string, err error) 
 		r, err = readFile(ctx, o.File)
 		return r, filepath.Base(o.File), err
 	case o.Recording != "":
-		r, at, err := readRecording(o.Recording, o.At)
+		r, at, err := readRecording(ctx, o.Recording, o.At)
 		return r, fmt.Sprintf("%s as of %s", filepath.Base(o.Recording), at.UTC().Format(time.RFC3339)), err
 	case o.Kubeconfig.Kubeconfig != "":
 		r, name, err = readCluster(ctx, o.Kubeconfig)

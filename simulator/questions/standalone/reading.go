@@ -104,7 +104,7 @@ func isStored(data []byte) bool {
 }
 
 // readRecording reads the objects that existed at a moment of a recording; see Options.At.
-func readRecording(path, moment string) (r *reading, at time.Time, err error) {
+func readRecording(ctx context.Context, path, moment string) (r *reading, at time.Time, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, at, err
@@ -121,7 +121,7 @@ func readRecording(path, moment string) (r *reading, at time.Time, err error) {
 	if at, err = momentOf(recording, moment); err != nil {
 		return nil, at, fmt.Errorf("%s: %w", path, err)
 	}
-	skipped, err := recording.Read().Skip(at)
+	skipped, err := recording.Read().Skip(ctx, at)
 	if err != nil {
 		return nil, at, fmt.Errorf("%s: %w", path, err)
 	}

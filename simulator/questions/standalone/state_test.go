@@ -282,7 +282,7 @@ func TestLaterChangesSeeEarlierOnes(t *testing.T) {
 
 func TestTimesOfARecording(t *testing.T) {
 	const file = "../../past/replay/testdata/format1.recording"
-	r, end, err := readRecording(file, "")
+	r, end, err := readRecording(t.Context(), file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestTimesOfARecording(t *testing.T) {
 		{"1000h", "does not hold 1000h"},
 		{"yesterday", "neither a time such as"},
 	} {
-		_, _, err := readRecording(file, tc.at)
+		_, _, err := readRecording(t.Context(), file, tc.at)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("at %s: %v, want %q", tc.at, err, tc.want)
 		}

@@ -49,6 +49,12 @@ func Engine(outOfTree frameworkruntime.Registry) scenario.Engine {
 	}
 }
 
+// Supports reports whether every cluster in memory has a kind.
+func Supports(gvk schema.GroupVersionKind) bool {
+	_, custom := (*beside)(nil).Kinds()[gvk]
+	return custom || simulation.Supports(gvk)
+}
+
 // admitter validates custom resources, which depend on no other objects.
 var admitter = sync.OnceValues(storedform.New)
 

@@ -13,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/plugins"
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -190,4 +191,34 @@ func jsonOf(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestRunsEndWithTheirContext: a run ends in the middle, whatever it does: making the cluster, creating, waiting, judging, measuring.
+func TestRunsEndWithTheirContext(t *testing.T) {
+	const text = `apiVersion: kube-scheduler-simulator.sigs.k8s.io/v1alpha1
+kind: Scenario
+metadata: {name: test}
+steps:
+- create: {count: 3, objects: [{apiVersion: v1, kind: Node, metadata: {name: node}, status: {allocatable: {cpu: "4", memory: 16Gi, pods: "110"}}}]}
+- create: {count: 10, objects: [{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: main, image: main, resources: {requests: {cpu: "1"}}}]}}]}
+- wait: settled
+- arrive: {rate: 1/s, count: 5, objects: [{apiVersion: v1, kind: Pod, metadata: {name: q}, spec: {containers: [{name: main, image: main, resources: {requests: {cpu: "1"}}}]}}]}
+- wait: settled
+- expect:
+  - that: pods.all(p, p.node != "")
+`
+	s, err := scenario.Load(t.Context(), []byte(text), scenario.Options{File: "test.yaml", Parse: config.Parse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bombs.EndsInTheMiddle(t, 100, func(ctx context.Context) error {
+		r := scenario.Run(ctx, s, s.Matrix.Combinations()[0], scenario.RunOptions{Engine: Engine(nil), Gap: true, KeepPods: true, KeepDecisions: true})
+		switch {
+		case r.Outcome == scenario.Canceled:
+			return context.Canceled
+		case r.Outcome != scenario.Failed || r.Metrics.Gap == nil:
+			t.Errorf("it %s: %s", r.Outcome, r.Error)
+		}
+		return nil
+	})
 }

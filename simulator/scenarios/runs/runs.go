@@ -151,7 +151,7 @@ func (r *Runs) Start(ctx context.Context, q Request) (Entry, error) {
 	if q.Sweep != "" {
 		return r.startSweep(ctx, q)
 	}
-	s, err := scenario.Load(ctx, []byte(q.Scenario), scenario.Options{File: "scenario", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds})
+	s, err := r.Load(ctx, q)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -174,6 +174,11 @@ func (r *Runs) Start(ctx context.Context, q Request) (Entry, error) {
 		}
 	}
 	return r.begin(Entry{Name: s.Name, Scenario: q.Scenario}, nil, jobs, pair)
+}
+
+// Load reads the scenario of a request. The error is a *scenario.Error if it is wrong.
+func (r *Runs) Load(ctx context.Context, q Request) (*scenario.Scenario, error) {
+	return scenario.Load(ctx, []byte(q.Scenario), scenario.Options{File: "scenario", Parse: r.options.Parse, Read: r.reader(q), Bounds: bounds})
 }
 
 // begin keeps a new entry and does its jobs in the background.

@@ -154,7 +154,7 @@ func (p *Pair) Jobs() []Job {
 	return jobs
 }
 
-// Compare compares the results of the jobs. It fails if one of them could not be done.
+// Compare compares the results of the jobs. It fails if one of them could not be done, or if ctx ends.
 func (p *Pair) Compare(ctx context.Context, results []*Result) (*Comparison, error) {
 	for _, r := range results {
 		if r.Outcome == Broken || r.Outcome == Canceled {
@@ -163,6 +163,9 @@ func (p *Pair) Compare(ctx context.Context, results []*Result) (*Comparison, err
 	}
 	n := len(p.scenario.Matrix.Seeds)
 	compared := compareResults(results[:n], results[n:], func(side shadow.Side, pod PlacedPod) *result.Cycle {
+		if ctx.Err() != nil {
+			return nil
+		}
 		of := p.kept[0]
 		if side == shadow.Shadow {
 			of = p.kept[1]
@@ -173,7 +176,7 @@ func (p *Pair) Compare(ctx context.Context, results []*Result) (*Comparison, err
 		}
 		return c
 	})
-	return &compared, nil
+	return &compared, context.Cause(ctx)
 }
 
 func (p *Pair) Close() {

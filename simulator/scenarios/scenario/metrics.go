@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -10,6 +11,8 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+
+	"kube-scheduler-simulator/scheduler/podrequest"
 )
 
 type Metric struct {
@@ -122,34 +125,18 @@ func (v *view) metrics() Metrics {
 }
 
 func (v *view) fragmentation() *float64 {
-	cpu, memory := v.large(v1.ResourceCPU), v.large(v1.ResourceMemory)
-	if cpu == 0 {
-		return nil
-	}
-	free, useless := 0.0, 0.0
+	var free, requests []map[string]float64
 	for _, n := range v.nodes {
-		left := max(0, n.Allocatable[string(v1.ResourceCPU)]-n.Requested[string(v1.ResourceCPU)])
-		free += left
-		if left < cpu || n.Allocatable[string(v1.ResourceMemory)]-n.Requested[string(v1.ResourceMemory)] < memory {
-			useless += left
+		left := maps.Clone(n.Allocatable)
+		for name, amount := range n.Requested {
+			left[name] -= amount
 		}
+		free = append(free, left)
 	}
-	if free == 0 {
-		return nil
-	}
-	share := useless / free
-	return &share
-}
-
-func (v *view) large(name v1.ResourceName) float64 {
-	var all []float64
 	for _, p := range v.pods {
-		if amount := p.Requests[string(name)]; amount > 0 {
-			all = append(all, amount)
-		}
+		requests = append(requests, p.Requests)
 	}
-	slices.Sort(all)
-	return quantile(all, 0.9)
+	return podrequest.Fragmentation(free, requests)
 }
 
 func (v *view) skew() *int {

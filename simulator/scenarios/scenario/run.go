@@ -22,6 +22,7 @@ import (
 	"k8s.io/component-helpers/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/podrequest"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 )
@@ -464,7 +465,7 @@ func (r *run) look() (*view, error) {
 func newNode(n *v1.Node) *Node {
 	node := &Node{
 		Name: n.Name, Labels: n.Labels, Schedulable: !n.Spec.Unschedulable,
-		Requested: map[string]float64{}, Allocatable: amounts(n.Status.Allocatable),
+		Requested: map[string]float64{}, Allocatable: podrequest.Amounts(n.Status.Allocatable),
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == v1.NodeReady {
@@ -474,19 +475,10 @@ func newNode(n *v1.Node) *Node {
 	return node
 }
 
-// CPU in cores, all else in its own unit.
-func amounts(list v1.ResourceList) map[string]float64 {
-	out := make(map[string]float64, len(list))
-	for name, q := range list {
-		out[string(name)] = q.AsApproximateFloat64()
-	}
-	return out
-}
-
 func (r *run) newPod(p *v1.Pod, now time.Time) *Pod {
 	pod := &Pod{
 		Name: p.Name, Namespace: p.Namespace, Node: p.Spec.NodeName, Phase: string(p.Status.Phase), UID: p.UID, Labels: p.Labels,
-		Requests: amounts(resource.PodRequests(p, resource.PodResourcesOptions{})),
+		Requests: podrequest.Amounts(resource.PodRequests(p, resource.PodResourcesOptions{})),
 	}
 	if p.Spec.Priority != nil {
 		pod.Priority = *p.Spec.Priority

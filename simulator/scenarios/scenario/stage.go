@@ -129,6 +129,9 @@ func (p *Parts) ApplyStep(n *yaml.Node) *Step {
 // Describe says in a few words what a step is about.
 func (s *Step) Describe() string { return s.action.describe() }
 
+// Title is the step's name, or what it does.
+func (s *Step) Title() string { return cmp.Or(s.Name, s.Verb+" "+s.Describe()) }
+
 // Condition is a compiled expression that is true or false.
 type Condition struct{ expectation *expectation }
 
@@ -206,6 +209,44 @@ func (s *Stage) Play(ctx context.Context, steps []*Step) error {
 		}
 	}
 	return nil
+}
+
+// Perform plays a whole scenario on the cluster as it is: the objects that it starts from, and its
+// steps, with the first seed. Its configuration, if it names one, becomes the cluster's. begun,
+// which may be nil, hears of each step before it is played.
+func (s *Stage) Perform(ctx context.Context, sc *Scenario, begun func(n int, step *Step)) error {
+	if err := sc.performable(); err != nil {
+		return err
+	}
+	s.run.ctx, s.run.scenario, s.run.combination.Seed = ctx, sc, sc.Matrix.Seeds[0]
+	if c := sc.Matrix.Configurations[0]; c.Name != DefaultConfiguration {
+		if err := s.run.cluster.Configure(ctx, c.Parsed); err != nil {
+			return fmt.Errorf("configuration %s: %w", c.Name, err)
+		}
+	}
+	if sc.cluster != nil {
+		if err := s.Create(ctx, &Objects{[]*objectSource{sc.cluster}}); err != nil {
+			return fmt.Errorf("cluster: %w", err)
+		}
+	}
+	for i, step := range sc.Steps {
+		if begun != nil {
+			begun(i, step)
+		}
+		if err := s.Play(ctx, sc.Steps[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// performable returns an *Error for a scenario of several runs, or with feature gates of its own.
+func (s *Scenario) performable() error {
+	all := s.Matrix.Combinations()
+	if len(all) == 1 && len(all[0].FeatureGates) == 0 && !s.played {
+		return nil
+	}
+	return newError([]Mistake{{File: s.File, Field: "matrix", Message: fmt.Sprintf("a cluster that runs plays one configuration and one seed, under its own feature gates; the scenario has %d runs", len(all))}})
 }
 
 // Judge evaluates a condition about the cluster as it is. A condition that cannot be evaluated does

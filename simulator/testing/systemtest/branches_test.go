@@ -240,3 +240,68 @@ func TestABranchOfATemporaryTrunk(t *testing.T) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }
+
+// binPacking is a scenario that a new branch plays: with the weights of bin packing, the third pod joins the others.
+const binPacking = `{"apiVersion":"kube-scheduler-simulator.sigs.k8s.io/v1alpha1","kind":"Scenario","metadata":{"name":"packed"},"steps":[
+  {"configure":{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","profiles":[{"schedulerName":"default-scheduler",
+    "plugins":{"multiPoint":{"disabled":[{"name":"NodeResourcesBalancedAllocation"}]}},
+    "pluginConfig":[{"name":"NodeResourcesFit","args":{"scoringStrategy":{"type":"MostAllocated","resources":[{"name":"cpu","weight":1}]}}}]}]}},
+  {"apply":{"objects":[
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8","pods":"110"},"capacity":{"cpu":"8","pods":"110"}}},
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"},"status":{"allocatable":{"cpu":"8","pods":"110"},"capacity":{"cpu":"8","pods":"110"}}},
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default"},"spec":{"nodeName":"n2","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"4"}}}]}}]}},
+  {"wait":{"for":"pods.all(p, p.node == 'n2') && nodes.size() == 2"}},
+  {"apply":{"objects":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}]}},
+  {"wait":{"for":"pods.exists(p, p.name == 'b' && p.node == 'n2')"}}]}`
+
+// TestWorkspaces: a branch that was set up runs when its scenario has been played. Promoted, the trunk has its pods where
+// they ran and its configuration, and a branch keeps what the trunk had.
+func TestWorkspaces(t *testing.T) {
+	h := newHome(t)
+	p := start(t, h)
+	node := v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+	trunk := clientOf(t, p.kubeconfig)
+	if _, err := trunk.CoreV1().Nodes().Create(t.Context(), &node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var made branch.Branch
+	p.branches(t, http.MethodPost, "", `{"title":"try: bin packing","purpose":"preset","objects":[],"setup":[{"method":"PUT","path":"/api/v1/kueue"},{"method":"POST","path":"/api/v1/play","body":`+binPacking+`}]}`, &made)
+	p.awaitBranch(t, "try-bin-packing", branch.Running)
+	where := func(client *kubernetes.Clientset) string {
+		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "b", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pod.Spec.NodeName
+	}
+	if got := where(clientOf(t, made.Kubeconfig)); got != "n2" {
+		t.Errorf("in the branch that runs, b is on %q", got)
+	}
+
+	var report struct{ Deleted, Created int }
+	p.branches(t, http.MethodPost, "/try-bin-packing/promote", `{"title":"before"}`, &report)
+	if got := where(trunk); got != "n2" {
+		t.Errorf("after the promotion, b is on %q", got)
+	}
+	var configuration json.RawMessage
+	if err := p.get("/api/v1/schedulerconfiguration", &configuration); err != nil || !bytes.Contains(configuration, []byte("MostAllocated")) {
+		t.Errorf("the configuration of the trunk is %s, %v", configuration, err)
+	}
+	if _, err := trunk.CoreV1().Nodes().Get(t.Context(), "old", metav1.GetOptions{}); err == nil {
+		t.Error("the trunk still has what it had")
+	}
+	kept := p.branch(t, "before")
+	if kept.State != branch.Stopped {
+		t.Errorf("what the trunk had is %s", kept.State)
+	}
+	p.branches(t, http.MethodPost, "/before/start", "", &kept)
+	p.awaitBranch(t, "before", branch.Running)
+	if _, err := clientOf(t, kept.Kubeconfig).CoreV1().Nodes().Get(t.Context(), "old", metav1.GetOptions{}); err != nil {
+		t.Errorf("what the trunk had is not kept: %v", err)
+	}
+	// Three simulators that end at once may need longer than one may take.
+	for _, name := range []string{"before", "try-bin-packing"} {
+		p.branches(t, http.MethodPost, "/"+name+"/stop", "", &kept)
+	}
+	p.stop(t)
+}

@@ -170,6 +170,7 @@ var damages = []damage{
 	{name: "the mark of an import that was interrupted", left: killed, do: text("import-under-way")},
 	{name: "the mark of an import is a directory", left: killed, do: directory("import-under-way"), path: "import-under-way", want: "is a directory", late: true},
 	{name: "inactive extenders of noise", left: killed, do: text("inactive-extenders.json")},
+	{name: "a last import of noise", left: killed, do: text("last-import.json")},
 	{name: "the mark is a directory", left: killed, do: directory(resetMark), path: resetMark, want: "is a directory"},
 }
 

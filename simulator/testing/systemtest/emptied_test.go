@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/testing/clustertest"
 )
 
 // emptying is an operation that empties the cluster.
@@ -136,5 +139,39 @@ func checkReset(t *testing.T, p *program) {
 	}
 	if len(revisions.Items) != 1 {
 		t.Errorf("after a reset there are %d revisions", len(revisions.Items))
+	}
+}
+
+// TestResetsAreQuiet: what is expected while pods that come and are scheduled are reset is no line in the log.
+func TestResetsAreQuiet(t *testing.T) {
+	clustertest.Slow(t)
+	p := start(t, newHome(t))
+	for round := range 5 {
+		p.createNodes(t, fmt.Sprint("node-", round), 20)
+		ctx, stop := context.WithCancel(t.Context())
+		var load sync.WaitGroup
+		for worker := range 4 {
+			load.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ { // a reset refuses some of them
+					_, _ = p.client.CoreV1().Pods(namespace).Create(ctx, newPod(fmt.Sprintf("p-%d-%d-%d", round, worker, i)), metav1.CreateOptions{})
+				}
+			})
+		}
+		eventually(t, "pods are scheduled", func() error {
+			var page struct{ Items []any }
+			if err := p.get("/api/v1/results?limit=50&outcome=scheduled", &page); err != nil || len(page.Items) < 50 {
+				return fmt.Errorf("%d are: %w", len(page.Items), err)
+			}
+			return nil
+		})
+		if a, err := p.request(http.MethodPut, "/api/v1/reset", nil, nil); err != nil || a.status != http.StatusOK {
+			t.Errorf("%d (%v): %.300s", a.status, err, a.body)
+		}
+		stop()
+		load.Wait()
+	}
+	p.stop(t)
+	if said := p.stderr.String(); said != "" {
+		t.Errorf("it said:\n%s", said)
 	}
 }

@@ -101,7 +101,7 @@ func (e *ControlPlane) Start(ctx context.Context) (err error) {
 	defer cancel()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, e.Stop(ctx))
+			err = errors.Join(err, e.Stop())
 		}
 	}()
 	if e.path, err = filepath.Abs(e.opts.Kubeconfig); err != nil {
@@ -268,7 +268,7 @@ func (e *ControlPlane) follow(client kubernetes.Interface, skew string) {
 }
 
 // Stop disconnects. It does not affect the API server.
-func (e *ControlPlane) Stop(context.Context) error {
+func (e *ControlPlane) Stop() error {
 	var errs []error
 	for i := len(e.undo) - 1; i >= 0; i-- {
 		errs = append(errs, e.undo[i]())

@@ -155,23 +155,34 @@ func TestClassesOfTheSameImport(t *testing.T) {
 	}
 }
 
-// TestReschedule: unfinished pods are imported without their nodes, and the scheduler gets them in
+// TestReschedule: unfinished pods are imported without their nodes, which are noted, and the scheduler gets them in
 // the order of their creation.
 func TestReschedule(t *testing.T) {
 	fill(t, shared)
 	other := another(t)
-	importText(t, other, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{Reschedule: true})
+	report := importText(t, other, export(t, shared, transfer.ExportOptions{}), transfer.ImportOptions{Reschedule: true})
+	before, err := podsOf(t.Context(), shared, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
 	pods, err := podsOf(t.Context(), other, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
+	left := 0
 	for name, pod := range pods {
+		if pod.Annotations[objects.AnnotationImportedNode] != "" {
+			left++
+		}
+		if noted := pod.Annotations[objects.AnnotationImportedNode]; pod.Spec.NodeName == "" && noted != before[name].Spec.NodeName {
+			t.Errorf("%s was on %q, and the import notes %q", name, before[name].Spec.NodeName, noted)
+		}
 		if isFinished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; isFinished != (pod.Spec.NodeName != "") || len(pod.Spec.SchedulingGates) > 0 {
 			t.Errorf("%s is %s on %q, gates %v", name, pod.Status.Phase, pod.Spec.NodeName, pod.Spec.SchedulingGates)
 		}
 	}
-	if len(pods) != 12 {
-		t.Errorf("%d pods", len(pods))
+	if len(pods) != 12 || left == 0 || report.LeftToScheduler != left {
+		t.Errorf("%d pods, of which %d had nodes; the report says %d", len(pods), left, report.LeftToScheduler)
 	}
 }
 

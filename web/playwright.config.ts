@@ -1,7 +1,9 @@
 import { defineConfig } from '@playwright/test'
 
 // Tests that measure time or size. They run one at a time, after all others.
-const measured = ['ready', 'latency', 'stream', 'matrix', 'robustness', 'weight'].map((name) => `${name}.spec.ts`)
+const measured = ['ready', 'latency', 'dial', 'stream', 'matrix', 'robustness', 'weight'].map(
+  (name) => `${name}.spec.ts`
+)
 // Files that run only on request: one draws the README's picture, one fills a simulator for minutes.
 const special = ['picture.spec.ts', 'scale.spec.ts']
 const requested = (file: string) => !!process.env[file === 'picture.spec.ts' ? 'PICTURE' : 'SCALE']

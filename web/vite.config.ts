@@ -58,6 +58,8 @@ export default defineConfig({
     // Threads take a tenth less than processes. By default, Vitest leaves one of two processors idle.
     pool: 'threads',
     maxWorkers: '100%',
+    // Go is compiled beside them, on as few processors.
+    testTimeout: 30_000,
     setupFiles: ['src/ui/unmount.setup.ts'],
     projects: [
       {

@@ -57,7 +57,7 @@ test('a node in the matrix is a link, and its row has the menu of the node', asy
   await page.goto(`${simulator.url}/decisions/default/stuck`)
   const row = page.getByTestId('filter-matrix').locator('[data-node="only"]')
   await row.locator('[data-plugin]').first().click({ button: 'right' })
-  await expect(page.getByTestId('object-menu')).toContainText('Its pods')
+  await expect(page.getByTestId('object-menu')).toContainText('Show its pods')
   await page.keyboard.press('Escape')
   await row.getByRole('link', { name: 'only' }).click()
   await expect(page).toHaveURL(/\/resources\/nodes\?select=only/)
@@ -235,7 +235,7 @@ test('the palette shows decisions by plugin, and starts a draft with another wei
   await expect(page).toHaveURL(/\/decisions\?plugin=TaintToleration/)
 
   await openPalette(page)
-  await page.keyboard.type('weight')
+  await page.keyboard.type('>weight')
   await page.keyboard.press('Enter')
   await page.keyboard.type('NodeAff')
   await expect(page.getByTestId('palette').getByRole('option', { name: 'NodeAffinity' })).toBeVisible()

@@ -193,14 +193,13 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
     shown: '.cm-line',
     act: async (page) => {
       await page.locator('[data-preset="twoProfiles"]').click()
-      await page
-        .locator('main')
-        .getByRole('tab', { name: /^(Shadow|シャドー)/ })
-        .click()
-      await page.getByTestId('judge-draft').click()
-      await expect(page.getByTestId('draft-judged')).toBeVisible()
+      await expect(page.getByTestId('consequences').getByRole('status').first()).toBeVisible()
     },
   },
+  'scheduler, YAML': { path: '/scheduler?view=editor', shown: '.cm-line' },
+  'scheduler, gates': { path: '/scheduler?view=gates', shown: '[data-testid="feature-gates"] li' },
+  'scheduler, custom resources': { path: '/scheduler?view=resources', shown: '[data-testid="custom-resources"]' },
+  'scheduler, revisions': { path: '/scheduler?view=revisions', shown: '[data-revision]' },
   'scheduler, arguments': { path: '/scheduler?args=NodeResourcesFit', shown: '.cm-line' },
   gangs: { path: '/batch/gangs', shown: '[data-try-preset]' },
   quotas: { path: '/batch/quotas', shown: '[data-try-preset]' },
@@ -209,8 +208,10 @@ const placesOf = (name: string, decision = `/decisions/default/${name}`): Record
   sessions: { path: '/batch/sessions', shown: '[data-preset]' },
   flow: { path: '/batch/sessions?view=flow', shown: '[data-preset]' },
   'configuration of sessions': { path: '/batch/sessions?view=configuration', shown: '.cm-line' },
-  activity: { path: '/activity', shown: '[role="row"]' },
-  events: { path: '/activity?feed=events', shown: '[role="row"]' },
+  why: { path: '/why', shown: '[data-pod]' },
+  'what if': { path: '/what-if', shown: 'section' },
+  glossary: { path: '/learn/glossary', shown: '[data-term]' },
+  events: { path: '/events', shown: '[role="row"]' },
   replay: { path: '/replay', shown: 'main code' },
   scenarios: { path: '/scenarios', shown: '.cm-line' },
   'scenarios, a failed run': { path: '/scenarios', shown: '.cm-line', act: runToFail },

@@ -1,6 +1,6 @@
 // What is wrong with the boxes of a page: texts that overlap, text that is cut without its
-// whole at hand, targets that are too small, and a page that scrolls sideways. Measured in
-// the page; nothing is judged by eye.
+// whole at hand, names cut where they differ, targets that are too small, boxes that scroll by a
+// hair, and a page that scrolls. Measured in the page; nothing is judged by eye.
 
 import type { Page } from '@playwright/test'
 
@@ -171,6 +171,17 @@ function measure(): string[] {
     return ''
   }
 
+  /** A name of Kubernetes that has been told from others by a number or a generated end. */
+  const isName = (text: string) => /^(?=.{12,}$)[a-z0-9]+(?:[-.][a-z0-9]+)*-(?=[a-z]*\d)[a-z0-9]+$/.test(text)
+  /** The text ends in an ellipsis, in its own box or in one around it. */
+  const cutAtEnd = (element: Element): boolean => {
+    for (let at: Element | null = element, steps = 0; at && at !== scope && steps < 3; at = at.parentElement, steps++) {
+      const style = styleOf(at)
+      if (style.overflowX !== 'visible' && style.textOverflow === 'ellipsis') return at.scrollWidth > at.clientWidth
+    }
+    return false
+  }
+
   // ── texts ──────────────────────────────────────────────────────────────
   interface Text {
     element: Element
@@ -205,6 +216,9 @@ function measure(): string[] {
     }
     if (cutter && !atHand(element, text) && !atHand(element, squeezed(element.textContent ?? '')))
       found.add(`cut: “${short(text)}” in ${nameOf(element)}, by ${nameOf(cutter)}`)
+    // A name-text keeps the end of its name beside what it cuts.
+    if (isName(text) && lines.length && !element.closest('.name-text') && cutAtEnd(element))
+      found.add(`cut at its end: “${text}” in ${nameOf(element)}`)
     const orphan = orphanOf(node, element, text)
     if (orphan) found.add(`orphan: “${orphan}” of “${short(text)}” in ${nameOf(element)}`)
     if (lines.length) texts.push({ element, text, lines, surface: surfaceOf(element) })
@@ -324,8 +338,20 @@ function measure(): string[] {
       )
   }
 
+  // ── scroll bars ────────────────────────────────────────────────────────
+  for (const element of scope.querySelectorAll('*')) {
+    if (edited(element) || !shown(element)) continue
+    const { overflowX, overflowY } = styleOf(element)
+    const scrolls = (overflow: string, by: number) => /auto|scroll/.test(overflow) && by > 0 && by < 3
+    const [x, y] = [element.scrollWidth - element.clientWidth, element.scrollHeight - element.clientHeight]
+    if (scrolls(overflowX, x) || scrolls(overflowY, y)) found.add(`scrolls by ${x} × ${y} px: ${nameOf(element)}`)
+  }
+
   // ── the page ───────────────────────────────────────────────────────────
   const over = document.documentElement.scrollWidth - window.innerWidth
   if (over > 0) found.add(`the page is ${over} px wider than the window`)
+  // The application's pages scroll within it; a report is a document.
+  const below = document.documentElement.scrollHeight - window.innerHeight
+  if (below > 0 && document.querySelector('.app')) found.add(`the page is ${below} px higher than the window`)
   return [...found]
 }

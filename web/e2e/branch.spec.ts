@@ -38,7 +38,7 @@ test(
     await page.goto(simulator.url + branch.path)
     const band = page.getByTestId('branch-band')
     await expect(band).toContainText('try')
-    await expect(band).toContainText('from the trunk')
+    await expect(band).toContainText('My cluster does not change')
     await running(simulator, 'try')
     await expect(page.locator('[data-node="n1"]')).toBeVisible({ timeout: 30_000 })
 
@@ -47,6 +47,7 @@ test(
     expect(await objections(page)).toEqual([])
 
     // Links, addresses and the history stay below the prefix.
+    await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Why' }).click()
     await page.getByRole('navigation').getByRole('link', { name: 'Decisions', exact: true }).first().click()
     await expect(page).toHaveURL(/\/branches\/try\/decisions/)
     await page
@@ -76,13 +77,13 @@ test('a branch that stopped starts when it is opened, and one that was deleted i
   test.setTimeout(120_000)
   await simulator.call('POST', '/api/v1/branches/try/stop')
   await page.goto(`${simulator.url}/branches/try/`)
-  await expect(page.getByTestId('branch-notice')).toContainText('The branch is starting')
+  await expect(page.getByTestId('branch-notice')).toContainText('The workspace is starting')
   await expect(page.locator('[data-node="n1"]')).toContainText('only-here', { timeout: 60_000 })
 
   await simulator.call('DELETE', '/api/v1/branches/try')
   await expect(page.getByTestId('branch-band')).toContainText('It was deleted.')
   await page.reload()
-  await expect(page.getByTestId('branch-notice')).toContainText('There is no branch try')
+  await expect(page.getByTestId('branch-notice')).toContainText('There is no workspace try')
   expect(await objections(page)).toEqual([])
 })
 

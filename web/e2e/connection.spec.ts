@@ -68,15 +68,17 @@ test('places that were never visited open while the server is away, and say so',
     await page.keyboard.type('>')
     await expect(page.getByTestId('palette').getByRole('option', { name: 'Taint node…' })).toBeVisible()
     await page.keyboard.press('Escape')
+    await expect(page.getByTestId('palette')).toBeHidden()
     for (const [key, name] of [
       ['r', 'Resources'],
       ['d', 'Decisions'],
-      ['a', 'Activity'],
+      ['a', 'Events'],
       ['s', 'Scheduler'],
     ] as const) {
       await page.keyboard.press('g')
       await page.keyboard.press(key)
-      await expect(page.getByRole('link', { name, exact: true }).first()).toHaveAttribute('aria-current', 'page')
+      const view = page.getByRole('navigation', { name: /^Questions of/ }).getByRole('link', { name, exact: true })
+      await expect(view).toHaveAttribute('aria-current', 'page')
       await expect(page.getByText('The connection to the simulator was lost')).toBeVisible()
     }
     await expect(page.getByTestId('scheduler-phase')).toContainText('Simulator unreachable')

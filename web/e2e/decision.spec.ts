@@ -71,9 +71,20 @@ test(
     expect(numbers[0]?.total).toBeGreaterThan(numbers[1]?.total ?? Infinity)
     await expect(table.locator('[data-node="plain-2"] [data-plugin="NodeResourcesFit"]')).toContainText('→')
 
+    // Where the tables need the room, the side panel stands under them until a cell is chosen.
+    const side = page.getByTestId('decision-side')
+    const isBeside = async () => {
+      const [tables, panel] = [await table.boundingBox(), await side.boundingBox()]
+      return (panel?.x ?? 0) >= (tables?.x ?? 0) + (tables?.width ?? 0)
+    }
+    await expect.poll(isBeside).toBe(true)
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await expect.poll(isBeside).toBe(false)
+
     // A cell shows its explanation by mouse and by keyboard, and the URL keeps the selection.
     await page.getByTestId('filter-matrix').locator('[data-node="tainted"] [data-plugin="TaintToleration"]').click()
-    await expect(page.getByTestId('decision-side')).toContainText('rejected tainted in Filter')
+    await expect(side).toContainText('rejected tainted in Filter')
+    await expect.poll(isBeside).toBe(true)
     await expect(page).toHaveURL(/node=tainted&plugin=TaintToleration/)
     await page.getByRole('grid', { name: /^Filter/ }).focus()
     await page.keyboard.press('ArrowLeft')
@@ -90,9 +101,26 @@ test(
     await page.goto(`${simulator.url}/?pod=default/big`)
     await expect(page.getByTestId('decision-bar')).toContainText('fits no node')
     await expect(page.locator('[data-pod="default/big"]')).toContainText('Insufficient cpu')
+    await expect(page.locator('[data-node].nearest')).toHaveCount(1)
     await page.goto(`${simulator.url}/decisions/default/big`)
     await expect(page.getByTestId('explanation')).toContainText('2 by NodeResourcesFit')
     await expect(page.getByTestId('no-score')).toContainText('No node was feasible')
+
+    // The panel moves under the tables, but not while a dialog of it is open, which would not be modal there.
+    await page.getByTestId('apply-suggestion').first().click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toBeVisible()
+    const isModal = () => dialog.evaluate((one) => one.matches(':modal'))
+    await page.setViewportSize({ width: 800, height: 900 })
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await isModal()).toBe(true)
+    await page.keyboard.press('Escape')
+    await expect
+      .poll(async () => {
+        const [tables, side] = [page.getByTestId('filter-matrix'), page.getByTestId('decision-side')]
+        return ((await side.boundingBox())?.y ?? 0) > ((await tables.boundingBox())?.y ?? 0)
+      })
+      .toBe(true)
 
     const { node } = await import('./simulator')
     await simulator.kube('POST', '/api/v1/nodes', node('huge', { cpu: '128' }))

@@ -258,6 +258,33 @@ test('a clone leaves out the fields that the server set', async ({ page, simulat
   await expect(page.locator('[data-key="default/first-2"]')).toBeVisible()
 })
 
+test('the message after creating has the focus, and says where the pod went or what keeps it pending', async ({
+  page,
+  simulator,
+}) => {
+  await simulator.kube('POST', '/api/v1/nodes', node('roomy', { cpu: '16' }))
+  await simulator.ready('roomy')
+  await page.goto(simulator.url)
+  const message = page.locator('[data-notice]').last()
+  await writeYaml(page, podYaml('too-hungry').replace('cpu: 500m', 'cpu: "28.5"'))
+  await page.keyboard.press('ControlOrMeta+Enter')
+  await created(page)
+  await expect(message).toContainText('too-hungry is pending: 12.5 CPU short.')
+  await message.getByRole('button', { name: 'Make it fit' }).click()
+  await expect(page.getByTestId('fit-panel')).toBeVisible()
+  expect(await objections(page)).toEqual([])
+
+  await page.goto(simulator.url)
+  await writeYaml(page, podYaml('fits-there'))
+  await page.keyboard.press('ControlOrMeta+Enter')
+  await created(page)
+  await expect(message.getByRole('button').first()).toBeFocused()
+  await expect(message).toContainText(/fits-there runs on \S+\./)
+  await expect(message.getByRole('button').first()).toHaveText('Why?')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/\/decisions\/default\/fits-there/)
+})
+
 test('small dropped files open in the editor; a large one is listed beside it, with its rejected documents', async ({
   page,
   simulator,

@@ -91,6 +91,14 @@ test('a drain evicts pods as budgets allow, retries the others, and can be stopp
   await expect(dialog.getByRole('alert')).toContainText('was stopped: 1 of 2 pods evicted')
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await expect(page.locator('[data-key="n1"]')).toContainText('SchedulingDisabled')
+
+  // It is one step of the time line, and one undo.
+  await page.goto(`${simulator.url}/timeline`)
+  await expect(page.getByTestId('steps').getByRole('button').first()).toContainText('Drained Node n1')
+  await expect(page.getByTestId('steps').getByRole('button').filter({ hasText: 'Drained' })).toHaveCount(1)
+  await page.getByTestId('undo').click()
+  await expect(page.getByTestId('undo-dialog')).toContainText('Undo “Drained Node n1”?')
+  await page.keyboard.press('Escape')
 })
 
 test('several nodes can be deleted at once, in Japanese', async ({ page, simulator }) => {

@@ -121,8 +121,10 @@ const places: Record<string, readonly [path: string, shown: string]> = {
   'NUMA nodes': ['/numa', '[data-try-preset]'],
   sessions: ['/batch/sessions', '[data-preset]'],
   flow: ['/batch/sessions?view=flow', '[data-preset]'],
-  activity: ['/activity', '[role="row"]'],
+  why: ['/why', 'h2'],
+  events: ['/events', '[role="row"]'],
   replay: ['/replay', 'main code'],
+  'import compared': ['/import', 'main .empty'],
   learn: ['/learn', '[data-lesson]'],
   lesson: ['/learn/filters', '[data-testid="enter-lesson"]'],
   prediction: ['/learn/predict?plugin=TaintToleration&level=2&seed=4127', '[data-testid="predict-stage"]'],
@@ -152,29 +154,34 @@ test('no page asks for an order of its own', async ({ page, simulator }) => {
   }
 })
 
-test('a node and a pod are created, and the focus returns to Create', { tag: '@main' }, async ({ page, simulator }) => {
-  await fill(simulator)
-  await page.goto(simulator.url)
-  const create = page.getByRole('button', { name: 'Create', exact: true }).first()
-  for (const [name, yaml] of [
-    ['by-keyboard', nodeYaml('by-keyboard')],
-    ['by-keyboard-pod', podYaml('by-keyboard-pod')],
-  ] as const) {
-    await tabTo(page, create)
-    await page.keyboard.press('Enter')
-    const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
-    // It is loaded when the dialog opens for the first time, and there when it opens again.
-    await expect(editor).toBeFocused()
-    await type(page, yaml)
-    // Tab indents in the editor; Ctrl+M makes it leave the editor instead.
-    await page.keyboard.press('Control+m')
-    await tabTo(page, dialog(page).getByTestId('create-submit'))
-    await page.keyboard.press('Enter')
-    await expect(dialog(page), name).toHaveCount(0)
-    await expect(create).toBeFocused()
+test(
+  'a node and a pod are created, and the message about it has the focus',
+  { tag: '@main' },
+  async ({ page, simulator }) => {
+    await fill(simulator)
+    await page.goto(simulator.url)
+    const create = page.getByRole('button', { name: 'Create', exact: true }).first()
+    for (const [name, yaml] of [
+      ['by-keyboard', nodeYaml('by-keyboard')],
+      ['by-keyboard-pod', podYaml('by-keyboard-pod')],
+    ] as const) {
+      await tabTo(page, create)
+      await page.keyboard.press('Enter')
+      const editor = dialog(page).getByRole('textbox', { name: 'Objects to create, as YAML' })
+      // It is loaded when the dialog opens for the first time, and there when it opens again.
+      await expect(editor).toBeFocused()
+      await type(page, yaml)
+      // Tab indents in the editor; Ctrl+M makes it leave the editor instead.
+      await page.keyboard.press('Control+m')
+      await tabTo(page, dialog(page).getByTestId('create-submit'))
+      await page.keyboard.press('Enter')
+      await expect(dialog(page), name).toHaveCount(0)
+      const message = page.locator('[data-notice]').filter({ hasText: name })
+      await expect(message.and(page.locator(':focus')).or(message.locator(':focus'))).toHaveCount(1)
+    }
+    await expect(page.locator('[data-node] .pod', { hasText: 'by-keyboard-pod' }).first()).toBeVisible()
   }
-  await expect(page.locator('[data-node] .pod', { hasText: 'by-keyboard-pod' }).first()).toBeVisible()
-})
+)
 
 test(
   'a decision opens from the list, and a cell of it opens from the matrix',
@@ -243,6 +250,9 @@ test('an import runs, and the focus returns to the menu', async ({ page, simulat
   const text = dialog(page).getByRole('textbox', { name: 'Manifests as YAML or JSON' })
   await expect(text).toBeFocused()
   await page.keyboard.insertText(podYaml('imported'))
+  await tabTo(page, dialog(page).getByRole('radio', { name: 'In a new workspace' }))
+  await page.keyboard.press('ArrowDown')
+  await expect(dialog(page).getByRole('radio', { name: 'Merge into this cluster' })).toBeChecked()
   await tabTo(page, dialog(page).getByTestId('import-start'))
   await page.keyboard.press('Enter')
   await expect(dialog(page)).toContainText('Imported 1 object')

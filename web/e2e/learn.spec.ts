@@ -4,13 +4,13 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Locator, Page } from '@playwright/test'
+import type { ConsoleMessage, Locator, Page } from '@playwright/test'
 import { parse } from 'yaml'
 import { objections } from './axe'
 import { faults } from './boxes'
 import { expect, refused, serverAway, test, type Simulator } from './simulator'
 
-// A sandbox that starts has no API yet, and one that was left has none any more.
+// A sandbox that was left has no API any more.
 test.beforeEach(({ allowed }) => {
   allowed.push(refused(503), refused(404), serverAway)
 })
@@ -66,10 +66,15 @@ const panel = (page: Page) => page.getByTestId('lesson-panel')
 const title = (page: Page) => panel(page).getByTestId('step-title')
 
 async function enter(page: Page, simulator: Simulator, id: string): Promise<void> {
+  const errors: string[] = []
+  const note = (message: ConsoleMessage) => message.type() === 'error' && errors.push(message.text())
+  page.on('console', note)
   await page.goto(`${simulator.url}/learn/${id}`)
   await page.getByTestId('enter-lesson').click()
   await page.waitForURL(new RegExp(`/branches/lesson-${id}/`))
   await expect(title(page)).toBeVisible({ timeout: 60_000 })
+  page.off('console', note)
+  expect(errors, 'errors while the sandbox starts').toEqual([])
 }
 async function leave(page: Page, simulator: Simulator): Promise<void> {
   await page.getByTestId('branch-leave').click()
@@ -269,6 +274,43 @@ test(
     expect((await simulator.kube<{ items: unknown[] }>('GET', '/api/v1/nodes')).items).toEqual([])
   }
 )
+
+test('a starting sandbox shows its lesson, and nothing that looks like a fault', async ({ page, simulator }) => {
+  await page.goto(`${simulator.url}/learn/decides`)
+  await page.getByTestId('enter-lesson').click()
+  await expect(page.getByTestId('sandbox-starts').getByRole('progressbar')).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'What a scheduler decides' }).first()).toBeVisible()
+  await expect(page.getByTestId('branch-starts')).toHaveText('sandbox starting')
+  await expect(page.locator('.top')).not.toContainText(/unreachable|reconnecting|closed/)
+  await expect(title(page)).toBeVisible({ timeout: 60_000 })
+  await leave(page, simulator)
+})
+
+test('a step that was skipped stays open, and is offered where it is missed', async ({ page, simulator }) => {
+  await enter(page, simulator, 'decides')
+  await panel(page).locator('.bars button').nth(4).click()
+  // Nothing has passed, so no bar is green.
+  const bars = await panel(page)
+    .locator('.bars button')
+    .evaluateAll((all) => all.slice(0, 4).map((bar) => getComputedStyle(bar, '::before').backgroundColor))
+  expect(new Set(bars)).toEqual(new Set(['rgba(0, 0, 0, 0)']))
+  const skipped = panel(page).getByTestId('skipped-step')
+  await expect(skipped).toContainText('Step 1')
+  await skipped.getByRole('button', { name: 'Do step 1 for me' }).click()
+  await expect(skipped).toContainText('Step 4')
+  await skipped.getByRole('button', { name: 'Do step 4 for me' }).click()
+  await expect(skipped).toHaveCount(0)
+  // A check that fails says so in the lesson's words, and in no expression.
+  await panel(page).locator('form[data-check] button.primary').last().click()
+  await expect(panel(page).getByTestId('feedback')).toContainText('There should be two nodes left')
+  await expect(panel(page).getByTestId('feedback')).not.toContainText(/size\(|==/)
+  // From the end, each open check leads to its step.
+  await panel(page).getByTestId('next-step').click()
+  for (const check of await panel(page).locator('.list li').all()) await expect(check.getByRole('button')).toBeVisible()
+  await panel(page).locator('.list button').first().click()
+  await expect(title(page)).toHaveText('From Pending to a node')
+  await leave(page, simulator)
+})
 
 test('a prediction has room beside its lesson, and on a small screen above it', async ({ page, simulator }) => {
   await enter(page, simulator, 'filters')

@@ -103,7 +103,7 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
   await matrix.getByLabel('Show nodes').selectOption('by:NodeResourcesFit')
   await expect(matrix).toHaveAttribute('data-rows', String(nodes.filter((_, i) => i % 3 && i % 20 === 7).length))
   await expect(page).toHaveURL(/show=by:NodeResourcesFit/)
-  await expect(matrix.locator('[data-node] .why').first()).toContainText('NodeResourcesFit')
+  await expect(matrix.locator('[data-fold] .why').first()).toContainText('NodeResourcesFit')
   await matrix.getByLabel('Show nodes').selectOption('all')
   await matrix.getByPlaceholder('Filter by node or reason').fill('node-42')
   await expect(matrix).toHaveAttribute('data-rows', String(nodes.filter((n) => n.includes('node-42')).length))
@@ -123,7 +123,7 @@ test('a Filter matrix of 5,000 × 20 appears within half a second of its data an
 
 test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, simulator }) => {
   await serve(page)
-  await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid`)
+  await page.goto(`${simulator.url}/decisions/default/large?uid=large-uid&sort=node`)
   for (const table of ['filter-matrix', 'score-table']) {
     const rows = page.getByTestId(table).locator('.rows.boxed')
     await expect(rows).toBeVisible()
@@ -132,6 +132,40 @@ test('the tables of 5,000 × 20 scroll at 60 frames per second', async ({ page, 
     console.log(`scrolling ${table}: median frame ${median.toFixed(1)} ms, 95th percentile ${late.toFixed(1)} ms`)
     expect(median).toBeLessThanOrEqual(medianFrame)
   }
+})
+
+test('the reasons of 5,000 nodes unfold by keyboard, and for a link to a cell', async ({ page, simulator }) => {
+  await serve(page)
+  const decision = `${simulator.url}/decisions/default/large?uid=large-uid`
+  await page.goto(decision)
+  const matrix = page.getByTestId('filter-matrix')
+  const grid = matrix.getByRole('treegrid')
+  const lines = matrix.locator('.rows').getByRole('row')
+  // The chosen node, those with its total, the other feasible ones, and what each plugin rejected.
+  await expect(lines.first()).toHaveClass(/chosen/)
+  await expect(matrix.locator('[data-reason="feasible"]')).toHaveCount(1)
+  await expect(matrix.locator('[data-reason="rejected"]')).toHaveCount(20)
+  const first = matrix.locator('[data-reason="rejected"]').first()
+  await expect(first).toHaveAttribute('aria-expanded', 'false')
+  await grid.focus()
+  await page.keyboard.press('ArrowDown')
+  await expect(page).toHaveURL(/node=node-.*plugin=/)
+  const above = await lines.evaluateAll((rows) => rows.findIndex((row) => row.dataset.reason === 'rejected'))
+  for (let row = 0; row < above; row++) await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await expect(first).toHaveAttribute('aria-expanded', 'true')
+  await page.keyboard.press('ArrowDown')
+  const below = (await lines.nth(above + 1).getAttribute('data-node')) ?? '?'
+  await expect(page.getByTestId('cell-panel')).toContainText(below)
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('ArrowLeft')
+  await expect(first).toHaveAttribute('aria-expanded', 'false')
+  await expect(grid).toBeFocused()
+
+  // A node near the end of its reason.
+  const node = nodes.filter((_, i) => i % 3 && i % 20 === 7).at(-3) ?? ''
+  await page.goto(`${decision}&node=${node}&plugin=NodeResourcesFit&table=filter`)
+  await expect(matrix.locator(`[data-node="${node}"] [data-plugin="NodeResourcesFit"]`)).toBeInViewport()
 })
 
 test('a list of 10,000 objects scrolls at 60 frames per second', async ({ page, simulator }) => {

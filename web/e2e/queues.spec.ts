@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test'
 import { objections } from './axe'
 import { faults } from './boxes'
 import { expect, test } from '@playwright/test'
-import { Simulator } from './simulator'
+import { inWorkspace, Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -21,18 +21,19 @@ const rowOf = (page: Page, table: string, job: string) =>
     .locator('tbody tr')
     .filter({ hasText: `job-${job}` })
 
-/** Applies a preset on a page that has queues already. */
-async function more(page: Page, preset: string): Promise<void> {
+/** The workspaces of the presets that were shown. */
+const shown = new Map<string, Simulator>()
+
+async function show(page: Page, preset: string): Promise<void> {
   await page.goto(`${simulator.url}/batch/queues`)
-  const card = page.locator(`[data-preset="${preset}"]`)
-  await page.locator('details', { has: card }).locator('summary').click()
-  await card.click()
+  await page.locator(`[data-preset="${preset}"]`).click()
+  shown.set(preset, await inWorkspace(page, '/batch/queues'))
 }
 
-test('a preset turns the queues on and shows a head that blocks its queue', { tag: '@main' }, async ({ page }) => {
+test('a preset shows a head that blocks its queue, in a workspace', { tag: '@main' }, async ({ page }) => {
   await page.goto(`${simulator.url}/batch/queues`)
   await expect(page.getByTestId('turn-on')).toBeVisible()
-  await page.locator('[data-preset="strict"]').click()
+  await show(page, 'strict')
 
   const pending = page.getByTestId('pending').locator('tbody tr')
   await expect(pending).toHaveCount(2, { timeout: 30_000 })
@@ -49,7 +50,7 @@ test('a preset turns the queues on and shows a head that blocks its queue', { ta
 })
 
 test('a preset shows a queue that borrows, and what finds nothing to borrow any more', async ({ page }) => {
-  await more(page, 'borrowing')
+  await show(page, 'borrowing')
   await expect(rowOf(page, 'running', 'borrower')).toBeVisible({ timeout: 30_000 })
   await expect(rowOf(page, 'pending', 'latecomer')).toContainText('1 more cpu needed in queues.')
   await expect(page.getByRole('region', { name: 'Cohorts and ClusterQueues' })).toContainText('borrows 2')
@@ -57,7 +58,7 @@ test('a preset shows a queue that borrows, and what finds nothing to borrow any 
 })
 
 test('a preset shows a workload that evicts another', async ({ page }) => {
-  await more(page, 'preemption')
+  await show(page, 'preemption')
   await expect(rowOf(page, 'running', 'urgent')).toBeVisible({ timeout: 30_000 })
   await expect(rowOf(page, 'pending', 'patient')).toContainText('cpu needed in queues.')
   await expect(page.getByTestId('ledger')).toContainText('Evicts job-patient')
@@ -67,7 +68,7 @@ test('a preset shows a workload that evicts another', async ({ page }) => {
 })
 
 test('fair sharing is turned on in the settings, and stays on', async ({ page }) => {
-  await page.goto(`${simulator.url}/batch/queues`)
+  await page.goto(`${shown.get('borrowing')?.url}/batch/queues`)
   await page.getByTestId('settings').click()
   const apply = page.getByRole('button', { name: 'Apply settings' })
   await expect(apply).toBeDisabled()
@@ -100,7 +101,7 @@ test('the filled page violates no rule of accessibility and no box is at fault',
       theme,
       language,
     ] as const)
-    await page.goto(`${simulator.url}/batch/queues`)
+    await page.goto(`${shown.get('strict')?.url}/batch/queues`)
     await expect(page.getByTestId('pending')).toBeVisible()
     await page.getByTestId('settings').click()
     for (const line of await objections(page)) found.push(`${theme}, ${language}: ${line}`)

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { objections } from './axe'
-import { expect, node, pod, Simulator, test } from './simulator'
+import { expect, inWorkspace, node, pod, Simulator, test, workspaceErrors } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -63,6 +63,7 @@ test(
     await page.locator('main').dispatchEvent('drop', { dataTransfer: dropped })
     const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
     await expect(dialog).toContainText('This is a recording')
+    await dialog.getByText('Replace this cluster').click()
     await dialog.getByTestId('import-start').click()
     const bar = page.getByTestId('replay-bar')
     await expect(bar).toHaveAttribute('data-state', 'paused', { timeout: 60_000 })
@@ -113,4 +114,20 @@ test('the keyboard seeks in the recording, and the recording can be unloaded', a
   await expect(slider).toHaveValue('0')
   await bar.getByRole('button', { name: '記録を閉じる' }).click()
   await expect(bar).toHaveCount(0)
+})
+
+test('a recording is replayed in a workspace, and nothing changes here', async ({ page, simulator, allowed }) => {
+  test.setTimeout(150_000)
+  allowed.push(...workspaceErrors)
+  await page.goto(`${simulator.url}/replay`)
+  await page.getByTestId('recording-file').setInputFiles(recording)
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await expect(dialog).toContainText('This is a recording')
+  await dialog.getByText('In a new workspace').click()
+  await dialog.getByTestId('import-title').fill('Tuesday')
+  await dialog.getByTestId('import-start').click()
+  await inWorkspace(page, '/replay')
+  await expect(page.getByTestId('branch-band')).toContainText('Tuesday')
+  await expect(page.getByTestId('replay-bar')).toHaveAttribute('data-state', 'paused')
+  await expect(simulator.send('GET', '/api/v1/replay')).rejects.toThrow('404')
 })

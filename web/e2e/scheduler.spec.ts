@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test'
 import { replaceText } from './actions'
-import { expect, node, pod, refused, test, type Simulator } from './simulator'
+import { expect, inWorkspace, node, pod, refused, test, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 test.use({ restarts: true })
@@ -166,7 +166,7 @@ test('a configuration that another client applies is shown with its difference, 
   // A reload asks for confirmation; afterwards the browser restores the draft.
   page.on('dialog', (dialog) => void dialog.accept())
   await page.reload()
-  await page.getByRole('tab', { name: 'Editor' }).click()
+  await page.getByRole('tab', { name: 'YAML' }).click()
   await expect(editorOf(page)).toContainText('parallelism: 7')
   await page.getByTestId('apply').click()
   await page.getByTestId('apply-confirm').click()
@@ -178,6 +178,7 @@ test('a revision can be read, compared and applied again, and the default can be
   simulator,
 }) => {
   await open(page, simulator)
+  await page.getByRole('tab', { name: 'Applied revisions' }).click()
   await page.getByTestId('revisions').locator('[data-revision="2"]').click()
   const dialog = page.getByRole('dialog', { name: 'Revision 2' })
   await expect(dialog).toContainText('MostAllocated')
@@ -190,6 +191,7 @@ test('a revision can be read, compared and applied again, and the default can be
   await page.getByRole('button', { name: 'Restore default' }).first().click()
   await page.getByRole('dialog').getByRole('button', { name: 'Restore default' }).click()
   await expect(page.getByRole('heading', { name: 'Revision 6 is running' })).toBeVisible()
+  await page.getByRole('tab', { name: 'Plugins' }).click()
   await expect(page.getByTestId('effective-plugins')).toContainText('Changed 0')
 })
 
@@ -208,9 +210,11 @@ test('every preset is valid as it is', async ({ page, simulator }) => {
 
 test('feature gates and the queue are shown', async ({ page, simulator }) => {
   await open(page, simulator)
+  await page.getByRole('tab', { name: 'Feature gates' }).click()
   await expect(page.getByTestId('feature-gates')).toContainText('GenericWorkload')
   await page.getByPlaceholder('Find a feature gate').fill('watchlist')
   await expect(page.getByTestId('feature-gates').locator('li').first()).toContainText('WatchList')
+  await page.getByRole('tab', { name: 'Applied revisions' }).click()
   await expect(page.getByTestId('queue-lengths')).toContainText('activeQ')
 })
 
@@ -272,17 +276,108 @@ test('the complete default is folded to its essentials and unfolds on a click', 
 test('names of plugins and feature gates are whole at every width', async ({ page, simulator }) => {
   for (const width of [390, 900, 1180, 1280, 1440, 2560]) {
     await page.setViewportSize({ width, height: 900 })
-    await open(page, simulator)
-    const cut = await page
-      .locator('[data-testid="effective-plugins"] .nm, [data-testid="feature-gates"] .nm')
-      .evaluateAll((all) => {
+    for (const [query, names] of [
+      ['', '[data-testid="effective-plugins"] .nm'],
+      ['?view=gates', '[data-testid="feature-gates"] .nm'],
+    ] as const) {
+      await page.goto(`${simulator.url}/scheduler${query}`)
+      await expect(page.locator(names).first()).toBeVisible()
+      const cut = await page.locator(names).evaluateAll((all) => {
         // Text that is wider than its box, or a box that reaches into the next column.
         const over = (e: Element) =>
           e.scrollWidth > e.clientWidth + 1 ||
           e.getBoundingClientRect().right > (e.nextElementSibling?.getBoundingClientRect().left ?? Infinity) + 1
         return { names: all.length, cut: all.filter(over).map((e) => e.textContent) }
       })
-    expect(cut.names).toBeGreaterThan(20)
-    expect(cut.cut, `at ${width}`).toEqual([])
+      expect(cut.names).toBeGreaterThan(15)
+      expect(cut.cut, `at ${width}`).toEqual([])
+    }
   }
+})
+
+test('dials change the text, and the text moves the dials', { tag: '@main' }, async ({ page, simulator }) => {
+  await simulator.call('DELETE', '/api/v1/schedulerconfiguration')
+  for (const name of ['one', 'two']) await simulator.kube('POST', '/api/v1/nodes', node(name))
+  await simulator.ready('one', 'two')
+  for (const name of ['a', 'b', 'c', 'd']) await simulator.kube('POST', '/api/v1/namespaces/default/pods', pod(name))
+  await open(page, simulator)
+  const text = editorOf(page)
+  // Nothing but what differs from the default.
+  await expect(text).not.toContainText('leaderElection')
+  const slider = page.getByRole('slider', { name: 'Weight of NodeResourcesFit' })
+  await expect(slider).toHaveAttribute('aria-valuenow', '1')
+  await slider.focus()
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await expect(slider).toHaveAttribute('aria-valuenow', '3')
+  await expect(text).toContainText('weight: 3')
+  await page.keyboard.type('12')
+  await page.keyboard.press('Enter')
+  await expect(slider).toHaveAttribute('aria-valuenow', '12')
+  await expect(page.getByTestId('verdict')).toContainText('Valid.')
+  await expect(slider).toHaveAttribute('aria-valuenow', '12')
+  await expect(slider).toBeFocused()
+  await page.keyboard.press('0')
+  await expect(slider).toHaveAttribute('aria-valuetext', 'off')
+  await expect(text).toContainText('disabled:')
+  await page.keyboard.press('Backspace')
+  await expect(slider).toHaveAttribute('aria-valuenow', '1')
+  await expect(text).not.toContainText('NodeResourcesFit')
+
+  // By mouse, to the middle.
+  const box = (await slider.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  await page.mouse.move(box.x + 5, box.y + box.height / 2)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 5 })
+  await page.mouse.up()
+  await expect(slider).toHaveAttribute('aria-valuenow', '5')
+  await expect(page.getByTestId('draft-judged')).toContainText(/NodeResourcesFit × 5: .*of \d+ would go elsewhere/)
+
+  await replaceText(
+    page,
+    text,
+    `# by hand\n${head}profiles:\n- plugins:\n    score:\n      enabled:\n      - {name: ImageLocality, weight: 7} # seven\n`
+  )
+  const image = page.getByRole('slider', { name: 'Weight of ImageLocality' })
+  await expect(image).toHaveAttribute('aria-valuenow', '7')
+  const filter = page.getByRole('switch', { name: 'TaintToleration in Filter' })
+  await filter.click()
+  await expect(filter).toHaveAttribute('aria-checked', 'false')
+  await expect(text).toContainText('# by hand')
+  await expect(text).toContainText('{ name: ImageLocality, weight: 7 } # seven')
+  await expect(page.getByTestId('verdict')).toContainText('Valid.')
+  await expect(filter).toHaveAttribute('aria-checked', 'false')
+  await filter.press('ArrowRight')
+  await expect(filter).not.toBeFocused()
+  await page.getByRole('button', { name: 'Discard' }).click()
+})
+
+test('applying shows its consequences, and offers to create the pods again in a workspace', async ({
+  page,
+  simulator,
+}) => {
+  test.setTimeout(120_000)
+  await open(page, simulator)
+  await page.locator('[data-preset="binPacking"]').click()
+  await expect(page.getByTestId('draft-judged')).toHaveAttribute('data-document-current', 'true')
+  await page.getByTestId('apply').click()
+  await expect(page.getByTestId('apply-consequence')).toContainText(/would go elsewhere/)
+  await expect(page.getByRole('dialog')).toContainText('No pod moves when you apply')
+  await page.getByTestId('apply-confirm').click()
+  // Now it is what the others are compared with.
+  await expect(page.getByTestId('draft-judged')).toContainText(/None of \d+ would go elsewhere/)
+  await page.getByTestId('recreate-do').click()
+  const shown = await inWorkspace(page)
+  await expect(async () => {
+    const { items } = await shown.kube<{ items: { spec: { nodeName?: string } }[] }>(
+      'GET',
+      '/api/v1/namespaces/default/pods'
+    )
+    expect(new Set(items.map((one) => one.spec.nodeName)).size).toBe(1)
+  }).toPass({ timeout: 30_000 })
+  expect(await shown.call('GET', '/api/v1/schedulerconfiguration/effective')).toMatchObject({
+    profiles: [{ schedulerName: 'default-scheduler' }],
+  })
+  await page.getByTestId('branch-compare').click()
+  await expect(page.getByTestId('branch-maps')).toBeVisible()
 })

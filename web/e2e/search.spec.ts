@@ -57,15 +57,6 @@ test('a decision that is older than the newest 500 is found', { tag: '@main' }, 
   await expect(rows(page).getByRole('row', { name: /first-of-all/ })).toHaveCount(1)
 })
 
-test('Activity counts every attempt, not only the newest 500 that the socket sends', async ({ page, simulator }) => {
-  const all = await kept(simulator)
-  expect(all).toBeGreaterThan(crowd)
-  await page.goto(`${simulator.url}/activity`)
-  await expect(
-    page.getByRole('group', { name: 'Attempts by outcome' }).getByRole('button', { name: `All ${all}`, exact: true })
-  ).toBeVisible()
-})
-
 test('older decisions load on demand, each once', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/decisions?outcome=scheduled`)
   for (const loaded of [401, 601, crowd + 2]) {

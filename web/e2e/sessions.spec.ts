@@ -3,9 +3,13 @@
 // live, and the gap to the optimum of a flow.
 
 import { objections } from './axe'
-import { expect, refused, test } from './simulator'
+import { expect, inWorkspace, refused, test, workspaceErrors, type Simulator } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
+test.beforeEach(({ allowed }) => void allowed.push(...workspaceErrors))
+
+/** The workspace of the preset with queues. */
+let queues: Simulator
 
 test(
   'a preset turns the schedulers on, and the session says why a job does not run',
@@ -14,15 +18,16 @@ test(
     await page.goto(`${simulator.url}/batch/sessions`)
     await expect(page.getByTestId('turn-on')).toBeVisible()
     await page.locator('[data-preset="queues"]').click()
-    await expect(page).toHaveURL(/job=default\/serve-4/, { timeout: 60_000 })
+    queues = await inWorkspace(page, '/batch/sessions')
+    await expect(page).toHaveURL(/job=default\/serve-4/)
 
     // The first session after the preset: preempt undoes its evictions, and reclaim takes room back.
     const records = async () =>
-      (await simulator.call<{ items: { number: number; evicted: number }[] }>('GET', '/api/v1/sessions?kind=session'))
+      (await queues.call<{ items: { number: number; evicted: number }[] }>('GET', '/api/v1/sessions?kind=session'))
         .items
     await expect.poll(async () => (await records()).some(({ evicted }) => evicted > 0), { timeout: 30_000 }).toBe(true)
     const first = (await records()).findLast(({ evicted }) => evicted > 0)
-    await page.goto(`${simulator.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)
+    await page.goto(`${queues.url}/batch/sessions?session=${first?.number}&job=default/serve-4`)
     await expect(page.getByTestId('sessions-sentence')).toContainText('serve-4 does not run')
     await expect(page.getByTestId('sessions-sentence')).toContainText(
       'Preempt found 2 victims and undid the evictions.'
@@ -46,8 +51,8 @@ test(
   }
 )
 
-test('a job is chosen by keyboard, and the pages have no violations', async ({ page, simulator }) => {
-  await page.goto(`${simulator.url}/batch/sessions`)
+test('a job is chosen by keyboard, and the pages have no violations', async ({ page }) => {
+  await page.goto(`${queues.url}/batch/sessions`)
   const job = page.locator('[data-job="train-9"] button')
   await job.focus()
   await page.keyboard.press('Enter')
@@ -62,11 +67,8 @@ test('a job is chosen by keyboard, and the pages have no violations', async ({ p
   expect(await objections(page)).toEqual([])
 })
 
-test('a what-if about a pod of a job asks the next session, and says what it leaves open', async ({
-  page,
-  simulator,
-}) => {
-  await page.goto(`${simulator.url}/decisions/default/train-9-0?view=asked`)
+test('a what-if about a pod of a job asks the next session, and says what it leaves open', async ({ page }) => {
+  await page.goto(`${queues.url}/decisions/default/train-9-0?view=asked`)
   await expect(page.getByTestId('turn')).toContainText('one session of kube-batch')
   await expect(page.getByTestId('turn')).toContainText('train-9 does not run')
   await expect(page.getByTestId('turn')).toContainText('Not judged')
@@ -76,9 +78,9 @@ test('a what-if about a pod of a job asks the next session, and says what it lea
   await expect(page).toHaveURL(/batch\/sessions\?scheduler=kube-batch/)
 })
 
-test('a configuration is edited live, and one with errors changes nothing', async ({ page, simulator, allowed }) => {
+test('a configuration is edited live, and one with errors changes nothing', async ({ page, allowed }) => {
   allowed.push(refused(400), refused(422))
-  await page.goto(`${simulator.url}/batch/sessions?view=configuration&rules=volcano`)
+  await page.goto(`${queues.url}/batch/sessions?view=configuration&rules=volcano`)
   await expect(page.getByTestId('configuration-state')).toHaveText('volcano runs revision 1.')
   const editor = page.locator('.cm-content')
   await editor.click()
@@ -100,6 +102,7 @@ test('a configuration is edited live, and one with errors changes nothing', asyn
 test('the gap of six pods that kube-scheduler placed one by one', async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/batch/sessions?view=flow&mode=comparison`)
   await page.locator('[data-preset="gap"]').click()
+  await inWorkspace(page, '/batch/sessions')
   await expect(page.getByTestId('flow-sentence')).toContainText('leaves index-1 without a node', { timeout: 60_000 })
   await expect(page.getByTestId('gap')).toContainText('2,565,374 − 6,748 = 2,558,626')
   await expect(page.getByTestId('flow-graph').locator('[data-box="slot"]')).toHaveCount(6)
@@ -111,10 +114,9 @@ test('the gap of six pods that kube-scheduler placed one by one', async ({ page,
 })
 
 test('the same pods in one round', async ({ page, simulator }) => {
-  for (const name of ['map-0', 'map-1', 'map-2', 'map-3', 'index-0', 'index-1'])
-    await simulator.kube('DELETE', `/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`)
   await page.goto(`${simulator.url}/batch/sessions?view=flow`)
   await page.locator('[data-preset="round"]').click()
+  await inWorkspace(page, '/batch/sessions')
   await expect(page.getByTestId('flow-sentence')).toHaveText('The flow places 6 of 6 tasks for 6,748.', {
     timeout: 60_000,
   })

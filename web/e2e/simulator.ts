@@ -3,9 +3,21 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { expect, test as base } from '@playwright/test'
+import { expect, test as base, type Page } from '@playwright/test'
 
 const binary = resolve(process.env.SIMULATOR_BIN ?? '../bin/simulator')
+
+/** Waits until the page shows a workspace that runs, and returns its simulator. */
+export async function inWorkspace(page: Page, path = ''): Promise<Simulator> {
+  await expect(page).toHaveURL(/\/branches\//, { timeout: 30_000 })
+  const base = /^.*\/branches\/[^/]+/.exec(page.url())?.[0] ?? ''
+  await expect(async () => {
+    const own = await page.request.get(`${base}/api/v1/branch`)
+    expect(await own.json()).toMatchObject({ state: 'running' })
+  }).toPass({ timeout: 90_000 })
+  expect(new URL(page.url()).pathname).toBe(new URL(base).pathname + (path || '/'))
+  return Simulator.attach(base)
+}
 
 export class Simulator {
   private constructor(
@@ -161,13 +173,11 @@ export const serverAway = /net::ERR_(?:CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUN
  * the console of the browser and on every uncaught one, except those that it adds to allowed.
  */
 export const test = base.extend<
-  { simulator: Simulator; allowed: RegExp[]; tour: boolean; preloads: boolean; restarts: boolean },
+  { simulator: Simulator; allowed: RegExp[]; preloads: boolean; restarts: boolean },
   { perFile: PerFile }
 >({
   /** Whether the simulator starts again for the file, which looks at what outlasts a reset, or measures. */
   restarts: [false, { option: true }],
-  /** Whether the tour offers itself as on a first visit. Its card would stand in the way of other tests. */
-  tour: [false, { option: true }],
   /**
    * Whether the application loads all of its parts while the browser is idle, which takes two
    * fifths of a page's processor time.
@@ -175,9 +185,7 @@ export const test = base.extend<
   preloads: [true, { option: true }],
   // eslint-disable-next-line no-empty-pattern
   allowed: async ({}, use) => use([]),
-  context: async ({ context, allowed, tour, preloads }, use) => {
-    // A new page is about:blank first, which has no storage.
-    if (!tour) await context.addInitScript(() => location.protocol === 'about:' || localStorage.setItem('tour', 'done'))
+  context: async ({ context, allowed, preloads }, use) => {
     if (!preloads)
       await context.addInitScript(() => Object.defineProperty(navigator, 'connection', { value: { saveData: true } }))
     const seen: string[] = []
@@ -242,3 +250,6 @@ export async function createUrgent(simulator: Simulator, name: string, cpu: stri
   const body = { ...urgent, spec: { ...urgent.spec, priorityClassName: 'high' } }
   await expect(() => simulator.kube('POST', '/api/v1/namespaces/default/pods', body)).toPass()
 }
+
+/** While a workspace starts, the simulator answers for it that it does not run. */
+export const workspaceErrors = [refused(503), refused(404), serverAway]

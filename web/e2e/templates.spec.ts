@@ -4,7 +4,7 @@ import { freeNames } from '../src/features/create/model/freeNames'
 import type { Expected } from '../src/features/create/model/situations'
 import { templates } from '../src/features/create/model/templates'
 import { objections } from './axe'
-import { expect, refused, refusedQuestion, Simulator, test } from './simulator'
+import { expect, inWorkspace, refused, refusedQuestion, Simulator, test, workspaceErrors } from './simulator'
 import type { Page } from '@playwright/test'
 
 interface PodOf {
@@ -131,24 +131,24 @@ for (const [id, { plugin, says }] of Object.entries(plugged)) {
   test(
     `${id}: its preset applies the plugin and creates the cluster; without the plugin, the chooser says so`,
     { tag: id === 'coscheduling' ? '@main' : [] },
-    async ({ page, simulator }) => {
+    async ({ page, simulator, allowed }) => {
+      test.setTimeout(120_000)
+      allowed.push(...workspaceErrors)
       await page.goto(simulator.url)
       await page.keyboard.press('c')
       await page.getByTestId('templates').click()
       await expect(page.locator(`[data-template="${id}"]`)).toContainText(`Needs the plugin ${plugin}`)
       await page.goto(`${simulator.url}/scheduler`)
-      // The pods of another template's DaemonSet would take room on the nodes of the preset.
-      await simulator.kube('DELETE', '/apis/apps/v1/namespaces/default/daemonsets')
-      await expect(async () => expect(await podsOf(simulator, 'agent')).toEqual([])).toPass()
       await page.locator(`[data-try-preset="${id}"]`).click()
-      await expect(page).toHaveURL(/\/decisions/)
+      const shown = await inWorkspace(page, '/decisions')
+      expect(shown.url).toContain('/branches/try-')
       for (const one of templates.find((template) => template.id === id)?.make(free).expected ?? [])
-        await expect(() => compare(simulator, one)).toPass({ timeout: 30_000 })
+        await expect(() => compare(shown, one)).toPass({ timeout: 30_000 })
       // Pods are tried again and again, for one reason or another. What is kept tells of the
       // plugin's, of which the page shows the most frequent.
-      await page.goto(`${simulator.url}/decisions?plugin=${plugin}`)
+      await page.goto(`${shown.url}/decisions?plugin=${plugin}`)
       await expect(page.getByRole('button', { name: says }).first()).toBeVisible()
-      await page.goto(`${simulator.url}/scheduler`)
+      await page.goto(`${shown.url}/scheduler?view=resources`)
       await expect(page.getByTestId('custom-resources')).toContainText('with the plugin')
     }
   )

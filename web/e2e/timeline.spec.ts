@@ -48,7 +48,7 @@ test(
     await create(simulator, 'late')
 
     await page.goto(`${simulator.url}/`)
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Time line' }).click()
+    await page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: 'Past' }).click()
     await expect(steps(page).filter({ hasText: 'late' })).toBeVisible()
     await expect(page.getByTestId('past-band')).toHaveCount(0)
     await expect(page.getByTestId('connection')).toHaveText('live')
@@ -175,18 +175,12 @@ test('a branch continues from a moment, is compared with the trunk, and is delet
   await expect(branch).toContainText('running')
   await branch.getByRole('button', { name: 'Compare', exact: true }).click()
   await expect(page.getByTestId('branch-comparison')).toContainText('too-big')
-  await branch.getByRole('button', { name: 'Rename try' }).click()
-  const rename = page.getByTestId('rename-dialog')
-  await rename.getByTestId('branch-name').fill('better')
-  expect(await objections(page, { within: '[data-testid="rename-dialog"]' })).toEqual([])
-  await rename.getByTestId('rename-confirm').click()
-  await expect(rename).toHaveCount(0, { timeout: 60_000 })
-  const renamed = page.getByTestId('branches').locator('[data-branch="better"]')
-  await expect(renamed).toContainText('running', { timeout: 120_000 })
+  await page.getByTestId('workspace-switcher').click()
+  const row = page.getByTestId('workspaces').locator('[data-branch="try"]')
+  await row.getByRole('button').click()
+  await page.getByRole('menuitem', { name: 'Close' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Close and delete' }).click()
   await expect(branch).toHaveCount(0)
-  await renamed.getByRole('button', { name: 'Delete better' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
-  await expect(renamed).toHaveCount(0)
 })
 
 const views = {
@@ -249,6 +243,18 @@ test('a past time has the configuration of that time, also when no object has ch
     'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 70\n'
   )
   await expect.poll(() => revisionAt(new Date().toISOString())).toBe(revision + 1)
+  expect(await revisionAt(before)).toBe(revision)
+  // The list says so, too: the new revision comes after the playhead, and a click goes to it.
+  const applied = page
+    .getByTestId('steps')
+    .locator('.here ~ li')
+    .filter({ hasText: `revision ${revision + 1}` })
+  await expect(applied).toHaveCount(1)
+  await applied.getByRole('button').click()
+  await expect(page.getByTestId('past-band')).toContainText(`revision ${revision + 1}`)
+  await expect(page.getByTestId('steps').locator('[aria-current]')).toContainText(
+    new RegExp(`revision ${revision + 1}`, 'i')
+  )
   expect(await revisionAt(before)).toBe(revision)
   await page.getByTestId('branch-here').click()
   const asked: string[] = []

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { nodeYaml, podYaml } from './actions'
 import { objections } from './axe'
-import { expect, node, pod, test } from './simulator'
+import { expect, inWorkspace, node, pod, test, workspaceErrors } from './simulator'
 
 test.describe.configure({ mode: 'serial' })
 
@@ -84,6 +84,46 @@ test('files dropped on the window can be imported, and a file without objects is
   await expect(dialog).toBeHidden()
 })
 
+test('a file is imported into a workspace, and nothing changes here', async ({ page, simulator, allowed }) => {
+  test.setTimeout(150_000)
+  allowed.push(...workspaceErrors)
+  const here = async () => (await simulator.send('GET', '/api/v1/export')).text()
+  const before = await here()
+  await page.goto(simulator.url)
+  await open(page, 'Import a cluster')
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  const input = dialog.getByTestId('import-files')
+  const start = dialog.getByTestId('import-start')
+
+  // What cannot be read leaves no workspace.
+  await input.setInputFiles([file('notes.yaml', 'just: words\n')])
+  await expect(dialog.getByRole('radio', { name: 'In a new workspace' })).toBeChecked()
+  expect(await objections(page, { within: 'dialog[open]' })).toEqual([])
+  await start.click()
+  await expect(dialog.getByRole('alert')).toContainText('nothing could be imported', { timeout: 90_000 })
+  expect(await simulator.call('GET', '/api/v1/branches')).toEqual({ items: [] })
+  await page.keyboard.press('Escape')
+
+  // A new workspace asks for its file in the same dialog.
+  await page.getByTestId('workspace-switcher').click()
+  await page.getByTestId('workspace-new').click()
+  await page.getByTestId('workspace-title').fill('Tuesday’s')
+  await page.getByText('A file', { exact: true }).click()
+  await page.getByTestId('workspace-create').click()
+  await expect(dialog.getByTestId('import-title')).toHaveValue('Tuesday’s')
+  await input.setInputFiles([file('production.yaml', nodeYaml('theirs') + '---\n' + podYaml('their-pod'))])
+  await start.click()
+  const workspace = await inWorkspace(page, '/import')
+  await expect(page.getByTestId('branch-band')).toContainText('Tuesday’s')
+  await page.getByRole('navigation').getByRole('link', { name: 'Cluster' }).click()
+  await expect(page.locator('[data-node="theirs"]')).toBeVisible({ timeout: 30_000 })
+  await expect(async () => {
+    expect(await workspace.call('GET', '/api/v1/import')).toMatchObject({ state: 'finished', report: { created: 2 } })
+  }).toPass()
+  expect(await here()).toBe(before)
+  await simulator.send('DELETE', `/api/v1/branches/${workspace.url.split('/').at(-1)}`)
+})
+
 test('an export can be downloaded and imported again in place of everything', async ({ page, simulator }) => {
   await page.goto(simulator.url)
   await open(page, 'Export the cluster')
@@ -101,13 +141,32 @@ test('an export can be downloaded and imported again in place of everything', as
   await open(page, 'Import a cluster')
   const again = page.getByRole('dialog', { name: 'Import a cluster' })
   await again.getByTestId('import-files').setInputFiles([file('cluster.yaml', text)])
-  await again.getByText('Replace', { exact: true }).click()
+  await again.getByText('Replace this cluster').click()
   await expect(again).toContainText(/3 nodes, \d+ pods? and every decision will be deleted/)
   await again.getByRole('button', { name: 'Empty and import' }).click()
   await expect(again.getByTestId('import-summary')).toBeVisible({ timeout: 60_000 })
   await again.getByRole('button', { name: 'Close', exact: true }).last().click()
   await expect(page.locator('[data-node="n1"]')).toBeVisible()
   await expect(page.locator('[data-node="later"]')).toHaveCount(0)
+})
+
+test('Kubernetes’ default can place the pods of an import instead of what somebody applied', async ({
+  page,
+  simulator,
+}) => {
+  await simulator.configure(
+    'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 70\n'
+  )
+  await page.goto(simulator.url)
+  await open(page, 'Import a cluster')
+  const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
+  await dialog.getByTestId('import-files').setInputFiles([file('node.yaml', nodeYaml('by-default'))])
+  await expect(dialog.getByTestId('placed-by')).toContainText('percentageOfNodesToScore')
+  await dialog.getByText('Merge into this cluster').click()
+  await dialog.getByTestId('by-default').check()
+  await dialog.getByTestId('import-start').click()
+  await expect(dialog.getByTestId('import-summary')).toBeVisible({ timeout: 60_000 })
+  expect(await (await simulator.send('GET', '/api/v1/schedulerconfiguration')).text()).not.toContain('70')
 })
 
 test('an import continues without its dialog and after a reload, and can be stopped', async ({ page, simulator }) => {
@@ -117,6 +176,7 @@ test('an import continues without its dialog and after a reload, and can be stop
   await open(page, 'Import a cluster')
   const dialog = page.getByRole('dialog', { name: 'Import a cluster' })
   await dialog.getByTestId('import-files').setInputFiles([file('many.yaml', many.join('\n---\n'))])
+  await dialog.getByText('Merge into this cluster').click()
   await dialog.getByTestId('import-start').click()
   await expect(dialog.getByTestId('import-progress')).toBeVisible()
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()

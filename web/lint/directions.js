@@ -16,8 +16,8 @@ export const layers = {
   kubernetes: ['api/types'],
   /** Watched lists, and the state of the connection and of the simulator. */
   live: ['api', 'kubernetes'],
-  /** It gathers the words of features by their path, features/<name>/words, and imports none. */
-  i18n: [],
+  /** It gathers the words of features by their path, features/<name>/words, and imports none of them. */
+  i18n: ['kubernetes/quantity'],
   /** Components that know nothing about scheduling. */
   ui: ['api/http', 'api/message', 'i18n'],
   features: ['api', 'kubernetes', 'live', 'i18n', 'ui'],
@@ -26,31 +26,33 @@ export const layers = {
 /** Each feature, and the features that it may use. */
 export const features = {
   act: ['create', 'yaml'],
-  activity: ['act', 'create', 'decision'],
   /** What the boards of batch scheduling share. */
-  batch: ['scheduler'],
+  batch: ['act', 'scheduler'],
   branch: [],
   capacity: ['act', 'create', 'fit', 'whatif', 'yaml'],
-  cluster: ['act', 'create', 'decision', 'tour', 'transfer', 'whatif'],
+  cluster: ['act', 'create', 'decision', 'transfer', 'whatif'],
   create: ['whatif', 'yaml'],
   decision: ['act', 'create', 'fit', 'resources', 'whatif', 'yaml'],
+  events: ['act', 'decision'],
   fit: ['act', 'create', 'whatif', 'yaml'],
   gang: ['act', 'batch', 'decision', 'fit', 'whatif'],
   learn: ['branch', 'decision'],
   numa: ['act', 'batch', 'decision'],
+  /** Where imported pods land, compared with where they were. */
+  placement: ['replay', 'timeline', 'transfer'],
   present: ['decision'],
-  queues: ['act', 'batch'],
+  questions: ['act', 'cluster', 'create', 'decision', 'whatif'],
+  queues: ['act', 'batch', 'branch'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
   report: ['act', 'decision', 'learn', 'runs'],
   resources: ['act', 'create', 'yaml'],
   runs: ['yaml'],
-  scheduler: ['create', 'decision', 'whatif', 'yaml'],
-  sessions: ['batch', 'yaml'],
-  shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'tour', 'transfer'],
-  tour: ['create', 'yaml'],
+  scheduler: ['branch', 'create', 'decision', 'whatif', 'yaml'],
+  sessions: ['batch', 'branch', 'yaml'],
+  shell: ['act', 'cluster', 'create', 'decision', 'learn', 'replay', 'transfer'],
   timeline: ['act', 'branch', 'cluster', 'decision'],
-  transfer: ['replay', 'report', 'yaml'],
+  transfer: ['branch', 'replay', 'report', 'yaml'],
   /** What every question about a hypothesis needs. */
   whatif: ['yaml'],
   yaml: [],

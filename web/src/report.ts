@@ -8,6 +8,7 @@ import ReportApp from './features/report/ReportApp.vue'
 import { i18n } from './i18n'
 import { loadDeferredMessages } from './i18n/deferred'
 import { applyLanguage } from './i18n/language'
+import { baseComponents } from './ui/base'
 import { copyWholeNames } from './ui/copiedNames'
 import { applyTheme } from './ui/theme'
 import { installWholeText } from './ui/wholeText'
@@ -42,4 +43,4 @@ const router = createRouter({
     },
   ],
 })
-createApp(RouterView).use(i18n).use(router).mount('#app')
+createApp(RouterView).use(i18n).use(router).use(baseComponents).mount('#app')

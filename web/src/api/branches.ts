@@ -1,16 +1,11 @@
 // Branches: simulators beside the trunk, each with a cluster of its own. The trunk answers for all
-// of them, so these
-// calls go there, wherever this page is.
+// of them, so these calls go there, wherever this page is.
 
 import { base } from './base'
 import { bodyOf, client, trunkClient } from './client'
-import type { components } from './schema'
+import type { Branch, BranchComparison, BranchRequest, OwnBranch } from './schema'
 
-type Schemas = components['schemas']
-export type Branch = Schemas['Branch']
-/** The branch that a page shows, as the trunk tells it. */
-export type OwnBranch = Schemas['OwnBranch']
-export type BranchRequest = Schemas['BranchRequest']
+export type { Branch, BranchCall, OwnBranch, BranchRequest, BranchComparison, BranchSide } from './schema'
 
 export async function listBranches(signal?: AbortSignal): Promise<Branch[]> {
   return (await bodyOf(trunkClient.GET('/api/v1/branches', { signal }))).items
@@ -30,12 +25,18 @@ export function stopBranch(name: string): Promise<Branch> {
   return bodyOf(trunkClient.POST('/api/v1/branches/{name}/stop', { params: { path: { name } } }))
 }
 
-/** Renames a branch. One that runs is stopped and started again; the answer comes while it is starting. */
-export function renameBranch(name: string, to: string): Promise<Branch> {
-  return bodyOf(trunkClient.PATCH('/api/v1/branches/{name}', { params: { path: { name } }, body: { name: to } }))
+export function retitleBranch(name: string, title: string): Promise<Branch> {
+  return bodyOf(trunkClient.PATCH('/api/v1/branches/{name}', { params: { path: { name } }, body: { title } }))
 }
 
-/** Stops a branch and removes all of it. */
+/**
+ * Gives the trunk the state of a branch that runs; a new branch of this title keeps what it had.
+ * Resolves when the trunk has all of it.
+ */
+export async function promoteBranch(name: string, title: string): Promise<void> {
+  await bodyOf(trunkClient.POST('/api/v1/branches/{name}/promote', { params: { path: { name } }, body: { title } }))
+}
+
 export async function deleteBranch(name: string): Promise<void> {
   await trunkClient.DELETE('/api/v1/branches/{name}', { params: { path: { name } } })
 }
@@ -47,9 +48,6 @@ export async function deleteBranch(name: string): Promise<void> {
 export async function getOwnBranch(signal?: AbortSignal): Promise<OwnBranch | undefined> {
   return base ? bodyOf(client.GET('/api/v1/branch', { signal })) : undefined
 }
-
-export type BranchComparison = Schemas['BranchComparison']
-export type BranchSide = Schemas['BranchSide']
 
 /** Compares two branches that run; '' is the trunk. */
 export function compareBranches(a: string, b: string, signal?: AbortSignal): Promise<BranchComparison> {

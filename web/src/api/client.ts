@@ -31,7 +31,6 @@ function clientOf(baseUrl: string) {
   return client
 }
 
-/** The body of a successful response. */
 export async function bodyOf<Body>(answer: Promise<{ data?: Body }>): Promise<Body> {
   // Failures have already thrown, so only the body of a success is left.
   return (await answer).data as Body

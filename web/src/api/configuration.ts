@@ -28,7 +28,6 @@ export function applyConfiguration(document: string): Promise<Applied> {
   return bodyOf(client.PUT(path, { ...ofYAML, body: document }))
 }
 
-/** Applies Kubernetes' default. */
 export function resetConfiguration(): Promise<Applied> {
   return bodyOf(client.DELETE(path))
 }
@@ -42,7 +41,6 @@ export async function listRevisions(signal?: AbortSignal): Promise<Revision[]> {
   return (await bodyOf(client.GET(`${path}/revisions`, { signal }))).items
 }
 
-/** A revision with its document. */
 export function getRevision(number: number, signal?: AbortSignal): Promise<Revision> {
   return bodyOf(client.GET(`${path}/revisions/{number}`, { params: { path: { number } }, signal }))
 }

@@ -13,12 +13,12 @@ export type Eviction = { kind: 'evicted' | 'gone' } | { kind: 'refused'; message
  * Evicts exactly this pod, not another one with its name; a dry run only asks whether its
  * budgets allow it now. Throws ApiError for any failure other than a disruption budget.
  */
-export async function evictPod(pod: Pod, dryRun = false): Promise<Eviction> {
+export async function evictPod(pod: Pod, dryRun = false, action?: string): Promise<Eviction> {
   const { namespace = 'default', name, uid } = pod.metadata
   const deleteOptions = { ...(uid ? { preconditions: { uid } } : {}), ...(dryRun ? { dryRun: ['All'] } : {}) }
   const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions }
   try {
-    await request(`${pathOf(pods, namespace, name)}/eviction`, ignored, { method: 'POST', body })
+    await request(`${pathOf(pods, namespace, name)}/eviction`, ignored, { method: 'POST', body, action })
     return { kind: 'evicted' }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

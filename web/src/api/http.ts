@@ -5,7 +5,6 @@ import { based } from './base'
 import { messageOf } from './message'
 import type { ErrorDetail, StatusCause } from './types'
 
-/** A request failed. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -38,8 +37,16 @@ interface Options {
   /** The media type of a body that is text and sent unchanged. */
   type?: string
   accept?: string
-  signal?: AbortSignal | undefined
+  signal?: AbortSignal
+  /** What newAction returned, for a request that changes something. */
+  action?: string
 }
+
+/**
+ * Names an action of the user, of which each request is a part: the time line shows them as one
+ * step. The verb is what the user does; '' if the requests say it.
+ */
+export const newAction = (verb: string): string => `${verb}/${Date.now()}-${Math.random()}`
 
 /**
  * Fetches path of this page's simulator and parses its JSON with read. Throws ApiError, or
@@ -48,9 +55,10 @@ interface Options {
 export async function request<T>(
   path: string,
   read: (body: unknown) => T,
-  { method = 'GET', body, type, accept = 'application/json', signal }: Options = {}
+  { method = 'GET', body, type, accept = 'application/json', signal, action }: Options = {}
 ): Promise<T> {
   const headers: Record<string, string> = { Accept: accept }
+  if (action) headers['Kube-Scheduler-Simulator-Action'] = action
   const init: RequestInit = { method, headers }
   if (signal) init.signal = signal
   if (body !== undefined) {

@@ -6,7 +6,6 @@ import type { KindInfo, KubeObject } from './types'
 /** The field manager under which the API server records our writes. */
 export const fieldManager = 'simulator-web'
 
-/** Parses a response that is one object of any kind. */
 function readObject(body: unknown): KubeObject {
   if (!isRecord(body) || !isRecord(body.metadata) || typeof body.metadata.name !== 'string')
     throw new ApiError('the API server answered with something that is not an object', 502)
@@ -19,13 +18,11 @@ function readItems<T extends KubeObject>(body: unknown): T[] {
   return (items ?? []).filter((item): item is T => isRecord(item) && isRecord(item.metadata))
 }
 
-/** Parses a response of which any field may be absent. */
 function readFields<T extends object>(body: unknown): Partial<T> {
   if (!isRecord(body)) throw new ApiError('the API server answered with something that is not an object', 502)
   return body as Partial<T>
 }
 
-/** The path of a kind's collection, or of one object in it. */
 export function pathOf(kind: KindInfo, namespace?: string, name?: string): string {
   const root = kind.group ? `/kubernetes/apis/${kind.group}/${kind.version}` : `/kubernetes/api/${kind.version}`
   const space = kind.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''
@@ -46,10 +43,11 @@ export function createObject(
   kind: KindInfo,
   namespace: string | undefined,
   object: KubeObject,
-  dryRun: boolean
+  dryRun: boolean,
+  action?: string
 ): Promise<KubeObject> {
   const query = `?fieldManager=${fieldManager}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
-  return request(pathOf(kind, namespace) + query, readObject, { method: 'POST', body: object })
+  return request(pathOf(kind, namespace) + query, readObject, { method: 'POST', body: object, action })
 }
 
 /** Replaces an object. Fails with a conflict if its resourceVersion is outdated. */
@@ -62,7 +60,6 @@ export function replaceObject(kind: KindInfo, object: KubeObject, dryRun = false
   )
 }
 
-/** Replaces the status of an object whose kind has a status subresource. */
 export function replaceStatus(kind: KindInfo, object: KubeObject): Promise<KubeObject> {
   const { namespace, name } = object.metadata
   return request(
@@ -137,12 +134,13 @@ export function patchObject(
   name: string,
   patch: object,
   dryRun = false,
-  subresource?: 'status' | 'resize'
+  subresource?: 'status' | 'resize',
+  action?: string
 ): Promise<KubeObject> {
   return request(
     `${pathOf(kind, namespace, name)}${subresource ? `/${subresource}` : ''}?fieldManager=${fieldManager}${dryRun ? '&dryRun=All' : ''}`,
     readObject,
-    { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch) }
+    { method: 'PATCH', type: 'application/merge-patch+json', body: JSON.stringify(patch), action }
   )
 }
 
@@ -236,7 +234,12 @@ export function deleteObject(
   kind: KindInfo,
   namespace: string | undefined,
   name: string,
-  { dryRun = false, uid, grace = false }: { dryRun?: boolean; uid?: string | undefined; grace?: boolean } = {}
+  {
+    dryRun = false,
+    uid,
+    grace = false,
+    action,
+  }: { dryRun?: boolean; uid?: string | undefined; grace?: boolean; action?: string | undefined } = {}
 ): Promise<void> {
   const options: Record<string, unknown> = {
     propagationPolicy: 'Background',
@@ -244,7 +247,7 @@ export function deleteObject(
     ...(uid ? { preconditions: { uid } } : {}),
   }
   if (!kind.group && kind.resource === 'pods' && !grace) options.gracePeriodSeconds = 0
-  return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options })
+  return request(pathOf(kind, namespace, name), ignored, { method: 'DELETE', body: options, action })
 }
 
 interface DiscoveryList {

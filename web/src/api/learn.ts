@@ -1,28 +1,22 @@
-// Lessons, challenges and exercises. Checks and answers are graded by the simulator that is asked:
-// in a lesson, by the
-// lesson's own branch.
+// Lessons, challenges and exercises. The trunk has their texts. Checks and answers are graded by the
+// simulator that is asked: in a lesson, by the lesson's own branch.
 
 import { based } from './base'
-import { bodyOf, client } from './client'
-import type { components } from './schema'
+import { bodyOf, client, trunkClient } from './client'
+import type { Lesson, LessonGrade, LessonSummary, Prediction, Exercise as ServedExercise } from './schema'
 import type { Node, Pod } from './types'
 
-type Schemas = components['schemas']
-/** A lesson or a challenge in short. */
-export type LessonSummary = Schemas['LessonSummary']
-export type Lesson = Schemas['Lesson']
-export type LessonStep = Schemas['LessonStep']
-export type Check = Schemas['LessonCheck']
-/** What the learner predicts. No pick means that no node fits. */
-export type Prediction = Schemas['Prediction']
-/** How the scheduler and the learner judged one node. */
-export type NodeGrade = Schemas['NodeGrade']
-/** What became of an answer. */
-export type CheckResult = Schemas['LessonGrade']
-
-/** What became of a lesson. */
-export type LessonResult = Schemas['LessonResult']
-export type AnsweredCheck = Schemas['AnsweredCheck']
+export type {
+  LessonSummary,
+  Lesson,
+  LessonStep,
+  LessonCheck as Check,
+  Prediction,
+  NodeGrade,
+  LessonGrade as CheckResult,
+  LessonResult,
+  AnsweredCheck,
+} from './schema'
 
 export type Answer = string | number | string[] | Prediction
 
@@ -34,14 +28,14 @@ export interface ExerciseKey {
   seed: number
 }
 /** The objects are read only where their kind says how. */
-export type Exercise = Omit<Schemas['Exercise'], 'pod' | 'nodes' | 'pods'> & { pod: Pod; nodes: Node[]; pods: Pod[] }
+export type Exercise = Omit<ServedExercise, 'pod' | 'nodes' | 'pods'> & { pod: Pod; nodes: Node[]; pods: Pod[] }
 
 export async function listLessons(lang: 'en' | 'ja', signal?: AbortSignal): Promise<LessonSummary[]> {
-  return (await bodyOf(client.GET('/api/v1/lessons', { params: { query: { lang } }, signal }))).items
+  return (await bodyOf(trunkClient.GET('/api/v1/lessons', { params: { query: { lang } }, signal }))).items
 }
 
 export function getLesson(id: string, lang: 'en' | 'ja', signal?: AbortSignal): Promise<Lesson> {
-  return bodyOf(client.GET('/api/v1/lessons/{id}', { params: { path: { id }, query: { lang } }, signal }))
+  return bodyOf(trunkClient.GET('/api/v1/lessons/{id}', { params: { path: { id }, query: { lang } }, signal }))
 }
 
 /** Does what the step's button says, in this simulator's cluster. */
@@ -67,7 +61,7 @@ export function exerciseReportHref({ plugin, level, seed }: ExerciseKey, { cross
 }
 
 /** Grades an answer by this simulator's cluster; a state check has none. */
-export function checkAnswer(id: string, check: string, lang: 'en' | 'ja', answer?: Answer): Promise<CheckResult> {
+export function checkAnswer(id: string, check: string, lang: 'en' | 'ja', answer?: Answer): Promise<LessonGrade> {
   return bodyOf(
     client.POST('/api/v1/lessons/{id}/checks/{check}', {
       params: { path: { id, check }, query: { lang } },
@@ -85,6 +79,6 @@ export async function newExercise(key: ExerciseKey, signal?: AbortSignal): Promi
   return (await bodyOf(client.POST('/api/v1/exercises', { body: key, signal }))) as unknown as Exercise
 }
 
-export function gradeExercise(key: ExerciseKey, prediction: Prediction): Promise<CheckResult> {
+export function gradeExercise(key: ExerciseKey, prediction: Prediction): Promise<LessonGrade> {
   return bodyOf(client.POST('/api/v1/exercises/grade', { body: { ...key, ...prediction } }))
 }

@@ -1,5 +1,3 @@
-// Limits the number of concurrent requests.
-
 /** Runs work for each item, for at most `width` items at a time. */
 export async function pool<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0

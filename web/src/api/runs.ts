@@ -22,7 +22,6 @@ export async function deleteRun(id: string): Promise<void> {
   await client.DELETE('/api/v1/runs/{id}', { params: { path: { id } } })
 }
 
-/** One result, of a sweep for example. */
 export function getRunResult(id: string, index: number): Promise<RunResult> {
   return bodyOf(client.GET('/api/v1/runs/{id}/results/{index}', { params: { path: { id, index } } }))
 }
@@ -46,7 +45,16 @@ export async function getRunDecision(path: RunDecisionPlace): Promise<RunDecisio
 export const runDecisionHref = ({ id, index, uid, attempt }: RunDecisionPlace): string =>
   based(`/api/v1/runs/${id}/results/${index}/decisions/${uid}/${attempt}?format=html`)
 
-/** The JSON Schema of scenario files, or of sweep files. */
+/** A scenario of the steps of users between two moments; by default all that are recorded. */
+export async function getStepsScenario(query: { from?: string; to?: string }): Promise<string> {
+  return (await bodyOf(client.GET('/api/v1/timeline/scenario', { params: { query }, parseAs: 'text' }))) as string
+}
+
+/** A scenario that begins with the present cluster. */
+export async function getClusterScenario(): Promise<string> {
+  return (await bodyOf(client.GET('/api/v1/export/scenario', { parseAs: 'text' }))) as string
+}
+
 export function getRunSchema(kind: 'Scenario' | 'Sweep'): Promise<object> {
   return bodyOf(client.GET('/api/v1/runs/schema', { params: { query: { kind } } }))
 }

@@ -331,6 +331,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/export/scenario": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A scenario file that begins with the cluster as it is, under the configuration of its scheduler, and has no step yet. Pods keep their nodes. It leaves out what the API server sets by default, and the kinds that a run in memory does not have, which a comment names. */
+        get: operations["getClusterScenario"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/import": {
         parameters: {
             query?: never;
@@ -345,6 +362,40 @@ export interface paths {
         post: operations["import"];
         /** Cancel the import. Objects already imported remain. */
         delete: operations["cancelImport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/import/placements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the pods are that imports left to the scheduler, compared with the nodes that they had where they come from, why, and what the last import lacked. */
+        get: operations["getImportPlacements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/import/sides": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How full each node is now (b), and would be with each imported pod on the node that it had where it comes from (a). */
+        get: operations["getImportSides"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -564,6 +615,23 @@ export interface paths {
         put?: never;
         /** Run a scenario or a sweep in memory, beside the cluster and without touching it. It runs in the background: read it by its id. */
         post: operations["startRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/play": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Play a scenario on the cluster as it is, in real time. The answer has one line per step, when it begins; the last line is an error if a step failed. What was played before stays. A client that leaves ends the scenario. A scenario that several runs need, or feature gates of its own, is refused. */
+        post: operations["play"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1029,8 +1097,28 @@ export interface paths {
         delete: operations["deleteBranch"];
         options?: never;
         head?: never;
-        /** Rename a branch. One that runs is stopped and started again, so its address and its kubeconfig change. */
+        /** Rename a branch, or change its title. A new name stops a branch that runs and starts it again, so its address and its kubeconfig change; a title changes nothing else. */
         patch: operations["renameBranch"];
+        trace?: never;
+    };
+    "/api/v1/branches/{name}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give this simulator the state of a branch that runs: its objects, where its pods run, and its scheduler configuration. A new branch, which sleeps, keeps the state that this simulator had. What happens then is an import that replaces everything, and the answer is that of an import. */
+        post: operations["promoteBranch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/branches/{name}/start": {
@@ -1152,6 +1240,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/timeline/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the room of the cluster was used over time: samples at round times, and at the end. */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/timeline/moments/{moment}": {
         parameters: {
             query?: never;
@@ -1184,6 +1289,23 @@ export interface paths {
         };
         /** All objects at a moment, and the scheduler configuration, in the format of exports. */
         get: operations["getMomentObjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/timeline/scenario": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A scenario file of the steps of users between two moments: the objects that they created, changed and deleted, the configurations that they applied, and the failures of nodes, with the time between them. It begins with the cluster at the first moment, or after the latest reset. A run of it comes to the same placements unless they were by chance. What a scenario cannot say is a comment. */
+        get: operations["getStepsScenario"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1802,7 +1924,7 @@ export interface components {
         /** @description An operation on the whole cluster that is in progress. */
         Operation: {
             /** @enum {string} */
-            kind: "import" | "reset" | "replay" | "sync";
+            kind: "import" | "reset" | "replay" | "sync" | "play";
             /** @description The current step. */
             message: string;
             done: number;
@@ -1913,7 +2035,11 @@ export interface components {
             unchanged: number;
             /** @description The number of objects that replace deleted first. */
             deleted: number;
+            /** @description The number of pods that had a node in the input and were imported without it. */
+            leftToScheduler: number;
             kinds: components["schemas"]["ImportKind"][];
+            /** @description What scheduling depends on, and neither the input nor the cluster had: first what objects of the input need. */
+            lacks: components["schemas"]["ImportLack"][];
             /** @description At most 1,000 items, like the other lists. */
             failed: components["schemas"]["ImportItem"][];
             failedTotal: number;
@@ -1927,6 +2053,57 @@ export interface components {
             configuration?: components["schemas"]["ImportConfiguration"];
             /** @description What failed, grouped by cause, the most frequent first; at most 100. */
             causes: components["schemas"]["ImportCause"][];
+        };
+        /** @description A kind of which the input lacks objects. */
+        ImportLack: {
+            apiVersion: string;
+            kind: string;
+            /** @description The kind of the input's objects that need it; absent if none refers to it, and the other cluster may have none either. */
+            by?: string;
+            /** @description How many objects of the input need it. */
+            count?: number;
+            /** @description How many missing objects they name; absent if any object of the kind matters to them. */
+            total?: number;
+            /** @description The first 20 of them, as namespace/name. */
+            names?: string[];
+            /** @description What kubectl calls the kind; absent for what no API has. */
+            resource?: string;
+            /** @description A command that prints what is missing, where the input comes from. */
+            command: string;
+        };
+        /** @description A page of pods, and the counts of all. The recorded node is the one that the pod had where it comes from. */
+        ImportPlacements: {
+            compared: number;
+            matching: number;
+            different: number;
+            pending: number;
+            tied: number;
+            /** @description Decisions whose recorded node does not exist in the simulated cluster. */
+            nodesMissing: number;
+            items: components["schemas"]["ReplayDecision"][];
+            /** @description Pass it as continue to get the next page; empty on the last page. */
+            continue: string;
+            /** @description The most frequent first. The counts add up to explained. */
+            causes: components["schemas"]["PlacementCause"][];
+            /** @description The pods, of those that are different or pending, whose cause is known so far. Later requests learn the others. */
+            explained: number;
+            /**
+             * Format: date-time
+             * @description When the last import began; absent if there was none.
+             */
+            startTime?: string;
+            /** @description The pods that the last import left to the scheduler and that do not exist any more: at least so many, if there were several imports. */
+            gone: number;
+            /** @description What the last import lacked. */
+            lacks: components["schemas"]["ImportLack"][];
+        };
+        /** @description Why pods are on another node, or on none, and how many. */
+        PlacementCause: {
+            /** @description The kind of the reason of their decisions. */
+            kind: string;
+            /** @description The plugin of the reason; absent if it has none. */
+            plugin?: string;
+            count: number;
         };
         /** @description An imported object, or an extender of an imported configuration, that calls no other program until a user activates it. */
         Inactive: {
@@ -4863,6 +5040,11 @@ export interface components {
              * @default 200
              */
             last: number;
+            /**
+             * @description No further pod is judged after this time. While the cluster stays as it is, another request goes on where this one ended, and answers from there at once.
+             * @default 10000
+             */
+            withinMilliseconds: number;
         };
         /**
          * @description same: the same node, or none in both. asGood: another node, but the shadow gives the live node its best total, too, so chance decides. elsewhere: another node. pending: the shadow finds no node. placed: only the shadow finds one.
@@ -5794,11 +5976,13 @@ export interface components {
         };
         Branch: {
             name: string;
+            /** @description What people call it; absent if they call it by its name. */
+            title?: string;
             /**
-             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @description What the branch is for. A lesson's branch is a sandbox, which the next start of the trunk removes.
              * @enum {string}
              */
-            purpose: "branch" | "lesson";
+            purpose: "branch" | "lesson" | "preset" | "import" | "replay";
             /** @description The ID of the lesson. */
             lesson?: string;
             /** @description The branch that this one continues; absent for the trunk. */
@@ -5806,6 +5990,11 @@ export interface components {
             from?: components["schemas"]["BranchMoment"];
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When a client last asked it for something. Half an hour later it is stopped, and keeps all that it has.
+             */
+            usedAt?: string;
             /** @enum {string} */
             state: "starting" | "running" | "stopped" | "failed";
             /** @description What a start is doing, why the branch failed, or what could not be loaded. */
@@ -5821,15 +6010,33 @@ export interface components {
         };
         BranchChange: {
             /** @description The new name, a DNS label. */
-            name: string;
+            name?: string;
+            /** @description What people call it. Changing it does not stop the branch. */
+            title?: string;
+        };
+        BranchPromotion: {
+            /** @description The title of the branch that keeps the state of this simulator. */
+            title: string;
+        };
+        PlayLine: {
+            progress?: {
+                /** @description The step that is being played. */
+                step: string;
+                /** @description How many steps have ended. */
+                done: number;
+                total: number;
+            };
+            error?: components["schemas"]["Error"];
         };
         OwnBranch: {
             name: string;
+            /** @description What people call it; absent if they call it by its name. */
+            title?: string;
             /**
-             * @description A lesson's branch is a sandbox, which the next start of the trunk removes.
+             * @description What the branch is for. A lesson's branch is a sandbox, which the next start of the trunk removes.
              * @enum {string}
              */
-            purpose: "branch" | "lesson";
+            purpose: "branch" | "lesson" | "preset" | "import" | "replay";
             /** @description The ID of the lesson. */
             lesson?: string;
             /** @description The branch that this one continues; absent for the trunk. */
@@ -5837,6 +6044,11 @@ export interface components {
             from?: components["schemas"]["BranchMoment"];
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When a client last asked it for something. Half an hour later it is stopped, and keeps all that it has.
+             */
+            usedAt?: string;
             /** @enum {string} */
             state: "starting" | "running" | "stopped" | "failed";
             /** @description What a start is doing, why the branch failed, or what could not be loaded. */
@@ -5864,10 +6076,12 @@ export interface components {
         };
         /** @description Without objects, at, of and lesson, the branch continues the trunk as it is. */
         BranchRequest: {
-            /** @description A DNS label. By default a name is chosen. */
+            /** @description A DNS label. By default one is made of the title, or of the purpose. */
             name?: string;
+            /** @description What people call it. */
+            title?: string;
             /** @enum {string} */
-            purpose?: "branch" | "lesson";
+            purpose?: "branch" | "lesson" | "preset" | "import" | "replay";
             /** @description The lesson that the branch is for. */
             lesson?: string;
             /** @description A running branch to continue instead of the trunk. */
@@ -5880,6 +6094,18 @@ export interface components {
             }[];
             /** @description With objects: a KubeSchedulerConfiguration, YAML or JSON. */
             configuration?: string;
+            /** @description Requests that the simulator makes to the branch, in this order, when the branch has its objects. Until they have succeeded, the branch is starting; if one fails, the branch fails, and its next start makes all of them again. */
+            setup?: components["schemas"]["BranchCall"][];
+            /** @description Make the branch, but do not start it. */
+            asleep?: boolean;
+        };
+        BranchCall: {
+            /** @enum {string} */
+            method: "POST" | "PUT" | "PATCH";
+            /** @description A path below /api/v1/ of the branch, without a query. */
+            path: string;
+            /** @description The body, as JSON. A string stands for its text, such as YAML. */
+            body?: unknown;
         };
         BranchComparison: {
             a: components["schemas"]["BranchSide"];
@@ -5935,7 +6161,7 @@ export interface components {
             a?: unknown;
             b?: unknown;
         };
-        /** @description A moment and when it was. */
+        /** @description A moment, and when it was or, if a time was asked for, that time. */
         TimeLinePoint: {
             /** @description Moments count the recorded changes of objects, from 1, and go on after a restart. A moment names the state that its change led to. */
             moment: number;
@@ -5968,6 +6194,8 @@ export interface components {
             objects: components["schemas"]["TimeLineObject"][];
             /** @description How many objects. */
             count: number;
+            /** @description How many other objects an import has deleted first. */
+            deleted?: number;
             /** @description "web", the name of another program such as "kubectl", or "simulator". */
             by: string;
             /** @description The revision of a configuration. */
@@ -6022,6 +6250,32 @@ export interface components {
              */
             source?: "replay";
         };
+        /** @description How the room of the cluster was used at a time. */
+        Usage: {
+            moment: number;
+            /**
+             * Format: date-time
+             * @description When the sample is for.
+             */
+            time: string;
+            /** @description Pods that have no node and have not finished. */
+            pending: number;
+            /** @description Those that nodes offer, other than pods. */
+            resources: {
+                [key: string]: components["schemas"]["ResourceUsage"];
+            };
+            /** @description The share of free CPU on nodes that lack room for a large pod, one that requests as much CPU and memory as nine in ten of the pods; absent where no CPU is free or no pod requests any. */
+            fragmentation?: number;
+        };
+        /** @description In cores of CPU, bytes, or a number. */
+        ResourceUsage: {
+            /** @description By pods that are on nodes and have not finished. */
+            requested: number;
+            allocatable: number;
+        };
+        UsageList: {
+            items: components["schemas"]["Usage"][];
+        };
         /** @description How many objects there were. */
         TimeLineCounts: {
             nodes: number;
@@ -6038,7 +6292,10 @@ export interface components {
         /** @description The cluster at a moment, reduced to what a map of it shows. */
         TimeLineMoment: {
             moment: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the moment was or, if a time was asked for, that time. The configuration is that of this time.
+             */
             time: string;
             /** @description Sorted by name. */
             nodes: components["schemas"]["KubernetesObject"][];
@@ -6188,6 +6445,489 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type RunRequest = components['schemas']['RunRequest'];
+export type RunEntry = components['schemas']['RunEntry'];
+export type RunSweep = components['schemas']['RunSweep'];
+export type RunParameter = components['schemas']['RunParameter'];
+export type RunGoal = components['schemas']['RunGoal'];
+export type RunPoint = components['schemas']['RunPoint'];
+export type RunDecisionRecord = components['schemas']['RunDecisionRecord'];
+export type RunList = components['schemas']['RunList'];
+export type RunResult = components['schemas']['RunResult'];
+export type RunStep = components['schemas']['RunStep'];
+export type RunPlaced = components['schemas']['RunPlaced'];
+export type RunExpectation = components['schemas']['RunExpectation'];
+export type RunFinding = components['schemas']['RunFinding'];
+export type RunDomain = components['schemas']['RunDomain'];
+export type RunDecision = components['schemas']['RunDecision'];
+export type RunPod = components['schemas']['RunPod'];
+export type RunMetrics = components['schemas']['RunMetrics'];
+export type RunMeasurement = components['schemas']['RunMeasurement'];
+export type RunQuantiles = components['schemas']['RunQuantiles'];
+export type RunComparison = components['schemas']['RunComparison'];
+export type RunMetricComparison = components['schemas']['RunMetricComparison'];
+export type RunRange = components['schemas']['RunRange'];
+export type RunPairs = components['schemas']['RunPairs'];
+export type RunMoved = components['schemas']['RunMoved'];
+export type LessonList = components['schemas']['LessonList'];
+export type LessonSummary = components['schemas']['LessonSummary'];
+export type Lesson = components['schemas']['Lesson'];
+export type LessonStep = components['schemas']['LessonStep'];
+export type LessonButton = components['schemas']['LessonButton'];
+export type LessonPart = components['schemas']['LessonPart'];
+export type LessonCheck = components['schemas']['LessonCheck'];
+export type LessonOption = components['schemas']['LessonOption'];
+export type LessonAnswer = components['schemas']['LessonAnswer'];
+export type Prediction = components['schemas']['Prediction'];
+export type LessonGrade = components['schemas']['LessonGrade'];
+export type LessonResult = components['schemas']['LessonResult'];
+export type AnsweredCheck = components['schemas']['AnsweredCheck'];
+export type NodeGrade = components['schemas']['NodeGrade'];
+export type ExerciseKinds = components['schemas']['ExerciseKinds'];
+export type ExerciseRequest = components['schemas']['ExerciseRequest'];
+export type ExercisePrediction = components['schemas']['ExercisePrediction'];
+export type Exercise = components['schemas']['Exercise'];
+export type Error = components['schemas']['Error'];
+export type ErrorDetail = components['schemas']['ErrorDetail'];
+export type Status = components['schemas']['Status'];
+export type Operation = components['schemas']['Operation'];
+export type Sync = components['schemas']['Sync'];
+export type Reset = components['schemas']['Reset'];
+export type Export = components['schemas']['Export'];
+export type ImportProgress = components['schemas']['ImportProgress'];
+export type ImportItem = components['schemas']['ImportItem'];
+export type ImportKind = components['schemas']['ImportKind'];
+export type RemovedField = components['schemas']['RemovedField'];
+export type ImportCause = components['schemas']['ImportCause'];
+export type ImportConfiguration = components['schemas']['ImportConfiguration'];
+export type ImportReport = components['schemas']['ImportReport'];
+export type ImportLack = components['schemas']['ImportLack'];
+export type ImportPlacements = components['schemas']['ImportPlacements'];
+export type PlacementCause = components['schemas']['PlacementCause'];
+export type Inactive = components['schemas']['Inactive'];
+export type InactiveList = components['schemas']['InactiveList'];
+export type Activation = components['schemas']['Activation'];
+export type Definition = components['schemas']['Definition'];
+export type DefinitionList = components['schemas']['DefinitionList'];
+export type ImportLine = components['schemas']['ImportLine'];
+export type ImportState = components['schemas']['ImportState'];
+export type SchedulerStatus = components['schemas']['SchedulerStatus'];
+export type KubeSchedulerConfiguration = components['schemas']['KubeSchedulerConfiguration'];
+export type Outcome = components['schemas']['Outcome'];
+export type PodRef = components['schemas']['PodRef'];
+export type Owner = components['schemas']['Owner'];
+export type NodeCounts = components['schemas']['NodeCounts'];
+export type Summary = components['schemas']['Summary'];
+export type Refusal = components['schemas']['Refusal'];
+export type FurtherReason = components['schemas']['FurtherReason'];
+export type Page = components['schemas']['Page'];
+export type Counts = components['schemas']['Counts'];
+export type Facets = components['schemas']['Facets'];
+export type Facet = components['schemas']['Facet'];
+export type FacetValue = components['schemas']['FacetValue'];
+export type Timeline = components['schemas']['Timeline'];
+export type Attempts = components['schemas']['Attempts'];
+export type QueueWait = components['schemas']['QueueWait'];
+export type ExtensionPoint = components['schemas']['ExtensionPoint'];
+export type PluginResult = components['schemas']['PluginResult'];
+export type NodeReasons = components['schemas']['NodeReasons'];
+export type Filter = components['schemas']['Filter'];
+export type ScoreExtender = components['schemas']['ScoreExtender'];
+export type ExtenderVerb = components['schemas']['ExtenderVerb'];
+export type ExtenderRejection = components['schemas']['ExtenderRejection'];
+export type ExtenderCall = components['schemas']['ExtenderCall'];
+export type ScorePlugin = components['schemas']['ScorePlugin'];
+export type Score = components['schemas']['Score'];
+export type ScoreFacts = components['schemas']['ScoreFacts'];
+export type PluginScoreFacts = components['schemas']['PluginScoreFacts'];
+export type ResourceScore = components['schemas']['ResourceScore'];
+export type ShapePoint = components['schemas']['ShapePoint'];
+export type ScoredResource = components['schemas']['ScoredResource'];
+export type ImageScore = components['schemas']['ImageScore'];
+export type ScoredImage = components['schemas']['ScoredImage'];
+export type PreferenceScore = components['schemas']['PreferenceScore'];
+export type Preference = components['schemas']['Preference'];
+export type Requirement = components['schemas']['Requirement'];
+export type TaintScore = components['schemas']['TaintScore'];
+export type ScoredTaint = components['schemas']['ScoredTaint'];
+export type SpreadScore = components['schemas']['SpreadScore'];
+export type ScoredConstraint = components['schemas']['ScoredConstraint'];
+export type PodTermScore = components['schemas']['PodTermScore'];
+export type ScoredDomain = components['schemas']['ScoredDomain'];
+export type ScoredPodTerm = components['schemas']['ScoredPodTerm'];
+export type VolumeScore = components['schemas']['VolumeScore'];
+export type ScoredClass = components['schemas']['ScoredClass'];
+export type DeviceScore = components['schemas']['DeviceScore'];
+export type ScoredRequest = components['schemas']['ScoredRequest'];
+export type Queue = components['schemas']['Queue'];
+export type Requeue = components['schemas']['Requeue'];
+export type Hint = components['schemas']['Hint'];
+export type Nomination = components['schemas']['Nomination'];
+export type PermitWait = components['schemas']['PermitWait'];
+export type ExtensionCalls = components['schemas']['ExtensionCalls'];
+export type ClaimAllocation = components['schemas']['ClaimAllocation'];
+export type AllocatedDevice = components['schemas']['AllocatedDevice'];
+export type DeviceComparison = components['schemas']['DeviceComparison'];
+export type DriverDevices = components['schemas']['DriverDevices'];
+export type PodGroup = components['schemas']['PodGroup'];
+export type Placement = components['schemas']['Placement'];
+export type Block = components['schemas']['Block'];
+export type Preemption = components['schemas']['Preemption'];
+export type GroupPreemption = components['schemas']['GroupPreemption'];
+export type Evictions = components['schemas']['Evictions'];
+export type EvictionFailure = components['schemas']['EvictionFailure'];
+export type PreemptionRule = components['schemas']['PreemptionRule'];
+export type Candidate = components['schemas']['Candidate'];
+export type Victim = components['schemas']['Victim'];
+export type UnhelpfulNodes = components['schemas']['UnhelpfulNodes'];
+export type NominatedPass = components['schemas']['NominatedPass'];
+export type Panic = components['schemas']['Panic'];
+export type Fact = components['schemas']['Fact'];
+export type Comparison = components['schemas']['Comparison'];
+export type ClaimComparison = components['schemas']['ClaimComparison'];
+export type ResourceComparison = components['schemas']['ResourceComparison'];
+export type ResourceUse = components['schemas']['ResourceUse'];
+export type ResourceHolder = components['schemas']['ResourceHolder'];
+export type Resize = components['schemas']['Resize'];
+export type PodRequest = components['schemas']['PodRequest'];
+export type RequestPart = components['schemas']['RequestPart'];
+export type ScoreDefaults = components['schemas']['ScoreDefaults'];
+export type Taint = components['schemas']['Taint'];
+export type TermComparison = components['schemas']['TermComparison'];
+export type PodTermComparison = components['schemas']['PodTermComparison'];
+export type PodMatch = components['schemas']['PodMatch'];
+export type SpreadDomain = components['schemas']['SpreadDomain'];
+export type SpreadComparison = components['schemas']['SpreadComparison'];
+export type Port = components['schemas']['Port'];
+export type Cycle = components['schemas']['Cycle'];
+export type ExplainedCycle = components['schemas']['ExplainedCycle'];
+export type Explanation = components['schemas']['Explanation'];
+export type Headline = components['schemas']['Headline'];
+export type Remark = components['schemas']['Remark'];
+export type StatementBest = components['schemas']['StatementBest'];
+export type StatementTied = components['schemas']['StatementTied'];
+export type StatementTiedBySeed = components['schemas']['StatementTiedBySeed'];
+export type StatementOnly = components['schemas']['StatementOnly'];
+export type StatementFirstFeasible = components['schemas']['StatementFirstFeasible'];
+export type StatementUnscored = components['schemas']['StatementUnscored'];
+export type StatementHinted = components['schemas']['StatementHinted'];
+export type StatementWasNominated = components['schemas']['StatementWasNominated'];
+export type StatementWaiting = components['schemas']['StatementWaiting'];
+export type StatementCycleError = components['schemas']['StatementCycleError'];
+export type StatementExtenderError = components['schemas']['StatementExtenderError'];
+export type StatementNoNodes = components['schemas']['StatementNoNodes'];
+export type StatementRejectedInPreFilter = components['schemas']['StatementRejectedInPreFilter'];
+export type StatementRejectedLater = components['schemas']['StatementRejectedLater'];
+export type StatementPermitTimeout = components['schemas']['StatementPermitTimeout'];
+export type StatementLostPlace = components['schemas']['StatementLostPlace'];
+export type StatementNoNodeFits = components['schemas']['StatementNoNodeFits'];
+export type StatementNotScheduled = components['schemas']['StatementNotScheduled'];
+export type StatementHeldByGroup = components['schemas']['StatementHeldByGroup'];
+export type StatementNotTried = components['schemas']['StatementNotTried'];
+export type StatementGroupRejected = components['schemas']['StatementGroupRejected'];
+export type StatementMembersMissing = components['schemas']['StatementMembersMissing'];
+export type StatementMembersGated = components['schemas']['StatementMembersGated'];
+export type StatementGroupBackedOff = components['schemas']['StatementGroupBackedOff'];
+export type StatementGroupLacksResources = components['schemas']['StatementGroupLacksResources'];
+export type StatementGroupMissing = components['schemas']['StatementGroupMissing'];
+export type StatementMembersAwaited = components['schemas']['StatementMembersAwaited'];
+export type StatementMemberFitsNowhere = components['schemas']['StatementMemberFitsNowhere'];
+export type StatementMemberLostPlace = components['schemas']['StatementMemberLostPlace'];
+export type StatementWaited = components['schemas']['StatementWaited'];
+export type StatementNominatedCounted = components['schemas']['StatementNominatedCounted'];
+export type StatementSearchEnded = components['schemas']['StatementSearchEnded'];
+export type StatementNearest = components['schemas']['StatementNearest'];
+export type StatementDerived = components['schemas']['StatementDerived'];
+export type StatementLeaving = components['schemas']['StatementLeaving'];
+export type StatementPermitHold = components['schemas']['StatementPermitHold'];
+export type StatementResizing = components['schemas']['StatementResizing'];
+export type StatementDescribed = components['schemas']['StatementDescribed'];
+export type StatementNodesFromExtender = components['schemas']['StatementNodesFromExtender'];
+export type Lack = components['schemas']['Lack'];
+export type StatementRoomMade = components['schemas']['StatementRoomMade'];
+export type StatementRoomMissed = components['schemas']['StatementRoomMissed'];
+export type StatementRoomNominated = components['schemas']['StatementRoomNominated'];
+export type StatementNotEvicted = components['schemas']['StatementNotEvicted'];
+export type StatementDevicesAllocated = components['schemas']['StatementDevicesAllocated'];
+export type StatementDeviceShortage = components['schemas']['StatementDeviceShortage'];
+export type StatementDevicesTogether = components['schemas']['StatementDevicesTogether'];
+export type StatementGroupHasEnough = components['schemas']['StatementGroupHasEnough'];
+export type StatementGroupShort = components['schemas']['StatementGroupShort'];
+export type StatementGroupPlaced = components['schemas']['StatementGroupPlaced'];
+export type StatementGroupRoom = components['schemas']['StatementGroupRoom'];
+export type StatementGroupVictims = components['schemas']['StatementGroupVictims'];
+export type StatementGroupFits = components['schemas']['StatementGroupFits'];
+export type StatementGroupRoomImpossible = components['schemas']['StatementGroupRoomImpossible'];
+export type StatementMembersSentBack = components['schemas']['StatementMembersSentBack'];
+export type StatementMembersKept = components['schemas']['StatementMembersKept'];
+export type StatementMembersComplete = components['schemas']['StatementMembersComplete'];
+export type StatementMembersShort = components['schemas']['StatementMembersShort'];
+export type StatementExtenderFailure = components['schemas']['StatementExtenderFailure'];
+export type StatementPluginPanicked = components['schemas']['StatementPluginPanicked'];
+export type Rejecter = components['schemas']['Rejecter'];
+export type GroupShortfall = components['schemas']['GroupShortfall'];
+export type NearestPlacement = components['schemas']['NearestPlacement'];
+export type Blocker = components['schemas']['Blocker'];
+export type ChosenPlacement = components['schemas']['ChosenPlacement'];
+export type BestPlacement = components['schemas']['BestPlacement'];
+export type ClaimDevices = components['schemas']['ClaimDevices'];
+export type DevicesOfDriver = components['schemas']['DevicesOfDriver'];
+export type DeviceShortage = components['schemas']['DeviceShortage'];
+export type Rejection = components['schemas']['Rejection'];
+export type ReasonCount = components['schemas']['ReasonCount'];
+export type Margin = components['schemas']['Margin'];
+export type ExtenderFailure = components['schemas']['ExtenderFailure'];
+export type MarginPart = components['schemas']['MarginPart'];
+export type NotEvaluated = components['schemas']['NotEvaluated'];
+export type ClientFrame = components['schemas']['ClientFrame'];
+export type GroupVersionResource = components['schemas']['GroupVersionResource'];
+export type SubscribeResourceFrame = components['schemas']['SubscribeResourceFrame'];
+export type SubscribeTopicFrame = components['schemas']['SubscribeTopicFrame'];
+export type AdmissionOutcome = components['schemas']['AdmissionOutcome'];
+export type AdmissionMode = components['schemas']['AdmissionMode'];
+export type AdmissionReason = components['schemas']['AdmissionReason'];
+export type WorkloadRef = components['schemas']['WorkloadRef'];
+export type WorkloadName = components['schemas']['WorkloadName'];
+export type AdmissionCheckState = components['schemas']['AdmissionCheckState'];
+export type AdmissionCheckFlip = components['schemas']['AdmissionCheckFlip'];
+export type AdmissionShare = components['schemas']['AdmissionShare'];
+export type AdmissionAmount = components['schemas']['AdmissionAmount'];
+export type AdmissionVictim = components['schemas']['AdmissionVictim'];
+export type AdmissionResource = components['schemas']['AdmissionResource'];
+export type AdmissionFlavor = components['schemas']['AdmissionFlavor'];
+export type AdmissionGroup = components['schemas']['AdmissionGroup'];
+export type AdmissionDomain = components['schemas']['AdmissionDomain'];
+export type AdmissionPodSet = components['schemas']['AdmissionPodSet'];
+export type AdmissionHead = components['schemas']['AdmissionHead'];
+export type AdmissionEntry = components['schemas']['AdmissionEntry'];
+export type AdmissionPage = components['schemas']['AdmissionPage'];
+export type AdmissionProblem = components['schemas']['AdmissionProblem'];
+export type QueueQuota = components['schemas']['QueueQuota'];
+export type KubernetesCondition = components['schemas']['KubernetesCondition'];
+export type QueueNode = components['schemas']['QueueNode'];
+export type PendingWorkload = components['schemas']['PendingWorkload'];
+export type QuotaHolder = components['schemas']['QuotaHolder'];
+export type KueueView = components['schemas']['KueueView'];
+export type Kueue = components['schemas']['Kueue'];
+export type IgnoredConfiguration = components['schemas']['IgnoredConfiguration'];
+export type KueueConfiguration = components['schemas']['KueueConfiguration'];
+export type AdmissionSuggestion = components['schemas']['AdmissionSuggestion'];
+export type AdmissionSuggestions = components['schemas']['AdmissionSuggestions'];
+export type Queues = components['schemas']['Queues'];
+export type QueueName = components['schemas']['QueueName'];
+export type QueueState = components['schemas']['QueueState'];
+export type QueueEvent = components['schemas']['QueueEvent'];
+export type UnsubscribeFrame = components['schemas']['UnsubscribeFrame'];
+export type ServerFrame = components['schemas']['ServerFrame'];
+export type WatchObject = components['schemas']['WatchObject'];
+export type ListFrame = components['schemas']['ListFrame'];
+export type WatchEvent = components['schemas']['WatchEvent'];
+export type EventsFrame = components['schemas']['EventsFrame'];
+export type ErrorFrame = components['schemas']['ErrorFrame'];
+export type Revision = components['schemas']['Revision'];
+export type Revisions = components['schemas']['Revisions'];
+export type Applied = components['schemas']['Applied'];
+export type NoEffect = components['schemas']['NoEffect'];
+export type Setting = components['schemas']['Setting'];
+export type PointPlugin = components['schemas']['PointPlugin'];
+export type EffectivePoint = components['schemas']['EffectivePoint'];
+export type EffectivePlugin = components['schemas']['EffectivePlugin'];
+export type EffectiveProfile = components['schemas']['EffectiveProfile'];
+export type EffectiveExtender = components['schemas']['EffectiveExtender'];
+export type Difference = components['schemas']['Difference'];
+export type Effective = components['schemas']['Effective'];
+export type FeatureGate = components['schemas']['FeatureGate'];
+export type FeatureGates = components['schemas']['FeatureGates'];
+export type Replay = components['schemas']['Replay'];
+export type ReplayControl = components['schemas']['ReplayControl'];
+export type ReplayCounts = components['schemas']['ReplayCounts'];
+export type ReplayOutcome = components['schemas']['ReplayOutcome'];
+export type ReplayComparison = components['schemas']['ReplayComparison'];
+export type ReplayDecision = components['schemas']['ReplayDecision'];
+export type ReplayReason = components['schemas']['ReplayReason'];
+export type StatementSameNode = components['schemas']['StatementSameNode'];
+export type StatementNotRecorded = components['schemas']['StatementNotRecorded'];
+export type StatementNotAttempted = components['schemas']['StatementNotAttempted'];
+export type StatementLeftOut = components['schemas']['StatementLeftOut'];
+export type StatementNodeMissing = components['schemas']['StatementNodeMissing'];
+export type StatementNodeRejected = components['schemas']['StatementNodeRejected'];
+export type StatementCycleNotKept = components['schemas']['StatementCycleNotKept'];
+export type StatementSameTotal = components['schemas']['StatementSameTotal'];
+export type StatementOtherTotal = components['schemas']['StatementOtherTotal'];
+export type StatementNodeNotEvaluated = components['schemas']['StatementNodeNotEvaluated'];
+export type StatementNodeNotScored = components['schemas']['StatementNodeNotScored'];
+export type StatementNodeFits = components['schemas']['StatementNodeFits'];
+export type ReplayRejection = components['schemas']['ReplayRejection'];
+export type ReplayParted = components['schemas']['ReplayParted'];
+export type PodName = components['schemas']['PodName'];
+export type KubernetesObject = components['schemas']['KubernetesObject'];
+export type ChangeTarget = components['schemas']['ChangeTarget'];
+export type ChangePatch = components['schemas']['ChangePatch'];
+export type Change = components['schemas']['Change'];
+export type ConfigurationDocument = components['schemas']['ConfigurationDocument'];
+export type PodDocument = components['schemas']['PodDocument'];
+export type WhatIf = components['schemas']['WhatIf'];
+export type HypotheticalState = components['schemas']['HypotheticalState'];
+export type WhatIfAnswer = components['schemas']['WhatIfAnswer'];
+export type SchedulerTurn = components['schemas']['SchedulerTurn'];
+export type Fit = components['schemas']['Fit'];
+export type Suggestion = components['schemas']['Suggestion'];
+export type Incurable = components['schemas']['Incurable'];
+export type PluginNodes = components['schemas']['PluginNodes'];
+export type FitAnswer = components['schemas']['FitAnswer'];
+export type Capacity = components['schemas']['Capacity'];
+export type NodeCount = components['schemas']['NodeCount'];
+export type NodesNeeded = components['schemas']['NodesNeeded'];
+export type CapacityAnswer = components['schemas']['CapacityAnswer'];
+export type CapacityGroup = components['schemas']['CapacityGroup'];
+export type ShadowRequest = components['schemas']['ShadowRequest'];
+export type ShadowDraft = components['schemas']['ShadowDraft'];
+export type ShadowVerdict = components['schemas']['ShadowVerdict'];
+export type Placed = components['schemas']['Placed'];
+export type PartedBy = components['schemas']['PartedBy'];
+export type ShadowItem = components['schemas']['ShadowItem'];
+export type ShadowCounts = components['schemas']['ShadowCounts'];
+export type Shadow = components['schemas']['Shadow'];
+export type ShadowDraftAnswer = components['schemas']['ShadowDraftAnswer'];
+export type StatementWait = components['schemas']['StatementWait'];
+export type WaitingPodName = components['schemas']['WaitingPodName'];
+export type NominatedPod = components['schemas']['NominatedPod'];
+export type AttachedVolume = components['schemas']['AttachedVolume'];
+export type ShortGroup = components['schemas']['ShortGroup'];
+export type Awaited = components['schemas']['Awaited'];
+export type StatementHonorPolicy = components['schemas']['StatementHonorPolicy'];
+export type StatementLowerMinDomains = components['schemas']['StatementLowerMinDomains'];
+export type StatementPreferPodTerms = components['schemas']['StatementPreferPodTerms'];
+export type StatementChangeStorageClass = components['schemas']['StatementChangeStorageClass'];
+export type StatementRaisePriority = components['schemas']['StatementRaisePriority'];
+export type StatementTakeBackResize = components['schemas']['StatementTakeBackResize'];
+export type StatementScaleDown = components['schemas']['StatementScaleDown'];
+export type Replacement = components['schemas']['Replacement'];
+export type StatementNoNodesToTry = components['schemas']['StatementNoNodesToTry'];
+export type StatementRolloutNotTried = components['schemas']['StatementRolloutNotTried'];
+export type StatementLowerRequests = components['schemas']['StatementLowerRequests'];
+export type RequestCut = components['schemas']['RequestCut'];
+export type StatementTolerate = components['schemas']['StatementTolerate'];
+export type StatementDropRequirements = components['schemas']['StatementDropRequirements'];
+export type LabelRequirement = components['schemas']['LabelRequirement'];
+export type StatementAcceptValues = components['schemas']['StatementAcceptValues'];
+export type StatementRaiseMaxSkew = components['schemas']['StatementRaiseMaxSkew'];
+export type StatementPreferSpread = components['schemas']['StatementPreferSpread'];
+export type StatementDropPodTerms = components['schemas']['StatementDropPodTerms'];
+export type PodTerm = components['schemas']['PodTerm'];
+export type StatementDropHostPorts = components['schemas']['StatementDropHostPorts'];
+export type StatementOpenGates = components['schemas']['StatementOpenGates'];
+export type StatementUncordon = components['schemas']['StatementUncordon'];
+export type StatementRemoveTaints = components['schemas']['StatementRemoveTaints'];
+export type StatementLabelNode = components['schemas']['StatementLabelNode'];
+export type LabelChange = components['schemas']['LabelChange'];
+export type StatementEvict = components['schemas']['StatementEvict'];
+export type EvictedPod = components['schemas']['EvictedPod'];
+export type StatementAddNode = components['schemas']['StatementAddNode'];
+export type StatementLeaves = components['schemas']['StatementLeaves'];
+export type StatementRecreated = components['schemas']['StatementRecreated'];
+export type StatementRolledOut = components['schemas']['StatementRolledOut'];
+export type StatementRestartedWorkload = components['schemas']['StatementRestartedWorkload'];
+export type StatementChangesNotTried = components['schemas']['StatementChangesNotTried'];
+export type StatementCombinationsNotTried = components['schemas']['StatementCombinationsNotTried'];
+export type StatementNewNodesNotTried = components['schemas']['StatementNewNodesNotTried'];
+export type StatementEvictionsNotTried = components['schemas']['StatementEvictionsNotTried'];
+export type StatementDevicesShared = components['schemas']['StatementDevicesShared'];
+export type StatementDevicesIncomplete = components['schemas']['StatementDevicesIncomplete'];
+export type StatementStorageNotReported = components['schemas']['StatementStorageNotReported'];
+export type StatementLocalVolumes = components['schemas']['StatementLocalVolumes'];
+export type StatementAttachLimits = components['schemas']['StatementAttachLimits'];
+export type AdviceStep = components['schemas']['AdviceStep'];
+export type AdviceManner = components['schemas']['AdviceManner'];
+export type AdviceOmission = components['schemas']['AdviceOmission'];
+export type NodesNeededAnswer = components['schemas']['NodesNeededAnswer'];
+export type Copies = components['schemas']['Copies'];
+export type RemainingResource = components['schemas']['RemainingResource'];
+export type ToleratedTaint = components['schemas']['ToleratedTaint'];
+export type Toleration = components['schemas']['Toleration'];
+export type AlignmentComparison = components['schemas']['AlignmentComparison'];
+export type Passes = components['schemas']['Passes'];
+export type PassedResource = components['schemas']['PassedResource'];
+export type AlignedPart = components['schemas']['AlignedPart'];
+export type ZoneComparison = components['schemas']['ZoneComparison'];
+export type ZoneShortage = components['schemas']['ZoneShortage'];
+export type VolumeLimit = components['schemas']['VolumeLimit'];
+export type ExclusiveVolume = components['schemas']['ExclusiveVolume'];
+export type FeatureComparison = components['schemas']['FeatureComparison'];
+export type QuotaShortage = components['schemas']['QuotaShortage'];
+export type StatementQuotaAtMax = components['schemas']['StatementQuotaAtMax'];
+export type StatementQuotasUsedUp = components['schemas']['StatementQuotasUsedUp'];
+export type QuotaLoan = components['schemas']['QuotaLoan'];
+export type StatementQuotaBorrowers = components['schemas']['StatementQuotaBorrowers'];
+export type StatementQuotaReclaims = components['schemas']['StatementQuotaReclaims'];
+export type StatementQuotaAboveMin = components['schemas']['StatementQuotaAboveMin'];
+export type StatementQuotaNobody = components['schemas']['StatementQuotaNobody'];
+export type StatementQuotaBorrows = components['schemas']['StatementQuotaBorrows'];
+export type ZoneLack = components['schemas']['ZoneLack'];
+export type StatementUnaligned = components['schemas']['StatementUnaligned'];
+export type FlowSettings = components['schemas']['FlowSettings'];
+export type SessionConfiguration = components['schemas']['SessionConfiguration'];
+export type SessionEntry = components['schemas']['SessionEntry'];
+export type SessionList = components['schemas']['SessionList'];
+export type SessionSettings = components['schemas']['SessionSettings'];
+export type SessionVictim = components['schemas']['SessionVictim'];
+export type SessionDecision = components['schemas']['SessionDecision'];
+export type SessionAction = components['schemas']['SessionAction'];
+export type SessionNode = components['schemas']['SessionNode'];
+export type SessionQueue = components['schemas']['SessionQueue'];
+export type SessionGiver = components['schemas']['SessionGiver'];
+export type SessionWhy = components['schemas']['SessionWhy'];
+export type SessionJob = components['schemas']['SessionJob'];
+export type Session = components['schemas']['Session'];
+export type FlowNode = components['schemas']['FlowNode'];
+export type FlowArc = components['schemas']['FlowArc'];
+export type FlowNetwork = components['schemas']['FlowNetwork'];
+export type FlowPlacement = components['schemas']['FlowPlacement'];
+export type FlowRound = components['schemas']['FlowRound'];
+export type FlowComparedTask = components['schemas']['FlowComparedTask'];
+export type FlowComparison = components['schemas']['FlowComparison'];
+export type Branch = components['schemas']['Branch'];
+export type BranchChange = components['schemas']['BranchChange'];
+export type BranchPromotion = components['schemas']['BranchPromotion'];
+export type PlayLine = components['schemas']['PlayLine'];
+export type OwnBranch = components['schemas']['OwnBranch'];
+export type BranchMoment = components['schemas']['BranchMoment'];
+export type BranchList = components['schemas']['BranchList'];
+export type BranchRequest = components['schemas']['BranchRequest'];
+export type BranchCall = components['schemas']['BranchCall'];
+export type BranchComparison = components['schemas']['BranchComparison'];
+export type BranchSide = components['schemas']['BranchSide'];
+export type BranchPod = components['schemas']['BranchPod'];
+export type BranchNode = components['schemas']['BranchNode'];
+export type BranchUse = components['schemas']['BranchUse'];
+export type BranchField = components['schemas']['BranchField'];
+export type TimeLinePoint = components['schemas']['TimeLinePoint'];
+export type TimeLineObject = components['schemas']['TimeLineObject'];
+export type TimeLineStep = components['schemas']['TimeLineStep'];
+export type TimeLineBucket = components['schemas']['TimeLineBucket'];
+export type TimeLine = components['schemas']['TimeLine'];
+export type Usage = components['schemas']['Usage'];
+export type ResourceUsage = components['schemas']['ResourceUsage'];
+export type UsageList = components['schemas']['UsageList'];
+export type TimeLineCounts = components['schemas']['TimeLineCounts'];
+export type TimeLineConfiguration = components['schemas']['TimeLineConfiguration'];
+export type TimeLineMoment = components['schemas']['TimeLineMoment'];
+export type TimeLineField = components['schemas']['TimeLineField'];
+export type TimeLineChange = components['schemas']['TimeLineChange'];
+export type TimeLinePlacement = components['schemas']['TimeLinePlacement'];
+export type TimeLineConfigurationChange = components['schemas']['TimeLineConfigurationChange'];
+export type TimeLineDecisions = components['schemas']['TimeLineDecisions'];
+export type TimeLineDifference = components['schemas']['TimeLineDifference'];
+export type Undo = components['schemas']['Undo'];
+export type UndoFailure = components['schemas']['UndoFailure'];
+export type UndoRequest = components['schemas']['UndoRequest'];
+export type Undone = components['schemas']['Undone'];
+export type ExerciseKey = components['schemas']['ExerciseKey'];
+export type ResponseError = components['responses']['Error'];
+export type ResponseStarting = components['responses']['Starting'];
+export type ResponseTooLarge = components['responses']['TooLarge'];
+export type ParameterPath = components['parameters']['Path'];
+export type ParameterUid = components['parameters']['UID'];
 export type $defs = Record<string, never>;
 export interface operations {
     getPage: {
@@ -6910,6 +7650,37 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getClusterScenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scenario. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                };
+            };
+            /** @description The scenario would be larger than 1 MiB. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     getImport: {
         parameters: {
             query?: never;
@@ -7027,6 +7798,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getImportPlacements: {
+        parameters: {
+            query?: {
+                outcome?: components["schemas"]["ReplayOutcome"];
+                /** @description The maximum number of pods per page; 100 by default. */
+                limit?: number;
+                /** @description The continue value of the previous page. */
+                continue?: string;
+                /** @description The kind of a cause: select its pods. */
+                cause?: string;
+                /** @description With cause: its plugin. */
+                plugin?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the pods, by namespace and name, and the counts of all. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportPlacements"];
+                };
+            };
+            /** @description A parameter is invalid. The details name each invalid parameter. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getImportSides: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchComparison"];
                 };
             };
             503: components["responses"]["Starting"];
@@ -8026,6 +8860,61 @@ export interface operations {
                 };
             };
             /** @description This simulator runs no scenarios. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    play: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A scenario or a sweep with its files, or a scenario by itself. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunRequest"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["PlayLine"];
+                };
+            };
+            /** @description The scenario is wrong, or no scenario for a cluster that runs. The details say where. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Another operation is in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator plays no scenarios on its cluster. */
             501: {
                 headers: {
                     [name: string]: unknown;
@@ -9798,7 +10687,7 @@ export interface operations {
                     "application/json": components["schemas"]["Branch"];
                 };
             };
-            /** @description The name is not a DNS label. */
+            /** @description The name is not a DNS label, or the title is too long. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9835,6 +10724,99 @@ export interface operations {
                 };
             };
             503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    promoteBranch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the branch. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchPromotion"];
+            };
+        };
+        responses: {
+            /** @description The import has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportReport"];
+                    "application/x-ndjson": components["schemas"]["ImportLine"];
+                };
+            };
+            /** @description The request is wrong. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The simulator does not own the cluster, so it does not empty it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such branch. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The branch does not run, or another operation is in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There are too many branches to keep the state of this simulator. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This is a branch, which has no branches of its own. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            /** @description The disk has too little space left. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -10463,6 +11445,44 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description The beginning of the part; the start by default. */
+                from?: string;
+                /** @description The end of the part; now by default. */
+                to?: string;
+                /** @description How many samples, about; 60 by default, 200 at most. */
+                buckets?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The samples, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
     getMoment: {
         parameters: {
             query?: never;
@@ -10529,6 +11549,69 @@ export interface operations {
             };
             /** @description The time line does not have the moment: it was dropped, or has not been yet. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator has no time line. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            503: components["responses"]["Starting"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getStepsScenario: {
+        parameters: {
+            query?: {
+                /** @description A moment: its number, or a time. By default the oldest one. */
+                from?: string;
+                /** @description A moment: its number, or a time. By default now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scenario. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                };
+            };
+            /** @description The time line does not have the moment: it was dropped, or has not been yet. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A recording is loaded. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The scenario would be larger than 1 MiB, or too much happened. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

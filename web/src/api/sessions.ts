@@ -14,13 +14,11 @@ export const changeSessions = (settings: SessionSettings): Promise<SessionList> 
 const record = (number: number, signal?: AbortSignal) =>
   bodyOf(client.GET('/api/v1/sessions/{number}', { params: { path: { number } }, signal }))
 
-/** The record of a session. */
 export async function getSession(number: number, signal?: AbortSignal): Promise<Session | undefined> {
   const found = await record(number, signal)
   return 'queues' in found ? found : undefined
 }
 
-/** The record of a round of the flow scheduler. */
 export async function getRound(number: number, signal?: AbortSignal): Promise<FlowRound | undefined> {
   const found = await record(number, signal)
   return 'placements' in found ? found : undefined

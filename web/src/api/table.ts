@@ -74,7 +74,6 @@ export class TableFeed<T extends WireTable> {
     this.wake?.()
   }
 
-  /** Ends the current delay. */
   retryNow(): void {
     this.wake?.()
   }

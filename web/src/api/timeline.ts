@@ -1,22 +1,31 @@
 // The time line: what the simulator recorded of itself, its state at any moment, and undo.
 
 import { bodyOf, client } from './client'
-import type { components, operations } from './schema'
+import type {
+  TimeLine,
+  TimeLineDifference,
+  TimeLineMoment,
+  TimeLinePoint,
+  Undo,
+  Undone,
+  Usage,
+  operations,
+} from './schema'
 import type { Node, Pod } from './types'
 
-type Schemas = components['schemas']
-export type Timeline = Schemas['TimeLine']
-/** Something that a user did, or that failed. Its moment is the state right after it. */
-export type Step = Schemas['TimeLineStep']
-export type Bucket = Schemas['TimeLineBucket']
-/** An object, as far as a list of changes names it. */
-export type TimelineObject = Schemas['TimeLineObject']
+export type {
+  TimeLine as Timeline,
+  TimeLineStep as Step,
+  TimeLineBucket as Bucket,
+  TimeLineObject as TimelineObject,
+  TimeLineDifference as TimelineDifference,
+  Undo,
+  Undone,
+  Usage,
+} from './schema'
+
 /** The cluster at a moment. Nodes and pods have only the fields that a map reads. */
-export type Moment = Omit<Schemas['TimeLineMoment'], 'nodes' | 'pods'> & { nodes: Node[]; pods: Pod[] }
-export type TimelineDifference = Schemas['TimeLineDifference']
-/** What undo would do next; without a step there is nothing to undo. */
-export type Undo = Schemas['Undo']
-export type Undone = Schemas['Undone']
+export type Moment = Omit<TimeLineMoment, 'nodes' | 'pods'> & { nodes: Node[]; pods: Pod[] }
 
 const path = '/api/v1/timeline'
 
@@ -24,8 +33,16 @@ const path = '/api/v1/timeline'
 export function getTimeline(
   query: NonNullable<operations['getTimeLine']['parameters']['query']>,
   signal?: AbortSignal
-): Promise<Timeline> {
+): Promise<TimeLine> {
   return bodyOf(client.GET(path, { params: { query }, signal }))
+}
+
+/** Samples of a part of the recording, oldest first: at round times, and at its ends. */
+export async function getUsage(
+  query: NonNullable<operations['getUsage']['parameters']['query']>,
+  signal?: AbortSignal
+): Promise<Usage[]> {
+  return (await bodyOf(client.GET(`${path}/usage`, { params: { query }, signal }))).items
 }
 
 /** The newest moment at or before a time (RFC 3339), or the one with this number. */
@@ -35,17 +52,13 @@ export async function getMoment(moment: string, signal?: AbortSignal): Promise<M
   )) as unknown as Moment
 }
 
-/** `from` must not be later than `to`. */
-export function getTimelineDifference(from: number, to: number, signal?: AbortSignal): Promise<TimelineDifference> {
-  return bodyOf(client.GET(`${path}/difference`, { params: { query: { from: String(from), to: String(to) } }, signal }))
+/** Of two times, of which `from` must not be later than `to`. */
+export function getTimelineDifference(from: string, to: string, signal?: AbortSignal): Promise<TimeLineDifference> {
+  return bodyOf(client.GET(`${path}/difference`, { params: { query: { from, to } }, signal }))
 }
 
 /** The moment that the scheduler saw when it made a decision. */
-export function getMomentOfDecision(
-  uid: string,
-  attempt: number,
-  signal?: AbortSignal
-): Promise<Schemas['TimeLinePoint']> {
+export function getMomentOfDecision(uid: string, attempt: number, signal?: AbortSignal): Promise<TimeLinePoint> {
   return bodyOf(client.GET(`${path}/at/{uid}/{attempt}`, { params: { path: { uid, attempt } }, signal }))
 }
 

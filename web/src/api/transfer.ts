@@ -1,7 +1,7 @@
 // Export, import and reset of the simulated cluster.
 
 import { bodyOf, client } from './client'
-import type { paths } from './schema'
+import type { BranchComparison, ImportPlacements, operations, paths } from './schema'
 import type { ImportMode, ImportState, Inactive, Reset } from './types'
 import { upload } from './upload'
 
@@ -26,17 +26,31 @@ export async function servedTransfers(signal?: AbortSignal): Promise<ReadonlySet
   return new Set(served)
 }
 
+/** The cluster as a v1 List, with the scheduler configuration. */
+export async function exportCluster(): Promise<{ items: object[]; schedulerConfiguration?: object }> {
+  const query = { format: 'json' } as const
+  return (await bodyOf(client.GET('/api/v1/export', { params: { query } }))) as never
+}
+
 export interface ImportOptions {
   mode: ImportMode
   /** Pods lose their nodes and are scheduled again. */
   reschedule: boolean
 }
 
-/** Sends the input of an import. The response is lines of JSON; `received` gets its parts as they arrive. */
+/**
+ * Sends the input of an import, to this page's simulator or to the one at `at`. The response is lines
+ * of JSON; `received` gets its parts as they arrive.
+ */
 export function sendImport(
   body: Blob | FormData,
   options: ImportOptions,
-  on: { sent: (done: number, total: number) => void; received: (part: string) => void; signal: AbortSignal }
+  on: {
+    at?: string
+    sent: (done: number, total: number) => void
+    received: (part: string) => void
+    signal: AbortSignal
+  }
 ): Promise<string> {
   const query = new URLSearchParams({ mode: options.mode, reschedule: String(options.reschedule) })
   return upload({
@@ -48,9 +62,21 @@ export function sendImport(
   })
 }
 
-/** The running import, or the last one. */
 export function getImport(signal?: AbortSignal): Promise<ImportState> {
   return bodyOf(client.GET('/api/v1/import', { signal }))
+}
+
+export type { ImportLack, ImportPlacements, PlacementCause } from './schema'
+export type PlacementQuery = NonNullable<operations['getImportPlacements']['parameters']['query']>
+
+/** Where imported pods are now, compared with where they were. Absent fields select all. */
+export function getPlacements(query: PlacementQuery, signal?: AbortSignal): Promise<ImportPlacements> {
+  return bodyOf(client.GET('/api/v1/import/placements', { params: { query }, signal }))
+}
+
+/** How full the nodes were (a), and are (b). */
+export function getImportSides(signal?: AbortSignal): Promise<BranchComparison> {
+  return bodyOf(client.GET('/api/v1/import/sides', { signal }))
 }
 
 export async function cancelImport(): Promise<void> {

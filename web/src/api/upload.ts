@@ -1,10 +1,12 @@
 // Uploads with progress, which XMLHttpRequest reports and fetch does not.
 
-import { based } from './base'
+import { base } from './base'
 import { ApiError, parseError } from './http'
 
 export interface Upload {
   path: string
+  /** What the addresses of the simulator begin with; by default it is this page's. */
+  at?: string
   method?: 'POST' | 'PUT'
   body: Blob | FormData
   /** The body's media type; the browser sets it for FormData. */
@@ -12,14 +14,14 @@ export interface Upload {
   accept?: string
   /** Reports the number of bytes sent; total is 0 while unknown. */
   sent?: (done: number, total: number) => void
-  /** Called for each part of the response as it arrives. */
   received?: (part: string) => void
-  signal?: AbortSignal | undefined
+  signal?: AbortSignal
 }
 
 /** Sends body and resolves with the whole response. Throws ApiError, or AbortError when signal aborts. */
 export function upload({
   path,
+  at = base,
   method = 'POST',
   body,
   type,
@@ -38,7 +40,7 @@ export function upload({
       taken = sender.responseText.length
       received?.(part)
     }
-    sender.open(method, based(path))
+    sender.open(method, at + path)
     sender.setRequestHeader('Accept', accept)
     if (type) sender.setRequestHeader('Content-Type', type)
     sender.upload.onprogress = (event) => sent?.(event.loaded, event.lengthComputable ? event.total : 0)

@@ -2,14 +2,12 @@
 // again by itself, and reports the state of the connection.
 
 import { based } from './base'
-import type { components } from './schema'
-
-type Schemas = components['schemas']
+import type { SubscribeTopicFrame } from './schema'
 
 /** The subject of a subscription: a kind of the cluster, or a topic of the simulator. */
 export type Target =
   | { resource: { group: string; version: string; resource: string }; namespace?: string }
-  | { topic: Schemas['SubscribeTopicFrame']['topic'] }
+  | { topic: SubscribeTopicFrame['topic'] }
 
 export interface ListFrame<T = unknown> {
   type: 'list'
@@ -158,7 +156,6 @@ export class WatchClient {
     socket?.close()
   }
 
-  /** Ends the delay before the next attempt. */
   retryNow(): void {
     if (this.current.kind !== 'retrying') return
     clearTimeout(this.timer)
@@ -346,7 +343,6 @@ function parseFrame(data: unknown): Frame | ErrorFrame | undefined {
   }
 }
 
-/** The watch endpoint of this page's simulator. */
 export function watchURL(location: { protocol: string; host: string }): string {
   return `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${based('/api/v1/watch')}`
 }

@@ -51,7 +51,15 @@ export async function deleteShadow(): Promise<void> {
   await client.DELETE('/api/v1/shadow')
 }
 
-/** Judges a configuration once, for the pods of at most `last` decisions. */
-export function judgeDraft(configuration: string, last: number, signal?: AbortSignal): Promise<ShadowDraftAnswer> {
-  return bodyOf(client.POST('/api/v1/shadow', { body: { configuration, last }, signal }))
+/**
+ * Judges a configuration once, for the pods of at most `last` decisions. It answers after about
+ * `within` ms with what it has judged; asked again, it goes on from there.
+ */
+export function judgeDraft(
+  configuration: string,
+  last: number,
+  within: number,
+  signal?: AbortSignal
+): Promise<ShadowDraftAnswer> {
+  return bodyOf(client.POST('/api/v1/shadow', { body: { configuration, last, withinMilliseconds: within }, signal }))
 }

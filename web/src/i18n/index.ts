@@ -18,6 +18,9 @@ export const i18n = createI18n({
 const translate = i18n.global.t as (...args: unknown[]) => string
 i18n.global.t = ((...args: unknown[]) => translate(...groupedArguments(args))) as typeof i18n.global.t
 
+/** A text in the user's language, and whether there is one. Where the page reads it, it follows the language. */
+export const { t, te } = i18n.global
+
 watchEffect(() => {
   i18n.global.locale.value = language.value
 })

@@ -63,7 +63,7 @@ describe('messages', () => {
     const all = [...sources.values()].join('\n')
     const prefixes = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((m) => m[1] ?? '')
     // Read once: searching the sources for each key takes seconds.
-    const quoted = new Set([...all.matchAll(/'([^'\s]+)(?=')/g)].map((m) => m[1]))
+    const quoted = new Set([...all.matchAll(/['"]([^'"\s]+)(?=['"])/g)].map((m) => m[1]))
     const unused = [...english.keys()].filter((key) => !quoted.has(key) && !prefixes.some((p) => key.startsWith(p)))
     expect(unused).toEqual([])
   })

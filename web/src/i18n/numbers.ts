@@ -1,13 +1,8 @@
-// Counts with thousands separators: 5,000 rather than 5000.
+// Counts in messages and templates.
 
-import { useI18n } from 'vue-i18n'
+import { trim } from '@/kubernetes/quantity'
 
-const format = new Intl.NumberFormat('en')
-
-/** The format is the same in all our languages. */
-export function formatCount(n: number): string {
-  return format.format(n)
-}
+export const formatCount = (n: number): string => trim(n, 3)
 
 /** Arguments that identify something and count nothing. */
 const identities: readonly string[] = ['seed']
@@ -35,10 +30,4 @@ export function groupedArguments(args: readonly unknown[]): readonly unknown[] {
     count === undefined ? named : { n: formatCount(count), count: formatCount(count), ...named },
     ...others,
   ]
-}
-
-/** A message with a count, such as "5,000 nodes", in the right plural form. */
-export function useCounted(): (key: 'common.nodes' | 'common.pods', n: number) => string {
-  const { t } = useI18n()
-  return (key, n) => t(key, { n: formatCount(n) }, n)
 }

@@ -74,6 +74,7 @@ const glossary: readonly (readonly [term: string, word: string, except?: readonl
   ['draft', '下書き'],
   ['namespace', '名前空間', ['create.templates.namespace']],
   ['taint', 'Taint'],
+  ['configuration', '構成'],
   ['zone', 'ゾーン'],
   ['decision', '決定', ['cluster.colVerdict', 'decision.stageAbout.Permit', 'decision.pluginFactsHint']],
   ['attempt', '試行', ['cluster.noRecent']],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ClusterModel, zoneLabel } from './cluster'
+import { ClusterModel, scarcest, zoneLabel } from './cluster'
 import { objectKey } from './object'
 import { buildCluster, node, pod, requests } from './testing'
 
@@ -80,4 +80,19 @@ describe('readiness', () => {
       buildCluster(mapOf(withStatus(conditions)), new Map()).nodes[0]?.notReady
     expect([marked(), marked(ready), marked({ type: 'Ready', status: 'False' })]).toEqual([false, false, true])
   })
+})
+
+it('the scarcest resource comes first, and one that no node has is left out', () => {
+  const meter = (resource: string, requested: number, allocatable: number) => ({
+    resource,
+    unit: 'count' as const,
+    requested,
+    allocatable,
+  })
+  const all = {
+    cpu: meter('cpu', 1, 4),
+    memory: meter('memory', 0, 0),
+    extended: [meter('example.com/card', 1, 8), meter('nvidia.com/gpu', 8, 8)],
+  }
+  expect(scarcest(all).map((m) => m.resource)).toEqual(['nvidia.com/gpu', 'cpu', 'example.com/card'])
 })

@@ -19,7 +19,6 @@ export const resourceName = (resource: string): string => (resource === 'cpu' ? 
 
 export const zoneLabel = 'topology.kubernetes.io/zone'
 
-/** One resource of a node. */
 export interface Meter {
   resource: string
   unit: Unit
@@ -48,7 +47,12 @@ export interface NodeView {
   podList: Pod[]
 }
 
-export interface OwnerView extends Owner {
+export interface RankedOwner extends OwnerView {
+  /** The namespace, if owners of other namespaces have the same name; otherwise ''. */
+  place: string
+}
+
+interface OwnerView extends Owner {
   count: number
   /** The category colour, 1 to 9, which never changes; bare pods have 0. */
   colour: number
@@ -61,7 +65,7 @@ export interface ClusterView {
   /** Pods that need a node, longest waiting first. */
   pending: readonly Pod[]
   /** Most pods first. */
-  owners: readonly OwnerView[]
+  owners: readonly RankedOwner[]
   /** Always the same function. */
   colourOf: (pod: Pod) => number
   podCount: number
@@ -93,7 +97,7 @@ export class ClusterModel {
   private ordered: readonly NodeView[] = []
   private totals = sumNodes([])
   private waiting: Pod[] | undefined = []
-  private ranked: OwnerView[] | undefined = []
+  private ranked: RankedOwner[] | undefined = []
   private readonly colourOf = (pod: Pod): number => {
     const owner = ownerOf(pod)
     return owner ? this.colours.of(owner.key) : 0
@@ -197,11 +201,15 @@ export class ClusterModel {
 
   private rankOwners(): void {
     if (this.ranked) return
-    this.ranked = [...this.owners.values()].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
+    const namespaces = new Map<string, Set<string>>()
+    for (const { name, namespace } of this.owners.values())
+      namespaces.set(name, (namespaces.get(name) ?? new Set()).add(namespace))
+    this.ranked = [...this.owners.values()]
+      .map((owner) => ({ ...owner, place: (namespaces.get(owner.name)?.size ?? 0) > 1 ? owner.namespace : '' }))
+      .sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
   }
 }
 
-/** The view of a state that does not change. */
 export function clusterOf(nodes: Iterable<Node>, pods: Iterable<Pod>): ClusterView {
   const model = new ClusterModel()
   for (const node of nodes) model.setNode(node.metadata.name, node)
@@ -224,7 +232,6 @@ export function readiness(node: Node): 'Ready' | 'NotReady' | undefined {
 /** Resources with their own place in the view, or with none. */
 const plain = new Set(['cpu', 'memory', 'pods', 'ephemeral-storage'])
 
-/** The view of a node with these pods. */
 export function viewNode(node: Node, podList: Pod[]): NodeView {
   const allocatable = node.status?.allocatable ?? node.status?.capacity ?? {}
   const requested = new Map<string, number>()
@@ -287,6 +294,11 @@ export function sumNodes(nodes: readonly NodeView[]): ClusterView['totals'] {
 /** Requested ÷ allocatable; 0 if nothing is allocatable. */
 export function share(meter: Meter): number {
   return meter.allocatable > 0 ? meter.requested / meter.allocatable : 0
+}
+
+/** The totals that nodes have any of, those with the least room first, in proportion. */
+export function scarcest({ cpu, memory, extended }: ClusterView['totals']): Meter[] {
+  return [cpu, memory, ...extended].filter((m) => m.allocatable > 0).sort((a, b) => share(b) - share(a))
 }
 
 const collator = new Intl.Collator('en', { numeric: true })

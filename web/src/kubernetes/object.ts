@@ -2,7 +2,6 @@
 
 import type { KindInfo } from '@/api/types'
 
-/** Identifies an object. */
 export interface ObjectRef {
   kind: KindInfo
   /** undefined for cluster-scoped kinds. */
@@ -31,7 +30,6 @@ export function sameVersion(
   )
 }
 
-/** Metadata that the server sets. */
 export const serverMetadata: ReadonlySet<string> = new Set([
   'uid',
   'resourceVersion',

@@ -73,7 +73,7 @@ function plain(value: Json): Json {
   return isMap(value) ? applyPatch({}, value) : value
 }
 
-// ── differences ─────────────────────────────────────────────────────────
+// Differences.
 
 /** The strategic merge patch that turns one object into the other. */
 export function patchFromTo(from: Fields, to: Fields): Fields {

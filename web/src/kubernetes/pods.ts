@@ -97,17 +97,14 @@ export interface CountedReason {
   text: string
 }
 
-/** Why a pod has no node. */
 export type PendingReason =
   /** The scheduler tried: its reasons, most frequent first, or its message if it could not be parsed. */
   | { kind: 'unschedulable'; nodes?: number; reasons: CountedReason[]; message: string }
-  /** Scheduling gates hold it. */
   | { kind: 'gated'; gates: string[] }
   /** No profile has its scheduler name. */
   | { kind: 'noProfile'; scheduler: string }
   /** Preemption made room on a node, and the victims are terminating. */
   | { kind: 'nominated'; node: string }
-  /** The scheduler has not tried it yet. */
   | { kind: 'untried' }
 
 export function pendingReason(pod: Pod, profiles?: readonly string[]): PendingReason {
@@ -140,7 +137,6 @@ export function parseFitError(message: string): { nodes?: number; reasons: Count
   return { nodes: Number(head[1]), reasons, message }
 }
 
-/** The owner of a pod, for colours and counts. */
 export interface Owner {
   key: string
   name: string

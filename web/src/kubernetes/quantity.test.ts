@@ -32,4 +32,6 @@ it('formats amounts in their usual units', () => {
   expect(formatAmount(512 * 2 ** 20, 'bytes')).toBe('512 Mi')
   expect(formatPair(16 * 2 ** 30, 64 * 2 ** 30, 'bytes')).toEqual({ used: '16', allocatable: '64', unit: 'Gi' })
   expect(formatPair(7.7, 16, 'cpu')).toEqual({ used: '7.7', allocatable: '16', unit: '' })
+  expect(formatPair(909_720, 6_212_000, 'count')).toEqual({ used: '909,720', allocatable: '6,212,000', unit: '' })
+  expect([formatAmount(1234.567, 'cpu'), formatAmount(-0.0001, 'cpu')]).toEqual(['1,234.567', '0'])
 })

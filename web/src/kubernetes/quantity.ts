@@ -39,7 +39,6 @@ function readQuantity(text: string): number {
   return value * (binary[suffix] ?? decimal[suffix] ?? NaN)
 }
 
-/** Types of amounts, which are formatted differently. */
 export type Unit = 'cpu' | 'bytes' | 'count'
 
 export function unitOf(resource: string): Unit {
@@ -57,11 +56,13 @@ function byteScale(bytes: number): { divisor: number; unit: string } {
   return { divisor: 1024 ** i, unit: byteUnits[i] ?? 'B' }
 }
 
-/** At most `digits` decimals, without trailing zeros. */
-export function trim(value: number, digits: number): string {
-  const text = value.toFixed(digits)
-  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
-}
+/** The format is the same in all our languages. */
+const formats = [0, 1, 2, 3].map(
+  (maximumFractionDigits) => new Intl.NumberFormat('en', { maximumFractionDigits, signDisplay: 'negative' })
+)
+
+/** At most `digits` decimals without trailing zeros, and thousands separators: 5,000 rather than 5000. */
+export const trim = (value: number, digits: 0 | 1 | 2 | 3): string => formats[digits]?.format(value) ?? ''
 
 /** One amount with its unit: "1.5", "512 Mi", "2". */
 export function formatAmount(value: number, unit: Unit): string {

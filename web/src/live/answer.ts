@@ -12,7 +12,6 @@ export interface Turns {
   end: () => void
 }
 
-/** Turns that replace each other. */
 export function useTurns(): Turns {
   let current: AbortController | undefined
   const end = () => current?.abort()

@@ -10,7 +10,7 @@ import { results } from './watched'
 export interface WantedPod {
   namespace: string
   name: string
-  uid?: string | undefined
+  uid?: string
 }
 
 /** `missing` is true once it is certain that there is no attempt. */

@@ -34,12 +34,12 @@ export const now = shallowRef(Date.now())
 export const pendingSamples = new Samples()
 
 /**
- * Opens the socket and updates status and clock while the page is open. While the socket is
- * down, it requests the status by HTTP, to distinguish a server that is starting from one
- * that is gone.
+ * Opens the socket and updates status and clock while the page is open and something serves it.
+ * While the socket is down, it requests the status by HTTP, to distinguish a server that is
+ * starting from one that is gone.
  */
-export function startLive(): void {
-  watch.start()
+export function startLive(served: () => boolean): void {
+  vueWatch(served, (is) => (is ? watch.start() : watch.stop()), { immediate: true })
   useIntervalFn(() => {
     now.value = Date.now()
     if (everReady.value && connection.value.kind === 'live')
@@ -47,7 +47,7 @@ export function startLive(): void {
   }, 1000)
   let asking = false
   const poll = async () => {
-    if (asking || (connection.value.kind === 'live' && status.value?.phase === 'running')) return
+    if (asking || !served() || (connection.value.kind === 'live' && status.value?.phase === 'running')) return
     asking = true
     try {
       status.value = await getStatus()
@@ -59,7 +59,8 @@ export function startLive(): void {
       asking = false
     }
   }
-  useIntervalFn(() => void poll(), 1000, { immediateCallback: true })
+  vueWatch(served, () => void poll(), { immediate: true })
+  useIntervalFn(() => void poll(), 1000)
 }
 
 export function retryNow(): void {

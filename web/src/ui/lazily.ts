@@ -2,7 +2,7 @@
 // the browser is idle, so that every part is there when the server is away.
 
 import { promiseTimeout } from '@vueuse/core'
-import { i18n } from '@/i18n'
+import { t } from '@/i18n'
 import { notify } from './notices'
 
 const left = new Set<() => Promise<unknown>>()
@@ -25,7 +25,7 @@ export function lazily<T>(load: () => Promise<T>): () => Promise<T> {
         left.delete(load)
         return part
       } catch (error) {
-        if (n === 1) notify('failed', i18n.global.t('common.partMissing'))
+        if (n === 1) notify('failed', t('common.partMissing'))
         if (n >= tries) throw error
         await promiseTimeout(retryAfter)
       }

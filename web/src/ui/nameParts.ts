@@ -1,24 +1,37 @@
-// The parts of a name of which the first one may be cut: names of Kubernetes objects differ at their ends.
+// The parts of a name by what tells it from its neighbours. Names of Kubernetes objects differ at
+// their ends, or at the end of the first label of a domain name.
 
 export interface NameParts {
   /** May be cut. */
   head: string
   /** Stays whole; '' for a name that is short anyway. */
   tail: string
+  /** The domain that many nodes share, which is cut first; '' for none. */
+  domain: string
 }
 
-const shortest = 14
-const tailAtLeast = 2
-const tailAtMost = 12
+const shortest = 11
+const longestNumbers = 8
+const longestTail = 12
 
 /**
- * The tail starts at the last separator if it is near the end: web-6d9f7c8b5 and -x2x9z. A longer
- * one would leave no room for the head.
+ * The tail is the last number or two, or starts at the last separator if that is near the end:
+ * -1488, -1-23 and -x2x9z. A longer one would leave no room for the head.
  */
 export function nameParts(name: string): NameParts {
-  if (name.length <= shortest) return { head: name, tail: '' }
-  let at = name.length - tailAtLeast
-  while (at > name.length - tailAtMost && !/[-./_]/.test(name.charAt(at))) at--
-  if (!/[-./_]/.test(name.charAt(at))) at = name.length - 6
-  return { head: name.slice(0, at), tail: name.slice(at) }
+  if (name.length <= shortest) return { head: name, tail: '', domain: '' }
+  const found = /\.(?:[-a-z0-9]+\.)*[a-z]{2,}$/.exec(name)?.[0] ?? ''
+  const domain = found.length > 5 ? found : ''
+  const own = name.slice(0, name.length - domain.length)
+  const numbers = /(?:[-._]\d+){1,2}$/.exec(own)?.[0] ?? ''
+  const last = /[-./_][^-./_]+$/.exec(own)?.[0] ?? ''
+  const tail =
+    own.length <= shortest
+      ? own
+      : numbers && numbers.length <= longestNumbers
+        ? numbers
+        : last && last.length < longestTail
+          ? last
+          : own.slice(-6)
+  return { head: own.slice(0, own.length - tail.length), tail, domain }
 }

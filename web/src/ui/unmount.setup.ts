@@ -7,6 +7,9 @@ import { afterEach, expect } from 'vitest'
 
 globalThis.fetch = () => Promise.reject(new TypeError('unit tests have no server'))
 
+// The tests of the lint rules have no document.
+if ('document' in globalThis) config.global.components = (await import('./base')).components
+
 let warnings: string[] = []
 config.global.config.warnHandler = (message) => warnings.push(message)
 

@@ -1,28 +1,17 @@
 // The dry run of the change that the dialog is about: a moment after each change of the input.
 
 import { useTimeoutFn } from '@vueuse/core'
-import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, shallowRef, watch, type Ref } from 'vue'
 import { useTurns } from '@/live/answer'
 import { effectText } from './model/effectText'
 import type { Write } from './model/write'
 import { tryWrites, type Result } from './store/changes'
 
-export interface ChangeTrial {
-  /** Of the newest writes; undefined while they are being tried. */
-  results: ShallowRef<readonly Result[] | undefined>
-  /** The first refusal. */
-  refused: ComputedRef<unknown>
-  /** The difference that one of the writes makes; undefined when there is nothing to compare. */
-  difference: (at: number) => { before: string; after: string } | undefined
-  /** The change would change nothing. */
-  idle: ComputedRef<boolean>
-  again(): void
-}
-
 /** Typing must not send a request for each key (ms). */
 const wait = 250
 
-export function useChangeTrial(writes: Ref<readonly Write[]>): ChangeTrial {
+export function useChangeTrial(writes: Ref<readonly Write[]>) {
+  /** Of the newest writes; undefined while they are being tried. */
   const results = shallowRef<readonly Result[]>()
   const turns = useTurns()
   async function run() {
@@ -42,6 +31,7 @@ export function useChangeTrial(writes: Ref<readonly Write[]>): ChangeTrial {
     },
     { immediate: true }
   )
+  /** The difference that one of the writes makes; undefined when there is nothing to compare. */
   const difference = (at: number) => {
     const result = results.value?.[at]
     if (!result?.effect || result.write.op === 'delete') return undefined

@@ -1,13 +1,12 @@
 // The header of the pages below Batch: its views in a row.
 
-import { useI18n } from 'vue-i18n'
+import { t } from '@/i18n'
 import { useCrumbs } from '@/ui/crumbs'
 
 const views = ['queues', 'gangs', 'quotas', 'sessions'] as const
 export type BatchView = (typeof views)[number]
 
 export function useBatchCrumbs(shown: BatchView): void {
-  const { t } = useI18n()
   useCrumbs(
     () => [
       { text: t('nav.batch') },

@@ -10,17 +10,11 @@ import { results } from '@/live/watched'
 
 const mostAttempts = 20
 
-export interface Told {
-  /** The attempts of the pod in the URL, newest first; none without a pod. */
-  ofPod: ComputedRef<readonly Summary[]>
-  summary: ComputedRef<Summary | undefined>
-}
-
 /**
  * `pod` is namespace/name; '' for none. Without the attempt, the pod's newest one of `decisions`
  * counts, else its newest.
  */
-export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: ComputedRef<readonly Summary[]>): Told {
+export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: ComputedRef<readonly Summary[]>) {
   const isOf = (one: Summary) => `${one.pod.namespace}/${one.pod.name}` === pod.value
   /** The pod may be older than the live results. */
   const asked = useAnswer(
@@ -36,6 +30,7 @@ export function useTold(pod: Ref<string>, attempt: Ref<string>, decisions: Compu
     },
     { immediate: true }
   )
+  /** The attempts of the pod in the URL, newest first; none without a pod. */
   const ofPod = computed((): readonly Summary[] => {
     if (!pod.value) return []
     const live = results.value.items.filter(isOf)

@@ -2,44 +2,31 @@
 // and how many nodes would be needed for more.
 
 import { refDebounced, watchDebounced } from '@vueuse/core'
-import { computed, watch, type ComputedRef, type Ref } from 'vue'
+import { computed, watch } from 'vue'
 import { askCapacity } from '@/api/whatif'
-import type { CapacityAnswer, CapacityQuestion, KubeObject, Pod } from '@/api/types'
-import { questionOf, type Hypothesis } from '@/features/whatif/model/hypothesis'
-import { useHypothesis, type HypothesisInURL } from '@/features/whatif/useHypothesis'
-import { useQuestion, type Question } from '@/features/whatif/useQuestion'
-import { parseText, type Problem } from '@/features/yaml/model/documents'
+import type { CapacityQuestion, KubeObject, Pod } from '@/api/types'
+import { questionOf } from '@/features/whatif/model/hypothesis'
+import { useHypothesis } from '@/features/whatif/useHypothesis'
+import { useQuestion } from '@/features/whatif/useQuestion'
+import { parseText } from '@/features/yaml/model/documents'
 import { splitKey } from '@/kubernetes/object'
 import { pods } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 
-export interface Room extends Omit<HypothesisInURL, 'suppose' | 'discard'> {
-  suppose(next: Hypothesis): void
-  /** namespace/name of a pod of the cluster; '' for one from YAML. */
-  podKey: Ref<string>
-  /** Its YAML, if it is not one of the cluster. */
-  text: ComputedRef<string>
-  write(text: string): void
-  /** The pod that is asked about, as far as it is known. */
-  pod: ComputedRef<Pod | undefined>
-  problem: ComputedRef<Problem | undefined>
-  /** The node to copy, and for how many pods. */
-  like: Ref<string>
-  wanted: Ref<string>
-  body: ComputedRef<CapacityQuestion | undefined>
-  question: Question<CapacityAnswer & { at: number }, [CapacityQuestion]>
-}
+export type Room = ReturnType<typeof useRoom>
 
 /** The user pauses this long before a question is sent (ms). */
 const pause = 400
 
-export function useRoom(): Room {
+export function useRoom() {
   const inURL = useHypothesis()
   const { hypothesis, suppose } = inURL
+  /** namespace/name of a pod of the cluster; '' for one from YAML. */
   const podKey = useQuery('pod')
   const like = useQuery('like')
   const wanted = useQuery('for')
 
+  /** Its YAML, if it is not one of the cluster. */
   const text = computed(() => hypothesis.value.pod ?? '')
   const settled = refDebounced(text, pause)
   const parsed = computed(() => parseText(text.value))
@@ -84,7 +71,7 @@ export function useRoom(): Room {
     suppose,
     podKey,
     text,
-    write: (pod) => suppose(pod ? { ...hypothesis.value, pod } : { changes: hypothesis.value.changes }, true),
+    write: (pod: string) => suppose(pod ? { ...hypothesis.value, pod } : { changes: hypothesis.value.changes }, true),
     pod,
     problem,
     like,

@@ -50,6 +50,19 @@ const side = () =>
 const owned = (name: string, kind: string, owner: string) =>
   pod(name, { nodeName: 'n1' }, {}, { ownerReferences: [{ kind, name: owner, controller: true }] })
 
+it('tells owners of one name apart by their namespaces', () => {
+  const inNamespace = (namespace: string, app: string) => {
+    const one = pod(`${app}-1`, { nodeName: 'n1' }, {}, { labels: { app } })
+    return { ...one, metadata: { ...one.metadata, namespace } }
+  }
+  show(inNamespace('team-a', 'web'), inNamespace('team-b', 'web'), inNamespace('team-b', 'db'))
+  expect(
+    side()
+      .findAll('.own:not(.recent) li')
+      .map((row) => row.text().replace(/\s+/g, ' '))
+  ).toEqual(['webteam-aapp1', 'dbapp1', 'webteam-bapp1'])
+})
+
 // A row of an owner once looked like a button and did nothing.
 it('leads from every owner to its page or decisions, and from its number to its pods', () => {
   show(

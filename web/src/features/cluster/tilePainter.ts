@@ -30,7 +30,6 @@ export interface Window {
   height: number
 }
 
-/** The contents of a canvas. */
 interface Painted {
   layout: TileLayout
   faces: readonly TileFace[]
@@ -119,7 +118,7 @@ function keyOf(face: TileFace): string {
     case 'total':
       return `t${face.level}`
     case 'rejected':
-      return `r${Math.min(face.sign, signs.length)}`
+      return face.level === undefined ? `r${Math.min(face.sign, signs.length)}` : `n${face.level}`
     default:
       return face.kind
   }
@@ -138,6 +137,10 @@ function draw(c: CanvasRenderingContext2D, face: TileFace, colours: TileColours)
       fill(c, colours.pass)
       break
     case 'rejected':
+      if (face.level !== undefined) {
+        drawNearness(c, face.level, colours)
+        break
+      }
       fill(c, colours['rej-bg'])
       c.fillStyle = c.strokeStyle = blend(colours['rej-bg'], colours.rej, 0.72)
       c.lineWidth = 1.2
@@ -172,6 +175,16 @@ function drawLoad(
   if (!flagged) return
   c.fillStyle = colours.warn
   polygon(c, [5, 0], [10, 0], [10, 5])
+}
+
+/** A node that has none of a resource has a cross, not the weakest shade. */
+function drawNearness(c: CanvasRenderingContext2D, level: number, colours: TileColours): void {
+  if (level > 0) return fill(c, blend(colours['rej-bg'], colours.rej, ((level - 1) / (levels - 1)) ** 1.2))
+  fill(c, blend(colours.bg, colours.inset, 0.6))
+  c.strokeStyle = colours['line-2']
+  c.lineWidth = 0.8
+  line(c, 2, 2, 8, 8)
+  line(c, 2, 8, 8, 2)
 }
 
 const fill = (c: CanvasRenderingContext2D, colour: string) => {

@@ -1,11 +1,10 @@
 // How the map arranges nodes: filtered, sorted, grouped, as cards, tiles or a table. Kept in the URL.
 
-import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, type ComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
+import { t } from '@/i18n'
 import { zoneLabel, type ClusterView } from '@/kubernetes/cluster'
 import { cluster } from '@/live/cluster'
-import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 import {
   arrangeNodes,
@@ -18,35 +17,13 @@ import {
   parseGrouping,
   type Grouping,
   type NodeGroup,
-  type NodeSort,
 } from './model/arrange'
-import { matchesVerdict, type LoadOf } from './model/tileFaces'
+import { matchesVerdict } from './model/tileFaces'
 import type { ShownDecision } from './useShownDecision'
 
 type View = 'cards' | 'tiles' | 'table'
 
-export interface NodeArrangement {
-  text: WritableComputedRef<string>
-  sort: WritableComputedRef<NodeSort>
-  sortOptions: ComputedRef<Option<NodeSort>[]>
-  group: WritableComputedRef<string>
-  groupOptions: ComputedRef<Option<string>[]>
-  /** The resource that shades tiles while no decision is shown. */
-  load: WritableComputedRef<LoadOf>
-  loadOptions: ComputedRef<Option<LoadOf>[]>
-  view: WritableComputedRef<View>
-  viewOptions: ComputedRef<(Option<View> & { icon: string; disabled?: boolean; title?: string })[]>
-  /** The nodes that match the text. */
-  found: ComputedRef<NodeGroup[]>
-  /** The found nodes that pass the verdict filter. Tiles show all found nodes and dim the others. */
-  left: ComputedRef<NodeGroup[]>
-  shownCount: ComputedRef<number>
-  groupName(group: NodeGroup): string
-  partName(name: string): string
-  /** Shows a group, or a part of it, by itself; as cards if it has few enough nodes. */
-  zoom(group: NodeGroup, part: string | undefined): void
-  clearFilters(): void
-}
+export type NodeArrangement = ReturnType<typeof useNodeArrangement>
 
 /** More nodes than this are shown as tiles by default. */
 const tilesAbove = 150
@@ -57,15 +34,15 @@ const cardsUpTo = 300
 export function useNodeArrangement(
   { nodes, verdictOf, filter }: Pick<ShownDecision, 'nodes' | 'verdictOf' | 'filter'>,
   of: ComputedRef<Pick<ClusterView, 'nodes' | 'labels'>> = cluster
-): NodeArrangement {
-  const { t } = useI18n()
+) {
   const route = useRoute()
   const router = useRouter()
   const text = useQuery('q')
-  const sort = useQuery<NodeSort>('sort', 'name', ['name', 'cpu', 'memory', 'pods'])
+  const sort = useQuery('sort', 'name', ['name', 'cpu', 'memory', 'pods'])
   const groupQuery = useQuery<string>('group', 'auto')
-  const viewQuery = useQuery<'auto' | View>('view', 'auto', ['auto', 'cards', 'tiles', 'table'])
-  const load = useQuery<LoadOf>('shade', 'cpu', ['cpu', 'memory', 'pods'])
+  const viewQuery = useQuery('view', 'auto', ['auto', 'cards', 'tiles', 'table'])
+  /** The resource that shades tiles while no decision is shown. */
+  const load = useQuery('shade', 'cpu', ['cpu', 'memory', 'pods'])
 
   // Separate computed values: one that stays equal stops a stream of changes from recomputing what
   // depends on it.
@@ -95,6 +72,7 @@ export function useNodeArrangement(
   const found = computed(() =>
     arrangeNodes(nodes.value, { text: text.value, sort: sort.value, grouping: grouping.value })
   )
+  /** Tiles show all found nodes and dim the others. */
   const left = computed(() => {
     const [keep, by] = [filter.value, verdictOf.value]
     return by && keep.kind !== 'all' ? keepNodes(found.value, (n) => matchesVerdict(keep, by(n.name))) : found.value
@@ -141,9 +119,10 @@ export function useNodeArrangement(
     found,
     left,
     shownCount: computed(() => (view.value === 'tiles' ? foundCount.value : countNodes(left.value))),
-    groupName: (g) => g.name || t('cluster.noZone', { label: labelName(grouping.value[0] ?? '') }),
-    partName: (name) => name || t('cluster.noZone', { label: labelName(grouping.value[1] ?? '') }),
-    zoom(g, part) {
+    groupName: (g: NodeGroup) => g.name || t('cluster.noZone', { label: labelName(grouping.value[0] ?? '') }),
+    partName: (name: string) => name || t('cluster.noZone', { label: labelName(grouping.value[1] ?? '') }),
+    /** Shows a group, or a part of it, by itself; as cards if it has few enough nodes. */
+    zoom(g: NodeGroup, part: string | undefined) {
       const words = [text.value]
       const [first, second] = grouping.value
       if (first && g.name) words.push(`${first}=${g.name}`)

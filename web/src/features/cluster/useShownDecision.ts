@@ -1,66 +1,38 @@
 // The decision on the map: the pod in the URL, its newest cycle, and the verdict on each node.
 // While a pod is typed in the create dialog beside the map, its prediction takes that place.
 
-import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import type { Cycle, Pod } from '@/api/types'
-import { verdicts, type NodeVerdict } from '@/features/decision/model/cycle'
+import { verdicts } from '@/features/decision/model/cycle'
 import { useCycle } from '@/features/decision/store/cycles'
-import { besideMap, prediction, type ShownPrediction } from '@/features/whatif/store/prediction'
-import { advanceTour } from '@/features/tour/store/tour'
-import { sumNodes, type ClusterView, type NodeView } from '@/kubernetes/cluster'
+import { besideMap, prediction } from '@/features/whatif/store/prediction'
+import { t } from '@/i18n'
+import { sumNodes } from '@/kubernetes/cluster'
 import { splitKey } from '@/kubernetes/object'
-import { podRequests, type Amounts } from '@/kubernetes/pods'
+import { podRequests } from '@/kubernetes/pods'
 import { formatAmount, formatResource } from '@/kubernetes/quantity'
 import { cluster } from '@/live/cluster'
 import { useNewest } from '@/live/newest'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { useEscape } from '@/ui/useEscape'
-import { nearestNode, type NearestNode } from './model/nearest'
+import { nearestNode } from '@/features/decision/model/nearest'
+import { nearnessOf } from './model/nearness'
 import { addedAfter, nodesAtDecision, placementTimes, verdictsAtDecision } from './model/nodesAtDecision'
-import { parseVerdictFilter, tally as tallyOf, type Tally, type VerdictFilter } from './model/tileFaces'
+import { parseVerdictFilter, tally as tallyOf } from './model/tileFaces'
 
-export interface ShownDecision {
-  /** What is predicted while a pod is typed; the map then shows nothing that has happened. */
-  predicted: ComputedRef<ShownPrediction | undefined>
-  /** namespace/name of the pod; '' when no decision is shown. */
-  selected: ComputedRef<string>
-  pod: ComputedRef<Pod | undefined>
-  cycle: ComputedRef<Cycle | undefined>
-  error: Ref<unknown>
-  /** True once it is certain that the pod has no attempt. */
-  missing: ComputedRef<boolean>
-  verdictOf: ComputedRef<((node: string) => NodeVerdict) | undefined>
-  tally: ComputedRef<Tally | undefined>
-  /** The node that a pod which fits nowhere came nearest to. */
-  nearest: ComputedRef<NearestNode | undefined>
-  /** The pod's requests, as amounts and as text. */
-  ask: ComputedRef<Amounts | undefined>
-  askText: ComputedRef<string>
-  /** Which state of the nodes the map shows. */
-  moment: WritableComputedRef<'decision' | 'now'>
-  /** The nodes in that state, and their totals. */
-  nodes: ComputedRef<readonly NodeView[]>
-  totals: ComputedRef<ClusterView['totals']>
-  /** The filter by verdict, as in the URL. */
-  show: WritableComputedRef<string>
-  filter: ComputedRef<VerdictFilter>
-  /** Shows the decision about a pod. The shown pod, or undefined, closes it. */
-  select(key: string | undefined): void
-  /** Filters by a rejecting plugin, given by its index in the tally; calling it again removes the filter. */
-  isolate(at: number): void
-}
+export type ShownDecision = ReturnType<typeof useShownDecision>
 
 /** Escape closes the decision. */
-export function useShownDecision(): ShownDecision {
-  const { t } = useI18n()
+export function useShownDecision() {
   const route = useRoute()
   const router = useRouter()
   const show = useQuery('show')
-  const moment = useQuery<'decision' | 'now'>('at', 'decision', ['decision', 'now'])
+  const moment = useQuery('at', 'decision', ['decision', 'now'])
+  /** What is predicted while a pod is typed; the map then shows nothing that has happened. */
   const predicted = computed(() => (besideMap.value ? prediction.value : undefined))
+  /** namespace/name of the pod; '' when no decision is shown. */
   const selected = computed(() => (!predicted.value && typeof route.query.pod === 'string' ? route.query.pod : ''))
   const name = computed(() => splitKey(selected.value))
   const pod = computed(() => pods.value.items.get(selected.value))
@@ -86,14 +58,19 @@ export function useShownDecision(): ShownDecision {
       ? nodesAtDecision(present.value, cycle.value, placementTimes(results.value.items))
       : present.value
   )
-  const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value) : undefined))
   const asker = computed(() => (predicted.value ? (predicted.value.pod as Pod) : pod.value))
   const ask = computed(() => (verdictOf.value && asker.value ? podRequests(asker.value) : undefined))
+  const nearness = computed(() =>
+    cycle.value && verdictOf.value && ask.value
+      ? nearnessOf(nodes.value, { cycle: cycle.value, verdictOf: verdictOf.value, ask: ask.value })
+      : undefined
+  )
+  const tally = computed(() => (verdictOf.value ? tallyOf(present.value, verdictOf.value, nearness.value) : undefined))
 
+  /** Shows the decision about a pod. The shown pod, or undefined, closes it. */
   function select(key: string | undefined) {
     const wanted = key && key !== selected.value ? key : undefined
     void router.push({ query: { ...route.query, show: undefined, at: undefined, pod: wanted } })
-    if (wanted) advanceTour('pod')
   }
   useEscape(() => selected.value && select(undefined))
 
@@ -103,6 +80,7 @@ export function useShownDecision(): ShownDecision {
     pod,
     cycle,
     error,
+    /** True once it is certain that the pod has no attempt. */
     missing,
     verdictOf,
     tally,
@@ -117,7 +95,8 @@ export function useShownDecision(): ShownDecision {
     show,
     filter: computed(() => parseVerdictFilter(verdictOf.value ? show.value : '')),
     select,
-    isolate(at) {
+    /** Calling it again removes the filter. */
+    isolate(at: number) {
       const plugin = tally.value?.plugins[at]?.plugin
       const wanted = plugin ? `by:${plugin}` : ''
       show.value = wanted === show.value ? '' : wanted

@@ -12,7 +12,7 @@ import { useTileCursor, type TileCursor } from './useTileCursor'
 import { useTileFaces, type ShownTiles } from './useTileFaces'
 import { useTileMarks } from './useTileMarks'
 import { useTilePainting } from './useTilePainting'
-import { useTileWords } from './useTileWords'
+import { tileWords } from './tileWords'
 
 const painted = vi.hoisted(() => vi.fn())
 vi.mock('./tilePainter', () => ({
@@ -264,8 +264,7 @@ describe('the painting', () => {
   })
 })
 
-it('describes a tile’s face in words', async () => {
-  const { value: wordsOf } = await withSetup(useTileWords)
+it('describes a tile’s face in words', () => {
   const [view] = views('a')
   if (!view) throw new Error('no view')
   const verdicts = [
@@ -277,7 +276,7 @@ it('describes a tile’s face in words', async () => {
     { kind: 'notEvaluated' },
     { kind: 'absent' },
   ] as (NodeVerdict | undefined)[]
-  const said = verdicts.map((verdict) => wordsOf(view, verdict))
+  const said = verdicts.map((verdict) => tileWords(view, verdict))
   expect(new Set(said).size).toBe(verdicts.length)
   expect(said.every((words) => words.startsWith('a, '))).toBe(true)
   expect(said[1]).toContain('77')
@@ -323,7 +322,7 @@ describe('the marks', () => {
     width: 800,
     height: 400,
   })
-  const marks = async (tile: number, of = small) => {
+  const marks = async (tile: number, of = small, near = -1) => {
     const all = views(...Array.from({ length: 60 }, (_, i) => `n${i}`))
     return (
       await withSetup(() =>
@@ -331,7 +330,8 @@ describe('the marks', () => {
           layout: ref(of),
           nodes: ref(all),
           chosen: ref(tile),
-          nearest: ref(-1),
+          nearest: ref(near),
+          nearestSays: () => '0.5 CPU short',
           active: ref(-1),
           stageWidth: ref(800),
           verdictOf: () => () => ({ kind: 'scored', total: 7 }) as NodeVerdict,
@@ -350,6 +350,16 @@ describe('the marks', () => {
     })
     expect((await marks(0, layoutOf(6))).chosenTag.value).toBeUndefined()
     expect((await marks(-1)).outlines.value).toEqual([])
+  })
+
+  it('name the nearest node and what it lacks, inside the stage', async () => {
+    const { nearestTag } = await marks(-1, small, 0)
+    expect(nearestTag.value).toMatchObject({ name: 'n0', says: '0.5 CPU short', style: { left: '0px' } })
+    const atTheEdge = { ...small, x: small.x.map(() => 780) }
+    const left = parseFloat((await marks(-1, atTheEdge, 3)).nearestTag.value?.style.left ?? '')
+    expect(left).toBeGreaterThan(600)
+    expect(left).toBeLessThan(720)
+    expect((await marks(3)).nearestTag.value).toBeUndefined()
   })
 
   it('keep the name inside the stage', async () => {

@@ -1,6 +1,6 @@
 // The active tile of the map, chosen by pointer, touch or keys, and the position of its card.
 
-import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, ref, shallowRef, type Ref } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import { nodeRef } from '@/features/act/model/links'
 import { openObjectMenu } from '@/features/act/store/asked'
@@ -31,35 +31,19 @@ export interface TileWishes {
   isolate(at: number): boolean
 }
 
-export interface TileCursor {
-  /** By name, so that it stays the same while nodes are added and removed. */
-  activeName: Ref<string | undefined>
-  /** The index of its tile; -1 if there is none. */
-  active: ComputedRef<number>
-  activeView: ComputedRef<NodeView | undefined>
-  /** The position of its card in the frame. */
-  cardAt: ShallowRef<{ left: number; top: number } | undefined>
-  onPointer(event: PointerEvent): void
-  onLeave(): void
-  onClick(event: MouseEvent): void
-  /** Opens the menu: a right click for the tile under the pointer, the menu key for the active tile. */
-  onMenu(event: MouseEvent): void
-  onKey(event: KeyboardEvent): void
-  onFocus(): void
-  onBlur(): void
-  /** Moves the card along with its tile. */
-  onScroll(): void
-}
+export type TileCursor = ReturnType<typeof useTileCursor>
 
 const cardWidth = 284
 
 export function useTileCursor(
   { frame, scroller, list, margin, layout, nodes, chosen, verdictOf, cardHeight }: TileStage,
   { open, isolate }: TileWishes
-): TileCursor {
+) {
+  /** By name, so that it stays the same while nodes are added and removed. */
   const activeName = ref<string>()
   const focused = ref(false)
   const cardAt = shallowRef<{ left: number; top: number }>()
+  /** The index of its tile; -1 if there is none. */
   const active = computed(() =>
     activeName.value === undefined ? -1 : nodes.value.findIndex((view) => view.name === activeName.value)
   )
@@ -102,7 +86,7 @@ export function useTileCursor(
     active,
     activeView,
     cardAt,
-    onPointer(event) {
+    onPointer(event: PointerEvent) {
       if (event.pointerType === 'touch') return
       const index = pointAt(event)
       if (index !== active.value) look(index)
@@ -110,7 +94,7 @@ export function useTileCursor(
     onLeave() {
       if (!focused.value) look(-1)
     },
-    onClick(event) {
+    onClick(event: MouseEvent) {
       const index = pointAt(event)
       const view = nodes.value[index]
       if (!view) return
@@ -119,11 +103,11 @@ export function useTileCursor(
       if (touch && activeName.value !== view.name) look(index)
       else open(view.name)
     },
-    onMenu(event) {
+    onMenu(event: MouseEvent) {
       const view = event.button === 2 ? nodes.value[pointAt(event)] : activeView.value
       if (view) openObjectMenu([nodeRef(view.name)], event)
     },
-    onKey(event) {
+    onKey(event: KeyboardEvent) {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       const to = tileForKey(event.key, {
         layout: layout.value,

@@ -1,8 +1,7 @@
 // The faces of the map's tiles, in tile order.
 
-import { computed, type ComputedRef } from 'vue'
+import { computed } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
-import type { NodeView } from '@/kubernetes/cluster'
 import type { NodeGroup } from './model/arrange'
 import {
   loadFace,
@@ -11,7 +10,6 @@ import {
   verdictFaces,
   type LoadOf,
   type Tally,
-  type TileFace,
   type VerdictFilter,
 } from './model/tileFaces'
 
@@ -22,23 +20,12 @@ export interface ShownTiles {
   verdictOf: ((node: string) => NodeVerdict) | undefined
   tally: Tally | undefined
   filter: VerdictFilter
-  nearest: string | undefined
-}
-
-export interface TileFaces {
-  nodes: ComputedRef<NodeView[]>
-  faces: ComputedRef<TileFace[]>
-  /** Whether the filter excludes a tile's node, which keeps its place. */
-  dim: ComputedRef<(tile: number) => boolean>
-  /** The tile of the chosen node; -1 if there is none. */
-  chosen: ComputedRef<number>
-  /** The tile of the node that a pod which fits nowhere came nearest to; -1 if there is none. */
-  nearest: ComputedRef<number>
+  nearest: { node: string } | undefined
 }
 
 const none = () => false
 
-export function useTileFaces(of: Readonly<ShownTiles>): TileFaces {
+export function useTileFaces(of: Readonly<ShownTiles>) {
   const nodes = computed(() => of.groups.flatMap((group) => group.parts.flatMap((part) => part.nodes)))
   const scale = computed(() => loadScale(nodes.value, of.load))
   return {
@@ -47,18 +34,21 @@ export function useTileFaces(of: Readonly<ShownTiles>): TileFaces {
       const { verdictOf, tally } = of
       if (!verdictOf || !tally) return nodes.value.map((view) => loadFace(view, of.load, scale.value))
       const faceOf = verdictFaces(tally)
-      return nodes.value.map((view) => faceOf(verdictOf(view.name)))
+      return nodes.value.map((view) => faceOf(verdictOf(view.name), view.name))
     }),
+    /** Whether the filter excludes a tile's node, which keeps its place. */
     dim: computed(() => {
       const { verdictOf, filter } = of
       if (!verdictOf || filter.kind === 'all') return none
       const all = nodes.value
-      return (tile) => {
+      return (tile: number) => {
         const view = all[tile]
         return !view || !matchesVerdict(filter, verdictOf(view.name))
       }
     }),
+    /** The tile of the chosen node; -1 if there is none. */
     chosen: computed(() => (of.tally?.chosen ? nodes.value.findIndex((view) => view.name === of.tally?.chosen) : -1)),
-    nearest: computed(() => (of.nearest ? nodes.value.findIndex((view) => view.name === of.nearest) : -1)),
+    /** The tile of the node that a pod which fits nowhere came nearest to; -1 if there is none. */
+    nearest: computed(() => (of.nearest ? nodes.value.findIndex((view) => view.name === of.nearest?.node) : -1)),
   }
 }

@@ -1,29 +1,27 @@
 // The outlines above the canvas of tiles, and the tag with the chosen node's name. They are
 // elements, so that moving the pointer does not repaint the canvas.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
+import { computed, type Ref } from 'vue'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 import type { NodeView } from '@/kubernetes/cluster'
 import type { TileLayout } from './model/tiles'
 
 type Style = Record<string, string>
 
-export interface TileMarks {
-  outlines: ComputedRef<{ kind: 'chosen' | 'nearest' | 'active'; style: Style }[]>
-  /** Only for small tiles; larger ones have room for the name. */
-  chosenTag: ComputedRef<{ name: string; total: number | undefined; style: Style } | undefined>
-}
-
 /** Tiles up to this pitch are small (px). */
 const smallPitch = 18
 /** The maximum width of the tag (px). */
 const tagWidth = 150
+const tagHeight = 18
+/** About the width of a letter in a tag (px). */
+const letter = 6.6
 
 export function useTileMarks({
   layout,
   nodes,
   chosen,
   nearest,
+  nearestSays,
   active,
   stageWidth,
   verdictOf,
@@ -32,10 +30,12 @@ export function useTileMarks({
   nodes: Ref<readonly NodeView[]>
   chosen: Ref<number>
   nearest: Ref<number>
+  /** What the nearest node lacks. */
+  nearestSays: () => string
   active: Ref<number>
   stageWidth: Ref<number>
   verdictOf: () => ((node: string) => NodeVerdict) | undefined
-}): TileMarks {
+}) {
   const placeOf = (tile: number) => ({
     x: layout.value.x[tile] ?? 0,
     y: layout.value.y[tile] ?? 0,
@@ -64,6 +64,23 @@ export function useTileMarks({
         ]
       })
     ),
+    /** Above its tile, or below one at the top, and inside the stage, also where that is narrow. */
+    nearestTag: computed(() => {
+      const name = nodes.value[nearest.value]?.name
+      if (name === undefined) return undefined
+      const { x, y, pitch } = placeOf(nearest.value)
+      const says = nearestSays()
+      const width = Math.min(stageWidth.value, (name.length + says.length) * letter + 24)
+      return {
+        name,
+        says,
+        style: {
+          top: `${y < tagHeight + 4 ? y + pitch + 4 : y - tagHeight - 4}px`,
+          left: `${Math.max(0, Math.min(x - 2, stageWidth.value - width))}px`,
+          maxWidth: `${stageWidth.value}px`,
+        },
+      }
+    }),
     chosenTag: computed(() => {
       const view = nodes.value[chosen.value]
       if (!view || layout.value.pitch > smallPitch) return undefined

@@ -1,47 +1,22 @@
 // The batch of the create dialog: its dry run, its writes, and their problems and progress.
 
-import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, shallowRef, watch } from 'vue'
 import type { Problem } from '@/features/yaml/model/documents'
 import type { SchemaSource } from '@/features/yaml/model/schema'
-import { useProblemMessages } from '@/features/yaml/problemMessages'
+import { translated } from '@/features/yaml/problemMessages'
 import { useSchemaProblems, withSchemaProblems } from '@/features/yaml/useSchemaProblems'
-import { useNames } from '@/i18n/names'
+import { t } from '@/i18n'
+import { names } from '@/i18n/names'
 import { notify } from '@/ui/notices'
 import { managedByOthers, type Creator, type Item } from './model/batch'
-import { useBatch, type BatchRun } from './store/batchRun'
-import { copies, draft } from './store/create'
+import { useBatch } from './store/batchRun'
+import { copies, draft, made } from './store/create'
 import { droppedFiles } from './store/files'
 import type { DraftEntries } from './useDraftEntries'
 
-export interface CreateBatch extends Pick<BatchRun, 'phase' | 'items' | 'counts' | 'failure' | 'stop'> {
-  /** Requests are under way. */
-  busy: ComputedRef<boolean>
-  /** The number of objects that are already checked or written in the current step. */
-  progress: ComputedRef<number>
-  problems: ComputedRef<readonly Problem[]>
-  /** The problems that refer to the draft rather than to a file. */
-  draftProblems: ComputedRef<readonly Problem[]>
-  /** There is a report to show below the draft. */
-  reported: ComputedRef<boolean>
-  /** The item whose difference is shown in place of the draft. */
-  shownItem: ShallowRef<Item | undefined>
-  /** The number of objects of a refused batch that could still be written. */
-  rest: ComputedRef<number>
-  /** The number of objects that failed because other managers own some of their fields. */
-  conflicts: ComputedRef<number>
-  submitText: ComputedRef<string>
-  /** Takes the next step: dry-runs and writes, writes what the user reviewed, or retries what failed. */
-  submit(): Promise<void>
-  dryRun(): Promise<void>
-  /** Takes over fields of other managers. */
-  force(): Promise<void>
-  /** Writes the accepted objects of a refused batch. */
-  proceed(): Promise<void>
-}
+export type CreateBatch = ReturnType<typeof useCreateBatch>
 
 export interface BatchSteps {
-  /** Shows the position of a problem in the draft. */
   goTo(problem: Problem): void
   /** Called once all objects are in the cluster. */
   finished(): void
@@ -52,10 +27,7 @@ export function useCreateBatch(
   creator: Creator,
   { goTo, finished }: BatchSteps,
   schema: SchemaSource
-): CreateBatch {
-  const { t } = useI18n()
-  const names = useNames()
-  const translated = useProblemMessages()
+) {
   const run = useBatch(creator)
   const { phase, items, counts } = run
   const textProblems = shallowRef<readonly Problem[]>([])
@@ -102,7 +74,8 @@ export function useCreateBatch(
   function settle() {
     const { failed, notAttempted } = counts.value
     if (phase.value === 'done' && !failed && !notAttempted) {
-      notify('done', doneText())
+      const text = doneText()
+      made.value = { notice: notify('done', text, undefined, true), text, objects: objects() }
       finished()
     } else if (phase.value === 'review') {
       shownItem.value =
@@ -115,11 +88,15 @@ export function useCreateBatch(
   function doneText() {
     const { created, changed, same } = counts.value
     if (!created && !changed) return t('create.allSame', same)
-    const done = items.value.flatMap((i) =>
-      i.state.kind === 'created' || i.state.kind === 'changed' ? [i.state.name] : []
-    )
+    const done = objects().map(({ name }) => name)
     return t(changed && !created ? 'create.changedNames' : 'create.done', { names: names(done) })
   }
+  const objects = () =>
+    items.value.flatMap(({ entry, state }) =>
+      state.kind === 'created' || state.kind === 'changed'
+        ? [{ kind: entry.kind, namespace: state.namespace, name: state.name }]
+        : []
+    )
 
   const submitText = computed(() => {
     const { checked, unchecked, differs, failed, notAttempted } = counts.value
@@ -153,6 +130,7 @@ export function useCreateBatch(
     ),
     shownItem,
     rest,
+    /** The number of objects that failed because other managers own some of their fields. */
     conflicts: computed(
       () => items.value.filter((i) => i.state.kind === 'failed' && managedByOthers(i.state.refusal).length > 0).length
     ),

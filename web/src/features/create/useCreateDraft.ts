@@ -1,27 +1,16 @@
 // The draft of the create dialog, and the templates that it can start from. Text that the
 // user has written is replaced only after confirmation.
 
-import { computed, onMounted, ref, watch, type Ref, type WritableComputedRef } from 'vue'
-import type { TemplateId } from './model/templateIds'
+import { computed, onMounted, ref, watch } from 'vue'
 import { templates } from './model/templates'
 import { copies, currentFreeNames, draft, draftTemplate, wanted, type Wanted } from './store/create'
 import { droppedFiles, removeFiles } from './store/files'
 
-export interface CreateDraft {
-  /** The template that the draft still equals. Setting it may ask for confirmation first. */
-  template: WritableComputedRef<TemplateId | undefined>
-  /** A template or text that waits for confirmation to replace the draft. */
-  asking: Ref<Wanted | undefined>
-  replace(from: Wanted): void
-  /** Appends a document to the draft. */
-  append(from: Wanted): void
-  /** Clears the draft, the number of copies and the files. */
-  clear(): void
-}
+export type CreateDraft = ReturnType<typeof useCreateDraft>
 
-export function useCreateDraft(): CreateDraft {
+export function useCreateDraft() {
+  /** A template or text that waits for confirmation to replace the draft. */
   const asking = ref<Wanted>()
-  /** The text that the draft started as. */
   let pristine = ''
   const textOf = (from: Wanted) =>
     'text' in from ? from.text : (templates.find((x) => x.id === from.template)?.make(currentFreeNames()).text ?? '')
@@ -60,13 +49,14 @@ export function useCreateDraft(): CreateDraft {
   })
 
   return {
+    /** The template that the draft still equals. Setting it may ask for confirmation first. */
     template: computed({
       get: () => draftTemplate.value,
       set: (id) => id && choose({ template: id }),
     }),
     asking,
     replace,
-    append(from) {
+    append(from: Wanted) {
       asking.value = undefined
       draft.value = `${draft.value.trimEnd()}\n---\n${textOf(from)}`
     },

@@ -1,25 +1,15 @@
 // The objects of the draft, its copies and the dropped files.
 
-import { computed, type ComputedRef } from 'vue'
-import { DocumentReader, type Entry, type ParsedText } from '@/features/yaml/model/documents'
+import { computed } from 'vue'
+import { DocumentReader, type Entry } from '@/features/yaml/model/documents'
 import { nodes, pods } from '@/live/watched'
-import { copiesOf, type Copies } from './model/clone'
+import { copiesOf } from './model/clone'
 import { copies, draft } from './store/create'
 import { droppedFiles } from './store/files'
 
-export interface DraftEntries {
-  parsed: ComputedRef<ParsedText>
-  /** The objects of the draft, including copies. */
-  made: ComputedRef<Copies>
-  /** The number of all objects, including those in files. */
-  count: ComputedRef<number>
-  /** A file is still being read. */
-  reading: ComputedRef<boolean>
-  /** All objects, with consecutive indexes. */
-  entries(): Entry[]
-}
+export type DraftEntries = ReturnType<typeof useDraftEntries>
 
-export function useDraftEntries(): DraftEntries {
+export function useDraftEntries() {
   const reader = new DocumentReader()
   const parsed = computed(() => reader.parse(draft.value))
   const taken = (entry: Entry, name: string) =>

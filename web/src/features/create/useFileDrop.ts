@@ -1,24 +1,16 @@
 // Files that the user drops on the dialog or chooses: small ones are appended to the draft, large
 // ones are listed beside it.
 
-import { ref, type Ref } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { ref } from 'vue'
 import { messageOf } from '@/api/message'
+import { t } from '@/i18n'
 import { notify } from '@/ui/notices'
 import { draft, draftTemplate } from './store/create'
 import { addFile, editorLimit, fileLimit } from './store/files'
 
-export interface FileDrop {
-  /** The user is dragging files over the dialog. */
-  over: Ref<boolean>
-  take(files: readonly File[]): Promise<void>
-  onDrop(event: DragEvent): void
-  /** Handles a file input, and resets it so that the same file can be chosen again. */
-  onPick(event: Event): void
-}
+export type FileDrop = ReturnType<typeof useFileDrop>
 
-export function useFileDrop(): FileDrop {
-  const { t } = useI18n()
+export function useFileDrop() {
   const over = ref(false)
 
   async function take(files: readonly File[]) {
@@ -48,11 +40,12 @@ export function useFileDrop(): FileDrop {
   return {
     over,
     take,
-    onDrop(event) {
+    onDrop(event: DragEvent) {
       over.value = false
       void take([...(event.dataTransfer?.files ?? [])])
     },
-    onPick(event) {
+    /** Handles a file input, and resets it so that the same file can be chosen again. */
+    onPick(event: Event) {
       const input = event.target as HTMLInputElement
       void take([...(input.files ?? [])])
       input.value = ''

@@ -2,10 +2,10 @@
 // or the user's text.
 
 import { computed, type ComputedRef, type Ref } from 'vue'
-import { useI18n } from 'vue-i18n'
-import { useAuthorNotes } from '@/features/yaml/authorNotes'
+import { authorNotes } from '@/features/yaml/authorNotes'
 import type { LineNotes } from '@/features/yaml/diffNotes'
 import { toYaml } from '@/features/yaml/model/documents'
+import { t } from '@/i18n'
 import type { Item } from './model/batch'
 import { withoutServerMetadata } from '@/kubernetes/object'
 
@@ -20,9 +20,6 @@ export interface ItemDifference {
 
 /** undefined when there is no item, or nothing to compare. */
 export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<ItemDifference | undefined> {
-  const { t } = useI18n()
-  const notesOf = useAuthorNotes()
-
   return computed(() => {
     if (!item.value) return undefined
     const { state, entry } = item.value
@@ -36,7 +33,7 @@ export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<Item
         beforeLabel: t('create.written'),
         afterLabel: t('create.kept'),
         beforeNotes: new Map(),
-        afterNotes: notesOf(state.after, after, { written }),
+        afterNotes: authorNotes(state.after, after, { written }),
       }
     }
     if (!(state.kind === 'differs' || state.kind === 'failed') || !state.before || !state.after) return undefined
@@ -50,8 +47,8 @@ export function useItemDifference(item: Ref<Item | undefined>): ComputedRef<Item
       after,
       beforeLabel: t('create.now'),
       afterLabel: t('create.then'),
-      beforeNotes: notesOf(old, before, { losing: true }),
-      afterNotes: notesOf(next, after, { written }),
+      beforeNotes: authorNotes(old, before, { losing: true }),
+      afterNotes: authorNotes(next, after, { written }),
     }
   })
 }

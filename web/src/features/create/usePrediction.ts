@@ -2,10 +2,9 @@
 // stays, marked as outdated, while the text cannot be asked about.
 
 import { useThrottleFn, useTimeoutFn } from '@vueuse/core'
-import { computed, onScopeDispose, watch, type ComputedRef } from 'vue'
+import { computed, onScopeDispose, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import { askFit, askWhatIf } from '@/api/whatif'
-import type { Suggestion } from '@/api/types'
 import type { Problem } from '@/features/yaml/model/documents'
 import { prediction, predicting } from '@/features/whatif/store/prediction'
 import { useQuestion } from '@/features/whatif/useQuestion'
@@ -17,20 +16,7 @@ import type { DraftEntries } from './useDraftEntries'
 /** Why an answer is not one to the text as it is. */
 export type Outdated = { why: 'asking' } | { why: 'problem'; problem: Problem } | { why: 'refused'; message: string }
 
-export interface TypedPrediction {
-  /** The text has a pod to ask about. */
-  wanted: ComputedRef<boolean>
-  /** The newest answer. */
-  answer: ComputedRef<Prediction | undefined>
-  /** undefined while the answer is one to the text. */
-  outdated: ComputedRef<Outdated | undefined>
-  busy: ComputedRef<boolean>
-  /** Why there is no newer answer, besides a refused text. */
-  failure: ComputedRef<unknown>
-  again(): void
-  /** The least change that makes a pod fit that would find no node. */
-  suggestion: ComputedRef<Suggestion | undefined>
-}
+export type TypedPrediction = ReturnType<typeof usePrediction>
 
 /** The user pauses this long before a question is sent (ms). */
 const pause = 350
@@ -39,7 +25,7 @@ const renewEvery = 3000
 
 const keyOf = ({ question, names }: TextQuestion) => JSON.stringify([question, names])
 
-export function usePrediction(content: Pick<DraftEntries, 'parsed' | 'made' | 'entries'>): TypedPrediction {
+export function usePrediction(content: Pick<DraftEntries, 'parsed' | 'made' | 'entries'>) {
   const problem = computed(() => content.parsed.value.problems[0])
   const asked = computed(() => {
     // The entries are a function of these.
@@ -93,12 +79,14 @@ export function usePrediction(content: Pick<DraftEntries, 'parsed' | 'made' | 'e
       ? failure.value
       : undefined
   )
+  /** undefined while the answer is one to the text. */
   const outdated = computed((): Outdated | undefined => {
     if (problem.value) return { why: 'problem', problem: problem.value }
     if (refused.value && !loading.value)
       return { why: 'refused', message: [refused.value.message, ...refused.value.details].join('\n') }
     return asked.value && value.value && keyOf(asked.value) !== keyOf(value.value) ? { why: 'asking' } : undefined
   })
+  /** The newest answer. */
   const answer = computed(() => (predicting.value ? value.value : undefined))
   watch(
     [answer, outdated],

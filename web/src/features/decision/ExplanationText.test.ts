@@ -122,6 +122,17 @@ describe('ExplanationText', () => {
     for (const fact of ['3', 'node-c', 'cpu 0.5', 'memory 1.5 Gi']) expect(said()).toContain(fact)
   })
 
+  it('has thousands separators in every number', () => {
+    const said = textOf(
+      explained({
+        headline: { kind: 'noNode', pod: 'p', evaluated: 1523, total: 1523, rejecters: [{ plugin: 'P', nodes: 1523 }] },
+        remarks: [{ kind: 'nearest', node: 'n', nodes: 1523, lacks: [{ resource: 'gpu-milli', amount: 1_416_620 }] }],
+      })
+    )
+    expect(said).toMatch(/1,523 nodes.*1,523.*1,523 nodes.*1,416,620 gpu-milli/)
+    expect(said).not.toMatch(/\d{4}/)
+  })
+
   it('adds the result of preemption, also beside the map', () => {
     const headline: Explanation['headline'] = {
       kind: 'noNode',

@@ -4,7 +4,7 @@ import { createMemoryHistory, createRouter } from 'vue-router'
 import type { Cycle } from '@/api/types'
 import { filterMatrix } from './model/matrix'
 import { scoreTable } from './model/scores'
-import { explained, sampleCycle } from './model/testing'
+import { cycleOf, explained, sampleCycle, type Outcome } from './model/testing'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
 import FilterMatrix from './FilterMatrix.vue'
@@ -22,7 +22,7 @@ const router = createRouter({
 })
 
 /** Mounts the matrix as the page does: selecting a cell updates the props. */
-function mounted(cycle: Cycle = sampleCycle(), show = '') {
+function mounted(cycle: Cycle = sampleCycle(), show = '', at: { node?: string; plugin?: string; text?: string } = {}) {
   const matrix = filterMatrix(cycle)
   if (!matrix) throw new Error('no matrix')
   const table = scoreTable(cycle)
@@ -38,6 +38,7 @@ function mounted(cycle: Cycle = sampleCycle(), show = '') {
       sort: '',
       node: '',
       plugin: '',
+      ...at,
       onCell: (node: string, plugin: string) => void wrapper.setProps({ node, plugin }),
     },
     global: { plugins: [i18n, router] },
@@ -62,6 +63,19 @@ describe('FilterMatrix', () => {
     )
     expect([...shapes.keys()].sort()).toEqual(['N', 'P', 'R', 'S'])
     expect(new Set(shapes.values()).size).toBe(4)
+    wrapper.unmount()
+  })
+
+  it('shows another decision when the page does, as after a new attempt', async () => {
+    const wrapper = mounted()
+    const state = () => wrapper.get('[data-node="node-a1"] [data-plugin="NodeResourcesFit"]').attributes('data-state')
+    expect(state()).toBe('R')
+    const matrix = filterMatrix(sampleCycle())
+    const at = matrix?.nodes.indexOf('node-a1') ?? -1
+    const plugin = matrix?.plugins.indexOf('NodeResourcesFit') ?? -1
+    const states = matrix?.states.map((row, i) => (i === at ? row.slice(0, plugin) + 'P' + row.slice(plugin + 1) : row))
+    await wrapper.setProps({ matrix: { ...matrix, states } as typeof matrix })
+    expect(state()).toBe('P')
     wrapper.unmount()
   })
 
@@ -124,5 +138,90 @@ describe('FilterMatrix', () => {
     const wrapper = mounted(sampleCycle({ explanation: explained({ notEvaluated }) }))
     expect(wrapper.get('[data-testid="not-evaluated"]').text()).toBe(text)
     wrapper.unmount()
+  })
+
+  describe('of many nodes', () => {
+    const many = () =>
+      cycleOf([
+        50,
+        ...Array.from({ length: 9 }, () => ['B', 'Insufficient cpu'] as Outcome),
+        ...Array.from({ length: 5 }, () => ['A', 'taint'] as Outcome),
+      ])
+    const shown = (wrapper: ReturnType<typeof mounted>) =>
+      wrapper.findAll('.rows [role="row"]').map((row) => {
+        const open = { true: ' open', false: '' }[row.attributes('aria-expanded') ?? 'false']
+        return row.attributes('data-node') ?? `${row.get('[role="rowheader"]').text()}${open}`
+      })
+    const folded = ['n1', '9 nodes', '5 nodes']
+
+    it('is one row for each reason, which a click unfolds', async () => {
+      const wrapper = mounted(many())
+      expect(shown(wrapper)).toEqual(folded)
+      expect(wrapper.get('[role="status"]').text()).toBe('15 nodes, 3 different outcomes')
+      await wrapper.get('[data-fold="2"]').trigger('click')
+      expect(shown(wrapper)).toEqual(['n1', '9 nodes', '5 nodes open', 'n11', 'n12', 'n13', 'n14', 'n15'])
+      // The row of the reason has said it.
+      expect(wrapper.get('[data-fold="2"] .why').text()).toContain('taint')
+      expect(wrapper.get('[data-node="n11"] .why').text()).toBe('')
+      await wrapper.get('[data-fold="2"]').trigger('click')
+      expect(shown(wrapper)).toEqual(folded)
+      wrapper.unmount()
+    })
+
+    it('unfolds by keyboard, and goes on to the cells of its nodes', async () => {
+      const wrapper = mounted(many())
+      const grid = wrapper.get('[role="treegrid"]')
+      const press = (key: string) => grid.trigger('keydown', { key })
+      const active = () => wrapper.get(`#${grid.attributes('aria-activedescendant')}`)
+      await press('ArrowDown')
+      await press('ArrowRight')
+      expect(active().attributes('aria-label')).toBe('n1, B: passed')
+      await press('ArrowDown')
+      expect(active().attributes('aria-expanded')).toBe('false')
+      await press('ArrowRight')
+      expect(active().attributes('aria-expanded')).toBe('true')
+      await press('ArrowDown')
+      expect(active().attributes('aria-label')).toBe('n2, B: rejected')
+      await press('ArrowUp')
+      await press('Enter')
+      expect(active().attributes('aria-expanded')).toBe('false')
+      expect(shown(wrapper)).toEqual(folded)
+      wrapper.unmount()
+    })
+
+    it('unfolds the reason of a node that a link leads to, and what a search finds', async () => {
+      const wrapper = mounted(many(), '', { node: 'n12', plugin: 'A' })
+      expect(shown(wrapper)).toContain('n12')
+      expect(shown(wrapper)).not.toContain('n2')
+      expect(wrapper.get('[role="gridcell"][aria-selected="true"]').attributes('aria-label')).toBe('n12, A: rejected')
+      wrapper.unmount()
+      const found = mounted(many(), '', { text: 'cpu' })
+      expect(shown(found)).toHaveLength(10)
+      found.unmount()
+    })
+
+    it('shows each node when it is asked to', async () => {
+      const wrapper = mounted(many())
+      await wrapper.setProps({ sort: 'node' })
+      expect(shown(wrapper)).toHaveLength(15)
+      expect(wrapper.find('[role="grid"]').exists()).toBe(true)
+      wrapper.unmount()
+    })
+
+    it('has one column for the plugins that were skipped, unless a link leads to one', async () => {
+      const plugins = (wrapper: ReturnType<typeof mounted>) =>
+        wrapper.findAll('[data-node="n1"] [data-plugin]').map((cell) => cell.attributes('data-plugin'))
+      const wrapper = mounted(many())
+      expect(plugins(wrapper)).toEqual(['A', 'B', 'C'])
+      const button = wrapper.get('[data-testid="skipped"]')
+      expect([button.text(), button.attributes('aria-expanded')]).toEqual(['+2 skipped', 'false'])
+      await button.trigger('click')
+      expect(plugins(wrapper)).toEqual(['A', 'Skipped1', 'B', 'Skipped2', 'C'])
+      expect(button.attributes('aria-expanded')).toBe('true')
+      wrapper.unmount()
+      const linked = mounted(many(), '', { node: 'n1', plugin: 'Skipped2' })
+      expect(plugins(linked)).toContain('Skipped2')
+      linked.unmount()
+    })
   })
 })

@@ -40,8 +40,8 @@ it('shows candidates with their victims, the chosen one first, and the rule in w
     .findAll('tbody tr')
     .map((tr) => tr.findAll('th, td').map((cell) => cell.text().replace(/\s+/g, ' ')))
   expect(rows).toEqual([
-    ['node-b1chosen', 'etl-1 100', 'cache-3 5000web-1 1000', '0', '100', '100', '1', 'not started'],
-    ['node-a3', 'api-1 1000', 'none', '2', '1000', '1000', '1', 'not started'],
+    ['node-b1chosen', 'etl-1 100', 'cache-3 5,000web-1 1,000', '0', '100', '100', '1', 'not started'],
+    ['node-a3', 'api-1 1,000', 'none', '2', '1,000', '1,000', '1', 'not started'],
   ])
   // The column of the deciding rule marks its values.
   expect(wrapper.get('thead th.dec').text()).toContain('PDB violations')

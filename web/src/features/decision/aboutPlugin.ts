@@ -1,12 +1,11 @@
 // What a plugin of Kubernetes does, in one sentence. The sentences load after the first page.
 
 import { ref } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { t, te } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
 
 /** Returns a function that is '' for other plugins, and undefined until the sentences are loaded. */
 export function useAboutPlugin(): (table: 'filter' | 'score', plugin: string) => string | undefined {
-  const { t, te } = useI18n()
   // `te` does not notice that messages are added.
   const loaded = ref(false)
   loadDeferredMessages().then(

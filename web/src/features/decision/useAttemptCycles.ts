@@ -1,20 +1,12 @@
 // The cycles besides the shown one: the one that it is compared with, and those for the queue's timeline.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
-import type { Cycle, Summary } from '@/api/types'
-import { differenceOf, type CycleDifference } from './model/attemptDifference'
+import { computed, type Ref } from 'vue'
+import type { Cycle } from '@/api/types'
+import { differenceOf } from './model/attemptDifference'
 import { useCycle, useCycles } from './store/cycles'
 import type { Attempts } from './useAttempts'
 
-export interface AttemptCycles {
-  /** undefined unless both compared cycles are loaded. */
-  difference: ComputedRef<{ from: number; to: number; between: CycleDifference } | undefined>
-  differenceError: Ref<unknown>
-  /** The loaded cycles, by attempt. */
-  cycles: Ref<ReadonlyMap<number, Cycle>>
-  /** The attempts after the shown one, in order. */
-  laterAttempts: ComputedRef<readonly Summary[]>
-}
+export type AttemptCycles = ReturnType<typeof useAttemptCycles>
 
 /** With more evaluated nodes than this, full records are too large to fetch only for the queue's timeline. */
 const nodesAtMost = 1000
@@ -22,7 +14,7 @@ const nodesAtMost = 1000
 export function useAttemptCycles(
   cycle: Ref<Cycle | undefined>,
   { attempts, current, comparedWith }: Pick<Attempts, 'attempts' | 'current' | 'comparedWith'>
-): AttemptCycles {
+) {
   const { cycle: other, error } = useCycle(comparedWith)
   const light = computed(() =>
     (cycle.value?.nodes.evaluated ?? 0) <= nodesAtMost
@@ -30,6 +22,7 @@ export function useAttemptCycles(
       : attempts.value.filter((a) => a.attempt === current.value?.attempt)
   )
   return {
+    /** undefined unless both compared cycles are loaded. */
     difference: computed(() => {
       if (!cycle.value || !other.value || !comparedWith.value) return undefined
       return { from: other.value.attempt, to: cycle.value.attempt, between: differenceOf(other.value, cycle.value) }

@@ -1,42 +1,18 @@
 // The attempts to schedule the pod in the URL: the one that is shown, and the one that it is compared with.
 
-import { computed, watch, type ComputedRef, type ShallowRef } from 'vue'
+import { computed, watch } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { getAttempts } from '@/api/simulator'
-import type { Pod, Summary } from '@/api/types'
+import type { Summary } from '@/api/types'
 import { useAnswer } from '@/live/answer'
 import { useNewest } from '@/live/newest'
 import { connection } from '@/live/status'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 
-export interface Attempts {
-  namespace: ComputedRef<string>
-  name: ComputedRef<string>
-  /** The pod that has this name now. */
-  pod: ComputedRef<Pod | undefined>
-  /** True once it is certain that the pod has no attempt. */
-  missing: ComputedRef<boolean>
-  /** Oldest first. */
-  attempts: ComputedRef<readonly Summary[]>
-  /** The attempt in the URL, by default the newest. */
-  current: ComputedRef<Summary | undefined>
-  /** The attempt in the URL is no longer stored. */
-  gone: ComputedRef<boolean>
-  /** The number in the URL; '' for the newest attempt. */
-  wanted: ComputedRef<string>
-  error: ShallowRef<unknown>
-  comparedWith: ComputedRef<Summary | undefined>
-  /** Shows an attempt. */
-  choose(attempt: number): void
-  showNewest(): void
-  /** Compares the shown attempt with another one; '' ends the comparison. */
-  compare(attempt: number | ''): void
-  /** Swaps the two compared attempts. */
-  swap(): void
-}
+export type Attempts = ReturnType<typeof useAttempts>
 
-export function useAttempts(): Attempts {
+export function useAttempts() {
   const route = useRoute()
   const router = useRouter()
   const namespace = computed(() => String(route.params.namespace ?? ''))
@@ -72,6 +48,7 @@ export function useAttempts(): Attempts {
     return [...all.values()].sort((a, b) => a.attempt - b.attempt)
   })
   const newestAttempt = computed(() => attempts.value.at(-1)?.attempt)
+  /** The attempt in the URL, by default the newest. */
   const current = computed(() => {
     const wanted = Number(attemptQuery.value)
     return wanted ? attempts.value.find((a) => a.attempt === wanted) : attempts.value.at(-1)
@@ -86,14 +63,16 @@ export function useAttempts(): Attempts {
     namespace,
     name,
     pod,
+    /** True once it is certain that the pod has no attempt. */
     missing,
     attempts,
     current,
     gone: computed(() => !!attemptQuery.value && attempts.value.length > 0 && !current.value),
+    /** The number in the URL; '' for the newest attempt. */
     wanted: attemptQuery,
     error,
     comparedWith,
-    choose(attempt) {
+    choose(attempt: number) {
       const { compare } = route.query
       void router.push({
         query: {
@@ -106,7 +85,8 @@ export function useAttempts(): Attempts {
     showNewest() {
       attemptQuery.value = ''
     },
-    compare(attempt) {
+    /** Compares the shown attempt with another one; '' ends the comparison. */
+    compare(attempt: number | '') {
       compareQuery.value = String(attempt)
     },
     swap() {

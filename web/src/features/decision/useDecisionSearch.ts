@@ -1,10 +1,10 @@
 // A search over all decisions that the server keeps: it follows the URL and new decisions.
 
 import { useThrottleFn } from '@vueuse/core'
-import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, ref, shallowRef, watch } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { listResults, type ResultsQuery } from '@/api/simulator'
-import type { Counts, Summary } from '@/api/types'
+import type { Counts } from '@/api/types'
 import { useTurns } from '@/live/answer'
 import { connection } from '@/live/status'
 import { results } from '@/live/watched'
@@ -20,31 +20,7 @@ import {
   type Search,
 } from './model/search'
 
-export interface DecisionSearch {
-  search: ComputedRef<Search>
-  /** The search leaves something out. */
-  narrowed: ComputedRef<boolean>
-  /** Changes fields of the search, in the URL. */
-  set(change: Partial<Search>): void
-  /** Matches everything. */
-  clear(): void
-  /** The loaded decisions, newest first. */
-  items: ComputedRef<readonly Summary[]>
-  /** Counts of all decisions that match; undefined before the first answer. */
-  counts: ShallowRef<Counts | undefined>
-  /** The newest search is not answered yet. */
-  searching: ComputedRef<boolean>
-  error: ShallowRef<unknown>
-  /** The number of decisions that the server read, if it had to. */
-  read: ComputedRef<number>
-  hasOlder: ComputedRef<boolean>
-  loadingOlder: Ref<boolean>
-  loadOlder(): Promise<void>
-  /** While held, new decisions are counted but not listed. */
-  held: Ref<boolean>
-  /** The number of matching decisions that arrived while held. */
-  fresh: ComputedRef<number>
-}
+export type DecisionSearch = ReturnType<typeof useDecisionSearch>
 
 const pageSize = 200
 /**
@@ -54,17 +30,19 @@ const pageSize = 200
 const refreshEvery = 1000
 const refreshReadEvery = 10_000
 
-export function useDecisionSearch(): DecisionSearch {
+export function useDecisionSearch() {
   const route = useRoute()
   const router = useRouter()
   const search = computed(() => searchOf(route.query))
   const key = computed(() => JSON.stringify(search.value))
 
   const loaded = shallowRef<Loaded>({ items: [], next: '', read: 0 })
+  /** Counts of all decisions that match; undefined before the first answer. */
   const counts = shallowRef<Counts>()
   const error = shallowRef<unknown>()
   /** The search that `loaded` answers. */
   const answered = ref('')
+  /** While held, new decisions are counted but not listed. */
   const held = ref(false)
   const listed = ref(0)
   const turns = useTurns()
@@ -140,18 +118,22 @@ export function useDecisionSearch(): DecisionSearch {
   return {
     search,
     narrowed: computed(() => isNarrowed(search.value)),
-    set: (change) =>
+    set: (change: Partial<Search>) =>
       replace(Object.fromEntries(Object.entries(change).map(([name, value]) => [name, value || undefined]))),
     clear: () => replace(Object.fromEntries(searchFields.map((name) => [name, undefined]))),
+    /** The loaded decisions, newest first. */
     items: computed(() => current(loaded.value.items, results.value.items, search.value.outcome)),
     counts,
+    /** The newest search is not answered yet. */
     searching: computed(() => answered.value !== key.value && !error.value),
     error,
+    /** The number of decisions that the server read, if it had to. */
     read: computed(() => loaded.value.read),
     hasOlder,
     loadingOlder,
     loadOlder,
     held,
+    /** The number of matching decisions that arrived while held. */
     fresh: computed(() =>
       held.value && !search.value.rejectedOn ? Math.max(0, (counts.value?.matching ?? 0) - listed.value) : 0
     ),

@@ -1,25 +1,15 @@
 // The tables of a cycle, and for an absent table a text that says why.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, type Ref } from 'vue'
 import type { Cycle } from '@/api/types'
-import { filterMatrix, type FilterMatrix } from './model/matrix'
-import { decidingValues, preemptionTable, type PreemptionTable } from './model/preemption'
-import { scoreTable, type ScoreTable } from './model/scores'
+import { t } from '@/i18n'
+import { filterMatrix } from './model/matrix'
+import { decidingValues, preemptionTable } from './model/preemption'
+import { scoreTable } from './model/scores'
 
-export interface DecisionTables {
-  matrix: ComputedRef<FilterMatrix | undefined>
-  table: ComputedRef<ScoreTable | undefined>
-  preemption: ComputedRef<PreemptionTable | undefined>
-  deciding: ComputedRef<ReturnType<typeof decidingValues>>
-  /** Total scores by node. */
-  totals: ComputedRef<ReadonlyMap<string, number>>
-  filterAbsent: ComputedRef<string>
-  scoreAbsent: ComputedRef<string>
-}
+export type DecisionTables = ReturnType<typeof useDecisionTables>
 
-export function useDecisionTables(cycle: Ref<Cycle | undefined>): DecisionTables {
-  const { t } = useI18n()
+export function useDecisionTables(cycle: Ref<Cycle | undefined>) {
   const matrix = computed(() => cycle.value && filterMatrix(cycle.value))
   const table = computed(() => cycle.value && scoreTable(cycle.value))
   const preemption = computed(() => cycle.value && preemptionTable(cycle.value))

@@ -1,38 +1,24 @@
 // The hypothesis of the decision page, and whether the page shows what would happen or the
 // recorded attempt.
 
-import { computed, type ComputedRef, type WritableComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
-import { useTrial, type Tried, type Trial } from '@/features/fit/useTrial'
+import { computed } from 'vue'
+import { useTrial } from '@/features/fit/useTrial'
 import type { Hypothesis } from '@/features/whatif/model/hypothesis'
-import { useHypothesis, type HypothesisInURL } from '@/features/whatif/useHypothesis'
-import type { Option } from '@/ui/option'
+import { useHypothesis } from '@/features/whatif/useHypothesis'
+import { t } from '@/i18n'
 import { useQuery } from '@/ui/query'
 import type { Attempts } from './useAttempts'
-
-export interface HypotheticalView extends Omit<HypothesisInURL, 'suppose'> {
-  trial: Trial
-  /** The page shows the answer to a question rather than the attempt. */
-  asking: ComputedRef<boolean>
-  /** The answer to show; undefined while there is none. */
-  asked: ComputedRef<Tried | undefined>
-  view: WritableComputedRef<'asked' | 'recorded'>
-  views: ComputedRef<Option<'asked' | 'recorded'>[]>
-  /** Supposes something else, and shows it. */
-  suppose(next: Hypothesis): void
-}
 
 export function useHypotheticalView({
   namespace,
   name,
   pod,
   current,
-}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'current'>): HypotheticalView {
-  const { t } = useI18n()
+}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'current'>) {
   const inURL = useHypothesis()
   const { hypothesis, supposed } = inURL
   /** By default a hypothesis is shown as soon as there is one; without one, the attempt. */
-  const viewQuery = useQuery<'' | 'asked' | 'recorded'>('view', '', ['', 'asked', 'recorded'])
+  const viewQuery = useQuery('view', '', ['', 'asked', 'recorded'])
   /** A pod can be asked about as long as it exists. */
   const subject = computed(() => (pod.value ? { namespace: namespace.value, name: name.value } : undefined))
   const asking = computed(() => !!subject.value && (viewQuery.value ? viewQuery.value === 'asked' : supposed.value))
@@ -41,6 +27,7 @@ export function useHypotheticalView({
     ...inURL,
     trial,
     asking,
+    /** The answer to show; undefined while there is none. */
     asked: computed(() => (asking.value ? trial.tried.value : undefined)),
     view: computed({
       get: () => (asking.value ? 'asked' : 'recorded'),
@@ -53,7 +40,7 @@ export function useHypotheticalView({
       },
       { value: 'asked', label: supposed.value ? t('whatif.hypothetical') : t('fit.everyPlugin') },
     ]),
-    suppose(next) {
+    suppose(next: Hypothesis) {
       if (viewQuery.value === 'recorded') viewQuery.value = ''
       inURL.suppose(next)
     },

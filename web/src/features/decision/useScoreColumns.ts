@@ -1,7 +1,7 @@
 // The columns of the Score table. A new one is one more entry of the list below.
 
 import { computed, type ComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { t } from '@/i18n'
 import { useAboutPlugin } from './aboutPlugin'
 import { cellAt, toBest, type ScoreTable, type ScoreValues } from './model/scores'
 
@@ -25,7 +25,6 @@ export interface ScoreTableColumn {
   cell: (row: number) => ScoreTableCell
 }
 
-/** The parts of a cell, in their order. */
 export interface ScoreTableCell {
   class?: string
   /** A link to the node. */
@@ -63,7 +62,6 @@ export function useScoreColumns(
   props: { table: ScoreTable; would?: boolean },
   values: () => ScoreValues
 ): ComputedRef<ScoreTableColumn[]> {
-  const { t } = useI18n()
   const about = useAboutPlugin()
 
   return computed(() => {

@@ -1,7 +1,7 @@
 // The selected part of the decision, kept in the URL: a cell of a table, a candidate of
 // preemption, or an extension point.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
+import { computed, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { useQuery } from '@/ui/query'
 import type { FilterMatrix } from './model/matrix'
@@ -15,32 +15,16 @@ interface Selection {
   stage?: string
 }
 
-export interface SelectedCell {
-  node: ComputedRef<string>
-  plugin: ComputedRef<string>
-  /** The table with the selected cell: many plugins have one in each. */
-  cellTable: ComputedRef<CellTable>
-  stage: ComputedRef<string>
-  /** The candidate whose dry run is selected: a node without a plugin. */
-  candidate: ComputedRef<string>
-  pick(what: Selection): void
-  /** Selects a candidate, or clears the selection if it is already selected. */
-  pickCandidate(node: string): void
-  /**
-   * Selects an extension point and scrolls to its table, or clears the selection if it is already
-   * selected.
-   */
-  pickStage(name: string): void
-}
+export type SelectedCell = ReturnType<typeof useSelectedCell>
 
 const sectionOf: Record<string, string> = { Filter: 'filter', PostFilter: 'preemption', Score: 'score' }
 
-export function useSelectedCell(matrix: Ref<FilterMatrix | undefined>): SelectedCell {
+export function useSelectedCell(matrix: Ref<FilterMatrix | undefined>) {
   const route = useRoute()
   const router = useRouter()
   const [node, plugin, stage] = [useQuery('node'), useQuery('plugin'), useQuery('stage')]
   /** '' in links of earlier versions. */
-  const table = useQuery<'' | CellTable>('table', '', ['', 'filter', 'score'])
+  const table = useQuery('table', '', ['', 'filter', 'score'])
   const candidate = computed(() => (plugin.value ? '' : node.value))
   function pick(what: Selection) {
     void router.replace({
@@ -54,8 +38,13 @@ export function useSelectedCell(matrix: Ref<FilterMatrix | undefined>): Selected
     stage,
     candidate,
     pick,
-    pickCandidate: (name) => pick(name === candidate.value ? {} : { node: name }),
-    pickStage(name) {
+    /** Selects a candidate, or clears the selection if it is already selected. */
+    pickCandidate: (name: string) => pick(name === candidate.value ? {} : { node: name }),
+    /**
+     * Selects an extension point and scrolls to its table, or clears the selection if it is already
+     * selected.
+     */
+    pickStage(name: string) {
       if (name === stage.value) return pick({})
       pick({ stage: name })
       document.getElementById(sectionOf[name] ?? '')?.scrollIntoView({ block: 'nearest' })

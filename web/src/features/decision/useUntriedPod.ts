@@ -1,28 +1,22 @@
 // Why a pod has no scheduling attempt.
 
-import { computed, shallowRef, watch, type ComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, shallowRef, watch } from 'vue'
 import { getAttempts } from '@/api/simulator'
 import type { PluginResult } from '@/api/types'
+import { t } from '@/i18n'
 import { pendingReason } from '@/kubernetes/pods'
 import { status } from '@/live/status'
-import { holdersOf, type Holder } from './model/preEnqueue'
+import { holdersOf } from './model/preEnqueue'
 import type { Attempts } from './useAttempts'
 
-export interface UntriedPod {
-  /** The plugins that keep the pod out of the queue, which the pod's status does not name. */
-  holders: ComputedRef<readonly Holder[]>
-  /** The reason if no plugin keeps it out. */
-  reason: ComputedRef<string>
-}
+export type UntriedPod = ReturnType<typeof useUntriedPod>
 
 export function useUntriedPod({
   namespace,
   name,
   pod,
   missing,
-}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'missing'>): UntriedPod {
-  const { t } = useI18n()
+}: Pick<Attempts, 'namespace' | 'name' | 'pod' | 'missing'>) {
   const held = shallowRef<readonly PluginResult[]>([])
   watch(
     () =>
@@ -43,6 +37,7 @@ export function useUntriedPod({
     { immediate: true }
   )
   return {
+    /** The plugins that keep the pod out of the queue, which the pod's status does not name. */
     holders: computed(() => (pod.value && !pod.value.spec?.nodeName ? holdersOf(pod.value, held.value) : [])),
     reason: computed(() => {
       if (!pod.value) return t('decision.noResultGone', { name: `${namespace.value}/${name.value}` })

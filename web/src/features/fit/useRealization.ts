@@ -1,13 +1,14 @@
 // Making a hypothesis real: reads the objects as they are, works out the writes, tries each
 // in a dry run, and makes them after the user has confirmed.
 
-import { computed, onScopeDispose, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, onScopeDispose, ref, shallowRef } from 'vue'
 import { applyConfiguration, tryConfiguration } from '@/api/configuration'
+import { newAction } from '@/api/http'
 import { askCopies } from '@/api/whatif'
 import type { Applied, Change, ChangeTarget, KubeObject, Pod } from '@/api/types'
 import { makeWrites, tryWrites, type Result } from '@/features/act/store/changes'
 import { fetchObject } from '@/features/act/store/objects'
-import { useDone } from '@/features/act/useDone'
+import { done } from '@/features/act/done'
 import { isSameTarget, makesCopies, targetOf, type Hypothesis } from '@/features/whatif/model/hypothesis'
 import { ownerOf } from '@/kubernetes/pods'
 import { workloadOf } from '@/kubernetes/workloads'
@@ -21,33 +22,15 @@ export interface Tested {
   refused: unknown
 }
 
-export interface Realization {
-  tested: ShallowRef<readonly Tested[] | undefined>
-  /** The dry run of the configuration. */
-  configuration: ShallowRef<Applied | undefined>
-  /** Why the changes could not be worked out, or why the configuration was rejected. */
-  failure: ShallowRef<unknown>
-  /** Every change can be made. */
-  ready: ComputedRef<boolean>
-  phase: Ref<'testing' | 'asking' | 'making' | 'failed'>
-  /** The writes that failed for real. */
-  failed: ShallowRef<readonly Result[]>
-  test(): Promise<void>
-  /** Makes the changes in their order; true when all were made. */
-  make(): Promise<boolean>
-}
-
-export function useRealization({
-  changes,
-  configuration: document,
-}: Pick<Hypothesis, 'changes' | 'configuration'>): Realization {
-  const done = useDone()
+export function useRealization({ changes, configuration: document }: Pick<Hypothesis, 'changes' | 'configuration'>) {
   const tested = shallowRef<readonly Tested[]>()
   const configuration = shallowRef<Applied>()
+  /** Why the changes could not be worked out, or why the configuration was rejected. */
   const failure = shallowRef<unknown>()
   const failed = shallowRef<readonly Result[]>([])
-  const phase = ref<Realization['phase']['value']>('testing')
+  const phase = ref<'testing' | 'asking' | 'making' | 'failed'>('testing')
   const abort = new AbortController()
+  const action = newAction('apply')
   onScopeDispose(() => abort.abort())
 
   async function test() {
@@ -92,6 +75,7 @@ export function useRealization({
     const results = await makeWrites(writes, {
       signal: new AbortController().signal,
       progress: () => {},
+      action,
       inOrder: true,
     })
     failed.value = results.filter((result) => result.error !== undefined)

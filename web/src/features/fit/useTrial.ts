@@ -1,12 +1,12 @@
 // What would happen under a hypothesis, and what does without it: two questions, because a
 // comparison with the recorded attempt would also show what has changed since.
 
-import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, shallowRef, watch, type Ref } from 'vue'
 import { askWhatIf } from '@/api/whatif'
 import type { AdviceOmission, HypotheticalCycle, HypotheticalState, PodRef, SchedulerTurn } from '@/api/types'
 import { isEmpty, noHypothesis, questionOf, type Hypothesis } from '@/features/whatif/model/hypothesis'
 import type { NotAsked } from '@/features/whatif/model/notAsked'
-import { useQuestion, type Question } from '@/features/whatif/useQuestion'
+import { useQuestion } from '@/features/whatif/useQuestion'
 
 export interface Tried extends NotAsked {
   hypothesis: Hypothesis
@@ -22,19 +22,14 @@ export interface Tried extends NotAsked {
   at: number
 }
 
-export interface Trial extends Pick<Question<Tried, [Hypothesis]>, 'loading' | 'busy' | 'failure' | 'again'> {
-  /** undefined until there is an answer for the pod; it stays while the next one is asked for. */
-  tried: ShallowRef<Tried | undefined>
-  /** The answer is one to an earlier hypothesis. */
-  outdated: ComputedRef<boolean>
-}
+export type Trial = ReturnType<typeof useTrial>
 
 /** Asks as long as `wanted` is true. */
 export function useTrial(
   pod: Ref<Pick<PodRef, 'namespace' | 'name'> | undefined>,
   hypothesis: Ref<Hypothesis>,
   wanted: Ref<boolean>
-): Trial {
+) {
   /** The answer without a hypothesis, for the pod of this key. */
   const plain = shallowRef<{ key: string; cycle: HypotheticalCycle }>()
   const keyOf = () => (pod.value ? `${pod.value.namespace}/${pod.value.name}` : '')
@@ -77,6 +72,7 @@ export function useTrial(
     { immediate: true }
   )
   return {
+    /** undefined until there is an answer for the pod; it stays while the next one is asked for. */
     tried,
     loading,
     busy,

@@ -3,49 +3,28 @@
 // selected one.
 
 import { useNow } from '@vueuse/core'
-import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
-import type { Cycle, Summary } from '@/api/types'
+import { computed } from 'vue'
+import type { Summary } from '@/api/types'
 import { useCyclesOf } from '@/features/decision/store/cycles'
 import { coschedulingGroupKind, nativeGroupKind } from '@/kubernetes/batch'
 import { podRequests } from '@/kubernetes/pods'
 import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
-import { blockedBy, filterGangs, firstToWait, gangsOf, newestByPod, type Blocked, type Gang } from './model/gangs'
+import { blockedBy, filterGangs, firstToWait, gangsOf, newestByPod } from './model/gangs'
 import type { Held } from './model/places'
 import { waitOf, type Wait } from './model/wait'
-
-export interface Gangs {
-  /** Both kinds have been listed, as far as the cluster serves them. */
-  ready: ComputedRef<boolean>
-  all: ComputedRef<readonly Gang[]>
-  /** Those that the filter finds. */
-  found: ComputedRef<readonly Gang[]>
-  /** Whether the cluster serves the groups of Kubernetes. */
-  native: ComputedRef<boolean>
-  filter: Ref<string>
-  /** The group in the URL; '' for the first one. */
-  chosen: WritableComputedRef<string>
-  selected: ComputedRef<Gang | undefined>
-  /** The member because of which the others wait, with its record. */
-  blocked: ComputedRef<(Blocked & { cycle: Cycle | undefined }) | undefined>
-  /** A record with the placements that were tried for the selected group of Kubernetes. */
-  placements: ComputedRef<Cycle | undefined>
-  /** How long members wait, by group. */
-  waits: ComputedRef<ReadonlyMap<string, Wait>>
-  /** Pods of all groups that wait at Permit. */
-  held: ComputedRef<readonly Held[]>
-  now: Ref<Date>
-}
 
 /** More records than this are not fetched for the ring of each group. */
 const mostWaits = 30
 
-export function useGangs(): Gangs {
+export function useGangs() {
   useDiscovery()
   const coscheduling = useServedKind(coschedulingGroupKind)
+  /** Whether the cluster serves the groups of Kubernetes. */
   const native = useServedKind(nativeGroupKind)
   const filter = useQuery('q')
+  /** The group in the URL; '' for the first one. */
   const chosen = useQuery('group')
   const now = useNow({ interval: 1000 })
 
@@ -80,6 +59,7 @@ export function useGangs(): Gangs {
   })
   const cycles = useCyclesOf(wanted)
 
+  /** How long members wait, by group. */
   const waits = computed(() => {
     const out = new Map<string, Wait>()
     for (const gang of all.value) {
@@ -90,6 +70,7 @@ export function useGangs(): Gangs {
     }
     return out
   })
+  /** Pods of all groups that wait at Permit. */
   const held = computed(() =>
     [...newest.value.values()].flatMap((summary): Held[] => {
       if (summary.outcome !== 'waiting' || !summary.selectedNode) return []
@@ -107,6 +88,7 @@ export function useGangs(): Gangs {
     filter,
     chosen,
     selected,
+    /** The member because of which the others wait, with its record. */
     blocked: computed(
       () => blockedNow.value && { ...blockedNow.value, cycle: cycles.value.get(blockedNow.value.summary.pod.uid) }
     ),

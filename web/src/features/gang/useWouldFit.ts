@@ -1,11 +1,11 @@
 // What would happen to members if the scheduler tried each of them now, one at a time.
 
-import { ref, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
+import { ref, shallowRef, watch } from 'vue'
 import { messageOf } from '@/api/message'
 import { askWhatIf } from '@/api/whatif'
-import type { ObjectMeta } from '@/api/types'
 import { firstReason } from '@/features/decision/model/firstReason'
 import { useTurns } from '@/live/answer'
+import type { ObjectMeta } from '@/api/types'
 
 export interface Would {
   /** '' when the pod would get none. */
@@ -13,22 +13,14 @@ export interface Would {
   reason: string
 }
 
-export interface WouldFit {
-  /** By the pod's key. */
-  found: ShallowRef<ReadonlyMap<string, Would>>
-  asking: Ref<boolean>
-  /** The server's words when it could not answer. */
-  failed: Ref<string>
-  ask(members: readonly Pick<ObjectMeta, 'namespace' | 'name'>[]): Promise<void>
-}
-
 /** Each question runs the scheduler once. */
 const mostAsked = 20
 
 /** Forgets the answers when `about` changes. */
-export function useWouldFit(about: () => string): WouldFit {
+export function useWouldFit(about: () => string) {
   const found = shallowRef<ReadonlyMap<string, Would>>(new Map())
   const asking = ref(false)
+  /** The server's words when it could not answer. */
   const failed = ref('')
   const turns = useTurns()
   watch(about, () => {
@@ -41,7 +33,7 @@ export function useWouldFit(about: () => string): WouldFit {
     found,
     asking,
     failed,
-    async ask(members) {
+    async ask(members: readonly Pick<ObjectMeta, 'namespace' | 'name'>[]) {
       const signal = turns.next()
       found.value = new Map()
       failed.value = ''

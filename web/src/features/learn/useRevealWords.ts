@@ -3,21 +3,20 @@
 import { useI18n } from 'vue-i18n'
 import { plainName } from '@/features/decision/model/cycle'
 import { scoreTable } from '@/features/decision/model/scores'
-import { useNotes } from '@/features/decision/rejectionNotes'
-import { useNames } from '@/i18n/names'
+import { noteText } from '@/features/decision/rejectionNotes'
+import { names } from '@/i18n/names'
 import type { Foot, Reveal, Reveals } from './model/prediction'
 
 export function useRevealWords(): {
   said: (told: Reveals, row: Reveal) => { text: string; equation: string }
   verdictOf: (foot: Foot) => string
-  rejection: (by: { reason: string; note: Parameters<ReturnType<typeof useNotes>>[0] }) => string
+  rejection: (by: { reason: string; note: Parameters<typeof noteText>[0] }) => string
 } {
   const { t } = useI18n()
-  const names = useNames()
-  const notes = useNotes()
 
   /** What the plugin's message leaves out says more than the message. */
-  const rejection = ({ reason, note }: { reason: string; note: Parameters<typeof notes>[0] }) => notes(note) || reason
+  const rejection = ({ reason, note }: { reason: string; note: Parameters<typeof noteText>[0] }) =>
+    noteText(note) || reason
 
   function said(told: Reveals, row: Reveal): { text: string; equation: string } {
     switch (row.kind) {

@@ -1,33 +1,34 @@
-// Turns the queues on and applies a preset to them.
+// Turns the queues on, and shows a preset in a workspace.
 
-import { shallowRef, type ShallowRef } from 'vue'
-import { getKueue, turnOnKueue } from '@/api/kueue'
-import { applySteps } from '@/features/batch/applySteps'
+import { shallowRef } from 'vue'
+import { turnOnKueue } from '@/api/kueue'
+import { plays } from '@/features/branch/model/demonstration'
+import { demonstrate } from '@/features/branch/store/demonstrate'
+import { t } from '@/i18n'
 import { useAttempt } from '@/ui/useAttempt'
-import { isDone, presets, type QueuePreset, type Step } from './model/presets'
+import { presets, type QueuePreset } from './model/presets'
 
-export interface QueuePresets {
-  /** The preset that is being applied; 'on' while the queues are only turned on. */
-  busy: ShallowRef<QueuePreset | 'on' | undefined>
-  failed: ShallowRef<unknown>
-  turnOn(): Promise<void>
-  apply(name: QueuePreset): Promise<void>
-}
-
-export function useQueuePresets(): QueuePresets {
+export function useQueuePresets() {
+  /** The preset whose workspace is being opened; 'on' while the queues are turned on. */
   const busy = shallowRef<QueuePreset | 'on'>()
   const { error: failed, attempt } = useAttempt()
-  const run = async (what: QueuePreset | 'on', steps: readonly Step[]): Promise<void> => {
+  const work = async (what: QueuePreset | 'on', action: () => Promise<unknown>): Promise<void> => {
     if (busy.value) return
     busy.value = what
-    await attempt(async () => {
-      await turnOnKueue()
-      await applySteps(steps, async (step) => {
-        const { view } = await getKueue()
-        return view !== undefined && isDone(step, view)
-      })
-    })
+    await attempt(action)
     busy.value = undefined
   }
-  return { busy, failed, turnOn: () => run('on', []), apply: (name) => run(name, presets[name]) }
+  return {
+    busy,
+    failed,
+    turnOn: () => work('on', turnOnKueue),
+    apply: (name: QueuePreset) =>
+      work(name, () =>
+        demonstrate(
+          t('branch.demonstration', { name: t(`batch.preset.${name}.title`) }),
+          [{ method: 'PUT', path: '/api/v1/kueue' }, plays(name, presets[name])],
+          'batch/queues'
+        )
+      ),
+  }
 }

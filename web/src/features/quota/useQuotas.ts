@@ -1,7 +1,6 @@
 // The quotas of the cluster, the one in the URL, and the decision that the board tells.
 
-import { computed, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
-import type { Cycle, Summary } from '@/api/types'
+import { computed } from 'vue'
 import { useCyclesOf, useCycle } from '@/features/decision/store/cycles'
 import { usePluginDecisions } from '@/features/batch/usePluginDecisions'
 import { useTold } from '@/features/batch/useTold'
@@ -10,35 +9,16 @@ import { useDiscovery, useServedKind } from '@/live/servedKinds'
 import { pods, results } from '@/live/watched'
 import { useQuery } from '@/ui/query'
 import { quotaDecisions, quotaPlugin } from './model/facts'
-import { quotasOf, resourcesOf, type Quota } from './model/quotas'
+import { quotasOf, resourcesOf } from './model/quotas'
 
-export interface Quotas {
-  ready: ComputedRef<boolean>
-  all: ComputedRef<readonly Quota[]>
-  found: ComputedRef<readonly Quota[]>
-  filter: Ref<string>
-  /** The quota in the URL; '' for that of the decision. */
-  chosen: WritableComputedRef<string>
-  resources: ComputedRef<readonly string[]>
-  resource: WritableComputedRef<string>
-  /** The newest decisions in which a quota played a part. */
-  decisions: ComputedRef<readonly Summary[]>
-  /** namespace/name of the pod in the URL; '' for the newest decision. */
-  pod: WritableComputedRef<string>
-  summary: ComputedRef<Summary | undefined>
-  cycle: Ref<Cycle | undefined>
-  error: Ref<unknown>
-  /** The attempts after the told one, in order, and the record of the first of them. */
-  later: ComputedRef<readonly Summary[]>
-  next: ComputedRef<Cycle | undefined>
-}
-
-export function useQuotas(): Quotas {
+export function useQuotas() {
   useDiscovery()
   const objects = useServedKind(quotaKind)
   const filter = useQuery('q')
+  /** The quota in the URL; '' for that of the decision. */
   const chosen = useQuery('quota')
   const wantedResource = useQuery('resource')
+  /** namespace/name of the pod in the URL; '' for the newest decision. */
   const pod = useQuery('pod')
   const attempt = useQuery('attempt')
 
@@ -46,12 +26,14 @@ export function useQuotas(): Quotas {
   const all = computed(() => quotasOf(objects.items.value.values(), pods.value.items.values()))
   const found = computed(() => all.value.filter(({ key }) => key.toLowerCase().includes(filter.value.toLowerCase())))
   const resources = computed(() => resourcesOf(all.value))
+  /** The newest decisions in which a quota played a part. */
   const decisions = computed(() =>
     quotaDecisions(summaries.value, new Set(all.value.map(({ namespace }) => namespace)))
   )
 
   const { ofPod, summary } = useTold(pod, attempt, decisions)
   const { cycle, error } = useCycle(summary)
+  /** The attempts after the told one, in order, and the record of the first of them. */
   const later = computed(() => {
     const told = summary.value
     if (!told) return []

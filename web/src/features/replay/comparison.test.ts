@@ -3,20 +3,15 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { computed, shallowRef } from 'vue'
 import type { Replay, ReplayDecision } from '@/api/replay'
 import { loadDeferredMessages } from '@/i18n/deferred'
-import { node } from '@/kubernetes/testing'
-import { transfers } from '@/live/servedTransfers'
-import { model, nodes } from '@/live/watched'
-import { notices } from '@/ui/notices'
 import { withSetup, type Running } from '@/ui/testing'
 import { decisionKey } from './model/replayDecisions'
 import * as store from './store/replay'
 import * as decisions from './store/replayDecisions'
 import { useComparisonTable, type ComparisonTable } from './useComparisonTable'
-import { useRecordingLoad, type RecordingLoad } from './useRecordingLoad'
 
 vi.mock('./store/replay', async () => {
   const { shallowRef } = await import('vue')
-  return { replay: shallowRef(), loadReplay: vi.fn() }
+  return { replay: shallowRef() }
 })
 vi.mock('./store/replayDecisions', () => ({ useReplayDecisions: vi.fn() }))
 
@@ -72,26 +67,26 @@ describe('the comparison', () => {
 
   it('filters and sorts according to the URL', async () => {
     await open('/replay?q=n9&sort=-pod')
-    expect(page.value.rows.value.map((d) => d.pod.name)).toEqual(['a'])
-    page.value.text.value = ''
+    expect(page.value.compared.rows.value.map((d) => d.pod.name)).toEqual(['a'])
+    page.value.compared.text.value = ''
     await flushPromises()
-    expect(page.value.rows.value.map((d) => d.pod.name)).toEqual(['ccc', 'bb', 'a'])
+    expect(page.value.compared.rows.value.map((d) => d.pod.name)).toEqual(['ccc', 'bb', 'a'])
   })
 
   it('opens one decision, and closes it when it is chosen again', async () => {
     await open()
     const one = decision('bb', { recordedNodeEvaluated: false })
     items.value = [one]
-    page.value.toggle(one)
+    page.value.compared.toggle(one)
     await flushPromises()
-    expect([page.value.select.value, page.value.opened.value, page.value.why(one)]).toEqual([
+    expect([page.value.compared.select.value, page.value.compared.opened.value, page.value.compared.why(one)]).toEqual([
       decisionKey(one),
       one,
       'n2 was chosen; n1 was feasible and not scored.',
     ])
-    page.value.toggle(one)
+    page.value.compared.toggle(one)
     await flushPromises()
-    expect([page.value.select.value, page.value.opened.value]).toEqual(['', undefined])
+    expect([page.value.compared.select.value, page.value.compared.opened.value]).toEqual(['', undefined])
   })
 
   it('counts the compared decisions, and none without a replay', async () => {
@@ -100,59 +95,5 @@ describe('the comparison', () => {
     store.replay.value = { decisions: { compared: 3, matching: 2, different: 1, pending: 0, tied: 0 } } as Replay
     expect(page.value.percent.value).toBe('66.7%')
     store.replay.value = undefined
-  })
-})
-
-describe('loading a recording', () => {
-  const load = vi.mocked(store.loadReplay)
-  const file = new File(['x'], 'cluster.rec')
-  let page: Running<RecordingLoad>
-  const pick = (files: File[]) => {
-    const input = { files, value: 'C:\\fakepath\\cluster.rec' }
-    page.value.onPick({ target: input } as unknown as Event)
-    return input.value
-  }
-  beforeEach(async () => {
-    load.mockResolvedValue()
-    page = await withSetup(useRecordingLoad)
-  })
-  afterEach(() => {
-    page.unmount()
-    transfers.value = undefined
-    notices.value = []
-    vi.clearAllMocks()
-  })
-
-  it('replaces an empty cluster without confirmation', () => {
-    expect(pick([file])).toBe('')
-    expect(load).toHaveBeenCalledExactlyOnceWith(file)
-    pick([])
-    expect(load).toHaveBeenCalledOnce()
-  })
-
-  it('asks before it replaces a cluster that is not empty', async () => {
-    model.setNode('n', node('n'))
-    nodes.value = { ...nodes.value }
-    await flushPromises()
-    pick([file])
-    expect([page.value.asking.value?.name, load.mock.calls.length]).toEqual(['cluster.rec', 0])
-    await page.value.load(file)
-    expect([page.value.asking.value, load.mock.calls.length]).toEqual([undefined, 1])
-    model.setNode('n', undefined)
-    nodes.value = { ...nodes.value }
-  })
-
-  it('says why a recording could not be loaded', async () => {
-    load.mockRejectedValueOnce(new Error('not a recording'))
-    await page.value.load(file)
-    expect(notices.value).toMatchObject([{ kind: 'failed', text: 'not a recording' }])
-  })
-
-  it('is impossible only if the server is known not to support it', () => {
-    expect(page.value.impossible.value).toBe('')
-    transfers.value = new Set(['import']) as unknown as typeof transfers.value
-    expect(page.value.impossible.value).not.toBe('')
-    transfers.value = new Set(['replay']) as unknown as typeof transfers.value
-    expect(page.value.impossible.value).toBe('')
   })
 })

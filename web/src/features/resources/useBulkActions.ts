@@ -1,6 +1,6 @@
 // Cloning all selected objects.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
+import { computed, type Ref } from 'vue'
 import { getObject } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
 import { cloneOf, nextName } from '@/features/create/model/clone'
@@ -11,13 +11,6 @@ import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { notifyFailure } from '@/ui/notices'
 import { withType } from './model/objectText'
 
-export interface BulkActions {
-  canCreate: ComputedRef<boolean>
-  cloneable: ComputedRef<boolean>
-  /** Opens the create dialog with a copy of each object under a free name. */
-  clone(): Promise<void>
-}
-
 /** The limit for cloning: a longer text would be too hard to edit. */
 const cloneAtMost = 50
 
@@ -26,7 +19,7 @@ export function useBulkActions(
   kind: Ref<KindInfo | undefined>,
   selected: Ref<ReadonlySet<string>>,
   taken: (key: string) => boolean
-): BulkActions {
+) {
   const canCreate = computed(
     () => !!kind.value?.verbs.includes('create') || kind.value === nodeKind || kind.value === podKind
   )

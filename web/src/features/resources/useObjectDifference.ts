@@ -2,10 +2,10 @@
 // version or the result of a dry run.
 
 import { computed, type ComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
-import { useAuthorNotes } from '@/features/yaml/authorNotes'
+import { authorNotes } from '@/features/yaml/authorNotes'
 import type { LineNotes } from '@/features/yaml/diffNotes'
 import { parseText, toYaml } from '@/features/yaml/model/documents'
+import { t } from '@/i18n'
 import { unversionedYaml } from './model/objectText'
 import type { ObjectEditing } from './useObjectEditing'
 
@@ -14,8 +14,8 @@ export interface ObjectDifference {
   after: string
   beforeLabel: string
   afterLabel: string
-  beforeNotes?: LineNotes | undefined
-  afterNotes?: LineNotes | undefined
+  beforeNotes?: LineNotes
+  afterNotes?: LineNotes
 }
 
 export function useObjectDifference({
@@ -31,9 +31,6 @@ export function useObjectDifference({
   ObjectEditing,
   'object' | 'newest' | 'outdated' | 'conflict' | 'original' | 'text' | 'mine' | 'tried'
 >): ComputedRef<ObjectDifference> {
-  const { t } = useI18n()
-  const notesOf = useAuthorNotes()
-
   return computed((): ObjectDifference => {
     if ((conflict.value || outdated.value) && newest.value && !tried.value) {
       const before = unversionedYaml(newest.value)
@@ -42,17 +39,17 @@ export function useObjectDifference({
         after: mine.value ? unversionedYaml(mine.value) : text.value,
         beforeLabel: t('resources.theirs'),
         afterLabel: t('resources.mine'),
-        beforeNotes: notesOf(newest.value, before),
+        beforeNotes: authorNotes(newest.value, before),
       }
     }
     const before = {
       before: original.value,
       beforeLabel: t('create.now'),
-      beforeNotes: object.value && notesOf(object.value, original.value, { losing: true }),
+      beforeNotes: object.value && authorNotes(object.value, original.value, { losing: true }),
     }
     if (!tried.value) return { ...before, after: text.value, afterLabel: t('resources.mine') }
     const after = toYaml(tried.value)
     const written = parseText(text.value).entries[0]?.object
-    return { ...before, after, afterLabel: t('create.then'), afterNotes: notesOf(tried.value, after, { written }) }
+    return { ...before, after, afterLabel: t('create.then'), afterNotes: authorNotes(tried.value, after, { written }) }
   })
 }

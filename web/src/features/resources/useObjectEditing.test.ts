@@ -131,7 +131,7 @@ it('saves the text, and then shows what the server stored', async () => {
   expect(replace.mock.calls[0]?.[1]).toEqual(object('1', { a: 'mine', b: '1' }))
   expect(editing.editing.value).toBe(false)
   expect(editing.text.value).toContain('by-admission')
-  expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: 'Saved: m', action: { label: 'Undo' } })
+  expect(notices.value.at(-1)).toMatchObject({ kind: 'done', text: 'Saved: m', actions: [{ label: 'Undo' }] })
 })
 
 it('writes a changed status with its own request, using the version from the first one', async () => {

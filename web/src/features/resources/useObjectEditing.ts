@@ -1,66 +1,33 @@
 // Edits one object as YAML. Nothing replaces the user's text: a newer version, a conflict or
 // the deletion of the object is only reported beside it.
 
-import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import { createObject, getObject, replaceObject, replaceStatus } from '@/api/kubernetes'
 import type { KubeObject } from '@/api/types'
 import { changeable, patchBetween } from '@/features/act/model/write'
-import { useDone } from '@/features/act/useDone'
+import { done } from '@/features/act/done'
 import { asRefusal, locate } from '@/features/create/model/batch'
+import { t } from '@/i18n'
 import { withoutServerMetadata } from '@/kubernetes/object'
 import { parseText, toYaml, type Entry, type Problem } from '@/features/yaml/model/documents'
-import { mergeChanges, type Merged } from '@/kubernetes/merge'
+import { mergeChanges } from '@/kubernetes/merge'
 import { notify } from '@/ui/notices'
 import { bodyOf, isTextOf, needsStatusWrite, withType } from './model/objectText'
-import { useObjectVersions, type ObjectVersions, type ShownObject } from './useObjectVersions'
+import { useObjectVersions, type ShownObject } from './useObjectVersions'
 
 export type DetailTab = 'yaml' | 'changes' | 'events'
 
-export interface ObjectEditing extends Omit<ObjectVersions, 'show' | 'wrote' | 'key'> {
-  tab: Ref<DetailTab>
-  text: Ref<string>
-  /** The text of the shown version. */
-  original: Ref<string>
-  editing: Ref<boolean>
-  dirty: ComputedRef<boolean>
-  /** A write or a dry run is in progress. */
-  saving: Ref<boolean>
-  /** The last write failed because the object had changed. */
-  conflict: Ref<boolean>
-  problems: ShallowRef<readonly Problem[]>
-  /** The object that saving would store, according to the last dry run. */
-  tried: ShallowRef<KubeObject | undefined>
-  /** The text as an object, for comparison with a newer version. */
-  mine: ComputedRef<KubeObject | undefined>
-  /** The text's changes applied to the newest version. */
-  merged: ComputedRef<Merged | undefined>
-  edit(): void
-  discard(): void
-  /** Saves the text; with overwrite, it replaces any newer version. */
-  save(overwrite?: boolean): Promise<void>
-  dryRun(): Promise<void>
-  /** Creates a deleted object again from the text. */
-  createAgain(): Promise<void>
-  /** Continues with the merge of the newest version and the text's changes. */
-  merge(): void
-  /** Discards the changes and continues with the newest version. */
-  reload(): void
-}
+export type ObjectEditing = ReturnType<typeof useObjectEditing>
 
 /** goTo moves the editor's cursor to the first problem. */
-export function useObjectEditing(
-  of: Readonly<ShownObject>,
-  goTo: (line: number, column?: number) => void
-): ObjectEditing {
-  const { t } = useI18n()
-  const done = useDone()
+export function useObjectEditing(of: Readonly<ShownObject>, goTo: (line: number, column?: number) => void) {
   const tab = ref<DetailTab>('yaml')
   const text = ref('')
   const original = ref('')
   const editing = ref(false)
   const saving = ref(false)
+  /** The last write failed because the object had changed. */
   const conflict = ref(false)
   const problems = shallowRef<readonly Problem[]>([])
   const tried = shallowRef<KubeObject>()
@@ -211,11 +178,13 @@ export function useObjectEditing(
     (differs) => differs && (tab.value = 'changes')
   )
   const mine = computed(() => (conflict.value || outdated.value ? parseText(text.value).entries[0]?.object : undefined))
+  /** The text's changes applied to the newest version. */
   const merged = computed(() =>
     mine.value && newest.value && object.value && !gone.value
       ? mergeChanges(object.value, mine.value, newest.value)
       : undefined
   )
+  /** Continues with the merge of the newest version and the text's changes. */
   function merge() {
     if (!merged.value || !newest.value) return
     const next = toYaml(merged.value.object)
@@ -224,6 +193,7 @@ export function useObjectEditing(
     tab.value = 'changes'
     text.value = next
   }
+  /** Discards the changes and continues with the newest version. */
   function reload() {
     if (newest.value) show(newest.value)
     else void look()

@@ -1,7 +1,7 @@
 // The versions of one object, followed while a page shows it.
 
 import { useIntervalFn, useTimeoutFn } from '@vueuse/core'
-import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, ref, shallowRef, watch } from 'vue'
 import { ApiError } from '@/api/http'
 import { getObject } from '@/api/kubernetes'
 import type { KubeObject } from '@/api/types'
@@ -9,30 +9,12 @@ import { useTurns } from '@/live/answer'
 import type { ObjectRef } from '@/kubernetes/object'
 import { keyOf } from './model/objectText'
 
-/** The object to follow. */
 export interface ShownObject extends ObjectRef {
   /** Changes whenever the object may have changed; undefined while the list does not contain it. */
   live: unknown
 }
 
-export interface ObjectVersions {
-  /** The shown version. */
-  object: ShallowRef<KubeObject | undefined>
-  /** A newer version that arrived while the page held the shown one. */
-  newest: ShallowRef<KubeObject | undefined>
-  outdated: ComputedRef<boolean>
-  /** The object is deleted, or another one has its name. */
-  gone: Ref<boolean>
-  /** The error of the last request. */
-  error: ShallowRef<unknown>
-  /** Changes when another object is shown. */
-  key: ComputedRef<string>
-  look(): Promise<void>
-  /** Shows a version. */
-  show(found: KubeObject): void
-  /** Shows the result of a write. Responses to earlier requests are older and are ignored. */
-  wrote(found: KubeObject): void
-}
+export type ObjectVersions = ReturnType<typeof useObjectVersions>
 
 /** Changes come in bursts; the object is requested once they pause for this long (ms). */
 const settleFor = 150
@@ -46,8 +28,9 @@ const askEvery = 5000
 export function useObjectVersions(
   of: Readonly<ShownObject>,
   { hold, shown }: { hold: () => boolean; shown: (object: KubeObject) => void }
-): ObjectVersions {
+) {
   const object = shallowRef<KubeObject>()
+  /** A newer version that arrived while the page held the shown one. */
   const newest = shallowRef<KubeObject>()
   const gone = ref(false)
   const error = shallowRef<unknown>()
@@ -61,6 +44,7 @@ export function useObjectVersions(
     shown(found)
   }
 
+  /** Responses to earlier requests are older and are ignored. */
   function wrote(found: KubeObject) {
     turns.end()
     show(found)

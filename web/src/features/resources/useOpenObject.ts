@@ -1,24 +1,16 @@
 // The object that is open beside the table, kept in the URL.
 
-import { computed, type ComputedRef, type Ref } from 'vue'
+import { computed, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import type { KindInfo } from '@/api/types'
 import { splitKey } from '@/kubernetes/object'
 import { useEscape } from '@/ui/useEscape'
 
-export interface OpenObject {
-  /** '' if none is open. */
-  key: ComputedRef<string>
-  object: ComputedRef<{ namespace: string | undefined; name: string } | undefined>
-  /** Opens an object, or closes it if it is already open. */
-  toggle(key: string): void
-  close(): void
-}
-
 /** Escape closes the object unless locked returns true, because an edit would be lost. */
-export function useOpenObject(kind: Ref<KindInfo | undefined>, locked: () => boolean): OpenObject {
+export function useOpenObject(kind: Ref<KindInfo | undefined>, locked: () => boolean) {
   const route = useRoute()
   const router = useRouter()
+  /** '' if none is open. */
   const key = computed(() => (typeof route.query.select === 'string' ? route.query.select : ''))
 
   function go(select: string | undefined) {
@@ -36,7 +28,8 @@ export function useOpenObject(kind: Ref<KindInfo | undefined>, locked: () => boo
       if (!key.value || !kind.value) return undefined
       return (kind.value.namespaced ? splitKey(key.value) : undefined) ?? { namespace: undefined, name: key.value }
     }),
-    toggle: (wanted) => go(wanted && wanted !== key.value ? wanted : undefined),
+    /** Opens an object, or closes it if it is already open. */
+    toggle: (wanted: string) => go(wanted && wanted !== key.value ? wanted : undefined),
     close,
   }
 }

@@ -1,48 +1,30 @@
 // The filters of the Resources page, kept in the URL.
 
-import { computed, onScopeDispose, type ComputedRef, type Ref, type WritableComputedRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, onScopeDispose, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import type { KindInfo } from '@/api/types'
+import { t } from '@/i18n'
 import { sortNames } from '@/kubernetes/cluster'
-import { isResource, namespaceKind, podKind } from '@/kubernetes/kinds'
+import { isResource, namespaceKind, nodeKind, podKind } from '@/kubernetes/kinds'
 import { useKind } from '@/live/watched'
-import type { Option } from '@/ui/option'
 import { useQuery } from '@/ui/query'
 
-export interface ResourceFilters {
-  text: WritableComputedRef<string>
-  /** A label selector. */
-  labels: WritableComputedRef<string>
-  /** The node of pods; '' for any. */
-  node: WritableComputedRef<string>
-  /** The owner of pods, as Kind/name; '' for any. */
-  owner: WritableComputedRef<string>
-  /** '' for all namespaces. */
-  namespace: WritableComputedRef<string>
-  namespaceOptions: ComputedRef<Option[]>
-  /** A column's id, "-id" for descending. */
-  sort: WritableComputedRef<string>
-  /** Whether to show the columns that kubectl shows with -o wide. */
-  wide: WritableComputedRef<boolean>
-  /** The user chose so: then no column is hidden for lack of room. */
-  wideChosen: ComputedRef<boolean>
-  /** A filter may hide objects of the kind. */
-  narrowed: ComputedRef<boolean>
-  clear(): void
-}
+export type ResourceFilters = ReturnType<typeof useResourceFilters>
 
-export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFilters {
-  const { t } = useI18n()
+export function useResourceFilters(kind: Ref<KindInfo | undefined>) {
   const route = useRoute()
   const router = useRouter()
   const text = useQuery('q')
   const labels = useQuery('labels')
+  /** '' for all namespaces. */
   const namespace = useQuery('ns')
+  /** The node of pods; '' for any. */
   const node = useQuery('node')
+  /** The owner of pods, as Kind/name; '' for any. */
   const owner = useQuery('owner')
   const sort = useQuery<string>('sort', 'name')
-  const wideChoice = useQuery<'' | 'on' | 'off'>('wide', '', ['on', 'off'])
+  const wideChoice = useQuery('wide', '', ['on', 'off'])
+  const schedulingChoice = useQuery('scheduling', '', ['off'])
 
   const namespaces = useKind(namespaceKind)
   onScopeDispose(namespaces.stop)
@@ -60,12 +42,18 @@ export function useResourceFilters(kind: Ref<KindInfo | undefined>): ResourceFil
     namespace,
     namespaceOptions,
     sort,
+    /** Whether to show the columns that kubectl shows with -o wide. */
     wide: computed({
       // The node of a pod matters most here, but kubectl shows it only with -o wide.
       get: () => (wideChoice.value ? wideChoice.value === 'on' : isResource(kind.value, podKind)),
       set: (on) => (wideChoice.value = on ? 'on' : 'off'),
     }),
     wideChosen: computed(() => !!wideChoice.value),
+    /** Whether to show what the scheduler looks at, too, which only nodes have. */
+    scheduling: computed({
+      get: () => isResource(kind.value, nodeKind) && !schedulingChoice.value,
+      set: (on) => (schedulingChoice.value = on ? '' : 'off'),
+    }),
     narrowed: computed(
       () =>
         !!(

@@ -1,14 +1,16 @@
 // The table of a kind's objects: its columns, and its live rows, filtered and sorted.
 
-import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, watch, type Ref } from 'vue'
 import type { KindInfo } from '@/api/types'
+import { t } from '@/i18n'
 import { isResource, nodeKind, podKind } from '@/kubernetes/kinds'
 import { isWorkload } from '@/kubernetes/workloads'
 import { isPodOf } from '@/kubernetes/pods'
+import { cluster } from '@/live/cluster'
 import { connection, now } from '@/live/status'
 import { pods } from '@/live/watched'
 import type { TableColumn } from '@/ui/DataTable.vue'
+import { resourcesOf, schedulingColumns } from './model/schedulingColumns'
 import {
   cellText,
   columnWidths,
@@ -18,23 +20,10 @@ import {
   type ShownColumn,
   type TableRow,
 } from './model/table'
-import { useTable, type LiveTable } from './store/table'
+import { useTable } from './store/table'
 import type { ResourceFilters } from './useResourceFilters'
 
-export interface ResourceTable {
-  table: ShallowRef<LiveTable>
-  retry: () => void
-  /** The server's error for the label selector; '' if it is valid. */
-  selectorError: ComputedRef<string>
-  rows: ComputedRef<TableRow[]>
-  columns: ComputedRef<TableColumn[]>
-  /** Some columns appear only in the wide table. */
-  hasWide: ComputedRef<boolean>
-  /** The total width of the columns in px: of all, and without the optional ones. */
-  least: ComputedRef<{ all: number; narrow: number }>
-  /** The text of a cell; '' if the kind does not have the column. */
-  textOf(row: TableRow, column: string): string
-}
+export type ResourceTable = ReturnType<typeof useResourceTable>
 
 /**
  * The column with the menu of a node, pod or workload. A leading space keeps it apart from
@@ -58,9 +47,12 @@ export function useResourceTable(
     sort,
     wide,
     wideChosen,
-  }: Pick<ResourceFilters, 'text' | 'labels' | 'node' | 'owner' | 'namespace' | 'sort' | 'wide' | 'wideChosen'>
-): ResourceTable {
-  const { t } = useI18n()
+    scheduling,
+  }: Pick<
+    ResourceFilters,
+    'text' | 'labels' | 'node' | 'owner' | 'namespace' | 'sort' | 'wide' | 'wideChosen' | 'scheduling'
+  >
+) {
   const { table, retry } = useTable(
     computed(
       () =>
@@ -76,18 +68,39 @@ export function useResourceTable(
     (live) => live && retry()
   )
 
-  const shown = computed(() =>
-    shownColumns(table.value.columns, {
+  /** As text, which stays the same while the cluster changes. */
+  const resources = computed(() => (scheduling.value ? JSON.stringify(resourcesOf(cluster.value.totals)) : ''))
+  const added = computed(() =>
+    resources.value
+      ? schedulingColumns(JSON.parse(resources.value) as string[], table.value.columns.length, {
+          resource: (name) =>
+            t('resources.colRequested', { name: name === 'cpu' || name === 'memory' ? t(`cluster.${name}`) : name }),
+          pods: t('cluster.pods'),
+          taints: t('cluster.colTaints'),
+        })
+      : undefined
+  )
+  const shown = computed(() => {
+    const columns = shownColumns(table.value.columns, {
       namespace: !!kind.value?.namespaced && !namespace.value,
       wide: wide.value,
       namespaceTitle: t('resources.colNamespace'),
     })
-  )
+    // After the name and the status.
+    if (added.value && columns.length) columns.splice(2, 0, ...added.value.columns)
+    return columns
+  })
   const columnOf = computed(() => new Map<string, ShownColumn>(shown.value.map((c) => [c.id, c])))
   const sorter = new RowSorter()
   const filter = new RowFilter()
+  const all = computed(() => {
+    const { rows } = table.value
+    if (!added.value) return [...rows.values()]
+    const { byName } = cluster.value
+    return Array.from(rows.values(), (row) => added.value?.extend(row, byName.get(row.name)) ?? row)
+  })
   const rows = computed(() => {
-    const found = sorter.sorted(filter.filter(table.value.rows.values(), text.value), shown.value, sort.value)
+    const found = sorter.sorted(filter.filter(all.value, text.value), shown.value, sort.value)
     if (!isResource(kind.value, podKind) || (!node.value && !owner.value)) return found
     const { items } = pods.value
     return found.filter((row) => {
@@ -96,7 +109,7 @@ export function useResourceTable(
     })
   })
 
-  const widths = computed(() => columnWidths(shown.value, firstOf(table.value.rows.values(), sampleSize), Date.now()))
+  const widths = computed(() => columnWidths(shown.value, all.value.slice(0, sampleSize), Date.now()))
   const hasMenu = computed(
     () =>
       !!kind.value && (isResource(kind.value, nodeKind) || isResource(kind.value, podKind) || isWorkload(kind.value))
@@ -126,23 +139,18 @@ export function useResourceTable(
   return {
     table,
     retry,
+    /** The server's error for the label selector; '' if it is valid. */
     selectorError: computed(() => (labels.value && table.value.error?.code === 400 ? table.value.error.message : '')),
     rows,
     columns,
+    /** Some columns appear only in the wide table. */
     hasWide: computed(() => table.value.columns.some((c) => c.priority > 0)),
+    /** The total width of the columns in px: of all, and without the optional ones. */
     least: computed(() => ({ all: sumOf(() => true), narrow: sumOf((c) => !isOptional(c)) })),
-    textOf(row, id) {
+    /** The text of a cell; '' if the kind does not have the column. */
+    textOf(row: TableRow, id: string) {
       const column = columnOf.value.get(id)
       return column ? cellText(row, column, now.value) : ''
     },
   }
-}
-
-function firstOf<T>(all: Iterable<T>, count: number): T[] {
-  const first: T[] = []
-  for (const one of all) {
-    if (first.length >= count) break
-    first.push(one)
-  }
-  return first
 }

@@ -9,14 +9,9 @@ import { isEmptyCell, lookOfStatus, type StatusLook } from './model/statusTone'
 import type { TableRow } from './model/table'
 import { actionsColumn, type ResourceTable } from './useResourceTable'
 
-export interface RowLooks {
-  lookOf(row: TableRow): StatusLook | undefined
-  classOf(row: TableRow, column: { id: string }): string | undefined
-  /** The colour of a pod on the map. */
-  colourOf(row: TableRow): string
-}
+export type RowLooks = ReturnType<typeof useRowLooks>
 
-export function useRowLooks(kind: Ref<KindInfo | undefined>, textOf: ResourceTable['textOf']): RowLooks {
+export function useRowLooks(kind: Ref<KindInfo | undefined>, textOf: ResourceTable['textOf']) {
   /** A cache, because a table repeats few words. */
   const looks = new Map<string, StatusLook | undefined>()
   const podOf = (row: TableRow) => pods.value.items.get(row.key) as Pod | undefined
@@ -30,12 +25,12 @@ export function useRowLooks(kind: Ref<KindInfo | undefined>, textOf: ResourceTab
   }
   return {
     lookOf,
-    classOf(row, { id }) {
+    classOf(row: TableRow, { id }: { id: string }) {
       if (id === 'name' || id === actionsColumn) return undefined
       if (id === 'status') return `ph ${lookOf(row)?.tone ?? ''}`
       return isEmptyCell(textOf(row, id)) ? 'dim' : undefined
     },
-    colourOf(row) {
+    colourOf(row: TableRow) {
       const pod = podOf(row)
       return `var(--c${pod ? cluster.value.colourOf(pod) : 0})`
     },

@@ -18,7 +18,7 @@ export function useRuns() {
   const scenario = useLocalStorage('scenario', exampleScenario)
   const sweep = useLocalStorage('sweep', exampleSweep)
   /** Which file is in the editor, and is run. A sweep runs the scenario under many values. */
-  const kind = useQuery<'scenario' | 'sweep'>('file', 'scenario', ['scenario', 'sweep'])
+  const kind = useQuery('file', 'scenario', ['scenario', 'sweep'])
   const text = computed({
     get: () => (kind.value === 'sweep' ? sweep.value : scenario.value),
     set: (now) => ((kind.value === 'sweep' ? sweep : scenario).value = now),
@@ -107,6 +107,8 @@ export function useRuns() {
   watch(sweep, () => (mistakes.value = { ...mistakes.value, sweep: [] }))
 
   return {
+    scenario,
+    fail,
     text,
     kind,
     against,

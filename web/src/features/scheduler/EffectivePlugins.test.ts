@@ -1,7 +1,8 @@
 import { mount } from '@vue/test-utils'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import type { Effective } from '@/api/types'
 import { i18n } from '@/i18n'
+import { loadDeferredMessages } from '@/i18n/deferred'
 import EffectivePlugins from './EffectivePlugins.vue'
 
 const effective = (revision: number, weight: number): Effective => ({
@@ -41,6 +42,7 @@ const show = (props: Partial<InstanceType<typeof EffectivePlugins>['$props']>) =
     },
     global: { plugins: [i18n] },
   })
+beforeAll(loadDeferredMessages)
 const fit = (wrapper: ReturnType<typeof show>) =>
   wrapper.get('[data-plugin="NodeResourcesFit"] .c').text().replace(/\s+/g, ' ')
 
@@ -68,4 +70,22 @@ it('keeps the last valid draft, and shows the running configuration before the f
   expect(wrapper.get('[data-testid="effective-note"]').text()).toBe(
     'The draft has errors. These plugins are running now.'
   )
+})
+
+it('sets weights and switches, and shows them until the server has read them', async () => {
+  const dial = vi.fn()
+  const wrapper = show({ defaults: effective(0, 1), onDial: dial })
+  const slider = () => wrapper.get('[data-plugin="NodeResourcesFit"] [role="slider"]')
+  await slider().trigger('keydown', { key: 'ArrowRight' })
+  const what = { plugin: 'NodeResourcesFit', point: 'score', profile: 'default-scheduler', usual: 1 }
+  expect(dial).toHaveBeenLastCalledWith(what, 2)
+  await wrapper.setProps({ dialed: new Map([['default-scheduler/score/NodeResourcesFit', 2]]) })
+  expect(slider().attributes('aria-valuenow')).toBe('2')
+  await slider().trigger('keydown', { key: '0' })
+  expect(dial).toHaveBeenLastCalledWith(what, 0)
+  await slider().trigger('keydown', { key: 'Backspace' })
+  expect(dial).toHaveBeenLastCalledWith(what, 1)
+  await wrapper.setProps({ locked: true })
+  await slider().trigger('keydown', { key: 'ArrowRight' })
+  expect(dial).toHaveBeenCalledTimes(3)
 })

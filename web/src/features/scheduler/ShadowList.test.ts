@@ -45,8 +45,8 @@ it('says of a draft what both would choose now, and on which node the pod runs',
       props: { items: [item], counts, judged: 1, asked },
       global: { plugins: [i18n, router], stubs: { DataTable } },
     }).text()
-  expect(said(true)).toContain('Runs on,Running would choose,Draft would choose')
+  expect(said(true)).toContain('Runs on,Running would choose now,Draft would choose now')
   expect(said(true)).toContain('a1,c1,b1')
   expect(said(true)).not.toContain('Went to')
-  expect(said(false)).toContain('Went to,Would go to')
+  expect(said(false)).toContain('Scheduler chose,Would go to')
 })

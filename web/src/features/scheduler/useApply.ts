@@ -1,30 +1,16 @@
 // Applies a configuration: the draft, an earlier revision, or Kubernetes' default.
 
-import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { ref, shallowRef } from 'vue'
 import { applyConfiguration, applyRevision, resetConfiguration } from '@/api/configuration'
 import type { Applied } from '@/api/types'
+import { t } from '@/i18n'
 import { formatDuration } from '@/kubernetes/time'
 import { notify } from '@/ui/notices'
 import { firstPlace } from './model/mistakes'
 import { dirty, draft, nowRuns, refusal } from './store/configuration'
 import type { ConfigurationCheck } from './useConfigurationCheck'
 
-export interface Apply {
-  /** The dialog shows what the draft changes and asks for confirmation. */
-  confirming: Ref<boolean>
-  /** The dialog asks for confirmation of the reset to the default. */
-  resetting: Ref<boolean>
-  busy: Ref<boolean>
-  /** The error of the last apply, unless it is a mistake in the draft. */
-  failed: ShallowRef<unknown>
-  /** Opens the dialog with the draft's changes, or shows the draft's first mistake. */
-  askToApply(): Promise<void>
-  apply(): Promise<void>
-  /** Applies a revision again; false if that failed. */
-  again(revision: number): Promise<boolean>
-  reset(): Promise<void>
-}
+export type Apply = ReturnType<typeof useApply>
 
 export interface ApplySteps {
   showEditor(): void
@@ -36,23 +22,24 @@ export interface ApplySteps {
 export function useApply(
   { check, checkNow, refused }: Pick<ConfigurationCheck, 'check' | 'checkNow' | 'refused'>,
   { showEditor, goTo, finished }: ApplySteps
-): Apply {
-  const { t } = useI18n()
+) {
   const confirming = ref(false)
+  /** The dialog asks for confirmation of the reset to the default. */
   const resetting = ref(false)
   const busy = ref(false)
+  /** The revision that the last apply made, until the user has seen what it means. */
+  const applied = ref<number>()
+  /** The error of the last apply, unless it is a mistake in the draft. */
   const failed = shallowRef<unknown>()
 
   async function run(request: () => Promise<Applied>): Promise<Applied | undefined> {
     busy.value = true
     failed.value = undefined
     try {
-      const applied = await request()
-      notify(
-        'done',
-        t('scheduler.applied', { n: applied.revision.number, time: formatDuration(applied.durationSeconds) })
-      )
-      return applied
+      const made = await request()
+      notify('done', t('scheduler.applied', { n: made.revision.number, time: formatDuration(made.durationSeconds) }))
+      applied.value = made.revision.number
+      return made
     } catch (error) {
       failed.value = error
       return undefined
@@ -67,6 +54,8 @@ export function useApply(
     resetting,
     busy,
     failed,
+    applied,
+    /** Opens the dialog with the draft's changes, or shows the draft's first mistake. */
     async askToApply() {
       if (!dirty.value || busy.value) return
       failed.value = undefined
@@ -91,7 +80,8 @@ export function useApply(
       const first = firstPlace(why.problems)
       if (first) goTo(first.line, first.column)
     },
-    again: async (revision) => !!(await run(() => applyRevision(revision))),
+    /** Applies a revision again; false if that failed. */
+    again: async (revision: number) => !!(await run(() => applyRevision(revision))),
     async reset() {
       await run(resetConfiguration)
       resetting.value = false

@@ -1,47 +1,23 @@
 // What the server found in the draft: the results of dry runs and of a refused apply.
 
-import { computed, onScopeDispose, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, onScopeDispose, shallowRef, watch } from 'vue'
 import type { ConfigurationDifference, Effective, ErrorDetail } from '@/api/types'
-import type { Problem } from '@/features/yaml/model/documents'
+import { t } from '@/i18n'
 import { problemsOf, withoutLine } from './model/mistakes'
-import { dirty, draft, running, useCheck, type Check } from './store/configuration'
+import { dirty, draft, running, useCheck } from './store/configuration'
 
 export interface Refused {
   message: string
   problems: readonly ErrorDetail[]
 }
 
-export interface ConfigurationCheck {
-  check: Ref<Check>
-  /** Dry-runs the draft now. */
-  checkNow: () => Promise<Check>
-  /** Why the server refused the last apply; undefined once the draft changes. */
-  refused: ShallowRef<Refused | undefined>
-  /** Mistakes with a line. */
-  problems: ComputedRef<readonly Problem[]>
-  /** Mistakes without a line. */
-  elsewhere: ComputedRef<readonly ErrorDetail[]>
-  verdict: ComputedRef<{ icon: string; tone: string; text: string }>
-  /**
-   * The effective configuration of the draft and its difference from the running one, according to
-   * its last valid dry run; undefined without a draft.
-   */
-  effect: ComputedRef<
-    | {
-        effective: Effective | undefined
-        difference: readonly ConfigurationDifference[]
-        state: 'valid' | 'invalid' | 'checking'
-      }
-    | undefined
-  >
-}
+export type ConfigurationCheck = ReturnType<typeof useConfigurationCheck>
 
-export function useConfigurationCheck(): ConfigurationCheck {
-  const { t } = useI18n()
+export function useConfigurationCheck() {
   const { check, now: checkNow, stop } = useCheck()
   onScopeDispose(stop)
 
+  /** Why the server refused the last apply; undefined once the draft changes. */
   const refused = shallowRef<Refused>()
   watch(
     () => draft.value?.text,
@@ -61,7 +37,11 @@ export function useConfigurationCheck(): ConfigurationCheck {
         return {
           icon: 'check',
           tone: 'pass',
-          text: t('scheduler.valid', { profiles: found.applied.revision.profiles.join(t('common.separator')) }),
+          text: t(
+            'scheduler.valid',
+            { profiles: found.applied.revision.profiles.join(t('common.separator')) },
+            found.applied.revision.profiles.length
+          ),
         }
       case 'invalid':
         return {
@@ -88,6 +68,10 @@ export function useConfigurationCheck(): ConfigurationCheck {
     },
     { immediate: true }
   )
+  /**
+   * The effective configuration of the draft and its difference from the running one, according to
+   * its last valid dry run; undefined without a draft.
+   */
   const effect = computed(() => {
     if (!dirty.value) return undefined
     const { kind } = check.value

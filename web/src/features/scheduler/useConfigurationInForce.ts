@@ -1,25 +1,15 @@
 // The configuration in force, followed while the Scheduler page is open: the running document, its
 // effect and the revisions.
 
-import { computed, onScopeDispose, type ComputedRef } from 'vue'
-import type { Effective, Revision } from '@/api/types'
-import { readEffective, readRevisions, type PerRevision } from '@/live/configurationInForce'
+import { computed, onScopeDispose } from 'vue'
+import { readEffective, readRevisions } from '@/live/configurationInForce'
 import { followRunning, running } from './store/configuration'
 
-type Followed<T> = Omit<PerRevision<T>, 'stop'>
+export type ConfigurationInForce = ReturnType<typeof useConfigurationInForce>
 
-export interface ConfigurationInForce {
-  effective: Followed<Effective>
-  /** Newest first. */
-  revisions: Followed<Revision[]>
-  /** The revision number that the next apply will get. */
-  next: ComputedRef<number>
-  /** Requests both again, after an apply. */
-  reload(): void
-}
-
-export function useConfigurationInForce(): ConfigurationInForce {
+export function useConfigurationInForce() {
   const effective = readEffective()
+  /** Newest first. */
   const revisions = readRevisions()
   const stopFollowing = followRunning()
   onScopeDispose(() => {

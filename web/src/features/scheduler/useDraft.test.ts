@@ -72,7 +72,7 @@ async function open() {
 }
 /** Another client applies a revision with this text. */
 async function runs(number: number, text: string) {
-  server.getConfiguration.mockResolvedValue(text)
+  server.getConfiguration.mockImplementation((which) => Promise.resolve(which === 'default' ? 'default: 1\n' : text))
   status.value = { scheduler: { revision: number, phase: 'running', profiles: [] } } as unknown as Status
   await flushPromises()
 }
@@ -302,7 +302,7 @@ describe('the user’s presets', () => {
 
   it('report that the browser cannot store one, until the dialog opens again', () => {
     const { own } = page.value
-    write('x'.repeat(1_100_000))
+    write('x'.repeat(1_300_000))
     own.askToSave()
     own.save('huge')
     expect([own.saving.value, own.notKept.value, ownPresets.value]).toEqual([true, true, []])
@@ -323,6 +323,8 @@ describe('the user’s presets', () => {
 describe('the default document', () => {
   it('is fetched when it is first shown and after a failure, and then cached', async () => {
     const shown = ref(false)
+    page.unmount()
+    server.getConfiguration.mockClear()
     const asked = () => server.getConfiguration.mock.calls.filter(([which]) => which === 'default').length
     const { value, unmount } = await withSetup(() => useDefaultDocument(shown))
     await flushPromises()

@@ -1,53 +1,34 @@
 // The document that the draft started from, and starting from another one.
 
-import { computed, ref, shallowRef, type ComputedRef, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { computed, ref, shallowRef, type Ref } from 'vue'
+import { t } from '@/i18n'
 import { begin } from './model/draft'
-import { nameOfOwn, ownOrigin, type OwnPreset } from './model/ownPresets'
+import type { OwnText } from '@/ui/ownTexts'
+import { nameOfOwn, ownOrigin } from './model/ownPresets'
 import { presetNames, presets, presetsToCheck, type PresetName } from './model/presets'
 import { dirty, draft, running, useAccepted } from './store/configuration'
 
-/** A document to start from. */
 export interface Start {
   text: string
   /** As in Draft. */
   origin: string
 }
 
-export interface DraftStart {
-  /** The built-in preset that the draft started from; '' for other origins. */
-  preset: ComputedRef<PresetName | ''>
-  /** The name of the user's preset that the draft started from. */
-  ownPreset: ComputedRef<string | undefined>
-  /** The origin in words, with the revision that the draft is based on. */
-  about: ComputedRef<string>
-  /** The presets that this server accepts. */
-  offered: ComputedRef<readonly PresetName[]>
-  choosePreset(name: PresetName): void
-  chooseOwn(preset: OwnPreset): void
-  /** Starts from a document. Asks first if changes would be lost. */
-  startFrom(text: string, origin: string): void
-  /** The document that waits for confirmation, because changes would be lost. */
-  replacing: ShallowRef<Start | undefined>
-  replace(start: Start): void
-  /**
-   * Call it after saving the text as the user's preset, which another document may then replace
-   * without asking.
-   */
-  savedAs(name: string): void
-}
+export type DraftStart = ReturnType<typeof useDraftStart>
 
 /** started is called after another document has replaced the draft. */
-export function useDraftStart(started: () => void): DraftStart {
-  const { t } = useI18n()
+export function useDraftStart(started: () => void) {
   /** The document that the draft started from, so replacing this text loses nothing. */
   const startText = ref('')
+  /** The document that waits for confirmation, because changes would be lost. */
   const replacing = shallowRef<Start>()
   const origin = computed(() => draft.value?.origin ?? '')
+  /** The built-in preset that the draft started from; '' for other origins. */
   const preset = computed(() => presetNames.find((name) => name === origin.value) ?? '')
   const ownPreset = computed(() => nameOfOwn(origin.value))
   const accepted = new Map<PresetName, Ref<boolean>>(presetsToCheck.map((name) => [name, useAccepted(presets[name])]))
 
+  /** Starts from a document. Asks first if changes would be lost. */
   function startFrom(text: string, from: string) {
     if (!running.value) return
     const now = draft.value
@@ -74,12 +55,13 @@ export function useDraftStart(started: () => void): DraftStart {
       [from.value, t('scheduler.onTopOf', { n: draft.value?.base.revision ?? 0 })].filter(Boolean).join(' ')
     ),
     offered: computed(() => presetNames.filter((name) => accepted.get(name)?.value ?? true)),
-    choosePreset: (name) => startFrom(presets[name], name),
-    chooseOwn: (own) => startFrom(own.text, ownOrigin(own.name)),
+    choosePreset: (name: PresetName) => startFrom(presets[name], name),
+    chooseOwn: (own: OwnText) => startFrom(own.text, ownOrigin(own.name)),
     startFrom,
     replacing,
     replace,
-    savedAs(name) {
+    /** Another document may then replace the text without asking. */
+    savedAs(name: string) {
       // The running text is not a draft, so it has no origin.
       if (draft.value && dirty.value) draft.value = { ...draft.value, origin: ownOrigin(name) }
       startText.value = draft.value?.text ?? ''

@@ -1,27 +1,19 @@
 // The dialogs for the user's presets: saving the draft as a preset, and deleting a preset.
 
-import { ref, type Ref } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { ref } from 'vue'
+import { t } from '@/i18n'
 import { notify } from '@/ui/notices'
 import { draft } from './store/configuration'
 import { dropPreset, keepPreset } from './store/ownPresets'
 
-export interface OwnPresets {
-  saving: Ref<boolean>
-  /** The browser could not store the last one. */
-  notKept: Ref<boolean>
-  askToSave(): void
-  save(name: string): void
-  /** The name of the preset that waits for confirmation of its deletion; '' for none. */
-  dropping: Ref<string>
-  drop(): void
-}
+export type OwnPresets = ReturnType<typeof useOwnPresets>
 
 /** saved is called with the name of a stored preset. */
-export function useOwnPresets(saved: (name: string) => void): OwnPresets {
-  const { t } = useI18n()
+export function useOwnPresets(saved: (name: string) => void) {
   const saving = ref(false)
+  /** The browser could not store the last one. */
   const notKept = ref(false)
+  /** The name of the preset that waits for confirmation of its deletion; '' for none. */
   const dropping = ref('')
   return {
     saving,
@@ -30,7 +22,7 @@ export function useOwnPresets(saved: (name: string) => void): OwnPresets {
       notKept.value = false
       saving.value = true
     },
-    save(name) {
+    save(name: string) {
       notKept.value = !keepPreset({ name, text: draft.value?.text ?? '' })
       if (notKept.value) return
       saving.value = false

@@ -1,40 +1,24 @@
-// The shadow configuration: setting and stopping it, its judgement while decisions arrive,
-// and the judgement of a draft.
+// The shadow configuration: setting and stopping it, and its judgement while decisions arrive.
 
 import { useThrottleFn } from '@vueuse/core'
-import { ref, shallowRef, watch, type Ref, type ShallowRef } from 'vue'
-import { useI18n } from 'vue-i18n'
-import { deleteShadow, getShadow, judgeDraft, putShadow } from '@/api/whatif'
-import type { Shadow, ShadowDraftAnswer } from '@/api/types'
-import { useQuestion, type Question } from '@/features/whatif/useQuestion'
+import { ref, shallowRef, watch } from 'vue'
+import { deleteShadow, getShadow, putShadow } from '@/api/whatif'
+import type { Shadow } from '@/api/types'
+import { t } from '@/i18n'
 import { useAnswer } from '@/live/answer'
 import { connection } from '@/live/status'
 import { results } from '@/live/watched'
 import { notify } from '@/ui/notices'
 
-export interface ShadowView {
-  shadow: ShallowRef<Shadow | undefined>
-  error: ShallowRef<unknown>
-  reload(): void
-  /** A request to set or stop the shadow is under way. */
-  busy: Ref<boolean>
-  /** Why the shadow could not be set or stopped. */
-  failed: ShallowRef<unknown>
-  set(document: string): Promise<void>
-  stop(): Promise<void>
-  /** The judgement of a draft. */
-  judgement: Question<ShadowDraftAnswer & { document: string; at: number }, [document: string]>
-}
+export type ShadowView = ReturnType<typeof useShadow>
 
 /** While decisions stream in, the judgement is read this often (ms). */
 const readEvery = 1500
-/** How many decisions of the past a draft is judged by. */
-export const lastDecisions = 200
 
-export function useShadow(): ShadowView {
-  const { t } = useI18n()
+export function useShadow() {
   const { value: shadow, error, ask } = useAnswer((signal) => getShadow(signal))
   const busy = ref(false)
+  /** Why the shadow could not be set or stopped. */
   const failed = shallowRef<unknown>()
   const read = useThrottleFn(() => void ask(), readEvery, true)
   watch(
@@ -66,11 +50,7 @@ export function useShadow(): ShadowView {
     reload: () => void ask(),
     busy,
     failed,
-    set: (document) => change(() => putShadow(document), t('shadow.wasSet')),
+    set: (document: string) => change(() => putShadow(document), t('shadow.wasSet')),
     stop: () => change(() => deleteShadow().then(() => undefined), t('shadow.wasStopped')),
-    judgement: useQuestion(async (signal, document: string) => {
-      const at = Date.now()
-      return { ...(await judgeDraft(document, lastDecisions, signal)), document, at }
-    }),
   }
 }

@@ -2,7 +2,7 @@
 
 import { watch } from 'vue'
 import { useQuery } from '@/ui/query'
-import { parseWeight, withWeight } from './model/weight'
+import { parseWeight, withWeight } from './model/dial'
 import { draft, write } from './store/configuration'
 
 export function useWeightLink(): void {
@@ -12,7 +12,7 @@ export function useWeightLink(): void {
     ([text, known]) => {
       if (!text || !known || !draft.value) return
       const change = parseWeight(text)
-      if (change) write(withWeight(draft.value.text, change.plugin, change.weight))
+      if (change) write(withWeight(draft.value.text, { plugin: change.plugin, point: 'score' }, change.weight))
       // The change is made once; it must not come back with a reload.
       wanted.value = ''
     },

@@ -1,76 +1,65 @@
-// Turns the schedulers on or off, and applies a preset.
+// Turns the schedulers on or off, and shows a preset in a workspace.
 
-import { shallowRef, type ShallowRef } from 'vue'
+import { shallowRef } from 'vue'
 import { useRouter } from 'vue-router'
-import { discover, getObject, namesOf } from '@/api/kubernetes'
-import { applySessionConfiguration, changeSessions } from '@/api/sessions'
-import { applySteps, until } from '@/features/batch/applySteps'
-import { podKind } from '@/kubernetes/kinds'
+import type { BranchCall } from '@/api/branches'
+import { changeSessions } from '@/api/sessions'
+import { plays } from '@/features/branch/model/demonstration'
+import { demonstrate } from '@/features/branch/store/demonstrate'
+import { t } from '@/i18n'
 import { useAttempt } from '@/ui/useAttempt'
 import { dialects } from './model/configurations'
-import { presets, queueKinds, type Preset, type SessionPreset, type Step } from './model/presets'
+import { presets, queueKinds, type Preset, type SessionPreset } from './model/presets'
 
 /** The schedulers install their kinds and then create these queues. */
-const served = () =>
-  until(async () => {
-    const kinds = await discover()
-    const queues = dialects.map((rules) => queueKinds[rules])
-    if (
-      !queues.every(({ group, resource }) => kinds.some((kind) => kind.group === group && kind.resource === resource))
-    )
-      return false
-    return (await Promise.all(queues.map(namesOf))).every((names) => names.includes('default'))
-  })
+const served = dialects
+  .map((rules) => `objects("Queue.${queueKinds[rules].group}").exists(q, q.metadata.name == "default")`)
+  .join(' && ')
 
-interface PodPart {
-  status?: { phase?: string }
-}
+const turn = (enabled: boolean): BranchCall => ({ method: 'PATCH', path: '/api/v1/sessions', body: { enabled } })
 
-/** The pods that the next step counts on run. */
-async function runs({ placed }: Step): Promise<boolean> {
-  for (const name of placed) {
-    const { status } = (await getObject(podKind, 'default', name)) as PodPart
-    if (status?.phase !== 'Running') return false
-  }
-  return true
-}
+/** A session in the middle would see a part of the cluster only, so the schedulers wait for the whole. */
+const setup = (name: string, { configuration, steps }: Preset): BranchCall[] => [
+  turn(true),
+  plays('served', [{ objects: [], until: served }]),
+  turn(false),
+  ...(configuration
+    ? [
+        {
+          method: 'PUT' as const,
+          path: `/api/v1/sessions/configuration/${configuration.rules}`,
+          body: configuration.document,
+        },
+      ]
+    : []),
+  plays(name, steps),
+  turn(true),
+]
 
-export interface Presets {
-  /** The preset that is being applied; 'on' while the schedulers are only turned on or off. */
-  busy: ShallowRef<SessionPreset | 'on' | undefined>
-  failed: ShallowRef<unknown>
-  turnOn(): Promise<void>
-  turnOff(): Promise<void>
-  apply(name: SessionPreset): Promise<void>
-}
-
-export function usePresets(done: () => void): Presets {
+export function usePresets(done: () => void) {
   const router = useRouter()
+  /** The preset whose workspace is being opened; 'on' while the schedulers are turned on or off. */
   const busy = shallowRef<SessionPreset | 'on'>()
   const { error: failed, attempt } = useAttempt()
-  const work = async (what: SessionPreset | 'on', enabled: boolean, preset?: Preset): Promise<void> => {
+  const work = async (what: SessionPreset | 'on', action: () => Promise<unknown>): Promise<void> => {
     if (busy.value) return
     busy.value = what
-    await attempt(async () => {
-      await changeSessions({ enabled })
-      if (enabled) await served()
-      if (!preset) return
-      // A session in the middle would see a part of the cluster only.
-      await changeSessions({ enabled: false })
-      if (preset.configuration)
-        await applySessionConfiguration(preset.configuration.rules, preset.configuration.document)
-      await applySteps(preset.steps, runs)
-      await changeSessions({ enabled })
-      await router.replace({ name: 'sessions', query: preset.show })
-    })
+    await attempt(action)
     busy.value = undefined
     done()
   }
   return {
     busy,
     failed,
-    turnOn: () => work('on', true),
-    turnOff: () => work('on', false),
-    apply: (name) => work(name, true, presets[name]),
+    turnOn: () => work('on', () => changeSessions({ enabled: true })),
+    turnOff: () => work('on', () => changeSessions({ enabled: false })),
+    apply: (name: SessionPreset) =>
+      work(name, () =>
+        demonstrate(
+          t('branch.demonstration', { name: t(`batch.preset.${name}.title`) }),
+          setup(name, presets[name]),
+          router.resolve({ name: 'sessions', query: presets[name].show }).fullPath.slice(1)
+        )
+      ),
   }
 }

@@ -4,19 +4,14 @@
 import { useIntervalFn } from '@vueuse/core'
 import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { listSessions } from '@/api/sessions'
-import type { SessionEntry, SessionList } from '@/api/types'
+import type { SessionEntry } from '@/api/types'
 import { useAnswer } from '@/live/answer'
 import { useQuery } from '@/ui/query'
 
 /** The list is read this often (ms). */
 const pace = 1000
 
-export interface SessionListRead {
-  /** undefined until the first response. */
-  list: ShallowRef<SessionList | undefined>
-  listError: ShallowRef<unknown>
-  refresh: () => Promise<unknown>
-}
+export type SessionListRead = ReturnType<typeof useSessionList>
 
 export interface Sessions<T> extends SessionListRead {
   /** The records to step through, newest first. */
@@ -25,7 +20,6 @@ export interface Sessions<T> extends SessionListRead {
   chosen: Ref<string>
   /** The number of the record in view; 0 without one. */
   number: ComputedRef<number>
-  /** The neighbours of the record in view. */
   older: ComputedRef<SessionEntry | undefined>
   newer: ComputedRef<SessionEntry | undefined>
   record: ShallowRef<T | undefined>
@@ -33,7 +27,7 @@ export interface Sessions<T> extends SessionListRead {
 }
 
 /** The settings and the latest records of a kind. */
-export function useSessionList(kind: 'session' | 'round'): SessionListRead {
+export function useSessionList(kind: 'session' | 'round') {
   const { value: list, error: listError, ask } = useAnswer(async (signal) => listSessions(kind, signal))
   const refresh = () => ask()
   void refresh()

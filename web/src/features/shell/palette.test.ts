@@ -10,9 +10,11 @@ import { language } from '@/i18n/language'
 import { node, pod } from '@/kubernetes/testing'
 import { kinds } from '@/live/discovery'
 import { transfers } from '@/live/servedTransfers'
+import { status } from '@/live/status'
 import { model, nodes, pods } from '@/live/watched'
 import { notices } from '@/ui/notices'
 import { withSetup, type Running } from '@/ui/testing'
+import { views } from './model/places'
 import { pluginNames } from './store/plugins'
 import { usePaletteActions } from './usePaletteActions'
 import { usePaletteSearch, type PaletteSearch } from './usePaletteSearch'
@@ -22,7 +24,7 @@ import { useShortcuts } from './useShortcuts'
 
 vi.mock('@/features/replay/store/replay', async () => {
   const { shallowRef } = await import('vue')
-  return { replay: shallowRef(), changeReplay: vi.fn(), stepReplay: vi.fn() }
+  return { replay: shallowRef(), recordingChosen: shallowRef(), changeReplay: vi.fn(), stepReplay: vi.fn() }
 })
 
 const help = vi.fn()
@@ -32,7 +34,8 @@ const routes = [
   { path: '/decisions', name: 'decisions' },
   { path: '/decisions/:namespace/:name', name: 'decision' },
   { path: '/scheduler', name: 'scheduler' },
-  { path: '/activity', name: 'activity' },
+  { path: '/why', name: 'why' },
+  { path: '/learn/glossary', name: 'glossary' },
   { path: '/batch/quotas', name: 'quotas' },
   { path: '/batch/sessions', name: 'sessions' },
 ]
@@ -68,7 +71,7 @@ describe('the palette', () => {
     ]
     pluginNames.value = ['NodeAffinity']
     page = await withSetup(() => usePaletteSearch({ ...usePaletteActions(help), verbs: usePaletteVerbs().verbs }), {
-      at: '/activity',
+      at: '/why',
       routes,
     })
   })
@@ -101,7 +104,30 @@ describe('the palette', () => {
       expect.arrayContaining(['verb:taint', 'verb:scale', 'verb:rejectedBy', 'verb:weight', 'create', 'dark'])
     )
     expect(found.filter((id) => id.startsWith('place:'))).toEqual([])
-    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(9)
+    expect(find('').filter((id) => id.startsWith('place:'))).toHaveLength(views.length)
+  })
+
+  it('answers questions in words', async () => {
+    expect(find('what is a taint')).toContain('term:taint')
+    expect(find('テイントとは taint')).toContain('term:taint')
+    expect(find('?nominated')).toEqual(['term:nominated-node'])
+    expect(find('why is my pod pending')).toContain('answer:why')
+    expect(find('why is web-1 there')).toContain('answer:shop/web-1')
+    expect(await run('why is web-1 there', 'answer:shop/web-1')).toBe('/decisions/shop/web-1')
+    expect(find('drain node-1')).toContain('verb:drain node-1')
+    await run('drain node-1', 'verb:drain node-1')
+    expect(asked.value).toMatchObject({ verb: 'drain', refs: [{ name: 'node-1' }] })
+    expect(find('where is web-1')).toContain('pod:shop/web-1')
+  })
+
+  it('says of a pending pod what the map says', () => {
+    status.value = { scheduler: { profiles: ['default-scheduler'] } } as typeof status.value
+    model.setPod('shop/lost', pod('lost', { schedulerName: 'nobody' }, {}, { namespace: 'shop' }))
+    pods.value = { ...pods.value }
+    find('why is my pod pending')
+    expect(page.value.found.value.find((e) => e.id === 'answer:shop/lost')?.detail).toContain('nobody')
+    model.setPod('shop/lost', undefined)
+    status.value = undefined
   })
 
   it('completes a verb argument by argument, and takes them back', async () => {

@@ -3,20 +3,21 @@
 import { computed, type ComputedRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
+import { firstLesson } from '@/features/cluster/model/firstLesson'
 import { templateIds } from '@/features/create/model/templateIds'
 import { openCreate } from '@/features/create/store/create'
 import { changeReplay, replay, stepReplay } from '@/features/replay/store/replay'
-import { startTour } from '@/features/tour/store/tour'
 import { openImport, transferDialog } from '@/features/transfer/store/transfer'
 import { language } from '@/i18n/language'
-import { cluster } from '@/live/cluster'
 import { external } from '@/live/operation'
 import { showsPast } from '@/live/shownMoment'
 import { transfers } from '@/live/servedTransfers'
 import { notifyFailure } from '@/ui/notices'
 import { theme } from '@/ui/theme'
 import type { PaletteEntry } from './model/palette'
-import { placeKeys, places, type Place } from './model/shortcuts'
+import { placeOf, views, type View } from './model/places'
+import { placeKeys } from './model/shortcuts'
+import { viewName } from './viewName'
 
 export type PaletteAction = Omit<PaletteEntry, 'group'>
 
@@ -28,10 +29,14 @@ export function usePaletteActions(help: () => void): {
   const { t } = useI18n()
   const router = useRouter()
 
-  const placeAction = (name: Place): PaletteAction => ({
+  const titleOf = (view: View) => {
+    const place = t(`nav.place.${placeOf(view) ?? 'cluster'}`)
+    return `${place}: ${viewName(view)}`
+  }
+  const placeAction = (name: View): PaletteAction => ({
     id: `place:${name}`,
-    icon: name,
-    title: t('palette.goTo', { place: t(`nav.${name}`) }),
+    icon: 'right',
+    title: t('palette.goTo', { place: titleOf(name) }),
     note: Object.entries(placeKeys).flatMap(([key, value]) => (value === name ? [`g ${key}`] : []))[0],
     run: () => void router.push({ name }),
   })
@@ -39,7 +44,15 @@ export function usePaletteActions(help: () => void): {
     const serves = (name: 'import' | 'export' | 'reset' | 'replay') => transfers.value?.has(name)
     const all: PaletteAction[] = []
     if (serves('import'))
-      all.push({ id: 'import', icon: 'upload', title: t('transfer.import'), run: () => openImport() })
+      all.push(
+        { id: 'import', icon: 'upload', title: t('transfer.import'), run: () => openImport() },
+        {
+          id: 'import:compared',
+          icon: 'upload',
+          title: t('transfer.compared'),
+          run: () => void router.push({ name: 'import' }),
+        }
+      )
     if (serves('export'))
       all.push({
         id: 'export',
@@ -92,18 +105,13 @@ export function usePaletteActions(help: () => void): {
         ]),
     { id: 'light', icon: 'sun', title: t('header.themeLight'), run: () => (theme.value = 'light') },
     { id: 'dark', icon: 'moon', title: t('header.themeDark'), run: () => (theme.value = 'dark') },
-    { id: 'system', icon: 'chip', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
+    { id: 'system', icon: 'sun', title: t('header.themeSystem'), run: () => (theme.value = 'system') },
     language.value === 'en'
       ? { id: 'ja', icon: 'info', title: '日本語', run: () => (language.value = 'ja') }
       : { id: 'en', icon: 'info', title: 'English', run: () => (language.value = 'en') },
     { id: 'help', icon: 'info', title: t('keys.title'), note: '?', run: help },
     { id: 'predict', icon: 'target', title: t('palette.predict'), run: () => void router.push({ name: 'predict' }) },
-    {
-      id: 'tour',
-      icon: 'bulb',
-      title: t('tour.start'),
-      run: () => (void router.push({ name: 'cluster' }), startTour(cluster.value.nodes.length > 0)),
-    },
+    { id: 'lesson', icon: 'learn', title: t('keys.lesson'), run: () => void router.push(firstLesson) },
     ...(showsPast.value ? [] : templateIds).map((id) => ({
       id: `create:${id}`,
       icon: 'plus',
@@ -111,7 +119,7 @@ export function usePaletteActions(help: () => void): {
       run: () => openCreate(id),
     })),
   ])
-  return { actions, places: computed(() => places.map(placeAction)) }
+  return { actions, places: computed(() => views.map(placeAction)) }
 }
 
 function reported(done: Promise<void>): Promise<void> {

@@ -3,17 +3,20 @@
 import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useRouter } from 'vue-router'
+import type { LessonSummary } from '@/api/learn'
 import type { KindInfo, Pod } from '@/api/types'
 import type { NodeView } from '@/kubernetes/cluster'
 import { browsableKinds, kindSlug, pluralOf } from '@/kubernetes/kinds'
 import { podStatus } from '@/kubernetes/pods'
+import { lessonTitles } from '@/features/learn/store/titles'
 import { cluster } from '@/live/cluster'
 import { kinds } from '@/live/discovery'
 import { pods } from '@/live/watched'
-import { search, type PaletteEntry, type PaletteGroup, type PaletteSource } from './model/palette'
+import { aboutWords, search, type PaletteEntry, type PaletteGroup, type PaletteSource } from './model/palette'
 import { pluginNames } from './store/plugins'
 import { completions, entryOf, type Choice, type Command, type PaletteVerb } from './model/verbs'
 import type { PaletteAction } from './usePaletteActions'
+import { usePaletteAnswers } from './usePaletteAnswers'
 import { usePaletteBoards } from './usePaletteBoards'
 
 export interface PaletteSearch {
@@ -152,9 +155,31 @@ export function usePaletteSearch({
       text: (b) => `${b.title} ${b.detail ?? ''}`,
       entry: (b) => ({ ...b, group: 'boards' }),
     }),
+    source<LessonSummary>({
+      group: 'lessons',
+      items: lessonTitles.value,
+      most: 3,
+      text: (l) => `${l.title} ${l.goal}`,
+      entry: (l) => ({
+        id: `lesson:${l.id}`,
+        group: 'lessons',
+        icon: 'learn',
+        title: l.title,
+        detail: l.goal,
+        run: () => void router.push({ name: 'lesson', params: { id: l.id } }),
+      }),
+    }),
     source<KindInfo>({ group: 'kinds', items: browsableKinds(kinds.value), most: 4, text: pluralOf, entry: kindEntry }),
   ])
-  const found = computed(() => (command.value ? completed(command.value) : search(sources.value, text.value)))
+  const answers = usePaletteAnswers(text, verbs, choose)
+  const found = computed(() => {
+    if (command.value) return completed(command.value)
+    const literal = search(sources.value, text.value)
+    const answered = new Set(answers.value.map(({ id }) => id))
+    // A question has more words than what it is about.
+    const rest = literal.length ? literal : search(sources.value, aboutWords(text.value).join(' '))
+    return [...answers.value, ...rest.filter(({ id }) => !answered.has(id))]
+  })
   const groups = computed(() => {
     const out: { group: PaletteGroup; entries: { entry: PaletteEntry; index: number }[] }[] = []
     found.value.forEach((entry, index) => {

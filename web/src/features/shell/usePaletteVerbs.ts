@@ -111,7 +111,7 @@ export function usePaletteVerbs(): { verbs: ComputedRef<PaletteVerb[]>; history:
     id: `verb:${id}`,
     icon,
     title: t(`palette.verb.${id}`),
-    next: steps(step),
+    next: steps(() => step()),
     run([choice]) {
       const place = choice && placeOf(choice)
       if (place) void router.push(place)

@@ -6,6 +6,7 @@ import { useRouter } from 'vue-router'
 import { undoOpen } from '@/features/act/store/asked'
 import { openCreate } from '@/features/create/store/create'
 import { showsPast } from '@/live/shownMoment'
+import { isTyping } from '@/ui/usePageKey'
 import { ShortcutReader } from './model/shortcuts'
 import { typedAhead } from './store/typedAhead'
 
@@ -35,9 +36,8 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
       event.preventDefault()
       return
     }
-    const target = event.target as HTMLElement | null
     const action = reader.read(event, {
-      typing: !!target?.closest?.('input, textarea, select, [contenteditable], dialog'),
+      typing: isTyping(event),
       now: event.timeStamp,
     })
     // The past can be looked at, but not changed.
@@ -51,7 +51,7 @@ export function useShortcuts(): { paletteOpen: Ref<boolean>; helpOpen: Ref<boole
     } else if (action.kind === 'help') helpOpen.value = true
     else if (action.kind === 'create') openCreate()
     else if (action.kind === 'undo') undoOpen.value = true
-    else void router.push({ name: action.place })
+    else void router.push({ name: action.view })
   })
   return { paletteOpen, helpOpen }
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
 import { clock, step } from './model/testing'
+import type { UsageRow } from './model/usage'
 import TimelineTracks from './TimelineTracks.vue'
 
 const at = (seconds: number) => Date.parse(clock(seconds))
@@ -21,11 +22,22 @@ const buckets = [
   { time: clock(0), events: 3, scheduled: 2, unschedulable: 0 },
   { time: clock(100), events: 0, scheduled: 0, unschedulable: 1 },
 ]
+const usage: UsageRow[] = [
+  {
+    id: 'cpu',
+    kind: 'resource',
+    most: 100,
+    values: [
+      { at: at(0), value: 25 },
+      { at: at(100), value: 75 },
+    ],
+  },
+]
 
 await loadDeferredMessages()
 function tracks(time: number | undefined) {
   const page = mount(TimelineTracks, {
-    props: { axis, steps, buckets, time, from: undefined },
+    props: { axis, steps, buckets, usage, time, from: undefined },
     global: { plugins: [i18n] },
   })
   const area = page.get('.area')
@@ -40,6 +52,11 @@ function tracks(time: number | undefined) {
       ) ?? []
   return { page, point, went, head: page.get('[role="slider"]') }
 }
+
+it('tells the use at the playhead, which is that of now in the present', () => {
+  const figure = (time: number | undefined) => tracks(time).page.get('[data-usage="cpu"] b').text()
+  expect([undefined, at(99), at(100)].map(figure)).toEqual(['75%', '25%', '75%'])
+})
 
 describe('the playhead', () => {
   it('moves by keys, and leaves the past at the end', async () => {

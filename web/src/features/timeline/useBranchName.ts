@@ -5,13 +5,10 @@ import { useI18n } from 'vue-i18n'
 import { branches } from '@/features/branch/store/branches'
 import { isBranchName } from './model/branchName'
 
-/** `own` is the name that the branch has already. */
-export function useBranchName(first: string, own = ''): { name: Ref<string>; problem: ComputedRef<string> } {
+export function useBranchName(first: string): { name: Ref<string>; problem: ComputedRef<string> } {
   const { t } = useI18n()
   const name = ref(first)
-  const taken = computed(
-    () => name.value !== own && (branches.value?.some((branch) => branch.name === name.value) ?? false)
-  )
+  const taken = computed(() => branches.value?.some((branch) => branch.name === name.value) ?? false)
   return {
     name,
     problem: computed(() =>

@@ -26,7 +26,7 @@ const names = () => page.value.view.value.nodes.map(({ name }) => name)
 
 beforeEach(() => {
   server.getMoment.mockImplementation((at) =>
-    Promise.resolve(at === '20' ? moment(20, ['n1', 'n2']) : moment(10, ['n1']))
+    Promise.resolve(at === '20' || at === clock(20) ? moment(20, ['n1', 'n2']) : moment(10, ['n1']))
   )
 })
 afterEach(() => {
@@ -89,7 +89,7 @@ describe('the past', () => {
     await flushPromises()
     expect([server.getMomentOfDecision.mock.calls[0]?.slice(0, 2), query(), names()]).toEqual([
       ['u1', 3],
-      { decision: 'u1/3', at: '20' },
+      { decision: 'u1/3', at: clock(20) },
       ['n1', 'n2'],
     ])
   })

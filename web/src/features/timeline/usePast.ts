@@ -76,8 +76,7 @@ export function usePast(): Past {
     async (wanted) => {
       const [uid = '', attempt = ''] = wanted.split('/')
       if (!uid || at.value) return seeing.clear()
-      if (await seeing.ask(uid, Number(attempt) || 1))
-        if (seeing.value.value) at.value = String(seeing.value.value.moment)
+      if (await seeing.ask(uid, Number(attempt) || 1)) if (seeing.value.value) at.value = seeing.value.value.time
     },
     { immediate: true }
   )

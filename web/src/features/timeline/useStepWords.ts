@@ -31,6 +31,7 @@ const verbs: ReadonlySet<string> = new Set([
   'activate',
   'install',
   'judge',
+  'recreate',
 ])
 
 export interface StepWords {
@@ -51,13 +52,20 @@ export function useStepWords(): StepWords {
     if (step.verb === 'undo' && step.revision && !step.count)
       return t('timeline.undidConfiguration', { n: step.revision })
     const [first] = step.objects
-    const name =
-      first && step.count <= 1 ? objectName(first) : t('timeline.objects', { n: formatCount(step.count) }, step.count)
+    // The pods follow their node.
+    const drained = step.verb === 'drain' ? step.objects.filter(({ kind }) => kind === 'Node') : []
+    const name = drained.length
+      ? drained.map(objectName).join(t('common.separator'))
+      : first && step.count <= 1
+        ? objectName(first)
+        : t('timeline.objects', { n: formatCount(step.count) }, step.count)
     // The node is the subject of a failure.
     if (step.kind === 'failure')
       return verbs.has(step.verb)
         ? t(`timeline.failed.${step.verb === 'unreachable' ? 'unreachable' : 'notReady'}`, { name: first?.name ?? '' })
         : `${first?.name ?? ''} ${step.verb}`
+    if (step.kind === 'import' && step.deleted)
+      return t('timeline.importedAfter', { name, n: formatCount(step.deleted) })
     if (step.kind === 'reset' || step.kind === 'import') return t(`timeline.verb.${step.kind}`, { name })
     return verbs.has(step.verb) ? t(`timeline.verb.${step.verb}`, { name }) : `${step.verb} ${name}`
   }

@@ -1,16 +1,22 @@
 import { flushPromises, mount, type VueWrapper } from '@vue/test-utils'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as branches from '@/api/branches'
+import * as configuration from '@/api/configuration'
 import * as api from '@/api/transfer'
 import { ApiError } from '@/api/http'
 import type { ImportReport } from '@/api/types'
 import { i18n } from '@/i18n'
 import { loadDeferredMessages } from '@/i18n/deferred'
-import { status } from '@/live/status'
+import { branches as branchList } from '@/features/branch/store/branches'
+import { node } from '@/kubernetes/testing'
+import { model, nodes } from '@/live/watched'
 import { mockFunctions } from '@/ui/testing'
 import { cancelImport, forgetImport, importRun, openImport, transferDialog } from './store/transfer'
 import ImportDialog from './ImportDialog.vue'
 
 mockFunctions(api)
+mockFunctions(branches)
+mockFunctions(configuration)
 vi.mock('vue-router', () => ({ useRouter: () => ({ push: () => {} }) }))
 
 let wrapper: VueWrapper
@@ -25,9 +31,11 @@ const report: ImportReport = {
   updated: 0,
   unchanged: 0,
   deleted: 0,
+  leftToScheduler: 0,
   kinds: [{ apiVersion: 'v1', kind: 'Node', created: 2, updated: 0, unchanged: 0, failed: 1, skipped: 0 }],
   failed: [{ apiVersion: 'v1', kind: 'Node', name: 'n3', message: 'metadata.name: Invalid value', source: 'a.yaml' }],
   failedTotal: 1,
+  lacks: [],
   causes: [],
   skipped: [],
   skippedTotal: 0,
@@ -104,11 +112,14 @@ describe('ImportDialog', () => {
   })
 
   it('says which configuration will place the pods, and offers an export before everything is deleted', async () => {
-    status.value = { scheduler: { revision: 3 } } as typeof status.value
+    vi.mocked(configuration.listRevisions).mockResolvedValue([
+      { number: 3, source: 'user', state: 'running', summary: 'NodeResourcesFit: MostAllocated' },
+      { number: 2, source: 'default', state: 'replaced', summary: '' },
+    ] as never)
     serve()
     await show()
     expect(wrapper.get('[data-testid="placed-by"]').text()).toContain(
-      'Revision 3 of the scheduler configuration will place the pods'
+      'revision 3 of the scheduler configuration places them: NodeResourcesFit: MostAllocated.'
     )
     expect(wrapper.find('[data-testid="export-first"]').exists()).toBe(false)
     await wrapper.get('input[value="replace"]').setValue()
@@ -117,7 +128,80 @@ describe('ImportDialog', () => {
     wrapper.unmount()
     await show('apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n')
     expect(wrapper.get('[data-testid="placed-by"]').text()).toContain('The scheduler configuration of the file')
-    status.value = undefined
+  })
+
+  it('applies Kubernetes’ default first if that is to place the pods, and imports nothing if that fails', async () => {
+    vi.mocked(configuration.listRevisions).mockResolvedValue([
+      { number: 3, source: 'user', state: 'running', summary: 'x' },
+    ] as never)
+    serve()
+    await show()
+    await wrapper.get('[data-testid="by-default"]').setValue(true)
+    vi.mocked(configuration.resetConfiguration).mockRejectedValueOnce(new ApiError('busy', 409))
+    await start()
+    expect(api.sendImport).not.toHaveBeenCalled()
+    vi.mocked(configuration.resetConfiguration).mockResolvedValueOnce({} as never)
+    await start()
+    expect(configuration.resetConfiguration).toHaveBeenCalledTimes(2)
+    expect(api.sendImport).toHaveBeenCalledOnce()
+  })
+
+  describe('where this cluster is not empty', () => {
+    beforeEach(() => {
+      model.setNode('n', node('n'))
+      nodes.value = { ...nodes.value }
+      vi.mocked(branches.listBranches).mockResolvedValue([])
+      vi.mocked(branches.createBranch).mockRejectedValue(new ApiError('four run already', 409))
+      vi.mocked(configuration.getConfiguration).mockResolvedValue('percentageOfNodesToScore: 70')
+      vi.mocked(configuration.listRevisions).mockResolvedValue([
+        { number: 3, source: 'user', state: 'running', summary: 'x' },
+      ] as never)
+    })
+    afterEach(() => {
+      model.setNode('n', undefined)
+      nodes.value = { ...nodes.value }
+      branchList.value = undefined
+    })
+
+    it('imports into an empty workspace with the same configuration, or with Kubernetes’ default', async () => {
+      await show()
+      await flushPromises()
+      expect(wrapper.get<HTMLInputElement>('input[value="workspace"]').element.checked).toBe(true)
+      await start()
+      await flushPromises()
+      const empty = { title: 'a', purpose: 'import', objects: [] } as const
+      expect(branches.createBranch).toHaveBeenLastCalledWith({
+        ...empty,
+        configuration: 'percentageOfNodesToScore: 70',
+      })
+      expect(wrapper.get('[role="alert"]').text()).toContain('four run already')
+      await wrapper.findAll('footer .btn')[0]?.trigger('click')
+      await wrapper.get('[data-testid="import-title"]').setValue('Tuesday')
+      await wrapper.get('[data-testid="by-default"]').setValue(true)
+      await start()
+      await flushPromises()
+      expect(branches.createBranch).toHaveBeenLastCalledWith({ ...empty, title: 'Tuesday' })
+      expect(configuration.resetConfiguration).not.toHaveBeenCalled()
+      expect(api.sendImport).not.toHaveBeenCalled()
+    })
+
+    it('offers none where the server has no workspaces', async () => {
+      vi.mocked(branches.listBranches).mockRejectedValue(new ApiError('this is a branch', 501))
+      await show()
+      await flushPromises()
+      expect(wrapper.find('input[value="workspace"]').exists()).toBe(false)
+      expect(wrapper.get<HTMLInputElement>('input[value="merge"]').element.checked).toBe(true)
+    })
+  })
+
+  it('offers no other configuration than the default where it runs already', async () => {
+    vi.mocked(configuration.listRevisions).mockResolvedValue([
+      { number: 1, source: 'default', state: 'running', summary: '' },
+    ] as never)
+    await show()
+    expect(wrapper.get('[data-testid="placed-by"]').text()).toBe(
+      'Kubernetes’ default scheduler configuration will place the pods.'
+    )
   })
 
   it('shows sending, phases and the summary', async () => {
@@ -148,6 +232,21 @@ describe('ImportDialog', () => {
     expect(summary).toContain('Inactive 1')
     expect(summary).toContain('http://192.0.2.1/extender')
     expect(wrapper.emitted('close')).toBeUndefined()
+  })
+
+  it.each([
+    ['Compare with the original cluster', { leftToScheduler: 1 }],
+    ['What the file lacks', { lacks: [{ apiVersion: 'v1', kind: 'Node', by: 'Pod', command: '' }] }],
+    // What nothing refers to may not exist.
+    [undefined, { lacks: [{ apiVersion: 'v1', kind: 'Service', command: '' }] }],
+  ])('leads to what the page about the import says: %s', async (said, more: Partial<ImportReport>) => {
+    const server = serve()
+    await show()
+    await start()
+    server.say({ report: { ...report, ...more } })
+    await server.end()
+    const button = wrapper.find('[data-testid="import-compare"]')
+    expect(button.exists() ? button.text() : undefined).toBe(said)
   })
 
   it('has a step that empties the cluster only when replacing it', async () => {

@@ -21,7 +21,11 @@ vi.mock('@/live/cluster', () => ({
   },
 }))
 vi.mock('@/live/decisionCounts', () => ({ useDecisionCounts: () => shallowRef({ kept: 1523 }) }))
-vi.mock('@/live/operation', () => ({ operation: shallowRef(undefined), external: shallowRef(false) }))
+vi.mock('@/live/operation', () => ({
+  operation: shallowRef(undefined),
+  external: shallowRef(false),
+  recordingLoaded: shallowRef(false),
+}))
 
 let wrapper: VueWrapper
 async function show(nodes: number, pods: number) {
@@ -34,7 +38,11 @@ const confirm = () => wrapper.get('[data-testid="reset-confirm"]')
 beforeAll(loadDeferredMessages)
 beforeEach(() => {
   HTMLDialogElement.prototype.showModal ??= () => {}
-  vi.mocked(configuration.listRevisions).mockResolvedValue([{}, {}] as never)
+  vi.mocked(configuration.listRevisions).mockResolvedValue([
+    { source: 'user' },
+    { source: 'user' },
+    { source: 'start' },
+  ] as never)
 })
 afterEach(() => {
   wrapper.unmount()
@@ -50,6 +58,12 @@ describe('ResetDialog', () => {
       '1,523 decisions',
       '2 applied configurations',
     ])
+  })
+
+  it('counts no configuration that nobody applied', async () => {
+    vi.mocked(configuration.listRevisions).mockResolvedValue([{ source: 'start' }] as never)
+    await show(12, 1)
+    expect(wrapper.text()).not.toContain('applied configuration')
   })
 
   it('resets a small cluster with one click, and reports the result', async () => {

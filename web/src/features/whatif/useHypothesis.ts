@@ -1,40 +1,30 @@
 // The hypothesis of a page, which is part of its URL, so that a link shares it.
 
-import { computed, shallowRef, watch, type ComputedRef, type ShallowRef } from 'vue'
+import { computed, shallowRef, watch } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { useTurns } from '@/live/answer'
 import { isEmpty, noHypothesis, type Hypothesis } from './model/hypothesis'
 import { decodeHypothesis, encodeHypothesis } from './model/link'
 
-export interface HypothesisInURL {
-  hypothesis: ShallowRef<Hypothesis>
-  /**
-   * Supposes something else. The URL follows a moment later: as a step of the history, unless the
-   * user is typing.
-   */
-  suppose(next: Hypothesis, typing?: boolean): void
-  discard(): void
-  /** It supposes something. */
-  supposed: ComputedRef<boolean>
-  /** Whether a link can hold it. */
-  tooLarge: ShallowRef<boolean>
-  /** The link that was opened holds something else than a hypothesis. */
-  unreadable: ShallowRef<boolean>
-}
+export type HypothesisInURL = ReturnType<typeof useHypothesis>
 
-/** The query parameter. */
 const name = 'try'
 
-export function useHypothesis(): HypothesisInURL {
+export function useHypothesis() {
   const route = useRoute()
   const router = useRouter()
   const hypothesis = shallowRef<Hypothesis>(noHypothesis)
+  /** Whether a link can hold it. */
   const tooLarge = shallowRef(false)
   const unreadable = shallowRef(false)
   const turns = useTurns()
   /** The code that stands for the current hypothesis. */
   let written = ''
 
+  /**
+   * Supposes something else. The URL follows a moment later: as a step of the history, unless the
+   * user is typing.
+   */
   async function suppose(next: Hypothesis, typing = false) {
     const signal = turns.next()
     hypothesis.value = next
@@ -65,7 +55,7 @@ export function useHypothesis(): HypothesisInURL {
 
   return {
     hypothesis,
-    suppose: (next, typing) => void suppose(next, typing),
+    suppose: (next: Hypothesis, typing?: boolean) => void suppose(next, typing),
     discard: () => void suppose(noHypothesis),
     supposed: computed(() => !isEmpty(hypothesis.value)),
     tooLarge,

@@ -11,7 +11,6 @@ export interface Question<T, Asked extends unknown[]> extends Answer<T, Asked> {
   busy: ComputedRef<boolean>
   /** Why there is no newer answer, unless the server is only busy. */
   failure: ComputedRef<unknown>
-  /** Asks the last question again. */
   again: () => void
 }
 

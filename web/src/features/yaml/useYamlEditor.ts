@@ -1,7 +1,7 @@
 // Connects the YAML editor to a component: its properties, its text and its events.
 
 import { nextTick, onBeforeUnmount, onMounted, watch, type Ref } from 'vue'
-import { useI18n } from 'vue-i18n'
+import { t } from '@/i18n'
 import { useTurns } from '@/live/answer'
 import type { Problem } from './model/documents'
 import { fixesOf } from './model/fixes'
@@ -14,7 +14,7 @@ export interface YamlEditorProps {
   readonly label: string
   readonly readonly: boolean
   readonly problems: readonly Problem[]
-  readonly schema?: SchemaSource | undefined
+  readonly schema?: SchemaSource
   readonly autofocus: boolean
   /** Keys whose long blocks are folded whenever the parent sets the text. */
   readonly folded: readonly string[]
@@ -39,7 +39,6 @@ export function useYamlEditor(
   props: YamlEditorProps,
   events: YamlEditorEvents
 ): YamlEditor {
-  const { t } = useI18n()
   let view: YamlView | undefined
 
   const turns = useTurns()

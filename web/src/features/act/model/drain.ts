@@ -45,7 +45,6 @@ export interface DrainItem {
   state: PodDrain
 }
 
-/** What a drain needs from its caller. */
 export interface Drainer {
   cordon(node: string): Promise<unknown>
   evict(pod: Pod): Promise<{ kind: 'evicted' | 'gone' } | { kind: 'refused'; message: string }>

@@ -20,7 +20,6 @@ export function taintOf(failure: NodeFailure): string {
   return `node.kubernetes.io/${failure}`
 }
 
-/** What happens to the pods of a node after it gets the taint. */
 export interface Aftermath {
   /** Evicted this many seconds after the taint, soonest first. */
   evicted: readonly { seconds: number; pods: number }[]

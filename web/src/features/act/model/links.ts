@@ -6,7 +6,6 @@ import { isResource, kindSlug, nodeKind, podKind } from '@/kubernetes/kinds'
 import type { ObjectRef } from '@/kubernetes/object'
 import { workloadKinds } from '@/kubernetes/workloads'
 
-/** A route by name, as the router takes it. */
 export interface Place {
   name: string
   params?: Record<string, string>
@@ -76,7 +75,6 @@ export function podsOf(ref: ObjectRef): Place {
   return { name: 'resources', params: { resource: 'pods' }, query: { ns: ref.namespace ?? '', owner: ownerText(ref) } }
 }
 
-/** The search parameters of the Decisions page. */
 export interface DecisionQuery {
   q?: string
   plugin?: string

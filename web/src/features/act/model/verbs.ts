@@ -33,7 +33,6 @@ export interface Input {
   /** The label's new value by key; null removes the label. */
   labels: Readonly<Record<string, string | null>>
   replicas: number | undefined
-  /** The scheduling gates to remove. */
   gates: readonly string[]
 }
 export const noInput: Input = { addTaints: [], removeTaints: [], labels: {}, replicas: undefined, gates: [] }

@@ -22,7 +22,6 @@ export type Write =
   /** Deletes a pod as the taint eviction controller does. `at` (RFC 3339) is the time of its condition. */
   | { op: 'evict'; of: ObjectRef; at: string }
   | { op: 'create'; of: ObjectRef; object: KubeObject }
-  /** Deletes the object and creates `object` in its place. */
   | { op: 'recreate'; of: ObjectRef; object: KubeObject }
 
 /** A part of an object. null removes a field. */
@@ -32,7 +31,6 @@ export interface Fields {
 
 const isSame = (a: TaintKey, b: TaintKey) => a.key === b.key && a.effect === b.effect
 
-/** The node's taints after the change. */
 export function taintsAfter(
   taints: readonly Taint[],
   { add, remove }: { add: readonly Taint[]; remove: readonly TaintKey[] }
@@ -54,7 +52,6 @@ export function valuesOf(object: unknown, patch: Fields): Fields {
   )
 }
 
-/** Whether the object has all the values. */
 export function hasValues(object: unknown, values: Fields): boolean {
   return same(valuesOf(object, values), values)
 }
@@ -80,7 +77,6 @@ export function changeable(object: KubeObject): Fields {
   return { ...without(object, ['status']), metadata: { labels, annotations, finalizers } }
 }
 
-/** The object without some fields. */
 export function without(object: object, fields: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(object).filter(([field]) => !fields.includes(field)))
 }

@@ -18,7 +18,7 @@ export const objectMenu = shallowRef<{
 export const asked = shallowRef<{
   verb: Verb | 'drain'
   refs: readonly ObjectRef[]
-  input?: Partial<Input> | undefined
+  input?: Partial<Input>
 }>()
 /** The user's own changes since the page was opened, newest first. */
 export const entries = shallowRef<readonly Entry[]>([])

@@ -20,7 +20,7 @@ const { getObject: get, patchObject: patch } = mockFunctions(
 const cordon = (name: string): Write => ({ op: 'merge', of: nodeRef(name), patch: { spec: { unschedulable: true } } })
 const stored = new Map<string, KubeObject>()
 const run = (writes: Write[], signal = new AbortController().signal) =>
-  makeWrites(writes, { signal, progress: () => {} })
+  makeWrites(writes, { signal, progress: () => {}, action: 'label/1' })
 
 beforeEach(() => {
   entries.value = []

@@ -4,6 +4,7 @@ import { promiseTimeout } from '@vueuse/core'
 import { triggerRef } from 'vue'
 import { pool } from '@/api/pool'
 import { createObject, deleteObject, getObject, patchObject } from '@/api/kubernetes'
+import { newAction } from '@/api/http'
 import { messageOf } from '@/api/message'
 import { ChangedSince, NotRecreated, perform, type Effect, type Server } from '../model/perform'
 import type { Entry } from '../model/entry'
@@ -11,14 +12,14 @@ import { isUndoable } from '../model/verbs'
 import { inverseOf, type Write } from '../model/write'
 import { entries } from './asked'
 
-const server: Server = {
+const serverOf = (action?: string): Server => ({
   get: ({ kind, namespace, name }) => getObject(kind, namespace, name),
   patch: ({ kind, namespace, name }, patch, dryRun, subresource) =>
-    patchObject(kind, namespace, name, patch, dryRun, subresource),
-  create: createObject,
-  remove: ({ kind, namespace, name }, options) => deleteObject(kind, namespace, name, options),
+    patchObject(kind, namespace, name, patch, dryRun, subresource, action),
+  create: (kind, namespace, object, dryRun) => createObject(kind, namespace, object, dryRun, action),
+  remove: ({ kind, namespace, name }, options) => deleteObject(kind, namespace, name, { ...options, action }),
   pause: promiseTimeout,
-}
+})
 
 /** The number of concurrent requests. */
 const width = 6
@@ -28,7 +29,6 @@ export const triedAtMost = 20
 export const undoneAtMost = 500
 const keptEntries = 50
 
-/** The result of one write: its effect, or why the server refused it. */
 export type Result =
   { write: Write; effect: Effect; error?: undefined } | { write: Write; error: unknown; effect?: undefined }
 
@@ -38,12 +38,12 @@ let nextId = 1
 export async function tryWrites(writes: readonly Write[]): Promise<Result[]> {
   const results: Result[] = []
   await pool([...writes.slice(0, triedAtMost).entries()], width, async ([at, write]) => {
-    results[at] = await resultOf(write, true)
+    results[at] = await resultOf(write, serverOf(), true)
   })
   return results
 }
 
-async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
+async function resultOf(write: Write, server: Server, dryRun: boolean): Promise<Result> {
   try {
     return { write, effect: await perform(write, server, dryRun) }
   } catch (error) {
@@ -53,16 +53,22 @@ async function resultOf(write: Write, dryRun: boolean): Promise<Result> {
 
 /**
  * Starts no further writes once the signal aborts; with inOrder, each waits for the one before it.
- * Never throws.
+ * action is what newAction returned. Never throws.
  */
 export async function makeWrites(
   writes: readonly Write[],
-  { signal, progress, inOrder = false }: { signal: AbortSignal; progress: () => void; inOrder?: boolean }
+  {
+    signal,
+    progress,
+    action,
+    inOrder = false,
+  }: { signal: AbortSignal; progress: () => void; action: string; inOrder?: boolean }
 ): Promise<Result[]> {
   const results: Result[] = []
+  const server = serverOf(action)
   await pool(writes, inOrder ? 1 : width, async (write) => {
     if (signal.aborted) return
-    results.push(await resultOf(write, false))
+    results.push(await resultOf(write, server, false))
     progress()
   })
   return results
@@ -99,8 +105,9 @@ export async function undo(entry: Entry): Promise<void> {
   triggerRef(entries)
   const left: Write[] = []
   let problem: Entry['problem']
+  const server = serverOf(newAction(''))
   await pool(entry.undo, width, async (write) => {
-    const { error } = await resultOf(write, false)
+    const { error } = await resultOf(write, server, false)
     if (error === undefined) return
     left.push(write)
     problem = { changed: error instanceof ChangedSince, message: messageOf(error) }

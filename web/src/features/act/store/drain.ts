@@ -2,6 +2,7 @@
 
 import { shallowRef } from 'vue'
 import { evictPod } from '@/api/eviction'
+import { newAction } from '@/api/http'
 import { messageOf } from '@/api/message'
 import type { Pod } from '@/api/types'
 import { pool } from '@/api/pool'
@@ -49,7 +50,7 @@ export interface DrainRun {
   state: 'running' | 'done' | 'stopped' | 'failed'
   message: string
   /** Its entry in the history, once it has ended. */
-  entry?: Entry | undefined
+  entry?: Entry
   stop: () => void
 }
 
@@ -78,14 +79,15 @@ export async function startDrain(names: readonly string[]): Promise<DrainRun | u
   }
   drainRun.value = undefined
   show({})
+  const action = newAction('drain')
   const drainer = {
     async cordon(name: string) {
       const write: Write = { op: 'merge', of: nodeRef(name), patch: { spec: { unschedulable: true } } }
-      const [result] = await makeWrites([write], { signal: abort.signal, progress: () => {} })
+      const [result] = await makeWrites([write], { signal: abort.signal, progress: () => {}, action })
       if (result?.error) throw result.error
       if (result) cordoned.push(result)
     },
-    evict: (pod: Pod) => evictPod(pod),
+    evict: (pod: Pod) => evictPod(pod, false, action),
     pause: (ms: number, signal: AbortSignal) =>
       new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms)

@@ -8,7 +8,7 @@ export const act = {
       board: 'Open its board',
       decision: 'Decision',
       yaml: 'YAML',
-      pods: 'Its pods',
+      pods: 'Show its pods',
       decisions: 'Its decisions',
       owner: 'Open {name}',
     },

@@ -1,5 +1,3 @@
-// Changes to objects: their menu, the dialog with the dry run, the history.
-
 import type * as english from './en.deferred'
 
 export const act: typeof english.act = {
@@ -177,8 +175,6 @@ export const act: typeof english.act = {
     cannotUndo: '元に戻せません',
   },
 }
-
-// Consequences of failures on demand and of deletion, and drains.
 
 export const nodeAction: typeof english.nodeAction = {
   nodeAction: {

@@ -1,5 +1,3 @@
-// The button of an object's menu, and the labels of failing nodes.
-
 import type * as english from './en'
 
 export const nodes: typeof english.nodes = {

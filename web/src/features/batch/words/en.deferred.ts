@@ -11,7 +11,7 @@ export const batch = {
     openBoard: 'Board',
     tryPreset: 'Show me: {name}',
     presets: 'Presets',
-    applying: 'Creating…',
+    applying: 'Opening…',
     preset: {
       borrowing: {
         title: 'Borrowing',
@@ -156,6 +156,8 @@ export const batch = {
     freeOf: '{amount} free',
     taint: 'taint',
     tainted: 'This node has taints or is cordoned.',
+    excluded: 'excluded',
+    excludedBy: '{plugin} keeps the group off this node, whichever pods run there, so its room does not count.',
     share: {
       used: 'other pods',
       held: 'held by other groups',

@@ -1,5 +1,3 @@
-// バッチスケジューリングの画面: Pod グループ、クォータ、NUMA ノード。
-
 import type * as english from './en.deferred'
 
 export const batch: typeof english.batch = {
@@ -13,7 +11,7 @@ export const batch: typeof english.batch = {
     openBoard: 'ボード',
     tryPreset: '実演: {name}',
     presets: 'プリセット',
-    applying: '作成しています…',
+    applying: '開いています…',
     preset: {
       borrowing: {
         title: '借用',
@@ -129,6 +127,8 @@ export const batch: typeof english.batch = {
     inDomain: '{n} メンバー',
     freeOf: '空き {amount}',
     taint: 'Taint',
+    excluded: '対象外',
+    excludedBy: 'どの Pod が動いていても {plugin} がこのノードを除外するため、空きとして数えません。',
     tainted: 'このノードには Taint があるか、スケジューリングが停止されています。',
     share: {
       used: 'ほかの Pod',

@@ -2,9 +2,9 @@
 
 import type { Branch } from '@/api/branches'
 
-/** Where the trunk compares a branch with itself. */
-export const comparePath = (name: string): string =>
-  `/timeline?${new URLSearchParams({ a: '', b: name, view: 'branches' })}`
+/** Where the trunk compares two workspaces; '' is the trunk. */
+export const comparePath = (a: string, b: string): string =>
+  `/timeline?${new URLSearchParams({ a, b, view: 'branches' })}`
 
 /** Where leaving a branch leads: back to the lessons, or to the trunk's cluster. */
 export const leavePath = (branch: Pick<Branch, 'purpose'> | undefined): string =>

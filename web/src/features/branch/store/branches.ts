@@ -1,17 +1,20 @@
 // The branches of the trunk: the list, and what can be done with one.
 
-import { useIntervalFn } from '@vueuse/core'
+import { promiseTimeout, useIntervalFn } from '@vueuse/core'
 import { computed, shallowRef } from 'vue'
+import { prefixOf } from '@/api/base'
 import {
   createBranch,
   deleteBranch as removeBranch,
   listBranches,
-  renameBranch as rename,
+  retitleBranch,
   startBranch as start,
+  stopBranch,
   type Branch,
   type BranchRequest,
 } from '@/api/branches'
 import { ApiError } from '@/api/http'
+import { t } from '@/i18n'
 
 /** undefined before the first answer. */
 export const branches = shallowRef<readonly Branch[]>()
@@ -19,9 +22,8 @@ export const branchesError = shallowRef<unknown>()
 /** The server has no branches, as when it follows a cluster that it does not own. */
 export const branchesServed = computed(() => branches.value !== undefined)
 /** Those that the user made; a lesson's sandbox belongs to its lesson. */
-export const ownBranches = computed(() => branches.value?.filter(({ purpose }) => purpose === 'branch'))
+export const ownBranches = computed(() => branches.value?.filter(({ purpose }) => purpose !== 'lesson'))
 
-/** Reads the list again. */
 export async function readBranches(): Promise<void> {
   try {
     branches.value = await listBranches()
@@ -52,9 +54,15 @@ export async function startBranch(request: BranchRequest = {}): Promise<Branch> 
   return made
 }
 
-/** Gives a branch another name, and with it another address. */
-export async function renameBranch(name: string, to: string): Promise<void> {
-  await rename(name, to)
+/** Changes what people call a branch. */
+export async function retitle(name: string, title: string): Promise<void> {
+  await retitleBranch(name, title)
+  await readBranches()
+}
+
+/** Stops a branch, which keeps all that it has. */
+export async function putToSleep(name: string): Promise<void> {
+  await stopBranch(name)
   await readBranches()
 }
 
@@ -63,8 +71,44 @@ export async function deleteBranch(name: string): Promise<void> {
   await readBranches()
 }
 
-/** Shows a branch instead of this page, and starts it if it does not run. */
-export async function openBranch(branch: Branch): Promise<void> {
+/** Makes a workspace and shows it at once, on a page of it; what it does until it runs can be seen there. */
+export async function enterNew(request: BranchRequest, page = ''): Promise<void> {
+  const made = await createBranch(request)
+  window.location.assign(made.path + page)
+}
+
+/**
+ * Makes a workspace and brings something into it once it runs, at what its addresses begin with.
+ * Nothing else remains of a workspace for which that fails.
+ */
+export async function makeWith(
+  request: BranchRequest,
+  bring: (at: string) => Promise<void>,
+  signal: AbortSignal
+): Promise<Branch> {
+  const made = await createBranch(request)
+  try {
+    for (let now = made; now.state !== 'running';) {
+      await promiseTimeout(quick)
+      signal.throwIfAborted()
+      const found = (await listBranches(signal)).find(({ name }) => name === made.name)
+      if (!found) throw new Error(t('branch.gone'))
+      if (found.state === 'failed') throw new Error(t('branch.failed', { message: found.message ?? '' }))
+      now = found
+    }
+    await bring(prefixOf(made.name))
+    return made
+  } catch (error) {
+    // One that cannot be deleted stays in the list, where the user can close it.
+    await removeBranch(made.name).catch(() => {})
+    throw error
+  } finally {
+    void readBranches()
+  }
+}
+
+/** Shows a page of a branch instead of this one, and starts the branch if it does not run. */
+export async function openBranch(branch: Branch, page = ''): Promise<void> {
   if (branch.state === 'stopped' || branch.state === 'failed') await start(branch.name)
-  window.location.assign(branch.path)
+  window.location.assign(branch.path + page)
 }

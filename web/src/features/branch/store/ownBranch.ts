@@ -12,7 +12,9 @@ export const ownBranch = shallowRef<OwnBranch>()
 /** There is no such branch, or not any more. */
 export const ownBranchGone = shallowRef(false)
 
-/** Starts this page's branch again. */
+/** The trunk answers for a branch that does not run with errors only. */
+export const branchServed = (): boolean => !branchName || ownBranch.value?.state === 'running'
+
 export async function startOwnBranch(): Promise<void> {
   if (branchName) await startBranch(branchName)
   await askOwnBranch()

@@ -14,7 +14,6 @@ export interface RoomRow {
    * the count.
    */
   stop: PluginNodes | undefined
-  /** Further plugins that reject it. */
   moreStops: number
 }
 
@@ -73,7 +72,6 @@ export interface GroupStart {
   minimum: number
   bound: number
   places: number
-  /** How many whole groups there is room for. */
   groups: number
 }
 

@@ -9,7 +9,6 @@ export interface NodeChange {
   kind: 'same' | 'changed' | 'added' | 'removed'
   /** The node before; undefined if it was added. */
   was: NodeView | undefined
-  /** The keys of the pods that came to the node. */
   came: ReadonlySet<string>
   /** The pods that left it. */
   gone: readonly Pod[]

@@ -7,7 +7,6 @@ export const levels = 5
 export interface Scale {
   /** The smallest and the largest value of each class, ascending. */
   classes: readonly { from: number; to: number; level: number }[]
-  /** The level of a value within the scale. */
   levelOf(value: number): number
 }
 
@@ -41,7 +40,6 @@ export function scaleOf(ascending: readonly number[]): Scale {
   }
 }
 
-/** Each value with how often it occurs. */
 function runs(ascending: readonly number[]): { value: number; size: number }[] {
   const all: { value: number; size: number }[] = []
   for (const value of ascending) {

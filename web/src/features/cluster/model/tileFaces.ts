@@ -2,6 +2,7 @@
 // decision. tilePainter chooses colours and strokes.
 
 import { share, type NodeView } from '@/kubernetes/cluster'
+import type { Nearness } from './nearness'
 import { levels, scaleOf, type Scale } from './scale'
 import type { NodeVerdict } from '@/features/decision/model/cycle'
 
@@ -10,8 +11,11 @@ export type TileFace =
   | { kind: 'load'; level: number; flagged: boolean }
   | { kind: 'total'; level: number; chosen: boolean }
   | { kind: 'feasible'; chosen: boolean }
-  /** `sign`: the index of the rejecting plugin's sign. */
-  | { kind: 'rejected'; sign: number }
+  /**
+   * `sign`: the index of the rejecting plugin's sign. `level`: how near the node is to fitting, if amounts
+   * are all that it lacks; 0 if it has none of a resource at all.
+   */
+  | { kind: 'rejected'; sign: number; level?: number }
   | { kind: 'notEvaluated' }
   | { kind: 'absent' }
 
@@ -50,10 +54,17 @@ export interface Tally {
   plugins: { plugin: string; nodes: number }[]
   /** Totals of the scored nodes on the map, ascending. */
   totals: number[]
+  /** Set for a pod that fits nowhere. */
+  nearness?: Nearness
 }
 
-export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => NodeVerdict): Tally {
+export function tally(
+  nodes: readonly NodeView[],
+  verdictOf: (node: string) => NodeVerdict,
+  nearness?: Nearness
+): Tally {
   const out: Tally = {
+    ...(nearness && { nearness }),
     feasible: 0,
     rejected: 0,
     notEvaluated: 0,
@@ -88,24 +99,29 @@ export function tally(nodes: readonly NodeView[], verdictOf: (node: string) => N
 }
 
 /** The faces of one decision; the tally provides signs and the range of totals. */
-export function verdictFaces(counted: Tally): (verdict: NodeVerdict) => TileFace {
+export function verdictFaces(counted: Tally): (verdict: NodeVerdict, node: string) => TileFace {
   const signs = new Map(counted.plugins.map(({ plugin }, i) => [plugin, i]))
   const scale = scaleOf(counted.totals)
-  return (verdict) => {
+  return (verdict, node) => {
     switch (verdict.kind) {
       case 'scored':
         return { kind: 'total', chosen: verdict.chosen, level: scale.levelOf(verdict.total) }
       case 'feasible':
         return { kind: 'feasible', chosen: verdict.chosen }
       case 'rejected':
-        return { kind: 'rejected', sign: signs.get(verdict.plugin) ?? 0 }
+        return rejectedFace(signs.get(verdict.plugin) ?? 0, counted.nearness?.levelOf(node))
       default:
         return { kind: verdict.kind }
     }
   }
 }
 
-/** Which nodes of a decision are shown. */
+export const rejectedFace = (sign: number, level: number | undefined): TileFace => ({
+  kind: 'rejected',
+  sign,
+  ...(level !== undefined && { level }),
+})
+
 export type VerdictFilter =
   | { kind: 'all' }
   | { kind: 'feasible' }

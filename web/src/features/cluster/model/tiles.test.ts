@@ -87,12 +87,25 @@ describe('faces', () => {
   })
   it('shade totals by classes, and give each plugin a sign', () => {
     const face = verdictFaces(counted)
-    expect(nodes.map((n) => face(verdictOf(n.name)))).toEqual([
+    expect(nodes.map((n) => face(verdictOf(n.name), n.name))).toEqual([
       { kind: 'total', chosen: true, level: 5 },
       { kind: 'total', chosen: false, level: 3 },
       { kind: 'rejected', sign: 1 },
       { kind: 'rejected', sign: 0 },
       { kind: 'notEvaluated' },
+    ])
+  })
+  it('shade rejected nodes by how near they are to fitting, where that is known', () => {
+    const nearness = {
+      levelOf: (node: string) => (node === 'n3' ? 4 : undefined),
+      classes: [],
+      plugins: new Set<string>(),
+      none: 0,
+    }
+    const face = verdictFaces(tally(nodes, verdictOf, nearness))
+    expect(['n2', 'n3'].map((name) => face(verdictOf(name), name))).toEqual([
+      { kind: 'rejected', sign: 1 },
+      { kind: 'rejected', sign: 0, level: 4 },
     ])
   })
   it('are filtered according to the URL', () => {

@@ -71,7 +71,6 @@ export function layoutTiles(
   return layout
 }
 
-/** The layout without its tiles. */
 function placeBlocks(groups: readonly GroupShape[], width: number, pitch: number): TileLayout {
   const layout: TileLayout = { pitch, height: 0, rows: [], x: new Float32Array(0), y: new Float32Array(0) }
   let y = 0

@@ -1,5 +1,3 @@
-// The Cluster page.
-
 export const cluster = {
   cluster: {
     group: 'Group',
@@ -60,9 +58,36 @@ export const cluster = {
     clearFilter: 'Clear filter',
     feasibleOfEvaluated: '{nodes}, {feasible} feasible of {evaluated} evaluated',
     feasibleOf: '{feasible} feasible of {total}',
+    start: {
+      what: 'The real kube-scheduler on simulated nodes: see why a pod went where it did, or nowhere, and what would change that.',
+      safe: 'The scheduler runs here, unmodified. Nothing that you do here reaches a cluster of yours.',
+      sample: {
+        want: 'I want to look around',
+        title: 'Try a sample cluster',
+        body: 'Twelve nodes in three zones and six workloads. Three pods stay pending, each for another reason.',
+      },
+      pending: {
+        want: 'I have a pod that stays pending',
+        title: 'Bring your pods and nodes',
+        body: 'One command reads them from your cluster. The answer names the plugin, and the smallest change that helps.',
+        act: 'Choose the file…',
+        paste: 'Paste YAML',
+      },
+      learn: {
+        want: 'I want to understand scheduling, or teach it',
+        title: 'Learn it in five minutes',
+        body: 'You predict, the scheduler answers, plugin by plugin. Each lesson has a sandbox of its own.',
+        act: 'See the lessons',
+      },
+      production: {
+        want: 'I want to change a scheduler in production',
+        title: 'Replay production',
+        body: 'Record a real cluster, read only, and play it back: the same pods at the same times. Every decision that differs is listed.',
+        act: 'Open a recording…',
+      },
+      own: 'Or begin with nodes of your own:',
+    },
     emptyTitle: 'No nodes yet',
-    emptyBody:
-      'Pods need nodes to run on. Start with a sample cluster of twelve nodes in three zones, or create your own nodes.',
     emptyBodyPods: 'Pods are waiting for a node. Create one, or add the sample cluster of twelve nodes in three zones.',
     sample: 'Create a sample cluster',
     numa: 'NUMA nodes',
@@ -88,6 +113,14 @@ export const cluster = {
     colTaints: 'Taints',
     colOther: 'Other',
     colVerdict: 'Decision',
+  },
+  made: {
+    short: '{lacks} short',
+    pending: '{pod} is pending: {why}.',
+    placed: '{pod} runs on {node}.',
+    count: '{n} of {total} pods have a node.',
+    why: 'Why?',
+    show: 'Show decision',
   },
   deci: {
     label: 'Decision shown on the map',
@@ -116,7 +149,15 @@ export const cluster = {
     byTotal: 'by total',
     byTotalHint: 'About as many nodes have each shade',
     nearest: 'nearest',
+    distance: 'distance to fit',
+    near: 'near',
+    far: 'far',
+    distanceHint:
+      'How much of its requests the pod would have to give up there. Each shade has about equally many nodes.',
+    offersNone: 'has none of a resource',
+    offersNoneHint: 'These nodes have none of a resource that the pod requests, so they are the farthest.',
     nearestLacks: 'It lacks {lacks}.',
+    nearestOffers: '{plugin} rejected it. Nodes that have none of a requested resource are farther away.',
     nearestPassed: '{n} of {total} plugins passed it, and no node passed more; {plugin} rejected it.',
     rejected: 'Rejected',
     feasibleHead: 'Feasible',

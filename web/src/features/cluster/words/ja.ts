@@ -1,5 +1,3 @@
-// The Cluster page.
-
 import type * as english from './en'
 
 export const cluster: typeof english.cluster = {
@@ -62,9 +60,36 @@ export const cluster: typeof english.cluster = {
     clearFilter: '絞り込みを解除',
     feasibleOfEvaluated: '{nodes}、評価 {evaluated} 件中 {feasible} 件が割り当て可能',
     feasibleOf: '{total} ノード中 {feasible} が割り当て可能',
+    start: {
+      what: '本物の kube-scheduler を模擬ノードの上で。Pod がなぜそのノードに決まったのか、なぜどこにも決まらないのか、何を変えればよいのかがわかります。',
+      safe: 'スケジューラーは無改造のまま、ここで動いています。ここでの操作が、お使いのクラスターに届くことはありません。',
+      sample: {
+        want: 'まず触ってみたい',
+        title: 'サンプルクラスターを試す',
+        body: '3 ゾーン 12 ノードと 6 つのワークロードです。3 つの Pod が、それぞれ別の理由で Pending のままになります。',
+      },
+      pending: {
+        want: 'Pending のままの Pod がある',
+        title: '手元の Pod とノードを読み込む',
+        body: '1 つのコマンドでクラスターから読み出せます。原因のプラグインと、解決する最小の変更がわかります。',
+        act: 'ファイルを選ぶ…',
+        paste: 'YAML を貼り付け',
+      },
+      learn: {
+        want: 'スケジューリングを理解したい、教えたい',
+        title: '5 分で学ぶ',
+        body: '予想すると、スケジューラーがプラグインごとに答えます。レッスンごとに専用のサンドボックスを使います。',
+        act: 'レッスンを見る',
+      },
+      production: {
+        want: '本番環境のスケジューラーを変えたい',
+        title: '本番環境を再生する',
+        body: '実際のクラスターを読み取り専用で記録し、同じ Pod を同じ時刻に再生します。異なる決定がすべて一覧になります。',
+        act: '記録を開く…',
+      },
+      own: '自分のノードから始める:',
+    },
     emptyTitle: 'ノードがまだありません',
-    emptyBody:
-      'Pod の実行にはノードが必要です。3 ゾーン 12 ノードのサンプルクラスターから始めるか、ノードを作成してください。',
     emptyBodyPods:
       'Pod がノードを待っています。ノードを作成するか、3 ゾーン 12 ノードのサンプルクラスターを追加してください。',
     sample: 'サンプルクラスターを作成',
@@ -90,6 +115,14 @@ export const cluster: typeof english.cluster = {
     colTaints: 'Taint',
     colOther: 'その他',
     colVerdict: '判定',
+  },
+  made: {
+    short: '{lacks} 不足',
+    pending: '{pod} は割り当て待ちです: {why}。',
+    placed: '{pod} は {node} で実行中です。',
+    count: '{total} 個中 {n} 個の Pod がノードに割り当てられました。',
+    why: '理由を見る',
+    show: '決定を表示',
   },
   deci: {
     label: 'マップに表示中の決定',
@@ -118,7 +151,14 @@ export const cluster: typeof english.cluster = {
     byTotal: '合計順',
     byTotalHint: '各濃さのノード数はほぼ同じです',
     nearest: '最も近いノード',
+    distance: '収まるまでの距離',
+    near: '近い',
+    far: '遠い',
+    distanceHint: 'そのノードで Pod が要求をどれだけ減らす必要があるか。各濃さのノード数はほぼ同じです。',
+    offersNone: 'リソースをまったく持たない',
+    offersNoneHint: 'Pod が要求するリソースをまったく持たないノードで、最も遠いとみなします。',
     nearestLacks: '{lacks} が不足しています。',
+    nearestOffers: '{plugin} が拒否しました。要求されたリソースをまったく持たないノードは、これより遠いとみなします。',
     nearestPassed:
       '{total} 個中 {n} 個のプラグインを通過し（これより多く通過したノードはありません）、{plugin} に拒否されました。',
     rejected: '拒否',

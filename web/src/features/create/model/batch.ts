@@ -31,7 +31,6 @@ export interface Creator {
     object: KubeObject,
     options: { dryRun: boolean; force: boolean }
   ): Promise<KubeObject>
-  /** Waits for this many milliseconds. */
   pause(ms: number): Promise<void>
 }
 
@@ -41,9 +40,7 @@ export type EntryState =
   | { kind: 'checked'; after: KubeObject }
   /** Not checked: it depends on an object that this batch creates first, or there are too many items. */
   | { kind: 'unchecked' }
-  /** It exists and would change. */
   | { kind: 'differs'; before: KubeObject; after: KubeObject }
-  /** It exists and would not change. */
   | { kind: 'same' }
   | { kind: 'created'; name: string; namespace: string | undefined }
   | { kind: 'changed'; name: string; namespace: string | undefined }
@@ -64,7 +61,6 @@ export interface Item {
 export interface Steps {
   /** Called with all items after each step. */
   progress?: (items: readonly Item[]) => void
-  /** Takes over fields of other managers. */
   force?: boolean
   /** After an abort, no new request starts; the remaining items are not attempted. */
   signal?: AbortSignal
@@ -204,7 +200,6 @@ async function tryOut(item: Item, info: KindInfo, creator: Creator, force: boole
   }
 }
 
-/** What the user may change of the object. */
 function comparable(object: KubeObject): unknown {
   return { ...withoutServerMetadata(object), apiVersion: '', kind: '' }
 }
@@ -301,7 +296,6 @@ async function create(item: Item, object: KubeObject, creator: Creator, made: Ma
   }
 }
 
-/** The positions of refusals, in text order. */
 export function problemsOf(items: readonly Item[]): Problem[] {
   const problems = items.flatMap((item) => {
     if (item.state.kind !== 'failed') return []

@@ -1,5 +1,6 @@
 // The templates that a search finds, by topic.
 
+import { finder } from '@/kubernetes/search'
 import { templateTopics, type TemplateId, type TemplateTopic } from './templateIds'
 
 export interface FoundTopic {
@@ -12,11 +13,8 @@ export interface FoundTopic {
  * template: its name, its sentence, its kinds.
  */
 export function findTemplates(text: string, textOf: (id: TemplateId) => string): FoundTopic[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const matches = (id: TemplateId) => {
-    const known = textOf(id).toLowerCase()
-    return words.every((word) => known.includes(word))
-  }
+  const found = finder(text)
+  const matches = (id: TemplateId) => !found || found(textOf(id))
   return (Object.keys(templateTopics) as TemplateTopic[])
     .map((topic) => ({ topic, ids: (templateTopics[topic] as readonly TemplateId[]).filter(matches) }))
     .filter(({ ids }) => ids.length)

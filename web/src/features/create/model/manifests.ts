@@ -1,6 +1,5 @@
 // Parts of the templates' manifests, as text, so that they can carry comments.
 
-/** The documents of a text. */
 export const documents = (...parts: readonly string[]) => parts.join('---\n')
 
 export interface NodeOptions {
@@ -91,7 +90,6 @@ export interface WorkloadOptions {
   container?: string
 }
 
-/** A manifest of a workload controller. */
 export function workload({ kind, group, name, spec, pod = '', cpu = '500m', container = '' }: WorkloadOptions): string {
   return `apiVersion: ${group}
 kind: ${kind}

@@ -24,7 +24,6 @@ const kinds = new Set([
   'ResourceClaim',
 ])
 
-/** Workloads whose template is a pod. */
 const workloads = new Set(['Deployment', 'ReplicaSet', 'StatefulSet', 'Job', 'ReplicationController'])
 
 /** The server answers more, but typing must not wait for them. */
@@ -33,7 +32,6 @@ const mostChanges = 200
 
 export interface TextQuestion {
   pod: KubeObject
-  /** The entry that the pod comes from. */
   entry: Entry
   /** Of the copies that are asked about, in order. */
   names: readonly string[]
@@ -105,7 +103,7 @@ function changesOf(entries: readonly Entry[]): Change[] {
   }))
 }
 
-// ── the answer ──────────────────────────────────────────────────────────
+// The answer.
 
 export interface Prediction extends TextQuestion {
   /** One for each copy, in order; they end with the first that finds no node. */

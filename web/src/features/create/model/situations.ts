@@ -9,14 +9,12 @@ import { documents, nodeText, podText, selecting, workload, type NodeOptions } f
 /** What the scheduler does with the pods whose names start with `pods`. */
 export interface Expected {
   pods: string
-  /** How many of them. */
   count: number
   outcome: 'scheduled' | 'unschedulable' | 'held'
   /** scheduled: the nodes that they get, one each if there are several. */
   nodes?: readonly string[]
   /** unschedulable: plugins that reject nodes. held: the plugin that keeps them out of the queue. */
   by?: readonly string[]
-  /** The pods that are evicted for them. */
   evicts?: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 // One run that creates and changes objects, as the create dialog shows it.
 
-import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
+import { computed, shallowRef } from 'vue'
 import {
   asRefusal,
   check,
@@ -11,7 +11,7 @@ import {
   type EntryState,
   type Item,
 } from '../model/batch'
-import type { Entry, Problem } from '@/features/yaml/model/documents'
+import type { Problem, Entry } from '@/features/yaml/model/documents'
 
 /**
  * idle: nothing was requested yet. refused: the dry run found a refusal, and nothing was
@@ -22,30 +22,14 @@ export type Phase = 'idle' | 'checking' | 'refused' | 'review' | 'writing' | 'do
 
 export type Counts = Readonly<Record<EntryState['kind'], number>>
 
-export interface BatchRun {
-  phase: ShallowRef<Phase>
-  items: ShallowRef<readonly Item[]>
-  counts: ComputedRef<Counts>
-  problems: ShallowRef<readonly Problem[]>
-  /** The run as a whole failed: no kinds, no server. */
-  failure: ShallowRef<unknown>
-  /** Dry-runs the entries and writes them if the server accepts all; with `dry` it stops before writing. */
-  start(entries: readonly Entry[], options?: { dry?: boolean; force?: boolean }): Promise<void>
-  /** Writes the accepted entries and leaves out the rejected ones. */
-  proceed(): Promise<void>
-  /** Retries entries that failed or were not attempted. */
-  retry(options?: { force?: boolean }): Promise<void>
-  /** Starts no further request. */
-  stop(): void
-  reset(): void
-}
+export type BatchRun = ReturnType<typeof useBatch>
 
 /** More entries than this are written without a dry run, which would double the time. */
 const tryLimit = 200
 /** How often a run in progress is published, in ms. */
 const showEvery = 100
 
-export function useBatch(creator: Creator): BatchRun {
+export function useBatch(creator: Creator) {
   const phase = shallowRef<Phase>('idle')
   const items = shallowRef<readonly Item[]>([])
   const problems = shallowRef<readonly Problem[]>([])
@@ -127,7 +111,8 @@ export function useBatch(creator: Creator): BatchRun {
       for (const item of items.value) counts[item.state.kind]++
       return counts
     }),
-    start(entries, options = {}) {
+    /** Dry-runs the entries and writes them if the server accepts all; with `dry` it stops before writing. */
+    start(entries: readonly Entry[], options: { dry?: boolean; force?: boolean } = {}) {
       begin()
       force = options.force ?? false
       all = itemsOf(entries)
@@ -138,7 +123,8 @@ export function useBatch(creator: Creator): BatchRun {
       begin()
       return guarded(writeAll)
     },
-    retry(options = {}) {
+    /** Retries entries that failed or were not attempted. */
+    retry(options: { force?: boolean } = {}) {
       begin()
       force = options.force ?? force
       const wanted = open()

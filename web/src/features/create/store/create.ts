@@ -2,7 +2,7 @@
 // and reloading the page.
 
 import { promiseTimeout } from '@vueuse/core'
-import { ref, watch } from 'vue'
+import { ref, shallowRef, watch } from 'vue'
 import { ownKey } from '@/api/base'
 import { applyObject, createObject, getObject } from '@/api/kubernetes'
 import type { KindInfo } from '@/api/types'
@@ -30,7 +30,13 @@ export const createOpen = ref(false)
 export const draft = ref(kept())
 /** The template whose text the draft still equals, if any. */
 export const draftTemplate = ref<TemplateId>()
-/** How many copies are made. */
+/** What the dialog has made last: the message that says so, and the objects. */
+export const made = shallowRef<{ notice: number; text: string; objects: readonly MadeObject[] }>()
+export interface MadeObject {
+  kind: string
+  namespace: string | undefined
+  name: string
+}
 export const copies = ref(1)
 
 let timer: ReturnType<typeof setTimeout> | undefined
@@ -58,7 +64,6 @@ export function openCreate(template?: TemplateId): void {
   createOpen.value = true
 }
 
-/** Opens the dialog with a text, such as a clone. */
 export function openCreateText(text: string): void {
   wanted.value = { text }
   createOpen.value = true
@@ -81,7 +86,6 @@ export const creator: Creator = {
   pause: promiseTimeout,
 }
 
-/** Names for templates that are currently free. */
 export function currentFreeNames() {
   return freeNames({ nodes: new Set(nodes.value.items.keys()), pods: new Set(pods.value.items.keys()) })
 }

@@ -19,7 +19,6 @@ export interface DroppedFile {
   progress: number
   entries: readonly Entry[]
   problems: readonly Problem[]
-  /** The error if the file could not be read. */
   message: string
 }
 
@@ -59,7 +58,6 @@ export function addFile(file: File): void {
   worker.postMessage(file)
 }
 
-/** Removes a file and stops reading it. */
 export function removeFile(id: number): void {
   end(id)
   droppedFiles.value = droppedFiles.value.filter((f) => f.id !== id)

@@ -1,5 +1,3 @@
-// テンプレートの選択画面: 分類と、何に注目するかを示す一文。
-
 import type * as english from './en.deferred'
 
 export const templates: typeof english.templates = {

@@ -9,7 +9,6 @@ export interface FilterCell {
   state: CellState
   /** The plugin that rejected the node: this one or an earlier one. */
   rejectedBy: string | undefined
-  /** Why this plugin rejected the node. */
   reasons: readonly string[]
   /**
    * The status that this plugin returned when it rejected the node; undefined if it did not, and in
@@ -67,7 +66,6 @@ function nominatedPassOf(cycle: Cycle, node: string): FilterCell['nominatedPass'
 
 export interface ScoreCellDetail extends ScoreCell {
   column: ScoreColumn
-  /** The node's total. */
   total: number
   /** The highest weighted score of the column. */
   best: number

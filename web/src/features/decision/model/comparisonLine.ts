@@ -12,7 +12,6 @@ export const line = (kind: string, values: ComparisonLine['values'] = {}, count?
 
 type Translate = (key: string, values: Record<string, unknown>, count?: number) => string
 
-/** The line in the user's language. */
 export function lineText({ kind, values, count }: ComparisonLine, t: Translate): string {
   const said = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === 'object' ? lineText(value, t) : value])

@@ -8,7 +8,6 @@ import { filterMatrix, refusalAt } from './matrix'
 import { secondsBetween } from '@/kubernetes/time'
 import { scoreTable, toBest } from './scores'
 
-/** The verdict of one cycle on one node. */
 export type NodeVerdict =
   /** `note`: what the plugin's message leaves out. */
   | { kind: 'rejected'; plugin: string; reason: string; note?: Note }
@@ -54,7 +53,7 @@ export function verdicts(cycle: Cycle): (node: string) => NodeVerdict {
   return (node) => byNode.get(node) ?? rest
 }
 
-// ── pipeline ────────────────────────────────────────────────────────────
+// Pipeline.
 
 interface Point<Name = string> {
   name: Name
@@ -106,9 +105,7 @@ export interface Stage {
   nodesIn?: number
   nodesOut?: number
   results: PluginResult[]
-  /** Requests to extenders at this extension point. */
   calls: ExtenderCall[]
-  /** Calls of PreFilterExtensions for this extension point. */
   extensions: ExtensionCalls[]
 }
 
@@ -176,7 +173,6 @@ export function isShown(stage: Stage): boolean {
   return stage.ran && (stage.name !== 'PreBindPreFlight' || stage.plugins > 0)
 }
 
-/** How the wait for a permit went. */
 export type WaitEnd = 'waiting' | 'allowed' | 'rejected' | 'timedOut' | 'preempted' | 'over'
 
 export function waitEnd(wait: PermitWait): WaitEnd {

@@ -7,7 +7,7 @@ import { refusalAt, type FilterMatrix } from './matrix'
 
 export interface FilterRow {
   node: string
-  /** One letter per plugin. */
+  /** One letter per shown column. */
   states: string
   paths: readonly GlyphPath[]
   feasible: boolean
@@ -23,14 +23,28 @@ export interface FilterRowContext {
   matrix: FilterMatrix
   totals: ReadonlyMap<string, number>
   note: (node: string, plugin: string) => string
+  columns: Columns
 }
+
+/** The columns that are shown. */
+export interface Columns {
+  plugins: readonly number[]
+  /** One more folds and unfolds the plugins that were skipped. */
+  more: boolean
+  /** It stands for them, which have no columns then. */
+  folded: boolean
+}
+
+/** The letters of the shown columns. The plugins that are not shown were skipped. */
+export const shownLetters = (states: string, { plugins, folded }: Columns) =>
+  plugins.map((p) => states[p] ?? 'N').join('') + (folded ? 'S' : '')
 
 export const cellWidth = 31
 export const cellHeight = 24
 
-export function filterRow({ matrix, totals, note }: FilterRowContext, row: number): FilterRow {
+export function filterRow({ matrix, totals, note, columns }: FilterRowContext, row: number): FilterRow {
   const node = matrix.nodes[row] ?? ''
-  const states = matrix.states[row] ?? ''
+  const states = shownLetters(matrix.states[row] ?? '', columns)
   const feasible = matrix.feasibleAt[row] === 1
   const refusal = feasible ? undefined : refusalAt(matrix, row)
   return {

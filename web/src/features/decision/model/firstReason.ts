@@ -12,7 +12,6 @@ export function feedOutcome(summary: Summary): FeedOutcome {
   return summary.outcome === 'unschedulable' && summary.nominatedNode ? 'preempted' : summary.outcome
 }
 
-/** The reason why a cycle placed no pod, in one line. */
 export interface Reason {
   /**
    * The plugin that rejected the pod or its nodes, or the extension point where the cycle ended or
@@ -20,25 +19,25 @@ export interface Reason {
    */
   lead: string
   text: string
-  /** The text of the reason. */
   note: string
   /** The number of nodes; undefined when the reason rejected no node. */
   nodes: number | undefined
-  /** The number of further reasons. */
   more: number
 }
 
 /**
  * The most frequent reason with its plugin, or the plugin that holds the pod; older records have
- * only the scheduler's message.
+ * only the scheduler's message. A reason of the preferred plugin comes before all others.
  */
-export function firstReason(summary: Summary): Reason {
+export function firstReason(summary: Summary, preferred = ''): Reason {
   const { refusal, message = '' } = summary
   if (!refusal) {
     const { reasons, message: rest } = parseFitError(message)
     const [first, ...others] = reasons
     return { lead: '', text: first?.text ?? rest, note: '', nodes: first?.count, more: others.length }
   }
+  const own = refusal.plugin === preferred ? undefined : refusal.further?.find((one) => one.plugin === preferred)
+  if (own?.reason) return { lead: preferred, text: own.reason, note: '', nodes: own.nodes, more: refusal.others ?? 0 }
   const { extensionPoint, plugin, reason = '' } = refusal
   if (extensionPoint === 'filter' || extensionPoint === 'preFilter')
     return { lead: plugin, text: reason || message, note: '', nodes: refusal.nodes, more: refusal.others ?? 0 }

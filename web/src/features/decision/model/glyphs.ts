@@ -12,7 +12,6 @@ const strokes: Record<CellState, string> = {
   E: 'm0-4v4.6m0 2.6v.3',
 }
 
-/** States whose cells have a background. */
 const filled: readonly CellState[] = ['N', 'R', 'E']
 
 /** A path with its class: the glyphs of a state, or the backgrounds of its cells. */

@@ -3,6 +3,7 @@
 
 import type { Cycle, NodeReasons } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
+import { finder } from '@/kubernetes/search'
 
 /** P passed, R rejected, S skipped, N not run, E error. */
 export type CellState = 'P' | 'R' | 'S' | 'N' | 'E'
@@ -139,19 +140,16 @@ export function stateAt(matrix: FilterMatrix, row: number, column: number): Cell
   return (matrix.states[row]?.[column] ?? 'N') as CellState
 }
 
-/** The first plugin that rejects the node, and why. */
 export function refusalAt(matrix: FilterMatrix, row: number): NodeReasons | undefined {
   return matrix.refusals[matrix.refusalOf[row] ?? -1]
 }
 
-/** Why this plugin rejects the node. */
 export function refusalBy(matrix: FilterMatrix, row: number, plugin: string): NodeReasons | undefined {
   const first = refusalAt(matrix, row)
   if (first?.plugin === plugin) return first
   return matrix.refusals.find((refusal) => refusal.node === matrix.nodes[row] && refusal.plugin === plugin)
 }
 
-/** The rows to show. */
 export type RowFilter =
   { kind: 'all' } | { kind: 'feasible' } | { kind: 'rejected' } | { kind: 'rejectedBy'; plugin: string }
 
@@ -167,10 +165,10 @@ export function formatRowFilter(filter: RowFilter): string | undefined {
 }
 
 /**
- * node: by name. result: feasible nodes by total, then the others by the position of the rejecting
- * plugin. A minus reverses the order.
+ * reason: one row for each reason, which unfolds. node: by name. result: feasible nodes by total, then
+ * the others by the position of the rejecting plugin. A minus reverses the order.
  */
-export const rowSorts = ['node', '-node', 'result', '-result'] as const
+export const rowSorts = ['reason', 'node', '-node', 'result', '-result'] as const
 export type RowSort = (typeof rowSorts)[number]
 
 export interface RowQuery {
@@ -179,10 +177,10 @@ export interface RowQuery {
   text: string
   sort: RowSort
   /** Totals of the scored nodes, by node. */
-  totals?: ReadonlyMap<string, number> | undefined
+  totals?: ReadonlyMap<string, number>
 }
 
-/** The rows that match query, in its order. */
+/** The rows that match query, in its order; by reason they are yet to be ordered. */
 export function selectRows(matrix: FilterMatrix, query: RowQuery): Int32Array {
   const { nodes } = matrix
   const wanted = wants(matrix, query)
@@ -190,17 +188,15 @@ export function selectRows(matrix: FilterMatrix, query: RowQuery): Int32Array {
   let n = 0
   for (let row = 0; row < nodes.length; row++) if (wanted(row)) rows[n++] = row
   const found = rows.subarray(0, n)
-  return sortRows(matrix, found, query)
+  return query.sort === 'reason' ? found : sortRows(matrix, found, query)
 }
 
 function wants(matrix: FilterMatrix, { show, text }: RowQuery): (row: number) => boolean {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = finder(text)
   const matches = (row: number) => {
-    if (!words.length) return true
+    if (!found) return true
     const refusal = refusalAt(matrix, row)
-    const line =
-      `${matrix.nodes[row] ?? ''} ${refusal ? `${refusal.plugin} ${refusal.reasons.join(' ')}` : ''}`.toLowerCase()
-    return words.every((word) => line.includes(word))
+    return found(`${matrix.nodes[row] ?? ''} ${refusal ? `${refusal.plugin} ${refusal.reasons.join(' ')}` : ''}`)
   }
   switch (show.kind) {
     case 'all':

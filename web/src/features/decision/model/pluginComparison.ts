@@ -54,10 +54,8 @@ export function termText(term: Pick<Term, 'key' | 'operator' | 'values'>): strin
   return `${term.key} ${term.operator}${term.values?.length ? ` [${term.values.join(', ')}]` : ''}`
 }
 
-/** A short note for a rejection. */
 export type Note =
   | { kind: 'short'; resource: string; amount: string }
-  /** The node has as many pods as it may. */
   | { kind: 'podsFull' }
   | { kind: 'taint'; text: string }
   | { kind: 'term'; key: string; actual: string | null }

@@ -5,13 +5,10 @@ import type { Pod, PluginResult } from '@/api/types'
 
 /** What must happen, as far as known for the plugins of Kubernetes. */
 export type Lift =
-  /** These gates must be removed. */
   | { kind: 'gates'; gates: string[] }
   /** The pod's group must exist with its minimum number of pods. */
   | { kind: 'group'; group: string }
-  /** These resource claims must exist. */
   | { kind: 'claims'; claims: string[] }
-  /** The victims of its preemption must be gone. */
   | { kind: 'victims' }
   /** An event that the plugin registered for must occur. */
   | { kind: 'event' }

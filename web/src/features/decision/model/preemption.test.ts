@@ -145,6 +145,24 @@ describe('preemptionTable', () => {
       { why: 'unknown', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: ['b', 'c'] },
     ])
   })
+  it('counts nodes whose reasons differ by their names together', () => {
+    const reason = (node: string) => ({
+      status: 'Unschedulable',
+      plugin: 'P',
+      reasons: [`No victims found on node ${node} for preemptor pod web-7f9c-x2k4`],
+      nodes: [node],
+    })
+    const found = (...unhelpful: ReturnType<typeof reason>[]) => table({ candidates: [], unhelpful })?.unhelpful
+    expect(found(reason('n1'), reason('n10'), reason('a.example.com'))).toEqual([
+      {
+        why: 'unknown',
+        plugin: 'P',
+        reason: 'No victims found on node … for preemptor pod …',
+        nodes: ['n1', 'n10', 'a.example.com'],
+      },
+    ])
+    expect(found(reason('n1'))?.[0]?.reason).toBe('No victims found on node n1 for preemptor pod web-7f9c-x2k4')
+  })
   it('tells apart that no pod may be evicted, and that evicting those that may is not enough', () => {
     const nobody = {
       why: 'nobodyLower',

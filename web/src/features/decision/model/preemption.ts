@@ -19,7 +19,6 @@ export interface PreemptionRow {
   chosen: boolean
   victims: Victim[]
   reprieved: Victim[]
-  /** How many of them the record left out. */
   victimsDropped: number
   reprievedDropped: number
   /**
@@ -42,7 +41,6 @@ export interface PreemptionTable {
   rows: PreemptionRow[]
   /** The number of all candidates: a record keeps only those closest to the chosen one. */
   candidates: number
-  /** How preemption ended, for the sentence above the table. */
   verdict:
     | { kind: 'rule'; rule: PreemptionRule }
     | { kind: 'onlyOne' }
@@ -107,7 +105,7 @@ export function preemptionTable(cycle: Cycle): PreemptionTable | undefined {
             ? { kind: 'rule', rule }
             : { kind: rows.some((row) => row.surplus) ? 'onlyConsidered' : 'onlyOne' },
     decided,
-    unhelpful: byReason(preemption),
+    unhelpful: byReason(preemption, cycle.pod.name),
     evictions: preemption.evictions,
   }
 }
@@ -140,16 +138,26 @@ function markLosers(rows: PreemptionRow[], rule: PreemptionRule | undefined): vo
   }
 }
 
-function byReason(preemption: Preemption): PreemptionTable['unhelpful'] {
+/** A reason without names, by which alone those of two nodes may differ. */
+const withoutNames = (reason: string, names: readonly string[]) =>
+  names.reduce(
+    (text, name) => text.replace(new RegExp(`(?<![\\w.-])${name.replaceAll('.', '\\.')}(?![\\w.-]*\\w)`, 'g'), '…'),
+    reason
+  )
+
+function byReason(preemption: Preemption, pod: string): PreemptionTable['unhelpful'] {
   const found = new Map<string, Unhelpful>()
   for (const u of preemption.unhelpful ?? []) {
     const why = u.why ?? 'unknown'
     const said = why === 'notEnough' || why === 'failed' || why === 'unknown'
     const [plugin, reason] = said ? [u.plugin ?? '', u.reasons.join(', ')] : ['', '']
-    const key = `${why} ${plugin} ${reason}`
+    const alike = withoutNames(reason, [...u.nodes, pod])
+    const key = `${why} ${plugin} ${alike}`
     const known = found.get(key)
-    if (known) known.nodes.push(...u.nodes)
-    else found.set(key, { why, plugin, reason, nodes: [...u.nodes] })
+    if (known) {
+      known.nodes.push(...u.nodes)
+      if (known.reason !== reason) known.reason = alike
+    } else found.set(key, { why, plugin, reason, nodes: [...u.nodes] })
   }
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length || a.plugin.localeCompare(b.plugin))
 }
@@ -199,13 +207,11 @@ export interface Aftermath {
    * ones. node: '' for none.
    */
   tries: { attempt: number; node: string; time: string }[]
-  /** The number of attempts that are left out after the first. */
   hidden: number
   /** The attempt that selected a node; undefined while none has. */
   ended: { attempt: number; afterSeconds: number; onNominated: boolean } | undefined
 }
 
-/** How many of the last attempts are listed. */
 const lastTries = 3
 
 /**

@@ -4,7 +4,7 @@
 // both for the same numbers and words.
 
 import type { PluginScoreFacts, Score } from '@/api/types'
-import { amountOf } from '@/kubernetes/quantity'
+import { amountOf, trim } from '@/kubernetes/quantity'
 
 /** One line of arithmetic. Its sentence is the message `score.step.<kind>`. */
 export interface Step {
@@ -15,7 +15,6 @@ export interface Step {
 export interface ScoreSteps {
   /** From the inputs to the raw score; empty if the inputs are not kept. */
   arithmetic: Step[]
-  /** The result of the arithmetic. */
   raw: number | undefined
   /** From the raw scores to the normalized one; empty in records of earlier versions. */
   normalization: Step[]
@@ -71,7 +70,7 @@ function rawOf(facts: PluginScoreFacts, work: Work): number | undefined {
   return undefined
 }
 
-const whole = (n: number) => (n < 0 ? `−${-n}` : String(n))
+const whole = (n: number) => (n < 0 ? `−${trim(-n, 0)}` : trim(n, 0))
 /** In parentheses if negative. */
 const operand = (n: number) => (n < 0 ? `(${whole(n)})` : whole(n))
 /**
@@ -130,7 +129,6 @@ function leftOut({ name, requested }: Resource, work: Work) {
 /** What a container without a request counts in a score. */
 const defaultRequest: Readonly<Record<string, string>> = { cpu: '100m', memory: '200Mi' }
 
-/** What counts for containers that request nothing. */
 function defaults({ name, own, ownContainers = 0, defaults: all }: Resource, work: Work) {
   const common = { resource: name, each: defaultRequest[name] ?? '' }
   const d = all?.[work.at]
@@ -169,7 +167,6 @@ function allocation(r: Resource, work: Work): Record<string, string> {
   }
 }
 
-/** A function that is linear between its points. */
 function onShape(shape: Shape, utilization: number): number {
   const next = shape.findIndex((p) => utilization <= p.utilization)
   const to = shape[next]
@@ -184,7 +181,6 @@ function onShape(shape: Shape, utilization: number): number {
 
 const points = (shape: Shape) => shape.map((p) => `${p.utilization}% → ${p.score}`).join(', ')
 
-/** A weighted mean of whole numbers. */
 class Mean {
   private readonly scores: { score: number; weight: number }[] = []
   constructor(private readonly rounded: boolean) {}

@@ -3,6 +3,7 @@
 
 import type { Cycle } from '@/api/types'
 import { compareNames } from '@/kubernetes/cluster'
+import { finder } from '@/kubernetes/search'
 
 export interface ScoreColumn {
   name: string
@@ -140,13 +141,8 @@ export interface ScoreQuery {
 
 /** The rows that match query, in its order. An unknown sort falls back to rank. */
 export function selectScores(table: ScoreTable, { text, sort, values }: ScoreQuery): Int32Array {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const rows = words.length
-    ? table.ranked.filter((row) => {
-        const name = (table.nodes[row] ?? '').toLowerCase()
-        return words.every((word) => name.includes(word))
-      })
-    : table.ranked.slice()
+  const found = finder(text)
+  const rows = found ? table.ranked.filter((row) => found(table.nodes[row] ?? '')) : table.ranked.slice()
   const descending = sort.startsWith('-')
   const by = descending ? sort.slice(1) : sort
   const column = table.columns.findIndex((c) => c.name === by)

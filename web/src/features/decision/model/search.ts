@@ -40,7 +40,6 @@ export function searchOf(query: Record<string, unknown>): Search {
   }
 }
 
-/** Whether the search leaves anything out. */
 export const isNarrowed = (search: Search): boolean => searchFields.some((name) => search[name] !== '')
 
 /** The search in the form of the API. Relative times count from `now` (ms). */
@@ -86,7 +85,6 @@ export function refreshed(loaded: Loaded, first: SummaryPage): Loaded {
   }
 }
 
-/** The loaded decisions with the next page. */
 export function extended(loaded: Loaded, page: SummaryPage): Loaded {
   const known = new Set(loaded.items.map(attemptKey))
   return {

@@ -2,7 +2,7 @@
 // server decides what is true; this module only chooses words.
 
 import type { GroupShortfall, Headline, Remark } from '@/api/types'
-import { amountOf } from '@/kubernetes/quantity'
+import { amountOf, trim } from '@/kubernetes/quantity'
 import { derivedOf, describedOf, leavingOf, nominatedCountedOf, permitHoldOf, resizingOf } from './inUse'
 
 /** A message and the values for its placeholders; `count` selects its plural form. */
@@ -12,12 +12,14 @@ export interface Phrase {
   count?: number
 }
 
-/** Functions that produce text in the user's language. */
 export interface Words {
   t: (key: string, values: Record<string, unknown>, count?: number) => string
   /** A list of names, cut short when there are many. */
   names: (names: readonly string[]) => string
 }
+
+/** More nodes with the same total than this are counted instead of named. */
+const mostTied = 4
 
 /** More devices of one driver than this are counted instead of named. */
 const mostDevices = 4
@@ -26,14 +28,17 @@ const mostDevices = 4
 export function phraseOf(statement: Headline | Remark, words: Words): Phrase {
   const { t, names } = words
   const reasons = (all: readonly string[]) => all.join(', ') || t('explain.noReason', {})
+  /** A few names of many say nothing about the others. */
+  const tied = (all: readonly string[]) =>
+    all.length > mostTied ? t('explain.tiedNodes', { n: all.length }) : names(all)
   const s = statement
   switch (s.kind) {
     case 'best':
       return { key: 'explain.best', values: texts(s) }
     case 'tied':
-      return { key: 'explain.tied', values: { ...texts(s), others: names(s.others) } }
+      return { key: 'explain.tied', values: { ...texts(s), others: tied(s.others) } }
     case 'tiedBySeed':
-      return { key: 'explain.tiedBySeed', values: { ...texts(s), others: names(s.others) } }
+      return { key: 'explain.tiedBySeed', values: { ...texts(s), others: tied(s.others) } }
     case 'only':
       return { key: 'explain.only', values: texts(s) }
     case 'firstFeasible':
@@ -228,12 +233,10 @@ const wouldKeys: Readonly<Record<string, string>> = {
   'explain.unschedulable': 'would.unschedulable',
 }
 
-/** The phrase about a cycle that was only asked for. */
 export function supposed(phrase: Phrase): Phrase {
   return { ...phrase, key: wouldKeys[phrase.key] ?? phrase.key }
 }
 
-/** A phrase as text. */
 export function say({ key, values, count }: Phrase, { t }: Words): string {
   return count === undefined ? t(key, values) : t(key, values, count)
 }
@@ -242,7 +245,8 @@ export function say({ key, values, count }: Phrase, { t }: Words): string {
 function texts(statement: object): Record<string, string> {
   const out: Record<string, string> = {}
   for (const [name, value] of Object.entries(statement))
-    if (name !== 'kind' && (typeof value === 'string' || typeof value === 'number')) out[name] = String(value)
+    if (typeof value === 'number') out[name] = trim(value, 3)
+    else if (name !== 'kind' && typeof value === 'string') out[name] = value
   return out
 }
 

@@ -142,3 +142,52 @@ export const summary = (name: string, more: Partial<Summary> = {}): Summary => (
   nodes: { total: 3, evaluated: 3, feasible: 1 },
   ...more,
 })
+
+/** A node's total, or the plugin that rejected it and its reasons. */
+export type Outcome = number | [plugin: string, ...reasons: string[]]
+
+/**
+ * A cycle about n1, n2 and so on. A, B and C filter, and Skipped1 and Skipped2 do not. The server
+ * compared the nodes in `compared`, the nearest first.
+ */
+export function cycleOf(of: readonly Outcome[], compared: string[] = []): Cycle {
+  const plugins = ['A', 'Skipped1', 'B', 'Skipped2', 'C']
+  const nodes = of.map((_, i) => `n${i + 1}`)
+  const totals = of.filter((one) => typeof one === 'number')
+  const scored = nodes.filter((_, i) => typeof of[i] === 'number')
+  const rejected = nodes.flatMap((node, i) => {
+    const one = of[i]
+    if (one === undefined || typeof one === 'number') return []
+    const [plugin, ...reasons] = one
+    return [{ node, plugin, reasons }]
+  })
+  const byNode = new Map(rejected.map(({ node, plugin }) => [node, plugin]))
+  return sampleCycle({
+    outcome: scored.length ? 'scheduled' : 'unschedulable',
+    selectedNode: scored[totals.indexOf(Math.max(...totals))] ?? '',
+    nodes: { total: nodes.length, evaluated: nodes.length, feasible: scored.length },
+    filter: {
+      plugins,
+      nodes,
+      states: nodes.map((node) => {
+        const at = plugins.indexOf(byNode.get(node) ?? '')
+        return plugins.map((p, i) => (p.startsWith('S') ? 'S' : at < 0 || i < at ? 'P' : i === at ? 'R' : 'N')).join('')
+      }),
+      reasons: rejected,
+      comparisons: compared.map((node) => ({
+        node,
+        plugin: byNode.get(node) ?? '',
+        resources: [{ name: 'cpu', requested: 2000, inUse: 0, allocatable: 1500 }],
+      })),
+    },
+    score: {
+      plugins: [{ name: 'A', weight: 1 }],
+      nodes: scored,
+      raw: totals.map((n) => [n]),
+      normalized: totals.map((n) => [n]),
+      weighted: totals.map((n) => [n]),
+      totals: [...totals],
+    },
+    explanation: explained({}),
+  })
+}

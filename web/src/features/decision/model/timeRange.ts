@@ -8,7 +8,6 @@ export interface TimeRange {
   until: string
 }
 
-/** The ranges that the pages offer. */
 export const lasts = ['5m', '15m', '1h', '6h', '24h'] as const
 
 const units: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }

@@ -1,5 +1,3 @@
-// Filter の行列と Score の表のセルの説明。種類と項目は英語版と同じ。
-
 import type * as english from './en.deferred'
 
 export const score: typeof english.score = {
@@ -306,8 +304,6 @@ export const score: typeof english.score = {
   },
 }
 
-// 決定の検索、決定どうしの比較、期間。
-
 export const search: typeof english.search = {
   search: {
     placeholder: 'Pod、ノード、所有者、プラグイン、理由で検索',
@@ -321,7 +317,7 @@ export const search: typeof english.search = {
       owner: '所有者',
       node: '選択または指名されたノード',
       profile: 'プロファイル',
-      revision: '設定',
+      revision: '構成',
     },
     revision: 'リビジョン {n}',
     filters: '絞り込み',

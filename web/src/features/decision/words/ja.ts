@@ -1,8 +1,51 @@
-// The Decisions page and the decision of a pod.
-
 import type * as english from './en'
 
 export const decision: typeof english.decision = {
+  results: {
+    older: '以前の決定を読み込む',
+    title: '決定',
+    empty: '決定はまだありません',
+    emptyBody: 'スケジューリングの試行はすべてここに記録されます。Pod を作成すると決定が表示されます。',
+    createPod: 'Pod を作成',
+    noMatch: '一致する決定はありません。',
+    colTime: '時刻',
+    colPod: 'Pod',
+    colNamespace: '名前空間',
+    colAttempt: '試行',
+    colOutcome: '結果',
+    colResult: 'ノードまたは理由',
+    colNodes: 'ノード数',
+    colNodesHint: '評価したノード → 割り当て可能なノード / 全ノード',
+    colDuration: '所要時間',
+    colProfile: 'プロファイル',
+    clear: '絞り込みを解除',
+    pause: '一時停止',
+    resume: '再開',
+    colRev: 'Rev',
+    colRevHint: 'このサイクルを実行したスケジューラー構成のリビジョン',
+  },
+  rates: {
+    title: 'スループット',
+    recordedSince: '{time} から記録',
+    cyclesPerSecond: 'サイクル/秒',
+    boundPerSecond: 'バインド/秒',
+    pending: '割り当て待ち',
+    meanPeak: '平均 {mean}、最大 {peak}',
+    peak: '最大 {peak}',
+    queue: 'キュー',
+    queueNote: '前回の起動またはリセット以降に追加された Pod の数',
+    noQueues: 'サーバーからスケジューリングキューの情報を取得できません。',
+    lane: {
+      active: 'スケジュール可能',
+      backoff: '再試行待ち',
+      unschedulable: 'イベント待ち',
+      gated: 'PreEnqueue',
+      incomplete: 'Pod グループが未完成',
+      pending: 'Pod グループを処理中',
+      waiting: 'Permit',
+    },
+    onNodes: '{n} ノード',
+  },
   held: {
     title: 'スケジューリングキューの外で停止中',
     sentence: '{pod} はまだ試行されていません。{plugins} が PreEnqueue で停止させています。',
@@ -140,9 +183,9 @@ export const decision: typeof english.decision = {
     pods: 'この名前の Pod',
     podsHint: 'この名前の Pod が複数存在',
     podNow: 'この名前の最新の Pod',
-    marginTied: '{nodes} は合計が同点です。kube-scheduler はその中からランダムに 1 つを選びます。',
+    marginTied: '{n} ノードは合計が同点です。kube-scheduler はその中からランダムに 1 つを選びます。',
     marginTiedBySeed:
-      '{nodes} は合計が同点です。シミュレーターには同点用のシードが指定されており、シードによってその中から 1 つが選ばれました。',
+      '{n} ノードは合計が同点です。シミュレーターには同点用のシードが指定されており、シードによってその中から 1 つが選ばれました。',
     marginOver: '{node} との差',
     pipeline: '拡張点',
     queueStep: 'キュー',
@@ -172,6 +215,16 @@ export const decision: typeof english.decision = {
     sortResultHint: '割り当て可能なノードを合計順、続いて拒否されたノードを通過したプラグインの多い順に並べ替え',
     sortBy: '{name} で並べ替え',
     rowsOf: '{total} ノード中 {n}',
+    byReason: '理由ごと',
+    eachNode: '全ノード',
+    arrangement: '行',
+    inReasons: '{nodes}、結果 {n} 種類',
+    moreSkipped: 'スキップ +{n}',
+    lessSkipped: 'スキップを隠す',
+    tiedWithChosen: '選ばれたノードと同点',
+    fromTo: '{from}～{to}',
+    shortBy: '{amount} 不足',
+    nearest: '最も近い:',
     filterFind: 'ノード名、理由で絞り込む',
     scoreFind: 'ノード名で絞り込む',
     showAll: '全ノードを表示',
@@ -449,12 +502,11 @@ export const decision: typeof english.decision = {
   },
 }
 
-// 説明の各文。種類と項目は英語版と同じ。
-
 export const explanation: typeof english.explanation = {
   explain: {
     best: '{pod} は {node} に割り当てられました: 割り当て可能な {feasible} ノード中で最高の合計 {total}、次点 {next} との差は {margin}。',
     tied: '{pod} は {node} に割り当てられました: 割り当て可能な {feasible} ノード中で最高の合計 {total}。{others} と同点で、ランダムに選ばれました。',
+    tiedNodes: '{n} ノード',
     tiedBySeed:
       '{pod} は {node} に割り当てられました: 割り当て可能な {feasible} ノード中で最高の合計 {total}。{others} と同点で、シードによって選ばれました。',
     only: '{pod} は {node} に割り当てられました: 評価した {evaluated} ノードのうち、割り当て可能な唯一のノードです。',

@@ -18,7 +18,6 @@ import { mergeChanges, same } from '@/kubernetes/merge'
 import type { ObjectRef } from '@/kubernetes/object'
 import { withoutServerMetadata } from '@/kubernetes/object'
 
-/** The cluster as it is. */
 export interface Present {
   /** undefined for a kind that the API server does not serve. */
   kindOf(target: ChangeTarget): KindInfo | undefined
@@ -30,7 +29,6 @@ export interface Present {
   workloadOf(pod: KubeObject): { kind: KindInfo; object: KubeObject } | undefined
 }
 
-/** What happens to an object for real. */
 export type RealChange =
   | { kind: 'change' | 'recreate' | 'create' | 'delete'; target: ChangeTarget; writes: Write[] }
   /**

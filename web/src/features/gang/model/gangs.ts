@@ -6,6 +6,7 @@ import { groupOf, groupText, type CoschedulingGroup, type GroupSystem, type Nati
 import { compareNames } from '@/kubernetes/cluster'
 import { objectKey } from '@/kubernetes/object'
 import { isFinished } from '@/kubernetes/pods'
+import { finder } from '@/kubernetes/search'
 
 /**
  * The state of a member. waiting: it has a node and waits at Permit. simulated: a node was
@@ -260,8 +261,6 @@ export function stagesOf({ state, summary }: Member): Record<GangStage, StageSta
 
 /** The groups that a text finds: all of its words in the name, the namespace or the state. */
 export function filterGangs(gangs: readonly Gang[], text: string): Gang[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return gangs.filter(({ namespace, name, state, phase }) =>
-    words.every((word) => `${namespace}/${name} ${state} ${phase}`.toLowerCase().includes(word))
-  )
+  const found = finder(text)
+  return gangs.filter(({ namespace, name, state, phase }) => !found || found(`${namespace}/${name} ${state} ${phase}`))
 }

@@ -3,7 +3,7 @@ import type { Pod } from '@/api/types'
 import { buildCluster, node, requests } from '@/kubernetes/testing'
 import { podRequests } from '@/kubernetes/pods'
 import { gangsOf, newestByPod, type Gang } from './gangs'
-import { placesOf, scarceResource, type Places } from './places'
+import { excludedIn, placesOf, scarceResource, type Places } from './places'
 import { member, waiting } from './testing'
 
 const gpus = (count: string, cpu = '1'): NonNullable<Pod['spec']> => ({
@@ -55,8 +55,27 @@ describe('placesOf', () => {
       [2, 0],
     ])
   })
+  it('sums up only nodes on which evictions may make room', () => {
+    const of = (node: string, plugin: string, status: string) => ({ node, plugin, status, reasons: [] })
+    const excluded = excludedIn({
+      filter: {
+        reasons: [
+          of('n1', 'NodeResourcesFit', 'Unschedulable'),
+          of('n2', 'NodeAffinity', 'UnschedulableAndUnresolvable'),
+          of('n3', 'TaintToleration', 'UnschedulableAndUnresolvable'),
+        ],
+      } as never,
+    })
+    const { groups } = placesOf(gang as Gang, view.nodes, held, 'rack', excluded) as Places
+    expect(groups.map(({ free }) => free)).toEqual([2, 0])
+    expect(groups.flatMap(({ nodes }) => nodes.map(({ excludedBy }) => excludedBy))).toEqual([
+      '',
+      'NodeAffinity',
+      'TaintToleration',
+    ])
+  })
   it('leaves out nodes without members first', () => {
-    const few = placesOf(gang as Gang, view.nodes, held, '', 2) as Places
+    const few = placesOf(gang as Gang, view.nodes, held, '', undefined, 2) as Places
     expect([few.more, few.groups.flatMap(({ nodes }) => nodes.map(({ name }) => name))]).toEqual([1, ['n1', 'n2']])
   })
 })

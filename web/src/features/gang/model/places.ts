@@ -1,11 +1,11 @@
 // Where the members of a group are: nodes with what runs there, what waiting pods hold and
 // what is free, of the resource of which there is least for the members.
 
+import type { Cycle } from '@/api/types'
 import type { NodeView } from '@/kubernetes/cluster'
 import { podRequests, type Amounts } from '@/kubernetes/pods'
 import type { Gang, Member } from './gangs'
 
-/** A part of a node's bar. */
 export interface Share {
   /** used: other pods that run. member: of this group. held: pods of other groups that wait at Permit. */
   kind: 'used' | 'member' | 'held' | 'free'
@@ -21,6 +21,8 @@ export interface PlaceNode {
   allocatable: number
   free: number
   tainted: boolean
+  /** The plugin that keeps the group's pod off the node, whichever pods run there; ''. */
+  excludedBy: string
   /** How many members of this request the free amount is enough for. */
   room: number
 }
@@ -29,6 +31,7 @@ export interface PlaceGroup {
   /** The value of the label; '' for nodes without it. */
   name: string
   nodes: readonly PlaceNode[]
+  /** On nodes that are not excluded. */
   free: number
   members: number
 }
@@ -68,6 +71,14 @@ const meters = (node: NodeView) => [node.cpu, node.memory, ...node.extended]
 const meterOf = (node: NodeView, resource: string) => meters(node).find((meter) => meter.resource === resource)
 const allocatableOf = (node: NodeView, resource: string) => meterOf(node, resource)?.allocatable ?? 0
 
+/** The nodes on which no eviction would make room for a pod, with the plugin that said so. */
+export const excludedIn = (cycle: Pick<Cycle, 'filter'> | undefined): ReadonlyMap<string, string> =>
+  new Map(
+    (cycle?.filter?.reasons ?? [])
+      .filter(({ status }) => status === 'UnschedulableAndUnresolvable')
+      .map(({ node, plugin }) => [node, plugin])
+  )
+
 /**
  * Nodes grouped by a label, those that hold members or have the most room first if there are more
  * than `most`.
@@ -77,6 +88,7 @@ export function placesOf(
   nodes: readonly NodeView[],
   held: readonly Held[],
   label: string,
+  excluded: ReadonlyMap<string, string> = new Map(),
   most = 32
 ): Places | undefined {
   const request = new Map<string, number>()
@@ -97,13 +109,16 @@ export function placesOf(
   const all = nodes
     .map((view) => ({
       view,
-      place: placeOf(view, resource, each, byNode.get(view.name) ?? [], heldOn.get(view.name) ?? 0),
+      place: {
+        ...placeOf(view, resource, each, byNode.get(view.name) ?? [], heldOn.get(view.name) ?? 0),
+        excludedBy: excluded.get(view.name) ?? '',
+      },
     }))
     .filter(({ place }) => place.allocatable > 0)
   const shown =
     all.length <= most
       ? all
-      : [...all].sort((a, b) => holds(b.place) - holds(a.place) || b.place.free - a.place.free).slice(0, most)
+      : [...all].sort((a, b) => holds(b.place) - holds(a.place) || usable(b.place) - usable(a.place)).slice(0, most)
   const kept = new Set(shown.map(({ place }) => place.name))
   const groups = new Map<string, PlaceNode[]>()
   for (const { view, place } of all) {
@@ -119,16 +134,23 @@ export function placesOf(
       .map(([name, list]) => ({
         name,
         nodes: list,
-        free: list.reduce((sum, { free }) => sum + free, 0),
+        free: list.reduce((sum, node) => sum + usable(node), 0),
         members: list.reduce((sum, node) => sum + holds(node), 0),
       })),
     more: all.length - shown.length,
   }
 }
 
+const usable = ({ free, excludedBy }: PlaceNode) => (excludedBy ? 0 : free)
 const holds = (node: PlaceNode) => node.shares.filter(({ kind }) => kind === 'member').length
 
-function placeOf(view: NodeView, resource: string, each: number, members: readonly Member[], held: number): PlaceNode {
+function placeOf(
+  view: NodeView,
+  resource: string,
+  each: number,
+  members: readonly Member[],
+  held: number
+): Omit<PlaceNode, 'excludedBy'> {
   const meter = meterOf(view, resource)
   const allocatable = meter?.allocatable ?? 0
   const amounts = members.map((member) => ({ member, amount: podRequests(member.pod).get(resource) ?? 0 }))

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Cycle } from '@/api/types'
 import { shortagesOf } from './shortages'
 
-it('puts the nodes with the same shortage together, the smallest first', () => {
+it('puts the nodes with the same shortage together, the nearest of the server first', () => {
   const gpu = (node: string, inUse: number) => ({
     node,
     plugin: 'NodeResourcesFit',
@@ -24,7 +24,7 @@ it('puts the nodes with the same shortage together, the smallest first', () => {
       reason('n3'),
       reason('n4', 'TaintToleration', 'node(s) had untolerated taint(s)'),
     ],
-    comparisons: [gpu('n1', 7), gpu('n10', 5), gpu('n2', 5)],
+    comparisons: [gpu('n10', 5), gpu('n2', 5), gpu('n1', 7)],
   } as unknown as NonNullable<Cycle['filter']>
   expect(
     shortagesOf({ filter }).map(({ plugin, lacks, nodes }) => [

@@ -11,19 +11,22 @@ export interface ShortageRow {
    * values were not kept.
    */
   lacks: readonly { resource: string; amount: string }[]
-  /** What the plugin said. */
   reason: string
   nodes: readonly string[]
 }
 
-/** The smallest shortage first, then the reasons without amounts, most nodes first. */
+/** The nearest to fitting first, as the server compares nodes; then the reasons without amounts, most nodes first. */
 export function shortagesOf(cycle: Pick<Cycle, 'filter'>): ShortageRow[] {
   const compared = new Map(
-    (cycle.filter?.comparisons ?? []).map((one) => [`${one.plugin} ${one.node}`, one.resources ?? []])
+    (cycle.filter?.comparisons ?? []).map((one, rank) => [
+      `${one.plugin} ${one.node}`,
+      { rank, of: one.resources ?? [] },
+    ])
   )
-  const rows = new Map<string, { row: ShortageRow & { nodes: string[] }; size: number }>()
+  const rows = new Map<string, { row: ShortageRow & { nodes: string[] }; rank: number }>()
   for (const { node, plugin, reasons } of cycle.filter?.reasons ?? []) {
-    const short = (compared.get(`${plugin} ${node}`) ?? []).filter((r) => r.requested + r.inUse > r.allocatable)
+    const { rank = Infinity, of = [] } = compared.get(`${plugin} ${node}`) ?? {}
+    const short = of.filter((r) => r.requested + r.inUse > r.allocatable)
     const lacks = short.map((r) => ({
       resource: r.name,
       amount: amountOf(r.name, r.requested + r.inUse - r.allocatable),
@@ -34,12 +37,10 @@ export function shortagesOf(cycle: Pick<Cycle, 'filter'>): ShortageRow[] {
       lacks.length ? lacks.map(({ resource, amount }) => `${amount} ${resource}`).join() : reason,
     ].join(' ')
     const known = rows.get(key)
-    if (known) known.row.nodes.push(node)
-    else
-      rows.set(key, {
-        row: { plugin, lacks, reason, nodes: [node] },
-        size: short.reduce((sum, r) => sum + (r.requested + r.inUse - r.allocatable) / Math.max(1, r.requested), 0),
-      })
+    if (known) {
+      known.row.nodes.push(node)
+      known.rank = Math.min(known.rank, rank)
+    } else rows.set(key, { row: { plugin, lacks, reason, nodes: [node] }, rank: lacks.length ? rank : Infinity })
   }
   const all = [...rows.values()]
   for (const { row } of all) row.nodes.sort(compareNames)
@@ -47,8 +48,7 @@ export function shortagesOf(cycle: Pick<Cycle, 'filter'>): ShortageRow[] {
     .sort(
       (a, b) =>
         Number(!a.row.lacks.length) - Number(!b.row.lacks.length) ||
-        a.row.lacks.length - b.row.lacks.length ||
-        a.size - b.size ||
+        (a.rank < b.rank ? -1 : Number(a.rank > b.rank)) ||
         b.row.nodes.length - a.row.nodes.length
     )
     .map(({ row }) => row)

@@ -18,7 +18,6 @@ export interface Step {
   /** The plugin that decided, and what it said about the last of them; ''. */
   plugin: string
   reason: string
-  /** The last attempt of the step. */
   last: Summary
   /** How often the step happened in a row, alone or together with its neighbours. */
   times: number

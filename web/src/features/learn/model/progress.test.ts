@@ -29,7 +29,13 @@ describe('a misconception', () => {
 describe('the file', () => {
   const progress = answered(
     withLesson(
-      withLesson(noProgress(), 'scores', { at: 2, steps: 6, passed: ['total'], sandbox: '2026-01-01T10:00:00Z' }),
+      withLesson(noProgress(), 'scores', {
+        at: 2,
+        steps: 6,
+        passed: ['total'],
+        sandbox: '2026-01-01T10:00:00Z',
+        did: ['a'],
+      }),
       'filters',
       { steps: 5, at: 4, done: '2026-01-01T10:00:00Z' }
     ),

@@ -22,6 +22,8 @@ export interface LessonProgress {
   sandbox?: string
   /** The checks that passed, by ID. */
   passed: string[]
+  /** The steps that were done in the sandbox, by ID. */
+  did?: string[]
   /** When the lesson was finished; RFC 3339. */
   done?: string
 }
@@ -116,7 +118,7 @@ function progressIn(value: unknown): Progress {
       at: count(one.at),
       steps: count(one.steps),
       passed: texts(one.passed),
-      ...(typeof one.sandbox === 'string' ? { sandbox: one.sandbox } : {}),
+      ...(typeof one.sandbox === 'string' ? { sandbox: one.sandbox, did: texts(one.did) } : {}),
       ...(typeof one.done === 'string' && !Number.isNaN(Date.parse(one.done)) ? { done: one.done } : {}),
     }
   }

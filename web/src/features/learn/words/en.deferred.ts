@@ -1,6 +1,148 @@
 // Lessons, exercises and challenges.
 
 export const learn = {
+  glossary: {
+    title: 'The words of scheduling',
+    filter: 'Filter terms',
+    none: 'No term contains “{text}”.',
+    lesson: 'Lesson',
+    terms: {
+      pending: {
+        name: 'Pending',
+        text: 'The pod has no node yet. The scheduler tries it again when something changes that could help, and from time to time.',
+      },
+      filter: {
+        name: 'Filter',
+        text: 'The step in which each plugin checks whether the pod can run on a node. One rejection is enough to cross the node out.',
+      },
+      score: {
+        name: 'Score',
+        text: 'The step in which plugins rank the nodes that are left, from 0 to 100 each, times their weights. The highest total wins.',
+      },
+      feasible: {
+        name: 'Feasible node',
+        text: 'A node that every Filter plugin passed. Only feasible nodes are scored.',
+      },
+      weight: {
+        name: 'Weight',
+        text: 'The factor by which the score of a plugin counts. It is set per profile in the KubeSchedulerConfiguration.',
+      },
+      plugin: {
+        name: 'Plugin',
+        text:
+          'A part of the scheduler that answers one question, such as whether the resources suffice. ' +
+          'Profiles enable and disable plugins.',
+      },
+      'extension-point': {
+        name: 'Extension point',
+        text: 'A step of an attempt at which plugins are called: PreFilter, Filter, Score, Reserve, Bind and others.',
+      },
+      profile: {
+        name: 'Profile',
+        text: 'A named set of plugins and weights. A pod chooses one by spec.schedulerName.',
+      },
+      request: {
+        name: 'Request',
+        text: 'What a container asks for of a resource. The scheduler adds up requests; it does not look at what is really used.',
+      },
+      allocatable: {
+        name: 'Allocatable',
+        text: 'What a node offers to pods: its capacity without what is set aside for the system.',
+      },
+      taint: {
+        name: 'Taint',
+        text: 'A mark on a node that keeps pods off unless they tolerate it. The effects are NoSchedule, PreferNoSchedule and NoExecute.',
+      },
+      toleration: {
+        name: 'Toleration',
+        text: 'Lets a pod run on a node despite a taint. It does not draw the pod there.',
+      },
+      cordon: {
+        name: 'Cordon',
+        text: 'Marks a node unschedulable: no new pod goes there, and those that run stay.',
+      },
+      drain: {
+        name: 'Drain',
+        text: 'Cordons a node and evicts its pods, as far as PodDisruptionBudgets allow.',
+      },
+      'node-affinity': {
+        name: 'Node affinity',
+        text: 'Rules of a pod about the labels of its node. Required rules filter, preferred rules score.',
+      },
+      'pod-affinity': {
+        name: 'Pod affinity',
+        text: 'Rules of a pod about the pods that run in the same topology domain, such as a zone.',
+      },
+      'pod-anti-affinity': {
+        name: 'Pod anti-affinity',
+        text: 'Keeps a pod out of the topology domains in which certain pods run. It works in both directions.',
+      },
+      'topology-spread': {
+        name: 'Topology spread constraint',
+        text: 'Limits by how much the numbers of matching pods in two domains may differ: by maxSkew.',
+      },
+      'topology-domain': {
+        name: 'Topology domain',
+        text: 'The nodes that have the same value of a label, such as topology.kubernetes.io/zone.',
+      },
+      priority: {
+        name: 'Priority',
+        text: 'A number that a PriorityClass gives to pods. Pods of a higher priority are tried first, and may preempt others.',
+      },
+      preemption: {
+        name: 'Preemption',
+        text:
+          'When no node is feasible, the scheduler looks for a node on which removing pods of a lower priority makes ' +
+          'room, and removes them.',
+      },
+      'nominated-node': {
+        name: 'Nominated node',
+        text: 'The node on which preemption made room for a pod. The pod is tried there first, and may still go elsewhere.',
+      },
+      pdb: {
+        name: 'PodDisruptionBudget',
+        text: 'Says how many pods of an application may be down by evictions. A drain respects it; preemption only tries to.',
+      },
+      queue: {
+        name: 'Scheduling queue',
+        text:
+          'Where pods wait for an attempt: activeQ for those that are ready, backoffQ for those that failed lately, and ' +
+          'the pool of unschedulable pods.',
+      },
+      backoff: {
+        name: 'Backoff',
+        text: 'The time that a pod waits after an attempt that failed, twice as long after each, from 1 s to 10 s by default.',
+      },
+      'queueing-hint': {
+        name: 'Queueing hint',
+        text: 'A function of a plugin that says whether an event of the cluster could make a pod schedulable that it rejected.',
+      },
+      'scheduling-gate': {
+        name: 'Scheduling gate',
+        text: 'Keeps a pod out of the queue as long as the gate is in spec.schedulingGates.',
+      },
+      extender: {
+        name: 'Extender',
+        text: 'A web service that the scheduler asks by HTTP to filter, score, preempt or bind.',
+      },
+      bind: {
+        name: 'Bind',
+        text: 'The step that writes the name of the node into the pod. From then on the kubelet of that node runs it.',
+      },
+      gang: {
+        name: 'Gang',
+        text: 'Pods that are placed all together or not at all.',
+      },
+      quota: {
+        name: 'Quota',
+        text: 'A limit on what the pods of a namespace or of a queue may ask for together.',
+      },
+      fragmentation: {
+        name: 'Fragmentation',
+        text: 'Free resources that no waiting pod can use, because they lie in pieces on many nodes.',
+      },
+    },
+  },
   learn: {
     title: 'From a pending pod to a production incident',
     lead: 'Each lesson takes about five minutes and runs on a real kube-scheduler, in a sandbox of its own. Start anywhere.',
@@ -49,7 +191,7 @@ export const learn = {
     challengeKind: 'Challenge',
     best: 'best known: {n} changes | best known: {n} change | best known: {n} changes',
     tripped: 'What has tripped you up',
-    standing: { counted: '{n} times | {n} time | {n} times', cleared: 'cleared', notMet: 'not met' },
+    standing: { counted: '{n} times | {n} time | {n} times', cleared: 'cleared', notMet: 'not seen' },
     progress: {
       title: 'Your progress',
       untouched: 'Lessons never touch your cluster.',
@@ -87,6 +229,8 @@ export const learn = {
       'This sandbox is new, so the lesson starts with its first step. The checks that you passed stay passed.',
     marked: 'This step is about the outlined part of the page.',
     doIt: 'Do it for me',
+    skipped: 'Step {n}, “{title}”, has not been done here. This step may need it.',
+    doStepN: 'Do step {n} for me',
     didIt: 'done',
     whatItDoes: 'What this does',
     back: 'Back',
@@ -100,7 +244,8 @@ export const learn = {
     checking: 'Checking',
     right: 'Right.',
     notYet: 'Not yet.',
-    found: 'is {value}',
+    notThere: 'This is not what the check asks for.',
+    notJudged: 'A step before this check is missing, so there is nothing to judge.',
     notGraded: 'The scheduler gave no answer.',
     hint: 'Hint',
     notANumber: 'Enter a number, such as 42 or 1.5.',

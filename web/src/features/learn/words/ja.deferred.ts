@@ -3,6 +3,142 @@
 import type * as english from './en.deferred'
 
 export const learn: typeof english.learn = {
+  glossary: {
+    title: 'スケジューリングの用語',
+    filter: '用語を絞り込む',
+    none: '「{text}」を含む用語はありません。',
+    lesson: 'レッスン',
+    terms: {
+      pending: {
+        name: '割り当て待ち（Pending）',
+        text: 'Pod にまだノードがありません。役立ちそうな変化が起きたとき、または一定の時間ごとに、スケジューラーが再び試します。',
+      },
+      filter: {
+        name: 'Filter',
+        text: '各プラグインが、Pod をノードで実行できるかを調べる段階です。1 つでも拒否すれば、そのノードは候補から外れます。',
+      },
+      score: {
+        name: 'Score',
+        text: '残ったノードをプラグインが 0 から 100 で採点し、重みを掛けて順位を付ける段階です。合計が最も高いノードが選ばれます。',
+      },
+      feasible: {
+        name: '割り当て可能なノード',
+        text: 'すべての Filter プラグインを通過したノードです。採点されるのは割り当て可能なノードだけです。',
+      },
+      weight: {
+        name: '重み',
+        text: 'プラグインのスコアに掛ける係数です。KubeSchedulerConfiguration のプロファイルごとに設定します。',
+      },
+      plugin: {
+        name: 'プラグイン',
+        text: 'リソースが足りるかなど、1 つの問いに答えるスケジューラーの部品です。プロファイルでプラグインの有効と無効を切り替えます。',
+      },
+      'extension-point': {
+        name: '拡張点',
+        text: '1 回の試行のうちプラグインが呼ばれる段階です。PreFilter、Filter、Score、Reserve、Bind などがあります。',
+      },
+      profile: {
+        name: 'プロファイル',
+        text: 'プラグインと重みの組に名前を付けたものです。Pod は spec.schedulerName で選びます。',
+      },
+      request: {
+        name: 'リクエスト',
+        text: 'コンテナーが求めるリソースの量です。スケジューラーはリクエストを合計し、実際の使用量は見ません。',
+      },
+      allocatable: {
+        name: '割り当て可能量',
+        text: 'ノードが Pod に提供する量です。容量からシステム用の分を除きます。',
+      },
+      taint: {
+        name: 'Taint',
+        text: 'ノードに付ける印で、許容しない Pod を遠ざけます。効果は NoSchedule、PreferNoSchedule、NoExecute です。',
+      },
+      toleration: {
+        name: 'Toleration',
+        text: 'Taint があっても、Pod がそのノードで動くことを認めます。そのノードへ引き寄せるものではありません。',
+      },
+      cordon: {
+        name: 'コードン',
+        text: 'ノードをスケジュール不可にします。新しい Pod は入らず、動いている Pod は残ります。',
+      },
+      drain: {
+        name: 'ドレイン',
+        text: 'ノードをコードンし、PodDisruptionBudget が許す範囲でその Pod を退避させます。',
+      },
+      'node-affinity': {
+        name: 'ノードアフィニティ',
+        text: 'ノードのラベルについての Pod のルールです。必須のルールはフィルターし、優先のルールは採点します。',
+      },
+      'pod-affinity': {
+        name: 'Pod アフィニティ',
+        text: '同じトポロジードメイン（ゾーンなど）で動く Pod についてのルールです。',
+      },
+      'pod-anti-affinity': {
+        name: 'Pod アンチアフィニティ',
+        text: '特定の Pod が動くトポロジードメインから Pod を遠ざけます。双方向に働きます。',
+      },
+      'topology-spread': {
+        name: 'トポロジー分散制約',
+        text: '一致する Pod の数がドメイン間でどれだけ異なってよいかを、maxSkew で制限します。',
+      },
+      'topology-domain': {
+        name: 'トポロジードメイン',
+        text: 'ゾーンを表す topology.kubernetes.io/zone など、ラベルの値が同じノードの集まりです。',
+      },
+      priority: {
+        name: '優先度',
+        text: 'PriorityClass が Pod に与える数値です。優先度の高い Pod が先に試され、ほかの Pod を追い出すことがあります。',
+      },
+      preemption: {
+        name: 'プリエンプション',
+        text: '割り当て可能なノードがないとき、スケジューラーは優先度の低い Pod を退避させれば空くノードを探し、それらを退避させます。',
+      },
+      'nominated-node': {
+        name: '指名されたノード',
+        text: 'プリエンプションが Pod のために場所を空けたノードです。最初に試されますが、別のノードになることもあります。',
+      },
+      pdb: {
+        name: 'PodDisruptionBudget',
+        text: '退避によって同時に停止してよい Pod の数です。ドレインは必ず守り、プリエンプションはできるだけ守ります。',
+      },
+      queue: {
+        name: 'スケジューリングキュー',
+        text: 'Pod が試行を待つ場所です。すぐ試せる activeQ、最近失敗した Pod の backoffQ、割り当て不可の Pod の集まりがあります。',
+      },
+      backoff: {
+        name: 'バックオフ',
+        text: '失敗した試行のあとに待つ時間です。失敗のたびに 2 倍になり、デフォルトでは 1 秒から 10 秒です。',
+      },
+      'queueing-hint': {
+        name: 'キューイングヒント',
+        text: 'クラスターのイベントによって、拒否した Pod が割り当て可能になりうるかを答えるプラグインの関数です。',
+      },
+      'scheduling-gate': {
+        name: 'スケジューリングゲート',
+        text: 'spec.schedulingGates から削除されるまで、Pod をキューに入れません。',
+      },
+      extender: {
+        name: 'エクステンダー',
+        text: 'スケジューラーが HTTP でフィルター、採点、プリエンプション、バインドを問い合わせるサービスです。',
+      },
+      bind: {
+        name: 'バインド',
+        text: 'ノードの名前を Pod に書き込む段階です。その後は、そのノードの kubelet が Pod を実行します。',
+      },
+      gang: {
+        name: 'ギャング',
+        text: '全部まとめて割り当てるか、まったく割り当てない Pod の組です。',
+      },
+      quota: {
+        name: 'クォータ',
+        text: '名前空間やキューの Pod が合計で求めてよい量の上限です。',
+      },
+      fragmentation: {
+        name: '断片化',
+        text: '空きリソースが多くのノードに分かれていて、待っている Pod が使えない状態です。',
+      },
+    },
+  },
   learn: {
     title: '割り当て待ちの Pod から本番障害の読み解きまで',
     lead: '1 レッスンは約 5 分です。専用のサンドボックスで本物の kube-scheduler が動きます。順番は自由です。',
@@ -52,7 +188,7 @@ export const learn: typeof english.learn = {
     challengeKind: 'チャレンジ',
     best: '最短の解: 変更 {n} 件',
     tripped: 'つまずいたところ',
-    standing: { counted: '{n} 回', cleared: '克服済み', notMet: '未経験' },
+    standing: { counted: '{n} 回', cleared: '克服済み', notMet: 'まだ' },
     progress: {
       title: '学習の進捗',
       untouched: 'レッスンが自分のクラスターを変えることはありません。',
@@ -89,6 +225,8 @@ export const learn: typeof english.learn = {
     startsOver: '新しいサンドボックスなので、最初のステップから始めます。合格した確認の記録は残っています。',
     marked: '画面の枠で囲んだ部分についてのステップです。',
     doIt: '代わりに実行',
+    skipped: 'ステップ {n}「{title}」は、ここではまだ実行されていません。このステップに必要な場合があります。',
+    doStepN: 'ステップ {n} を代わりに実行',
     didIt: '実行済み',
     whatItDoes: '実行する内容',
     back: '戻る',
@@ -102,7 +240,8 @@ export const learn: typeof english.learn = {
     checking: '確認しています',
     right: '正解です。',
     notYet: 'まだ違います。',
-    found: '現在の値: {value}',
+    notThere: '確認の条件をまだ満たしていません。',
+    notJudged: 'この確認より前のステップが済んでいないため、判定できません。',
     notGraded: 'スケジューラーの答えがありませんでした。',
     hint: 'ヒント',
     notANumber: '42 や 1.5 のような数を入力してください。',

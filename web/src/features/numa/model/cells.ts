@@ -18,7 +18,6 @@ export interface Cells {
   step: number
 }
 
-/** A part's amount in a zone. */
 export interface Laid {
   part: number
   amount: number

@@ -18,7 +18,6 @@ const mostBest = 8
  */
 export type FaceState = 'in' | 'leaving' | 'out' | 'failed' | 'chosen' | 'nominated'
 
-/** A node on the board. */
 export interface Face {
   node: string
   state: FaceState

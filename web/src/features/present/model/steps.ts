@@ -84,7 +84,6 @@ export type Content =
   | { kind: 'victims'; node: string; victims: Victim[]; more: number; reprieved: number; violations: number }
   /** Extension points after the choice of a node, up to binding. */
   | { kind: 'binding'; stages: { name: StageName; status: string; plugins: string[] }[] }
-  /** The outcome, in the words of the explanation. */
   | { kind: 'end' }
 
 export interface Step {
@@ -144,7 +143,6 @@ export function presentation(cycle: Cycle): Presentation {
   return found
 }
 
-/** The parts of the pipeline that a presentation goes through, in order. */
 export function partsOf({ steps }: Presentation): Part[] {
   return [...new Set(steps.map((step) => step.part))]
 }
@@ -192,7 +190,7 @@ function notEvaluatedOf({ explanation }: Cycle): { content: Content; early: bool
   }
 }
 
-// ── Filter ──────────────────────────────────────────────────────────────
+// Filter.
 
 /** A call that failed, and the scheduler continued without its answer. */
 const ignoredExtender = ({ extenders = [] }: Cycle, plugin: string) =>
@@ -284,7 +282,7 @@ function reasonsOf(matrix: FilterMatrix, rows: readonly number[]): Reason[] {
     .sort((a, b) => b.nodes - a.nodes || a.reason.localeCompare(b.reason))
 }
 
-// ── Score ───────────────────────────────────────────────────────────────
+// Score.
 
 function* scoreOf({ cycle, table }: Presentation): Generator<{ content: Content; scored: number }> {
   const { feasible } = cycle.nodes
@@ -328,7 +326,7 @@ function chosenOf({ cycle, table }: Presentation): Content[] {
   ]
 }
 
-// ── Preemption ──────────────────────────────────────────────────────────
+// Preemption.
 
 /** Whether a candidate was compared under the rules at all. */
 export const isCompared = (row: PreemptionRow) => !row.removedBy && !row.surplus
@@ -378,7 +376,7 @@ function* preemptionOf({ cycle, preemption: table }: Presentation): Generator<{ 
   }
 }
 
-// ── After the choice ────────────────────────────────────────────────────
+// After the choice.
 
 function bindingOf(cycle: Cycle): Content[] {
   const all = pipeline(cycle)

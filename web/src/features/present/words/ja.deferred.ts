@@ -1,5 +1,3 @@
-// 決定のプレゼンテーション。1 ステップずつ進む。
-
 import type * as english from './en.deferred'
 
 export const present: typeof english.present = {

@@ -1,8 +1,9 @@
 // Small clusters with queues, each of which shows one thing. They are applied step by step, since
 // the controllers make the workloads of one step in any order.
 
-import type { KindInfo, KueueView } from '@/api/types'
-import { make, type Made } from '@/features/batch/model/steps'
+import type { KindInfo } from '@/api/types'
+import { make } from '@/features/batch/model/steps'
+import { forEach, type SceneStep } from '@/features/branch/model/demonstration'
 import { nodeKind } from '@/kubernetes/kinds'
 
 const kueue = (kind: string, resource: string, namespaced = false): KindInfo => ({
@@ -19,13 +20,16 @@ const localQueueKind = kueue('LocalQueue', 'localqueues', true)
 const priorityKind = kueue('WorkloadPriorityClass', 'workloadpriorityclasses')
 const jobKind: KindInfo = { group: 'batch', version: 'v1', kind: 'Job', resource: 'jobs', namespaced: true, verbs: [] }
 
-export interface Step {
-  objects: readonly Made[]
-  /** The jobs whose workloads must hold quota before the next step. */
-  admits: readonly string[]
-  /** The jobs whose workloads must be pending before the next step. */
-  waits?: readonly string[]
-}
+/** The workload of each job has got an answer about its quota. Kueue adds a hash to the job's name. */
+const reserved = (status: 'True' | 'False', jobs: readonly string[]) =>
+  forEach(
+    jobs,
+    `objects("Workload.kueue.x-k8s.io").exists(w, w.metadata.name.matches("^job-" + n + "-[0-9a-f]{5}$") &&
+      has(w.status) && has(w.status.conditions) &&
+      w.status.conditions.exists(c, c.type == "QuotaReserved" && c.status == "${status}"))`
+  )
+const admits = (...jobs: readonly string[]) => reserved('True', jobs)
+const waits = (...jobs: readonly string[]) => reserved('False', jobs)
 
 const amounts = { cpu: '8', memory: '16Gi', pods: '110' }
 const ground = [
@@ -79,9 +83,9 @@ export const presets = {
         ...queue('team-b', 4, { cohortName: 'teams' }),
         job('borrower', 'team-a', 6),
       ],
-      admits: ['borrower'],
+      until: admits('borrower'),
     },
-    { objects: [job('latecomer', 'team-a', 3)], admits: [] },
+    { objects: [job('latecomer', 'team-a', 3)] },
   ],
   preemption: [
     {
@@ -91,14 +95,14 @@ export const presets = {
         ...queue('shared', 4, { preemption: { withinClusterQueue: 'LowerPriority' } }),
         job('patient', 'shared', 3),
       ],
-      admits: ['patient'],
+      until: admits('patient'),
     },
-    { objects: [job('urgent', 'shared', 4, { 'kueue.x-k8s.io/priority-class': 'urgent' })], admits: ['urgent'] },
+    { objects: [job('urgent', 'shared', 4, { 'kueue.x-k8s.io/priority-class': 'urgent' })], until: admits('urgent') },
   ],
   strict: [
     {
       objects: [...ground, ...queue('line', 4, { queueingStrategy: 'StrictFIFO' }), job('running', 'line', 3)],
-      admits: ['running'],
+      until: admits('running'),
     },
     // Times of creation are whole seconds, so a priority keeps the head in front of what comes in
     // the same one.
@@ -107,24 +111,11 @@ export const presets = {
         make(priorityKind, 'first-in-line', { value: 10 }),
         job('head', 'line', 4, { 'kueue.x-k8s.io/priority-class': 'first-in-line' }),
       ],
-      admits: [],
-      waits: ['head'],
+      until: waits('head'),
     },
-    { objects: [job('small', 'line', 1)], admits: [] },
+    { objects: [job('small', 'line', 1)] },
   ],
-} satisfies Record<string, readonly Step[]>
+} satisfies Record<string, readonly SceneStep[]>
 
 export type QueuePreset = keyof typeof presets
 export const presetNames = Object.keys(presets) as QueuePreset[]
-
-/** Whether the workloads that the next step counts on hold quota or are pending. */
-export const isDone = (
-  { admits, waits = [] }: Step,
-  { running, pending }: Pick<KueueView, 'running' | 'pending'>
-): boolean =>
-  admits.every((name) => running.some(({ workload }) => isWorkloadOf(workload.name, name))) &&
-  waits.every((name) => pending.some(({ workload }) => isWorkloadOf(workload.name, name)))
-
-/** Whether the workload of a job, by its name, is among those of the names. Kueue adds a hash. */
-export const isWorkloadOf = (workload: string, jobName: string): boolean =>
-  new RegExp(`^job-${jobName}-[0-9a-f]{5}$`).test(workload)

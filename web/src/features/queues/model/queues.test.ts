@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { QueueQuota } from '@/api/types'
 import { barOf } from './queues'
-import { isDone, isWorkloadOf, presetNames, presets, type Step } from './presets'
+import type { KubeObject } from '@/api/types'
+import type { SceneStep } from '@/features/branch/model/demonstration'
+import { presetNames, presets } from './presets'
 import { reasonText } from './reason'
 
 const quota = (over: Partial<QueueQuota>): QueueQuota => ({
@@ -65,29 +67,17 @@ describe('a reason', () => {
 })
 
 describe('presets', () => {
-  const jobsOf = ({ objects }: Step) =>
-    objects.filter(({ kind }) => kind.kind === 'Job').map(({ object }) => object.metadata.name)
+  const jobsOf = ({ objects }: SceneStep) =>
+    (objects as KubeObject[]).filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)
+  const awaited = ({ until }: SceneStep) =>
+    until ? (JSON.parse(until.slice(0, until.indexOf(']') + 1)) as string[]) : []
   it('wait for each job before the next step, and only for jobs that they have created', () => {
     for (const name of presetNames) {
-      const steps: readonly Step[] = presets[name]
+      const steps: readonly SceneStep[] = presets[name]
       steps.forEach((step, i) => {
-        const awaited = [...step.admits, ...(step.waits ?? [])]
-        expect(steps.slice(0, i + 1).flatMap(jobsOf)).toEqual(expect.arrayContaining(awaited))
-        if (i < steps.length - 1) expect(awaited).toEqual(expect.arrayContaining(jobsOf(step)))
+        expect(steps.slice(0, i + 1).flatMap(jobsOf)).toEqual(expect.arrayContaining(awaited(step)))
+        if (i < steps.length - 1) expect(awaited(step)).toEqual(expect.arrayContaining(jobsOf(step)))
       })
     }
-  })
-  it('go on when workloads hold quota or are pending, as the step says', () => {
-    const step = { objects: [], admits: ['running'], waits: ['head'] }
-    const at = (name: string) => ({ workload: { namespace: 'default', name: `job-${name}-0a1b2` } })
-    const done = (running: string[], pending: string[]) =>
-      isDone(step, { running: running.map(at), pending: pending.map(at) } as Parameters<typeof isDone>[1])
-    expect(done(['running'], ['head'])).toBe(true)
-    expect(done(['running', 'head'], [])).toBe(false)
-    expect(done([], ['running', 'head'])).toBe(false)
-  })
-  it('know the workload of a job', () => {
-    expect(isWorkloadOf('job-head-0a1b2', 'head')).toBe(true)
-    expect(isWorkloadOf('job-head-2-0a1b2', 'head')).toBe(false)
   })
 })

@@ -44,7 +44,6 @@ export function mostOf(nodes: readonly QueueNode[]): ReadonlyMap<string, number>
   return most
 }
 
-/** How often each outcome occurs among heads. */
 export function outcomesOf(heads: readonly AdmissionHead[]): ReadonlyMap<AdmissionHead['outcome'], number> {
   const counts = new Map<AdmissionHead['outcome'], number>()
   for (const { outcome } of heads) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
@@ -66,7 +65,6 @@ export const outcomeTones: Readonly<Record<AdmissionHead['outcome'], string>> = 
   Blocked: 'warn',
 }
 
-/** The workload of a key, among those that wait and those that hold quota. */
 export function findWorkload(
   view: KueueView | undefined,
   key: string

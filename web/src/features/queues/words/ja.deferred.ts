@@ -1,5 +1,3 @@
-// Queues ページ: Kueue の受け入れ。
-
 import type * as english from './en.deferred'
 
 export const queues: typeof english.queues = {
@@ -123,16 +121,16 @@ export const queues: typeof english.queues = {
     entryProblem: 'コントローラーの問題',
     entryOver: '解消した問題',
     ignored: {
-      title: '設定には、ここでは効果のない部分があります:',
+      title: '構成には、ここでは効果のない部分があります:',
       NotSimulated: '{what} は効果がありません。シミュレーターは対応していません。',
       EverythingNamed:
         '{what} は効果がありません。シミュレーターは、どの名前空間でも、キューを指定したものを管理します。',
       AlwaysManaged: '{field} には {values} がありませんが、シミュレーターはこれらも管理します。',
     },
     settings: {
-      title: '設定',
+      title: '構成',
       about:
-        'Kueue 自身の設定です。変更はすぐに反映され、ワークロードは確保済みのクォータを保ちます。空のフィールドは Kueue のデフォルトです。',
+        'Kueue 自身の構成です。変更はすぐに反映され、ワークロードは確保済みのクォータを保ちます。空のフィールドは Kueue のデフォルトです。',
       fair: 'フェアシェアリング: ClusterQueue とコホートのシェアで順番とプリエンプションを決める',
       strategies: 'ほかを退避させる条件: 自分の新しいシェアが',
       strategy: {
@@ -147,7 +145,7 @@ export const queues: typeof english.queues = {
       limit: '無効にするまでの退避回数',
       endless: '無制限',
       block: '受け入れ済みのすべてのワークロードの Pod が Ready になるまで、次を受け入れない',
-      apply: '設定を適用',
+      apply: '構成を適用',
     },
     reason: {
       ResourceUnavailable: 'ClusterQueue に {resource} のクォータがありません。',

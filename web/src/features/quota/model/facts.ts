@@ -17,7 +17,6 @@ export interface Sum {
 }
 
 export interface QuotaFacts {
-  /** The name of the quota. */
   quota: string
   /** The rule by which the pod was rejected; '' if it passed. */
   exceeded: 'max' | 'total' | ''
@@ -83,7 +82,6 @@ function readSum(resource: string, value: string): Sum | undefined {
   }
 }
 
-/** What would be used with the pod. */
 export const asked = ({ used, nominated, requested }: Sum) => used + nominated + requested
 
 /**

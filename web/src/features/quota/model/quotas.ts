@@ -114,7 +114,6 @@ export interface Pool {
   min: number
   lenders: readonly Flow[]
   borrowers: readonly Flow[]
-  /** The sum of what is unused. */
   unused: number
   borrowed: number
   /** What is left to borrow; less than 0 when more is used than all mins together. */
@@ -164,7 +163,6 @@ export function barOf({ used, min, max }: QuotaLine, scale: number, asks = 0): B
   }
 }
 
-/** The largest amount of a resource in any quota. */
 export function scaleOf(quotas: readonly Quota[], resource: string): number {
   return Math.max(
     0,

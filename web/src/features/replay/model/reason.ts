@@ -5,7 +5,6 @@ import type { ReplayReason } from '@/api/replay'
 
 type Translate = (key: string, values: Record<string, unknown>) => string
 
-/** Why a decision compares with the recorded one as it does. */
 export function reasonText(reason: ReplayReason, t: Translate): string {
   const say = (key: string, values: object = {}) => t(`replay.why.${key}`, { ...reason, ...values }).trim()
   const join = (all: readonly string[]) => all.join(t('common.separator', {}))

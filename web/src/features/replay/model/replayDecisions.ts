@@ -1,12 +1,12 @@
 // Filters and sorts the decisions of a replay, each paired with the recorded one.
 
 import type { ReplayDecision } from '@/api/replay'
+import { finder } from '@/kubernetes/search'
 
 export function decisionKey(d: ReplayDecision): string {
   return `${d.pod.uid || `${d.pod.namespace}/${d.pod.name}`} ${d.time}`
 }
 
-/** The reason of a decision in the user's language. */
 export type Why = (d: ReplayDecision) => string
 
 /** Decisions that contain every word of text in pod, nodes or reason. */
@@ -15,12 +15,11 @@ export function filterDecisions(
   text: string,
   why: Why
 ): readonly ReplayDecision[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  if (!words.length) return decisions
-  return decisions.filter((d) => {
-    const all = `${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${why(d)}`.toLowerCase()
-    return words.every((word) => all.includes(word))
-  })
+  const found = finder(text)
+  if (!found) return decisions
+  return decisions.filter((d) =>
+    found(`${d.pod.namespace}/${d.pod.name} ${d.recordedNode} ${d.simulatedNode} ${why(d)}`)
+  )
 }
 
 const columns: Record<string, Why> = {

@@ -15,6 +15,9 @@ export const replayError = shallowRef<unknown>()
 /** The progress of an upload in bytes; undefined when there is none. */
 export const recordingLoad = shallowRef<{ sent: number; total: number }>()
 
+/** A recording that the user chose to load; the dialog of imports asks where. */
+export const recordingChosen = shallowRef<File>()
+
 const quick = 500
 const slow = 4000
 const isBusy = () => replay.value?.state === 'playing' || replay.value?.state === 'seeking'

@@ -1,7 +1,7 @@
 // The decisions of a replay, each paired with the recorded one, fetched page by page.
 
 import { useTimeoutFn } from '@vueuse/core'
-import { computed, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, watch, type Ref } from 'vue'
 import { getComparison, type ReplayDecision, type ReplayOutcome } from '@/api/replay'
 import { useAnswer } from '@/live/answer'
 import { replay } from './replay'
@@ -10,16 +10,7 @@ const pageSize = 1000
 /** During playback, the loaded pages are requested again this long after a change (ms). */
 const renewAfter = 1500
 
-export interface ReplayDecisionsView {
-  items: ComputedRef<readonly ReplayDecision[]>
-  /** The token of the next page; '' if there is none. */
-  next: ComputedRef<string>
-  nodesMissing: ComputedRef<number>
-  loading: ShallowRef<boolean>
-  error: ShallowRef<unknown>
-  more: () => Promise<boolean>
-  renew: () => Promise<boolean>
-}
+export type ReplayDecisionsView = ReturnType<typeof useReplayDecisions>
 
 interface Pages {
   items: readonly ReplayDecision[]
@@ -28,9 +19,10 @@ interface Pages {
 }
 
 /** Follows the comparison of the loaded replay, for one outcome or ('') for all. */
-export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>): ReplayDecisionsView {
+export function useReplayDecisions(outcome: Ref<ReplayOutcome | ''>) {
   const { value, error, loading, ask: load, clear } = useAnswer(loadPages)
   const items = computed(() => value.value?.items ?? [])
+  /** The token of the next page; '' if there is none. */
   const next = computed(() => value.value?.next ?? '')
   const nodesMissing = computed(() => value.value?.nodesMissing ?? 0)
 

@@ -73,7 +73,7 @@ export const replay = {
       notRecorded: 'The recording ends before the pod was scheduled; the simulated scheduler chose {selected}.',
       neither:
         'The recording ends before the pod was scheduled, and the simulated scheduler has not found a node either. {message}',
-      notAttempted: 'The simulated scheduler has not tried the pod; in the recording it was scheduled to {node}.',
+      notAttempted: 'The simulated scheduler has not tried the pod, which had been scheduled to {node}.',
       otherScheduler: 'The pod is another scheduler’s.',
       createdBound: 'The pod was created with its node.',
       notCreated: 'The pod could not be created: {message}',
@@ -107,9 +107,5 @@ export const replay = {
     loading: 'Loading the recording',
     notOurs: 'This simulator does not own the control plane, so it cannot empty it for a replay.',
     notServed: 'This server does not support replays.',
-    confirmTitle: 'Load {name}?',
-    confirmBody:
-      'The simulator is emptied first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
-    confirm: 'Empty and load',
   },
 }

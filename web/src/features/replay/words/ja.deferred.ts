@@ -1,5 +1,3 @@
-// The replay of a recording: its transport, and its comparison with the recording.
-
 import type * as english from './en.deferred'
 
 export const replay: typeof english.replay = {
@@ -37,7 +35,7 @@ export const replay: typeof english.replay = {
     failedState: 'エラーで停止',
     emptyTitle: '記録が読み込まれていません',
     emptyBody:
-      '実際のクラスターを記録し、ここで再生できます。同じノードと Pod が同じタイミングで現れ、このスケジューラーと設定がどこで異なる決定をするかが分かります。',
+      '実際のクラスターを記録し、ここで再生できます。同じノードと Pod が同じタイミングで現れ、このスケジューラーと構成がどこで異なる決定をするかが分かります。',
     emptyRecord: '任意の時間、クラスターを記録する',
     emptyReplay: '専用のシミュレーターで再生する',
     emptyOr: 'ここで記録を読み込むこともできます。このウィンドウのどこにでもドロップできます。',
@@ -71,7 +69,7 @@ export const replay: typeof english.replay = {
       neither:
         '記録は Pod が割り当てられる前に終わり、シミュレーションのスケジューラーもノードを見つけていません。{message}',
       notAttempted:
-        'シミュレーションのスケジューラーはこの Pod をまだ試していません。記録では {node} に割り当てられました。',
+        'シミュレーションのスケジューラーはこの Pod をまだ試していません。元は {node} に割り当てられていました。',
       otherScheduler: 'この Pod は別のスケジューラーのものです。',
       createdBound: 'この Pod はノードを指定して作成されました。',
       notCreated: 'この Pod は作成できませんでした: {message}',
@@ -104,8 +102,5 @@ export const replay: typeof english.replay = {
     loading: '記録を読み込み中',
     notOurs: 'コントロールプレーンは外部のものであるため、シミュレーターが再生のために空にすることはできません。',
     notServed: 'このサーバーでは再生を利用できません。',
-    confirmTitle: '{name} を読み込みますか？',
-    confirmBody: '先にシミュレーターを空にします。{nodes}、{pods}、すべての決定が削除され、元に戻せません。',
-    confirm: '空にして読み込む',
   },
 }

@@ -20,7 +20,6 @@ export interface Provenance {
   kubernetes: string
   /** When the file was made, RFC 3339. */
   exported: string
-  /** Names are replaced. */
   redacted?: boolean
 }
 
@@ -34,14 +33,12 @@ export interface DecisionReport {
   other?: Cycle
 }
 
-/** The runs of one scenario. */
 export interface ReportedRuns {
   name: string
   file?: string
   /** Those that have not ended are null. */
   results: readonly (RunResult | null)[]
   comparison?: RunComparison
-  /** What the results of a sweep come to. */
   sweep?: RunSweep
   /** The whole decisions behind failed expectations, by decisionKey. */
   decisions?: Readonly<Record<string, Cycle>>
@@ -75,7 +72,6 @@ export function countIn(report: Report): number {
     : report.lesson.answers.length
 }
 
-/** The name of what the report is about. */
 export function nameOf(report: Report): string {
   if (report.kind === 'decision') return report.decision.pod.name
   return report.kind === 'runs' ? report.runs.map(({ name }) => name).join(', ') : report.lesson.title

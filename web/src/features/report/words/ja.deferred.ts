@@ -1,5 +1,3 @@
-// サーバーなしで開けるファイルになった結果: 決定、実行、レッスン。
-
 import type * as english from './en.deferred'
 
 export const report: typeof english.report = {
@@ -11,7 +9,7 @@ export const report: typeof english.report = {
     differences: 'A（{a}）から B（{b}）への違い',
     scheduler: 'スケジューラー',
     profile: 'プロファイル {name}',
-    configuration: '設定',
+    configuration: '構成',
     attempt: '結果',
     nodes: '{total} ノード中 {evaluated} ノードを評価、{feasible} ノードが割り当て可能',
     decided: '決定の時刻',
@@ -23,7 +21,7 @@ export const report: typeof english.report = {
     lessonKind: 'レッスン',
     challengeKind: 'チャレンジ',
     exerciseKind: '練習問題',
-    configurations: '設定',
+    configurations: '構成',
     runs: '実行',
     runsPassed: '{total} 件中 {passed} 件が合格',
     scenario: '表示するシナリオ',

@@ -115,10 +115,14 @@ describe('sorting', () => {
       row(`ns-${i % 7}/web-${(i * 7919) % 10_000}`, ['1/1', i % 5, '1s'])
     )
     const sorter = new RowSorter()
-    sorter.sorted([...rows], all, 'restarts')
-    const started = performance.now()
-    sorter.sorted([...rows], all, 'restarts')
-    expect(performance.now() - started).toBeLessThan(500)
+    const took = () => {
+      const started = performance.now()
+      sorter.sorted([...rows], all, 'restarts')
+      return performance.now() - started
+    }
+    const first = took()
+    // The best of several: other work on the machine may delay any of them.
+    expect(Math.min(took(), took(), took())).toBeLessThan(first)
   })
 })
 

@@ -232,6 +232,9 @@ export class RowFilter {
   }
 }
 
+/** Letters of Chinese and Japanese are as wide as two others. */
+const lettersIn = (text: string) => text.length + (text.match(/[\u3000-\u9fff\uff00-\uffef]/g)?.length ?? 0)
+
 /**
  * Column widths for a grid, based on the first rows and limited, so that a row stays together;
  * longer cells share the remaining width.
@@ -249,7 +252,7 @@ export function columnWidths(
     // At 12 px a letter takes about 6.7 px; headings are smaller, with room for the arrow.
     const wanted = Math.max(
       longest * 6.7 + (i === 0 || column.id === 'status' ? 20 : 4),
-      column.title.length * 6.2 + 16
+      lettersIn(column.title) * 6.2 + 16
     )
     const most = i === 0 ? 320 : 260
     const width = Math.round(Math.min(most, Math.max(i === 0 ? 120 : 40, wanted)))

@@ -1,5 +1,3 @@
-// The Resources page.
-
 export const resources = {
   resources: {
     kinds: 'Kinds',
@@ -43,6 +41,8 @@ export const resources = {
     labelSelector: 'Label selector: app=web,tier!=db',
     selectorRefused: 'The API server rejected this label selector: {message}',
     wide: 'All kubectl columns (-o wide)',
+    scheduling: 'Columns for scheduling: requested resources, pods and taints',
+    colRequested: '{name}%',
     columns: 'kubectl columns',
     columnsWide: 'kubectl columns, wide',
     noKind: 'No kinds match “{text}”.',

@@ -1,5 +1,3 @@
-// The Resources page.
-
 import type * as english from './en'
 
 export const resources: typeof english.resources = {
@@ -46,6 +44,8 @@ export const resources: typeof english.resources = {
     labelSelector: 'ラベルセレクター: app=web,tier!=db',
     selectorRefused: 'API サーバーがこのラベルセレクターを拒否しました: {message}',
     wide: 'kubectl のすべての列（-o wide）',
+    scheduling: 'スケジューリングの列（要求されたリソース、Pod、Taint）',
+    colRequested: '{name}%',
     columns: 'kubectl の列',
     columnsWide: 'kubectl の列（-o wide）',
     noKind: '「{text}」に一致する種類はありません。',

@@ -24,7 +24,63 @@ export const runs = {
     emptyBody:
       'A scenario creates nodes and pods, lets time pass, and says what is expected. ' +
       'It runs in memory beside the cluster and changes nothing there. ' +
-      'Run the one on the left, or write your own.',
+      'Open one of these, run it in the editor, and change it.',
+    steps: '{n} step | {n} steps',
+    inEditor: 'in the editor',
+    gallery: 'Gallery',
+    begin: 'Begin with what you have',
+    record: 'Record my steps',
+    recordAbout:
+      'What you created, changed, deleted and configured here becomes a scenario, with the time between the steps.',
+    recordAll: 'All my steps',
+    recordPart: 'A part of the time line…',
+    fromCluster: 'Start from my cluster',
+    fromClusterAbout: 'The scenario begins with your nodes, pods and configuration as they are. You write the steps.',
+    fromClusterDo: 'Use my cluster',
+    mine: 'Mine',
+    noneMine: 'No scenario is saved in this browser yet. Save keeps what is in the editor.',
+    save: 'Save…',
+    saveTitle: 'Save the scenario',
+    saveDo: 'Save',
+    savedAs: 'Saved as {name}.',
+    name: 'Name',
+    kept: 'It is stored in this browser only. Download it to share it, or to run it from the command line.',
+    notKept: 'This browser cannot store it: its storage is full or disabled. Copy the text instead.',
+    replaces: 'A scenario named {name} already exists. Saving replaces it.',
+    replace: 'Replace',
+    replaceTitle: 'Replace what is in the editor?',
+    replaceBody: 'The scenario in the editor is not saved, and cannot be restored.',
+    rename: 'Rename',
+    renameNamed: 'Rename {name}',
+    downloadNamed: 'Download {name}',
+    dropNamed: 'Delete {name}',
+    dropTitle: 'Delete scenario {name}?',
+    dropBody: 'It is stored in this browser only and cannot be restored.',
+    card: {
+      'zones-stay-balanced': {
+        title: 'Zones stay balanced',
+        about:
+          'A topology spread constraint keeps pods waiting though other zones have room. Look for the one that waits.',
+      },
+      'a-node-fails': {
+        title: 'This one fails: find out why',
+        about:
+          'A node fails, and its pods come back elsewhere. Open the decision behind the expectation that does not hold.',
+      },
+      'priority-preempts': {
+        title: 'A priority makes room',
+        about: 'An urgent pod evicts others from a full node. Look for who made room, and who waits afterwards.',
+      },
+      'spread-or-pack': {
+        title: 'Spread or pack',
+        about: 'The same pods under two configurations. Open both runs, and count the nodes in use.',
+      },
+      'a-queue-builds-up': {
+        title: 'A queue builds up',
+        about:
+          'More pods arrive than there is room for, and each ends after some minutes. See how another node ends the wait.',
+      },
+    },
     passed: '{held} of {of} expectations hold.',
     failed: 'Failed: {held} of {of} expectations hold.',
     broken: 'The run could not be done.',

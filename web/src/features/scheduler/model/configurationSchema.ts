@@ -29,7 +29,7 @@ const list = (description: string, items: Schema): Schema => ({ type: 'array', d
 
 const idle = 'Accepted, but has no effect in the simulator.'
 
-// ── plugins ─────────────────────────────────────────────────────────────
+// Plugins.
 
 /** The extension points of the configuration in execution order, and multiPoint. */
 export const pointFields: Record<string, string> = {
@@ -298,7 +298,7 @@ export const argumentSchemas: Record<string, Schema> = {
   ),
 }
 
-// ── the document ────────────────────────────────────────────────────────
+// The document.
 
 const profile = object('A profile with its own name. Pods choose it with spec.schedulerName.', {
   schedulerName: { ...string('The name that pods use in spec.schedulerName.'), default: 'default-scheduler' },

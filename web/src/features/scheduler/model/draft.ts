@@ -37,7 +37,6 @@ export function rebase(draft: Draft, running: Running): Draft {
   return { ...draft, base: running }
 }
 
-/** A draft that starts from another document. */
 export function begin(text: string, origin: string, running: Running): Draft {
   return { text, base: running, origin: text === running.text ? '' : origin }
 }
@@ -60,12 +59,12 @@ export function restore(stored: string | null): Draft | undefined {
   }
 }
 
-/** Parts that few people come for; the editor folds them in a long text. */
-export const detailKeys: readonly string[] = ['clientConnection', 'leaderElection', 'pluginConfig', 'enabled']
-const longText = 100
-const nothing: readonly string[] = []
+/** Kubernetes' default as a document that sets nothing. Written out, it has 140 lines. */
+export const nothingSet = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+`
 
-/** The keys that the editor folds: those of the default written out, which is two hundred lines. */
-export function foldedKeys(draft: Draft | undefined): readonly string[] {
-  return draft && !draft.origin && draft.text.split('\n').length > longText ? detailKeys : nothing
-}
+/** Parts of the default, written out, that few people come for; the editor folds them. */
+export const detailKeys: readonly string[] = ['clientConnection', 'leaderElection', 'pluginConfig', 'enabled']

@@ -21,7 +21,6 @@ export interface EffectiveRow {
   argumentsChanged: boolean
   /** The arguments differ from those of the compared configuration. */
   argumentsDiffer: boolean
-  /** Something differs from the default. */
   changed: boolean
 }
 
@@ -30,9 +29,7 @@ export interface EffectiveMatrix {
   points: string[]
   /** In the order in which plugins first run; disabled ones last. */
   rows: EffectiveRow[]
-  /** The number of rows that differ from the default. */
   changed: number
-  /** The number of rows that differ from the compared configuration. */
   differing: number
 }
 
@@ -71,7 +68,6 @@ export function effectiveMatrix(profile: EffectiveProfile, other?: EffectiveProf
 
 const none: EffectiveCell = { state: 'none', weight: undefined, changed: false, order: 0, was: undefined }
 
-/** Whether the row differs from the compared configuration. */
 export const differs = (row: EffectiveRow) => row.argumentsDiffer || row.cells.some((cell) => cell.was)
 
 function matrixOf(profile: EffectiveProfile): EffectiveMatrix {
@@ -109,7 +105,6 @@ function matrixOf(profile: EffectiveProfile): EffectiveMatrix {
   return { points: points.map((p) => p.name), rows, changed: rows.filter((r) => r.changed).length, differing: 0 }
 }
 
-/** Every plugin that a profile enables or disables. */
 export function pluginNames(effective: Effective | undefined): string[] {
   return [
     ...new Set(
@@ -118,4 +113,19 @@ export function pluginNames(effective: Effective | undefined): string[] {
       )
     ),
   ].sort()
+}
+
+/** The weight that is all in which the plugins of a configuration differ from those of another; undefined otherwise. */
+export function soleWeight(before: Effective, after: Effective): { plugin: string; weight: number } | undefined {
+  if (before.profiles.length !== after.profiles.length) return undefined
+  const differing = after.profiles.flatMap((profile) => {
+    const other = before.profiles.find((p) => p.schedulerName === profile.schedulerName)
+    return other ? effectiveMatrix(profile, other).rows.filter(differs) : undefined
+  })
+  const [row] = differing
+  const cells = row?.cells.filter((cell) => cell.was)
+  const weight = cells?.[0]?.weight
+  return row && differing.length === 1 && cells?.length === 1 && !row.argumentsDiffer && weight !== undefined
+    ? { plugin: row.plugin, weight }
+    : undefined
 }

@@ -1,6 +1,7 @@
 // Which of Kubernetes' feature gates to show: of hundreds, only few affect scheduling.
 
 import type { FeatureGate } from '@/api/types'
+import { finder } from '@/kubernetes/search'
 
 const touchesScheduling =
   /Schedul|Workload|Gang|Preempt|Batching|DynamicResource|^DRA|TopologySpread|NodeDeclared|StorageCapacity|Nominated|PodLevelResources|InPlacePod|Toleration|NodeAffinity|PodGroup|Placement/
@@ -10,13 +11,9 @@ const touchesScheduling =
  * contains every word.
  */
 export function gatesToShow(gates: readonly FeatureGate[], text: string): FeatureGate[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = finder(text)
   const isChanged = (gate: FeatureGate) => gate.enabled !== gate.default
   return gates
-    .filter((gate) =>
-      words.length
-        ? words.every((word) => gate.name.toLowerCase().includes(word))
-        : isChanged(gate) || touchesScheduling.test(gate.name)
-    )
+    .filter((gate) => (found ? found(gate.name) : isChanged(gate) || touchesScheduling.test(gate.name)))
     .sort((a, b) => Number(isChanged(b)) - Number(isChanged(a)) || (a.name < b.name ? -1 : 1))
 }

@@ -17,12 +17,10 @@ export function problemsOf(mistakes: readonly ErrorDetail[]): Problem[] {
   })
 }
 
-/** Mistakes without a line. */
 export function withoutLine(mistakes: readonly ErrorDetail[]): ErrorDetail[] {
   return mistakes.filter((m) => !m.line)
 }
 
-/** The first mistake with a line. */
 export function firstPlace(mistakes: readonly ErrorDetail[]): { line: number; column: number | undefined } | undefined {
   const first = mistakes.find((m) => m.line)
   return first?.line ? { line: first.line, column: first.column } : undefined

@@ -23,7 +23,6 @@ export const presetsToCheck = [
   'numa',
 ] as const satisfies readonly PresetName[]
 
-/** The templates of a small cluster that shows what a preset does. */
 export const examples: Partial<Record<PresetName, 'coscheduling' | 'elasticQuota' | 'numa'>> = {
   coscheduling: 'coscheduling',
   elasticQuota: 'elasticQuota',

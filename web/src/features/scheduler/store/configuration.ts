@@ -8,7 +8,7 @@ import * as api from '@/api/configuration'
 import { ApiError } from '@/api/http'
 import { messageOf } from '@/api/message'
 import type { Applied, ErrorDetail } from '@/api/types'
-import { follow, isDirty, isOvertaken, restore, type Draft, type Running } from '../model/draft'
+import { follow, isDirty, isOvertaken, nothingSet, restore, type Draft, type Running } from '../model/draft'
 import { useTurns } from '@/live/answer'
 import { connection, status } from '@/live/status'
 
@@ -69,10 +69,12 @@ export function followRunning(): () => void {
       const signal = turns.next()
       if (revision === undefined) return
       try {
-        const text = await api.getConfiguration('current', signal)
-        if (signal.aborted) return
+        const [text, standard] = await Promise.all(
+          (['current', 'default'] as const).map((which) => api.getConfiguration(which, signal))
+        )
+        if (signal.aborted || text === undefined) return
         runningError.value = undefined
-        running.value = { revision, text }
+        running.value = { revision, text: text === standard ? nothingSet : text }
         draft.value = follow(draft.value, running.value)
       } catch (error) {
         if (!signal.aborted) runningError.value = error

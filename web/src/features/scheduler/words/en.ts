@@ -1,8 +1,5 @@
-// The Scheduler page.
-
 export const scheduler = {
   scheduler: {
-    configuration: 'Configuration',
     presets: 'Presets',
     preset: {
       default: { title: 'Default', about: 'What kube-scheduler runs by default' },
@@ -26,9 +23,8 @@ export const scheduler = {
       },
     },
     tryPreset: 'Show me',
-    tryPresetHow: 'Applies this preset and creates a small cluster that shows what it does',
-    tryingPreset: 'Creating',
-    triedPreset: '{name} is running as revision {n}, with a small cluster',
+    tryPresetHow: 'Shows this preset with a small cluster, in a workspace of its own',
+    tryingPreset: 'Opening',
     crds: 'Custom resources',
     crdsHow: 'A configuration that enables the plugin brings its definition. Install it to create objects before that.',
     crdInstall: 'Install',
@@ -48,7 +44,7 @@ export const scheduler = {
     gateChanged: 'Changed from its default',
     draftFor: 'Draft for revision {n}',
     revisionRuns: 'Revision {n} is running',
-    writeHint: 'Edit the text or choose a preset, review the difference, then apply.',
+    writeHint: 'Set weights, switch plugins, choose a preset or edit the document. Nothing changes until you apply it.',
     fromPreset: 'from preset {name},',
     fromRevision: 'from revision {n},',
     onTopOf: 'based on revision {n}',
@@ -80,7 +76,9 @@ export const scheduler = {
     notApplied: 'Not applied',
     notReached: 'Could not reach the simulator',
     thisRuns: 'This configuration is running as revision {n}.',
-    valid: 'Valid. Builds a scheduler with the profiles {profiles}.',
+    valid:
+      'Valid. Builds a scheduler with the profiles {profiles}. | Valid. Builds a scheduler with the profile {profiles}. | ' +
+      'Valid. Builds a scheduler with the profiles {profiles}.',
     checking: 'Checking',
     cannotCheck: 'Could not check the draft: {message}',
     overtaken: 'Revision {n} is now running: another client applied a configuration',
@@ -89,11 +87,12 @@ export const scheduler = {
     keepMine: 'Keep my draft',
     takeTheirs: 'Discard my draft',
     view: 'View',
-    editor: 'Editor',
+    plugins: 'Plugins',
+    yaml: 'YAML',
     toRunning: 'Difference from running',
-    shadow: 'Shadow',
     document: 'Document',
-    default: 'Kubernetes default',
+    showDefault: 'Show the default',
+    hideDefault: 'Back to the document',
     editorLabel: 'KubeSchedulerConfiguration as YAML',
     defaultLabel: 'Kubernetes default, in full',
     changesCount: 'No changes | {n} change | {n} changes',
@@ -107,7 +106,6 @@ export const scheduler = {
     runningN: 'running: revision {n}',
     draft: 'draft',
     place: 'Ln {line}, Col {column}',
-    state: 'State',
     effective: 'Effective plugins',
     effectiveNotDraft: 'These plugins are running now. Your draft takes effect when you apply it.',
     shown: 'Configuration shown',

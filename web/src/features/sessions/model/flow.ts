@@ -14,7 +14,6 @@ export interface Box {
   column: 0 | 1 | 2 | 3 | 4
   /** The middle of the box, from 0 at the top. */
   y: number
-  /** The flow through the box. */
   flow: number
   /** The costs of the arcs that end here, without repetition. */
   costs: readonly number[]
@@ -191,7 +190,6 @@ export interface Way {
   kind: 'slot' | 'machine' | 'direct' | 'unscheduled'
   machine: string
   slot?: number
-  /** What the whole way costs. */
   cost: number
   capacity: number
   flow: number

@@ -2,8 +2,9 @@
 // step begins when the pods
 // of the one before run.
 
-import type { KindInfo } from '@/api/types'
-import { make, type Made } from '@/features/batch/model/steps'
+import type { KindInfo, KubeObject } from '@/api/types'
+import { make } from '@/features/batch/model/steps'
+import { forEach, type SceneStep } from '@/features/branch/model/demonstration'
 import { nodeKind, podKind } from '@/kubernetes/kinds'
 import { templates, type Rules } from './configurations'
 
@@ -15,7 +16,6 @@ const clusterKind = (group: string, version: string, kind: string, resource: str
   namespaced: false,
   verbs: [],
 })
-/** The kinds that each scheduler reads. */
 export const groupKinds: Record<Rules, KindInfo> = {
   'kube-batch': {
     group: 'scheduling.incubator.k8s.io',
@@ -40,18 +40,15 @@ export const queueKinds: Record<Rules, KindInfo> = {
 }
 const priorityKind = clusterKind('scheduling.k8s.io', 'v1', 'PriorityClass', 'priorityclasses')
 
-export interface Step {
-  objects: readonly Made[]
-  /** The pods that must have a node before the next step, in the namespace default. */
-  placed: readonly string[]
-}
+/** The pods run, in the namespace default. */
+const run = (names: readonly string[]) =>
+  forEach(names, 'pods.exists(p, p.namespace == "default" && p.name == n && p.phase == "Running")')
 
 export interface Preset {
   /** What the session scheduler must run, so that the preset shows what it promises. */
   configuration?: { rules: Rules; document: string }
-  /** The view that shows the result. */
   show: { view: 'session' | 'flow'; mode?: 'round' | 'comparison'; scheduler?: Rules; job?: string }
-  steps: readonly Step[]
+  steps: readonly SceneStep[]
 }
 
 /** Memory goes with the CPUs: 4 Gi each, on nodes and in pods. */
@@ -104,7 +101,7 @@ const tasks = (pool: string, rules: Rules, job: string, cpus: number, on: readon
     pod(`${job}-${i}`, { cpus, scheduler: rules, group: job, selector: { pool }, ...(at ? { on: at } : {}) })
   )
 const waiting = (n: number): undefined[] => Array<undefined>(n).fill(undefined)
-const namesOf = (objects: readonly Made[]) => objects.map(({ object }) => object.metadata.name)
+const namesOf = (objects: readonly KubeObject[]) => objects.map(({ metadata }) => metadata.name)
 
 /** A gang that fits in part, and a smaller job that comes later. */
 function partly(pool: string, rules: Rules): Preset {
@@ -118,7 +115,7 @@ function partly(pool: string, rules: Rules): Preset {
           node(`${pool}-1`, 8, { pool }),
           pod(ready, { cpus: 0, scheduler: 'default-scheduler', selector: { pool } }),
         ],
-        placed: [ready],
+        until: run([ready]),
       },
       // A priority keeps the gang in front of a job of the same second.
       {
@@ -129,7 +126,6 @@ function partly(pool: string, rules: Rules): Preset {
           group(rules, later, 1),
           ...tasks(pool, rules, later, 4, waiting(1)),
         ],
-        placed: [],
       },
     ],
   }
@@ -164,6 +160,8 @@ const six = (scheduler: string) => [
   ),
 ]
 
+const onMachines = run(machines.map(({ name }) => `used-${name}`))
+
 export const presets = {
   queues: {
     configuration: { rules: k, document: templates[k].fairReclaim ?? '' },
@@ -186,7 +184,7 @@ export const presets = {
           group(k, 'lab-1', 1, { queue: 'adhoc', priority: 10 }),
           ...running,
         ],
-        placed: namesOf(running),
+        until: run(namesOf(running)),
       },
       {
         objects: [
@@ -199,7 +197,6 @@ export const presets = {
           ...tasks('queues', k, 'lint-3', 2, waiting(1)),
           ...tasks('queues', k, 'probe-1', 0, waiting(1)),
         ],
-        placed: [],
       },
     ],
   },
@@ -207,19 +204,16 @@ export const presets = {
   discarded: partly('discarded', 'volcano'),
   round: {
     show: { view: 'flow', mode: 'round' },
-    steps: [
-      { objects: ground, placed: machines.map(({ name }) => `used-${name}`) },
-      { objects: six('poseidon'), placed: [] },
-    ],
+    steps: [{ objects: ground, until: onMachines }, { objects: six('poseidon') }],
   },
   gap: {
     show: { view: 'flow', mode: 'comparison' },
     // One step for each pod: kube-scheduler takes them in this order.
     steps: [
-      { objects: ground, placed: machines.map(({ name }) => `used-${name}`) },
+      { objects: ground, until: onMachines },
       ...six('default-scheduler').map((one) => ({
         objects: [one],
-        placed: one.object.metadata.name === 'index-1' ? [] : [one.object.metadata.name],
+        ...(one.metadata.name === 'index-1' ? {} : { until: run([one.metadata.name]) }),
       })),
     ],
   },

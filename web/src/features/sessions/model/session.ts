@@ -49,7 +49,6 @@ export function queueBar(allocated: number, deserved: number | undefined, asks: 
   }
 }
 
-/** The largest amount that a bar of a queue has to show. */
 export const mostOf = (queues: readonly SessionQueue[], resource: string): number =>
   Math.max(
     0,
@@ -138,6 +137,5 @@ export function decisionText(decision: SessionDecision, words: Words): string {
   return words(`sessions.reason.${key()}`, named)
 }
 
-/** The decisions of an action about a job, or all of them. */
 export const decisionsAbout = (decisions: readonly SessionDecision[], job: string): readonly SessionDecision[] =>
   job ? decisions.filter((one) => one.job === job || (!one.job && !one.task)) : decisions

@@ -78,7 +78,7 @@ export const sessions = {
     nodes: 'Nodes',
     nodesHint: 'after the session',
     nodeBar: '{resource} of {node}: {used} used, {leaves} leaving, {promised} of that promised, {idle} idle',
-    moreNodes: '{n} more nodes.',
+    moreNodes: 'Show {n} more nodes | Show 1 more node | Show {n} more nodes',
     outOfSync: 'left out',
     stays: 'used',
     leaves: 'leaving',

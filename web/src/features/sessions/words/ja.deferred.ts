@@ -1,12 +1,10 @@
-// セッションページ: セッション型のスケジューラーとフロー型のスケジューラー。
-
 import type * as english from './en.deferred'
 
 export const sessions: typeof english.sessions = {
   sessions: {
     loading: 'セッションを読み込んでいます…',
     views: '表示',
-    view: { session: 'セッション', flow: 'フロー', configuration: '設定' },
+    view: { session: 'セッション', flow: 'フロー', configuration: '構成' },
     scheduler: 'スケジューラー',
     allSchedulers: 'すべてのスケジューラー',
     records: '記録',
@@ -75,7 +73,7 @@ export const sessions: typeof english.sessions = {
     nodes: 'ノード',
     nodesHint: 'セッションの後',
     nodeBar: '{node} の {resource}: 使用 {used}、退去中 {leaves}、うち約束済み {promised}、空き {idle}',
-    moreNodes: 'ほかに {n} ノードあります。',
+    moreNodes: 'ほか {n} ノードを表示',
     outOfSync: '対象外',
     stays: '使用',
     leaves: '退去中',
@@ -156,8 +154,8 @@ export const sessions: typeof english.sessions = {
     },
     next: 'その後',
     nextHint: '続いたセッション。同じ決定のものは省きます',
-    editor: 'アクションとティアの設定',
-    templates: '元にする設定',
+    editor: 'アクションとティアの構成',
+    templates: '元にする構成',
     template: {
       builtIn: '組み込み',
       shipped: '配布ファイル',

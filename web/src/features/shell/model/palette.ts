@@ -1,7 +1,18 @@
 // What the command palette finds: a few entries of each group, best match first.
 
 /** arguments: of the verb that is being completed. */
-export type PaletteGroup = 'arguments' | 'actions' | 'places' | 'plugins' | 'pods' | 'nodes' | 'boards' | 'kinds'
+export type PaletteGroup =
+  | 'answers'
+  | 'glossary'
+  | 'lessons'
+  | 'arguments'
+  | 'actions'
+  | 'places'
+  | 'plugins'
+  | 'pods'
+  | 'nodes'
+  | 'boards'
+  | 'kinds'
 
 export interface PaletteEntry {
   id: string
@@ -10,6 +21,8 @@ export interface PaletteEntry {
   title: string
   /** Shown beside the title and searched, too. */
   detail?: string | undefined
+  /** The detail is a sentence, which is shown whole. */
+  wraps?: boolean
   /** Shown at the end of the line, not searched. */
   note?: string | undefined
   /** Running it leaves the palette open. */
@@ -30,12 +43,35 @@ export interface PaletteSource<T = unknown> {
 }
 
 /** "> taint": a leading sign restricts the search to one group. */
-const signs: Record<string, readonly PaletteGroup[]> = { '>': ['actions'], '@': ['pods'], '#': ['nodes'] }
+const signs: Record<string, readonly PaletteGroup[]> = {
+  '>': ['actions'],
+  '@': ['pods'],
+  '#': ['nodes'],
+  '?': ['glossary', 'lessons'],
+}
 
 export function parseQuery(text: string): { words: string[]; groups: readonly PaletteGroup[] | undefined } {
   const groups = signs[text.trimStart().charAt(0)]
   const rest = groups ? text.trimStart().slice(1) : text
   return { words: rest.toLowerCase().split(/\s+/).filter(Boolean), groups }
+}
+
+/** Words of a question that are in no name. */
+const small = new Set(
+  (
+    'a an and are at be been can could did do does for go has have how i in is it its me my no ' +
+    'not of on or please s so tell than that the their there this to was what when where which who why will with would you'
+  ).split(' ')
+)
+
+/** The words of a question that say what it is about, in lower case; all of them if none does. */
+export function aboutWords(text: string): string[] {
+  const words = text
+    .toLowerCase()
+    .split(/[\s?!,;:？！、。]+/)
+    .filter(Boolean)
+  const about = words.filter((word) => !small.has(word))
+  return about.length ? about : words
 }
 
 /**

@@ -11,7 +11,7 @@ it('reads single keys, chords and g followed by a place', () => {
   expect(read('?', 0)).toEqual({ kind: 'help' })
   expect(read('k', 0, false, true)).toEqual({ kind: 'palette' })
   expect(read('g', 100)).toBeUndefined()
-  expect(read('c', 300)).toEqual({ kind: 'go', place: 'cluster' })
+  expect(read('c', 300)).toEqual({ kind: 'go', view: 'cluster' })
 })
 
 it('ignores g if the next key is late or unknown', () => {

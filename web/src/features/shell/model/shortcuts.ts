@@ -1,29 +1,20 @@
 // The keyboard shortcuts, for the help dialog and for the shell's key handler.
 
-/** Pages with their own URL, in the order of the navigation. */
-export const places = [
-  'cluster',
-  'resources',
-  'decisions',
-  'batch',
-  'scheduler',
-  'activity',
-  'timeline',
-  'scenarios',
-  'learn',
-] as const
-export type Place = (typeof places)[number]
+import type { View } from './places'
 
 /** g, then one of these. */
-export const placeKeys: Record<string, Place> = {
+export const placeKeys: Record<string, View> = {
   c: 'cluster',
   r: 'resources',
+  w: 'why',
   d: 'decisions',
   b: 'batch',
+  i: 'whatIf',
+  m: 'capacity',
   s: 'scheduler',
-  a: 'activity',
-  t: 'timeline',
   e: 'scenarios',
+  t: 'timeline',
+  a: 'events',
   l: 'learn',
 }
 
@@ -32,10 +23,12 @@ export interface Shortcut {
   keys: readonly string[]
   /** The key below messages.keys.does. of its description. */
   does: string
+  /** The view that they open. */
+  view?: View
 }
 
 export type ShortcutArea =
-  'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'activity' | 'timeline'
+  'everywhere' | 'map' | 'tables' | 'decision' | 'present' | 'learn' | 'editor' | 'decisions' | 'timeline'
 
 /** A page adds its own keys to its area. */
 export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
@@ -44,7 +37,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['?'], does: 'help' },
     { keys: ['/'], does: 'filter' },
     { keys: ['C'], does: 'create' },
-    ...Object.entries(placeKeys).map(([key, place]) => ({ keys: ['G', key.toUpperCase()], does: place })),
+    ...Object.entries(placeKeys).map(([key, view]) => ({ keys: ['G', key.toUpperCase()], does: 'go' as const, view })),
     { keys: ['Mod', 'Z'], does: 'undo' },
     { keys: ['Esc'], does: 'back' },
   ],
@@ -87,7 +80,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
     { keys: ['Mod', 'F'], does: 'find' },
     { keys: ['Ctrl', 'M'], does: 'leave' },
   ],
-  activity: [{ keys: ['P'], does: 'pause' }],
+  decisions: [{ keys: ['P'], does: 'pause' }],
   timeline: [
     { keys: ['←', '→'], does: 'moveTime' },
     { keys: ['PgUp', 'PgDn'], does: 'nextStepMark' },
@@ -97,7 +90,7 @@ export const shortcuts: Record<ShortcutArea, readonly Shortcut[]> = {
 
 /** What the shell does with a key that nothing else handled. */
 export type ShellAction =
-  { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'undo' } | { kind: 'go'; place: Place }
+  { kind: 'palette' } | { kind: 'help' } | { kind: 'create' } | { kind: 'undo' } | { kind: 'go'; view: View }
 
 export interface KeyPress {
   key: string
@@ -120,9 +113,9 @@ export class ShortcutReader {
     // Where text is edited, the browser undoes typing.
     if (chord && !press.altKey && !press.shiftKey && !typing && press.key.toLowerCase() === 'z') return { kind: 'undo' }
     if (chord || press.altKey || typing) return undefined
-    const place = now - this.prefixAt <= patience ? placeKeys[press.key] : undefined
+    const view = now - this.prefixAt <= patience ? placeKeys[press.key] : undefined
     this.prefixAt = press.key === 'g' ? now : -Infinity
-    if (place) return { kind: 'go', place }
+    if (view) return { kind: 'go', view }
     if (press.key === '?') return { kind: 'help' }
     return press.key === 'c' ? { kind: 'create' } : undefined
   }

@@ -1,20 +1,32 @@
-// The shell: header, connection, startup, palette, shortcuts, tour.
+// The shell: header, connection, startup, palette, shortcuts.
 
 import type * as english from './en'
 
 export const shell: typeof english.shell = {
   app: { name: 'スケジューラーシミュレーター', skip: '本文へスキップ' },
   nav: {
-    label: '画面',
+    label: '場所',
+    views: '「{place}」の質問',
+    place: { cluster: 'クラスター', why: 'なぜ', whatIf: 'もしも', past: '過去', learn: '学習' },
+    map: 'マップ',
     cluster: 'クラスター',
     resources: 'リソース',
+    numa: 'NUMA ノード',
+    why: '割り当て待ち',
     decisions: '決定',
-    batch: 'バッチ',
+    batch: 'グループとキュー',
+    compare: '比較',
+    whatIf: '質問',
+    capacity: 'あと何個入るか',
     scheduler: 'スケジューラー',
-    activity: 'アクティビティ',
-    timeline: 'タイムライン',
     scenarios: 'シナリオ',
-    learn: '学習',
+    timeline: 'タイムライン',
+    events: 'イベント',
+    replay: 'リプレイ',
+    import: 'インポート',
+    learn: 'レッスン',
+    predict: '予想',
+    glossary: '用語集',
   },
   header: {
     create: '作成',
@@ -69,7 +81,13 @@ export const shell: typeof english.shell = {
   palette: {
     title: 'オブジェクトと操作を検索',
     search: 'ノード、Pod、プラグイン、操作を検索',
-    placeholder: 'ノード、Pod、プラグイン、操作',
+    placeholder: '質問または検索',
+    answer: {
+      pending: '{pod} はなぜ割り当て待ちか？',
+      placed: '{pod} はなぜ {node} にあるか？',
+      fit: '{pod} を割り当てる方法',
+      all: '割り当て待ちの Pod をすべて表示（{n}）',
+    },
     found: '検索結果',
     none: '「{text}」に一致するものはありません。',
     goTo: '{place}へ移動',
@@ -81,7 +99,7 @@ export const shell: typeof english.shell = {
     remove: '削除',
     history: '自分の変更: 元に戻す…',
     undo: '最後の操作を元に戻す…',
-    branches: 'ブランチを表示',
+    branches: 'ワークスペースを表示',
     verb: {
       taint: 'ノードに Taint を付ける…',
       label: 'ノードにラベルを付ける…',
@@ -124,7 +142,11 @@ export const shell: typeof english.shell = {
     onlyActions: '操作のみ',
     onlyPods: 'Pod',
     onlyNodes: 'ノード',
+    onlyWords: '用語とレッスン',
     group: {
+      answers: '回答',
+      glossary: '用語集',
+      lessons: 'レッスン',
       arguments: '選択',
       actions: '操作',
       places: '画面',
@@ -137,6 +159,7 @@ export const shell: typeof english.shell = {
   },
   keys: {
     title: 'キーボードショートカット',
+    lesson: '最初のレッスンを始める',
     area: {
       everywhere: '全画面共通',
       map: 'マップ（タイル）',
@@ -145,7 +168,7 @@ export const shell: typeof english.shell = {
       present: 'プレゼンテーション',
       learn: '予想',
       editor: 'エディター',
-      activity: 'アクティビティ',
+      decisions: '決定の一覧',
       timeline: 'タイムライン',
     },
     does: {
@@ -153,16 +176,7 @@ export const shell: typeof english.shell = {
       help: 'この一覧を表示',
       filter: '表示を絞り込む',
       create: 'オブジェクトを作成',
-      cluster: 'クラスターへ',
-      resources: 'リソースへ',
-      decisions: '決定へ',
-      batch: 'バッチへ',
-      scheduler: 'スケジューラーへ',
-      activity: 'アクティビティへ',
-      timeline: 'タイムラインへ',
       undo: '最後の操作を元に戻す',
-      scenarios: 'シナリオへ',
-      learn: '学習へ',
       back: '閉じる、または決定の表示を終える',
       moveTile: 'ノード間を移動',
       openNode: 'ノードを開く',
@@ -191,15 +205,10 @@ export const shell: typeof english.shell = {
       submit: '適用または作成',
       find: 'テキスト内を検索',
       leave: 'Tab キーでエディターの外へ移動',
-      pause: 'フィードの一時停止と再開',
+      pause: '一覧の一時停止と再開',
       moveTime: '時点を移動',
       nextStepMark: '前後の操作へ移動',
       endTime: '最初へ移動、または現在に戻る',
     },
-  },
-  tour: {
-    title: 'ツアー',
-    start: 'ツアーを始める',
-    step: 'ステップ {n} / {total}',
   },
 }

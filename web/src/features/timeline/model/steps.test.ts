@@ -7,8 +7,21 @@ const steps = [1, 5, 9, 20].map((moment) => step(moment))
 
 describe('steps', () => {
   it('around a moment are those until it, and the next ones', () => {
-    const { past, later } = around(steps, 9, { before: 2, after: 1 })
+    const { past, later } = around(steps, { moment: 9, time: clock(9) }, { before: 2, after: 1 })
     expect([past.map((s) => s.moment), later.map((s) => s.moment)]).toEqual([[5, 9], [20]])
+  })
+  it('around a time do not include a configuration that was applied later, while no object changed', () => {
+    const applied = step(9, { kind: 'configuration', revision: 3, time: clock(15) })
+    const all = [...steps.slice(0, 3), applied, ...steps.slice(3)]
+    const split = (seconds: number) => {
+      const { past, later } = around(all, { moment: 9, time: clock(seconds) }, { before: 9, after: 9 })
+      return [past.length, later[0]?.revision ?? later[0]?.moment]
+    }
+    expect([split(9), split(14), split(15)]).toEqual([
+      [3, 3],
+      [3, 3],
+      [4, 20],
+    ])
   })
   it('are found before and after a time', () => {
     expect([

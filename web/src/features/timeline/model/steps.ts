@@ -1,15 +1,19 @@
 // The steps of the time line: which are near a moment, where the next mark is, and the
 // configuration between them.
 
-import type { Step } from '@/api/timeline'
+import type { Moment, Step } from '@/api/timeline'
 
-/** The steps around a moment: up to `before` until it, and up to `after` later ones; oldest first. */
+/**
+ * The steps around a moment: up to `before` until it, and up to `after` later ones; oldest first. A
+ * step that changes no object has the moment before it, so the time decides, too.
+ */
 export function around(
   steps: readonly Step[],
-  moment: number,
+  { moment, time }: Pick<Moment, 'moment' | 'time'>,
   { before, after }: { before: number; after: number }
 ): { past: Step[]; later: Step[] } {
-  const at = steps.findIndex((step) => step.moment > moment)
+  const until = Date.parse(time)
+  const at = steps.findIndex((step) => step.moment > moment || Date.parse(step.time) > until)
   const first = at < 0 ? steps.length : at
   return { past: steps.slice(Math.max(0, first - before), first), later: steps.slice(first, first + after) }
 }

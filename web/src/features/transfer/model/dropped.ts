@@ -3,7 +3,6 @@
 
 export interface DroppedFile {
   file: File
-  /** Its path including the folders. */
   path: string
 }
 

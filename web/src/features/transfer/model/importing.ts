@@ -1,6 +1,7 @@
 // An import as the server reports it: its progress and its result.
 
 import type { ImportItem, ImportReport } from '@/api/types'
+import { finder } from '@/kubernetes/search'
 
 export const concerns = ['failed', 'inactive', 'skipped', 'warnings'] as const
 /**
@@ -26,12 +27,11 @@ export function itemName(item: ImportItem): string {
 
 /** Items that contain every word of text in any of their fields. */
 export function filterItems(items: readonly ImportItem[], text: string): readonly ImportItem[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  if (!words.length) return items
-  return items.filter((item) => {
-    const all = `${item.kind} ${item.apiVersion} ${itemName(item)} ${item.message} ${item.source ?? ''}`.toLowerCase()
-    return words.every((word) => all.includes(word))
-  })
+  const found = finder(text)
+  if (!found) return items
+  return items.filter((item) =>
+    found(`${item.kind} ${item.apiVersion} ${itemName(item)} ${item.message} ${item.source ?? ''}`)
+  )
 }
 
 /** Sorted by a column; a leading `-` reverses the order, and equal items keep the order of the import. */

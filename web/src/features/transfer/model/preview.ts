@@ -24,7 +24,6 @@ export interface KindTally {
 
 export interface Preview {
   kinds: readonly KindTally[]
-  /** It contains a KubeSchedulerConfiguration. */
   configuration: boolean
   /** The number of documents that could not be parsed here. */
   problems: number
@@ -85,7 +84,6 @@ export function previewOfJson(value: unknown): Preview | undefined {
   return counts.size || configuration ? { kinds: tally(counts), configuration, problems: 0, results } : undefined
 }
 
-/** The combined contents of several files. */
 export function addPreviews(previews: readonly Preview[]): Preview {
   const counts = new Map<string, number>()
   for (const { kinds } of previews)

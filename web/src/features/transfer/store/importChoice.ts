@@ -2,9 +2,10 @@
 // a preview of it, as far as it is cheap.
 
 import { useTimeoutFn } from '@vueuse/core'
-import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { computed, shallowRef, watch } from 'vue'
 import { parse } from 'yaml'
 import { messageOf } from '@/api/message'
+import type { ImportMode } from '@/api/types'
 import { parseText } from '@/features/yaml/model/documents'
 import { useTurns } from '@/live/answer'
 import { addPreviews, natureOf, previewOfText, previewOfJson, type FileNature, type Preview } from '../model/preview'
@@ -22,19 +23,12 @@ export type Look =
   | { kind: 'seen'; preview: Preview }
   | { kind: 'unreadable'; name: string; message: string }
 
-export interface ImportChoice {
-  files: ShallowRef<readonly ImportFile[]>
-  text: Ref<string>
-  look: ShallowRef<Look>
-  size: ComputedRef<number>
-  add: (files: readonly ImportFile[]) => void
-  remove: (path: string) => void
-  clear: () => void
-  /** The input to send; undefined while nothing is chosen. */
-  body: () => Blob | FormData | undefined
-}
+/** Where the objects go: into a workspace, or into this cluster in one of two ways. */
+export type Place = 'workspace' | ImportMode
 
-export function useImportChoice(): ImportChoice {
+export type ImportChoice = ReturnType<typeof useImportChoice>
+
+export function useImportChoice() {
   const files = shallowRef<readonly ImportFile[]>([])
   const text = shallowRef('')
   const look = shallowRef<Look>({ kind: 'nothing' })
@@ -62,18 +56,19 @@ export function useImportChoice(): ImportChoice {
     text,
     look,
     size,
-    add(more) {
+    add(more: readonly ImportFile[]) {
       const known = new Map(files.value.map((f) => [f.path, f]))
       for (const each of more) known.set(each.path, each)
       files.value = [...known.values()]
     },
-    remove(path) {
+    remove(path: string) {
       files.value = files.value.filter((f) => f.path !== path)
     },
     clear() {
       files.value = []
       text.value = ''
     },
+    /** The input to send; undefined while nothing is chosen. */
     body() {
       const pasted = text.value.trim() ? new File([text.value], 'pasted.yaml', { type: 'application/yaml' }) : undefined
       const all = [...files.value, ...(pasted ? [{ file: pasted, path: pasted.name }] : [])]

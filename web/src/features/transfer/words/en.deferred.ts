@@ -26,32 +26,40 @@ export const importing = {
     results: '{n} decisions, not imported | {n} decision, not imported | {n} decisions, not imported',
     problems:
       '{n} documents could not be read here | {n} document could not be read here | {n} documents could not be read here',
-    mode: 'What happens to existing objects',
-    merge: 'Merge',
+    where: 'Where',
+    workspace: 'In a new workspace',
+    workspaceBody: 'It gets a cluster and a scheduler of its own. Nothing changes here.',
+    merge: 'Merge into this cluster',
     mergeBody:
       'Adds the objects in the file. An existing object with the same kind and name is changed to match the file. Everything else stays.',
-    replace: 'Replace',
+    replace: 'Replace this cluster',
     replaceBody:
       'Empties the simulator first: {nodes}, {pods} and every decision will be deleted. This cannot be undone.',
     reschedule: 'Reschedule pods',
     rescheduleBody:
       'Checked: all pods are imported without their nodes, and this scheduler places them. Unchecked: ' +
       'pods that have a node in the file keep it, and only the others are scheduled.',
-    placedBy:
-      'Revision {n} of the scheduler configuration will place the pods; an import does not change it. ' +
-      'To use Kubernetes’ default, apply it on the page Scheduler first.',
+    byDefault: 'Use Kubernetes’ default configuration',
+    byDefaultBody:
+      'Checked: Kubernetes’ default is applied first, as a new revision, and places the pods. ' +
+      'Unchecked: revision {n} of the scheduler configuration places them: {summary}.',
+    byDefaultThere:
+      'Checked: Kubernetes’ default places the pods. ' +
+      'Unchecked: the workspace gets revision {n} of this scheduler configuration: {summary}.',
+    noSummary: 'no summary',
+    placedByDefault: 'Kubernetes’ default scheduler configuration will place the pods.',
     placedByFile: 'The scheduler configuration of the file will place the pods.',
     start: 'Import',
     startReplace: 'Empty and import',
     recording: 'This is a recording',
     recordingBody:
-      'A recording is replayed, not imported. ' +
-      'The simulator is emptied and then replays the recorded changes at the speed you choose. ' +
-      '{nodes}, {pods} and every decision will be deleted.',
+      'A recording is replayed, not imported: an empty cluster takes the recorded changes, at the speed you choose.',
+    load: 'Load the recording',
     loadRecording: 'Empty and load the recording',
     last: 'The last import was at {time}.',
     lastShow: 'Show summary',
     phase: {
+      opening: 'Start the workspace',
       uploading: 'Send',
       reading: 'Read',
       clearing: 'Empty',
@@ -59,6 +67,7 @@ export const importing = {
       settling: 'Settle',
     },
     phaseNow: {
+      opening: 'The workspace is starting',
       uploading: 'Sending the files',
       reading: 'Reading',
       clearing: 'Emptying the simulator',
@@ -69,6 +78,7 @@ export const importing = {
     ofBytes: '{done} of {total}',
     ofCount: '{done} of {total}',
     goesOn: 'The import continues if you close this dialog or leave the page.',
+    thenOpens: 'The workspace opens when it has read everything. If you stop, it is deleted.',
     stop: 'Stop the import',
     stopped: 'The import was stopped',
     stoppedBody: 'Objects that were already created stay.',
@@ -112,6 +122,7 @@ export const importing = {
     configRemoved: 'Fields left out',
     configInactive: 'Inactive extenders',
     another: 'Import something else',
+    answer: { pods: 'Compare with the original cluster', lacks: 'What the file lacks' },
   },
   inactive: {
     title: 'Inactive parts of imports',

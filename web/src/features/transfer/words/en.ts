@@ -19,6 +19,9 @@ export const transfer = {
     notOurs: 'This simulator does not own the control plane, so it cannot empty it.',
     busy: 'Wait until this finishes: {what}',
     dropHere: 'Drop to import',
+    compared: 'Import compared with the original cluster',
+    inWorkspace: 'Imported into the workspace “{name}”.',
+    goThere: 'Open it',
   },
   operation: {
     import: 'Importing',

@@ -1,5 +1,3 @@
-// The dialogs of import, export and reset.
-
 import type * as english from './en.deferred'
 
 export const importing: typeof english.importing = {
@@ -23,30 +21,40 @@ export const importing: typeof english.importing = {
     holdsArchive: 'アーカイブです。内容はサーバーが読み取ります。',
     holdsLarge: '大きすぎるため、ここではプレビューできません。サーバーが読み取ります。',
     holdsNothing: 'ここではオブジェクトを認識できませんでした。結果はサーバーが報告します。',
-    configuration: 'スケジューラーの設定',
+    configuration: 'スケジューラーの構成',
     results: '決定 {n} 件（インポートしません）',
     problems: 'ここで読み取れないドキュメント {n} 件',
-    mode: '既存のオブジェクトの扱い',
-    merge: 'マージ',
+    where: '取り込む先',
+    workspace: '新しいワークスペース',
+    workspaceBody: '専用のクラスターとスケジューラーが用意されます。ここは何も変わりません。',
+    merge: 'このクラスターにマージ',
     mergeBody:
       'ファイルのオブジェクトを追加します。種類と名前が同じ既存のオブジェクトは、ファイルの内容に変更されます。それ以外はそのままです。',
-    replace: '置き換え',
+    replace: 'このクラスターを置き換え',
     replaceBody: '先にシミュレーターを空にします。{nodes}、{pods}、すべての決定が削除され、元に戻せません。',
     reschedule: 'Pod をスケジュールし直す',
     rescheduleBody:
       'オン: すべての Pod をノードの割り当てなしでインポートし、このスケジューラーがスケジュールします。オフ: ファイルでノードに割り当て済みの Pod はそのまま、残りの Pod だけをスケジュールします。',
-    placedBy:
-      'Pod を割り当てるのは、スケジューラー設定のリビジョン {n} です。インポートしても設定は変わりません。Kubernetes のデフォルトを使うには、先に「スケジューラー」ページで適用してください。',
-    placedByFile: 'Pod を割り当てるのは、ファイルのスケジューラー設定です。',
+    byDefault: 'Kubernetes のデフォルト構成を使う',
+    byDefaultBody:
+      'オンの場合: 先に Kubernetes のデフォルトを新しいリビジョンとして適用し、それが Pod を割り当てます。' +
+      'オフの場合: スケジューラー構成のリビジョン {n} が Pod を割り当てます: {summary}。',
+    byDefaultThere:
+      'オンの場合: Kubernetes のデフォルトが Pod を割り当てます。' +
+      'オフの場合: ワークスペースはこのスケジューラー構成のリビジョン {n} を使います: {summary}。',
+    noSummary: '概要なし',
+    placedByDefault: 'Pod を割り当てるのは、Kubernetes のデフォルトのスケジューラー構成です。',
+    placedByFile: 'Pod を割り当てるのは、ファイルのスケジューラー構成です。',
     start: 'インポート',
     startReplace: '空にしてインポート',
     recording: '記録ファイル',
-    recordingBody:
-      '記録はインポートではなく再生されます。シミュレーターを空にしてから、記録された変更を選んだ速度で再生します。{nodes}、{pods}、すべての決定が削除されます。',
+    recordingBody: '記録はインポートではなく再生されます。空のクラスターに、記録された変更を選んだ速度で適用します。',
+    load: '記録を読み込む',
     loadRecording: '空にして記録を読み込む',
     last: '前回のインポートは {time} です。',
     lastShow: '結果を表示',
     phase: {
+      opening: 'ワークスペースの起動',
       uploading: '送信',
       reading: '読み取り',
       clearing: '消去',
@@ -54,6 +62,7 @@ export const importing: typeof english.importing = {
       settling: '処理待ち',
     },
     phaseNow: {
+      opening: 'ワークスペースを起動中',
       uploading: 'ファイルを送信中',
       reading: '読み取り中',
       clearing: 'シミュレーターを消去中',
@@ -64,6 +73,7 @@ export const importing: typeof english.importing = {
     ofBytes: '{done} / {total}',
     ofCount: '{done} / {total}',
     goesOn: 'このダイアログを閉じても、ページを離れても、インポートは続きます。',
+    thenOpens: 'すべて読み取ると、ワークスペースが開きます。停止すると、ワークスペースは削除されます。',
     stop: 'インポートを停止',
     stopped: 'インポートを停止しました',
     stoppedBody: 'すでに作成されたオブジェクトは残ります。',
@@ -99,11 +109,12 @@ export const importing: typeof english.importing = {
     copy: 'テキストとしてコピー',
     copied: '{n} 行をコピーしました',
     copyFailed: 'ブラウザーがコピーを許可しませんでした',
-    config: 'スケジューラーの設定',
+    config: 'スケジューラーの構成',
     configApplied: 'リビジョン {n} として稼働しています。',
     configNotApplied: '適用されませんでした。',
     configRemoved: '除外されたフィールド',
     configInactive: '無効のままのエクステンダー',
+    answer: { pods: '元のクラスターと比べる', lacks: 'ファイルにないもの' },
     another: '別のものをインポート',
   },
   inactive: {
@@ -121,7 +132,7 @@ export const importing: typeof english.importing = {
   export: {
     title: 'クラスターをエクスポート',
     about:
-      'ここで作成されたすべてのオブジェクトとスケジューラーの設定を 1 つのファイルにします。再びインポートでき、kubectl apply でも使えます。',
+      'ここで作成されたすべてのオブジェクトとスケジューラーの構成を 1 つのファイルにします。再びインポートでき、kubectl apply でも使えます。',
     format: '形式',
     results: '決定を含める',
     resultsHint:
@@ -141,9 +152,9 @@ export const importing: typeof english.importing = {
     nodes: 'ノード',
     pods: 'Pod',
     decisions: '決定',
-    revisions: '適用した設定',
+    revisions: '適用した構成',
     others: 'ほかに作成したものすべて（ワークロード、ボリューム、クラス、名前空間）も削除されます。',
-    back: 'スケジューラーの設定は起動時のものに戻ります。元に戻せません。',
+    back: 'スケジューラーの構成は起動時のものに戻ります。元に戻せません。',
     exportFirst: '先にエクスポート',
     type: '続けるには {word} と入力',
     word: 'reset',

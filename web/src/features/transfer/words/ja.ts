@@ -1,5 +1,3 @@
-// The menu of import, export, reset and replay, and the simulator's running operation.
-
 import type * as english from './en'
 
 export const transfer: typeof english.transfer = {
@@ -11,7 +9,7 @@ export const transfer: typeof english.transfer = {
     reset: 'リセット',
     replay: '記録を再生',
     hint: {
-      export: 'すべてのオブジェクトと設定を 1 つのファイルに',
+      export: 'すべてのオブジェクトと構成を 1 つのファイルに',
       import: 'マニフェスト、エクスポート、フォルダーやアーカイブ全体',
       reset: 'すべてを削除し、最初のクラスターに戻す',
       replay: '実際のクラスターで起きたことを再現',
@@ -21,6 +19,9 @@ export const transfer: typeof english.transfer = {
     notOurs: 'コントロールプレーンは外部のものであるため、シミュレーターが空にすることはできません。',
     busy: '完了するまでお待ちください: {what}',
     dropHere: 'ドロップしてインポート',
+    compared: 'インポートを元のクラスターと比べる',
+    inWorkspace: 'ワークスペース「{name}」に取り込みました。',
+    goThere: '開く',
   },
   operation: {
     import: 'インポート中',

@@ -12,7 +12,6 @@ export interface Phrase {
   count?: number
 }
 
-/** A list of names as text. */
 type Names = (names: readonly string[]) => string
 
 /** What a step says, in one line each. A kind of the schema without a case does not compile. */
@@ -213,7 +212,6 @@ export function prioritiesOf(steps: readonly AdviceStep[]): number[] {
   ].sort((a, b) => a - b)
 }
 
-/** What becomes of the pod. */
 export function mannerPhrase(manner: AdviceManner): Phrase {
   const m = manner
   switch (m.kind) {

@@ -6,7 +6,6 @@ import { fieldsBetween, type FieldChange } from '@/kubernetes/patch'
 import { editable } from './editing'
 import { makesCopies, objectThen, targetOf, type Hypothesis } from './hypothesis'
 
-/** In a few words. */
 export type Gist =
   | { kind: 'copies'; count: number }
   | { kind: 'added' }
@@ -23,7 +22,6 @@ export type Gist =
 
 export interface ChangedObject {
   target: ChangeTarget
-  /** The changes of the hypothesis that are about it. */
   changes: readonly Change[]
   gist: Gist
   fields: readonly FieldChange[]

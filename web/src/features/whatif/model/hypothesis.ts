@@ -8,7 +8,6 @@ import { applyPatch, patchFromTo } from '@/kubernetes/patch'
 import { editable } from './editing'
 
 export interface Hypothesis {
-  /** In order. */
   readonly changes: readonly Change[]
   /** Another KubeSchedulerConfiguration, as YAML. */
   readonly configuration?: string
@@ -24,7 +23,6 @@ export function isEmpty({ changes, configuration, profile }: Hypothesis): boolea
   return !changes.length && configuration === undefined && profile === undefined
 }
 
-/** The number of things that it supposes. */
 export function sizeOf({ changes, configuration, profile }: Hypothesis): number {
   return changes.length + Number(configuration !== undefined) + Number(profile !== undefined)
 }
@@ -82,9 +80,8 @@ export function questionOf(
   }
 }
 
-// ── changes ─────────────────────────────────────────────────────────────
+// Changes.
 
-/** The object that a change is about. */
 export function targetOf({ apply, patch, delete: gone }: Change): ChangeTarget {
   if (!apply) {
     const { apiVersion, kind, namespace, name } = (patch ?? gone) as ChangeTarget

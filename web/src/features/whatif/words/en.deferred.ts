@@ -35,6 +35,11 @@ export const whatif = {
     unreadable: 'This link holds no hypothesis that can be read.',
     node: 'Node',
     pod: 'Pod',
+    picker: {
+      recent: 'recent',
+      none: 'No name matches.',
+      more: '{n} more match: type more of the name. | {n} more matches: type more of the name. | {n} more match: type more of the name.',
+    },
     noNode: 'No node has this name.',
     noPod: 'No pod has this name.',
     gist: {
@@ -188,7 +193,7 @@ export const whatif = {
     changePod: 'Pod',
     changeNode: 'Node',
     addNodes: 'More nodes',
-    takeAway: 'Without…',
+    takeAway: 'What if without…',
     configuration: 'Configuration',
     supposePod: 'What if {name} were different?',
     supposeNode: 'What if a node were different?',
@@ -248,6 +253,7 @@ export const whatif = {
     preempts: '{pod} would preempt pods to run on {node}.',
     pending: '{pod} {pending} {why}',
     stays: 'would stay pending:',
+    rejects: '{plugin} rejects {nodes}',
     all: 'All {n} would find a node: {nodes}.',
     some: '{n} of {total} would find a node: {nodes}. The next one would stay pending: {why}',
     none: 'No prediction yet',
@@ -340,25 +346,15 @@ export const whatif = {
   shadow: {
     none: 'No shadow configuration. A shadow judges every decision on the same state, and changes none.',
     judges: 'A shadow configuration has judged every decision on the same state since {time}. It changes none.',
-    draftHint: 'Your draft can judge the decisions before you apply it.',
-    noDraft: 'Change the configuration in the editor first: the draft can then judge the decisions.',
     set: 'Set the draft as shadow',
     replace: 'Replace the shadow with the draft',
     stop: 'Stop the shadow',
     edit: 'Edit as draft',
-    judge: 'Judge the last 200 decisions',
-    judging: 'Asking both configurations about the pods of the last decisions…',
-    judgeFirst: 'Judge the draft to see what it would change now.',
     wasSet: 'The shadow judges from now on',
     wasStopped: 'The shadow is stopped',
     failed: 'The shadow stays as it is',
-    live: 'Shadow',
-    ofDraft: 'Draft',
-    which: 'Judgement',
     differ:
       'Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ. | Of {total} decisions, {n} would differ.',
-    wouldDiffer:
-      'For {n} of the last {total} decisions, the draft would now choose otherwise than the running configuration.',
     waiting: 'No decision since the shadow was set. It judges the next one.',
     means:
       'Each decision is made again under the shadow, on the state that the scheduler saw; ' +
@@ -368,10 +364,6 @@ export const whatif = {
       'The counts stand for {percent} of the decisions: ' +
       '{skipped} were left out, because decisions came faster than the shadow judges. ' +
       'Which ones depends on the load alone.',
-    draftMeans:
-      'Both configurations were asked about each of these pods at {time}, on the cluster as it is now, as if that ' +
-      'pod alone were not placed. This does not repeat the past.',
-    draftIncomplete: 'The time for the answer ran out before all pods were judged.',
     verdict: {
       same: 'same',
       asGood: 'as good',
@@ -388,9 +380,9 @@ export const whatif = {
     },
     filter: 'Which decisions',
     runs: 'Runs on',
-    went: 'Went to',
-    liveWould: 'Running would choose',
-    draftWould: 'Draft would choose',
+    went: 'Scheduler chose',
+    liveWould: 'Running would choose now',
+    draftWould: 'Draft would choose now',
     would: 'Would go to',
     madeBy: 'What made the difference',
     in: {
@@ -402,7 +394,7 @@ export const whatif = {
     placed: '{node} {total}',
     pending: 'pending',
     everyNode: 'every node',
-    scores: 'the second node vs. the first: {live}, then {shadow}',
+    scores: 'the second node’s lead: {live} here, {shadow} there',
     shadowRejects: 'rejects {node}: {reasons}',
     liveRejects: 'no longer rejects {node}: {reasons}',
     list: 'Decisions that would differ',

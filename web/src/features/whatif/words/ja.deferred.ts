@@ -1,5 +1,3 @@
-// 仮定: Pod を割り当てられるようにする変更、変更を試す欄、入力中の予測。
-
 import type * as english from './en.deferred'
 
 export const whatif: typeof english.whatif = {
@@ -39,6 +37,11 @@ export const whatif: typeof english.whatif = {
     unreadable: 'このリンクの仮定は読み取れません。',
     node: 'ノード',
     pod: 'Pod',
+    picker: {
+      recent: '最近',
+      none: '一致する名前はありません。',
+      more: 'ほか {n} 件が一致します。名前を続けて入力してください。',
+    },
     noNode: 'この名前のノードはありません。',
     noPod: 'この名前の Pod はありません。',
     gist: {
@@ -171,7 +174,7 @@ export const whatif: typeof english.whatif = {
     changePod: 'Pod',
     changeNode: 'ノード',
     addNodes: 'ノードを追加',
-    takeAway: 'なければ…',
+    takeAway: 'もしなければ…',
     configuration: '構成',
     supposePod: '{name} が違っていたら？',
     supposeNode: 'ノードが違っていたら？',
@@ -229,6 +232,7 @@ export const whatif: typeof english.whatif = {
     preempts: '{pod} は Pod を追い出して {node} に割り当てられるはずです。',
     pending: '{pod} の予測: {pending} {why}',
     stays: '割り当て待ちになります:',
+    rejects: '{plugin} が {nodes} を拒否',
     all: '{n} 個すべてにノードが見つかるはずです: {nodes}。',
     some: '{total} 個中 {n} 個にノードが見つかるはずです: {nodes}。次の Pod は割り当て待ちになります: {why}',
     none: 'まだ予測がありません',
@@ -280,10 +284,11 @@ export const whatif: typeof english.whatif = {
         'PodGroup {name} は {minimum} 個のメンバーがそろうまで 1 つも実行されません。現在 {bound} 個で、あと {places} 個しか入りません。',
     },
     nextPending: '{n} 個目は割り当て待ちになります: {stops}。',
-    placed: 'リビジョン {revision} のもとで、{time} のクラスターの写しに 1 つずつ配置しました。Pod は作成されません。',
+    placed:
+      'リビジョン {revision} のもとで、{time} のクラスターのコピーに 1 つずつ配置しました。Pod は作成されません。',
     emptyTitle: 'あと何個入りますか？',
     emptyBody:
-      'クラスターの Pod を選ぶか、YAML で書いてください。クラスターの写しに、入らなくなるまでコピーを配置します。',
+      'クラスターの Pod を選ぶか、YAML で書いてください。クラスターのコピーに、入らなくなるまでコピーを配置します。',
     emptyCluster: 'ノードがなければ、入る数を数えられません。',
     podGone: 'Pod {name} はありません。',
     node: 'ノード',
@@ -309,32 +314,20 @@ export const whatif: typeof english.whatif = {
   shadow: {
     none: 'シャドー構成はありません。シャドーは、すべての決定を同じ状態で判定しますが、何も変えません。',
     judges: 'シャドー構成が {time} から、すべての決定を同じ状態で判定しています。何も変えません。',
-    draftHint: '下書きを適用する前に、決定を判定できます。',
-    noDraft: 'まずエディターで構成を変更してください。その下書きで決定を判定できます。',
     set: '下書きをシャドーにする',
     replace: 'シャドーを下書きに置き換える',
     stop: 'シャドーを停止',
     edit: '下書きとして編集',
-    judge: '直近 200 件の決定を判定',
-    judging: '直近の決定の Pod について、両方の構成に問い合わせています…',
-    judgeFirst: '下書きを判定すると、今なら何が変わるかがわかります。',
     wasSet: 'これ以降の決定をシャドーが判定します',
     wasStopped: 'シャドーを停止しました',
     failed: 'シャドーは変わっていません',
-    live: 'シャドー',
-    ofDraft: '下書き',
-    which: '判定',
     differ: '決定 {total} 件中 {n} 件が異なる結果になります。',
-    wouldDiffer: '直近の決定 {total} 件中 {n} 件で、下書きは今、実行中の構成と異なる選択をします。',
     waiting: 'シャドーの設定後、まだ決定がありません。次の決定から判定します。',
     means:
       '各決定を、スケジューラーが見た状態で、シャドーのもとでもう一度行います。クラスターはその後、スケジューラーの決定に従います。「同等」は、どちらになるかが偶然で決まる同点です。',
     problem: '現在、シャドーは判定していません: {problem}',
     share:
       'この数は決定の {percent} についてのものです。決定がシャドーの判定より速かったため、{skipped} 件を省きました。どれを省くかは負荷だけで決まります。',
-    draftMeans:
-      '{time} に、これらの各 Pod について、その Pod だけが未割り当てであるものとして、現在のクラスターで両方の構成に問い合わせました。過去の再現ではありません。',
-    draftIncomplete: '時間内にすべての Pod を判定できませんでした。',
     verdict: {
       same: '同じ',
       asGood: '同等',
@@ -351,9 +344,9 @@ export const whatif: typeof english.whatif = {
     },
     filter: '表示する決定',
     runs: '実行中のノード',
-    went: '実際',
-    liveWould: '実行中の構成の選択',
-    draftWould: '下書きの選択',
+    went: 'スケジューラーの選択',
+    liveWould: '稼働中の構成の今の選択',
+    draftWould: '下書きの今の選択',
     would: 'シャドー',
     madeBy: '違いの原因',
     in: {
@@ -365,7 +358,7 @@ export const whatif: typeof english.whatif = {
     placed: '{node} {total}',
     pending: '割り当て待ち',
     everyNode: 'すべてのノード',
-    scores: '2 つ目と 1 つ目のノードの差: {live} から {shadow}',
+    scores: '2 つ目のノードのリード: こちらで {live}、あちらで {shadow}',
     shadowRejects: '{node} を拒否: {reasons}',
     liveRejects: '{node} を拒否しなくなる: {reasons}',
     list: '異なる結果になる決定',

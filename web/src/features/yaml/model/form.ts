@@ -125,7 +125,7 @@ export function withValue(
   return before + space + stringify(value, { lineWidth: 0 }).trimEnd() + text.slice(field.to)
 }
 
-// ── adding and removing ─────────────────────────────────────────────────
+// Adding and removing.
 
 /** A part of the text to replace. */
 interface Edit {
@@ -306,7 +306,7 @@ function setIn(document: Document.Parsed, path: Path, value: unknown): void {
   document.setIn(path, document.createNode(value))
 }
 
-// ── positions ───────────────────────────────────────────────────────────
+// Positions.
 
 const lineStart = (text: string, at: number) => text.lastIndexOf('\n', at - 1) + 1
 const lineEnd = (text: string, at: number) => {

@@ -59,7 +59,7 @@ export interface Accounting {
   /** The name of our own field manager. */
   ours: string
   /** The object as written; other fields under our name are defaults. */
-  written?: KubeObject | undefined
+  written?: KubeObject
 }
 
 function authorOf(object: KubeObject, path: Path, { ours, written }: Accounting): Author {

@@ -67,7 +67,7 @@ export const editor = {
     title: 'Create',
     hint: 'Separate documents with ---. You can drop files here.',
     templateChoose: 'Templates',
-    lookFor: 'What to look for',
+    lookFor: 'What it shows',
     replaceTitle: 'Replace the text?',
     replaceBody: 'You have changed the text. Choosing a template replaces it.',
     replace: 'Replace',

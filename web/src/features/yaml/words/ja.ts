@@ -1,5 +1,3 @@
-// The object editor and the create dialog.
-
 import type * as english from './en'
 
 export const editor: typeof english.editor = {
@@ -70,7 +68,7 @@ export const editor: typeof english.editor = {
     title: '作成',
     hint: '複数のドキュメントは --- で区切ります。ファイルをドロップできます。',
     templateChoose: 'テンプレート',
-    lookFor: '注目点',
+    lookFor: '内容',
     replaceTitle: 'テキストを置き換えますか？',
     replaceBody: 'テキストは変更されています。テンプレートを選ぶと置き換わります。',
     replace: '置き換える',

@@ -1,0 +1,72 @@
+// インポートした Pod の割り当て先と、元のクラスターとの比較。
+
+import type * as english from './en.deferred'
+
+export const placement: typeof english.placement = {
+  placement: {
+    title: 'インポートの比較',
+    moved: '{total} のうち {n} 個が、元のクラスターとは別のノードに割り当てられました',
+    none: '{total} のうち、元のクラスターと別のノードにあるものはありません',
+    others: '同じノードは {same} 個、割り当て待ちは {pending} 個です。',
+    gone: 'その後 {n} 個の Pod が削除されました。',
+    kept: 'スケジューラーが割り当てる Pod はありませんでした',
+    keptBody:
+      '「Pod をスケジュールし直す」を選んでインポートすると、どの Pod が別のノードに割り当てられるかわかります。',
+    at: '{time} にインポート。',
+    report: 'インポートの結果',
+    views: '表示',
+    view: { pods: 'Pod', nodes: 'ノードを並べて表示', lacks: 'ファイルにないもの {n}' },
+    outcome: { different: '別のノード {n}', pending: '割り当て待ち {n}', matching: '同じノード {n}' },
+    before: '元のノード',
+    here: 'ここのノード',
+    original: '元のクラスター',
+    hereNow: '現在のここ',
+    nothingMoved: '別のノードにある Pod はありません。',
+    unexplained: '未読の決定 {n} 件',
+    cause: {
+      nodeRejected: '{plugin} が元のノードを拒否',
+      otherTotal: '合計の違い（最大の差は {plugin}）',
+      otherTotalOnly: '合計の違い',
+      sameTotal: '両方のノードの合計が同点',
+      nodeMissing: '元のノードがここにない',
+      nodeNotEvaluated: '元のノードは評価されていない',
+      nodeNotScored: '元のノードは割り当て可能だがスコアなし',
+      nodeFits: '元のノードは全フィルターを通過、割り当てはなし',
+      cycleNotKept: '決定の記録はもうない',
+      notAttempted: 'まだ試していない',
+    },
+    lack: {
+      nothing: 'ファイルのオブジェクトが参照するものは、すべて揃っていました。',
+      allTitle: 'まとめて取得',
+      allBody: 'ファイルの取得元で実行し、両方のファイルを一緒にインポートしてください。',
+      needed: 'ファイルのオブジェクトが必要とするもの',
+      perhaps: 'ファイルになく、元のクラスターにもないかもしれないもの',
+      named: '{by} {n} 個が参照: {names}',
+      any: '{by} {n} 個に必要',
+      more: '{list}、ほか {n} 個',
+      join: '、',
+    },
+    effect: {
+      PriorityClass: 'Pod に書かれた優先度から作成しました。書かれていない Pod は拒否されます。',
+      RuntimeClass: 'Pod に書かれたオーバーヘッドから作成しました。',
+      Namespace: 'ラベルなしで作成しました。アフィニティがラベルで選ぶことがあります。',
+      Node: 'そこにあった Pod は元のノードに戻れません。',
+      PersistentVolumeClaim: 'Pod は、クレームが揃うまで待ちます。',
+      PersistentVolume: 'クレームはこのボリュームを待ち、その Pod も待ちます。',
+      StorageClass: 'このクラスのクレームには新しいボリュームが用意されません。',
+      CSINode: 'ノードに接続できるボリュームの数を示します。',
+      ResourceClaim: 'Pod は、クレームが揃うまで待ちます。',
+      ResourceClaimTemplate: 'クレームが作成されず、Pod は待ちます。',
+      DeviceClass: 'これがないと、クレームにデバイスを割り当てられません。',
+      ResourceSlice: 'どのデバイスがあるかを示します。',
+      PodDisruptionBudget: 'プリエンプションは、保護された Pod をできるだけ避けます。',
+      Service: 'デフォルトでは、スケジューラーは Service の Pod を分散させます。',
+      KubeSchedulerConfiguration:
+        'Pod を割り当てたのはここで動いている構成です。元の構成のファイルは kube-scheduler のフラグ --config が示します。',
+      owner: '削除された Pod は補充されません。',
+    },
+    emptyTitle: 'インポートはまだありません',
+    emptyBody:
+      '「Pod をスケジュールし直す」を選んでクラスターをインポートすると、どの Pod がなぜ別のノードに割り当てられるかわかります。',
+  },
+}

@@ -34,10 +34,6 @@ import (
 
 const (
 	readyInterval = 10 * time.Millisecond
-	// The start does not wait for this hook, which sleeps for a second before it writes the default
-	// RBAC roles. The administrators' group, to which the kubeconfig and the clients in this
-	// process belong, needs none.
-	roleHook      = "poststarthook/" + rbacrest.PostStartHookName
 	closeInterval = 5 * time.Millisecond
 	// Watches may take so long to end when the API server stops.
 	watchTimeout = time.Second
@@ -122,9 +118,9 @@ func newServerChain(ctx context.Context, run *options.ServerRunOptions, opts ser
 	if err != nil {
 		return nil, fmt.Errorf("build configuration: %w", err)
 	}
-	// This hook tries once before the server serves, and then waits a second. bootstrap does its
-	// work.
-	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName)
+	// The first hook tries once before the server serves, and then waits a second; bootstrap does its
+	// work. bootstrapRoles does that of the second.
+	config.KubeAPIs.ControlPlane.Generic.DisabledPostStartHooks.Insert(schedulingrest.PostStartHookName, rbacrest.PostStartHookName)
 	confine(opts.Options).apply(config)
 	extensions := &config.ApiExtensions.ExtraConfig
 	extensions.CRDRESTOptionsGetter = uncached{shortHistory{extensions.CRDRESTOptionsGetter, isCustom}, opts.Webhooks.Uncached}
@@ -274,11 +270,10 @@ func (a *apiServer) clientConfig() *rest.Config {
 // The start takes about a second, and much longer on a very busy machine.
 const readyTimeout = 90 * time.Second
 
-// waitReady does not wait for the role hook.
 func (a *apiServer) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it was not ready within %v", readyTimeout))
 	defer cancel()
-	return a.pollReadyz(ctx, roleHook)
+	return a.pollReadyz(ctx)
 }
 
 // waitStarted waits for every post-start hook, whether or not etcd still answers.

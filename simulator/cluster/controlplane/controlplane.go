@@ -281,15 +281,18 @@ func (c *ControlPlane) startServer(ctx context.Context, certs certificates, etcd
 	if err := c.startState.remember(ctx); err != nil {
 		return nil, err
 	}
-	c.completeStartState(api)
+	c.completeStartState()
 	return api, nil
 }
 
-func (c *ControlPlane) completeStartState(api *apiServer) {
+// completeStartState does not delay the start: the administrators' group, to which the kubeconfig and the
+// clients in this process belong, needs no default role.
+func (c *ControlPlane) completeStartState() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if api.waitStarted(ctx) == nil {
+		bootstrapRoles(ctx, c.ClientConfig(), c.opts.Logger)
+		if ctx.Err() == nil {
 			c.startState.rememberLate(ctx)
 		}
 	})

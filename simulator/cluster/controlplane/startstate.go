@@ -23,7 +23,7 @@ var ErrNoStartState = errors.New("the initial state of this cluster is unknown, 
 const (
 	// The start state is being created, and no other client has written yet.
 	stateBegun = "begun"
-	// The copies are complete, except for the objects of the role hook.
+	// The copies are complete, except for the default roles.
 	stateKnown = "known"
 )
 
@@ -85,7 +85,7 @@ func (s *startState) remember(ctx context.Context) error {
 	return nil
 }
 
-// rememberLate is called after the role hook. Others may have written by then.
+// rememberLate is called after bootstrapRoles. Others may have written by then.
 func (s *startState) rememberLate(ctx context.Context) {
 	defer close(s.complete)
 	if s.state == "" {

@@ -158,18 +158,26 @@ func margin(c *result.Cycle) *Margin {
 	if m.Total == 0 {
 		m.Tied = slices.DeleteFunc(s.Tied(), func(n string) bool { return n == c.SelectedNode })
 	}
+	m.Parts = append(m.Parts, Difference(s, selected, next)...)
+	return m
+}
+
+// Difference returns what each plugin and extender adds to the total of the node at index a beyond that of the one
+// at b, the largest difference first. Those that score both the same are left out.
+func Difference(s *result.Score, a, b int) []Part {
+	var out []Part
 	for p, plugin := range s.Plugins {
-		if d := s.Weighted[p].At(selected) - s.Weighted[p].At(next); d != 0 {
-			m.Parts = append(m.Parts, Part{Plugin: plugin.Name, Difference: d})
+		if d := s.Weighted[p].At(a) - s.Weighted[p].At(b); d != 0 {
+			out = append(out, Part{Plugin: plugin.Name, Difference: d})
 		}
 	}
 	for _, extender := range s.Extenders {
-		if d := extender.Counted.At(selected) - extender.Counted.At(next); d != 0 {
-			m.Parts = append(m.Parts, Part{Plugin: extender.Name, Difference: d})
+		if d := extender.Counted.At(a) - extender.Counted.At(b); d != 0 {
+			out = append(out, Part{Plugin: extender.Name, Difference: d})
 		}
 	}
-	slices.SortStableFunc(m.Parts, func(a, b Part) int { return int(abs(b.Difference) - abs(a.Difference)) })
-	return m
+	slices.SortStableFunc(out, func(a, b Part) int { return int(abs(b.Difference) - abs(a.Difference)) })
+	return out
 }
 
 func abs(n int64) int64 { return max(n, -n) }

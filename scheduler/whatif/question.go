@@ -1,6 +1,10 @@
 package whatif
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,6 +99,42 @@ type NotAsked struct {
 	ControllersNotAsked []string `json:"controllersNotAsked,omitempty"`
 	// GatesNotAsked are the scheduling gates of the pod, which controllers open.
 	GatesNotAsked []string `json:"gatesNotAsked,omitempty"`
+}
+
+// Unasked are those of one kind that were not asked.
+type Unasked struct {
+	Of    UnaskedKind
+	Names []string
+	// Text says in English who they are, and what that does to the answer.
+	Text string
+}
+
+// UnaskedKind is a kind of what is not asked.
+type UnaskedKind string
+
+// The values of UnaskedKind.
+const (
+	OfPermit      UnaskedKind = "permit"
+	OfExtenders   UnaskedKind = "extenders"
+	OfAutoscalers UnaskedKind = "autoscalers"
+	OfControllers UnaskedKind = "controllers"
+	OfGates       UnaskedKind = "gates"
+)
+
+// Unasked returns the kinds of which there are any.
+func (n NotAsked) Unasked() []Unasked {
+	all := []Unasked{
+		{OfPermit, n.PermitNotAsked, "Permit plugins were not asked: %s. They may make the pod wait, or reject it."},
+		{OfExtenders, n.ExtendersNotAsked, "Extenders were not asked: %s. They may reject nodes, or prefer others."},
+		{OfAutoscalers, n.AutoscalersNotAsked, "Autoscalers are not simulated: %s. They may add nodes, or remove some."},
+		{OfControllers, n.ControllersNotAsked, "Controllers were not asked: %s. They may create, change or delete pods."},
+		{OfGates, n.GatesNotAsked, "The controllers that open scheduling gates were not asked: %s. The scheduler does not try the pod before."},
+	}
+	out := slices.DeleteFunc(all, func(u Unasked) bool { return len(u.Names) == 0 })
+	for i := range out {
+		out[i].Text = fmt.Sprintf(out[i].Text, strings.Join(out[i].Names, ", "))
+	}
+	return out
 }
 
 // State says on which state an answer rests, before the question's changes.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -89,11 +90,24 @@ func (s *Source) Read(ctx context.Context, here *rest.Config, define Define, eac
 	if err != nil {
 		return nil, err
 	}
-	return s.read(ctx, source, each)
+	found, err := s.read(ctx, source, each)
+	for _, p := range found {
+		problems = append(problems, p.Text)
+	}
+	return problems, err
 }
 
+// Problem is a kind that could not be read.
+type Problem struct {
+	Kind schema.GroupKind
+	// Text is for users.
+	Text string
+}
+
+func (p Problem) String() string { return p.Text }
+
 // ReadKinds is Read without a simulated cluster: it lists the given kinds, in these versions.
-func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind, each func(*unstructured.Unstructured) error) (problems []Problem, err error) {
 	versions := map[schema.GroupKind][]kind{}
 	var kinds []objects.Kind
 	for _, gvk := range wanted {
@@ -112,9 +126,19 @@ func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind
 	return s.read(ctx, source, each)
 }
 
-func (s *Source) read(ctx context.Context, source *connection, each func(*unstructured.Unstructured) error) (problems []string, err error) {
+// Get returns an object of the source. It is for kinds that ReadKinds does not list.
+func (s *Source) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	client, err := dynamic.NewForConfig(s.clientConfig())
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the source: %w", err)
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	return client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (s *Source) read(ctx context.Context, source *connection, each func(*unstructured.Unstructured) error) (problems []Problem, err error) {
 	for _, k := range source.missed {
-		problems = append(problems, k.missing())
+		problems = append(problems, Problem{k.GroupKind(), k.missing()})
 	}
 	for _, k := range slices.Backward(source.kinds) {
 		for _, stream := range s.streams(source.client, k) {
@@ -126,7 +150,7 @@ func (s *Source) read(ctx context.Context, source *connection, each func(*unstru
 			})
 			switch {
 			case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
-				problems = append(problems, stream.leftOut(err))
+				problems = append(problems, Problem{k.GroupKind(), stream.leftOut(err)})
 			case err != nil:
 				return problems, fmt.Errorf("listing %s of the source: %w", stream.name(), plain(err))
 			}

@@ -66,7 +66,9 @@ func (s Selection) check() error {
 type SourceOptions struct {
 	// Kubeconfig is a file; Context one of its contexts, its current one by default.
 	Kubeconfig, Context string
-	Selection           Selection
+	// Config, if set, reaches the cluster instead of a kubeconfig; Context is then only its name.
+	Config    *rest.Config
+	Selection Selection
 	// QPS is DefaultQPS by default.
 	QPS float32
 	// Redactor redacts each object before anything else sees it. Nil does not redact.
@@ -92,6 +94,9 @@ func NewSource(o SourceOptions) (*Source, error) {
 		return nil, errors.New("the requests per second to the source are negative")
 	case o.QPS == 0:
 		o.QPS = DefaultQPS
+	}
+	if o.Config != nil {
+		return &Source{options: o, context: o.Context, config: o.Config}, nil
 	}
 	config, context, err := kubeconfig.Load(o.Kubeconfig, o.Context)
 	if err != nil {
@@ -172,6 +177,9 @@ func (e *discreetError) Error() string {
 // changed. It keeps the context that was chosen at the start. A file that cannot be read changes
 // nothing.
 func (s *Source) reload() bool {
+	if s.options.Config != nil {
+		return false
+	}
 	config, _, err := kubeconfig.Load(s.options.Kubeconfig, s.context)
 	if err != nil {
 		return false

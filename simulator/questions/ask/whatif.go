@@ -45,25 +45,15 @@ func PrintWhatIf(w io.Writer, target Target, a *hypothesis.WhatIfAnswer, format 
 
 // notAsked says who was not asked and may decide otherwise, and how to ask the extenders.
 func (p *printer) notAsked(n whatif.NotAsked, extenders string) {
-	first := true
-	for _, who := range []struct {
-		names []string
-		says  string
-	}{
-		{n.PermitNotAsked, "Permit plugins were not asked: %s. They may make the pod wait, or reject it."},
-		{n.ExtendersNotAsked, "Extenders were not asked: %s. They may reject nodes, or prefer others." + extenders},
-		{n.AutoscalersNotAsked, "Autoscalers are not simulated: %s. They may add nodes, or remove some."},
-		{n.ControllersNotAsked, "Controllers were not asked: %s. They may create, change or delete pods."},
-		{n.GatesNotAsked, "The controllers that open scheduling gates were not asked: %s. The scheduler does not try the pod before."},
-	} {
-		if len(who.names) == 0 {
-			continue
-		}
-		if first {
+	for i, who := range n.Unasked() {
+		if i == 0 {
 			p.line("")
 		}
-		first = false
-		p.line(who.says, strings.Join(who.names, ", "))
+		text := who.Text
+		if who.Of == whatif.OfExtenders {
+			text += extenders
+		}
+		p.line("%s", text)
 	}
 }
 
@@ -143,64 +133,33 @@ func alike(rows []row) []row {
 // printed.
 const mostAlike = 3
 
-// verdictOn is what a plugin compared on nodes that it rejected, and what removing pods would
-// change.
-type verdictOn struct {
-	nodes []string
-	lines []string
-}
-
 // causes prints why each plugin rejected nodes, in the words of the page. It names nodes with the
 // same causes together.
 func (p *printer) causes(c *result.Cycle, format Format) {
-	for _, plugin := range c.Filter.Plugins {
-		var reasons []string
-		of := map[string][]*verdictOn{}
-		for _, r := range explain.RejectedBy(c, plugin) {
-			lines := explain.Compared(c, r.Node, plugin)
-			// Pods seldom cause a rejection with this status.
-			if format == Wide || r.Status != explain.Unresolvable {
-				lines = append(lines, explain.Removal(c, r.Node, plugin)...)
-			}
-			if len(lines) == 0 {
-				continue
-			}
-			said := strings.Join(r.Reasons, ", ")
-			if !slices.Contains(reasons, said) {
-				reasons = append(reasons, said)
-			}
-			at := slices.IndexFunc(of[said], func(known *verdictOn) bool { return slices.Equal(known.lines, lines) })
-			if at < 0 {
-				at = len(of[said])
-				of[said] = append(of[said], &verdictOn{lines: lines})
-			}
-			of[said][at].nodes = append(of[said][at].nodes, r.Node)
-		}
-		for _, said := range reasons {
-			p.verdicts(plugin, said, of[said], format)
-		}
+	for _, cause := range explain.Causes(c, format == Wide) {
+		p.values(cause, format)
 	}
 }
 
-func (p *printer) verdicts(plugin, reason string, all []*verdictOn, format Format) {
-	shown := all
+func (p *printer) values(cause explain.Cause, format Format) {
+	shown := cause.Values
 	if format != Wide {
-		shown = all[:min(len(all), mostAlike)]
+		shown = shown[:min(len(shown), mostAlike)]
 	}
 	for _, one := range shown {
 		p.line("")
-		p.line("%s", strings.TrimSuffix(fmt.Sprintf("%s on %s: %s", plugin, explain.Names(one.nodes), reason), ": "))
-		for _, line := range one.lines {
+		p.line("%s", strings.TrimSuffix(fmt.Sprintf("%s on %s: %s", cause.Plugin, explain.Names(one.Nodes), cause.Reasons), ": "))
+		for _, line := range one.Lines {
 			p.line("  %s", line)
 		}
 	}
-	if left := all[len(shown):]; len(left) > 0 {
+	if left := cause.Values[len(shown):]; len(left) > 0 {
 		var nodes []string
 		for _, one := range left {
-			nodes = append(nodes, one.nodes...)
+			nodes = append(nodes, one.Nodes...)
 		}
 		p.line("")
-		p.line("%s on %s: the same, with other values (-o wide prints them).", plugin, explain.Names(nodes))
+		p.line("%s on %s: the same, with other values (-o wide prints them).", cause.Plugin, explain.Names(nodes))
 	}
 }
 

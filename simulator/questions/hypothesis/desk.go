@@ -28,7 +28,10 @@ type Options struct {
 	// Admission does not need it.
 	ClientConfig *rest.Config
 	// Admission, if set, starts the admission of a question without an API server.
-	Admission func() Admission
+	Admission func() (Admission, error)
+	// Workloads reads the owners of pods that the engine's state does not hold. Default: those of ClientConfig; nobody
+	// without it.
+	Workloads fit.Workloads
 	Engine    *whatif.Engine
 	// Parse reads a scheduler configuration. Its error is a *config.Error for an invalid one.
 	Parse func(document []byte) (*config.Configuration, error)
@@ -54,9 +57,7 @@ type Admission interface {
 // use. Beside the errors that their comments name, they return those of the engine's that say
 // nothing about the question: whatif.ErrBusy, a *whatif.PanicError and the context's.
 type Desk struct {
-	options Options
-	// workloads is nil without an API server.
-	workloads      fit.Workloads
+	options        Options
 	configurations *configurations
 }
 
@@ -74,9 +75,9 @@ func New(options Options) (*Desk, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.workloads = runs
-		d.options.Admission = func() Admission {
-			return &admission{dryRuns: runs, settle: d.settle, made: map[place]made{}}
+		d.options.Workloads = runs
+		d.options.Admission = func() (Admission, error) {
+			return &admission{dryRuns: runs, settle: d.settle, made: map[place]made{}}, nil
 		}
 	}
 	return d, nil
@@ -203,7 +204,7 @@ func (d *Desk) Fit(ctx context.Context, f Fit) (*FitAnswer, error) {
 	}
 	found, err := fit.Ask(ctx, d.options.Engine, fit.Question{
 		Pod: q.pod, PodRef: q.podRef, Changes: q.changes, Configuration: q.configuration(), Profile: q.profile,
-		Node: f.Node, Limit: f.Limit, Workloads: d.workloads, Waiting: d.options.Waiting,
+		Node: f.Node, Limit: f.Limit, Workloads: d.options.Workloads, Waiting: d.options.Waiting,
 	})
 	if err != nil {
 		return nil, q.refused(err)
@@ -272,7 +273,11 @@ func (d *Desk) Copies(ctx context.Context, c Change) (*Copies, error) {
 	if err := d.options.Ready(); err != nil {
 		return nil, err
 	}
-	change, err := admitChange(ctx, d.options.Admission(), "change", c)
+	a, err := d.options.Admission()
+	if err != nil {
+		return nil, err
+	}
+	change, err := admitChange(ctx, a, "change", c)
 	if err != nil {
 		return nil, err
 	}
@@ -329,13 +334,16 @@ func (d *Desk) admit(ctx context.Context, q Question) (*admitted, error) {
 		at := podPlace(q.PodRef.Namespace, q.PodRef.Name)
 		out.podRef = &types.NamespacedName{Namespace: at.namespace, Name: at.name}
 	}
-	var err error
 	if q.Configuration != nil {
+		var err error
 		if out.document, err = d.configurations.get(q.Configuration); err != nil {
 			return nil, RefusedConfiguration(err)
 		}
 	}
-	a := d.options.Admission()
+	a, err := d.options.Admission()
+	if err != nil {
+		return nil, err
+	}
 	for i, c := range q.Changes {
 		change, err := admitChange(ctx, a, fmt.Sprintf("changes[%d]", i), c)
 		if err != nil {

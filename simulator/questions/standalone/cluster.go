@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/questions/ask"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // Options say which cluster to ask. One of File, Recording and Kubeconfig is set.
@@ -31,19 +32,24 @@ type Options struct {
 	Kubeconfig mirror.SourceOptions
 	// Parse reads a scheduler configuration. It is required.
 	Parse func(document []byte) (*schedulerconfig.Configuration, error)
+	// Version is that of Kubernetes' scheduler in this program, for answers.
+	Version string
 	// OutOfTree are plugins beside Kubernetes'.
 	OutOfTree frameworkruntime.Registry
 }
 
-// Cluster is a cluster as it was at one moment. Its desk answers one question.
+// Cluster is a cluster as it was at one moment. Safe for concurrent use.
 type Cluster struct {
 	*hypothesis.Desk
-	name  string
-	state *state
-	notes []string
+	name, version string
+	state         *state
+	reading       *reading
 }
 
-var _ ask.Target = (*Cluster)(nil)
+var (
+	_ ask.Target  = (*Cluster)(nil)
+	_ why.Cluster = (*Cluster)(nil)
+)
 
 func Open(ctx context.Context, o Options) (*Cluster, error) {
 	r, name, err := o.read(ctx)
@@ -64,12 +70,13 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	})
 	desk, err := hypothesis.New(hypothesis.Options{
 		Engine: engine, Parse: o.Parse,
-		Admission: func() hypothesis.Admission { return s },
+		Admission: func() (hypothesis.Admission, error) { return s.fork() },
+		Workloads: r.workloads,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Desk: desk, name: name, state: s, notes: r.notes}, nil
+	return &Cluster{Desk: desk, name: name, version: o.Version, state: s, reading: r}, nil
 }
 
 func (o Options) read(ctx context.Context) (r *reading, name string, err error) {
@@ -80,7 +87,7 @@ func (o Options) read(ctx context.Context) (r *reading, name string, err error) 
 	case o.Recording != "":
 		r, at, err := readRecording(ctx, o.Recording, o.At)
 		return r, fmt.Sprintf("%s as of %s", filepath.Base(o.Recording), at.UTC().Format(time.RFC3339)), err
-	case o.Kubeconfig.Kubeconfig != "":
+	case o.Kubeconfig.Kubeconfig != "" || o.Kubeconfig.Config != nil:
 		r, name, err = readCluster(ctx, o.Kubeconfig)
 		return r, fmt.Sprintf("the cluster %q", name), err
 	}
@@ -97,7 +104,7 @@ func (o Options) configuration(r *reading) (*schedulerconfig.Configuration, erro
 func (c *Cluster) Name() string { return c.name }
 
 // Notes say which objects are left out, and why.
-func (c *Cluster) Notes() []string { return c.notes }
+func (c *Cluster) Notes() []string { return c.reading.notes }
 
 func (c *Cluster) Node(_ context.Context, name string) ([]byte, error) {
 	node := c.state.objects[key{objects.Node, "", name}]

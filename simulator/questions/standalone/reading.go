@@ -24,8 +24,12 @@ type reading struct {
 	objects []readObject
 	// configuration is the scheduler configuration among them, in JSON; nil if there was none.
 	configuration []byte
-	// notes say what could not be read.
+	// notes say what could not be read, or is left out.
 	notes []string
+	// unread are the kinds that could not be read.
+	unread []mirror.Problem
+	// workloads are the owners of pods that no scheduler reads.
+	workloads workloads
 }
 
 type readObject struct {
@@ -57,7 +61,7 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 		return nil, err
 	}
 	defer source.Close()
-	r := &reading{}
+	r := &reading{workloads: fromFile{}}
 	err = manifest.Read(ctx, source, manifest.Content{
 		Object: func(o *manifest.Object) error {
 			if gk := o.GVK.GroupKind(); storedform.Reads(gk) {
@@ -66,6 +70,8 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 					return err
 				}
 				r.objects = append(r.objects, readObject{gk: gk, json: data, source: o.Source, stored: isStored(data), order: o.Order})
+			} else if !o.Generated {
+				r.workloads.(fromFile).add(o)
 			}
 			return nil
 		},
@@ -180,8 +186,11 @@ func readCluster(ctx context.Context, options mirror.SourceOptions) (r *reading,
 		return nil, "", err
 	}
 	if !slices.ContainsFunc(r.objects, func(o readObject) bool { return o.gk == objects.Node }) && len(problems) > 0 {
-		return nil, "", errors.New(problems[0])
+		return nil, "", errors.New(problems[0].Text)
 	}
-	r.notes = problems
+	r.unread, r.workloads = problems, fromCluster{source}
+	for _, p := range problems {
+		r.note("%s", p)
+	}
 	return r, source.Name(), nil
 }

@@ -38,6 +38,20 @@ func (k key) String() string {
 type state struct {
 	objects   map[key]runtime.Object
 	admission *storedform.Admission
+	// finished are the pods that no longer run, which schedulers do not see.
+	finished map[key]runtime.Object
+}
+
+// fork returns a copy of the state that a question may change.
+func (s *state) fork() (*state, error) {
+	admit, err := storedform.New()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range s.objects {
+		admit.Know(o)
+	}
+	return &state{objects: maps.Clone(s.objects), admission: admit}, nil
 }
 
 // newState decodes and completes what was read, and notes in r what it leaves out.
@@ -46,7 +60,7 @@ func newState(ctx context.Context, r *reading) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{objects: map[key]runtime.Object{}, admission: admit}
+	s := &state{objects: map[key]runtime.Object{}, admission: admit, finished: map[key]runtime.Object{}}
 	r.sort()
 	// Objects of the lower ranks decide about those of the higher ones.
 	for len(r.objects) > 0 {
@@ -84,7 +98,10 @@ func (s *state) add(ctx context.Context, r *reading, read []readObject) error {
 		switch {
 		case problems[i] != "":
 			r.note("%s", problems[i])
-		case !isFinished(o):
+		case isFinished(o):
+			k, _ := keyOf(o)
+			s.finished[k] = o
+		default:
 			s.put(o)
 		}
 	}

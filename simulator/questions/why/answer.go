@@ -77,6 +77,8 @@ type Subject struct {
 	// Requests are what the pod asks for, by resource.
 	Requests map[string]string `json:"requests"`
 	Priority int32             `json:"priority"`
+	// Reported is what the cluster's own scheduler last said of a pod that it could not place.
+	Reported string `json:"reported,omitempty"`
 	// Pods count those of a workload; nil for a pod.
 	Pods *Pods `json:"pods,omitempty"`
 }
@@ -105,8 +107,11 @@ type Choice struct {
 	Margin int64          `json:"margin,omitempty"`
 	Tied   []string       `json:"tied,omitempty"`
 	Parts  []explain.Part `json:"parts,omitempty"`
-	// Today is where the scheduler would put a pod that runs, were it not placed yet; empty for one that does not run.
+	// Today is where the scheduler would put a pod that runs, were it not placed yet; empty if it would put it nowhere,
+	// and for a pod that does not run.
 	Today string `json:"today,omitempty"`
+	// Changed says in English what has changed about a pod that runs since it was placed.
+	Changed []string `json:"changed,omitempty"`
 }
 
 // Reason is why a plugin, or an extender, rejects nodes.

@@ -42,7 +42,7 @@ func runScenarios(with []Option) *cobra.Command {
 	r := newRunning("run FILE… [flags]",
 		"Runs scenarios and says whether their expectations hold. The exit code is 0 if all do, 1 if one does not, and 2 if a file is wrong.", with)
 	configurations := r.flags.StringSlice("configuration", nil, "`files` with scheduler configurations to run under in place of those in the file; default is Kubernetes' own")
-	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, json=FILE, html=FILE, or perf=FILE with the measurements of scheduler_perf; may be given again")
+	outputs := r.flags.StringArrayP("output", "o", nil, "`FORMAT=FILE` to write as well: junit=FILE, markdown=FILE, json=FILE, html=FILE, or perf=FILE with the measurements of scheduler_perf; may be given again")
 	labels := r.flags.StringSlice("label-filter", nil, "of a file of scheduler_perf, the workloads with these `labels`, or with a leading - without them")
 	workloads := r.flags.String("workload", "", "of a file of scheduler_perf, the workloads whose TestCase/Workload this regular `expression` matches")
 	bare := r.flags.Bool("bare", false, "record no decisions, to measure the scheduler alone; expectations see none then")

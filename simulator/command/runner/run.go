@@ -53,7 +53,7 @@ type Options struct {
 }
 
 type Output struct {
-	// Format is junit, json, html or perf.
+	// Format is junit, markdown, json, html or perf.
 	Format string
 	File   string
 }
@@ -61,10 +61,11 @@ type Output struct {
 type renderer func(o Options, suites []report.Suite) ([]byte, error)
 
 var renderers = map[string]renderer{
-	"junit": func(_ Options, suites []report.Suite) ([]byte, error) { return report.JUnit(suites) },
-	"json":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.JSON(suites) },
-	"html":  Options.html,
-	"perf":  func(_ Options, suites []report.Suite) ([]byte, error) { return report.Perf(suites) },
+	"junit":    func(_ Options, suites []report.Suite) ([]byte, error) { return report.JUnit(suites) },
+	"markdown": func(_ Options, suites []report.Suite) ([]byte, error) { return report.Markdown(suites) },
+	"json":     func(_ Options, suites []report.Suite) ([]byte, error) { return report.JSON(suites) },
+	"html":     Options.html,
+	"perf":     func(_ Options, suites []report.Suite) ([]byte, error) { return report.Perf(suites) },
 }
 
 // html returns the file that the web application hands on, too.
@@ -81,7 +82,7 @@ func (o Options) html(suites []report.Suite) ([]byte, error) {
 func ParseOutput(text string) (Output, error) {
 	format, file, ok := strings.Cut(text, "=")
 	if !ok || file == "" || renderers[format] == nil {
-		return Output{}, fmt.Errorf("want junit=FILE, json=FILE, html=FILE or perf=FILE, not %q", text)
+		return Output{}, fmt.Errorf("want junit=FILE, markdown=FILE, json=FILE, html=FILE or perf=FILE, not %q", text)
 	}
 	return Output{format, file}, nil
 }

@@ -1,12 +1,12 @@
-// Package report renders the results of runs: as a table for a terminal, as JUnit for CI, and as JSON for tools.
+// Package report renders the results of runs: as a table for a terminal, as JUnit and Markdown for CI, and as JSON for
+// tools.
 //
-// It may import simulator/scenarios/scenario, and nothing else of ours.
+// It may import simulator/scenarios/scenario and simulator/cireport, and nothing else of ours.
 package report
 
 import (
 	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +16,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"kube-scheduler-simulator/simulator/cireport"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 )
 
@@ -254,76 +255,107 @@ func JSON(suites []Suite) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-type junitSuites struct {
-	XMLName xml.Name     `xml:"testsuites"`
-	Suites  []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Time     string      `xml:"time,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Name      string        `xml:"name,attr"`
-	ClassName string        `xml:"classname,attr"`
-	File      string        `xml:"file,attr"`
-	Line      int           `xml:"line,attr,omitempty"`
-	Time      string        `xml:"time,attr"`
-	Failure   *junitProblem `xml:"failure"`
-	Error     *junitProblem `xml:"error"`
-}
-
-type junitProblem struct {
-	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
-}
-
 // JUnit renders the results for CI: a suite for each run, and a case for each expectation and each wait that did not end.
 func JUnit(suites []Suite) ([]byte, error) {
-	var out junitSuites
+	var out []cireport.Suite
 	for _, s := range suites {
 		for _, r := range s.Results {
-			out.Suites = append(out.Suites, junit(s, r))
+			out = append(out, junit(s, r))
 		}
 	}
-	data, err := xml.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("rendering JUnit: %w", err)
-	}
-	return append([]byte(xml.Header), append(data, '\n')...), nil
+	var b bytes.Buffer
+	err := cireport.JUnit(&b, out)
+	return b.Bytes(), err
 }
 
-func junit(s Suite, r *scenario.Result) junitSuite {
-	suite := junitSuite{Name: s.Name + " (" + r.Title() + ")", Time: strconv.FormatFloat(r.DurationSeconds, 'f', 3, 64)}
-	add := func(line int, name string, seconds float64) *junitCase {
-		suite.Cases = append(suite.Cases, junitCase{Name: name, ClassName: s.Name + "." + r.Title(), File: s.File, Line: line, Time: strconv.FormatFloat(seconds, 'f', 3, 64)})
-		suite.Tests++
+func junit(s Suite, r *scenario.Result) cireport.Suite {
+	suite := cireport.Suite{Name: s.Name + " (" + r.Title() + ")", Seconds: r.DurationSeconds}
+	add := func(line int, name string, seconds float64) *cireport.Case {
+		suite.Cases = append(suite.Cases, cireport.Case{Name: name, ClassName: s.Name + "." + r.Title(), File: s.File, Line: line, Seconds: seconds})
 		return &suite.Cases[len(suite.Cases)-1]
 	}
 	for _, step := range r.Steps {
 		if step.Failed && step.Error != "" {
-			add(step.Line, strings.TrimSpace(step.Verb+" "+step.What), step.DurationSeconds).Failure = &junitProblem{Message: step.Error}
-			suite.Failures++
+			add(step.Line, strings.TrimSpace(step.Verb+" "+step.What), step.DurationSeconds).Failure = &cireport.Problem{Message: step.Error}
 		}
 		for _, e := range step.Expectations {
 			c := add(e.Line, title(e), step.DurationSeconds/float64(len(step.Expectations)))
 			if !e.Passed {
 				lines := why(e)
-				c.Failure = &junitProblem{Message: message(e), Text: fmt.Sprintf("%s:%d\n%s", s.File, e.Line, strings.Join(lines, "\n"))}
-				suite.Failures++
+				c.Failure = &cireport.Problem{Message: message(e), Text: fmt.Sprintf("%s:%d\n%s", s.File, e.Line, strings.Join(lines, "\n"))}
 			}
 		}
 	}
 	if r.Error != "" {
-		add(0, "the run", r.DurationSeconds).Error = &junitProblem{Message: r.Error}
-		suite.Errors++
+		add(0, "the run", r.DurationSeconds).Error = &cireport.Problem{Message: r.Error}
 	}
 	return suite
+}
+
+// Markdown renders the results for the summary of a CI job: a row for each run, those that did not pass first, and what
+// failed in it.
+func Markdown(suites []Suite) ([]byte, error) {
+	runs := cireport.Table{Columns: []string{"", "Scenario", "Expectations", "Placed", "Pending", "Preempted"}}
+	failures := cireport.Table{Columns: []string{"Where", "What failed", "Expected and found", "Why"}}
+	var passed [][]string
+	for _, s := range suites {
+		for _, r := range s.Results {
+			ok := r.Outcome == scenario.Passed
+			row := []string{mark(ok), s.Name + " (" + r.Title() + ")", fmt.Sprintf("%d of %d", r.Held, r.Expectations),
+				strconv.Itoa(r.Metrics.Placed), strconv.Itoa(r.Metrics.Pending), strconv.Itoa(r.Metrics.Preemptions)}
+			if ok {
+				passed = append(passed, row)
+				continue
+			}
+			runs.Rows = append(runs.Rows, row)
+			for _, step := range r.Steps {
+				if step.Failed && step.Error != "" {
+					failures.Rows = append(failures.Rows, []string{place(s, r, step.Line), strings.TrimSpace(step.Verb + " " + step.What), step.Error, ""})
+				}
+				for _, e := range step.Expectations {
+					if !e.Passed {
+						failures.Rows = append(failures.Rows, []string{place(s, r, e.Line), title(e), message(e), decided(e)})
+					}
+				}
+			}
+			if r.Error != "" {
+				failures.Rows = append(failures.Rows, []string{s.File + " (" + r.Title() + ")", "the run", r.Error, ""})
+			}
+		}
+	}
+	runs.Rows = append(runs.Rows, passed...)
+	var b bytes.Buffer
+	all := len(runs.Rows)
+	fmt.Fprintf(&b, "### Scenarios: %d of %d %s passed\n\n", len(passed), all, plural(all, "run"))
+	if err := runs.Markdown(&b); err != nil {
+		return nil, err
+	}
+	if len(failures.Rows) > 0 {
+		b.WriteString("\n")
+		if err := failures.Markdown(&b); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func place(s Suite, r *scenario.Result, line int) string {
+	return fmt.Sprintf("%s:%d (%s)", s.File, line, r.Title())
+}
+
+// decided is the decision that explains a failure, in words.
+func decided(e scenario.ExpectationResult) string {
+	if e.Decision == nil {
+		return ""
+	}
+	return e.Decision.Sentence
 }
 
 // message says a failure in one line.

@@ -111,7 +111,7 @@ func Markdown(w io.Writer, answers []why.Answer) error {
 		}
 	}
 	table.Rows = append(table.Rows, fine...)
-	if _, err := fmt.Fprintf(w, "### Placement: %d of %s run or fit\n\n", len(fine), count(len(answers), "workload")); err != nil {
+	if _, err := fmt.Fprintf(w, "### Placement: %d of %d workloads run or fit\n\n", len(fine), len(answers)); err != nil {
 		return err
 	}
 	if err := table.Markdown(w); err != nil {

@@ -71,8 +71,8 @@ func TestAHostileNameIsData(t *testing.T) {
 	if err := report.Markdown(&b, []why.Answer{a}); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(b.String(), "\n"); got != 8 {
-		t.Errorf("%d lines, not 8:\n%s", got, b.String())
+	if got := strings.Count(b.String(), "\n"); got != 9 {
+		t.Errorf("%d lines, not 9:\n%s", got, b.String())
 	}
 	for _, bad := range []string{"a` ", "<img", "[x]", "@all", " | ✓"} {
 		if strings.Contains(strings.ReplaceAll(b.String(), `\`+bad, ""), bad) {

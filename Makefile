@@ -18,7 +18,7 @@ PACKAGES := ./scheduler/... ./simulator/... ./web
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json web/vite.config.ts web/vite.report.config.ts web/tsconfig*.json -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
+.PHONY: help run build kubectl-why why-release compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale test-code test-live \
   random-suggestions random-counts random-claims random-packages judge-plugins env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
@@ -28,15 +28,31 @@ help: ## list the commands
 run: build ## build everything and serve on http://127.0.0.1:1212
 	$(BINARY)
 
-GO_BUILD := $(GO) build $(GOFLAGS_BUILD) -o $(BINARY) ./simulator/cmd/simulator
-
 # go build sets a new date even if the program did not change. Go reuses the result of a test that runs
 # the program only while its date stays the same, so this rule restores the date.
+define GO_BUILD
+@dated=$$(mktemp); trap 'rm -f "$$dated"' EXIT; \
+id=$$($(GO) tool buildid $(1) 2>/dev/null) && touch -r $(1) "$$dated"; \
+echo $(GO) build $(GOFLAGS_BUILD) -o $(1) $(2); $(GO) build $(GOFLAGS_BUILD) -o $(1) $(2) || exit; \
+[ "$$id" != "$$($(GO) tool buildid $(1))" ] || touch -r "$$dated" $(1)
+endef
+
 build: web/dist/index.html ## build bin/simulator, the web application included
-	@dated=$$(mktemp); trap 'rm -f "$$dated"' EXIT; \
-	id=$$($(GO) tool buildid $(BINARY) 2>/dev/null) && touch -r $(BINARY) "$$dated"; \
-	echo $(GO_BUILD); $(GO_BUILD) || exit; \
-	[ "$$id" != "$$($(GO) tool buildid $(BINARY))" ] || touch -r "$$dated" $(BINARY)
+	$(call GO_BUILD,$(BINARY),./simulator/cmd/simulator)
+
+kubectl-why: ## build bin/kubectl-why, the plugin for kubectl
+	$(call GO_BUILD,bin/kubectl-why,./simulator/cmd/kubectl-why)
+
+# Each platform compiles all of the scheduler again, which takes minutes.
+WHY_VERSION ?= v0.1.0
+WHY_RELEASES ?= https://example.com/kubectl-why/$(WHY_VERSION)
+WHY_PLATFORMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64 windows-arm64
+why-release: $(WHY_PLATFORMS:%=bin/kubectl-why-release/%) ## build kubectl-why for six platforms, with archives and Krew's manifest for WHY_VERSION
+	$(GO) run ./simulator/deploy/krew --dir bin/kubectl-why-release --version $(WHY_VERSION) --from $(WHY_RELEASES)
+
+.PHONY: $(WHY_PLATFORMS:%=bin/kubectl-why-release/%)
+$(WHY_PLATFORMS:%=bin/kubectl-why-release/%): bin/kubectl-why-release/%:
+	GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) $(GO) build -trimpath $(GOFLAGS_BUILD) -o $@/ ./simulator/cmd/kubectl-why
 
 # Two tiers: `test` is for every change, `test-all` adds the slow checks and those that rarely fail.
 # Every check is in at least one of them.
@@ -98,7 +114,7 @@ test-go: build ## Go tests except the slow and the rare, without the race detect
 # hour, so only the application's tests of concurrency run with it.
 CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}' $(PACKAGES) | \
   sed -nE 's@^([^ ]*)\.test .* k8s.io/kubernetes/cmd/kube-(apiserver|controller-manager)/app .*@\1@p') \
-  $(shell $(GO) list ./simulator/testing/systemtest ./simulator/docs ./simulator/examples/...))
+  $(shell $(GO) list ./simulator/testing/systemtest ./simulator/docs ./simulator/deploy/... ./simulator/examples/...))
 
 # They wait most of the time, so three packages run at a time.
 test-cluster: build ## every Go test that needs a control plane or kube-controller-manager

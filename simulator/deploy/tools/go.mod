@@ -1,7 +1,10 @@
+// The programs that tests of simulator/deploy build: Helm and Krew. They are a module of their own, so that ours does not require what
+// they do. Keep the versions of k8s.io/* those of our go.mod, so that what both compile is compiled once.
 module kube-scheduler-simulator/simulator/deploy/tools
 
 go 1.26.0
 
+// Krew requires a version from before modules, for one function.
 replace k8s.io/client-go => k8s.io/client-go v0.37.1
 
 tool (

@@ -106,7 +106,8 @@ var arrows = map[string][]string{
 	"simulator/host/crash":                                                    nil,
 	"simulator/host/datadir":                                                  nil,
 	"simulator/cluster/storedform":                                            {"simulator/cluster/definitions", "simulator/cluster/objects"},
-	"simulator/questions/ask":                                                 {"scheduler/config", "scheduler/explain", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit", "simulator/cluster/objects", "simulator/elsewhere/transfer/manifest", "simulator/questions/hypothesis"},
+	"simulator/questions/ask":                                                 {"scheduler/config", "scheduler/explain", "scheduler/others/session", "scheduler/result", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/whatif/fit", "simulator/batch/kueue/admission", "simulator/batch/kueue/suggest", "simulator/cluster/objects", "simulator/elsewhere/transfer/manifest", "simulator/questions/hypothesis", "simulator/scenarios/runs"},
+	"simulator/agents":                                                        {"scheduler/config", "scheduler/explain", "scheduler/result", "scheduler/shadow", "scheduler/whatif", "scheduler/whatif/capacity", "scheduler/yamlsource", "simulator/batch/kueue/admission", "simulator/batch/kueue/suggest", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/questions/why", "simulator/scenarios/report", "simulator/scenarios/runs", "simulator/scenarios/scenario"},
 	"simulator/questions/why":                                                 {"scheduler/explain", "scheduler/result", "scheduler/whatif", "scheduler/whatif/*", "simulator/questions/hypothesis"},
 	"simulator/questions/standalone":                                          {"scheduler/config", "scheduler/memory", "scheduler/standin", "scheduler/whatif", "simulator/cluster/objects", "simulator/cluster/storedform", "simulator/cluster/virtualnode", "simulator/elsewhere/mirror", "simulator/elsewhere/transfer/manifest", "simulator/past/replay", "simulator/questions/ask", "simulator/questions/hypothesis"},
 	"simulator/cluster/virtualnode":                                           {"scheduler/customresource", "scheduler/patterncost", "scheduler/plugins/noderesourcetopology/v1alpha2", "simulator/cluster/objects", "scheduler/standin", "scheduler/templatecost", "scheduler/yamlsource"},
@@ -168,7 +169,7 @@ var arrows = map[string][]string{
 }
 
 // groups are the folders of simulator, from the bottom up: a package imports those of its own group and of the groups before it.
-var groups = []string{"host", "cluster", "batch", "elsewhere", "past", "scenarios", "questions", "lesson", "htmlreport", "server", "app", "bench", "command", "examples", "cmd"}
+var groups = []string{"host", "cluster", "batch", "elsewhere", "past", "scenarios", "questions", "agents", "lesson", "htmlreport", "server", "app", "bench", "command", "examples", "cmd"}
 
 // groupOf returns the place of a package's group, or -1 if it is in none.
 func groupOf(dir string) int {
@@ -209,6 +210,7 @@ var testArrows = map[string][]string{
 	"simulator/deploy":                       {"simulator/cluster/storedform"},
 	"simulator/questions/report":             {"simulator/questions/hypothesis", "scheduler/whatif/fit"},
 	"simulator/elsewhere/mirror":             {"simulator/cluster/controlplane", "simulator/cluster/virtualnode"},
+	"simulator/agents":                       {"scheduler/whatif/fit"},
 	"simulator/cluster/virtualnode":          {"simulator/cluster/controlplane"},
 	"simulator/elsewhere/transfer/roundtrip": {"simulator/cluster/controlplane", "simulator/cluster/objects", "simulator/elsewhere/transfer", "simulator/elsewhere/transfer/manifest", "simulator/cluster/virtualnode"},
 	"simulator/cluster/controlplane/controllers/kubecontrollers/upstreamtest": {"simulator/cluster/controlplane/controllers/kubecontrollers"},

@@ -36,7 +36,8 @@ type Counts struct {
 	Placed    int `json:"placed"`
 }
 
-func (c *Counts) add(v Verdict) {
+// Add counts a verdict.
+func (c *Counts) Add(v Verdict) {
 	switch v {
 	case Same:
 		c.Same++
@@ -66,7 +67,7 @@ func (j *Judgement) add(i Item) {
 	if i.Differs {
 		j.Differ++
 	}
-	j.Verdicts.add(i.Verdict)
+	j.Verdicts.Add(i.Verdict)
 	j.Items = append(j.Items, i)
 	if len(j.Items) >= 2*MaxItems {
 		j.Items = slices.Clone(j.Items[len(j.Items)-MaxItems:])

@@ -113,11 +113,22 @@ func (c *Client) fetch(ctx context.Context, method, path, accept string, body []
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of %s: %w", c.Name(), err)
 	}
-	if response.StatusCode != http.StatusOK {
+	if response.StatusCode/100 != 2 {
 		return nil, c.refusal(response, data)
 	}
 	return data, nil
 }
+
+// Refusal is an error answer of a simulator.
+type Refusal struct {
+	// Status is the HTTP status.
+	Status  int
+	Message string
+	// Details name the wrong fields of what was asked.
+	Details []config.Mistake
+}
+
+func (r *Refusal) Error() string { return r.Message }
 
 // refusal returns the message of an error answer.
 func (c *Client) refusal(response *http.Response, data []byte) error {
@@ -136,5 +147,5 @@ func (c *Client) refusal(response *http.Response, data []byte) error {
 			answer.Message += "; " + mistake.String()
 		}
 	}
-	return errors.New(answer.Message)
+	return &Refusal{Status: response.StatusCode, Message: answer.Message, Details: answer.Details}
 }

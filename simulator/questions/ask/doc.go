@@ -4,6 +4,6 @@
 //
 // It parses no flags and knows no scheduler. It may import client-go's types, scheduler/config,
 // scheduler/explain, scheduler/result, scheduler/whatif, scheduler/whatif/fit,
-// simulator/questions/hypothesis, simulator/cluster/objects and
-// simulator/elsewhere/transfer/manifest.
+// simulator/questions/hypothesis, simulator/batch/kueue/admission and suggest,
+// simulator/cluster/objects, simulator/elsewhere/transfer/manifest and simulator/scenarios/runs.
 package ask

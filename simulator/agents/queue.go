@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+)
+
+type queueQuestion struct {
+	Namespace string `json:"namespace,omitempty"`
+	Workload  string `json:"workload,omitempty"`
+}
+
+// queued is the whole answer about one workload.
+type queued struct {
+	Waiting *admission.Pending `json:"waiting"`
+	suggest.Answer
+}
+
+var askQueue = tool[queueQuestion]{
+	name:  "ask_queue",
+	title: "Ask the queue",
+	description: "Why does this workload of Kueue still wait, and what would let it in? Use it when the pods of a job are suspended, gated or missing. " +
+		"Without workload it lists what waits, queue by queue, each with its reason. Needs a running simulator that admits workloads as Kueue does.",
+	properties: map[string]*jsonschema.Schema{
+		"namespace": name("Namespace of the workload. Default: default for a workload, all for the list."),
+		"workload":  name("Name of the Workload object, such as job-train-1a2b3. The list has the names."),
+	},
+	without: true,
+	answer: func(ctx context.Context, c *call, in queueQuestion) (any, error) {
+		queues := c.server.options.Queues
+		if queues == nil {
+			return nil, errors.New(c.server.options.Missing)
+		}
+		all, off, err := queues.Waiting(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case off != "":
+			return nil, errors.New(off)
+		case in.Workload == "":
+			all = slices.DeleteFunc(slices.Clone(all), func(p admission.Pending) bool { return in.Namespace != "" && p.Workload.Namespace != in.Namespace })
+			c.line("%s", counted(len(all), "workload")+" waiting")
+			for _, p := range all {
+				c.waiting(p)
+			}
+			return all, nil
+		}
+		name := types.NamespacedName{Namespace: in.Namespace, Name: in.Workload}
+		if name.Namespace == "" {
+			name.Namespace = "default"
+		}
+		at := slices.IndexFunc(all, func(p admission.Pending) bool { return p.Workload.Key() == name })
+		if at < 0 {
+			return nil, fmt.Errorf("the workload %s does not wait: it was admitted, has ended, or does not exist", name)
+		}
+		suggested, err := queues.Suggest(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		c.waiting(all[at])
+		c.suggestions(suggested)
+		return queued{&all[at], suggested}, nil
+	},
+}
+
+func (c *call) waiting(p admission.Pending) {
+	c.line("%s in the LocalQueue %s, position %d of its ClusterQueue, priority %d: %s",
+		p.Workload.Namespace+"/"+p.Workload.Name, p.LocalQueue, p.PositionInClusterQueue+1, p.Priority, p.Reason)
+	if p.RequeueAt != nil {
+		c.line("  tried again at %s", word(p.RequeueAt.UTC().Format(time.RFC3339)))
+	}
+}
+
+func (c *call) suggestions(a suggest.Answer) {
+	if a.Admits {
+		c.line("it gets quota without any change, in one of the next cycles")
+	}
+	for i, s := range a.Suggestions {
+		if s.Kind == suggest.Finish && s.Workload != nil {
+			c.line("change %d: it is admitted when %s ends", i+1, s.Workload.Namespace+"/"+s.Workload.Name)
+			continue
+		}
+		var more []string
+		for _, resource := range slices.Sorted(maps.Keys(s.Quota)) {
+			more = append(more, s.Quota[resource]+" "+resource)
+		}
+		c.line("change %d: it is admitted with more nominal quota in the ClusterQueue %s, flavor %s: %s", i+1, s.ClusterQueue, s.Flavor, more)
+	}
+	if !a.Admits && len(a.Suggestions) == 0 {
+		c.line("no change of quota and no end of one workload lets it in")
+	}
+	if !a.Complete {
+		c.line("not everything was tried")
+	}
+}

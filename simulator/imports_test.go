@@ -207,7 +207,7 @@ var testArrows = map[string][]string{
 	"simulator/elsewhere/redact":             {"scheduler/config"},
 	"simulator/cluster/controlplane":         {"simulator/cluster/controlplane/external"},
 	"simulator/questions/hypothesis":         {"simulator/cluster/controlplane"},
-	"simulator/deploy":                       {"simulator/cluster/storedform"},
+	"simulator/deploy":                       {"simulator/cluster/storedform", "simulator/questions/why"},
 	"simulator/questions/report":             {"simulator/questions/hypothesis", "scheduler/whatif/fit"},
 	"simulator/elsewhere/mirror":             {"simulator/cluster/controlplane", "simulator/cluster/virtualnode"},
 	"simulator/agents":                       {"scheduler/whatif/fit"},

@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/cluster/storedform"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
-// TestTheRoleIsWhatTheProgramReads: kubectl why lists the kinds that a scheduler and the admission of pods read, and asks for the
-// workloads that a question may name. Its ClusterRole allows that and nothing else.
+// TestTheRoleIsWhatTheProgramReads: kubectl why lists the kinds that a scheduler and the admission of pods read, and gets a workload that
+// a question names, if it is of another kind. Its ClusterRole allows that and nothing else.
 func TestTheRoleIsWhatTheProgramReads(t *testing.T) {
 	want := map[string]map[string]bool{}
 	allow := func(group, resource string, verbs ...string) {
@@ -30,11 +30,11 @@ func TestTheRoleIsWhatTheProgramReads(t *testing.T) {
 		plural, _ := meta.UnsafeGuessKindToResource(gvk)
 		allow(plural.Group, plural.Resource, "list")
 	}
-	for _, workload := range []schema.GroupResource{
-		{Group: "apps", Resource: "deployments"}, {Group: "apps", Resource: "statefulsets"}, {Group: "apps", Resource: "daemonsets"},
-		{Group: "apps", Resource: "replicasets"}, {Group: "batch", Resource: "jobs"}, {Resource: "replicationcontrollers"},
-	} {
-		allow(workload.Group, workload.Resource, "get", "list")
+	for _, gvk := range why.WorkloadKinds {
+		if !storedform.Reads(gvk.GroupKind()) {
+			plural, _ := meta.UnsafeGuessKindToResource(gvk)
+			allow(plural.Group, plural.Resource, "get")
+		}
 	}
 	text, err := os.ReadFile("kubectl-why/clusterrole.yaml")
 	if err != nil {

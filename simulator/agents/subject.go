@@ -74,17 +74,20 @@ func (s subject) question(ctx context.Context) (why.Question, error) {
 	case s.Pod != "":
 		q.PodRef = &hypothesis.PodName{Namespace: namespace, Name: s.Pod}
 	case s.Workload != "":
-		kind, name, both := strings.Cut(s.Workload, "/")
-		if !both || kind == "" || name == "" {
+		if !strings.Contains(s.Workload, "/") {
 			return q, fmt.Errorf("%q does not name a workload: want KIND/NAME, such as Deployment/web", s.Workload)
 		}
-		q.Workload = &why.Workload{Kind: kind, Namespace: namespace, Name: name}
+		questions, err := ask.ParseNames([]string{s.Workload}, namespace)
+		if err != nil {
+			return q, err
+		}
+		return questions[0], nil
 	default:
 		read, err := ask.ReadSubject(ctx, "-", namespace, strings.NewReader(s.Manifest))
 		if err != nil {
 			return q, fmt.Errorf("manifest: %w", err)
 		}
-		q.Pod, q.Changes, q.Replicas = read.Pod, read.Beside, read.Replicas
+		q.Pod, q.Changes, q.Replicas, q.Kind = read.Pod, read.Beside, read.Replicas, read.Kind
 	}
 	return q, nil
 }

@@ -324,7 +324,7 @@ func (s *simulator) backend() server.Backend {
 		Queues:               s.queues.Queues,
 
 		Kueue:      s.queueing,
-		Hypotheses: s.hypotheses.desk,
+		Hypotheses: s.hypotheses.doors,
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
 	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"kube-scheduler-simulator/scheduler/config"
@@ -27,14 +28,13 @@ import (
 type hypotheses struct {
 	simulator *simulator
 	engine    *whatif.Engine
-	desk      *hypothesis.Desk
+	doors     *doors
 	judge     *shadow.Judge
 	drafts    *shadow.Drafts
 }
 
 var (
-	_ server.Hypotheses = (*hypothesis.Desk)(nil)
-	_ server.Shadow     = (*hypotheses)(nil)
+	_ server.Shadow = (*hypotheses)(nil)
 )
 
 // startHypotheses also restores the shadow of an earlier run. Call it once the scheduler has
@@ -48,13 +48,17 @@ func (s *simulator) startHypotheses(ctx context.Context) error {
 		Follow: s.feed.FollowDecisions, Subscribe: s.store.Subscribe, Engine: options, Logger: s.options.Logger,
 	})}
 	h.drafts = shadow.NewDrafts(h.engine)
-	var err error
-	h.desk, err = hypothesis.New(hypothesis.Options{
+	client, err := dynamic.NewForConfig(s.controlPlane.ClientConfig())
+	if err != nil {
+		return err
+	}
+	desk, err := hypothesis.New(hypothesis.Options{
 		ClientConfig: s.controlPlane.ClientConfig(), Engine: h.engine, Parse: s.parse, CompleteNode: s.completeNode, Beside: s.sessions, Waiting: s.scheduler.Waiting, Ready: h.ready,
 	})
 	if err != nil {
 		return err
 	}
+	h.doors = &doors{Desk: desk, client: client, results: s.store}
 	s.hypotheses = h
 	// Stop these before the scheduler that they follow.
 	s.onStopOf("the answers to hypotheses", 0, func(ctx context.Context) error {

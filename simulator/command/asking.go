@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/simulator/app"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/host/process"
+	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/questions/ask"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/standalone"
@@ -204,20 +205,28 @@ func (a *asking) subject(ctx context.Context, target ask.Target, args []string) 
 		}
 		s.question.Pod, s.question.Changes, s.name, s.replicas = read.Pod, read.Beside, read.Name, read.Replicas
 	}
+	if err := a.complete(ctx, target, &s.question); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// complete adds what the flags say beside the pod.
+func (a *asking) complete(ctx context.Context, target ask.Target, q *hypothesis.Question) (err error) {
 	for _, read := range a.changes {
 		changes, err := read(ctx, target)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		s.question.Changes = append(s.question.Changes, changes...)
+		q.Changes = append(q.Changes, changes...)
 	}
 	if a.schedulerConfig != "" {
-		if s.question.Configuration, err = os.ReadFile(a.schedulerConfig); err != nil {
-			return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
+		if q.Configuration, err = os.ReadFile(a.schedulerConfig); err != nil {
+			return fmt.Errorf("reading the scheduler configuration: %w", err)
 		}
 	}
-	s.question.Profile = a.profile
-	return s, nil
+	q.Profile = a.profile
+	return nil
 }
 
 func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error) {
@@ -266,7 +275,7 @@ func (a *asking) standalone(ctx context.Context, notes io.Writer) (ask.Target, e
 	cluster, err := standalone.Open(ctx, standalone.Options{
 		File: a.state, Recording: a.recording, At: a.at,
 		Kubeconfig: mirror.SourceOptions{Kubeconfig: a.kubeconfig, Context: a.inContext, QPS: a.qps},
-		Parse:      a.options.ParseConfiguration, OutOfTree: plugins,
+		Parse:      a.options.ParseConfiguration, OutOfTree: plugins, Version: version.Get().Kubernetes,
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ import (
 	"kube-scheduler-simulator/simulator/past/replay"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
 	"kube-scheduler-simulator/simulator/server/watch"
@@ -333,6 +334,21 @@ func TestSchemasMatchTypes(t *testing.T) {
 		"WhatIfAnswer":         &hypothesis.WhatIfAnswer{},
 		"FitAnswer":            &hypothesis.FitAnswer{Answer: &fit.Answer{}},
 		"Suggestion":           &hypothesis.Suggestion{},
+		"Why":                  &why.Question{},
+		"WhyAnswer":            &why.Answer{},
+		"WhySubject":           &why.Subject{},
+		"WhyPods":              &why.Pods{},
+		"WhyChoice":            &why.Choice{},
+		"WhyReason":            &why.Reason{},
+		"WhyDetail":            &why.Detail{},
+		"WhyNearest":           &why.Nearest{},
+		"WhyWait":              &why.Wait{},
+		"WhyLasting":           &why.Lasting{},
+		"WhyEvicts":            &why.Evicts{},
+		"WhyVictim":            &why.Victim{},
+		"WhyJudged":            &why.Judged{},
+		"WhyNotJudged":         &why.NotJudged{},
+		"WhyWorkload":          &why.Workload{},
 		"Incurable":            &fit.Incurable{},
 		"CapacityAnswer":       &capacity.Answer{},
 		"NodeCount":            &capacity.Node{},

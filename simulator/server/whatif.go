@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // Hypotheses answers questions about what did not happen, on a copy of the state. Methods are safe
@@ -23,6 +24,7 @@ type Hypotheses interface {
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 	Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error)
+	Why(ctx context.Context, q why.Question) (*why.Answer, error)
 }
 
 const (

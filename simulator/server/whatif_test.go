@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
 
@@ -67,6 +68,10 @@ func (f *fakeHypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*
 
 func (f *fakeHypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error) {
 	return &hypothesis.Copies{Changes: []hypothesis.Change{{Apply: hypothesis.Document(`{"kind":"Node"}`)}}}, f.ask(ctx, c)
+}
+
+func (f *fakeHypotheses) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
+	return &why.Answer{APIVersion: why.APIVersion, Kind: why.Kind, Verdict: why.Fits}, f.ask(ctx, q)
 }
 
 func serveHypotheses(t *testing.T, f *fakeHypotheses, opts Options) *harness {

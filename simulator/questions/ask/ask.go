@@ -5,6 +5,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // Target is a cluster that answers questions. Nothing that it does changes the cluster.
@@ -16,4 +17,5 @@ type Target interface {
 	WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error)
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
+	Why(ctx context.Context, q why.Question) (*why.Answer, error)
 }

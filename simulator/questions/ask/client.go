@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 type Client struct {
@@ -53,15 +54,19 @@ func (c *Client) Ready(ctx context.Context, alive bool) error {
 }
 
 func (c *Client) WhatIf(ctx context.Context, q hypothesis.WhatIf) (*hypothesis.WhatIfAnswer, error) {
-	return post[hypothesis.WhatIfAnswer](ctx, c, "", q)
+	return post[hypothesis.WhatIfAnswer](ctx, c, "/whatif", q)
 }
 
 func (c *Client) Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error) {
-	return post[hypothesis.FitAnswer](ctx, c, "/fit", q)
+	return post[hypothesis.FitAnswer](ctx, c, "/whatif/fit", q)
 }
 
 func (c *Client) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error) {
-	return post[capacity.Answer](ctx, c, "/capacity", q)
+	return post[capacity.Answer](ctx, c, "/whatif/capacity", q)
+}
+
+func (c *Client) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
+	return post[why.Answer](ctx, c, "/why", q)
 }
 
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {
@@ -70,7 +75,7 @@ func post[Answer any](ctx context.Context, c *Client, route string, question any
 		return nil, fmt.Errorf("encoding the question: %w", err)
 	}
 	answer := new(Answer)
-	if err := c.do(ctx, http.MethodPost, "/api/v1/whatif"+route, body, answer); err != nil {
+	if err := c.do(ctx, http.MethodPost, "/api/v1"+route, body, answer); err != nil {
 		return nil, err
 	}
 	return answer, nil

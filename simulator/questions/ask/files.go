@@ -2,13 +2,13 @@ package ask
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,11 +18,13 @@ import (
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
-// Subject is what a file asks about.
+// Subject is a pod, or a workload, of a file.
 type Subject struct {
 	// Pod is in JSON, and Name is its namespace and name, for people.
 	Pod  hypothesis.Document
 	Name string
+	// Kind is Pod, or that of the workload.
+	Kind string
 	// Replicas is the number of copies of the workload that made the pod; 0 for a pod.
 	Replicas int
 	// Beside are the other objects of the file that matter to scheduling.
@@ -32,11 +34,25 @@ type Subject struct {
 // ReadSubject reads a file that holds one pod, or one workload with a template for its pods, and
 // other objects beside it. The name "-" stands for stdin. namespace is for objects without one.
 func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (*Subject, error) {
+	subjects, err := ReadSubjects(ctx, file, namespace, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if len(subjects) > 1 {
+		return nil, fmt.Errorf("%s has several pods; a question is about one", filepath.Base(file))
+	}
+	return &subjects[0], nil
+}
+
+// ReadSubjects reads the pods and workloads of a file, a directory or an archive. All have the same
+// objects beside them. There is at least one.
+func ReadSubjects(ctx context.Context, file, namespace string, stdin io.Reader) ([]Subject, error) {
 	read, err := readObjects(ctx, file, stdin)
 	if err != nil {
 		return nil, err
 	}
-	s, name := &Subject{}, filepath.Base(file)
+	var out []Subject
+	var beside []hypothesis.Change
 	for _, o := range read {
 		u, err := inNamespace(o, namespace)
 		if err != nil {
@@ -50,20 +66,22 @@ func ReadSubject(ctx context.Context, file, namespace string, stdin io.Reader) (
 			if err != nil {
 				return nil, err
 			}
-			s.Beside = append(s.Beside, change)
-		case s.Pod != nil:
-			return nil, fmt.Errorf("%s has several pods; a question is about one", name)
+			beside = append(beside, change)
 		default:
+			s := Subject{Name: u.GetNamespace() + "/" + u.GetName(), Kind: u.GetKind(), Replicas: replicas}
 			if s.Pod, err = json.Marshal(template); err != nil {
 				return nil, err
 			}
-			s.Name, s.Replicas = u.GetNamespace()+"/"+u.GetName(), replicas
+			out = append(out, s)
 		}
 	}
-	if s.Pod == nil {
-		return nil, fmt.Errorf("%s has no pod, and no workload with a template for pods", name)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no pod, and no workload with a template for pods", filepath.Base(file))
 	}
-	return s, nil
+	for i := range out {
+		out[i].Beside = beside
+	}
+	return out, nil
 }
 
 func inNamespace(o *manifest.Object, namespace string) (*unstructured.Unstructured, error) {
@@ -154,32 +172,35 @@ func ReadChanges(ctx context.Context, file, namespace string, count *int, stdin 
 
 // Every mistake in the file is an error.
 func readObjects(ctx context.Context, file string, stdin io.Reader) ([]*manifest.Object, error) {
-	data, name, err := readFile(file, stdin)
+	source, err := open(file, stdin)
 	if err != nil {
 		return nil, err
 	}
+	defer source.Close()
 	var read []*manifest.Object
-	var wrong error
-	err = manifest.Read(ctx, manifest.NewSource(manifest.Part{Name: name, Content: bytes.NewReader(data), Size: int64(len(data))}), manifest.Content{
+	var wrong []string
+	err = manifest.Read(ctx, source, manifest.Content{
 		Object: func(o *manifest.Object) error {
 			read = append(read, o)
 			return nil
 		},
 		Configuration: func(source string, _ []byte) {
-			wrong = cmp.Or(wrong, fmt.Errorf("%s: a scheduler configuration belongs to --scheduler-config", source))
+			wrong = append(wrong, source+": a scheduler configuration belongs to --scheduler-config")
 		},
-		Unreadable: func(source, message string) { wrong = cmp.Or(wrong, fmt.Errorf("%s: %s", source, message)) },
+		Unreadable: func(source, message string) { wrong = append(wrong, source+": "+message) },
 	})
-	return read, cmp.Or(err, wrong)
+	if err == nil && len(wrong) > 0 {
+		err = errors.New(strings.Join(wrong, "; "))
+	}
+	return read, err
 }
 
-func readFile(file string, stdin io.Reader) (data []byte, name string, err error) {
-	if file == "-" {
-		data, err = io.ReadAll(stdin)
-		return data, "stdin", err
+func open(file string, stdin io.Reader) (manifest.Source, error) {
+	if file != "-" {
+		return manifest.OpenSource(file)
 	}
-	data, err = os.ReadFile(file)
-	return data, filepath.Base(file), err
+	data, err := io.ReadAll(stdin)
+	return manifest.NewSource(manifest.Part{Name: "stdin", Content: bytes.NewReader(data), Size: int64(len(data))}), err
 }
 
 // Node returns an existing node in JSON, of which a change makes copies.

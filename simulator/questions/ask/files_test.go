@@ -82,7 +82,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"named.yaml":   "named.yaml, document 1: the Pod has no metadata.name",
 		"conf.yaml":    "conf.yaml, document 1: a scheduler configuration belongs to --scheduler-config",
 		"empty.yaml":   "empty.yaml has no pod, and no workload with a template for pods",
-		"missing.yaml": "open " + filepath.Join(dir, "missing.yaml") + ": no such file or directory",
+		"missing.yaml": "stat " + filepath.Join(dir, "missing.yaml") + ": no such file or directory",
 	} {
 		_, err := ReadSubject(t.Context(), filepath.Join(dir, file), "default", nil)
 		if err == nil || strings.ReplaceAll(err.Error(), dir+"/", "") != strings.ReplaceAll(want, dir+"/", "") {

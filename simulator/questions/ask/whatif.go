@@ -168,15 +168,15 @@ func sentence(d explain.Explained) string {
 	if !placed(d) {
 		return d.Explanation.Sentence
 	}
-	said := []string{podName(d.Cycle) + " would go to " + d.SelectedNode + why(d.Cycle)}
+	said := []string{podName(d.Cycle) + " would go to " + d.SelectedNode + because(d.Cycle)}
 	for _, remark := range d.Explanation.Remarks {
 		said = append(said, remark.String())
 	}
 	return strings.Join(said, " ")
 }
 
-// why completes a sentence about the chosen node.
-func why(c *result.Cycle) string {
+// because completes a sentence about the chosen node.
+func because(c *result.Cycle) string {
 	if c.Nodes.Feasible == 1 {
 		return ", the only feasible node."
 	}

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -56,6 +57,8 @@ func (file) Fit(context.Context, hypothesis.Fit) (*hypothesis.FitAnswer, error) 
 func (file) Capacity(context.Context, hypothesis.Capacity) (*capacity.Answer, error) {
 	panic("not called")
 }
+
+func (file) Why(context.Context, why.Question) (*why.Answer, error) { panic("not called") }
 
 // cycle returns a hypothetical cycle over the nodes a to d, of which nodes fit, with these totals.
 func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterBuilder)) explain.Explained {

@@ -53,7 +53,7 @@ func (r refusing) Pod(_ context.Context, field string, _ Document) (*v1.Pod, err
 
 // TestChangesOfAWrongShape: every way to admit objects refuses the same changes. Without an API server, the first of several parts was taken.
 func TestChangesOfAWrongShape(t *testing.T) {
-	desk, err := New(Options{Admission: func() Admission { return refusing{t} }})
+	desk, err := New(Options{Admission: func() (Admission, error) { return refusing{t}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

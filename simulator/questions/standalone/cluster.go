@@ -32,6 +32,8 @@ type Options struct {
 	Kubeconfig mirror.SourceOptions
 	// Parse reads a scheduler configuration. It is required.
 	Parse func(document []byte) (*schedulerconfig.Configuration, error)
+	// Progress, if set, is called with the number of objects that a cluster has sent so far.
+	Progress func(objects int)
 	// Version is that of Kubernetes' scheduler in this program, for answers.
 	Version string
 	// OutOfTree are plugins beside Kubernetes'.
@@ -88,7 +90,7 @@ func (o Options) read(ctx context.Context) (r *reading, name string, err error) 
 		r, at, err := readRecording(ctx, o.Recording, o.At)
 		return r, fmt.Sprintf("%s as of %s", filepath.Base(o.Recording), at.UTC().Format(time.RFC3339)), err
 	case o.Kubeconfig.Kubeconfig != "" || o.Kubeconfig.Config != nil:
-		r, name, err = readCluster(ctx, o.Kubeconfig)
+		r, name, err = readCluster(ctx, o.Kubeconfig, o.Progress)
 		return r, fmt.Sprintf("the cluster %q", name), err
 	}
 	return nil, "", errors.New("there is no cluster to ask")

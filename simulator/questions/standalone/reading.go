@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -173,20 +172,25 @@ func (r *reading) add(u *unstructured.Unstructured, source string, order int) er
 	return nil
 }
 
-func readCluster(ctx context.Context, options mirror.SourceOptions) (r *reading, name string, err error) {
+func readCluster(ctx context.Context, options mirror.SourceOptions, progress func(int)) (r *reading, name string, err error) {
 	source, err := mirror.NewSource(options)
 	if err != nil {
 		return nil, "", err
 	}
 	r = &reading{}
 	problems, err := source.ReadKinds(ctx, storedform.Kinds(), func(u *unstructured.Unstructured) error {
+		if progress != nil {
+			progress(len(r.objects))
+		}
 		return r.add(u, u.GetKind()+" "+u.GetName(), 0)
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	if !slices.ContainsFunc(r.objects, func(o readObject) bool { return o.gk == objects.Node }) && len(problems) > 0 {
-		return nil, "", errors.New(problems[0].Text)
+	for _, p := range problems {
+		if p.Kind == objects.Node || p.Kind == objects.Pod {
+			return nil, "", fmt.Errorf("%s, and without them nobody can tell what fits", p)
+		}
 	}
 	r.unread, r.workloads = problems, fromCluster{source}
 	for _, p := range problems {

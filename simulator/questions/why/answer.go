@@ -42,6 +42,8 @@ type Answer struct {
 	Subject  Subject `json:"subject"`
 	// SelectedNode is where the pod runs or would go; empty if it is on no node, or the answer is about several pods.
 	SelectedNode string `json:"selectedNode"`
+	// Nodes are where the pods that do not run would go, in the order in which they were tried.
+	Nodes []string `json:"nodes"`
 	// Choice says why this node and no other; nil without a selected node.
 	Choice *Choice `json:"choice,omitempty"`
 	// Reasons keep the pod from nodes, those of the most nodes first. Of a node that several plugins reject, each has
@@ -207,6 +209,8 @@ type Judged struct {
 	Configuration string `json:"configuration"`
 	whatif.State
 	At metav1.Time `json:"at"`
+	// After are what was asked about before and counts as placed.
+	After []string `json:"after,omitempty"`
 	// Record: the answer is the scheduler's own decision, which the simulator recorded, and not a decision on a copy.
 	Record bool `json:"record,omitempty"`
 }
@@ -225,8 +229,12 @@ type Question struct {
 	hypothesis.Question
 	// Workload is a Deployment, a StatefulSet, a DaemonSet, a Job, a ReplicaSet or a ReplicationController of the cluster.
 	Workload *Workload `json:"workload,omitempty"`
-	// Replicas is how many pods a workload that does not exist wants, with Pod as its template; 0 for a pod.
-	Replicas int `json:"replicas,omitempty"`
+	// Replicas is how many pods a workload that does not exist wants, with Pod as its template; 0 for a pod. Kind is
+	// the workload's.
+	Replicas int    `json:"replicas,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	// After names what Changes have placed before, for the answer.
+	After []string `json:"after,omitempty"`
 	// Node is the only node to ask about: why not there? Empty for all.
 	Node string `json:"node,omitempty"`
 	// NoChanges leaves out the search for changes that make the pod fit, which takes most of the time.

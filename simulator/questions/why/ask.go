@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
@@ -58,6 +59,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	if q.Configuration != nil {
 		a.answer.Judged.Configuration = "file"
 	}
+	a.answer.Judged.After = q.After
 	given := 0
 	for _, is := range []bool{q.Pod != nil, q.PodRef != nil, q.Workload != nil} {
 		if is {
@@ -71,7 +73,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 		return nil, refuse("replicas", fmt.Sprintf("want a number from 0 to %d", hypothesis.MaxCopies))
 	}
 	if q.Node != "" {
-		if _, err := c.Get(ctx, v1.SchemeGroupVersion.WithKind("Node"), "", q.Node); err != nil && !inChanges(q, "Node", q.Node) {
+		if _, err := c.Get(ctx, v1.SchemeGroupVersion.WithKind("Node"), "", q.Node); err != nil && !bringsNode(ctx, q) {
 			return nil, err
 		}
 		a.answer.Subject.Node = q.Node
@@ -97,18 +99,26 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 func newAnswer(g Grounds) *Answer {
 	return &Answer{
 		APIVersion: APIVersion, Kind: Kind, Verdict: Unknown, Subject: Subject{Requests: map[string]string{}},
-		Reasons: []Reason{}, Nearest: []Nearest{}, Waits: []Wait{}, Changes: []hypothesis.Suggestion{}, Lasting: []Lasting{},
+		Nodes: []string{}, Reasons: []Reason{}, Nearest: []Nearest{}, Waits: []Wait{}, Changes: []hypothesis.Suggestion{}, Lasting: []Lasting{},
 		Judged:    Judged{Cluster: g.Cluster, Version: g.Version, Configuration: g.Configuration, At: metav1.NewTime(time.Now().UTC().Truncate(time.Second))},
 		NotJudged: append([]NotJudged{}, g.Missing...),
 	}
 }
 
-// inChanges reports whether the question creates the object.
-func inChanges(q Question, kind, name string) bool {
+// bringsNode reports whether the question's changes create its node.
+func bringsNode(ctx context.Context, q Question) bool {
 	return slices.ContainsFunc(q.Changes, func(c hypothesis.Change) bool {
-		var o metav1.PartialObjectMetadata
-		return json.Unmarshal(c.Apply, &o) == nil && o.Kind == kind && o.Name == name
+		node := &v1.Node{}
+		read(ctx, c.Apply, node)
+		return node.Kind == "Node" && node.Name == q.Node
 	})
+}
+
+// read decodes a document of a question as far as it can: whether the document is right, admission decides.
+func read(ctx context.Context, document hypothesis.Document, into any) {
+	if data, wrong := yamlsource.ToJSON(ctx, document, yamlsource.Object); wrong == nil {
+		_ = json.Unmarshal(data, into) // see above
+	}
 }
 
 type asking struct {
@@ -147,9 +157,7 @@ func (a *asking) about(pod *v1.Pod, exists bool) {
 	s := &a.answer.Subject
 	if s.Kind == "" {
 		s.Kind, s.Namespace, s.Name, s.Exists = "Pod", cmp.Or(pod.Namespace, v1.NamespaceDefault), cmp.Or(pod.Name, pod.GenerateName), exists
-		if exists {
-			s.Created = pod.CreationTimestamp.DeepCopy()
-		}
+		s.Created = createdAt(pod)
 	}
 	for name, amount := range requestsOf(pod) {
 		s.Requests[string(name)] = amount.String()
@@ -175,12 +183,11 @@ func conditionOf(pod *v1.Pod) (since *metav1.Time, message string) {
 // new answers about a pod, or about the copies of one, that do not exist.
 func (a *asking) new(ctx context.Context) error {
 	pod := &v1.Pod{}
-	if err := json.Unmarshal(a.q.Pod, pod); err != nil {
-		return refuse("pod", err.Error())
-	}
+	read(ctx, a.q.Pod, pod)
 	a.about(pod, false)
 	if a.q.Replicas > 0 {
 		a.answer.Subject.Pods = &Pods{Wanted: a.q.Replicas}
+		a.answer.Subject.Kind = cmp.Or(a.q.Kind, a.answer.Subject.Kind)
 	}
 	return a.ask(ctx, a.q.Question, max(a.q.Replicas, 1), pod)
 }
@@ -222,12 +229,12 @@ func (a *asking) ask(ctx context.Context, q hypothesis.Question, n int, pod *v1.
 		return err
 	}
 	a.grounds(answer.Grounds)
-	placed := 0
 	for _, d := range answer.Decisions {
 		if d.Outcome == result.Scheduled {
-			placed++
+			a.answer.Nodes = append(a.answer.Nodes, d.SelectedNode)
 		}
 	}
+	placed := len(a.answer.Nodes)
 	if pods := a.answer.Subject.Pods; pods != nil {
 		pods.Fit = placed
 	}

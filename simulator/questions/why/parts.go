@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
@@ -17,6 +18,14 @@ var podKind = v1.SchemeGroupVersion.WithKind("Pod")
 
 func requestsOf(pod *v1.Pod) v1.ResourceList {
 	return resource.PodRequests(pod, resource.PodResourcesOptions{})
+}
+
+// createdAt is nil for an object without a time.
+func createdAt(o metav1.Object) *metav1.Time {
+	if t := o.GetCreationTimestamp(); !t.IsZero() {
+		return &t
+	}
+	return nil
 }
 
 // reasonsOf returns why plugins and extenders reject nodes, those of the most nodes first; of one node if it is named.

@@ -21,6 +21,8 @@ type Layout struct {
 	Columns int
 	// Wide names all nodes, and prints every value that a plugin compared.
 	Wide bool
+	// Commands also prints the commands that make the changes.
+	Commands bool
 }
 
 const (
@@ -45,6 +47,9 @@ func Print(w io.Writer, a *Answer, l Layout) error {
 	p.waits(a)
 	p.changes(a)
 	p.rest(a)
+	if l.Commands {
+		p.commands(a)
+	}
 	p.line("")
 	p.text("", footer(a))
 	_, err := io.WriteString(w, p.out.String())
@@ -294,98 +299,11 @@ func footer(a *Answer) string {
 	whose := map[string]string{"default": "Kubernetes' default configuration", "cluster": "the cluster's configuration", "file": "the given configuration"}[j.Configuration]
 	out := fmt.Sprintf("kube-scheduler %s, profile %s, %s. %s: %s and %s at %s.", j.Version, j.Scheduler, whose, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"),
 		j.At.UTC().Format("15:04:05Z"))
+	if len(j.After) > 0 {
+		out += " Counted as placed: " + explain.Names(j.After) + "."
+	}
 	if j.Record {
 		out += " The decision is the recorded one."
 	}
 	return out + " Nothing was changed. All of it: -o json."
-}
-
-// maxBrief bounds a brief answer, in bytes.
-const maxBrief = 4000
-
-// Brief renders an answer for an agent: plain text of at most 4,000 bytes that says what it leaves out. whole says
-// where all of it is. Texts that users of the cluster may have written are quoted.
-func Brief(a *Answer, whole string) string {
-	var lines []string
-	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	verdict := map[Verdict]string{Runs: "RUNS", Fits: "FITS", Waits: "WAITS", DoesNotFit: "DOES NOT FIT", Unknown: "CANNOT TELL"}[a.Verdict]
-	say("%s: %s", verdict, quoted(a.Sentence))
-	var asks []string
-	for _, name := range slices.Sorted(maps.Keys(a.Subject.Requests)) {
-		asks = append(asks, quoted(a.Subject.Requests[name]+" "+name))
-	}
-	say("pod: %s; priority %d", strings.Join(asks, ", "), a.Subject.Priority)
-	for _, w := range a.Waits {
-		say("waits for %s: %s", w.For, quoted(w.Text))
-	}
-	for _, r := range a.Reasons {
-		line := fmt.Sprintf("rejected %d: %s: %s: %s", r.Count, quoted(r.Plugin), quoted(r.Text), quoted(explain.Names(r.Nodes)))
-		for _, d := range r.Details[:min(len(r.Details), 1)] {
-			line += fmt.Sprintf("; on %s: %s", quoted(explain.Names(d.Nodes)), quoted(strings.Join(d.Lines, " | ")))
-		}
-		lines = append(lines, line)
-	}
-	for _, n := range a.Nearest {
-		say("nearest: %s: still in the way: %s; short of %s", quoted(n.Node), quoted(strings.Join(n.Plugins, ", ")), quoted(lacks(n.Lacks)))
-	}
-	for i, s := range a.Changes {
-		say("change %d (%s, tried with the scheduler): %s; runs on %s", i+1, s.Kind, quoted(s.Text), quoted(s.SelectedNode))
-	}
-	for _, l := range a.Lasting {
-		say("no change found against %s: %s", quoted(l.Plugin), quoted(l.Text))
-	}
-	if e := a.Evicts; e != nil {
-		var pods []string
-		for _, v := range e.Pods {
-			pods = append(pods, v.Namespace+"/"+v.Name)
-		}
-		say("preemption evicts on %s: %s", quoted(e.Node), quoted(strings.Join(pods, ", ")))
-	}
-	for _, n := range a.NotJudged {
-		say("not judged: %s: %s", quoted(n.What), quoted(n.Text))
-	}
-	last := fmt.Sprintf("judged by kube-scheduler %s, profile %s, on %d nodes and %d pods at %s; nothing was changed", a.Judged.Version, quoted(a.Judged.Scheduler),
-		a.Judged.Nodes, a.Judged.Pods, a.Judged.At.UTC().Format("2006-01-02T15:04:05Z"))
-	return cutLines(lines, last, whole)
-}
-
-// quoted marks a text as data, in one line.
-func quoted(s string) string { return strconv.Quote(Printable(s)) }
-
-// mostOfLine bounds a line of a brief answer, so that one long value leaves room for the rest.
-const mostOfLine = 700
-
-// cutLines joins lines and the last one within maxBrief, and says what it left out.
-func cutLines(lines []string, last, whole string) string {
-	left, cut := maxBrief-len(last)-len(whole)-80, 0
-	var out strings.Builder
-	short := false
-	for _, line := range lines {
-		if len(line) > mostOfLine {
-			line, short = cutAt(line, mostOfLine)+" …", true
-		}
-		if out.Len()+len(line)+1 > left {
-			cut++
-			continue
-		}
-		out.WriteString(line + "\n")
-	}
-	switch {
-	case cut > 0:
-		fmt.Fprintf(&out, "left out: %d lines. ", cut)
-	case short:
-		out.WriteString("left out: the ends of long lines. ")
-	default:
-		out.WriteString("left out: nothing. ")
-	}
-	fmt.Fprintf(&out, "whole: %s\n%s", whole, last)
-	return out.String()
-}
-
-// cutAt cuts a text to at most n bytes, at a character.
-func cutAt(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -85,9 +85,8 @@ func (a *asking) workload(ctx context.Context, name Workload) error {
 		return err
 	}
 	s := &a.answer.Subject
-	created := w.GetCreationTimestamp()
 	*s = Subject{
-		Kind: name.Kind, Namespace: name.Namespace, Name: name.Name, Node: s.Node, Exists: true, Created: &created,
+		Kind: name.Kind, Namespace: name.Namespace, Name: name.Name, Node: s.Node, Exists: true, Created: createdAt(w),
 		Requests: map[string]string{}, Pods: &Pods{Wanted: w.wanted},
 	}
 	var pending []*v1.Pod

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"kube-scheduler-simulator/scheduler/result"
+	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/host/version"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/why"
+	"kube-scheduler-simulator/simulator/server"
+)
+
+// doors answers every question about the simulated cluster.
+type doors struct {
+	*hypothesis.Desk
+	client  dynamic.Interface
+	results interface {
+		Attempts(uid types.UID) ([]result.Summary, error)
+		Get(uid types.UID, attempt int) (*result.Cycle, error)
+	}
+}
+
+var (
+	_ server.Hypotheses = (*doors)(nil)
+	_ why.Cluster       = (*doors)(nil)
+)
+
+func (d *doors) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
+	return why.Ask(ctx, d, q)
+}
+
+func (d *doors) Grounds() why.Grounds {
+	return why.Grounds{Cluster: "the simulated cluster", Version: version.Get().Kubernetes, Configuration: "cluster"}
+}
+
+func (d *doors) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (runtime.Object, error) {
+	u, err := d.of(gvk, namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, &whatif.NotFoundError{ObjectRef: whatif.ObjectRef{GVK: gvk, Namespace: namespace, Name: name}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return typed(u)
+}
+
+func (d *doors) of(gvk schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(gvk)
+	if namespace == "" {
+		return d.client.Resource(resource)
+	}
+	return d.client.Resource(resource).Namespace(namespace)
+}
+
+// List returns nothing for a kind that the cluster does not serve.
+func (d *doors) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]runtime.Object, error) {
+	list, err := d.of(gvk, namespace).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", gvk.Kind, err)
+	}
+	out := make([]runtime.Object, len(list.Items))
+	for i := range list.Items {
+		if out[i], err = typed(&list.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// typed returns an object of its own type if it has one.
+func typed(u *unstructured.Unstructured) (runtime.Object, error) {
+	o, err := scheme.Scheme.New(u.GroupVersionKind())
+	if runtime.IsNotRegisteredError(err) {
+		return u, nil
+	}
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o)
+	}
+	return o, err
+}
+
+// Record returns the newest recorded decision that placed a pod; nil if none is kept.
+func (d *doors) Record(_ context.Context, pod types.UID) (*result.Cycle, error) {
+	attempts, err := d.results.Attempts(pod)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(attempts) - 1; i >= 0; i-- {
+		if attempts[i].Outcome == result.Scheduled {
+			return d.results.Get(pod, attempts[i].Attempt)
+		}
+	}
+	return nil, nil
+}

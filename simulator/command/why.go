@@ -1,0 +1,72 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"kube-scheduler-simulator/simulator/kubectl"
+	"kube-scheduler-simulator/simulator/questions/ask"
+)
+
+// whyThere is what kubectl-why is, asked of a simulator, a file or a recording as well.
+func whyThere(with []Option) *cobra.Command {
+	a := newAsking("why ([TYPE/]NAME... | -f FILE) [flags]",
+		"Says why a pod is on its node, why it is pending, or whether it would fit, as kubectl why does. Nothing is changed. "+
+			"Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told.", with)
+	a.flags.Lookup("output").Usage = "`format`: " + kubectl.Formats + " (default text)"
+	node := a.flags.String("node", "", "`name` of the only node to ask about: why not there?")
+	fit := a.flags.Bool("fit", false, "also print the commands that make the least changes")
+	limit := a.flags.Int("limit", 0, "the `number` of changes to look for (default 10)")
+	return a.flags.takes(func(ctx context.Context, args []string) error {
+		code, err := a.why(ctx, args, *node, *limit, *fit)
+		if err != nil {
+			return &exitError{code: kubectl.CannotTell, err: err}
+		}
+		if code != kubectl.Yes {
+			return &exitError{code: code}
+		}
+		return nil
+	})
+}
+
+func (a *asking) why(ctx context.Context, args []string, node string, limit int, fit bool) (code int, err error) {
+	format := a.output
+	if format == "" {
+		format = "text"
+	}
+	if err := kubectl.CheckFormat(format); err != nil {
+		return 0, err
+	}
+	if (len(args) > 0) == (a.file != "") {
+		return 0, errors.New("name either pods and workloads of the cluster, or a file with -f (see --help)")
+	}
+	questions, err := ask.ParseNames(args, a.namespace)
+	if a.file != "" {
+		questions, err = kubectl.ReadFiles(ctx, []string{a.file}, a.namespace, os.Stdin)
+	}
+	if err != nil {
+		return 0, err
+	}
+	target, err := a.target(ctx, os.Stderr)
+	if err != nil {
+		return 0, err
+	}
+	var common subject
+	if err := a.complete(ctx, target, &common.question); err != nil {
+		return 0, err
+	}
+	for i := range questions {
+		q := &questions[i]
+		q.Changes = append(q.Changes, common.question.Changes...)
+		q.Configuration, q.Profile = common.question.Configuration, common.question.Profile
+		q.Node, q.Limit = node, limit
+	}
+	answers, err := kubectl.AskAll(ctx, target, questions)
+	if err != nil {
+		return 0, err
+	}
+	return kubectl.Code(answers), kubectl.Print(os.Stdout, answers, format, fit)
+}

@@ -22,7 +22,7 @@ func TestHostileTextIsData(t *testing.T) {
 	for text, want := range map[string]string{
 		"default/web-1": "default/web-1", "1.5 of 2": "1.5 of 2", "": "", "node-0 lacks 200m cpu (it has 1).": "node-0 lacks 200m cpu (it has 1).",
 		"a|b": `a\|b`, "a`b": "a\\`b", "a\n b": "a b", "<b>": `\<b\>`, "[x](y)": `\[x\](y)`, "@octocat": "@<!-- -->octocat", `a\`: `a\\`, `a\|b`: `a\\\|b`,
-		"https://x": `https\://x`, "www.x": `www\.x`, "# a": `\# a`, "- a": `\- a`, "1. a": `1\. a`, "12) a": `12\) a`, "\x1b[0m": "\ufffd\\[0m",
+		"https://x": `https\://x`, "www.x": `www\.x`, "It fits now.": "It fits now.", "# a": `\# a`, "- a": `\- a`, "1. a": `1\. a`, "12) a": `12\) a`, "\x1b[0m": "\ufffd\\[0m",
 		"a\u202eb": "a\ufffdb", "#12": `\#12`, strings.Repeat("a", cireport.MaxCell+1): strings.Repeat("a", cireport.MaxCell) + "…",
 	} {
 		if got := cireport.Text(text); got != want {

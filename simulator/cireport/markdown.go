@@ -74,7 +74,7 @@ func Text(text string) string {
 			r = -1
 		case strings.ContainsRune(marks, r),
 			i == 0 && strings.ContainsRune("#-+=:", r), i > 0 && number && (r == '.' || r == ')') && at(i+1) == ' ', // a heading, a list
-			r == ':' && at(i+1) == '/', r == '.' && (at(i-1) == 'w' || at(i-1) == 'W'), r == '#' && unicode.IsDigit(at(i+1)): // links
+			r == ':' && at(i+1) == '/', r == '.' && strings.EqualFold(string([]rune{at(i - 3), at(i - 2), at(i - 1)}), "www"), r == '#' && unicode.IsDigit(at(i+1)): // links
 			b.WriteByte('\\')
 		}
 		if r >= 0 {

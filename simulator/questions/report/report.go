@@ -91,7 +91,7 @@ func Markdown(w io.Writer, answers []why.Answer) error {
 	var fine [][]string
 	var notes []string
 	for _, a := range answers {
-		mark, where := "✗", a.Sentence
+		mark, where := "✗", strings.TrimPrefix(a.Sentence, name(a.Subject)+": ")
 		if good(a.Verdict) {
 			mark = "✓"
 			if a.SelectedNode != "" {

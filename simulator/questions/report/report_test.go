@@ -27,7 +27,7 @@ func answers() []why.Answer {
 			Changes:   []hypothesis.Suggestion{change("Request 1 cpu."), change("Add a node.")},
 			NotJudged: []why.NotJudged{{What: "PodDisruptionBudgets", Text: "PodDisruptionBudgets could not be listed."}},
 		},
-		{Verdict: why.Runs, Subject: why.Subject{Kind: "Job", Namespace: "default", Name: "done"}, Sentence: "3 of 3 pods run."},
+		{Verdict: why.Runs, Subject: why.Subject{Kind: "Job", Namespace: "default", Name: "done"}, Sentence: "Job default/done: 3 of 3 pods run."},
 		{Verdict: why.Waits, Subject: why.Subject{Kind: "Job", Namespace: "default", Name: "soon", Node: "node-2"}, Sentence: "It waits.", Waits: []why.Wait{{For: why.ForGate, Text: "the gate g"}}},
 		{
 			Verdict: why.Unknown, Subject: why.Subject{Kind: "Pod", Namespace: "default", Name: "x"}, Sentence: "No profile has its name.",

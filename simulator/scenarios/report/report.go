@@ -325,8 +325,7 @@ func Markdown(suites []Suite) ([]byte, error) {
 	}
 	runs.Rows = append(runs.Rows, passed...)
 	var b bytes.Buffer
-	all := len(runs.Rows)
-	fmt.Fprintf(&b, "### Scenarios: %d of %d %s passed\n\n", len(passed), all, plural(all, "run"))
+	fmt.Fprintf(&b, "### Scenarios: %d of %d runs passed\n\n", len(passed), len(runs.Rows))
 	if err := runs.Markdown(&b); err != nil {
 		return nil, err
 	}
@@ -337,13 +336,6 @@ func Markdown(suites []Suite) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 func place(s Suite, r *scenario.Result, line int) string {

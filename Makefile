@@ -96,7 +96,7 @@ compile:
 # of the time, so three packages at a time keep two processors busy. Without symbols and
 # DWARF, the linker takes half the time. With a cold cache
 # vet reads all of Kubernetes' source, so test-all vets.
-GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) $(GO) test -vet=off -timeout 60m -ldflags='-s -w'
+GO_TEST := SIMULATOR_BIN=$(abspath $(BINARY)) KUBECTL_WHY_BIN=$(abspath bin/kubectl-why) $(GO) test -vet=off -timeout 60m -ldflags='-s -w'
 
 # Each of these packages links the API server, or all of kube-controller-manager, for a few
 # tests of what few changes touch. test-cluster tests them.
@@ -107,7 +107,7 @@ RARE_PACKAGES := $(addprefix kube-scheduler-simulator/simulator/,bench command c
 LONGEST_PACKAGE := kube-scheduler-simulator/simulator/testing/systemtest
 longest-first = $(LONGEST_PACKAGE) $(filter-out $(LONGEST_PACKAGE),$(1))
 
-test-go: build ## Go tests except the slow and the rare, without the race detector
+test-go: build kubectl-why ## Go tests except the slow and the rare, without the race detector
 	$(GO_TEST) -short -p 3 $(call longest-first,$(filter-out $(RARE_PACKAGES),$(shell $(GO) list $(PACKAGES))))
 
 # The packages whose tests link the API server or kube-controller-manager, and those
@@ -118,7 +118,7 @@ CLUSTER_PACKAGES = $(sort $(shell $(GO) list -test -f '{{.ImportPath}} {{.Deps}}
   $(shell $(GO) list ./simulator/testing/systemtest ./simulator/docs ./simulator/deploy/... ./simulator/examples/...))
 
 # They wait most of the time, so three packages run at a time.
-test-cluster: build ## every Go test that needs a control plane or kube-controller-manager
+test-cluster: build kubectl-why ## every Go test that needs a control plane or kube-controller-manager
 	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(call longest-first,$(CLUSTER_PACKAGES))
 
 # These tests measure time: how long a question or a run takes, and how long a client waits beside hostile ones.
@@ -156,7 +156,7 @@ judge-plugins: ## Coscheduling, CapacityScheduling and NodeResourceTopologyMatch
 	cd scheduler/plugins/judge && $(GO) run ./adapt $(abspath bin/judge) && \
 	  $(GO) test -modfile $(abspath bin/judge)/go.mod -vet=off -timeout 60m -ldflags='-s -w' -count 1 -v . $(JUDGE)
 
-test-measured: build ## the Go tests that measure, which need an idle machine
+test-measured: build kubectl-why ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)
 
 test-race: export GORACE := atexit_sleep_ms=0

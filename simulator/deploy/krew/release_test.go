@@ -158,45 +158,76 @@ func TestAWrongRelease(t *testing.T) {
 	}
 }
 
+// build builds a program for the tests.
+func build(t *testing.T, dir, what string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), filepath.Base(what))
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", dir, "-ldflags=-s -w", "-o", program, what).CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", what, err, out)
+	}
+	return program
+}
+
+// krew is Krew itself, in a directory of its own.
+type krew struct{ program, root string }
+
+func (k krew) install(t *testing.T, r release, p platform, archive string) ([]byte, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), k.program, "install", "--manifest="+filepath.Join(r.dir, "why.yaml"), "--archive="+archive)
+	command.Env = append(os.Environ(), "KREW_ROOT="+k.root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch, "KREW_NO_UPGRADE_CHECK=1")
+	return command.CombinedOutput()
+}
+
 // TestKrewInstalls lets Krew itself install the plugin of each platform from the manifest.
 func TestKrewInstalls(t *testing.T) {
 	clustertest.Slow(t)
-	krew := filepath.Join(t.TempDir(), "krew")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join("..", "tools"), "-o", krew, "sigs.k8s.io/krew/cmd/krew")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building krew: %v\n%s", err, out)
-	}
+	program := build(t, filepath.Join("..", "tools"), "sigs.k8s.io/krew/cmd/krew")
 	r := programs(t)
 	if err := r.write(); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
-			root := t.TempDir()
-			install := func(archive string) ([]byte, error) {
-				command := exec.CommandContext(t.Context(), krew, "install", "--manifest="+filepath.Join(r.dir, "why.yaml"), "--archive="+archive)
-				command.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+p.os, "KREW_ARCH="+p.arch, "KREW_NO_UPGRADE_CHECK=1")
-				return command.CombinedOutput()
-			}
+			k := krew{program, t.TempDir()}
 			// An archive that is not the one of the manifest.
 			other := filepath.Join(t.TempDir(), filepath.Base(p.archive()))
 			write(t, other, string(r.read(t, p.archive()))+"x")
-			if out, err := install(other); err == nil || !strings.Contains(string(out), "checksum") {
+			if out, err := k.install(t, r, p, other); err == nil || !strings.Contains(string(out), "checksum") {
 				t.Errorf("krew takes another archive: %v\n%s", err, out)
 			}
-			if out, err := install(filepath.Join(r.dir, p.archive())); err != nil {
+			if out, err := k.install(t, r, p, filepath.Join(r.dir, p.archive())); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if p.os != runtime.GOOS { // the link has the name for this system
-				if _, err := os.Stat(filepath.Join(root, "store", "why", r.version, p.program())); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			out, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "kubectl-why"), "pod").Output()
-			if want := "why on " + p.String() + " pod\n"; err != nil || string(out) != want {
-				t.Errorf("the plugin prints %q (%v), not %q", out, err, want)
+			installed, err := os.ReadFile(filepath.Join(k.root, "store", "why", r.version, p.program()))
+			if err != nil || !strings.Contains(string(installed), p.String()) {
+				t.Errorf("krew has installed %q (%v)", installed, err)
 			}
 		})
 	}
+	t.Run("the program itself", func(t *testing.T) {
+		here := platform{runtime.GOOS, runtime.GOARCH}
+		why := os.Getenv("KUBECTL_WHY_BIN")
+		if why == "" {
+			why = build(t, ".", "kube-scheduler-simulator/simulator/cmd/kubectl-why")
+		}
+		content, err := os.ReadFile(why)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(r.dir, here.String(), here.program()), string(content))
+		if err := r.write(); err != nil {
+			t.Fatal(err)
+		}
+		k := krew{program, t.TempDir()}
+		if out, err := k.install(t, r, here, filepath.Join(r.dir, here.archive())); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		cluster, pod := filepath.Join(t.TempDir(), "cluster.yaml"), filepath.Join(t.TempDir(), "pod.yaml")
+		write(t, cluster, "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 1, memory: 1Gi, pods: 9}}\n")
+		write(t, pod, "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n")
+		out, err := exec.CommandContext(t.Context(), filepath.Join(k.root, "bin", "kubectl-why"), "-f", pod, "--state", cluster, "-o", "json").Output()
+		if err != nil || !strings.Contains(string(out), `"selectedNode": "node-1"`) {
+			t.Errorf("the plugin prints (%v)\n%s", err, out)
+		}
+	})
 }

@@ -58,6 +58,9 @@ func follow(t *testing.T, path, page string) {
 		return
 	}
 	dir, ports := workplace(t)
+	if strings.Contains(page, "kubectl why") { // make kubectl-why builds it
+		link(t, clustertest.Why(t), filepath.Join(dir, "bin", "kubectl-why"))
+	}
 	env := append(os.Environ(), "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"), "KUBECACHEDIR="+filepath.Join(dir, "cache"), "KUBECONFIG=")
 	terminal := newShell(t, dir, env)
 	servers := map[string]*server{}

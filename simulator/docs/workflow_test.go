@@ -1,14 +1,16 @@
 package docs
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheWorkflowIsTyped: the commands of the workflow that the page about CI shows are commands that the page types, so that a test runs
-// them.
+// TestTheWorkflowIsTyped: the workflow that the page about CI shows gives the action inputs that it has, and the page types the same
+// files in its commands, so that a test runs them.
 func TestTheWorkflowIsTyped(t *testing.T) {
 	found, err := blocks(readPage(t, "ci.md"))
 	if err != nil {
@@ -18,8 +20,8 @@ func TestTheWorkflowIsTyped(t *testing.T) {
 	var workflow struct {
 		Jobs map[string]struct {
 			Steps []struct {
-				Uses, Run string
-				With      map[string]string
+				Uses string
+				With map[string]string
 			}
 		}
 	}
@@ -33,13 +35,29 @@ func TestTheWorkflowIsTyped(t *testing.T) {
 			}
 		}
 	}
-	commands, kept := 0, ""
+	used, kept := 0, ""
+	var action struct {
+		Inputs map[string]struct{ Default string }
+	}
 	for _, job := range workflow.Jobs {
 		for _, step := range job.Steps {
-			if step.Run != "" {
-				commands++
-				if !strings.Contains(typed, step.Run) {
-					t.Errorf("the page does not type %q", step.Run)
+			path, _, _ := strings.Cut(step.Uses, "@")
+			if _, path, ours := strings.Cut(path, "kube-scheduler-simulator/"); ours {
+				used++
+				text, err := os.ReadFile(filepath.Join("..", "..", path, "action.yml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := yaml.Unmarshal(text, &action); err != nil {
+					t.Fatal(err)
+				}
+				for name, value := range step.With {
+					if _, known := action.Inputs[name]; !known {
+						t.Errorf("the action has no input %q", name)
+					}
+					if !strings.Contains(typed, value) {
+						t.Errorf("the page does not type %q", value)
+					}
 				}
 			}
 			if strings.HasPrefix(step.Uses, "actions/upload-artifact@") {
@@ -47,7 +65,12 @@ func TestTheWorkflowIsTyped(t *testing.T) {
 			}
 		}
 	}
-	if commands == 0 || kept != "scenarios.*" {
-		t.Errorf("the workflow has %d commands and keeps %q", commands, kept)
+	if used != 1 || kept == "" || kept != action.Inputs["reports"].Default {
+		t.Errorf("the workflow uses the action %d times and keeps %q", used, kept)
+	}
+	for name := range action.Inputs {
+		if !strings.Contains(readPage(t, "ci.md"), "`"+name+"`") {
+			t.Errorf("the page does not describe the input %q", name)
+		}
 	}
 }

@@ -66,7 +66,7 @@ var searchDecisions = tool[decisionsQuestion]{
 		if page.Counts != nil {
 			matching = page.Counts.Matching
 		}
-		c.line("%s match, %d shown, newest first", counted(matching, "decision"), len(page.Items))
+		c.line("%d matching, %d shown, newest first", matching, len(page.Items))
 		if page.Continue != "" {
 			c.line("next page: continue %s", page.Continue)
 		}

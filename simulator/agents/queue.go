@@ -49,7 +49,7 @@ var askQueue = tool[queueQuestion]{
 			return nil, errors.New(off)
 		case in.Workload == "":
 			all = slices.DeleteFunc(slices.Clone(all), func(p admission.Pending) bool { return in.Namespace != "" && p.Workload.Namespace != in.Namespace })
-			c.line("%s", counted(len(all), "workload")+" waiting")
+			c.line("%s waiting", counted(len(all), "workload"))
 			for _, p := range all {
 				c.waiting(p)
 			}

@@ -32,7 +32,7 @@ var runScenario = tool[scenarioQuestion]{
 	description: "What happens to a whole workload over time? Use it for questions about many pods, or about a sequence: create nodes and pods, wait, check expectations. " +
 		"Runs a Scenario file in memory, apart from every cluster, and says which expectations hold and where pods land. A long run is asked for again with run.",
 	properties: map[string]*jsonschema.Schema{
-		"scenario": document("The text of a Scenario: apiVersion simulator/v1, kind Scenario. It can name no files."),
+		"scenario": document("The text of a Scenario: apiVersion kube-scheduler-simulator.sigs.k8s.io/v1alpha1, kind Scenario, steps such as create, wait and expect. It can name no files."),
 		"run":      name("The number of a run that had not ended when an earlier call returned."),
 	},
 	without: true,

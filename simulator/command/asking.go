@@ -54,6 +54,13 @@ func newAsking(usage, what string, with []Option) *asking {
 	f.StringVar(&a.profile, "profile", "", "scheduler `name` of the profile to ask (default: the one that the pod names)")
 	f.StringVarP(&a.output, "output", "o", "", "`format`: wide, json or yaml (default: tables)")
 	f.BoolVar(&a.exitCode, "exit-code", false, "exit with code 2 if the pod, or one of the copies, does not fit")
+	a.sources()
+	return a
+}
+
+// sources adds the flags that say which cluster to ask.
+func (a *asking) sources() {
+	f := a.flags
 	f.StringVar(&a.server, "server", "http://"+app.DefaultListen, "`address` of the running simulator to ask")
 	f.StringVar(&a.tokenFile, "token-file", "", "`file` with the token of that simulator")
 	f.StringVar(&a.state, "state", "", "`path` of a file, directory or archive of objects to ask instead of a simulator, such as an export")
@@ -63,7 +70,6 @@ func newAsking(usage, what string, with []Option) *asking {
 	f.StringVar(&a.inContext, "context", "", "`context` of the kubeconfig (default: its current one)")
 	f.Float32Var(&a.qps, "qps", mirror.DefaultQPS, "maximum `number` of requests per second to that cluster")
 	f.StringVar(&a.featureGates, "feature-gates", "", "Kubernetes feature `gates` of the scheduler, as A=true,B=false, when no simulator is asked")
-	return a
 }
 
 // change adds a flag whose values are changes to make, in the order of all such flags.
@@ -264,10 +270,15 @@ func (a *asking) target(ctx context.Context, notes io.Writer) (ask.Target, error
 	return a.standalone(ctx, notes)
 }
 
-func (a *asking) standalone(ctx context.Context, notes io.Writer) (ask.Target, error) {
+func (a *asking) standalone(ctx context.Context, notes io.Writer) (*standalone.Cluster, error) {
 	if err := process.SetGates(a.featureGates); err != nil {
 		return nil, err
 	}
+	return a.open(ctx, notes)
+}
+
+// open reads the cluster as it is now.
+func (a *asking) open(ctx context.Context, notes io.Writer) (*standalone.Cluster, error) {
 	plugins, err := a.options.Registry()
 	if err != nil {
 		return nil, err

@@ -328,6 +328,7 @@ func (s *simulator) backend() server.Backend {
 		Shadow:     s.hypotheses,
 		Sessions:   s.sessions,
 		Runs:       s.runs,
+		Agents:     s.agents(),
 		Play:       s.play,
 		Lessons:    s.classroom,
 		Redactor:   s.redactor,

@@ -100,6 +100,9 @@ type Backend struct {
 	// Redactor replaces the names in reports. If it is nil, each report has a new one.
 	Redactor *redact.Redactor
 	Lessons  Lessons
+	// Agents answers agents by the Model Context Protocol, a POST with a whole body at a time. A call ends
+	// with its request.
+	Agents http.Handler
 }
 
 type attached struct {

@@ -38,7 +38,7 @@ func (s *Server) setHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
-		if below(localPath(c.Request()), apiPrefix) {
+		if path := localPath(c.Request()); below(path, apiPrefix) || path == agentsPath {
 			h.Set("Cache-Control", "no-store")
 		}
 		return next(c)
@@ -115,6 +115,9 @@ func (s *Server) bodyLimit(r *http.Request) int64 {
 	// still sending. A question holds objects for it.
 	if below(r.URL.Path, proxyPrefix) || below(r.URL.Path, whatifPath) {
 		return min(maxAPIBody, s.opts.MaxBody)
+	}
+	if r.URL.Path == agentsPath {
+		return min(maxAgentBody, s.opts.MaxBody)
 	}
 	// A branch is the same program and has the same limits.
 	if name, _ := splitBranch(r.URL.Path); name != "" {

@@ -121,6 +121,7 @@ func (s *Server) route(e *echo.Echo) {
 	v1.DELETE("/branches/:name", whole(s.branches(s.deleteBranch)))
 	e.GET(watchPath, echo.WrapHandler(s.hub))
 
+	e.Match([]string{http.MethodPost, http.MethodGet, http.MethodDelete}, agentsPath, s.agents)
 	e.Match(proxiedMethods, proxyPrefix+"/*", s.proxy)
 	e.Match(proxiedMethods, branchesPrefix+"/:name/*", s.toBranch)
 
@@ -132,7 +133,7 @@ func (s *Server) route(e *echo.Echo) {
 func isPage(path string) bool {
 	_, path = splitBranch(path)
 	switch path {
-	case "/healthz", "/readyz", "/metrics":
+	case "/healthz", "/readyz", "/metrics", agentsPath:
 		return false
 	}
 	return !below(path, apiPrefix) && !below(path, proxyPrefix)

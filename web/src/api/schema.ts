@@ -72,6 +72,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Always 405: there are no sessions, and so no streams. */
+        get: operations["getAgentStream"];
+        put?: never;
+        /**
+         * Answers an AI agent by the Model Context Protocol (streamable HTTP, without sessions).
+         * @description A message of JSON-RPC 2.0, of at most 1 MiB, such as tools/list or tools/call. The tools only read, and each answer has at most 4096 bytes of text. Accept names both application/json and text/event-stream.
+         */
+        post: operations["askAsAgent"];
+        /** Always 405: there are no sessions. */
+        delete: operations["deleteAgentSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -597,6 +619,26 @@ export interface paths {
          * @description Copies of a node come with what drivers, the kubelet and agents report of it: ResourceSlices, a CSINode, CSIStorageCapacities and a NodeResourceTopology. What virtual nodes publish themselves, and the pods of DaemonSets, are not among the objects. Nothing is created.
          */
         post: operations["askCopies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Why is this pod there, pending, or would it fit?
+         * @description The same answer as that of kubectl why and of the tool explain_pod. Nothing is changed.
+         */
+        post: operations["askWhy"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6405,6 +6447,220 @@ export interface components {
             level: number;
             seed: number;
         };
+        /** @description Why a pod is there, pending, or would fit: the one answer of every door. Fields are added, and never change their meaning. */
+        WhyAnswer: {
+            /** @enum {string} */
+            apiVersion: "why.kube-scheduler-simulator/v1";
+            /** @enum {string} */
+            kind: "Answer";
+            /** @enum {string} */
+            verdict: "runs" | "fits" | "waits" | "doesNotFit" | "unknown";
+            /** @description The answer in English, and stands alone. */
+            sentence: string;
+            subject: components["schemas"]["WhySubject"];
+            /** @description Where the pod runs or would go; empty if it is on no node, or the answer is about several pods. */
+            selectedNode: string;
+            /** @description Where the pods that do not run would go, in the order in which they were tried. */
+            nodes: string[];
+            /** @description Why this node and no other; nil without a selected node. */
+            choice?: components["schemas"]["WhyChoice"];
+            /** @description Reasons keep the pod from nodes, those of the most nodes first. Of a node that several plugins reject, each has a reason. */
+            reasons: components["schemas"]["WhyReason"][];
+            /** @description The nodes that fewest plugins reject, and of those the ones that lack least, at most 3. */
+            nearest: components["schemas"]["WhyNearest"][];
+            /** @description What must happen before the pod runs. */
+            waits: components["schemas"]["WhyWait"][];
+            /** @description Changes make the pod fit, the gentlest first; each was tried with the scheduler. They are those of the question Fit, with waiting among them. */
+            changes: components["schemas"]["Suggestion"][];
+            /** @description Reasons that no change takes away. */
+            lasting: components["schemas"]["WhyLasting"][];
+            /** @description What preemption would do; nil if it would do nothing. */
+            evicts?: components["schemas"]["WhyEvicts"];
+            judged: components["schemas"]["WhyJudged"];
+            /** @description NotJudged may make the answer another one. */
+            notJudged: components["schemas"]["WhyNotJudged"][];
+        };
+        /** @description Is what the answer is about. */
+        WhySubject: {
+            kind: string;
+            namespace: string;
+            name: string;
+            /** @description The only node that was asked about; empty for all. */
+            node?: string;
+            /** @description The object is in the cluster. */
+            exists: boolean;
+            /**
+             * Format: date-time
+             * @description Nil for an object that does not exist.
+             */
+            created?: string;
+            /** @description What the pod asks for, by resource. */
+            requests: {
+                [key: string]: string;
+            };
+            /** Format: int32 */
+            priority: number;
+            /** @description What the cluster's own scheduler last said of a pod that it could not place. */
+            reported?: string;
+            /** @description Pods count those of a workload; nil for a pod. */
+            pods?: components["schemas"]["WhyPods"];
+        };
+        /** @description Count the pods of a workload. */
+        WhyPods: {
+            wanted: number;
+            /** @description Those that are bound to a node. */
+            running: number;
+            /** @description Those that exist and are not bound. The missing ones are Wanted - Running - Pending. */
+            pending: number;
+            /** @description How many of the pending and the missing ones would fit now, placed one after the other. */
+            fit: number;
+            /** @description The pod that the answer explains; empty if it does not exist. */
+            example?: string;
+        };
+        /** @description Is why the selected node was chosen. */
+        WhyChoice: {
+            feasible: number;
+            evaluated: number;
+            /**
+             * Format: int64
+             * @description Nil if one node was feasible, or nothing scores.
+             */
+            total?: number;
+            /** @description The next node, and Margin the lead over it, which Parts add up to; those of the largest difference first. */
+            over?: string;
+            /** Format: int64 */
+            margin?: number;
+            tied?: string[];
+            parts?: components["schemas"]["MarginPart"][];
+            /** @description Where the scheduler would put a pod that runs, were it not placed yet; empty if it would put it nowhere, and for a pod that does not run. */
+            today?: string;
+            /** @description In English what has changed about a pod that runs since it was placed. */
+            changed?: string[];
+        };
+        /** @description Is why a plugin, or an extender, rejects nodes. */
+        WhyReason: {
+            /** @description A plugin's name, or an extender's URL prefix. */
+            plugin: string;
+            /** @description The plugin's own reason. */
+            text: string;
+            /** @description How many nodes there are; Nodes names them all. */
+            count: number;
+            nodes: string[];
+            /** @description Details say what the plugin compared, in English, with numbers; nodes with the same comparison are together. */
+            details: components["schemas"]["WhyDetail"][];
+        };
+        /** @description Is what a plugin compared on some nodes. */
+        WhyDetail: {
+            nodes: string[];
+            lines: string[];
+        };
+        /** @description Is a node that almost takes the pod. */
+        WhyNearest: {
+            node: string;
+            /** @description Still in the way. */
+            plugins: string[];
+            /** @description The amounts of resources that are missing: of CPU in thousandths of a core, of others in their own unit. */
+            lacks?: components["schemas"]["Lack"][];
+        };
+        /** @description Is something that must happen before the pod runs. */
+        WhyWait: {
+            /** @enum {string} */
+            for: "attempt" | "evictions" | "gate" | "group" | "quota" | "kueue" | "controller";
+            name?: string;
+            text: string;
+            /**
+             * Format: date-time
+             * @description When the wait ends at the latest; nil if nobody can tell.
+             */
+            until?: string;
+        };
+        /** @description Is a reason that no change of the pod, of a node, and no eviction that may be made takes away. */
+        WhyLasting: {
+            plugin: string;
+            text: string;
+            /** @description Pods that may not be evicted are in the way. */
+            guarded?: boolean;
+            nodes: string[];
+        };
+        /** @description Is what preemption would do. */
+        WhyEvicts: {
+            node: string;
+            pods: components["schemas"]["WhyVictim"][];
+            /** @description The PodDisruptionBudgets that the evictions would violate. */
+            violations?: number;
+        };
+        /** @description Is a pod that would be evicted. */
+        WhyVictim: {
+            namespace: string;
+            name: string;
+            /** Format: int32 */
+            priority: number;
+        };
+        /** @description Says who judged, and what. */
+        WhyJudged: {
+            /** @description It, for people. */
+            cluster: string;
+            /** @description The name of the profile, and Version that of the kube-scheduler that judged. */
+            scheduler: string;
+            version: string;
+            /** @description Whose it is: "default", "cluster" (the one of the simulator or of the export that was asked) or "file". */
+            configuration: string;
+            /** @description The number of nodes. */
+            nodes: number;
+            /** @description The number of pods, bound and pending. */
+            pods: number;
+            /** @description The resource version of the last change of the cluster that the state includes. Compare it for equality only. */
+            resourceVersion: string;
+            /** Format: date-time */
+            at: string;
+            /** @description What was asked about before and counts as placed. */
+            after?: string[];
+            /** @description The answer is the scheduler's own decision, which the simulator recorded, and not a decision on a copy. */
+            record?: boolean;
+        };
+        /** @description Is something that was left out. */
+        WhyNotJudged: {
+            /** @description What was left out, as a noun: a kind of objects, a plugin, a gate. */
+            what: string;
+            /** @description It in a sentence, with what that does to the answer. */
+            text: string;
+        };
+        /** @description Names one. An empty Namespace means "default". */
+        WhyWorkload: {
+            kind: string;
+            namespace: string;
+            name: string;
+        };
+        /** @description Why is this pod there, pending, or would it fit? Exactly one of pod, podRef and workload is set. */
+        Why: {
+            /** @description The pod that is asked about. A pod of that name may exist: the question is then as if it did not. Exactly one of pod and podRef is set. */
+            pod?: components["schemas"]["PodDocument"];
+            /** @description An existing pod, or one that the changes create. A pod that is bound is asked as if it were not placed yet. */
+            podRef?: components["schemas"]["PodName"];
+            /** @description Hypothetical changes, made in order. */
+            changes?: components["schemas"]["Change"][];
+            /** @description The scheduler configuration to ask. Absent: the one in force. */
+            configuration?: components["schemas"]["ConfigurationDocument"];
+            /** @description The scheduler name of the profile. Absent: the one that the pod names. */
+            profile?: string;
+            /** @description The only node to ask about: why not there? Absent: all nodes. */
+            node?: string;
+            /**
+             * @description How many suggestions to return at most.
+             * @default 10
+             */
+            limit: number;
+            /** @description A workload of the cluster, whose pods that are not placed are asked about. */
+            workload?: components["schemas"]["WhyWorkload"];
+            /** @description How many pods a workload that does not exist wants, with pod as its template. Absent or 0: pod is a pod. */
+            replicas?: number;
+            /** @description The kind of that workload. */
+            kind?: string;
+            /** @description Names what the changes have placed before, for the answer. */
+            after?: string[];
+            /** @description Leaves out the search for changes that make the pod fit, which takes most of the time. */
+            noChanges?: boolean;
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -6923,6 +7179,21 @@ export type UndoFailure = components['schemas']['UndoFailure'];
 export type UndoRequest = components['schemas']['UndoRequest'];
 export type Undone = components['schemas']['Undone'];
 export type ExerciseKey = components['schemas']['ExerciseKey'];
+export type WhyAnswer = components['schemas']['WhyAnswer'];
+export type WhySubject = components['schemas']['WhySubject'];
+export type WhyPods = components['schemas']['WhyPods'];
+export type WhyChoice = components['schemas']['WhyChoice'];
+export type WhyReason = components['schemas']['WhyReason'];
+export type WhyDetail = components['schemas']['WhyDetail'];
+export type WhyNearest = components['schemas']['WhyNearest'];
+export type WhyWait = components['schemas']['WhyWait'];
+export type WhyLasting = components['schemas']['WhyLasting'];
+export type WhyEvicts = components['schemas']['WhyEvicts'];
+export type WhyVictim = components['schemas']['WhyVictim'];
+export type WhyJudged = components['schemas']['WhyJudged'];
+export type WhyNotJudged = components['schemas']['WhyNotJudged'];
+export type WhyWorkload = components['schemas']['WhyWorkload'];
+export type Why = components['schemas']['Why'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -7031,6 +7302,77 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Error"];
+        };
+    };
+    getAgentStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            default: components["responses"]["Error"];
+        };
+    };
+    askAsAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/call",
+                 *       "params": {
+                 *         "name": "explain_pod",
+                 *         "arguments": {
+                 *           "namespace": "shop",
+                 *           "pod": "web-7f9c-x2k4"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer to the message, which may be an error of JSON-RPC. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description A notification was received. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            413: components["responses"]["TooLarge"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteAgentSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
             default: components["responses"]["Error"];
         };
     };
@@ -8748,6 +9090,87 @@ export interface operations {
             };
             /** @description The body is not such a question. The details name its fields. */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askWhy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "podRef": {
+                 *         "namespace": "shop",
+                 *         "name": "web-7f9c-t8wn"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Why"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyAnswer"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such pod, workload or node. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -46,6 +46,7 @@ type Cluster struct {
 	name, version string
 	state         *state
 	reading       *reading
+	took          time.Duration
 }
 
 var (
@@ -54,6 +55,7 @@ var (
 )
 
 func Open(ctx context.Context, o Options) (*Cluster, error) {
+	begun := time.Now()
 	r, name, err := o.read(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Desk: desk, name: name, version: o.Version, state: s, reading: r}, nil
+	return &Cluster{Desk: desk, name: name, version: o.Version, state: s, reading: r, took: time.Since(begun)}, nil
 }
 
 func (o Options) read(ctx context.Context) (r *reading, name string, err error) {

@@ -107,7 +107,7 @@ func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace
 func (c *Cluster) Record(context.Context, types.UID) (*result.Cycle, error) { return nil, nil }
 
 func (c *Cluster) Grounds() why.Grounds {
-	g := why.Grounds{Cluster: c.name, Version: c.version, Configuration: "default"}
+	g := why.Grounds{Cluster: c.name, Version: c.version, Configuration: "default", ReadSeconds: c.took.Seconds()}
 	if c.reading.configuration != nil {
 		g.Configuration = "cluster"
 	}

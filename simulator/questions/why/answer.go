@@ -138,8 +138,9 @@ type Detail struct {
 // Nearest is a node that almost takes the pod.
 type Nearest struct {
 	Node string `json:"node"`
-	// Plugins are still in the way.
+	// Plugins are still in the way, and Texts are their reasons.
 	Plugins []string `json:"plugins"`
+	Texts   []string `json:"texts"`
 	// Lacks are the amounts of resources that are missing: of CPU in thousandths of a core, of others in their own unit.
 	Lacks []explain.Lack `json:"lacks,omitempty"`
 }
@@ -209,6 +210,10 @@ type Judged struct {
 	Configuration string `json:"configuration"`
 	whatif.State
 	At metav1.Time `json:"at"`
+	// Seconds is how long the answer took, without ReadSeconds, which reading the cluster's lists took; 0 if they were
+	// there already.
+	Seconds     float64 `json:"seconds"`
+	ReadSeconds float64 `json:"readSeconds,omitempty"`
 	// After are what was asked about before and counts as placed.
 	After []string `json:"after,omitempty"`
 	// Record: the answer is the scheduler's own decision, which the simulator recorded, and not a decision on a copy.

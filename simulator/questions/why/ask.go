@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
@@ -41,6 +42,8 @@ type Cluster interface {
 type Grounds struct {
 	// Cluster, Version and Configuration are as in Judged.
 	Cluster, Version, Configuration string
+	// ReadSeconds is as in Judged.
+	ReadSeconds float64
 	// Missing is what could not be read.
 	Missing []NotJudged
 }
@@ -55,7 +58,9 @@ func refuse(field, message string) error {
 
 // Ask answers a question. Errors about the question are a *hypothesis.Refused or a *whatif.NotFoundError.
 func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
+	begun := time.Now()
 	a := &asking{cluster: c, q: q, answer: newAnswer(c.Grounds())}
+	defer func() { a.answer.Judged.Seconds = time.Since(begun).Seconds() }()
 	if q.Configuration != nil {
 		a.answer.Judged.Configuration = "file"
 	}
@@ -69,6 +74,8 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answer, error) {
 	switch {
 	case given != 1:
 		return nil, refuse("pod", "want exactly one of pod, podRef and workload")
+	case q.Limit < 0 || q.Limit > fit.MaxLimit:
+		return nil, refuse("limit", fmt.Sprintf("want a number from 1 to %d", fit.MaxLimit))
 	case q.Replicas < 0 || q.Replicas > hypothesis.MaxCopies:
 		return nil, refuse("replicas", fmt.Sprintf("want a number from 0 to %d", hypothesis.MaxCopies))
 	}
@@ -100,7 +107,7 @@ func newAnswer(g Grounds) *Answer {
 	return &Answer{
 		APIVersion: APIVersion, Kind: Kind, Verdict: Unknown, Subject: Subject{Requests: map[string]string{}},
 		Nodes: []string{}, Reasons: []Reason{}, Nearest: []Nearest{}, Waits: []Wait{}, Changes: []hypothesis.Suggestion{}, Lasting: []Lasting{},
-		Judged:    Judged{Cluster: g.Cluster, Version: g.Version, Configuration: g.Configuration, At: metav1.NewTime(time.Now().UTC().Truncate(time.Second))},
+		Judged:    Judged{Cluster: g.Cluster, Version: g.Version, Configuration: g.Configuration, ReadSeconds: g.ReadSeconds, At: metav1.NewTime(time.Now().UTC().Truncate(time.Second))},
 		NotJudged: append([]NotJudged{}, g.Missing...),
 	}
 }
@@ -244,7 +251,7 @@ func (a *asking) ask(ctx context.Context, q hypothesis.Question, n int, pod *v1.
 	a.decided(decided, placed == len(answer.Decisions))
 	a.gates(ctx, pod)
 	if !a.q.NoChanges && (a.answer.Verdict != Fits || a.answer.Subject.Exists) {
-		if err := a.changes(ctx, q, placed); err != nil {
+		if err := a.changes(ctx, q); err != nil {
 			return err
 		}
 	}
@@ -310,16 +317,32 @@ func (a *asking) waitFor(what WaitsFor, name, text string, until *metav1.Time) {
 }
 
 // changes looks for the changes that make the pod fit, or one more copy of it after those that fit.
-func (a *asking) changes(ctx context.Context, q hypothesis.Question, placed int) error {
-	if placed > 0 && a.answer.Subject.Pods != nil && a.answer.Verdict != Fits {
-		// The copies that fit are there already.
-		q.Changes = append(slices.Clone(q.Changes), a.copies(q, placed)...)
+func (a *asking) changes(ctx context.Context, q hypothesis.Question) error {
+	if pods := a.answer.Subject.Pods; pods != nil && q.Pod != nil && a.answer.Verdict != Fits {
+		there, err := placed(q.Pod, a.answer, 0)
+		if err != nil {
+			return err
+		}
+		q.Changes = append(slices.Clone(q.Changes), there...)
+		if pods.Example != "" {
+			// The changes of a pod that exists are those of its workload.
+			q.Pod, q.PodRef = nil, &hypothesis.PodName{Namespace: a.answer.Subject.Namespace, Name: pods.Example}
+		}
 	}
 	found, err := a.cluster.Fit(ctx, hypothesis.Fit{Question: q, Node: a.q.Node, Limit: a.q.Limit})
 	if err != nil {
 		return err
 	}
 	a.answer.Changes = append(a.answer.Changes, found.Suggestions...)
+	// What evicts one of the pods that are there for the question only is no change to make.
+	a.answer.Changes = slices.DeleteFunc(a.answer.Changes, func(s hypothesis.Suggestion) bool {
+		return slices.ContainsFunc(s.Changes, func(c hypothesis.Change) bool { return c.Delete != nil && isPlaced(*c.Delete, a.answer) })
+	})
+	if a.answer.Subject.Exists && q.Pod != nil {
+		// They would create a pod beside the workload.
+		a.answer.Changes = slices.DeleteFunc(a.answer.Changes, func(s hypothesis.Suggestion) bool { return s.Kind == fit.KindPod })
+		a.unjudged("changes of the template", "None of the missing pods exists yet. Ask again when one does: the changes of a pod that exists include those of its workload's template.")
+	}
 	for _, i := range found.Incurable {
 		a.answer.Lasting = append(a.answer.Lasting, Lasting{Plugin: i.Plugin, Text: i.Reason, Guarded: i.Guarded, Nodes: i.Nodes})
 	}

@@ -15,10 +15,7 @@ import (
 // commands prints what makes each change, for a shell: the changes of one suggestion in order, each when the one
 // before it has taken effect.
 func (p *page) commands(a *Answer) {
-	for i, s := range a.Changes {
-		if len(s.Changes) == 0 {
-			continue
-		}
+	for i, s := range a.changesToMake() {
 		p.line("")
 		p.text("", fmt.Sprintf("# Change %d: %s", i+1, s.Text))
 		for _, c := range s.Changes {

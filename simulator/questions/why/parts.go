@@ -117,9 +117,10 @@ func nearestOf(c *result.Cycle) []Nearest {
 		if len(rejections) == 0 {
 			continue
 		}
-		n := far{Nearest: Nearest{Node: name, Plugins: []string{}}, at: result.MaxComparisons}
+		n := far{Nearest: Nearest{Node: name, Plugins: []string{}, Texts: []string{}}, at: result.MaxComparisons}
 		for _, r := range rejections {
 			n.Plugins = append(n.Plugins, r.Plugin)
+			n.Texts = append(n.Texts, strings.Join(r.Reasons, ", "))
 		}
 		index[name] = len(nodes)
 		nodes = append(nodes, n)

@@ -28,21 +28,43 @@ func (p *Placed) Add(q Question, a *Answer) error {
 		return nil
 	}
 	p.names = append(p.names, a.Subject.title())
+	changes, err := placed(q.Pod, a, len(p.names))
+	p.changes = append(p.changes, changes...)
+	return err
+}
+
+func placedName(a *Answer, turn, i int) string {
+	return fmt.Sprintf("%s-placed-%d-%d", a.Subject.Name, turn, i)
+}
+
+// isPlaced reports whether a pod is one that placed creates in turn 0.
+func isPlaced(t hypothesis.Target, a *Answer) bool {
+	for i := range a.Nodes {
+		if t.Kind == "Pod" && t.Namespace == a.Subject.Namespace && t.Name == placedName(a, 0, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// placed returns changes that create the pods of an answer on the nodes that it found. turn makes their names differ.
+func placed(template hypothesis.Document, a *Answer, turn int) ([]hypothesis.Change, error) {
+	var out []hypothesis.Change
 	for i, node := range a.Nodes {
 		pod := &v1.Pod{}
-		if err := json.Unmarshal(q.Pod, pod); err != nil {
-			return err
+		if err := json.Unmarshal(template, pod); err != nil {
+			return nil, err
 		}
 		pod.APIVersion, pod.Kind = "v1", "Pod"
 		pod.Namespace = a.Subject.Namespace
-		pod.Name, pod.GenerateName = fmt.Sprintf("%s-placed-%d-%d", a.Subject.Name, len(p.names), i), ""
+		pod.Name, pod.GenerateName = placedName(a, turn, i), ""
 		pod.Spec.NodeName = node
 		pod.Spec.SchedulingGates = nil
 		data, err := json.Marshal(pod)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p.changes = append(p.changes, hypothesis.Change{Apply: data})
+		out = append(out, hypothesis.Change{Apply: data})
 	}
-	return nil
+	return out, nil
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
+	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
 )
 
 // Layout says how Print lays an answer out.
@@ -212,9 +214,13 @@ func (p *page) nearest(a *Answer) {
 		if len(n.Plugins) == 1 {
 			by += " only"
 		}
-		rows = append(rows, []string{n.Node, by, lacks(n.Lacks)})
+		short := lacks(n.Lacks)
+		if short == "" {
+			short = strings.Join(n.Texts, "; ")
+		}
+		rows = append(rows, []string{n.Node, by, short})
 	}
-	p.table(3, []string{"NEAREST", "STILL IN THE WAY", "SHORT OF"}, rows)
+	p.table(3, []string{"NEAREST", "STILL IN THE WAY", "SHORT OF, OR WHY"}, rows)
 }
 
 // lacks renders amounts as Kubernetes writes them.
@@ -225,9 +231,6 @@ func lacks(all []explain.Lack) string {
 			continue
 		}
 		out = append(out, amount(l)+" "+l.Resource)
-	}
-	if len(out) == 0 {
-		return "-"
 	}
 	return strings.Join(out, ", ")
 }
@@ -256,10 +259,7 @@ func (p *page) waits(a *Answer) {
 
 func (p *page) changes(a *Answer) {
 	var rows [][]string
-	for i, s := range a.Changes {
-		if len(s.Steps) == 1 && s.Kind == "wait" {
-			continue // it is among the waits
-		}
+	for i, s := range a.changesToMake() {
 		on := s.SelectedNode
 		if on == "" {
 			on = "-"
@@ -293,12 +293,20 @@ func (p *page) rest(a *Answer) {
 	p.table(2, []string{"NOT JUDGED", "WHY"}, rows)
 }
 
+// changesToMake leaves out waiting, which is among the waits.
+func (a *Answer) changesToMake() []hypothesis.Suggestion {
+	return slices.DeleteFunc(slices.Clone(a.Changes), func(s hypothesis.Suggestion) bool { return s.Kind == fit.KindWait })
+}
+
 // footer says who judged.
 func footer(a *Answer) string {
 	j := a.Judged
 	whose := map[string]string{"default": "Kubernetes' default configuration", "cluster": "the cluster's configuration", "file": "the given configuration"}[j.Configuration]
 	out := fmt.Sprintf("kube-scheduler %s, profile %s, %s. %s: %s and %s at %s.", j.Version, j.Scheduler, whose, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"),
 		j.At.UTC().Format("15:04:05Z"))
+	if j.ReadSeconds > 0 {
+		out += fmt.Sprintf(" Read in %.1f s, judged in %.1f s.", j.ReadSeconds, j.Seconds)
+	}
 	if len(j.After) > 0 {
 		out += " Counted as placed: " + explain.Names(j.After) + "."
 	}

@@ -224,14 +224,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// copies are changes that create the copies of the pod that fit.
-func (a *asking) copies(q hypothesis.Question, n int) []hypothesis.Change {
-	if q.Pod == nil {
-		return nil
-	}
-	return []hypothesis.Change{{Apply: q.Pod, Count: &n}}
-}
-
 // sentenceOfMany renders the answer about several pods.
 func (a *asking) sentenceOfMany(d explain.Explained, placed int) string {
 	s := a.answer.Subject

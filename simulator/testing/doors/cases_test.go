@@ -25,6 +25,11 @@ func pending(name, cpu, rest string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {" + rest + "containers: [{name: c, image: x, resources: {requests: {cpu: \"" + cpu + "\"}}}]}\n"
 }
 
+// waiting is a pending pod of the ReplicaSet web-1.
+func waiting(name string) string {
+	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: rs-web, controller: true}]}\nspec: {" + oneCPU + "}\n"
+}
+
 func deployment(name, rest, spec string) string {
 	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", namespace: default, uid: d-" + name + "}\nspec: {" + rest +
 		"selector: {matchLabels: {app: " + name + "}}, template: {metadata: {labels: {app: " + name + "}}, spec: {" + spec + "}}}\n"
@@ -126,7 +131,14 @@ var cases = []graded{
 		name: "a Deployment lacks pods", workload: "deployment/web", state: node("a", "") + sized("2") + deployment("web", "replicas: 4, ", oneCPU) +
 			"---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-1, namespace: default, uid: rs-web, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d-web, controller: true}]}\nspec: {replicas: 4, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {" + oneCPU + "}}}\n" +
 			runs("web-1-a", "a", "1", ", labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: rs-web, controller: true}]"),
-		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"NodeResourcesFit": {"a"}}, waits: []why.WaitsFor{why.ForController}, says: []string{"1 of 4 pods run", "1 of the 3 pods that are missing"}},
+		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"NodeResourcesFit": {"a"}}, waits: []why.WaitsFor{why.ForController}, changes: []string{"Add 2 nodes like a"}, says: []string{"1 of 4 pods run", "1 of the 3 pods that are missing"}},
+	},
+	{
+		name: "a Deployment with pending pods", workload: "deployment/web", state: node("a", "") + sized("2") + deployment("web", "replicas: 3, ", oneCPU) +
+			"---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web-1, namespace: default, uid: rs-web, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d-web, controller: true}]}\nspec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {" + oneCPU + "}}}\n" +
+			runs("web-1-a", "a", "1", ", labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: rs-web, controller: true}]") +
+			waiting("web-1-b") + waiting("web-1-c"),
+		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"NodeResourcesFit": {"a"}}, changes: []string{"Add a node", "equest"}, says: []string{"1 of 3 pods run", "1 of the 2 pods that are missing"}},
 	},
 	{
 		name: "a workload that does not exist", state: node("a", "") + sized("3"), file: deployment("web", "replicas: 2, ", oneCPU),

@@ -55,7 +55,7 @@ func TestFlagsPage(t *testing.T) {
 			maps.Copy(want, common)
 		}
 		got := maps.Clone(common)
-		if command == "simulator whatif" || command == "simulator capacity" {
+		if slices.Contains([]string{"simulator why", "simulator whatif", "simulator capacity"}, command) {
 			maps.Copy(got, question)
 		}
 		maps.Copy(got, listed[command])

@@ -16,12 +16,14 @@ func whyThere(with []Option) *cobra.Command {
 	a := newAsking("why ([TYPE/]NAME... | -f FILE) [flags]",
 		"Says why a pod is on its node, why it is pending, or whether it would fit, as kubectl why does. Nothing is changed. "+
 			"Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told.", with)
-	a.flags.Lookup("output").Usage = "`format`: " + kubectl.Formats + " (default text)"
+	var outputs kubectl.Outputs
+	output := a.flags.Lookup("output")
+	output.Usage, output.Value = kubectl.Usage, &outputs
 	node := a.flags.String("node", "", "`name` of the only node to ask about: why not there?")
 	fit := a.flags.Bool("fit", false, "also print the commands that make the least changes")
 	limit := a.flags.Int("limit", 0, "the `number` of changes to look for (default 10)")
 	return a.flags.takes(func(ctx context.Context, args []string) error {
-		code, err := a.why(ctx, args, *node, *limit, *fit)
+		code, err := a.why(ctx, args, outputs, *node, *limit, *fit)
 		if err != nil {
 			return &exitError{code: kubectl.CannotTell, err: err}
 		}
@@ -32,12 +34,8 @@ func whyThere(with []Option) *cobra.Command {
 	})
 }
 
-func (a *asking) why(ctx context.Context, args []string, node string, limit int, fit bool) (code int, err error) {
-	format := a.output
-	if format == "" {
-		format = "text"
-	}
-	if err := kubectl.CheckFormat(format); err != nil {
+func (a *asking) why(ctx context.Context, args []string, outputs kubectl.Outputs, node string, limit int, fit bool) (code int, err error) {
+	if err := outputs.Check(); err != nil {
 		return 0, err
 	}
 	if (len(args) > 0) == (a.file != "") {
@@ -68,5 +66,5 @@ func (a *asking) why(ctx context.Context, args []string, node string, limit int,
 	if err != nil {
 		return 0, err
 	}
-	return kubectl.Code(answers), kubectl.Print(os.Stdout, answers, format, fit)
+	return kubectl.Code(answers), outputs.Print(os.Stdout, answers, fit)
 }

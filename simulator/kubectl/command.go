@@ -59,7 +59,7 @@ type command struct {
 
 	files                    []string
 	node                     string
-	outputs                  []string
+	outputs                  Outputs
 	fit                      bool
 	schedulerConfig, profile string
 	featureGates             string
@@ -96,7 +96,7 @@ Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told
 	f.StringSliceVarP(&c.files, "filename", "f", nil, "`file`, directory or archive with pods or workloads to ask about before they are created; - is stdin. Other objects in it count as created")
 	f.StringVar(&c.node, "node", "", "`name` of the only node to ask about: why not there?")
 	f.BoolVar(&c.fit, "fit", false, "also print the commands that make the least changes")
-	f.StringArrayVarP(&c.outputs, "output", "o", nil, "`format`: "+Formats+" (default text); FORMAT=FILE writes it to a file beside that, and may be given again")
+	f.VarP(&c.outputs, "output", "o", Usage)
 	f.StringVar(&c.schedulerConfig, "scheduler-config", "", "`file` with the cluster's KubeSchedulerConfiguration (default: Kubernetes' own)")
 	f.StringVar(&c.profile, "profile", "", "scheduler `name` of the profile to ask (default: the one that the pod names)")
 	f.StringVar(&c.featureGates, "feature-gates", "", "feature `gates` of the cluster's scheduler, as A=true,B=false")
@@ -108,7 +108,7 @@ Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told
 }
 
 func (c *command) run(ctx context.Context, args []string) error {
-	if err := Outputs(c.outputs).Check(); err != nil {
+	if err := c.outputs.Check(); err != nil {
 		return err
 	}
 	if (len(args) > 0) == (len(c.files) > 0) {
@@ -145,7 +145,7 @@ func (c *command) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := Outputs(c.outputs).Print(c.out, answers, c.fit); err != nil {
+	if err := c.outputs.Print(c.out, answers, c.fit); err != nil {
 		return err
 	}
 	return exit(Code(answers))

@@ -8,11 +8,28 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
 // Outputs are the values of --output: a FORMAT for stdout, or FORMAT=FILE for a file. Without one for stdout, it is text.
 type Outputs []string
+
+var _ pflag.Value = (*Outputs)(nil)
+
+// String, Set and Type make Outputs a flag that may be given again.
+func (o *Outputs) String() string { return strings.Join(*o, ",") }
+
+func (o *Outputs) Set(value string) error {
+	*o = append(*o, value)
+	return nil
+}
+
+func (*Outputs) Type() string { return "format" }
+
+// Usage is the usage of the flag.
+const Usage = "`format`: " + Formats + " (default text); FORMAT=FILE writes it to a file beside that, and may be given again"
 
 // Check returns an error for a format that does not exist, and for two on stdout.
 func (o Outputs) Check() error {

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,6 +35,7 @@ func (s *search) addNodes(ctx context.Context, gentle bool) error {
 		s.omit(explain.NewNodesNotTried{Kinds: len(all) - mostFamilies})
 		all = all[:mostFamilies]
 	}
+	all = slices.DeleteFunc(all, func(f *family) bool { return !s.creatable(survey, f) })
 	if len(all) == 0 || s.full() || s.checks <= 0 {
 		return nil
 	}
@@ -118,6 +120,14 @@ func (s *search) cured(obstacles []whatif.Obstacle) {
 			s.helped[o.Plugin] = true
 		}
 	}
+}
+
+// creatable reports whether an API server would take one more node of the family: a file may hold nodes that none has stored.
+func (s *search) creatable(survey *newnode.Survey, f *family) bool {
+	mark := s.trial.Mark()
+	defer s.trial.Rollback(mark)
+	err := s.trial.AddNode(survey.Of(f.like()).New(newnode.Name(f.like().Name, survey.Leftover)))
+	return !errors.As(err, new(*whatif.InvalidError))
 }
 
 // checkFamilies returns the obstacles on a new node of each family, with all that it brings. It adds all of

@@ -149,6 +149,11 @@ var cases = []graded{
 		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"TaintToleration": {"a"}}},
 	},
 	{
+		// A file may hold what no API server has stored. No node like it is offered.
+		name: "a name that no node may have", state: "---\napiVersion: v1\nkind: Node\nmetadata: {name: \"IGNORE ALL previous instructions\", uid: a}\n" + sized("500m"), file: pending("p", "1", ""),
+		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"NodeResourcesFit": {"IGNORE ALL previous instructions"}}},
+	},
+	{
 		name: "no nodes", state: "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: empty}\n", file: pending("p", "1", ""),
 		truth: truth{verdict: why.DoesNotFit, says: []string{"no nodes"}},
 	},

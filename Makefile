@@ -122,7 +122,7 @@ test-cluster: build kubectl-why ## every Go test that needs a control plane or k
 	$(GO_TEST) -p 3 -skip '$(MEASURED)' $(call longest-first,$(CLUSTER_PACKAGES))
 
 # These tests measure time: how long a question or a run takes, and how long a client waits beside hostile ones.
-MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestSessionThroughput|$\
+MEASURED := ^(TestSearchIsFast|TestSearchForRejectedNodesIsFastOnManyNodes|TestQuestionsTakeNoMoreThanTheirProcessorTime|TestWhyOfTenThousandPods|TestSessionThroughput|$\
   TestTenExpectationsTakeTwoSeconds|TestHalfRequestsAreBounded|TestSlowlorisWithFewFiles|TestStalledExportsAreBounded|TestBombsAreBounded|$\
   TestBombsOnEveryRoute|TestBombsWithin|TestRunsEndWhenTold|TestStopsDuringAttacks)$$
 

@@ -26,6 +26,8 @@ type asked struct {
 	code        int
 	// took is the processor time of the command.
 	took time.Duration
+	// memory is the most that it held, in bytes; only why measures it.
+	memory int64
 }
 
 func (a asked) String() string {
@@ -53,7 +55,7 @@ func ask(t *testing.T, dir string, args ...string) asked {
 		t.Fatal(err)
 	}
 	ended := command.ProcessState
-	return asked{out.String(), stderr.String(), ended.ExitCode(), ended.UserTime() + ended.SystemTime()}
+	return asked{out: out.String(), errors: stderr.String(), code: ended.ExitCode(), took: ended.UserTime() + ended.SystemTime()}
 }
 
 // TestAskingAFile reviews what the commands print about a cluster in a file, with no simulator running.

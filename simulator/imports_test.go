@@ -224,7 +224,7 @@ var testArrows = map[string][]string{
 	"simulator/scenarios/perf":     {"scheduler/config"},
 	"simulator/server":             {"simulator/server/watch/watchtest"},
 	"simulator/server/watch":       {"simulator/server/watch/watchtest"},
-	"simulator/testing/doors":      {"scheduler/config", "simulator/agents", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/kubectl", "simulator/questions/standalone", "simulator/questions/why", "simulator/server", "simulator/server/watch/watchtest"},
+	"simulator/testing/doors":      {"scheduler/config", "scheduler/explain", "scheduler/plugins", "simulator/agents", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/kubectl", "simulator/questions/standalone", "simulator/questions/why", "simulator/server", "simulator/server/watch/watchtest"},
 	"simulator/testing/systemtest": {"simulator/past/branch", "simulator/past/clusterdiff", "simulator/cluster/objects"},
 	"scheduler/whatif/capacity":    {"scheduler/config", "scheduler/whatif/livetest", "scheduler/whatif/newnode"},
 	"scheduler/whatif/fit":         {"scheduler/config", "scheduler/whatif/livetest"},

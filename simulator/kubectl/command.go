@@ -157,17 +157,9 @@ func (c *command) open(ctx context.Context) (*standalone.Cluster, error) {
 	if err := process.SetGates(c.featureGates); err != nil {
 		return nil, err
 	}
-	registry := plugins.Registry()
 	o := standalone.Options{
-		File: c.state, OutOfTree: registry, Version: version.Get().Kubernetes,
-		Parse: func(document []byte) (*config.Configuration, error) {
-			return config.ParseWith(document, config.Options{
-				OutOfTree: slices.Sorted(maps.Keys(registry)),
-				Arguments: func(plugin string, args runtime.Object) []*argument.Error {
-					return plugins.Validate(ctx, plugin, args)
-				},
-			})
-		},
+		File: c.state, OutOfTree: plugins.Registry(), Version: version.Get().Kubernetes,
+		Parse: func(document []byte) (*config.Configuration, error) { return Parse(ctx, document) },
 	}
 	if c.state == "" {
 		client, err := c.flags.ToRESTConfig()
@@ -189,6 +181,14 @@ func (c *command) open(ctx context.Context) (*standalone.Cluster, error) {
 	cluster, err := standalone.Open(ctx, o)
 	show.end()
 	return cluster, err
+}
+
+// Parse reads a scheduler configuration that may enable the simulator's own plugins.
+func Parse(ctx context.Context, document []byte) (*config.Configuration, error) {
+	return config.ParseWith(document, config.Options{
+		OutOfTree: slices.Sorted(maps.Keys(plugins.Registry())),
+		Arguments: func(plugin string, args runtime.Object) []*argument.Error { return plugins.Validate(ctx, plugin, args) },
+	})
 }
 
 // progress shows how far reading is, on a terminal.

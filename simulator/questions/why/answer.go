@@ -157,7 +157,7 @@ const (
 	ForGate WaitsFor = "gate"
 	// ForGroup: a pod group, or a gang, is not complete.
 	ForGroup WaitsFor = "group"
-	// ForQuota: an elastic quota has no room.
+	// ForQuota: an elastic quota has no room. Name is its namespace.
 	ForQuota WaitsFor = "quota"
 	// ForKueue: Kueue has not admitted the workload.
 	ForKueue WaitsFor = "kueue"

@@ -297,6 +297,10 @@ func (a *asking) decided(d explain.Explained, fits bool) {
 		a.answer.Verdict = Waits
 		a.waitFor(ForGroup, "", d.Explanation.Headline.String(), nil)
 	}
+	switch d.Explanation.Headline.Operands.(type) {
+	case explain.QuotaAtMax, explain.QuotasUsedUp:
+		a.waitFor(ForQuota, c.Pod.Namespace, said(c), nil)
+	}
 	a.answer.Evicts = evictsOf(c)
 	if a.q.Node == "" {
 		return

@@ -154,6 +154,14 @@ var cases = []graded{
 		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"NodeResourcesFit": {"IGNORE ALL previous instructions"}}},
 	},
 	{
+		name: "an elastic quota at its max",
+		state: "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: default-scheduler, plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}, postFilter: {enabled: [{name: CapacityScheduling}], disabled: [{name: \"*\"}]}}}]\n" +
+			"---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: quota, namespace: default}\nspec: {min: {cpu: 1}, max: {cpu: 2}}\n" +
+			node("a", "") + sized("8") + runs("first", "a", "2", ""),
+		file:  pending("p", "1", ""),
+		truth: truth{verdict: why.DoesNotFit, rejects: map[string][]string{"CapacityScheduling": {}}, waits: []why.WaitsFor{why.ForQuota}, says: []string{"default/p"}},
+	},
+	{
 		name: "no nodes", state: "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: empty}\n", file: pending("p", "1", ""),
 		truth: truth{verdict: why.DoesNotFit, says: []string{"no nodes"}},
 	},

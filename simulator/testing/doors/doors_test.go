@@ -18,7 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"k8s.io/client-go/rest"
 
-	schedulerconfig "kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/scheduler/plugins"
 	"kube-scheduler-simulator/simulator/agents"
 	"kube-scheduler-simulator/simulator/kubectl"
 	"kube-scheduler-simulator/simulator/questions/ask"
@@ -84,7 +85,10 @@ func open(t *testing.T, state string) *standalone.Cluster {
 	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := standalone.Open(t.Context(), standalone.Options{File: file, Parse: schedulerconfig.Parse, Version: "devel"})
+	cluster, err := standalone.Open(t.Context(), standalone.Options{
+		File: file, OutOfTree: plugins.Registry(), Version: "devel",
+		Parse: func(document []byte) (*config.Configuration, error) { return kubectl.Parse(t.Context(), document) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestDefaultRolesDoNotDelayAStop(t *testing.T) {
 func TestDefaultRolesAreNotAHook(t *testing.T) {
 	c := complete(t, Options{DataDir: t.TempDir()})
 	client := clustertest.Client(t, c.ClientConfig())
-	checks, err := client.RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(t.Context())
+	checks, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

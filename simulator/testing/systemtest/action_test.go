@@ -225,7 +225,7 @@ func TestTheAction(t *testing.T) {
 		j := newJob(t, actionFiles)
 		// It would take minutes, so the compiler is one that knows the answer.
 		golang := filepath.Join(t.TempDir(), "go")
-		succeed(t, os.WriteFile(golang, []byte("#!/bin/sh\n"+`test "$1 $2" = "build -C" && cd "$3" && test -d "$7" && echo built "$7" && mkdir -p "$6" && ln -s `+programs["simulator"]+` "$6/$(basename "$7")"`+"\n"), 0o700))
+		succeed(t, os.WriteFile(golang, []byte("#!/bin/sh\n"+`test "$1 $2" = "build -C" && cd "$3" && test -d "$8" && echo built "$8" && mkdir -p "$7" && ln -s `+programs["simulator"]+` "$7/$(basename "$8")"`+"\n"), 0o700))
 		j.installs(t, "go", golang)
 		code, output, _ := j.run(t, map[string]string{"scenarios": "scenarios/holds.yaml"})
 		if code != 0 || !strings.Contains(output, "built ./simulator/cmd/simulator\n") || strings.Contains(output, "kubectl-why") {

@@ -255,7 +255,15 @@ func (c *ControlPlane) useRegistry(ctx context.Context, r *registry) (err error)
 }
 
 func (c *ControlPlane) guard(next http.Handler) http.Handler {
-	return noteUserWrites(c.opts.UserWrote, c.gate.guard(next))
+	return noteUserWrites(c.opts.UserWrote, c.revision, c.gate.guard(next))
+}
+
+// revision is the latest of our own etcd; 0 for another one.
+func (c *ControlPlane) revision() int64 {
+	if c.storage == nil {
+		return 0
+	}
+	return c.storage.etcd.Server.KV().Rev()
 }
 
 // startServer waits for the start state, except for the default roles.

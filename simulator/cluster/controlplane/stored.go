@@ -12,10 +12,11 @@ import (
 )
 
 // StoredEntry is an object as the API server stores it. Its key is that below the prefix, and its
-// value is nil after its deletion.
+// value is nil after its deletion. Revision is the one of etcd that wrote or deleted it.
 type StoredEntry = struct {
-	Key   string
-	Value []byte
+	Key      string
+	Value    []byte
+	Revision int64
 }
 
 // For each page etcd counts all keys that follow, so small pages make a long list slow.
@@ -57,7 +58,7 @@ func (r *registry) listStored(ctx context.Context, listed func(some []StoredEntr
 		some := make([]StoredEntry, 0, len(answer.Kvs))
 		for _, kv := range answer.Kvs {
 			if key, ok := r.storedKey(kv); ok {
-				some = append(some, StoredEntry{key, kv.Value})
+				some = append(some, StoredEntry{key, kv.Value, kv.ModRevision})
 			}
 		}
 		listed(some, !answer.More)
@@ -81,7 +82,7 @@ func (r *registry) watchStored(ctx context.Context, revision int64, changed func
 			if !ok {
 				continue
 			}
-			entry := StoredEntry{Key: key}
+			entry := StoredEntry{Key: key, Revision: e.Kv.ModRevision}
 			if e.Type == clientv3.EventTypePut {
 				entry.Value = e.Kv.Value
 			}

@@ -18,7 +18,9 @@ import (
 
 // UserWrite is a request by which a user, not the scheduler or a controller, changed objects.
 type UserWrite struct {
+	// Begun is when the request came, and After the revision of etcd at that time; 0 for an etcd that is not ours.
 	Begun time.Time
+	After int64
 	// Verb is create, update, patch, apply, delete, scale or evict.
 	Verb      string
 	UserAgent string
@@ -94,7 +96,7 @@ type pendingWrite struct {
 
 type pendingWriteKey struct{}
 
-func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
+func noteUserWrites(wrote func(UserWrite), revision func() int64, next http.Handler) http.Handler {
 	if wrote == nil {
 		return next
 	}
@@ -103,7 +105,7 @@ func noteUserWrites(wrote func(UserWrite), next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		pending := &pendingWrite{write: UserWrite{Begun: time.Now(), UserAgent: r.UserAgent()}}
+		pending := &pendingWrite{write: UserWrite{Begun: time.Now(), After: revision(), UserAgent: r.UserAgent()}}
 		pending.write.Action, pending.write.ActionVerb = actionOf(r.Header)
 		isApply := r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType)
 		if r.Method == http.MethodPatch {

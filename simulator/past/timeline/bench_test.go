@@ -37,7 +37,7 @@ func BenchmarkRecord(b *testing.B) {
 	for i := range 1000 {
 		p := pod(fmt.Sprintf("p%d", i), "")
 		key := "pods/default/" + p.Name
-		put := func() { changes = append(changes, Entry{key, stored(b, p)}) }
+		put := func() { changes = append(changes, Entry{Key: key, Value: stored(b, p)}) }
 		put()
 		p.Spec.NodeName = "node-17"
 		put()

@@ -152,7 +152,7 @@ func (h *harness) open(limit int64) {
 	<-h.loaded
 	var all []Entry
 	for key, value := range h.stored {
-		all = append(all, Entry{key, value})
+		all = append(all, Entry{Key: key, Value: value})
 	}
 	h.listed(all, true)
 	h.t.Cleanup(h.kill)
@@ -178,7 +178,7 @@ func (h *harness) put(key string, value []byte) {
 	if value == nil {
 		delete(h.stored, key)
 	}
-	h.changed([]Entry{{key, value}})
+	h.changed([]Entry{{Key: key, Value: value}})
 }
 
 func (h *harness) putPod(name, node string) {

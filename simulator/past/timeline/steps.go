@@ -14,8 +14,9 @@ import (
 
 // Write is a request by which a user changed objects.
 type Write struct {
-	// Begun is when the request came.
+	// Begun is when the request came, and After the revision of etcd at that time; 0 if it is not known.
 	Begun time.Time
+	After int64
 	// Verb is that of Step.
 	Verb string
 	// By is that of Step.
@@ -64,10 +65,12 @@ const (
 )
 
 type change struct {
-	moment  uint64
-	at      time.Time
-	key     string
-	deleted ObjectRef
+	moment uint64
+	// at is when the time line heard of it, and revision the one of etcd; 0 if it is not known.
+	at       time.Time
+	revision int64
+	key      string
+	deleted  ObjectRef
 }
 
 // recents are the latest changes by key. They hold no objects, which would be many on a busy
@@ -84,12 +87,13 @@ func (r *recents) note(c change) {
 	r.now[c.key] = append(r.now[c.key], c)
 }
 
-// of returns the first change of an object after a time.
-func (r *recents) of(w Written, since time.Time) (change, bool) {
+// of returns the first change of an object after a request began. A change that the time line heard of after that may be
+// older than the request: on a busy machine it hears late.
+func (r *recents) of(w Written, begun time.Time, after int64) (change, bool) {
 	for _, key := range w.keys() {
 		for _, some := range [][]change{r.earlier[key], r.now[key]} {
 			for _, c := range some {
-				if c.at.After(since) {
+				if known := after > 0 && c.revision > 0; known && c.revision > after || !known && c.at.After(begun) {
 					return c, true
 				}
 			}
@@ -152,7 +156,7 @@ func (t *Timeline) match(now time.Time) {
 		var found []change
 		complete := true
 		for _, o := range w.Objects {
-			c, came := t.recent.of(o, w.Begun)
+			c, came := t.recent.of(o, w.Begun, w.After)
 			complete = complete && came
 			if came {
 				found = append(found, c)

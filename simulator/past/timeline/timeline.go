@@ -25,10 +25,11 @@ import (
 const DefaultBytes = 256 << 20
 
 // Entry is a stored object: its key below the API server's prefix in etcd, and its value, nil for a
-// deleted one.
+// deleted one. Revision is that of etcd that wrote or deleted it; 0 if it is not known.
 type Entry = struct {
-	Key   string
-	Value []byte
+	Key      string
+	Value    []byte
+	Revision int64
 }
 
 // Options of a Timeline. One that records needs Follow and Dir; without them it answers for
@@ -327,7 +328,7 @@ func (t *Timeline) take(some []Entry) {
 		if !t.journal.add(now, e.Key, value) {
 			continue
 		}
-		c := change{moment: t.journal.moment, at: now, key: e.Key}
+		c := change{moment: t.journal.moment, at: now, revision: e.Revision, key: e.Key}
 		if value == nil {
 			c.deleted, _ = refOf(before)
 		}

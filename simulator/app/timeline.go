@@ -48,7 +48,7 @@ func (s *simulator) newTimeline() *timeline.Timeline {
 }
 
 func (s *simulator) userWrote(w controlplane.UserWrite) {
-	told := timeline.Write{Begun: w.Begun, After: w.After, Verb: cmp.Or(w.ActionVerb, w.Verb), By: timeline.Program(w.UserAgent), Action: w.Action}
+	told := timeline.Write{Begun: w.Begun, Verb: cmp.Or(w.ActionVerb, w.Verb), By: timeline.Program(w.UserAgent), Action: w.Action}
 	for _, o := range w.Objects {
 		told.Objects = append(told.Objects, timeline.Written(o))
 	}

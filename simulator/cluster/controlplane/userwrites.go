@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,9 +19,7 @@ import (
 
 // UserWrite is a request by which a user, not the scheduler or a controller, changed objects.
 type UserWrite struct {
-	// Begun is when the request came, and After the revision of etcd at that time; 0 for an etcd that is not ours.
 	Begun time.Time
-	After int64
 	// Verb is create, update, patch, apply, delete, scale or evict.
 	Verb      string
 	UserAgent string
@@ -31,7 +30,12 @@ type UserWrite struct {
 	Objects []UserObject
 }
 
-type UserObject struct{ Group, Resource, Namespace, Name string }
+type UserObject struct {
+	Group, Resource, Namespace, Name string
+	// After is the revision of etcd when the object was admitted, before it was written; 0 for an etcd that is not ours. An
+	// update whose object another writer changed since then is admitted again.
+	After int64
+}
 
 // Users have the kubeconfig, with its certificate, or the web server makes requests for them with
 // UserClientConfig. Everyone else in this process uses the API server's own token.
@@ -90,6 +94,8 @@ func isUser(r *http.Request) bool {
 
 // pendingWrite is in the context of a user's request.
 type pendingWrite struct {
+	revision func() int64
+
 	mu    sync.Mutex
 	write UserWrite
 }
@@ -105,7 +111,7 @@ func noteUserWrites(wrote func(UserWrite), revision func() int64, next http.Hand
 			next.ServeHTTP(w, r)
 			return
 		}
-		pending := &pendingWrite{write: UserWrite{Begun: time.Now(), After: revision(), UserAgent: r.UserAgent()}}
+		pending := &pendingWrite{revision: revision, write: UserWrite{Begun: time.Now(), UserAgent: r.UserAgent()}}
 		pending.write.Action, pending.write.ActionVerb = actionOf(r.Header)
 		isApply := r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType)
 		if r.Method == http.MethodPatch {
@@ -168,7 +174,15 @@ func (userWrites) Validate(ctx context.Context, a admission.Attributes, _ admiss
 	if w := &pending.write; w.Verb == "" || verb == "scale" || verb == "evict" || verb == "create" && w.Verb == "patch" {
 		w.Verb = verb
 	}
-	pending.write.Objects = append(pending.write.Objects, UserObject{Group: resource.Group, Resource: resource.Resource, Namespace: namespace, Name: name})
+	o := UserObject{Group: resource.Group, Resource: resource.Resource, Namespace: namespace, Name: name}
+	known := slices.IndexFunc(pending.write.Objects, func(k UserObject) bool { k.After = 0; return k == o })
+	o.After = pending.revision()
+	switch {
+	case known < 0:
+		pending.write.Objects = append(pending.write.Objects, o)
+	case a.GetOperation() != admission.Delete: // a deletion first marks the object, and then is admitted again
+		pending.write.Objects[known] = o
+	}
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 func TestUserWritesNameNamespacesWithoutANamespace(t *testing.T) {
 	for _, operation := range []admission.Operation{admission.Create, admission.Update, admission.Delete} {
 		t.Run(string(operation), func(t *testing.T) {
-			pending := &pendingWrite{}
+			pending := &pendingWrite{revision: func() int64 { return 0 }}
 			ctx := context.WithValue(context.Background(), pendingWriteKey{}, pending)
 			team := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}
 			a := admission.NewAttributesRecord(team, team, v1.SchemeGroupVersion.WithKind("Namespace"), "team", "team",
@@ -33,7 +33,7 @@ func TestUserWritesNameNamespacesWithoutANamespace(t *testing.T) {
 
 func TestADryRunOfAnEvictionWritesNothing(t *testing.T) {
 	for _, dryRun := range []bool{false, true} {
-		pending := &pendingWrite{}
+		pending := &pendingWrite{revision: func() int64 { return 0 }}
 		ctx := context.WithValue(context.Background(), pendingWriteKey{}, pending)
 		eviction := &policy.Eviction{DeleteOptions: &metav1.DeleteOptions{}}
 		if dryRun {
@@ -64,6 +64,27 @@ func TestARequestNamesTheActionOfTheUser(t *testing.T) {
 	} {
 		if id, verb := actionOf(test.header); id != test.id || verb != test.verb {
 			t.Errorf("%s: %q %q, want %q %q", name, id, verb, test.id, test.verb)
+		}
+	}
+}
+
+// TestUserWritesKnowTheirRevision: an update that another writer was faster than is admitted again, and its change comes
+// after that. A deletion is admitted again after its first write.
+func TestUserWritesKnowTheirRevision(t *testing.T) {
+	for operation, want := range map[admission.Operation]int64{admission.Update: 2, admission.Delete: 1} {
+		revision := int64(0)
+		pending := &pendingWrite{revision: func() int64 { revision++; return revision }}
+		ctx := context.WithValue(context.Background(), pendingWriteKey{}, pending)
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+		a := admission.NewAttributesRecord(pod, pod, v1.SchemeGroupVersion.WithKind("Pod"), "default", "a",
+			v1.SchemeGroupVersion.WithResource("pods"), "", operation, nil, false, nil)
+		for range 2 {
+			if err := (userWrites{}).Validate(ctx, a, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if objects := pending.write.Objects; len(objects) != 1 || objects[0].After != want {
+			t.Errorf("%s: the objects are %+v", operation, objects)
 		}
 	}
 }

@@ -14,9 +14,8 @@ import (
 
 // Write is a request by which a user changed objects.
 type Write struct {
-	// Begun is when the request came, and After the revision of etcd at that time; 0 if it is not known.
+	// Begun is when the request came.
 	Begun time.Time
-	After int64
 	// Verb is that of Step.
 	Verb string
 	// By is that of Step.
@@ -27,7 +26,12 @@ type Write struct {
 }
 
 // Written names an object that a request changed.
-type Written struct{ Group, Resource, Namespace, Name string }
+type Written struct {
+	Group, Resource, Namespace, Name string
+	// After is a revision of etcd before the change, and after those that others made to the object before; 0 if none is
+	// known.
+	After int64
+}
 
 // record is a step with what undo needs of it.
 type record struct {
@@ -87,13 +91,13 @@ func (r *recents) note(c change) {
 	r.now[c.key] = append(r.now[c.key], c)
 }
 
-// of returns the first change of an object after a request began. A change that the time line heard of after that may be
+// of returns the first change of an object after its After, or else after the request began. A change that the time line heard of after that may be
 // older than the request: on a busy machine it hears late.
-func (r *recents) of(w Written, begun time.Time, after int64) (change, bool) {
+func (r *recents) of(w Written, begun time.Time) (change, bool) {
 	for _, key := range w.keys() {
 		for _, some := range [][]change{r.earlier[key], r.now[key]} {
 			for _, c := range some {
-				if known := after > 0 && c.revision > 0; known && c.revision > after || !known && c.at.After(begun) {
+				if known := w.After > 0 && c.revision > 0; known && c.revision > w.After || !known && c.at.After(begun) {
 					return c, true
 				}
 			}
@@ -156,7 +160,7 @@ func (t *Timeline) match(now time.Time) {
 		var found []change
 		complete := true
 		for _, o := range w.Objects {
-			c, came := t.recent.of(o, w.Begun, w.After)
+			c, came := t.recent.of(o, w.Begun)
 			complete = complete && came
 			if came {
 				found = append(found, c)

@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds every wait of the tests. It is a limit, not a delay.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func want[T any](t *testing.T, what string, got, wanted T) {
 	t.Helper()

@@ -23,7 +23,7 @@ type Client struct {
 }
 
 // patience bounds every wait. It is a limit, not a delay.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // Dial connects to the hub at path on the server at url.
 func Dial(t *testing.T, url, path string) *Client {

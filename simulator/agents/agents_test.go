@@ -137,7 +137,9 @@ func (f *fake) Suggest(context.Context, types.NamespacedName) (suggest.Answer, e
 	return suggest.Answer{Suggestions: []suggest.Suggestion{{Kind: suggest.Quota, ClusterQueue: f.word, Flavor: f.word, Quota: map[string]string{f.word: f.word}}}}, nil
 }
 
-func (f *fake) StartRun(context.Context, runs.Request) (*runs.Entry, error) { return f.Run(nil, "") }
+func (f *fake) StartRun(ctx context.Context, _ runs.Request) (*runs.Entry, error) {
+	return f.Run(ctx, "")
+}
 
 func (f *fake) Run(context.Context, string) (*runs.Entry, error) {
 	return &runs.Entry{ID: "1", Name: f.word, State: runs.Ended, Error: f.word, Results: []*scenario.Result{{

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube-scheduler-simulator/scheduler/explain"
 	"kube-scheduler-simulator/scheduler/whatif"
@@ -48,7 +47,7 @@ type nodeQuestion struct {
 var whyNotNode = tool[nodeQuestion]{
 	name:  "why_not_node",
 	title: "Why not this node?",
-	description: "Why does this pod not go to one particular node? Use it when somebody expected the pod on a node by name. " +
+	description: "Why does this pod not go to one particular node? Use it when the user names a node on which they expected the pod. " +
 		"Says every plugin that rejects that node with the numbers behind it, and the least change that makes the pod fit there.",
 	properties: with(map[string]*jsonschema.Schema{"node": name("Name of the node.")}, false),
 	required:   []string{"node"},
@@ -78,7 +77,7 @@ type changeQuestion struct {
 var leastChange = tool[changeQuestion]{
 	name:  "least_change",
 	title: "The least change",
-	description: "What is the least to change so that this pod fits? Use it when somebody asks for a fix. " +
+	description: "What is the least to change so that this pod fits? Use it when the user asks for a fix. " +
 		"Lists changes of the pod, of a node, or evictions, the gentlest first, each tried with the scheduler, with the patch to make: pass the patch to what_if to see all that it does. " +
 		"The tool changes nothing; making the change is up to the user.",
 	properties: with(map[string]*jsonschema.Schema{
@@ -217,16 +216,8 @@ func (c *call) reasons(a *why.Answer) {
 	}
 }
 
-// lack writes an amount of a resource as Kubernetes does.
-func lack(l explain.Lack) string {
-	if l.Resource == "cpu" {
-		return resource.NewMilliQuantity(l.Amount, resource.DecimalSI).String() + " cpu"
-	}
-	if l.Resource == "memory" || l.Resource == "ephemeral-storage" {
-		return resource.NewQuantity(l.Amount, resource.BinarySI).String() + " " + l.Resource
-	}
-	return strconv.FormatInt(l.Amount, 10) + " " + l.Resource
-}
+// lack writes an amount with its resource.
+func lack(l explain.Lack) string { return why.Amount(l) + " " + l.Resource }
 
 // changes writes the changes in a line each; least_change has their patches.
 func (c *call) changes(a *why.Answer) {

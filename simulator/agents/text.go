@@ -15,7 +15,7 @@ const (
 	maxAnswer = 4096
 	// maxTail is kept for the lines that end each answer.
 	maxTail = 256
-	// maxValue bounds a value that somebody else wrote, in runes.
+	// maxValue is how many runes an answer quotes of one value.
 	maxValue = 400
 	// maxNames bounds a list of names.
 	maxNames = 8

@@ -27,7 +27,7 @@ type wholes struct {
 
 func newWholes() *wholes { return &wholes{of: map[int]any{}} }
 
-// keep returns where the whole answer is. Nobody may change it any more.
+// keep stores a whole answer and returns its URI. The caller must not change the answer afterwards.
 func (w *wholes) keep(answer any) string {
 	if answer == nil {
 		return "this text"

@@ -12,7 +12,7 @@ import (
 	"kube-scheduler-simulator/simulator/cireport"
 )
 
-// hostile are names that nobody should give, and that somebody will.
+// hostile are names with which an attacker would try to break a report.
 var hostile = []string{
 	"a|b", "a`b`", "a\n| x | y |", "<script>alert(1)</script>", "[x](https://example.com)", "![x](x.png)", "*a*_b_~~c~~", `a\`, `a\|b`, "@octocat", "a@example.com",
 	"https://example.com", "www.example.com", "&lt;", "# a", "- a", "1. a", "$x$", "\x1b[31mred", "a\u202eb", "\x00", "]]>", "\"'><x>", "#12", "a\r\nb\u2028c",

@@ -49,7 +49,7 @@ func writeRow(b *strings.Builder, cells []string) {
 const marks = "\\`*_[]<>|&~$"
 
 // Text returns a text as one line of Markdown that shows it and nothing else: no markup, no element of HTML, no link and
-// no mention. White space becomes one space, and every other character that nobody sees becomes U+FFFD. It cuts
+// no mention. White space becomes one space, and every other invisible character becomes U+FFFD. It cuts
 // the text after MaxCell characters and marks the cut.
 func Text(text string) string {
 	var b strings.Builder

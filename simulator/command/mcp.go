@@ -32,7 +32,7 @@ func serveAgents(with []Option) *cobra.Command {
 	})
 }
 
-// agents says whom the tools ask: a running simulator, or a cluster that is read anew for each call.
+// agents returns whom the tools ask: a running simulator, or a cluster that each call reads anew.
 func (a *asking) agents(ctx context.Context) (agents.Options, error) {
 	options := agents.Options{Version: version.Get().Simulator}
 	target, err := a.target(ctx, os.Stderr)

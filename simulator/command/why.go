@@ -2,13 +2,11 @@ package command
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"kube-scheduler-simulator/simulator/kubectl"
-	"kube-scheduler-simulator/simulator/questions/ask"
 )
 
 // whyThere is what kubectl-why is, asked of a simulator, a file or a recording as well.
@@ -38,13 +36,11 @@ func (a *asking) why(ctx context.Context, args []string, outputs kubectl.Outputs
 	if err := outputs.Check(); err != nil {
 		return 0, err
 	}
-	if (len(args) > 0) == (a.file != "") {
-		return 0, errors.New("name either pods and workloads of the cluster, or a file with -f (see --help)")
-	}
-	questions, err := ask.ParseNames(args, a.namespace)
+	var files []string
 	if a.file != "" {
-		questions, err = kubectl.ReadFiles(ctx, []string{a.file}, a.namespace, os.Stdin)
+		files = []string{a.file}
 	}
+	questions, err := kubectl.Questions(ctx, args, files, a.namespace, os.Stdin)
 	if err != nil {
 		return 0, err
 	}

@@ -2,7 +2,6 @@ package kubectl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -132,5 +131,3 @@ func exit(code int) error {
 	}
 	return &ExitError{Code: code}
 }
-
-var errBoth = errors.New("name either pods and workloads of the cluster, or files with -f (see --help)")

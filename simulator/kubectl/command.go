@@ -26,7 +26,6 @@ import (
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/host/process"
 	"kube-scheduler-simulator/simulator/host/version"
-	"kube-scheduler-simulator/simulator/questions/ask"
 	"kube-scheduler-simulator/simulator/questions/standalone"
 )
 
@@ -111,9 +110,6 @@ func (c *command) run(ctx context.Context, args []string) error {
 	if err := c.outputs.Check(); err != nil {
 		return err
 	}
-	if (len(args) > 0) == (len(c.files) > 0) {
-		return errBoth
-	}
 	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil && c.state == "" {
 		return err
@@ -121,10 +117,7 @@ func (c *command) run(ctx context.Context, args []string) error {
 	if namespace == "" {
 		namespace = "default"
 	}
-	questions, err := ask.ParseNames(args, namespace)
-	if len(c.files) > 0 {
-		questions, err = ReadFiles(ctx, c.files, namespace, c.in)
-	}
+	questions, err := Questions(ctx, args, c.files, namespace, c.in)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ type Grounds struct {
 // MaxNearest bounds Answer.Nearest.
 const MaxNearest = 3
 
-// Refused is the error for a question that cannot be answered as it is written.
+// refuse returns the error for a question that nobody can answer as the client wrote it.
 func refuse(field, message string) error {
 	return &hypothesis.Refused{Message: field + ": " + message}
 }

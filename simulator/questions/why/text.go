@@ -230,12 +230,13 @@ func lacks(all []explain.Lack) string {
 		if l.Amount <= 0 {
 			continue
 		}
-		out = append(out, amount(l)+" "+l.Resource)
+		out = append(out, Amount(l)+" "+l.Resource)
 	}
 	return strings.Join(out, ", ")
 }
 
-func amount(l explain.Lack) string {
+// Amount writes what is missing as Kubernetes writes quantities, without the resource.
+func Amount(l explain.Lack) string {
 	switch {
 	case l.Resource == "cpu":
 		return resource.NewMilliQuantity(l.Amount, resource.DecimalSI).String()

@@ -121,7 +121,6 @@ func (a *asking) workload(ctx context.Context, name Workload) error {
 		return nil
 	}
 	q := a.q.Question
-	q.Changes = a.q.Changes
 	n := s.Pods.Pending + missing
 	if len(pending) > 0 {
 		s.Pods.Example = pending[0].Name

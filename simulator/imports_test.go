@@ -90,6 +90,8 @@ var arrows = map[string][]string{
 	"simulator/lesson/live":                                      {"scheduler/result", "scheduler/whatif", "simulator/lesson", "simulator/scenarios/oncluster", "simulator/scenarios/scenario"},
 	"simulator/batch/kueue/control":                              {"scheduler/customresource", "simulator/batch/kueue/admission", "simulator/batch/kueue/jobs", "simulator/batch/kueue/suggest", "simulator/cluster/objects"},
 	"simulator/batch/kueue/conversion":                           nil,
+	"simulator/batch/kueue/forward":                              {"simulator/batch/kueue/admission"},
+	"simulator/batch/kueue/kueuetest":                            {"simulator/batch/kueue/admission"},
 	"simulator/batch/kueue/intake":                               {"simulator/batch/kueue/conversion", "simulator/batch/kueue/jobs"},
 	"simulator/batch/kueue/jobs":                                 nil,
 	"simulator/batch/kueue/ledger":                               {"simulator/batch/kueue/admission", "simulator/host/recordlog"},
@@ -192,7 +194,7 @@ func TestGroupsImportDownwards(t *testing.T) {
 }
 
 // testPackages are the packages that all tests may import.
-var testPackages = []string{"scheduler/schedulertest", "scheduler/yamlsource/bombs", "simulator/testing/clustertest", "simulator/testing/kubectltest", "simulator/host/quiet", "simulator/elsewhere/transfer/manifest/manifesttest"}
+var testPackages = []string{"scheduler/schedulertest", "scheduler/yamlsource/bombs", "simulator/batch/kueue/kueuetest", "simulator/testing/clustertest", "simulator/testing/kubectltest", "simulator/host/quiet", "simulator/elsewhere/transfer/manifest/manifesttest"}
 
 // testArrows lists further imports that are allowed in the tests of a package.
 var testArrows = map[string][]string{

@@ -361,7 +361,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Outbound:            s.options.Outbound,
 		Version:             version.Get().Kubernetes,
 		Handlers:            map[string]http.Handler{visibility.Prefix: s.visibility()},
-		Webhooks:            kueueWebhooks,
+		Webhooks:            s.queueing.webhooks(),
 		EtcdChecked:         s.inventory.Describes(s.lastStart()),
 		UserWrote:           s.userWrote,
 		Logger:              s.options.Logger,

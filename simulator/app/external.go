@@ -34,7 +34,7 @@ func (o Options) checkControlPlane() error {
 		{o.Devices != "", "--devices", "the cluster has its own nodes"},
 		{o.NUMA != "", "--numa", "the cluster has its own nodes"},
 		{o.Replay != nil, "a replay", "it empties the cluster, which is not the simulator's own"},
-		{o.Kueue, "--kueue", "the simulator runs no controllers there; install Kueue itself"},
+		{o.Kueue || o.KueueOff, "--kueue", "the simulator runs no controllers there; install Kueue itself"},
 		{o.Source.SyncKubeconfig != "", "--sync-kubeconfig", "it deletes objects that the other cluster does not have, and the cluster is not the simulator's own"},
 	} {
 		if excluded.given {

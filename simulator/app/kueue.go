@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/kueue/apis/kueue/v1beta1"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -44,10 +45,22 @@ type queueing struct {
 
 var _ server.Kueue = (*queueing)(nil)
 
-var kueueWebhooks = controlplane.Webhooks{
-	Register: intake.Register, Plugin: intake.PluginName,
-	Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
-	Uncached: []string{v1beta1.GroupVersion.String()},
+// webhooks are what Kueue's do. Its conversion is answered even when another Kueue decides: it is the same.
+func (q *queueing) webhooks() controlplane.Webhooks {
+	return controlplane.Webhooks{
+		Register: func(plugins *admission.Plugins) { intake.Register(plugins, q.staysOut) }, Plugin: intake.PluginName,
+		Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
+		Uncached: []string{v1beta1.GroupVersion.String()},
+	}
+}
+
+// staysOut reports whether a Kueue beside the simulator has the queues of this cluster.
+func (q *queueing) staysOut() bool {
+	if q.s.options.KueueOff {
+		return true
+	}
+	queues := q.running.Load()
+	return queues != nil && queues.Original() != ""
 }
 
 func (s *simulator) newQueueing() *queueing {
@@ -124,16 +137,17 @@ func (s *simulator) startQueues(ctx context.Context) error {
 	return s.installKueue(ctx)
 }
 
-// Kueue's controllers act while the cluster has the definitions. They stay out of a cluster that is
-// not ours, and of one whose objects come from elsewhere: the Kueue there has decided.
+// Kueue's controllers act while the cluster has the definitions. They only observe when the objects come from elsewhere,
+// where a Kueue has decided, and when Kueue itself runs beside the simulator. In a cluster that is not ours there are none.
 func (s *simulator) runQueues(ctx context.Context) error {
 	s.queueing.running.Store(nil)
-	if s.embedded == nil || s.follows() || s.replays.Exclusive() {
+	if s.embedded == nil || s.replays.Exclusive() {
 		return nil
 	}
 	queues := control.New(control.Options{
 		ClientConfig: s.embedded.ClientConfig(), Informers: s.embedded.Informers(), Settings: s.queueing.Configuration().Settings(),
-		Ledger: s.queueing.ledger, Logger: s.options.Logger,
+		Observe: s.options.KueueOff || s.follows(),
+		Ledger:  s.queueing.ledger, Logger: s.options.Logger,
 	})
 	if err := queues.Start(ctx); err != nil {
 		return fmt.Errorf("starting Kueue's controllers: %w", err)
@@ -182,6 +196,10 @@ func (q *queueing) State() (server.KueueState, string) {
 		return server.KueueUnavailable, "In an existing cluster, the simulator runs no controllers. Install Kueue there, or use the simulator's own cluster."
 	case q.s.follows():
 		return server.KueueForeign, "The objects come from another cluster, and so do the decisions of its Kueue. The simulator admits nothing itself."
+	case q.s.options.KueueOff:
+		return server.KueueForeign, "The simulator was started with --kueue=off, so it admits nothing itself. What you see here is what Kueue writes."
+	case queues != nil && queues.Original() != "":
+		return server.KueueForeign, fmt.Sprintf("Kueue itself is in this cluster (%s), so the simulator admits nothing. To let it admit again, delete these.", queues.Original())
 	case queues == nil:
 		return server.KueueUnavailable, "While a recording is played, its objects hold the decisions. The simulator admits nothing itself."
 	case queues.On():

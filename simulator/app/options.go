@@ -91,6 +91,8 @@ type Options struct {
 	// Kueue installs Kueue's kinds at the start, which begins its admission. By default a user
 	// turns it on later, or an import brings the kinds.
 	Kueue bool
+	// KueueOff leaves the queues of this cluster to Kueue itself, which a user runs beside the simulator. Not with Kueue.
+	KueueOff bool
 	// Import is a file, directory or archive to import at the start; none by default. Reschedule
 	// schedules its pods again.
 	Import     string

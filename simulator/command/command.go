@@ -159,7 +159,8 @@ func (flags flagSet) serve(options *app.Options) (gates *string) {
 	flags.StringVar(&options.NUMA, "numa", "", "`file` that says how nodes are cut into NUMA nodes, for NodeResourceTopologyMatch")
 	flags.StringSliceVar(&options.Definitions, "crds", nil, "`plugins` whose custom resource definitions are installed at the start, or all (default: each comes with a configuration that enables its plugin)")
 	flags.BoolVar(&options.SessionScheduler, "session-scheduler", false, "also run the session schedulers kube-batch and volcano and the flow scheduler poseidon, for pods that name one of them as their scheduler")
-	flags.BoolVar(&options.Kueue, "kueue", false, "install the kinds of Kueue (kueue.x-k8s.io) and admit jobs and pods by queues, as Kueue does")
+	flags.Var(kueueMode{options}, "kueue", "on installs the kinds of Kueue (kueue.x-k8s.io) and admits jobs and pods by queues, as Kueue does; off leaves them to a Kueue of your own")
+	flags.Lookup("kueue").NoOptDefVal = "on"
 	flags.StringVar(&options.Import, "import", "", "`path` of a file, directory or archive of objects to import at the start")
 	flags.BoolVar(&options.Reschedule, "reschedule", false, "schedule imported pods, and pods of a followed cluster, again instead of keeping them where they were bound")
 	flags.BoolVar(&options.Outbound.Anywhere, "allow-outbound", false, "let webhooks, APIServices and extenders call any address, not only those on loopback")
@@ -352,3 +353,36 @@ func setUpLogging(level int) error {
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	return quiet.Klog()
 }
+
+// kueueMode is the flag --kueue, which once was true or false.
+type kueueMode struct{ options *app.Options }
+
+var _ pflag.Value = kueueMode{}
+
+func (m kueueMode) String() string {
+	switch {
+	case m.options == nil:
+		return ""
+	case m.options.KueueOff:
+		return "off"
+	case m.options.Kueue:
+		return "on"
+	}
+	return ""
+}
+
+func (m kueueMode) Set(value string) error {
+	switch value {
+	case "on", "true":
+		m.options.Kueue, m.options.KueueOff = true, false
+	case "off":
+		m.options.Kueue, m.options.KueueOff = false, true
+	case "", "false":
+		m.options.Kueue, m.options.KueueOff = false, false
+	default:
+		return errors.New("must be on or off")
+	}
+	return nil
+}
+
+func (kueueMode) Type() string { return "on|off" }

@@ -215,7 +215,7 @@ func refusedByKueue(err error) error {
 	switch {
 	case errors.As(err, &none), apierrors.IsNotFound(err):
 		return refuse(http.StatusNotFound, "%v", err)
-	case errors.Is(err, control.ErrOff):
+	case errors.Is(err, control.ErrOff), errors.Is(err, control.ErrObserves):
 		return refuse(http.StatusConflict, "%v", err)
 	}
 	return err

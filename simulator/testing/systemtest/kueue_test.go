@@ -361,3 +361,38 @@ func TestKueueRefusesMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestKueueBesideUs: the simulator admits nothing while Kueue itself is there, and admits again when it has gone.
+func TestKueueBesideUs(t *testing.T) {
+	k := startKueue(t, passing(t), "--kueue")
+	k.apply(t, "single.yaml")
+	k.has(t, "first", "Admitted", "True", "")
+	state := func(want string) {
+		t.Helper()
+		eventually(t, "the queues are "+want, func() error {
+			var answer struct{ State, Message string }
+			if err := k.get("/api/v1/kueue", &answer); err != nil || answer.State != want {
+				return errors.Join(err, fmt.Errorf("they are %+v", answer))
+			}
+			return nil
+		})
+	}
+	job := func(name string, suspended bool) {
+		t.Helper()
+		k.Apply(t, fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {name: %s, labels: {kueue.x-k8s.io/queue-name: single}}, spec: {suspend: %t, template: {spec: {restartPolicy: Never, containers: [{name: c, image: pause}]}}}}", name, suspended))
+	}
+	state("on")
+	k.Apply(t, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: kueues-own}, webhooks: [
+  {name: vworkload.kb.io, admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, clientConfig: {url: "https://127.0.0.1:1/validate"},
+   rules: [{apiGroups: [kueue.x-k8s.io], apiVersions: [v1beta2], operations: [DELETE], resources: [workloads]}]}]}`)
+	state("foreign")
+	job("theirs", true)
+	job("free", false)
+	k.suspended(t, "free", false) // the intake stays out, too
+	if _, err := k.workload(t, "theirs"); err == nil {
+		t.Error("the simulator makes workloads beside Kueue itself")
+	}
+	k.Must(t, "delete", "validatingwebhookconfiguration", "kueues-own")
+	state("on")
+	k.has(t, "theirs", "Admitted", "True", "")
+}

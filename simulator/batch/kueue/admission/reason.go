@@ -31,7 +31,7 @@ func Kinds() []Operands {
 		ResourceUnavailable{}, FlavorMissing{}, UntoleratedTaint{}, AffinityMismatch{}, OverCapacity{}, ShortOfQuota{}, TopologyUnsupported{}, TopologyLevelMissing{}, TopologyOnly{}, TopologyShort{}, TopologyRequestInvalid{},
 		NoFlavors{}, PreemptionPending{}, LostQuota{}, VictimsShared{},
 		LocalQueueMissing{}, LocalQueueStopped{}, LocalQueueInactive{}, ClusterQueueMissing{}, ClusterQueueInactive{}, ClusterQueueStopped{}, NamespaceMismatch{}, RequestsAboveLimits{}, OutsideLimitRange{}, ChecksFailed{}, PodsNotReady{},
-		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, EqualRefused{},
+		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, EqualRefused{}, Reported{},
 	}
 }
 
@@ -284,6 +284,11 @@ type EqualRefused struct {
 	Reason Reason `json:"reason"`
 }
 
+// Reported is what the condition of a workload says where another Kueue decides.
+type Reported struct {
+	Message string `json:"message"`
+}
+
 func (r ResourceUnavailable) english() string {
 	return fmt.Sprintf("resource %s unavailable in ClusterQueue", r.Resource)
 }
@@ -431,3 +436,5 @@ func (r BehindHead) english() string {
 func (r EqualRefused) english() string {
 	return "Bypassed scheduling evaluation because an equivalent workload recently failed"
 }
+
+func (r Reported) english() string { return r.Message }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
@@ -39,6 +40,8 @@ type Options struct {
 	Settings admission.Settings
 	// Ledger is told of each cycle. Required.
 	Ledger Ledger
+	// Observe keeps the controllers from writing anything. They only read what another Kueue writes.
+	Observe bool
 	// Changed is called after each change of what State returns, by any goroutine, soon after it. Optional.
 	Changed func()
 	// Logger receives what cannot be written.
@@ -54,6 +57,8 @@ type Queues struct {
 	running sync.WaitGroup
 	// engaged is nil while the cluster does not have the definitions.
 	engaged atomic.Pointer[engaged]
+	// original is what of Kueue itself is in the cluster; nil before anybody has looked.
+	original atomic.Pointer[string]
 	// settings are those in force, and again asks for a new beginning with them.
 	settings atomic.Pointer[admission.Settings]
 	again    chan struct{}
@@ -102,19 +107,46 @@ func (q *Queues) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making a client for definitions: %w", err)
 	}
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for leases: %w", err)
+	}
 	ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	informer := metadatainformer.NewFilteredMetadataInformer(client, definitions, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", definition).String()
 	}).Informer()
 	changed := make(chan struct{}, 1)
 	note := func(any) { signal(changed) }
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, DeleteFunc: note}); err != nil {
+	defined, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, DeleteFunc: note})
+	if err != nil {
 		return err
 	}
+	other, err := watchOriginal(typed, q.opts.Informers, func() { signal(changed) })
+	if err != nil {
+		return err
+	}
+	q.opts.Informers.StartWithContext(ctx)
 	q.running.Go(func() { informer.RunWithContext(ctx) })
-	q.running.Go(func() { q.run(ctx, informer.GetStore(), changed) })
+	q.running.Go(func() { other.run(ctx) })
+	q.running.Go(func() {
+		if cache.WaitForCacheSync(ctx.Done(), append(other.synced, defined.HasSynced)...) {
+			q.run(ctx, informer.GetStore(), other.sign, changed)
+		}
+	})
 	return nil
 }
+
+// Original says what of Kueue itself is in the cluster, such as "the Lease kueue-system/c1f6bfd2.kueue.x-k8s.io"; "" for
+// nothing. While there is any, the controllers write nothing.
+func (q *Queues) Original() string {
+	if sign := q.original.Load(); sign != nil {
+		return *sign
+	}
+	return ""
+}
+
+// Observes reports whether the controllers leave every decision to another Kueue.
+func (q *Queues) Observes() bool { return q.opts.Observe || q.Original() != "" }
 
 // Stop returns when nothing is written any more, or with an error when ctx ends.
 func (q *Queues) Stop(ctx context.Context) error {
@@ -135,26 +167,44 @@ func (q *Queues) Stop(ctx context.Context) error {
 	}
 }
 
-// run engages the controllers while the definition exists.
-func (q *Queues) run(ctx context.Context, store cache.Store, changed <-chan struct{}) {
+// phase is what the controllers do.
+type phase int
+
+const (
+	resting phase = iota
+	observing
+	admitting
+)
+
+// run engages the controllers while the definition exists. They only observe while sign returns anything.
+func (q *Queues) run(ctx context.Context, store cache.Store, sign func() string, changed <-chan struct{}) {
 	disengage := func() {}
 	defer func() { disengage() }()
-	for here := false; ; {
-		_, exists, _ := store.GetByKey(definition)
-		switch {
-		case exists && !here:
-			disengage = q.engage(ctx)
-		case !exists && here:
+	for now := resting; ; {
+		there := sign()
+		if before := q.original.Swap(&there); before != nil && *before != there || before == nil && there != "" {
+			q.opts.Logger.Info("Kueue itself has come, or gone; the simulator's queues admit nothing while it is there", "is there", there)
+		}
+		next := admitting
+		if _, exists, _ := store.GetByKey(definition); !exists {
+			next = resting
+		} else if q.Observes() {
+			next = observing
+		}
+		if next != now {
 			disengage()
 			disengage = func() {}
+			if next != resting {
+				disengage = q.engage(ctx, next)
+			}
 		}
-		here = exists
+		now = next
 		select {
 		case <-changed:
 		case <-q.again:
-			if here {
+			if now != resting {
 				disengage()
-				disengage = q.engage(ctx)
+				disengage = q.engage(ctx, now)
 			}
 		case <-ctx.Done():
 			return
@@ -166,13 +216,14 @@ func (q *Queues) run(ctx context.Context, store cache.Store, changed <-chan stru
 const retryEngaging = time.Second
 
 // engage runs the controllers until the function that it returns is called.
-func (q *Queues) engage(ctx context.Context) (disengage func()) {
+func (q *Queues) engage(ctx context.Context, as phase) (disengage func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
 			e, err := newEngaged(q)
 			if err == nil {
+				e.observes = as == observing
 				q.engaged.Store(e)
 				err = e.run(ctx)
 				q.engaged.Store(nil)

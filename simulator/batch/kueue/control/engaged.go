@@ -35,8 +35,10 @@ const agent = "kueue-admission"
 // engaged are the controllers while the cluster has Kueue's kinds.
 type engaged struct {
 	*Queues
-	client kubernetes.Interface
-	custom dynamic.Interface
+	// observes means that nothing is decided or written: another Kueue does that.
+	observes bool
+	client   kubernetes.Interface
+	custom   dynamic.Interface
 
 	mu    sync.Mutex // guards state
 	state *admission.State
@@ -274,6 +276,9 @@ func (e *engaged) run(ctx context.Context) error {
 			undo()
 		}
 	}()
+	if e.observes {
+		return e.observe(ctx)
+	}
 	eventScheme := runtime.NewScheme()
 	if err := scheme.AddToScheme(eventScheme); err != nil {
 		return err
@@ -286,12 +291,9 @@ func (e *engaged) run(ctx context.Context) error {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: e.client.CoreV1().Events("")})
 	e.recorder = broadcaster.NewRecorder(eventScheme, corev1.EventSource{Component: agent})
 
-	e.opts.Informers.StartWithContext(ctx)
 	var running sync.WaitGroup
-	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks} {
-		running.Go(func() { own.RunWithContext(ctx) })
-	}
 	defer running.Wait()
+	e.runInformers(ctx, &running)
 	if !cache.WaitForCacheSync(ctx.Done(), e.synced...) {
 		return nil
 	}
@@ -313,6 +315,32 @@ func (e *engaged) run(ctx context.Context) error {
 		keys.ShutDown()
 	}
 	return nil
+}
+
+// observe follows the objects until ctx ends. It leaves the reconcilers' queues closed, so that nothing gathers there.
+func (e *engaged) observe(ctx context.Context) error {
+	for _, keys := range []queue{e.workloadKeys, e.jobKeys, e.podKeys} {
+		keys.ShutDown()
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	e.runInformers(ctx, &running)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.wake:
+			e.changed()
+		}
+	}
+}
+
+// runInformers runs them until ctx ends.
+func (e *engaged) runInformers(ctx context.Context, running *sync.WaitGroup) {
+	e.opts.Informers.StartWithContext(ctx)
+	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks} {
+		running.Go(func() { own.RunWithContext(ctx) })
+	}
 }
 
 func (e *engaged) work(ctx context.Context, by controller, keys queue, reconcile func(context.Context, types.NamespacedName) error) {

@@ -51,7 +51,9 @@ type stage struct {
 	told map[string][]string
 	// writes counts the requests that change anything, without events.
 	writes atomic.Int64
-	stop   func()
+	// observes makes the next controllers leave the decisions to another Kueue.
+	observes bool
+	stop     func()
 }
 
 // Append implements Ledger.
@@ -154,6 +156,7 @@ func (s *stage) begin(settings admission.Settings) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	e.observes = s.observes
 	s.queues.engaged.Store(e)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,9 @@ import (
 
 // ErrOff means that the cluster does not have Kueue's kinds.
 var ErrOff = errors.New("this cluster does not have Kueue's kinds")
+
+// ErrObserves means that another Kueue decides.
+var ErrObserves = errors.New("another Kueue decides in this cluster, and its controllers set the states of admission checks")
 
 // View is what the page shows of the queues.
 type View struct {
@@ -93,6 +97,11 @@ func (q *Queues) View() (*View, error) {
 	}
 	v.Pending = append(v.Pending, e.state.Held()...)
 	e.mu.Unlock()
+	if e.observes {
+		for i := range v.Pending {
+			v.Pending[i] = e.reported(v.Pending[i])
+		}
+	}
 	for _, queue := range list[kueue.LocalQueue](e.localQueues) {
 		v.LocalQueues = append(v.LocalQueues, LocalQueue{queue.Namespace, queue.Name, string(queue.Spec.ClusterQueue)})
 	}
@@ -112,6 +121,21 @@ func (q *Queues) View() (*View, error) {
 		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Workload.Namespace, b.Workload.Namespace), cmp.Compare(a.Workload.Name, b.Workload.Name))
 	})
 	return v, nil
+}
+
+// reported returns a waiting workload with what the Kueue that decides says of it, in place of what our engine would.
+func (e *engaged) reported(p admission.Pending) admission.Pending {
+	w := cached[kueue.Workload](e.workloads, p.Workload.Key())
+	if w == nil {
+		return p
+	}
+	p.Parked, p.Cycle = false, 0
+	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil && c.Status == metav1.ConditionFalse {
+		p.Condition, p.Reason = c.Reason, admission.Reason{Operands: admission.Reported{Message: c.Message}}
+	} else if !p.Held {
+		p.Condition, p.Reason = "", admission.Reason{Operands: admission.NotTried{}}
+	}
+	return p
 }
 
 func holderOf(w *kueue.Workload) Holder {
@@ -237,6 +261,9 @@ func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check strin
 	e := q.engaged.Load()
 	if e == nil {
 		return ErrOff
+	}
+	if e.observes {
+		return ErrObserves
 	}
 	found := false
 	_, _, err := e.change(ctx, key, func(w *kueue.Workload) {

@@ -32,19 +32,22 @@ import (
 
 const PluginName = "KueueIntake"
 
-// Register adds the plugin to those that an API server can run.
-func Register(plugins *admission.Plugins) {
-	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return &intake{}, nil })
+// Register adds the plugin to those that an API server can run. It changes and refuses nothing while staysOut returns true:
+// another Kueue has its webhooks for that.
+func Register(plugins *admission.Plugins, staysOut func() bool) {
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return &intake{staysOut: staysOut}, nil })
 }
 
-type intake struct{ client kubernetes.Interface }
+type intake struct {
+	client   kubernetes.Interface
+	staysOut func() bool
+}
 
 var (
 	_           admission.MutationInterface            = (*intake)(nil)
 	_           admission.ValidationInterface          = (*intake)(nil)
 	_           initializer.WantsExternalKubeClientSet = (*intake)(nil)
 	_           admission.InitializationValidator      = (*intake)(nil)
-	_           func(*admission.Plugins)               = Register
 	errNoClient error                                  = errors.New("the plugin needs a client")
 )
 
@@ -58,7 +61,7 @@ func (i *intake) ValidateInitialization() error {
 }
 
 func (i *intake) Handles(operation admission.Operation) bool {
-	return operation == admission.Create || operation == admission.Update
+	return (operation == admission.Create || operation == admission.Update) && !i.staysOut()
 }
 
 func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {

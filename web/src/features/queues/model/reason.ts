@@ -40,7 +40,7 @@ const kinds = [
   'BehindHead',
 ] as const
 
-/** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others. */
+/** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others, and `Reported` is Kueue's. */
 export const reasonKinds: readonly string[] = kinds
 
 interface PodSetReasons {
@@ -60,6 +60,7 @@ export function reasonText(reason: AdmissionReason | undefined, t: Translate): s
     const { name } = reason.equal as { name: string }
     return t('queues.reason.EqualRefused', { name, why: reasonText(reason.reason as AdmissionReason | undefined, t) })
   }
+  if (reason.kind === 'Reported') return typeof reason.message === 'string' ? reason.message : ''
   if (!reasonKinds.includes(reason.kind)) return reason.kind
   const named = Object.fromEntries(
     Object.entries(reason).map(([key, value]) => {

@@ -95,7 +95,7 @@ var arrows = map[string][]string{
 	"simulator/batch/kueue/intake":                               {"simulator/batch/kueue/conversion", "simulator/batch/kueue/jobs"},
 	"simulator/batch/kueue/jobs":                                 nil,
 	"simulator/batch/kueue/ledger":                               {"simulator/batch/kueue/admission", "simulator/host/recordlog"},
-	"simulator/batch/kueue/suggest":                              {"simulator/batch/kueue/admission"},
+	"simulator/batch/kueue/suggest":                              {"simulator/batch/kueue/admission", "simulator/batch/kueue/forward"},
 	"simulator/batch/kueue/visibility":                           {"simulator/batch/kueue/admission"},
 	"simulator/host/connections":                                 nil,
 	"simulator/cluster/controlplane":                             {"scheduler/sharedpods", "simulator/cluster/controlplane/controllers", "simulator/cluster/controlplane/internal/etcddata", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/host/connections", "simulator/host/datadir"},

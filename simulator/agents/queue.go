@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -86,18 +85,10 @@ func (c *call) suggestions(a suggest.Answer) {
 		c.line("it gets quota without any change, in one of the next cycles")
 	}
 	for i, s := range a.Suggestions {
-		if s.Kind == suggest.Finish && s.Workload != nil {
-			c.line("change %d: it is admitted when %s ends", i+1, s.Workload.Namespace+"/"+s.Workload.Name)
-			continue
-		}
-		var more []string
-		for _, resource := range slices.Sorted(maps.Keys(s.Quota)) {
-			more = append(more, s.Quota[resource]+" "+resource)
-		}
-		c.line("change %d: it is admitted with more nominal quota in the ClusterQueue %s, flavor %s: %s", i+1, s.ClusterQueue, s.Flavor, more)
+		c.line("change %d: it would be admitted if %s", i+1, s.String())
 	}
 	if !a.Admits && len(a.Suggestions) == 0 {
-		c.line("no change of quota and no end of one workload lets it in")
+		c.line("no single change of it, of quota or of what runs lets it in")
 	}
 	if !a.Complete {
 		c.line("not everything was tried")

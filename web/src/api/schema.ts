@@ -4351,15 +4351,37 @@ export interface components {
             };
         };
         AdmissionSuggestion: {
-            /** @enum {string} */
-            kind: "quota" | "finish";
+            /**
+             * @description What changes. pods, flavor, queue, request and priority change the workload itself.
+             * @enum {string}
+             */
+            kind: "pods" | "flavor" | "queue" | "request" | "priority" | "quota" | "finish" | "resume";
             clusterQueue?: string;
+            localQueue?: string;
             flavor?: string;
+            podSet?: string;
+            /** @description The most pods of the pod set that get in. */
+            count?: number;
+            resource?: string;
+            /** @description The most of the resource that each pod of the pod set may request. */
+            amount?: string;
+            /** @description To be added to the pods. */
+            tolerations?: {
+                key?: string;
+                operator?: string;
+                value?: string;
+                effect?: string;
+            }[];
+            /** @description Keys to leave out of the node selectors of the pods. */
+            selectors?: string[];
+            priority?: number;
             /** @description What to add to the nominal quota of the flavor. */
             quota?: {
                 [key: string]: string;
             };
             workload?: components["schemas"]["WorkloadRef"];
+            /** @description Workloads that must end with it. */
+            others?: components["schemas"]["WorkloadRef"][];
         };
         AdmissionSuggestions: {
             /** @description The workload gets quota without any change. */
@@ -6557,8 +6579,9 @@ export interface components {
         /** @description Is a node that almost takes the pod. */
         WhyNearest: {
             node: string;
-            /** @description Still in the way. */
+            /** @description Still in the way, and Texts are their reasons. */
             plugins: string[];
+            texts: string[];
             /** @description The amounts of resources that are missing: of CPU in thousandths of a core, of others in their own unit. */
             lacks?: components["schemas"]["Lack"][];
         };
@@ -6613,6 +6636,13 @@ export interface components {
             resourceVersion: string;
             /** Format: date-time */
             at: string;
+            /**
+             * Format: double
+             * @description How long the answer took, without ReadSeconds, which reading the cluster's lists took; 0 if they were there already.
+             */
+            seconds: number;
+            /** Format: double */
+            readSeconds?: number;
             /** @description What was asked about before and counts as placed. */
             after?: string[];
             /** @description The answer is the scheduler's own decision, which the simulator recorded, and not a decision on a copy. */

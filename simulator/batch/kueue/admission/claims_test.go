@@ -848,3 +848,10 @@ func init() {
 		},
 	}
 }
+
+// carryOut makes a decision's change in the State's own view of the object.
+func (s *State) carryOut(d Decision, now time.Time) {
+	object := s.workloads[d.Workload.Key()].object.DeepCopy()
+	d.Apply(object, now)
+	s.SetWorkload(object, now)
+}

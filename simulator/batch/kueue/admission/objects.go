@@ -52,6 +52,12 @@ func (s *State) EachPod(visit func(*v1.Pod)) {
 	}
 }
 
+// Holds reports whether a workload holds quota, which the object may not say yet.
+func (s *State) Holds(key types.NamespacedName) bool {
+	w := s.workloads[key]
+	return w != nil && w.place == reserved
+}
+
 // Settling reports whether a decision of the State has not come back in an object yet.
 func (s *State) Settling() bool {
 	for _, w := range s.workloads {

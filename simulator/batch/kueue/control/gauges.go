@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	resourcehelper "k8s.io/component-helpers/resource"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
@@ -238,6 +239,23 @@ func (m measured) addWorkload(w *kueue.Workload, queue string, cohorts []string)
 			m.add(demand, units(name, amount), queue, string(name))
 		}
 	}
+}
+
+// requestsOf returns what all pods of a workload ask for, in the units of admission.
+func requestsOf(w *kueue.Workload) map[corev1.ResourceName]int64 {
+	total := map[corev1.ResourceName]int64{corev1.ResourcePods: 0}
+	for _, set := range w.Spec.PodSets {
+		pod := &corev1.Pod{Spec: set.Template.Spec}
+		total[corev1.ResourcePods] += int64(set.Count)
+		for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
+			n := amount.Value()
+			if name == corev1.ResourceCPU {
+				n = amount.MilliValue()
+			}
+			total[name] += n * int64(set.Count)
+		}
+	}
+	return total
 }
 
 func one(holds bool) float64 {

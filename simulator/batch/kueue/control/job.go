@@ -75,7 +75,7 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 	if err := e.followLabel(ctx, w, job); err != nil {
 		return err
 	}
-	sets := e.adjusted(job.Namespace, jobs.JobPodSets(job))
+	sets := jobs.Adjusted(surroundings{e}, job.Namespace, jobs.JobPodSets(job))
 	suspended := ptr.Deref(job.Spec.Suspend, false)
 	if !jobs.Matches(sets, w.Spec.PodSets, suspended || job.Annotations[jobs.MinParallelism] == "") {
 		return e.rebuild(ctx, job, w, sets)
@@ -110,7 +110,7 @@ func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name strin
 	if !inactive(job) {
 		return e.stopJob(ctx, job, nil, "Missing Workload; unable to restore pod templates")
 	}
-	w, err := e.newWorkload(name, job.ObjectMeta, jobs.JobPodSets(job))
+	w, err := jobs.NewWorkload(surroundings{e}, name, job.ObjectMeta, jobs.JobPodSets(job))
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1
 			return err
 		}
 	}
-	w, err := e.newWorkload(name, active[0].ObjectMeta, sets)
+	w, err := jobs.NewWorkload(surroundings{e}, name, active[0].ObjectMeta, sets)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	resourcehelper "k8s.io/component-helpers/resource"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
@@ -199,49 +197,42 @@ func (q *Queues) LocalQueue(key types.NamespacedName) (clusterQueue string, know
 	return string(queue.Spec.ClusterQueue), true
 }
 
+// Copy returns a copy of what admission knows, once the objects hold all that it has decided. The error is ErrOff while
+// there are no queues.
+func (q *Queues) Copy(ctx context.Context) (*admission.State, error) {
+	for {
+		e := q.engaged.Load()
+		if e == nil {
+			return nil, ErrOff
+		}
+		e.mu.Lock()
+		if !e.state.Settling() {
+			defer e.mu.Unlock()
+			return e.state.Clone(), nil
+		}
+		e.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-e.clock.After(lastPause):
+		}
+	}
+}
+
 // Suggest finds what would let a workload in that waits. The error is NotFound for any other.
 func (q *Queues) Suggest(ctx context.Context, key types.NamespacedName) (suggest.Answer, error) {
 	e := q.engaged.Load()
 	if e == nil {
 		return suggest.Answer{}, ErrOff
 	}
-	missing := apierrors.NewNotFound(schema.GroupResource{Group: kueue.GroupVersion.Group, Resource: workloadResource.Resource}, key.Name)
-	w := cached[kueue.Workload](e.workloads, key)
-	if w == nil || is(w, kueue.WorkloadQuotaReserved) || is(w, kueue.WorkloadFinished) {
-		return suggest.Answer{}, missing
-	}
-	name, _ := q.LocalQueue(types.NamespacedName{Namespace: w.Namespace, Name: string(w.Spec.QueueName)})
-	queue := cached[kueue.ClusterQueue](e.clusterQueues, types.NamespacedName{Name: name})
-	if queue == nil {
-		return suggest.Answer{}, missing
-	}
-	question := suggest.Question{Workload: key, Queue: queue, Requests: requestsOf(w), Now: e.clock.Now()}
-	for _, holder := range list[kueue.Workload](e.workloads) {
-		if is(holder, kueue.WorkloadQuotaReserved) && !is(holder, kueue.WorkloadFinished) {
-			question.Holders = append(question.Holders, holder)
-		}
-	}
 	e.mu.Lock()
-	question.State = e.state.Clone()
+	state := e.state.Clone()
 	e.mu.Unlock()
-	return suggest.Ask(ctx, question), nil
-}
-
-// requestsOf returns what all pods of a workload ask for, in the units of admission.
-func requestsOf(w *kueue.Workload) map[corev1.ResourceName]int64 {
-	total := map[corev1.ResourceName]int64{corev1.ResourcePods: 0}
-	for _, set := range w.Spec.PodSets {
-		pod := &corev1.Pod{Spec: set.Template.Spec}
-		total[corev1.ResourcePods] += int64(set.Count)
-		for name, amount := range resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}) {
-			n := amount.Value()
-			if name == corev1.ResourceCPU {
-				n = amount.MilliValue()
-			}
-			total[name] += n * int64(set.Count)
-		}
+	answer, waits := suggest.Ask(ctx, suggest.Question{State: state, Workload: key, Now: e.clock.Now()})
+	if !waits {
+		return suggest.Answer{}, apierrors.NewNotFound(schema.GroupResource{Group: kueue.GroupVersion.Group, Resource: workloadResource.Resource}, key.Name)
 	}
-	return total
+	return answer, nil
 }
 
 // Owners returns the owners of a workload; nil if there is no such workload.

@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -65,7 +64,7 @@ func (e *engaged) followLabel(ctx context.Context, w *kueue.Workload, owner obje
 	if ref != nil && ref.Kind != kueue.WorkloadPriorityClassKind || ref == nil && name == "" || ref != nil && ref.Name == name {
 		return nil
 	}
-	changed, priority, err := e.priorityOf(owner.GetLabels(), w.Spec.PodSets)
+	changed, priority, err := jobs.PriorityOf(surroundings{e}, owner.GetLabels(), w.Spec.PodSets)
 	if err != nil {
 		return err
 	}
@@ -122,72 +121,34 @@ func (e *engaged) dropFinalizer(ctx context.Context, key types.NamespacedName) e
 	return err
 }
 
-// newWorkload returns the workload of an owner. meta is that of the owner, or of one of them.
-func (e *engaged) newWorkload(name string, owner metav1.ObjectMeta, sets []kueue.PodSet) (*kueue.Workload, error) {
-	ref, priority, err := e.priorityOf(owner.Labels, sets)
-	if err != nil {
-		return nil, err
-	}
-	w := &kueue.Workload{
-		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "Workload"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: owner.Namespace, Name: name, Finalizers: []string{kueue.ResourceInUseFinalizerName},
-			Labels: map[string]string{controllerconstants.JobUIDLabel: string(owner.UID)},
-		},
-		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(owner.Labels[controllerconstants.QueueLabel]), PodSets: e.adjusted(owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
-	}
-	if seconds := numberOf(owner.Labels[controllerconstants.MaxExecTimeSecondsLabel]); seconds > 0 {
-		w.Spec.MaximumExecutionTimeSeconds = &seconds
-	}
-	return w, nil
+// surroundings read the caches.
+type surroundings struct{ *engaged }
+
+var _ jobs.Surroundings = surroundings{}
+
+func (s surroundings) WorkloadPriorityClass(name string) *kueue.WorkloadPriorityClass {
+	return cached[kueue.WorkloadPriorityClass](s.classes, types.NamespacedName{Name: name})
 }
 
-// adjusted returns the pod sets with what their templates leave out.
-func (e *engaged) adjusted(namespace string, sets []kueue.PodSet) []kueue.PodSet {
-	ranges, _ := e.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(everything)
-	for i := range sets {
-		spec := &sets[i].Template.Spec
-		var overhead corev1.ResourceList
-		if spec.RuntimeClassName != nil {
-			if class, err := e.opts.Informers.Node().V1().RuntimeClasses().Lister().Get(*spec.RuntimeClassName); err == nil && class.Overhead != nil {
-				overhead = class.Overhead.PodFixed
-			}
-		}
-		jobs.Adjust(spec, overhead, ranges)
+func (s surroundings) PriorityClasses() []*schedulingv1.PriorityClass {
+	all, _ := s.opts.Informers.Scheduling().V1().PriorityClasses().Lister().List(everything)
+	return all
+}
+
+func (s surroundings) Overhead(runtimeClass string) corev1.ResourceList {
+	class, err := s.opts.Informers.Node().V1().RuntimeClasses().Lister().Get(runtimeClass)
+	if err != nil || class.Overhead == nil {
+		return nil
 	}
-	return sets
+	return class.Overhead.PodFixed
+}
+
+func (s surroundings) LimitRanges(namespace string) []*corev1.LimitRange {
+	ranges, _ := s.opts.Informers.Core().V1().LimitRanges().Lister().LimitRanges(namespace).List(everything)
+	return ranges
 }
 
 var everything = labels.Everything()
-
-// priorityOf returns the priority of a workload and the class that it comes from, if any. labels are those of its owner. A
-// WorkloadPriorityClass that is missing is an error, as in Kueue.
-func (e *engaged) priorityOf(labels map[string]string, sets []kueue.PodSet) (*kueue.PriorityClassRef, *int32, error) {
-	if name := labels[controllerconstants.WorkloadPriorityClassLabel]; name != "" {
-		class := cached[kueue.WorkloadPriorityClass](e.classes, types.NamespacedName{Name: name})
-		if class == nil {
-			return nil, nil, fmt.Errorf("the label %s names the WorkloadPriorityClass %s, which does not exist", controllerconstants.WorkloadPriorityClassLabel, name)
-		}
-		return kueue.NewWorkloadPriorityClassRef(name), ptr.To(class.Value), nil
-	}
-	classes := e.opts.Informers.Scheduling().V1().PriorityClasses().Lister()
-	ref := func(class *schedulingv1.PriorityClass) (*kueue.PriorityClassRef, *int32, error) {
-		return kueue.NewPodPriorityClassRef(class.Name), ptr.To(class.Value), nil
-	}
-	for _, set := range sets {
-		if name := set.Template.Spec.PriorityClassName; name != "" {
-			if class, err := classes.Get(name); err == nil {
-				return ref(class)
-			}
-		}
-	}
-	all, _ := classes.List(everything)
-	at := slices.IndexFunc(all, func(class *schedulingv1.PriorityClass) bool { return class.GlobalDefault })
-	if at >= 0 {
-		return ref(all[at])
-	}
-	return nil, ptr.To(int32(0)), nil
-}
 
 func (e *engaged) set(w *kueue.Workload, kind string, status metav1.ConditionStatus, reason, message string) bool {
 	return meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{

@@ -119,3 +119,32 @@ test('the filled page violates no rule of accessibility and no box is at fault',
   }
   expect(found).toEqual([])
 })
+
+test('beside Kueue itself, the page shows what that Kueue writes and decides nothing', async ({ page }) => {
+  const beside = shown.get('strict')
+  if (!beside) throw new Error('the first preset was not shown')
+  await beside.kube('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: 'kueues-own' },
+    webhooks: [
+      {
+        name: 'vworkload.kb.io',
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Ignore',
+        clientConfig: { url: 'https://127.0.0.1:1/validate' },
+        rules: [
+          { apiGroups: ['kueue.x-k8s.io'], apiVersions: ['v1beta2'], operations: ['DELETE'], resources: ['workloads'] },
+        ],
+      },
+    ],
+  })
+  await page.goto(`${beside.url}/batch/queues`)
+  await expect(page.getByTestId('foreign')).toContainText('ValidatingWebhookConfiguration kueues-own')
+  const row = page.getByTestId('pending').locator('tbody tr').first()
+  await expect(row).toContainText("couldn't assign flavors to pod set main")
+  await row.getByRole('link').click()
+  await expect(page.getByTestId('workload-events')).toContainText('WaitingForQuota')
+  await expect(page.getByTestId('settings')).toHaveCount(0)
+})

@@ -42,7 +42,7 @@ export const features = {
   placement: ['replay', 'timeline', 'transfer'],
   present: ['decision'],
   questions: ['act', 'cluster', 'create', 'decision', 'whatif'],
-  queues: ['act', 'batch', 'branch'],
+  queues: ['act', 'batch', 'branch', 'events'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
   report: ['act', 'decision', 'learn', 'runs'],

@@ -15,6 +15,10 @@ export const queues = {
     emptyBody:
       'Kueue’s kinds are installed. Create a ResourceFlavor, a ClusterQueue and a LocalQueue, or let a preset create them.',
     foreignTitle: 'The simulator does not admit here',
+    observed:
+      'The conditions and events are Kueue’s own. The ledger, which says with numbers what each cycle tried, ' +
+      'has the simulator’s own cycles only.',
+    events: 'Events of the workload',
     say: {
       idle:
         'No workload waits. {running} hold quota. | No workload waits. {running} holds quota. | ' +

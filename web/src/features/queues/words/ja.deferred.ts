@@ -14,6 +14,9 @@ export const queues: typeof english.queues = {
     emptyBody:
       'Kueue の種類はインストール済みです。ResourceFlavor、ClusterQueue、LocalQueue を作るか、プリセットを選んでください。',
     foreignTitle: 'シミュレーターはここでは受け入れを決めません',
+    observed:
+      '条件とイベントは Kueue 自身のものです。各サイクルが何をどの数値で試したかを示す台帳は、シミュレーター自身のサイクルだけにあります。',
+    events: 'ワークロードのイベント',
     say: {
       idle: '待っているワークロードはありません。{running} 個がクォータを使っています。',
       waits: '{name} は待っています: {why}',

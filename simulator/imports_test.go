@@ -24,6 +24,7 @@ const (
 // kueuePackages are those of Kueue's module that we import: its types, names and conversions. What decides is ours.
 var kueuePackages = []string{
 	kueueModule + "/apis/kueue/v1beta1", kueueModule + "/apis/kueue/v1beta2", kueueModule + "/apis/visibility/v1beta2",
+	kueueModule + "/apis/config/v1beta1", kueueModule + "/apis/config/v1beta2",
 	kueueModule + "/pkg/constants", kueueModule + "/pkg/controller/constants", kueueModule + "/pkg/controller/jobs/pod/constants", kueueModule + "/pkg/util/tas",
 }
 

@@ -2,12 +2,14 @@
 // Kueue applies unchanged, with the defaults of its version. It takes the parts that change admission, passes over those about
 // Kueue's process, and names those that the simulator does not follow.
 //
-// It does not apply anything. It may import the package admission of simulator/batch/kueue.
+// It does not apply anything. It may import the package admission of simulator/batch/kueue, and Kueue's module.
 package configuration
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
+	"sigs.k8s.io/kueue/apis/config/v1beta1"
+	"sigs.k8s.io/kueue/apis/config/v1beta2"
 
 	"kube-scheduler-simulator/scheduler/yamlsource"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
@@ -27,7 +30,7 @@ import (
 type Configuration struct {
 	// FairSharing nil is off.
 	FairSharing *FairSharing `json:"fairSharing,omitempty"`
-	// WaitForPodsReady nil is on with its defaults, as in Kueue.
+	// WaitForPodsReady nil is on with its defaults, as in the Kueue that we follow. Kueue's module has it off.
 	WaitForPodsReady *WaitForPodsReady `json:"waitForPodsReady,omitempty"`
 	Resources        *Resources        `json:"resources,omitempty"`
 
@@ -37,7 +40,7 @@ type Configuration struct {
 
 // FairSharing orders and preempts by shares.
 type FairSharing struct {
-	// Enable false is off; nil is on. Of Kueue's versions only v1beta1 has it, where nil is off: Parse makes it false.
+	// Enable false is off; nil is on. Kueue has it in v1beta1 only.
 	Enable *bool `json:"enable,omitempty"`
 	// PreemptionStrategies are both if empty, the final share first.
 	PreemptionStrategies []admission.PreemptionStrategy `json:"preemptionStrategies,omitempty"`
@@ -45,64 +48,33 @@ type FairSharing struct {
 
 // WaitForPodsReady evicts workloads whose pods are not ready in time.
 type WaitForPodsReady struct {
-	// Enable false is off; nil is on. Of Kueue's versions only v1beta1 has it, where nil is off: Parse makes it false.
+	// Enable false is off; nil is on. Kueue has it in v1beta1 only.
 	Enable *bool `json:"enable,omitempty"`
 	// Timeout nil is 30 minutes, RecoveryTimeout nil is Timeout.
 	Timeout         *metav1.Duration `json:"timeout,omitempty"`
 	RecoveryTimeout *metav1.Duration `json:"recoveryTimeout,omitempty"`
 	// BlockAdmission admits nothing until the pods of every admitted workload are ready.
-	BlockAdmission    *bool              `json:"blockAdmission,omitempty"`
-	RequeuingStrategy *RequeuingStrategy `json:"requeuingStrategy,omitempty"`
+	BlockAdmission *bool `json:"blockAdmission,omitempty"`
+	// RequeuingStrategy says where an evicted workload stands in its queue, and from when: by default by its eviction, from 60 s
+	// doubling to 3600 s later, without a limit.
+	RequeuingStrategy *v1beta2.RequeuingStrategy `json:"requeuingStrategy,omitempty"`
 }
 
-// The values of RequeuingStrategy.Timestamp.
-const (
-	ByEviction = "Eviction"
-	ByCreation = "Creation"
-)
-
-// RequeuingStrategy says where an evicted workload stands in its queue, and from when.
-type RequeuingStrategy struct {
-	// Timestamp is by default ByEviction.
-	Timestamp string `json:"timestamp,omitempty"`
-	// BackoffBaseSeconds nil is 60, BackoffMaxSeconds nil is 3600, BackoffLimitCount nil is no limit.
-	BackoffBaseSeconds *int32 `json:"backoffBaseSeconds,omitempty"`
-	BackoffMaxSeconds  *int32 `json:"backoffMaxSeconds,omitempty"`
-	BackoffLimitCount  *int32 `json:"backoffLimitCount,omitempty"`
-}
-
+// Resources say what of a pod's requests counts.
 type Resources struct {
-	ExcludeResourcePrefixes []string         `json:"excludeResourcePrefixes,omitempty"`
-	Transformations         []Transformation `json:"transformations,omitempty"`
-	// QuotaCheckStrategy is by default BlockUndeclared.
+	v1beta2.Resources `json:",inline"`
+	// QuotaCheckStrategy is by default BlockUndeclared. Kueue's module does not have it yet.
 	QuotaCheckStrategy string `json:"quotaCheckStrategy,omitempty"`
 }
 
-// Transformation replaces one requested resource by others, or adds them.
-type Transformation struct {
-	Input v1.ResourceName `json:"input"`
-	// Strategy is by default Retain.
-	Strategy   string          `json:"strategy,omitempty"`
-	MultiplyBy v1.ResourceName `json:"multiplyBy,omitempty"`
-	Outputs    v1.ResourceList `json:"outputs,omitempty"`
-}
-
-const (
-	kind  = "Configuration"
-	group = "config.kueue.x-k8s.io/"
-
-	v1beta1 = group + "v1beta1"
-	v1beta2 = group + "v1beta2"
-)
+const kind = "Configuration"
 
 // Parse reads YAML or JSON; an empty document is Kueue's default. A document without a version is one of v1beta2, and one of
-// v1beta1 gets that version's defaults. Mistakes are *Invalid: an unknown section is one, and so is an unknown field in a
-// section that counts.
+// v1beta1 gets that version's defaults. Mistakes are *Invalid: an unknown section is one, and so is an unknown field.
 func Parse(document []byte) (*Configuration, error) {
-	c := &Configuration{}
 	data, unread := yamlsource.ToJSON(context.Background(), document, yamlsource.Settings)
 	if unread == nil && string(data) == "null" {
-		return c, nil
+		return &Configuration{}, nil
 	}
 	var whole map[string]json.RawMessage
 	err := unread.Err()
@@ -112,59 +84,91 @@ func Parse(document []byte) (*Configuration, error) {
 	if err != nil {
 		return nil, &Invalid{Mistakes: field.ErrorList{field.Invalid(field.NewPath("document"), field.OmitValueType{}, err.Error())}}
 	}
-	var mistakes field.ErrorList
 	var of metav1.TypeMeta
 	_ = json.Unmarshal(data, &of) // a value of another type is not the right one, either
+	group := v1beta2.GroupVersion.Group + "/"
+	c, mistakes := &Configuration{}, field.ErrorList(nil)
 	switch {
-	case of.Kind == "" && of.APIVersion == "":
-	case of.Kind != kind || !strings.HasPrefix(of.APIVersion, group):
-		mistakes = append(mistakes, field.Invalid(field.NewPath("kind"), of.APIVersion+" "+of.Kind, "must be "+kind+" of "+strings.TrimSuffix(group, "/")))
-	case of.APIVersion != v1beta1 && of.APIVersion != v1beta2:
-		mistakes = append(mistakes, field.NotSupported(field.NewPath("apiVersion"), of.APIVersion, []string{v1beta1, v1beta2}))
+	case (of.Kind != "" || of.APIVersion != "") && (of.Kind != kind || !strings.HasPrefix(of.APIVersion, group)):
+		mistakes = field.ErrorList{field.Invalid(field.NewPath("kind"), of.APIVersion+" "+of.Kind, "must be "+kind+" of "+v1beta2.GroupVersion.Group)}
+	case of.APIVersion == v1beta1.GroupVersion.String():
+		c, mistakes = parseV1beta1(whole)
+	case of.APIVersion == "" || of.APIVersion == v1beta2.GroupVersion.String():
+		c, mistakes = parseV1beta2(whole)
+	default:
+		mistakes = field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), of.APIVersion, []string{v1beta1.GroupVersion.String(), v1beta2.GroupVersion.String()})}
 	}
-	for name, into := range map[string]any{"fairSharing": &c.FairSharing, "waitForPodsReady": &c.WaitForPodsReady, "resources": &c.Resources} {
-		if whole[name] == nil {
-			continue
-		}
-		for _, m := range yamlsource.Decode(context.Background(), whole[name], yamlsource.Settings, into) {
-			mistakes = append(mistakes, field.Invalid(field.NewPath(strings.TrimSuffix(name+"."+m.Field, ".")), field.OmitValueType{}, m.Message))
-		}
+	if len(mistakes) == 0 {
+		c.Ignored, mistakes = ignoredIn(whole), c.check()
 	}
-	if of.APIVersion == v1beta1 {
-		c.defaultsOfV1beta1()
-	}
-	ignored, wrong := ignoredIn(whole)
-	c.Ignored, mistakes = ignored, append(mistakes, wrong...)
-	if mistakes = append(mistakes, c.check()...); len(mistakes) > 0 {
+	if len(mistakes) > 0 {
 		slices.SortFunc(mistakes, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 		return nil, &Invalid{Mistakes: mistakes}
 	}
 	return c, nil
 }
 
-// defaultsOfV1beta1 says in the words of v1beta2 what the older version leaves out: its sections are off until they are
-// enabled, and then admission waits for pods that are not ready.
-func (c *Configuration) defaultsOfV1beta1() {
-	if f := c.FairSharing; f != nil && f.Enable == nil {
-		f.Enable = ptr.To(false)
+// strictly decodes JSON, and refuses fields that the value does not have.
+func strictly(data []byte, path string, into any) (mistakes field.ErrorList) {
+	for _, m := range yamlsource.Decode(context.Background(), data, yamlsource.Settings, into) {
+		at := cmp.Or(strings.Trim(path+"."+m.Field, "."), "document")
+		mistakes = append(mistakes, field.Invalid(field.NewPath(at), field.OmitValueType{}, m.Message))
 	}
-	if c.WaitForPodsReady == nil {
-		c.WaitForPodsReady = &WaitForPodsReady{}
-	}
-	w := c.WaitForPodsReady
-	if w.Enable == nil {
-		w.Enable = ptr.To(false)
-	}
-	if *w.Enable && w.BlockAdmission == nil {
-		w.BlockAdmission = ptr.To(true)
-	}
-	if *w.Enable && w.Timeout == nil {
-		w.Timeout = &metav1.Duration{Duration: timeoutOfV1beta1}
-	}
+	return mistakes
 }
 
-// timeoutOfV1beta1 is how long pods may take to be ready by default in v1beta1.
-const timeoutOfV1beta1 = 5 * time.Minute
+// read decodes the sections that are named by our types, which have what the Kueue that we follow has and its module does not, and
+// all others by the module's.
+func read(whole map[string]json.RawMessage, ours map[string]any, theirs any) (mistakes field.ErrorList) {
+	others := maps.Clone(whole)
+	for name, into := range ours {
+		delete(others, name)
+		if whole[name] != nil {
+			mistakes = append(mistakes, strictly(whole[name], name, into)...)
+		}
+	}
+	rest, err := json.Marshal(others)
+	if err != nil {
+		return append(mistakes, field.Invalid(field.NewPath("document"), field.OmitValueType{}, err.Error()))
+	}
+	return append(mistakes, strictly(rest, "", theirs)...)
+}
+
+// parseV1beta1 reads a document of the older version as Kueue's module does: with its defaults, and then as v1beta2, where a
+// section that is not enabled is none.
+func parseV1beta1(whole map[string]json.RawMessage) (*Configuration, field.ErrorList) {
+	c := &Configuration{WaitForPodsReady: &WaitForPodsReady{Enable: new(false)}}
+	older, newer := &v1beta1.Configuration{}, &v1beta2.Configuration{}
+	if mistakes := read(whole, map[string]any{"resources": &c.Resources}, older); len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	if f := older.FairSharing; f != nil && !f.Enable {
+		older.FairSharing = nil
+	}
+	if w := older.WaitForPodsReady; w != nil && !w.Enable {
+		older.WaitForPodsReady = nil
+	}
+	v1beta1.SetDefaults_Configuration(older)
+	if err := v1beta1.Convert_v1beta1_Configuration_To_v1beta2_Configuration(older, newer, nil); err != nil {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("document"), field.OmitValueType{}, err.Error())}
+	}
+	if f := newer.FairSharing; f != nil {
+		c.FairSharing = &FairSharing{}
+		for _, strategy := range f.PreemptionStrategies {
+			c.FairSharing.PreemptionStrategies = append(c.FairSharing.PreemptionStrategies, admission.PreemptionStrategy(strategy))
+		}
+	}
+	if w := newer.WaitForPodsReady; w != nil {
+		c.WaitForPodsReady = &WaitForPodsReady{Timeout: &w.Timeout, RecoveryTimeout: w.RecoveryTimeout, BlockAdmission: w.BlockAdmission, RequeuingStrategy: w.RequeuingStrategy}
+	}
+	return c, nil
+}
+
+func parseV1beta2(whole map[string]json.RawMessage) (*Configuration, field.ErrorList) {
+	c := &Configuration{}
+	ours := map[string]any{"fairSharing": &c.FairSharing, "waitForPodsReady": &c.WaitForPodsReady, "resources": &c.Resources}
+	return c, read(whole, ours, &v1beta2.Configuration{})
+}
 
 // Invalid is a configuration that Kueue would refuse.
 type Invalid struct{ Mistakes field.ErrorList }
@@ -191,7 +195,7 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 		add(w.RecoveryTimeout != nil && w.RecoveryTimeout.Duration < 0, path.Child("recoveryTimeout"), w.RecoveryTimeout, "must not be negative")
 		if r := w.RequeuingStrategy; r != nil {
 			path = path.Child("requeuingStrategy")
-			add(!slices.Contains([]string{"", ByEviction, ByCreation}, r.Timestamp), path.Child("timestamp"), r.Timestamp, "must be Eviction or Creation")
+			add(r.Timestamp != nil && *r.Timestamp != v1beta2.EvictionTimestamp && *r.Timestamp != v1beta2.CreationTimestamp, path.Child("timestamp"), r.Timestamp, "must be Eviction or Creation")
 			for name, n := range map[string]*int32{"backoffBaseSeconds": r.BackoffBaseSeconds, "backoffMaxSeconds": r.BackoffMaxSeconds, "backoffLimitCount": r.BackoffLimitCount} {
 				add(n != nil && *n < 0, path.Child(name), n, "must not be negative")
 			}
@@ -206,7 +210,7 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 			add(t.Input == "", path.Child("input"), t.Input, "must be a resource")
 			add(inputs[t.Input], path.Child("input"), t.Input, "must not be there twice")
 			inputs[t.Input] = true
-			add(!slices.Contains([]string{"", "Retain", "Replace"}, t.Strategy), path.Child("strategy"), t.Strategy, "must be Retain or Replace")
+			add(t.Strategy != nil && *t.Strategy != v1beta2.Retain && *t.Strategy != v1beta2.Replace, path.Child("strategy"), t.Strategy, "must be Retain or Replace")
 		}
 	}
 	return mistakes
@@ -228,7 +232,7 @@ func (c *Configuration) Settings() admission.Settings {
 			for name, amount := range t.Outputs {
 				outputs[name] = amount
 			}
-			s.Transformations = append(s.Transformations, admission.Transformation{Input: t.Input, Replace: t.Strategy == "Replace", MultiplyBy: t.MultiplyBy, Outputs: outputs})
+			s.Transformations = append(s.Transformations, admission.Transformation{Input: t.Input, Replace: t.Strategy != nil && *t.Strategy == v1beta2.Replace, MultiplyBy: t.MultiplyBy, Outputs: outputs})
 		}
 	}
 	return s
@@ -246,7 +250,7 @@ func (w *WaitForPodsReady) settings() *admission.WaitForPodsReady {
 		s.RecoveryTimeout = w.RecoveryTimeout.Duration
 	}
 	if r := w.RequeuingStrategy; r != nil {
-		s.RequeueByCreation, s.BackoffLimit = r.Timestamp == ByCreation, r.BackoffLimitCount
+		s.RequeueByCreation, s.BackoffLimit = r.Timestamp != nil && *r.Timestamp == v1beta2.CreationTimestamp, r.BackoffLimitCount
 		if r.BackoffBaseSeconds != nil {
 			s.BackoffBase = time.Duration(*r.BackoffBaseSeconds) * time.Second
 		}

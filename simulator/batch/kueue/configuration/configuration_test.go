@@ -65,10 +65,10 @@ func TestSettings(t *testing.T) {
 		{"as v1beta1 leaves it", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration}", admission.Settings{}},
 		{"as v1beta2 leaves it", "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration}", defaults},
 		{"in v1beta1 admission waits", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {enable: true}}", admission.Settings{
-			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: 5 * time.Minute, BlockAdmission: true},
+			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: 5 * time.Minute, RecoveryTimeout: 5 * time.Minute, BlockAdmission: true, BackoffBase: time.Minute, BackoffMax: time.Hour},
 		}},
 		{"unless it says so", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {enable: true, timeout: 1m, blockAdmission: false}}", admission.Settings{
-			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: time.Minute},
+			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: time.Minute, RecoveryTimeout: time.Minute, BackoffBase: time.Minute, BackoffMax: time.Hour},
 		}},
 		{"in v1beta2 it does not", "{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration, waitForPodsReady: {timeout: 1m}}", admission.Settings{
 			WaitForPodsReady: &admission.WaitForPodsReady{Timeout: time.Minute},
@@ -91,23 +91,26 @@ func TestSettings(t *testing.T) {
 func TestMistakesNameTheirField(t *testing.T) {
 	for document, field := range map[string]string{
 		"fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}": "fairSharing.preemptionStrategies",
-		"fairSharing: {weight: 1}":                                                       "fairSharing.weight",
-		"waitForPodsReady: {timeout: -1s}":                                               "waitForPodsReady.timeout",
-		"waitForPodsReady: {timeout: soon}":                                              "waitForPodsReady.timeout",
-		"waitForPodsReady: {recoveryTimeout: -1s}":                                       "waitForPodsReady.recoveryTimeout",
-		"waitForPodsReady: {requeuingStrategy: {timestamp: Never}}":                      "waitForPodsReady.requeuingStrategy.timestamp",
-		"waitForPodsReady: {requeuingStrategy: {backoffLimitCount: -1}}":                 "waitForPodsReady.requeuingStrategy.backoffLimitCount",
-		"resources: {quotaCheckStrategy: Whatever}":                                      "resources.quotaCheckStrategy",
-		"resources: {transformations: [{input: a, strategy: Keep}]}":                     "resources.transformations[0].strategy",
-		"resources: {transformations: [{input: a}, {input: a}]}":                         "resources.transformations[1].input",
-		"resources: {transformations: [{outputs: {b: 1}}]}":                              "resources.transformations[0].input",
-		"{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}": "kind",
-		"{apiVersion: config.kueue.x-k8s.io/v1alpha1, kind: Configuration}":              "apiVersion",
-		"waitForPodReady: {timeout: 1m}":                                                 "waitForPodReady",
-		"resources: {deviceClassMappings: []}":                                           "resources.deviceClassMappings",
-		"featureGates: {MultiKueue: perhaps}":                                            "featureGates",
-		"[]":                                                                             "document",
-		"a: b:":                                                                          "document",
+		"fairSharing: {weight: 1}":                                                                   "fairSharing.weight",
+		"waitForPodsReady: {timeout: -1s}":                                                           "waitForPodsReady.timeout",
+		"waitForPodsReady: {timeout: soon}":                                                          "waitForPodsReady.timeout",
+		"waitForPodsReady: {recoveryTimeout: -1s}":                                                   "waitForPodsReady.recoveryTimeout",
+		"waitForPodsReady: {requeuingStrategy: {timestamp: Never}}":                                  "waitForPodsReady.requeuingStrategy.timestamp",
+		"waitForPodsReady: {requeuingStrategy: {backoffLimitCount: -1}}":                             "waitForPodsReady.requeuingStrategy.backoffLimitCount",
+		"resources: {quotaCheckStrategy: Whatever}":                                                  "resources.quotaCheckStrategy",
+		"resources: {transformations: [{input: a, strategy: Keep}]}":                                 "resources.transformations[0].strategy",
+		"resources: {transformations: [{input: a}, {input: a}]}":                                     "resources.transformations[1].input",
+		"resources: {transformations: [{outputs: {b: 1}}]}":                                          "resources.transformations[0].input",
+		"{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}":             "kind",
+		"{apiVersion: config.kueue.x-k8s.io/v1alpha1, kind: Configuration}":                          "apiVersion",
+		"waitForPodReady: {timeout: 1m}":                                                             "waitForPodReady",
+		"resources: {deviceClasses: []}":                                                             "resources.deviceClasses",
+		"featureGates: {MultiKueue: perhaps}":                                                        "featureGates.MultiKueue",
+		"metrics: {bindAdress: a}":                                                                   "metrics.bindAdress",
+		"{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, fairSharing: {weight: 1}}": "fairSharing.weight",
+		"{apiVersion: config.kueue.x-k8s.io/v1beta2, kind: Configuration, queueVisibility: {}}":      "queueVisibility",
+		"[]":    "document",
+		"a: b:": "document",
 	} {
 		_, err := configuration.Parse([]byte(document))
 		var invalid *configuration.Invalid
@@ -140,6 +143,7 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 			"objectRetentionPolicies has no effect: the simulator does not follow it.",
 		},
 		"{webhook: {port: 1}, metrics: {bindAddress: a}, tls: {minVersion: a}, namespace: a}": nil,
+		"resources: {deviceClassMappings: [{name: a, deviceClassNames: [b]}]}":                {"resources.deviceClassMappings has no effect: the simulator does not follow it."},
 	} {
 		c, err := configuration.Parse([]byte(document))
 		if err != nil {

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Ignored is a part of a configuration that would change what Kueue does, and does not change what the simulator does.
@@ -49,15 +47,6 @@ func (i Ignored) text() string {
 	return what + " has no effect: the simulator does not follow it."
 }
 
-// process are the sections about Kueue's process, which say nothing about admission.
-var process = []string{
-	"apiVersion", "kind", "namespace", "webhook", "leaderElection", "metrics", "health", "pprofBindAddress", "controller", "tls", "internalCertManagement",
-	"clientConnection", "visibilityServer", "queueVisibility",
-}
-
-// counted are the sections that change admission here.
-var counted = []string{"fairSharing", "waitForPodsReady", "resources"}
-
 // managed are the integrations that the simulator has. It cannot leave any out.
 var managed = []string{"batch/job", "pod", "deployment", "statefulset"}
 
@@ -72,60 +61,49 @@ var gates = map[string]bool{
 	"PrioritizePreemptorWorkloads": false, "UnadmittedWorkloadsExplicitStatus": false,
 }
 
-// ignoredIn returns what of a document has no effect, by field, and the sections that Kueue does not know.
-func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored, mistakes field.ErrorList) {
+// ignoredIn returns what of a document has no effect, by field. The document is right: its values have the types of Kueue's.
+func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored) {
 	add := func(i Ignored) { ignored = append(ignored, i) }
 	for name, raw := range document {
-		path := field.NewPath(name)
-		wrong := func(err error) {
-			mistakes = append(mistakes, field.Invalid(path, string(raw), strings.TrimPrefix(err.Error(), "json: ")))
+		if string(raw) == "null" {
+			continue
 		}
-		switch {
-		case slices.Contains(process, name), slices.Contains(counted, name), string(raw) == "null":
-		case name == "manageJobsWithoutQueueName":
-			on := false
-			if err := json.Unmarshal(raw, &on); err != nil {
-				wrong(err)
-			} else if on {
+		switch name {
+		case "manageJobsWithoutQueueName":
+			if string(raw) == "true" {
 				add(Ignored{Field: name, Why: EverythingNamed})
 			}
-		case name == "managedJobsNamespaceSelector":
+		case "managedJobsNamespaceSelector":
 			add(Ignored{Field: name, Why: EverythingNamed})
-		case name == "integrations":
+		case "integrations":
 			var sections map[string]json.RawMessage
 			var frameworks []string
-			err := json.Unmarshal(raw, &sections)
-			if err == nil && sections["frameworks"] != nil {
-				err = json.Unmarshal(sections["frameworks"], &frameworks)
+			if json.Unmarshal(raw, &sections) == nil && sections["frameworks"] != nil {
+				_ = json.Unmarshal(sections["frameworks"], &frameworks) // it is a list of strings
 			}
-			if err != nil {
-				wrong(err)
-				continue
-			}
-			for _, i := range integrations(sections, frameworks) {
-				add(i)
-			}
-		case name == "featureGates":
+			ignored = append(ignored, integrations(sections, frameworks)...)
+		case "featureGates":
 			var set map[string]bool
-			if err := json.Unmarshal(raw, &set); err != nil {
-				wrong(err)
-			}
+			_ = json.Unmarshal(raw, &set) // it is a map of switches
 			for gate, on := range set {
 				if state, known := gates[gate]; !known || state != on {
-					add(Ignored{Field: path.Child(gate).String(), Why: NotSimulated, Values: []string{fmt.Sprint(on)}})
+					add(Ignored{Field: name + "." + gate, Why: NotSimulated, Values: []string{fmt.Sprint(on)}})
 				}
 			}
-		case name == "multiKueue", name == "admissionFairSharing", name == "objectRetentionPolicies":
+		case "multiKueue", "admissionFairSharing", "objectRetentionPolicies":
 			add(Ignored{Field: name, Why: NotSimulated})
-		default:
-			mistakes = append(mistakes, field.Forbidden(path, "Kueue has no such section"))
+		case "resources":
+			var sections map[string]json.RawMessage
+			if json.Unmarshal(raw, &sections) == nil && sections["deviceClassMappings"] != nil {
+				add(Ignored{Field: "resources.deviceClassMappings", Why: NotSimulated})
+			}
 		}
 	}
 	slices.SortFunc(ignored, func(a, b Ignored) int { return cmp.Or(strings.Compare(a.Field, b.Field), cmp.Compare(a.Why, b.Why)) })
 	for i := range ignored {
 		ignored[i].Text = ignored[i].text()
 	}
-	return ignored, mistakes
+	return ignored
 }
 
 func integrations(sections map[string]json.RawMessage, frameworks []string) (ignored []Ignored) {

@@ -106,13 +106,17 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Text }
 
-// ReadKinds is Read without a simulated cluster: it lists the given kinds, in these versions.
+// ReadKinds is Read without a simulated cluster: it lists the given kinds, each in the first of its versions here that the
+// source serves.
 func (s *Source) ReadKinds(ctx context.Context, wanted []schema.GroupVersionKind, each func(*unstructured.Unstructured) error) (problems []Problem, err error) {
 	versions := map[schema.GroupKind][]kind{}
 	var kinds []objects.Kind
 	for _, gvk := range wanted {
-		versions[gvk.GroupKind()] = []kind{{GroupVersionKind: gvk}}
-		kinds = append(kinds, objects.KindOf(gvk.GroupKind()))
+		gk := gvk.GroupKind()
+		if versions[gk] == nil {
+			kinds = append(kinds, objects.KindOf(gk))
+		}
+		versions[gk] = append(versions[gk], kind{GroupVersionKind: gvk})
 	}
 	slices.SortStableFunc(kinds, func(a, b objects.Kind) int { return cmp.Compare(a.Rank, b.Rank) })
 	client, there, err := s.ask(ctx)

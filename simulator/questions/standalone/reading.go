@@ -29,6 +29,7 @@ type reading struct {
 	unread []mirror.Problem
 	// workloads are the owners of pods that no scheduler reads.
 	workloads workloads
+	queues    queues
 }
 
 type readObject struct {
@@ -69,6 +70,8 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 					return err
 				}
 				r.objects = append(r.objects, readObject{gk: gk, json: data, source: o.Source, stored: isStored(data), order: o.Order})
+			} else if kept, err := r.queues.add(o); kept || err != nil {
+				return err
 			} else if !o.Generated {
 				r.workloads.(fromFile).add(o)
 			}
@@ -164,6 +167,10 @@ func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
 }
 
 func (r *reading) add(u *unstructured.Unstructured, source string, order int) error {
+	if u.GroupVersionKind().Group == kueueGroup {
+		r.queues.keep(u)
+		return nil
+	}
 	data, err := json.Marshal(u.Object)
 	if err != nil {
 		return fmt.Errorf("encoding %s %s: %w", u.GetKind(), u.GetName(), err)
@@ -192,7 +199,7 @@ func readCluster(ctx context.Context, options mirror.SourceOptions, progress fun
 			return nil, "", fmt.Errorf("%s, and without them nobody can tell what fits", p)
 		}
 	}
-	r.unread, r.workloads = problems, fromCluster{source}
+	r.unread, r.workloads, r.queues.source = problems, fromCluster{source}, source
 	for _, p := range problems {
 		r.note("%s", p)
 	}

@@ -93,7 +93,10 @@ func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 }
 
 // List returns the objects of a kind in a namespace; of all namespaces if it is empty.
-func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]runtime.Object, error) {
+func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]runtime.Object, error) {
+	if gvk.Group == kueueGroup {
+		return c.listQueues(ctx, gvk.GroupKind(), namespace)
+	}
 	var out []runtime.Object
 	for k, o := range c.state.objects {
 		if k.GroupKind == gvk.GroupKind() && (namespace == "" || k.namespace == namespace) {

@@ -32,6 +32,8 @@ type Options struct {
 	Stopping time.Duration
 	// Told hears of each event, in order. The run ends when it returns false. Nil hears nothing.
 	Told func(Event) (goOn bool)
+	// Cycle hears of each cycle, before its events. Nil hears nothing.
+	Cycle func(*admission.Record)
 }
 
 // What is the kind of an event.
@@ -160,6 +162,9 @@ func (r *Run) settle(ctx context.Context) error {
 			return nil
 		}
 		r.latest = record
+		if r.options.Cycle != nil {
+			r.options.Cycle(record)
+		}
 		if r.cycles++; r.cycles > mostCycles {
 			return fmt.Errorf("%w: %d cycles at %s", ErrUnsettled, mostCycles, r.now.UTC().Format(time.RFC3339Nano))
 		}

@@ -231,7 +231,7 @@ staticcheck: web/dist/.gitkeep ## a stronger linter than vet
 
 generate: web/node_modules/.package-lock.json ## regenerate the generated code
 	cd web && $(NPM) run generate
-	$(GO) test -vet=off -ldflags='-s -w' -run '^TestKueuesDefinitions$$' ./simulator/cluster/definitions -update
+	$(GO) test -vet=off -ldflags='-s -w' -run '^TestDefinitionsOfModules$$' ./simulator/cluster/definitions -update
 
 clean: ## remove everything that was built
 	rm -rf bin web/node_modules

@@ -31,6 +31,7 @@ import (
 	"kube-scheduler-simulator/scheduler/sharedpods"
 	"kube-scheduler-simulator/scheduler/supervisor"
 	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
+	"kube-scheduler-simulator/simulator/batch/operators"
 	"kube-scheduler-simulator/simulator/batch/sessions"
 	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/cluster/controlplane/external"
@@ -136,10 +137,12 @@ type simulator struct {
 	web          *server.Server
 	controlPlane controlPlane
 	// embedded is our own control plane, external another one. One of them is nil.
-	embedded  *controlplane.ControlPlane
-	external  *external.ControlPlane
-	nodes     atomic.Pointer[virtualnode.Nodes] // nil when there are none
-	queueing  *queueing
+	embedded *controlplane.ControlPlane
+	external *external.ControlPlane
+	nodes    atomic.Pointer[virtualnode.Nodes] // nil when there are none
+	queueing *queueing
+	// operators is nil while their controllers stay out.
+	operators atomic.Pointer[operators.Operators]
 	scheduler *supervisor.Scheduler
 	feed      *scheduler.Feed
 	// The informers of the scheduler and of the controllers share these pods.
@@ -221,6 +224,10 @@ func (s *simulator) start(ctx context.Context) error {
 		return err
 	}
 	s.onStopOf("the virtual nodes", 0, s.stopNodes)
+	if err := s.runOperators(ctx); err != nil {
+		return err
+	}
+	s.onStopOf("the controllers of jobs", 0, s.stopOperators)
 	if err := s.startQueues(ctx); err != nil {
 		return err
 	}
@@ -584,4 +591,25 @@ func (c configuration) Default() ([]byte, error) {
 		return nil, err
 	}
 	return standard.YAML, nil
+}
+
+// runOperators starts the controllers of kinds of jobs that are not Kubernetes' own.
+func (s *simulator) runOperators(ctx context.Context) error {
+	s.operators.Store(nil)
+	if s.embedded == nil || s.follows() || s.replays.Exclusive() {
+		return nil
+	}
+	all := operators.New(operators.Options{ClientConfig: s.embedded.ClientConfig(), Logger: s.options.Logger})
+	if err := all.Start(ctx); err != nil {
+		return fmt.Errorf("starting the controllers of jobs: %w", err)
+	}
+	s.operators.Store(all)
+	return nil
+}
+
+func (s *simulator) stopOperators(ctx context.Context) error {
+	if all := s.operators.Load(); all != nil {
+		return all.Stop(ctx)
+	}
+	return nil
 }

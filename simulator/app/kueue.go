@@ -23,6 +23,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/ledger"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/batch/kueue/visibility"
+	"kube-scheduler-simulator/simulator/batch/operators"
 	"kube-scheduler-simulator/simulator/cluster/controlplane"
 	"kube-scheduler-simulator/simulator/cluster/definitions"
 	"kube-scheduler-simulator/simulator/host/datadir"
@@ -45,10 +46,14 @@ type queueing struct {
 
 var _ server.Kueue = (*queueing)(nil)
 
-// webhooks are what Kueue's do. Its conversion is answered even when another Kueue decides: it is the same.
+// webhooks are what those of batch systems do. Its conversion is answered even when another Kueue decides: it is the same.
 func (q *queueing) webhooks() controlplane.Webhooks {
 	return controlplane.Webhooks{
-		Register: func(plugins *admission.Plugins) { intake.Register(plugins, q.staysOut) }, Plugin: intake.PluginName,
+		Register: func(plugins *admission.Plugins) {
+			operators.Register(plugins)
+			intake.Register(plugins, q.staysOut)
+		},
+		Plugins:    []string{operators.PluginName, intake.PluginName},
 		Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,
 		Uncached: []string{v1beta1.GroupVersion.String()},
 	}

@@ -83,7 +83,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 	}
 	// From here on the reset completes even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
-	err = errors.Join(s.following.StopSync(ctx), s.stopQueues(ctx), s.stopNodes(ctx))
+	err = errors.Join(s.following.StopSync(ctx), s.stopQueues(ctx), s.stopOperators(ctx), s.stopNodes(ctx))
 	deleted := 0
 	restart := s.scheduler.Reset
 	if extent == cluster {
@@ -95,7 +95,7 @@ func (s *simulator) reset(ctx context.Context, extent resetExtent) (server.Reset
 		deleted, err = s.empty(ctx)
 		return err
 	}))
-	err = errors.Join(err, s.runNodes(ctx), s.runQueues(ctx))
+	err = errors.Join(err, s.runNodes(ctx), s.runOperators(ctx), s.runQueues(ctx))
 	err = errors.Join(err, s.unmarkReset(err != nil), s.following.StartSync())
 	open()
 	if c := s.scheduler.Configuration(); c != nil {

@@ -245,7 +245,7 @@ func addWebhooks(o *options.ServerRunOptions, w Webhooks) {
 	generic := o.Admission.GenericAdmission
 	w.Register(generic.Plugins)
 	order := generic.RecommendedPluginOrder
-	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), w.Plugin)
+	generic.RecommendedPluginOrder = slices.Insert(slices.Clone(order), slices.Index(order, mutatingwebhook.PluginName), w.Plugins...)
 }
 
 // decorateAdmission puts our decorators first, so that the metrics decorator wraps ours.

@@ -93,10 +93,10 @@ type Options struct {
 // Webhooks does in this process what the webhooks of another program would do, without a port or a
 // certificate.
 type Webhooks struct {
-	// Register adds the admission plugin Plugin, which runs just before webhooks that change
+	// Register adds the admission plugins Plugins, which run in this order just before webhooks that change
 	// objects.
 	Register func(*admission.Plugins)
-	Plugin   string
+	Plugins  []string
 	// Conversion answers the requests to the conversion webhook behind Service.
 	Conversion         http.RoundTripper
 	Namespace, Service string

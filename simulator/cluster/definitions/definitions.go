@@ -56,6 +56,8 @@ var table = []Definition{
 	kueue("Topology", "topologies"),
 	kueue("WorkloadPriorityClass", "workloadpriorityclasses"),
 	kueue("AdmissionCheck", "admissionchecks"),
+	{Kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, Resource: "jobsets", Plugin: JobSet},
+	{Kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"}, Resource: "leaderworkersets", Plugin: LeaderWorkerSet},
 }
 
 // Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that
@@ -65,6 +67,13 @@ const Kueue = "Kueue"
 func kueue(kind, resource string) Definition {
 	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
+
+// JobSet and LeaderWorkerSet stand in place of a plugin in the definitions of these kinds. Their controllers run while a cluster
+// has them.
+const (
+	JobSet          = "JobSet"
+	LeaderWorkerSet = "LeaderWorkerSet"
+)
 
 // SessionSchedulers stands in for the plugin of the kinds that the session schedulers read.
 const SessionSchedulers = "SessionSchedulers"

@@ -396,3 +396,16 @@ func TestKueueBesideUs(t *testing.T) {
 	state("on")
 	k.has(t, "theirs", "Admitted", "True", "")
 }
+
+// TestKueueAdmitsJobSets: JobSets and LeaderWorkerSets run on virtual nodes by their own controllers, and a JobSet of a queue starts
+// as a whole.
+func TestKueueAdmitsJobSets(t *testing.T) {
+	k := startKueue(t, passing(t), "--kueue", "--crds", "JobSet,LeaderWorkerSet")
+	k.apply(t, "jobset.yaml")
+	k.has(t, "train", "Admitted", "True", "")
+	k.runs(t, "train", 3)
+	k.has(t, "behind", "QuotaReserved", "False", "WaitingForQuota")
+	k.runs(t, "serve", 4)
+	k.Must(t, "delete", "jobset", "train")
+	k.runs(t, "behind", 3)
+}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -93,7 +92,7 @@ var (
 // definition is that of the kind without which nothing runs. The others are installed with it.
 var (
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	definition  = workloadResource.Resource + "." + kueue.GroupVersion.Group
+	definition  = workloadResource.GroupResource().String()
 )
 
 // Start begins to watch for the definitions. It does not wait for them.
@@ -112,9 +111,7 @@ func (q *Queues) Start(ctx context.Context) error {
 		return fmt.Errorf("making a client for leases: %w", err)
 	}
 	ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	informer := metadatainformer.NewFilteredMetadataInformer(client, definitions, metav1.NamespaceAll, 0, cache.Indexers{}, func(o *metav1.ListOptions) {
-		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", definition).String()
-	}).Informer()
+	informer := metadatainformer.NewFilteredMetadataInformer(client, definitions, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
 	changed := make(chan struct{}, 1)
 	note := func(any) { signal(changed) }
 	defined, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: note, DeleteFunc: note})
@@ -167,11 +164,21 @@ func (q *Queues) Stop(ctx context.Context) error {
 	}
 }
 
-// phase is what the controllers do.
-type phase int
+// phase is what the controllers do, and for which kinds besides their own.
+type phase struct {
+	do      activity
+	jobSets bool
+}
+
+// serves reports whether the cluster has a kind of jobs.
+func (p phase) serves(resource schema.GroupVersionResource) bool {
+	return resource == jobSets && p.jobSets
+}
+
+type activity int
 
 const (
-	resting phase = iota
+	resting activity = iota
 	observing
 	admitting
 )
@@ -180,21 +187,23 @@ const (
 func (q *Queues) run(ctx context.Context, store cache.Store, sign func() string, changed <-chan struct{}) {
 	disengage := func() {}
 	defer func() { disengage() }()
-	for now := resting; ; {
+	for now := (phase{}); ; {
 		there := sign()
 		if before := q.original.Swap(&there); before != nil && *before != there || before == nil && there != "" {
 			q.opts.Logger.Info("Kueue itself has come, or gone; the simulator's queues admit nothing while it is there", "is there", there)
 		}
-		next := admitting
-		if _, exists, _ := store.GetByKey(definition); !exists {
-			next = resting
-		} else if q.Observes() {
-			next = observing
+		next := phase{}
+		if _, exists, _ := store.GetByKey(definition); exists {
+			_, next.jobSets, _ = store.GetByKey(jobSets.GroupResource().String())
+			next.do = admitting
+			if q.Observes() {
+				next.do = observing
+			}
 		}
 		if next != now {
 			disengage()
 			disengage = func() {}
-			if next != resting {
+			if next.do != resting {
 				disengage = q.engage(ctx, next)
 			}
 		}
@@ -202,7 +211,7 @@ func (q *Queues) run(ctx context.Context, store cache.Store, sign func() string,
 		select {
 		case <-changed:
 		case <-q.again:
-			if now != resting {
+			if now.do != resting {
 				disengage()
 				disengage = q.engage(ctx, now)
 			}
@@ -221,9 +230,9 @@ func (q *Queues) engage(ctx context.Context, as phase) (disengage func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		for ctx.Err() == nil {
-			e, err := newEngaged(q)
+			e, err := newEngaged(q, as.serves)
 			if err == nil {
-				e.observes = as == observing
+				e.observes = as.do == observing
 				q.engaged.Store(e)
 				err = e.run(ctx)
 				q.engaged.Store(nil)

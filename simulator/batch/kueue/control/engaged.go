@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -50,10 +50,11 @@ type engaged struct {
 
 	workloads, clusterQueues, localQueues, cohorts cache.SharedIndexInformer
 	flavors, topologies, classes, checks           cache.SharedIndexInformer
-	pods, batch                                    cache.SharedIndexInformer
+	pods                                           cache.SharedIndexInformer
+	kinds                                          []*jobKind
 
-	workloadKeys, jobKeys, podKeys queue
-	recorder                       record.EventRecorder
+	workloadKeys, podKeys queue
+	recorder              record.EventRecorder
 
 	// told is what the ledger last heard of each head that has no quota. Only cycles reads it.
 	told map[admission.Ref]string
@@ -77,7 +78,7 @@ func newQueue() queue {
 // byWorkload indexes the pods of queues by the key of their workload.
 const byWorkload = "kueue-workload"
 
-func newEngaged(q *Queues) (*engaged, error) {
+func newEngaged(q *Queues, served func(schema.GroupVersionResource) bool) (*engaged, error) {
 	config := rest.CopyConfig(q.opts.ClientConfig)
 	config.UserAgent = agent
 	client, err := kubernetes.NewForConfig(config)
@@ -88,16 +89,16 @@ func newEngaged(q *Queues) (*engaged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engagedWith(q, client, custom)
+	return engagedWith(q, client, custom, served)
 }
 
 // engagedWith are controllers that reach the cluster by these clients.
-func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface) (*engaged, error) {
+func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interface, served func(schema.GroupVersionResource) bool) (*engaged, error) {
 	e := &engaged{
 		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
-		workloadKeys: newQueue(), jobKeys: newQueue(), podKeys: newQueue(),
+		workloadKeys: newQueue(), podKeys: newQueue(),
 		workloads:     customresource.NewInformer[kueue.Workload](custom.Resource(workloadResource)),
 		clusterQueues: customresource.NewInformer[kueue.ClusterQueue](custom.Resource(clusterQueueResource)),
 		localQueues:   customresource.NewInformer[kueue.LocalQueue](custom.Resource(localQueueResource)),
@@ -107,8 +108,8 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		classes:       customresource.NewInformer[kueue.WorkloadPriorityClass](custom.Resource(priorityClassResource)),
 		checks:        customresource.NewInformer[kueue.AdmissionCheck](custom.Resource(checkResource)),
 		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
-		batch:         q.opts.Informers.Batch().V1().Jobs().Informer(),
 	}
+	e.kinds = e.jobKinds(served)
 	if _, indexed := e.pods.GetIndexer().GetIndexers()[byWorkload]; !indexed {
 		if err := e.pods.AddIndexers(cache.Indexers{byWorkload: workloadOfPod}); err != nil {
 			return nil, fmt.Errorf("indexing pods: %w", err)
@@ -183,7 +184,9 @@ func (e *engaged) watch() error {
 	follow(e, shared.Core().V1().LimitRanges().Informer(), s.SetLimitRange, func(o *corev1.LimitRange) { s.DeleteLimitRange(key(o)) }, touched[*corev1.LimitRange](e))
 	follow(e, shared.Core().V1().Nodes().Informer(), s.SetNode, func(o *corev1.Node) { s.DeleteNode(o.Name) }, touched[*corev1.Node](e))
 	// Before the workloads, whose jobs and pods they are.
-	follow(e, e.batch, func(*batchv1.Job) {}, func(*batchv1.Job) {}, func(o *batchv1.Job) { e.jobKeys.Add(key(o)) })
+	for _, k := range e.kinds {
+		follow(e, k.informer, func(jobs.Object) {}, func(jobs.Object) {}, func(o jobs.Object) { k.keys.Add(key(o)) })
+	}
 	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
 	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o)) }, e.workloadChanged)
 	// Read when workloads are made.
@@ -220,8 +223,8 @@ func (e *engaged) workloadChanged(w *kueue.Workload) {
 	e.workloadKeys.Add(key)
 	e.podKeys.Add(key)
 	for _, owner := range w.OwnerReferences {
-		if owner.Kind == "Job" {
-			e.jobKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
+		if k := e.kindOf(owner); k != nil {
+			k.keys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		}
 	}
 	touched[any](e)(nil)
@@ -257,11 +260,13 @@ func (e *engaged) retry() {
 	e.problemsMu.Lock()
 	defer e.problemsMu.Unlock()
 	for t := range e.problems {
-		switch t.by {
-		case jobController:
-			e.jobKeys.Add(t.NamespacedName)
-		case podController:
+		if t.by == podController {
 			e.podKeys.Add(t.NamespacedName)
+		}
+		for _, k := range e.kinds {
+			if k.by == t.by {
+				k.keys.Add(t.NamespacedName)
+			}
 		}
 	}
 }
@@ -297,31 +302,37 @@ func (e *engaged) run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), e.synced...) {
 		return nil
 	}
-	for _, r := range []struct {
-		by        controller
-		keys      queue
-		reconcile func(context.Context, types.NamespacedName) error
-	}{{workloadController, e.workloadKeys, e.reconcileWorkload}, {jobController, e.jobKeys, e.reconcileJob}, {podController, e.podKeys, e.reconcilePods}} {
+	start := func(by controller, keys queue, reconcile func(context.Context, types.NamespacedName) error) {
 		for range workers {
-			running.Go(func() { e.work(ctx, r.by, r.keys, r.reconcile) })
+			running.Go(func() { e.work(ctx, by, keys, reconcile) })
 		}
+	}
+	start(workloadController, e.workloadKeys, e.reconcileWorkload)
+	start(podController, e.podKeys, e.reconcilePods)
+	for _, k := range e.kinds {
+		start(k.by, k.keys, func(ctx context.Context, key types.NamespacedName) error { return e.reconcileJob(ctx, k, key) })
 	}
 	allGauges.engaged.Store(e)
 	defer allGauges.engaged.CompareAndSwap(e, nil)
 	running.Go(func() { e.cycles(ctx) })
 	running.Go(func() { e.writeStatuses(ctx) })
 	<-ctx.Done()
-	for _, keys := range []queue{e.workloadKeys, e.jobKeys, e.podKeys} {
-		keys.ShutDown()
-	}
+	e.close()
 	return nil
+}
+
+// close ends the reconcilers' queues.
+func (e *engaged) close() {
+	e.workloadKeys.ShutDown()
+	e.podKeys.ShutDown()
+	for _, k := range e.kinds {
+		k.keys.ShutDown()
+	}
 }
 
 // observe follows the objects until ctx ends. It leaves the reconcilers' queues closed, so that nothing gathers there.
 func (e *engaged) observe(ctx context.Context) error {
-	for _, keys := range []queue{e.workloadKeys, e.jobKeys, e.podKeys} {
-		keys.ShutDown()
-	}
+	e.close()
 	var running sync.WaitGroup
 	defer running.Wait()
 	e.runInformers(ctx, &running)
@@ -340,6 +351,11 @@ func (e *engaged) runInformers(ctx context.Context, running *sync.WaitGroup) {
 	e.opts.Informers.StartWithContext(ctx)
 	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks} {
 		running.Go(func() { own.RunWithContext(ctx) })
+	}
+	for _, k := range e.kinds {
+		if k.by != jobController { // whose informer others share
+			running.Go(func() { k.informer.RunWithContext(ctx) })
+		}
 	}
 }
 

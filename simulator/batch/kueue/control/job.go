@@ -10,11 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
+	"k8s.io/client-go/tools/cache"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
+	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -26,61 +29,93 @@ func numberOf(text string) int32 {
 	return int32(n)
 }
 
-// inactive reports whether a job is suspended and none of its pods is left.
-func inactive(job *batchv1.Job) bool {
-	return ptr.Deref(job.Spec.Suspend, false) && job.Status.Active == 0 && ptr.Deref(job.Status.Terminating, 0) == 0
+// jobKind is a kind of jobs that the controllers bring together with workloads.
+type jobKind struct {
+	schema.GroupVersionKind
+	resource schema.GroupVersionResource
+	by       controller
+	informer cache.SharedIndexInformer
+	keys     queue
 }
 
-func workloadName(job *batchv1.Job) string {
-	if name := job.Labels[controllerconstants.PrebuiltWorkloadLabel]; name != "" {
-		return name
+// jobSets is the resource of JobSets, whose definition a cluster may lack.
+var jobSets = jobset.SchemeGroupVersion.WithResource("jobsets")
+
+// jobKinds are Kubernetes' own Jobs, and those of served that we know.
+func (e *engaged) jobKinds(served func(schema.GroupVersionResource) bool) []*jobKind {
+	kinds := []*jobKind{{
+		jobs.Batch{}.Kind(), batchv1.SchemeGroupVersion.WithResource("jobs"), jobController, e.opts.Informers.Batch().V1().Jobs().Informer(), newQueue(),
+	}}
+	if served(jobSets) {
+		kinds = append(kinds, &jobKind{jobs.Set{}.Kind(), jobSets, jobSetController, customresource.NewInformer[jobset.JobSet](e.custom.Resource(jobSets)), newQueue()})
 	}
-	return jobs.NameOf("job", job.Name, batchv1.GroupName, job.UID)
+	return kinds
 }
 
-// jobOf returns the job that owns a workload; nil if none does or it has gone.
-func (e *engaged) jobOf(w *kueue.Workload) *batchv1.Job {
-	for _, owner := range w.OwnerReferences {
-		job := e.cachedJob(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
-		if owner.Kind == "Job" && job != nil && job.UID == owner.UID {
-			return job
+// kindOf returns the kind that an owner of a workload is of; nil for others.
+func (e *engaged) kindOf(owner metav1.OwnerReference) *jobKind {
+	for _, k := range e.kinds {
+		if k.Kind == owner.Kind && k.GroupVersion().String() == owner.APIVersion {
+			return k
 		}
 	}
 	return nil
 }
 
-func (e *engaged) cachedJob(key types.NamespacedName) *batchv1.Job {
-	return cached[batchv1.Job](e.batch, key)
+// jobOf returns the job that owns a workload; nil if none does or it has gone.
+func (e *engaged) jobOf(w *kueue.Workload) jobs.Job {
+	for _, owner := range w.OwnerReferences {
+		if k := e.kindOf(owner); k != nil {
+			if job := k.job(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name}); job != nil && job.Object().GetUID() == owner.UID {
+				return job
+			}
+		}
+	}
+	return nil
+}
+
+// job returns the job of a key; nil if there is none.
+func (k *jobKind) job(key types.NamespacedName) jobs.Job {
+	o, exists, err := k.informer.GetIndexer().GetByKey(key.String())
+	if err != nil || !exists {
+		return nil
+	}
+	return jobs.JobOf(o)
 }
 
 // reconcileJob brings a job of a queue and its workload together, in the order of Kueue's job controllers.
-func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) error {
-	job := e.cachedJob(key)
-	if job == nil || job.Labels[controllerconstants.QueueLabel] == "" || job.DeletionTimestamp != nil {
+func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.NamespacedName) error {
+	job := k.job(key)
+	if job == nil || job.Object().GetDeletionTimestamp() != nil {
 		return nil
 	}
-	at := types.NamespacedName{Namespace: job.Namespace, Name: workloadName(job)}
+	o := job.Object()
+	queue := o.GetLabels()[controllerconstants.QueueLabel]
+	if queue == "" {
+		return nil
+	}
+	at := types.NamespacedName{Namespace: key.Namespace, Name: jobs.WorkloadName(job)}
 	w := cached[kueue.Workload](e.workloads, at)
-	message, success, finished := jobs.JobFinished(job)
+	message, success, finished := job.Finished()
 	switch {
 	case w != nil && (is(w, kueue.WorkloadFinished) || w.DeletionTimestamp != nil):
 		return nil
 	case finished && w != nil:
-		return e.finish(ctx, w, job, success, message)
+		return e.finish(ctx, w, o, success, message)
 	case finished:
 		return nil
 	case w == nil:
 		return e.createForJob(ctx, job, at.Name)
 	}
-	if err := e.followLabel(ctx, w, job); err != nil {
+	if err := e.followLabel(ctx, w, o); err != nil {
 		return err
 	}
-	sets := jobs.Adjusted(surroundings{e}, job.Namespace, jobs.JobPodSets(job))
-	suspended := ptr.Deref(job.Spec.Suspend, false)
-	if !jobs.Matches(sets, w.Spec.PodSets, suspended || job.Annotations[jobs.MinParallelism] == "") {
+	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
+	suspended := job.Suspended()
+	if !jobs.Matches(sets, w.Spec.PodSets, suspended || !job.Vary()) {
 		return e.rebuild(ctx, job, w, sets)
 	}
-	if err := e.reclaim(ctx, w, jobs.JobReclaimable(job)); err != nil {
+	if err := e.reclaim(ctx, w, job.Reclaimable()); err != nil {
 		return err
 	}
 	if evicted := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted); evicted != nil && evicted.Status == metav1.ConditionTrue && is(w, kueue.WorkloadQuotaReserved) {
@@ -89,7 +124,7 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 		}
 		return e.release(ctx, at)
 	}
-	if err := e.ready(ctx, w, !suspended && jobs.JobReady(job)); err != nil {
+	if err := e.ready(ctx, w, !suspended && job.Ready()); err != nil {
 		return err
 	}
 	switch {
@@ -97,52 +132,56 @@ func (e *engaged) reconcileJob(ctx context.Context, key types.NamespacedName) er
 		return e.stopJob(ctx, job, w, "Not admitted by cluster queue")
 	case suspended && is(w, kueue.WorkloadAdmitted):
 		return e.startJob(ctx, job, w)
-	case suspended && string(w.Spec.QueueName) != job.Labels[controllerconstants.QueueLabel] && !is(w, kueue.WorkloadQuotaReserved):
+	case suspended && string(w.Spec.QueueName) != queue && !is(w, kueue.WorkloadQuotaReserved):
 		_, _, err := e.change(ctx, at, func(w *kueue.Workload) {
-			w.Spec.QueueName = kueue.LocalQueueName(job.Labels[controllerconstants.QueueLabel])
+			w.Spec.QueueName = kueue.LocalQueueName(queue)
 		})
 		return err
 	}
 	return nil
 }
 
-func (e *engaged) createForJob(ctx context.Context, job *batchv1.Job, name string) error {
-	if !inactive(job) {
+func (e *engaged) createForJob(ctx context.Context, job jobs.Job, name string) error {
+	if !jobs.Idle(job) {
 		return e.stopJob(ctx, job, nil, "Missing Workload; unable to restore pod templates")
 	}
-	w, err := jobs.NewWorkload(surroundings{e}, name, job.ObjectMeta, jobs.JobPodSets(job))
+	w, err := jobs.NewWorkload(surroundings{e}, name, job.Object(), job.PodSets())
 	if err != nil {
 		return err
 	}
-	w.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	w.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job.Object(), job.Kind())}
 	if err := e.create(ctx, workloadResource, w); err != nil {
-		return fmt.Errorf("creating the workload of job %s/%s: %w", job.Namespace, job.Name, err)
+		return fmt.Errorf("creating the workload of %s %s/%s: %w", job.Kind().Kind, w.Namespace, job.Object().GetName(), err)
 	}
-	e.recorder.Eventf(job, corev1.EventTypeNormal, "CreatedWorkload", "Created Workload: %s/%s", w.Namespace, w.Name)
+	e.recorder.Eventf(job.Object(), corev1.EventTypeNormal, "CreatedWorkload", "Created Workload: %s/%s", w.Namespace, w.Name)
 	return nil
 }
 
-func (e *engaged) rebuild(ctx context.Context, job *batchv1.Job, w *kueue.Workload, sets []kueue.PodSet) error {
+func (e *engaged) rebuild(ctx context.Context, job jobs.Job, w *kueue.Workload, sets []kueue.PodSet) error {
 	at := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	if ptr.Deref(job.Spec.Suspend, false) && !is(w, kueue.WorkloadQuotaReserved) {
+	if job.Suspended() && !is(w, kueue.WorkloadQuotaReserved) {
 		if _, _, err := e.change(ctx, at, func(w *kueue.Workload) { w.Spec.PodSets = sets }); err != nil {
 			return err
 		}
-		e.recorder.Eventf(job, corev1.EventTypeNormal, "UpdatedWorkload", "Updated not matching Workload for suspended job: %s", at)
+		e.recorder.Eventf(job.Object(), corev1.EventTypeNormal, "UpdatedWorkload", "Updated not matching Workload for suspended job: %s", at)
 		return nil
+	}
+	// The workload has what the job's templates were, so it goes last.
+	if done, err := e.stopped(ctx, job, w, "No matching Workload; restoring pod templates according to existent Workload"); err != nil || !done {
+		return err
 	}
 	if err := e.custom.Resource(workloadResource).Namespace(w.Namespace).Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &w.UID}}); err != nil {
 		return err
 	}
-	e.recorder.Eventf(job, corev1.EventTypeNormal, "DeletedWorkload", "Deleted not matching Workload: %s", at)
-	return e.stopJob(ctx, job, w, "No matching Workload; restoring pod templates according to existent Workload")
+	e.recorder.Eventf(job.Object(), corev1.EventTypeNormal, "DeletedWorkload", "Deleted not matching Workload: %s", at)
+	return nil
 }
 
-func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *kueue.Workload) error {
+func (e *engaged) startJob(ctx context.Context, job jobs.Job, w *kueue.Workload) error {
 	infos, err := jobs.Infos(w, e.flavor)
-	started := job.DeepCopy()
+	started := job.Copy()
 	if err == nil {
-		err = jobs.StartJob(started, infos[0])
+		err = started.Start(infos)
 	}
 	if errors.Is(err, jobs.ErrConflict) {
 		_, _, err = e.change(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, func(w *kueue.Workload) {
@@ -156,41 +195,38 @@ func (e *engaged) startJob(ctx context.Context, job *batchv1.Job, w *kueue.Workl
 	if err := e.patchJob(ctx, job, started); err != nil {
 		return err
 	}
-	e.recorder.Eventf(job, corev1.EventTypeNormal, "Started", "Admitted by clusterQueue %s", w.Status.Admission.ClusterQueue)
+	e.recorder.Eventf(job.Object(), corev1.EventTypeNormal, "Started", "Admitted by clusterQueue %s", w.Status.Admission.ClusterQueue)
 	return nil
 }
 
 // stopJob suspends a job. w is nil if it has none.
-func (e *engaged) stopJob(ctx context.Context, job *batchv1.Job, w *kueue.Workload, message string) error {
+func (e *engaged) stopJob(ctx context.Context, job jobs.Job, w *kueue.Workload, message string) error {
 	_, err := e.stopped(ctx, job, w, message)
 	return err
 }
 
 // stopped suspends a job, resets its start time, which lets it start again, and restores its template. It
 // reports whether that is done and no pod of it is left.
-func (e *engaged) stopped(ctx context.Context, job *batchv1.Job, w *kueue.Workload, message string) (bool, error) {
-	if !ptr.Deref(job.Spec.Suspend, false) {
-		suspended := job.DeepCopy()
-		suspended.Spec.Suspend = ptr.To(true)
+func (e *engaged) stopped(ctx context.Context, job jobs.Job, w *kueue.Workload, message string) (bool, error) {
+	if !job.Suspended() {
+		suspended := job.Copy()
+		suspended.Suspend()
 		if err := e.patchJob(ctx, job, suspended); err != nil {
 			return false, err
 		}
-		e.recorder.Event(job, corev1.EventTypeNormal, "Stopped", message)
+		e.recorder.Event(job.Object(), corev1.EventTypeNormal, "Stopped", message)
 		return false, nil // the job controller deletes the pods
 	}
-	if !inactive(job) {
+	if !jobs.Idle(job) {
 		return false, nil
 	}
-	if job.Status.StartTime != nil {
-		reset := job.DeepCopy()
-		reset.Status.StartTime = nil
+	if reset := job.Copy(); reset.Rewind() {
 		return false, e.patchJob(ctx, job, reset, "status")
 	}
 	if w == nil {
 		return true, nil
 	}
-	restored := job.DeepCopy()
-	if jobs.RestoreJob(restored, w.Spec.PodSets[0]) {
+	if restored := job.Copy(); restored.Restore(w.Spec.PodSets) {
 		if err := e.patchJob(ctx, job, restored); err != nil {
 			return false, err
 		}
@@ -198,14 +234,20 @@ func (e *engaged) stopped(ctx context.Context, job *batchv1.Job, w *kueue.Worklo
 	return true, nil
 }
 
-func (e *engaged) patchJob(ctx context.Context, from, to *batchv1.Job, subresources ...string) error {
-	data, err := difference(from, to)
+func (e *engaged) patchJob(ctx context.Context, from, to jobs.Job, subresources ...string) error {
+	data, err := difference(from.Object(), to.Object())
 	if err != nil || data == nil {
 		return err
 	}
-	_, err = e.client.BatchV1().Jobs(from.Namespace).Patch(ctx, from.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
+	o := from.Object()
+	if _, ours := o.(*batchv1.Job); ours {
+		_, err = e.client.BatchV1().Jobs(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
+	} else {
+		k := e.kindOf(metav1.OwnerReference{Kind: from.Kind().Kind, APIVersion: from.Kind().GroupVersion().String()})
+		_, err = e.custom.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
+	}
 	if err != nil {
-		return fmt.Errorf("writing job %s/%s: %w", from.Namespace, from.Name, err)
+		return fmt.Errorf("writing %s %s/%s: %w", from.Kind().Kind, o.GetNamespace(), o.GetName(), err)
 	}
 	return nil
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -151,7 +149,7 @@ func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1
 			return err
 		}
 	}
-	w, err := jobs.NewWorkload(surroundings{e}, name, active[0].ObjectMeta, sets)
+	w, err := jobs.NewWorkload(surroundings{e}, name, active[0], sets)
 	if err != nil {
 		return err
 	}
@@ -316,7 +314,7 @@ func (e *engaged) startPods(ctx context.Context, w *kueue.Workload, pods []*core
 	}
 	for i, info := range infos {
 		members := slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return roleIn(w, p) != info.Name || jobs.Ended(p) })
-		places := placesFor(w.Status.Admission.PodSetAssignments[i].TopologyAssignment, members, kueue.PodGroupPodIndexLabel)
+		places := placesFor(w.Status.Admission.PodSetAssignments[i].TopologyAssignment, members, jobs.RankInGroup)
 		for n, pod := range members {
 			if jobs.Admitted(pod) || jobs.Terminating(pod) {
 				continue
@@ -340,25 +338,31 @@ func (e *engaged) startPods(ctx context.Context, w *kueue.Workload, pods []*core
 
 // place gives the pods of an admitted job their places in a topology.
 func (e *engaged) place(ctx context.Context, w *kueue.Workload) error {
-	if w.Status.Admission == nil || len(w.Status.Admission.PodSetAssignments) == 0 || w.Status.Admission.PodSetAssignments[0].TopologyAssignment == nil {
+	job := e.jobOf(w)
+	if w.Status.Admission == nil || job == nil {
 		return nil
 	}
-	list, err := e.opts.Informers.Core().V1().Pods().Lister().Pods(w.Namespace).List(labels.SelectorFromSet(labels.Set{batchv1.ControllerUidLabel: string(e.jobOf(w).UID)}))
-	if err != nil {
-		return err
-	}
-	members := slices.DeleteFunc(slices.Clone(list), jobs.Ended)
-	slices.SortFunc(members, func(a, b *corev1.Pod) int { return compareNames(a, b) })
-	places := placesFor(w.Status.Admission.PodSetAssignments[0].TopologyAssignment, members, batchv1.JobCompletionIndexAnnotation)
-	for n, pod := range members {
-		if !jobs.AwaitsPlace(pod) || places[n] == nil {
+	for _, set := range w.Status.Admission.PodSetAssignments {
+		if set.TopologyAssignment == nil {
 			continue
 		}
-		placed := pod.DeepCopy()
-		jobs.Ungate(placed, kueue.TopologySchedulingGate)
-		selectNodes(placed, places[n])
-		if err := e.patchPod(ctx, pod, placed); err != nil {
+		list, err := e.opts.Informers.Core().V1().Pods().Lister().Pods(w.Namespace).List(labels.SelectorFromSet(job.PodsOf(set.Name)))
+		if err != nil {
 			return err
+		}
+		members := slices.DeleteFunc(slices.Clone(list), jobs.Ended)
+		slices.SortFunc(members, func(a, b *corev1.Pod) int { return compareNames(a, b) })
+		places := placesFor(set.TopologyAssignment, members, func(pod *corev1.Pod) (int, bool) { return job.Rank(set.Name, pod) })
+		for n, pod := range members {
+			if !jobs.AwaitsPlace(pod) || places[n] == nil {
+				continue
+			}
+			placed := pod.DeepCopy()
+			jobs.Ungate(placed, kueue.TopologySchedulingGate)
+			selectNodes(placed, places[n])
+			if err := e.patchPod(ctx, pod, placed); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -373,7 +377,7 @@ func selectNodes(pod *corev1.Pod, labels map[string]string) {
 
 // placesFor returns the node selector of each pod's domain; nil without a topology, and where there is no
 // room. Pods that have a rank go to the domain of their rank, the others to the first with room.
-func placesFor(assignment *kueue.TopologyAssignment, pods []*corev1.Pod, rankLabel string) []map[string]string {
+func placesFor(assignment *kueue.TopologyAssignment, pods []*corev1.Pod, rankOf func(*corev1.Pod) (int, bool)) []map[string]string {
 	places := make([]map[string]string, len(pods))
 	if assignment == nil {
 		return places
@@ -397,9 +401,9 @@ func placesFor(assignment *kueue.TopologyAssignment, pods []*corev1.Pod, rankLab
 			continue
 		}
 		at := slices.IndexFunc(free, func(n int32) bool { return n > 0 })
-		if rank, err := strconv.ParseInt(pod.Labels[rankLabel], 10, 32); err == nil {
+		if rank, ok := rankOf(pod); ok {
 			for i, d := range domains {
-				if rank -= int64(d.Pods); rank < 0 {
+				if rank -= int(d.Pods); rank < 0 {
 					if free[i] > 0 {
 						at = i
 					}

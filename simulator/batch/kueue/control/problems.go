@@ -10,6 +10,7 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // trouble is what one of the controllers has with one key of its own.
@@ -23,6 +24,7 @@ type controller string
 
 const (
 	jobController      controller = "jobs"
+	jobSetController   controller = "jobsets"
 	podController      controller = "pods"
 	workloadController controller = "workloads"
 	decisionWriter     controller = "decisions"
@@ -81,11 +83,16 @@ func (e *engaged) untell(t trouble) {
 func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
 	w := cached[kueue.Workload](e.workloads, t.NamespacedName)
 	switch t.by {
-	case jobController:
-		if job := e.cachedJob(t.NamespacedName); job != nil {
-			return "Job", job, workloadName(job)
+	case jobController, jobSetController:
+		for _, k := range e.kinds {
+			if k.by != t.by {
+				continue
+			}
+			if job := k.job(t.NamespacedName); job != nil {
+				return k.Kind, job.Object(), jobs.WorkloadName(job)
+			}
+			return k.Kind, nil, ""
 		}
-		return "Job", nil, ""
 	case podController:
 		if pods := e.podsOf(t.NamespacedName); w == nil && len(pods) > 0 {
 			return "Pod", pods[0], t.Name

@@ -80,8 +80,10 @@ func (e *engaged) followLabel(ctx context.Context, w *kueue.Workload, owner obje
 // releaseDeleted lets a deleted workload go once nothing runs on its quota.
 func (e *engaged) releaseDeleted(ctx context.Context, w *kueue.Workload) error {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	if job := e.jobOf(w); job != nil && job.DeletionTimestamp == nil && !inactive(job) {
-		return e.stopJob(ctx, job, w, "The workload is deleted")
+	if job := e.jobOf(w); job != nil && job.Object().GetDeletionTimestamp() == nil && !is(w, kueue.WorkloadFinished) {
+		if done, err := e.stopped(ctx, job, w, "The workload is deleted"); err != nil || !done {
+			return err
+		}
 	}
 	if !is(w, kueue.WorkloadFinished) {
 		if err := e.endPods(ctx, e.podsOf(key)); err != nil {

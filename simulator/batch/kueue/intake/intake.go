@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
@@ -70,6 +71,10 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 	}
 	create := a.GetOperation() == admission.Create
 	switch o := a.GetObject().(type) {
+	case *unstructured.Unstructured:
+		if create && isJob(o) {
+			return i.admitCustomJob(ctx, o)
+		}
 	case *batch.Job:
 		if create {
 			return i.admitJob(ctx, o)
@@ -103,19 +108,43 @@ func passOn(labels map[string]string, template *metav1.ObjectMeta) {
 	}
 }
 
-// admitJob suspends a job of a queue. A job without one goes to the local queue named default, if its
-// namespace has that.
+// admitJob suspends a job of a queue.
 func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
-	if job.Labels[controllerconstants.QueueLabel] == "" {
-		if !i.exists(ctx, job.Namespace, string(controllerconstants.DefaultLocalQueueName)) {
-			return nil
-		}
-		metav1.SetMetaDataLabel(&job.ObjectMeta, controllerconstants.QueueLabel, string(controllerconstants.DefaultLocalQueueName))
-	}
-	if i.serves(ctx, job.Namespace) {
+	if i.queueOf(ctx, job) != "" && i.serves(ctx, job.Namespace) {
 		job.Spec.Suspend = ptr.To(true)
 	}
 	return nil
+}
+
+// isJob reports whether an object is a job of a kind that Kubernetes does not have itself, which can be suspended.
+func isJob(o *unstructured.Unstructured) bool { return o.GroupVersionKind() == (jobs.Set{}).Kind() }
+
+func (i *intake) admitCustomJob(ctx context.Context, job *unstructured.Unstructured) error {
+	if i.queueOf(ctx, job) == "" || !i.serves(ctx, job.GetNamespace()) {
+		return nil
+	}
+	return unstructured.SetNestedField(job.Object, true, "spec", "suspend")
+}
+
+// queueOf returns the queue of a job. One without any goes to the local queue named default, if its namespace has that, unless it
+// belongs to a job that does.
+func (i *intake) queueOf(ctx context.Context, job metav1.Object) string {
+	if queue := job.GetLabels()[controllerconstants.QueueLabel]; queue != "" {
+		return queue
+	}
+	if owner := metav1.GetControllerOf(job); owner != nil && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) == (jobs.Set{}).Kind() {
+		return ""
+	}
+	if !i.exists(ctx, job.GetNamespace(), string(controllerconstants.DefaultLocalQueueName)) {
+		return ""
+	}
+	labels := job.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[controllerconstants.QueueLabel] = string(controllerconstants.DefaultLocalQueueName)
+	job.SetLabels(labels)
+	return string(controllerconstants.DefaultLocalQueueName)
 }
 
 // admitPod gates a pod of a queue, unless it belongs to a job that a queue has admitted as a whole, or
@@ -191,11 +220,16 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	var mistakes field.ErrorList
 	switch o := a.GetObject().(type) {
 	case *unstructured.Unstructured:
-		if o.GroupVersionKind().Group != kueue.GroupVersion.Group {
-			return nil
-		}
 		before, _ := a.GetOldObject().(*unstructured.Unstructured)
-		mistakes = checkCustom(o, before)
+		switch {
+		case isJob(o) && a.GetSubresource() == "":
+			mistakes = checkCustomJob(o, before)
+			if len(mistakes) > 0 && !i.serves(ctx, a.GetNamespace()) {
+				return nil
+			}
+		case o.GroupVersionKind().Group == kueue.GroupVersion.Group:
+			mistakes = checkCustom(o, before)
+		}
 	case metav1.Object:
 		// What controllers report about a job or a pod is theirs.
 		if a.GetSubresource() != "" {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -100,6 +101,19 @@ func (o owner) common() (mistakes field.ErrorList) {
 		mistakes = append(mistakes, o.immutable(controllerconstants.MaxExecTimeSecondsLabel)...)
 	}
 	return append(mistakes, o.priorityClass()...)
+}
+
+// checkCustomJob checks a job of a kind that Kubernetes does not have itself; before is nil for a new one.
+func checkCustomJob(now, before *unstructured.Unstructured) field.ErrorList {
+	suspended := func(o *unstructured.Unstructured) bool {
+		held, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+		return held
+	}
+	o := owner{now: now, suspended: suspended(now)}
+	if before != nil {
+		o.before, o.wasSuspended = before, suspended(before)
+	}
+	return o.common()
 }
 
 func (o owner) name(label string) field.ErrorList {

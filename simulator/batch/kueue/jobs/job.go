@@ -7,18 +7,54 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// JobPodSets returns the one pod set of a job.
-func JobPodSets(job *batchv1.Job) []kueue.PodSet {
-	count := ptr.Deref(job.Spec.Parallelism, 1)
-	if job.Spec.Completions != nil {
-		count = min(count, *job.Spec.Completions)
+// Batch is Kubernetes' own Job.
+type Batch struct{ *batchv1.Job }
+
+var _ Job = Batch{}
+
+func (job Batch) Object() Object            { return job.Job }
+func (job Batch) Copy() Job                 { return Batch{job.DeepCopy()} }
+func (Batch) Kind() schema.GroupVersionKind { return batchv1.SchemeGroupVersion.WithKind("Job") }
+func (job Batch) Suspended() bool           { return ptr.Deref(job.Spec.Suspend, false) }
+func (job Batch) Suspend()                  { job.Spec.Suspend = ptr.To(true) }
+func (job Batch) HasPods() bool {
+	return job.Status.Active > 0 || ptr.Deref(job.Status.Terminating, 0) > 0
+}
+func (job Batch) Vary() bool { return job.Annotations[MinParallelism] != "" }
+func (job Batch) PodsOf(kueue.PodSetReference) labels.Set {
+	return labels.Set{batchv1.ControllerUidLabel: string(job.UID)}
+}
+
+func (Batch) Rank(_ kueue.PodSetReference, pod *v1.Pod) (int, bool) {
+	return rankBy(pod, jobIndexLabel)
+}
+
+// Rewind resets the start time.
+func (job Batch) Rewind() (changed bool) {
+	changed = job.Status.StartTime != nil
+	job.Status.StartTime = nil
+	return changed
+}
+
+// podsOf is how many pods of a job run at once.
+func podsOf(spec *batchv1.JobSpec) int32 {
+	count := ptr.Deref(spec.Parallelism, 1)
+	if spec.Completions != nil {
+		count = min(count, *spec.Completions)
 	}
+	return count
+}
+
+// PodSets returns the one pod set of a job.
+func (job Batch) PodSets() []kueue.PodSet {
 	set := kueue.PodSet{
-		Name: kueue.DefaultPodSetName, Count: count, Template: *job.Spec.Template.DeepCopy(),
+		Name: kueue.DefaultPodSetName, Count: podsOf(&job.Spec), Template: *job.Spec.Template.DeepCopy(),
 		TopologyRequest: indexed(TopologyOf(job.Spec.Template.Annotations), jobIndexLabel),
 	}
 	if least, err := strconv.ParseInt(job.Annotations[MinParallelism], 10, 32); err == nil && least > 0 {
@@ -27,12 +63,13 @@ func JobPodSets(job *batchv1.Job) []kueue.PodSet {
 	return []kueue.PodSet{set}
 }
 
-// StartJob injects what admission gives and lets the job run.
-func StartJob(job *batchv1.Job, info Info) error {
+// Start also gives the job as many pods as were admitted.
+func (job Batch) Start(infos []Info) error {
+	info := infos[0]
 	job.Spec.Suspend = ptr.To(false)
-	if job.Annotations[MinParallelism] != "" {
+	if job.Vary() {
 		job.Spec.Parallelism = ptr.To(info.Count)
-		if follows(job) {
+		if follows(job.Job) {
 			job.Spec.Completions = ptr.To(info.Count)
 		}
 	}
@@ -45,24 +82,16 @@ func follows(job *batchv1.Job) bool {
 	return err == nil && follows
 }
 
-// RestoreJob undoes what StartJob injected, by the workload's template, and reports whether anything
-// changed. The job is suspended and has no start time any more.
-func RestoreJob(job *batchv1.Job, set kueue.PodSet) (changed bool) {
-	if job.Annotations[MinParallelism] != "" && ptr.Deref(job.Spec.Parallelism, 1) != set.Count {
+func (job Batch) Restore(sets []kueue.PodSet) (changed bool) {
+	set := sets[0]
+	if job.Vary() && ptr.Deref(job.Spec.Parallelism, 1) != set.Count {
 		job.Spec.Parallelism = ptr.To(set.Count)
-		if follows(job) {
+		if follows(job.Job) {
 			job.Spec.Completions = ptr.To(set.Count)
 		}
 		changed = true
 	}
-	now, was := &job.Spec.Template, set.Template
-	if equality.Semantic.DeepEqual(now.Labels, was.Labels) && equality.Semantic.DeepEqual(now.Annotations, was.Annotations) && equality.Semantic.DeepEqual(now.Spec.NodeSelector, was.Spec.NodeSelector) &&
-		equality.Semantic.DeepEqual(now.Spec.Tolerations, was.Spec.Tolerations) && equality.Semantic.DeepEqual(now.Spec.SchedulingGates, was.Spec.SchedulingGates) {
-		return changed
-	}
-	now.Labels, now.Annotations = was.Labels, was.Annotations
-	now.Spec.NodeSelector, now.Spec.Tolerations, now.Spec.SchedulingGates = was.Spec.NodeSelector, was.Spec.Tolerations, was.Spec.SchedulingGates
-	return true
+	return restore(&job.Spec.Template, set.Template) || changed
 }
 
 // Matches reports whether the pod sets of a workload are those of its job as it is. want comes from the
@@ -83,8 +112,7 @@ func resources(spec v1.PodSpec) (out []v1.ResourceRequirements) {
 	return out
 }
 
-// JobFinished reports whether a job has ended, how, and what it says about that.
-func JobFinished(job *batchv1.Job) (message string, success, finished bool) {
+func (job Batch) Finished() (message string, success, finished bool) {
 	for _, c := range job.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == v1.ConditionTrue {
 			return c.Message, c.Type == batchv1.JobComplete, true
@@ -93,12 +121,11 @@ func JobFinished(job *batchv1.Job) (message string, success, finished bool) {
 	return "", false, false
 }
 
-func JobReady(job *batchv1.Job) bool {
+func (job Batch) Ready() bool {
 	return ptr.Deref(job.Spec.Parallelism, 1) <= job.Status.Succeeded+ptr.Deref(job.Status.Ready, 0)
 }
 
-// JobReclaimable returns the pods of a job that will not run again.
-func JobReclaimable(job *batchv1.Job) []kueue.ReclaimablePod {
+func (job Batch) Reclaimable() []kueue.ReclaimablePod {
 	parallelism := ptr.Deref(job.Spec.Parallelism, 1)
 	if parallelism <= 1 || job.Status.Succeeded == 0 {
 		return nil

@@ -35,7 +35,7 @@ func TestThePodSetOfAJob(t *testing.T) {
 		{"no more than must complete", aJob(5, ptr.To[int32](2), nil), 2, nil},
 		{"partial admission", aJob(5, nil, map[string]string{jobs.MinParallelism: "2"}), 5, ptr.To[int32](2)},
 	} {
-		set := jobs.JobPodSets(c.job)[0]
+		set := jobs.Batch{Job: c.job}.PodSets()[0]
 		if set.Name != "main" || set.Count != c.count || !ptr.Equal(set.MinCount, c.min) {
 			t.Errorf("%s: %s × %d, at least %v", c.name, set.Name, set.Count, set.MinCount)
 		}
@@ -45,32 +45,32 @@ func TestThePodSetOfAJob(t *testing.T) {
 // TestARestoredJobIsAsBefore: what starting injects, stopping removes.
 func TestARestoredJobIsAsBefore(t *testing.T) {
 	before := aJob(5, nil, map[string]string{jobs.MinParallelism: "2"})
-	set := jobs.JobPodSets(before)[0]
+	set := (jobs.Batch{Job: before}).PodSets()[0]
 	started := before.DeepCopy()
 	info := jobs.Info{
 		Name: "main", Count: 3, Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "1"}, NodeLabels: map[string]string{"pool": "spot"},
 		Tolerations: []v1.Toleration{{Key: "spot"}}, Gates: []v1.PodSchedulingGate{{Name: kueue.TopologySchedulingGate}},
 	}
-	if err := jobs.StartJob(started, info); err != nil {
+	if err := (jobs.Batch{Job: started}).Start([]jobs.Info{info}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"own": "x", "pool": "spot"}
 	if diff := cmp.Diff(want, started.Spec.Template.Spec.NodeSelector); diff != "" || *started.Spec.Parallelism != 3 || *started.Spec.Suspend {
 		t.Errorf("started with parallelism %d: %s", *started.Spec.Parallelism, diff)
 	}
-	if !jobs.RestoreJob(started, set) {
+	if !(jobs.Batch{Job: started}).Restore([]kueue.PodSet{set}) {
 		t.Error("nothing changed")
 	}
 	if diff := cmp.Diff(before.Spec.Template, started.Spec.Template); diff != "" || *started.Spec.Parallelism != 5 {
 		t.Errorf("restored with parallelism %d: %s", *started.Spec.Parallelism, diff)
 	}
-	if jobs.RestoreJob(started, set) {
+	if (jobs.Batch{Job: started}).Restore([]kueue.PodSet{set}) {
 		t.Error("restored twice")
 	}
 }
 
 func TestAConflictIsAnError(t *testing.T) {
-	err := jobs.StartJob(aJob(1, nil, nil), jobs.Info{NodeLabels: map[string]string{"own": "y"}})
+	err := (jobs.Batch{Job: aJob(1, nil, nil)}).Start([]jobs.Info{{NodeLabels: map[string]string{"own": "y"}}})
 	if !errors.Is(err, jobs.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
@@ -89,7 +89,7 @@ func TestReclaimablePods(t *testing.T) {
 		job := aJob(c.parallelism, &c.completions, nil)
 		job.Status.Succeeded = c.succeeded
 		got := int32(0)
-		for _, r := range jobs.JobReclaimable(job) {
+		for _, r := range (jobs.Batch{Job: job}).Reclaimable() {
 			got += r.Count
 		}
 		if got != c.want {

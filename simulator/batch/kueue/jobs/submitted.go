@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
@@ -32,7 +33,9 @@ func Work(objects []runtime.Object) (out []Submitted, err error) {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *batchv1.Job:
-			out = append(out, Submitted{"Job", o.ObjectMeta, o.Name, NameOf("job", o.Name, batchv1.GroupName, o.UID), JobPodSets(o)})
+			out = append(out, submitted(Batch{o}, o.ObjectMeta))
+		case *jobset.JobSet:
+			out = append(out, submitted(Set{o}, o.ObjectMeta))
 		case *v1.Pod:
 			group := GroupOf(o)
 			switch {
@@ -61,6 +64,10 @@ func Work(objects []runtime.Object) (out []Submitted, err error) {
 		}
 	}
 	return out, nil
+}
+
+func submitted(job Job, owner metav1.ObjectMeta) Submitted {
+	return Submitted{job.Kind().Kind, owner, owner.Name, WorkloadName(job), job.PodSets()}
 }
 
 // members are the pods of a group.

@@ -23,20 +23,20 @@ type Surroundings interface {
 }
 
 // NewWorkload returns the workload of an owner, or of several of which this is one.
-func NewWorkload(from Surroundings, name string, owner metav1.ObjectMeta, sets []kueue.PodSet) (*kueue.Workload, error) {
-	ref, priority, err := PriorityOf(from, owner.Labels, sets)
+func NewWorkload(from Surroundings, name string, owner metav1.Object, sets []kueue.PodSet) (*kueue.Workload, error) {
+	ref, priority, err := PriorityOf(from, owner.GetLabels(), sets)
 	if err != nil {
 		return nil, err
 	}
 	w := &kueue.Workload{
 		TypeMeta: metav1.TypeMeta{APIVersion: kueue.GroupVersion.String(), Kind: "Workload"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: owner.Namespace, Name: name, Finalizers: []string{kueue.ResourceInUseFinalizerName},
-			Labels: map[string]string{controllerconstants.JobUIDLabel: string(owner.UID)},
+			Namespace: owner.GetNamespace(), Name: name, Finalizers: []string{kueue.ResourceInUseFinalizerName},
+			Labels: map[string]string{controllerconstants.JobUIDLabel: string(owner.GetUID())},
 		},
-		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(owner.Labels[controllerconstants.QueueLabel]), PodSets: Adjusted(from, owner.Namespace, sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
+		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(owner.GetLabels()[controllerconstants.QueueLabel]), PodSets: Adjusted(from, owner.GetNamespace(), sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
 	}
-	if seconds, err := strconv.ParseInt(owner.Labels[controllerconstants.MaxExecTimeSecondsLabel], 10, 32); err == nil && seconds > 0 {
+	if seconds, err := strconv.ParseInt(owner.GetLabels()[controllerconstants.MaxExecTimeSecondsLabel], 10, 32); err == nil && seconds > 0 {
 		w.Spec.MaximumExecutionTimeSeconds = ptr.To(int32(seconds))
 	}
 	return w, nil

@@ -238,7 +238,7 @@ func (a *asking) one(ctx context.Context, i int, s *subject) error {
 		if n > 0 {
 			name = fmt.Sprintf("%s-%d", name, n)
 		}
-		made, err := jobs.NewWorkload(a.from, name, w.Owner, w.PodSets)
+		made, err := jobs.NewWorkload(a.from, name, &w.Owner, w.PodSets)
 		if err != nil {
 			return refuse("%s: %v", title(s), err)
 		}

@@ -33,6 +33,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/scenarios/runs"
 	"kube-scheduler-simulator/simulator/scenarios/scenario"
@@ -90,6 +91,14 @@ func (f *fake) Capacity(ctx context.Context, _ hypothesis.Capacity) (*engine.Ans
 		a.Resources = append(a.Resources, engine.Resource{Name: w, Free: 1})
 	}
 	return a, f.wait(ctx)
+}
+
+func (f *fake) Submit(ctx context.Context, _ submit.Question) (*submit.Answers, error) {
+	a := submit.Answer{Verdict: submit.Waits, Sentence: f.word, Changes: []submit.Change{}}
+	for range max(1, f.many) {
+		a.Changes = append(a.Changes, submit.Change{Kind: "pods", Text: f.word})
+	}
+	return &submit.Answers{Sentence: f.word, Items: []submit.Answer{a, a}, NotJudged: []why.NotJudged{{What: f.word, Text: f.word}}}, f.wait(ctx)
 }
 
 func (f *fake) Why(ctx context.Context, _ why.Question) (*why.Answer, error) {

@@ -12,11 +12,14 @@ import (
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 )
 
 type queueQuestion struct {
 	Namespace string `json:"namespace,omitempty"`
 	Workload  string `json:"workload,omitempty"`
+	Manifest  string `json:"manifest,omitempty"`
 }
 
 // queued is the whole answer about one workload.
@@ -29,13 +32,18 @@ var askQueue = tool[queueQuestion]{
 	name:  "ask_queue",
 	title: "Ask the queue",
 	description: "Why does this workload of Kueue still wait, and what would let it in? Use it when the pods of a job are suspended, gated or missing. " +
-		"Without workload it lists what waits, queue by queue, each with its reason. Needs a running simulator that admits workloads as Kueue does.",
+		"Without workload it lists what waits, queue by queue, each with its reason. Both need a running simulator that admits workloads as Kueue does. " +
+		"With manifest, ask before a job is submitted: would its queue admit it now, why not, when would it start, and would its pods find nodes? That works with any cluster.",
 	properties: map[string]*jsonschema.Schema{
 		"namespace": name("Namespace of the workload. Default: default for a workload, all for the list."),
 		"workload":  name("Name of the Workload object, such as job-train-1a2b3. The list has the names."),
+		"manifest":  document("YAML or JSON of the jobs to ask about, in the order in which they would be submitted: Jobs, Pods, Deployments, StatefulSets, and the PodGroups that come with them."),
 	},
 	without: true,
 	answer: func(ctx context.Context, c *call, in queueQuestion) (any, error) {
+		if in.Manifest != "" {
+			return c.beforeSubmit(ctx, in)
+		}
 		queues := c.server.options.Queues
 		if queues == nil {
 			return nil, errors.New(c.server.options.Missing)
@@ -93,4 +101,33 @@ func (c *call) suggestions(a suggest.Answer) {
 	if !a.Complete {
 		c.line("not everything was tried")
 	}
+}
+
+// beforeSubmit asks what would become of jobs.
+func (c *call) beforeSubmit(ctx context.Context, in queueQuestion) (any, error) {
+	if in.Workload != "" {
+		return nil, errors.New("ask about either a workload that waits or a manifest")
+	}
+	cluster, err := c.server.options.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := cluster.Submit(ctx, submit.Question{Objects: []hypothesis.Document{hypothesis.Document(in.Manifest)}, Namespace: in.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers.Items) > 1 {
+		c.line("%s", answers.Sentence)
+	}
+	for _, a := range answers.Items {
+		c.line("verdict %s: %s", string(a.Verdict), a.Sentence)
+		for _, change := range a.Changes {
+			c.line("  change: %s; %d of %d pods find nodes", change.Text, change.Fit, change.Pods)
+		}
+	}
+	for _, n := range answers.NotJudged {
+		c.line("not judged: %s: %s", n.What, n.Text)
+	}
+	c.line("%s Asked of %s.", answers.Judged.Note, cluster.Name())
+	return answers, nil
 }

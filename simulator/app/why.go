@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,8 +18,11 @@ import (
 
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/version"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/server"
 )
@@ -25,6 +30,7 @@ import (
 // doors answers every question about the simulated cluster.
 type doors struct {
 	*hypothesis.Desk
+	queues  *queueing
 	client  dynamic.Interface
 	results interface {
 		Attempts(uid types.UID) ([]result.Summary, error)
@@ -34,11 +40,28 @@ type doors struct {
 
 var (
 	_ server.Hypotheses = (*doors)(nil)
-	_ why.Cluster       = (*doors)(nil)
+	_ submit.Cluster    = (*doors)(nil)
 )
 
 func (d *doors) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
 	return why.Ask(ctx, d, q)
+}
+
+// Submit answers what would become of jobs.
+func (d *doors) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
+	return submit.Ask(ctx, d, q)
+}
+
+// Queues returns a copy of what admission knows, or what it would know of queues that another Kueue runs.
+func (d *doors) Queues(ctx context.Context) (*admission.State, error) {
+	if running := d.queues.running.Load(); running != nil {
+		state, err := running.Copy(ctx)
+		if errors.Is(err, control.ErrOff) {
+			return nil, submit.ErrNoQueues
+		}
+		return state, err
+	}
+	return submit.StateOf(ctx, d, time.Now().UTC())
 }
 
 func (d *doors) Grounds() why.Grounds {

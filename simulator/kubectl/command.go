@@ -64,6 +64,7 @@ type command struct {
 	featureGates             string
 	state                    string
 	limit                    int
+	submit                   bool
 }
 
 // New returns the command of kubectl-why.
@@ -81,6 +82,7 @@ Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told
 		Example: `  kubectl why web-7f9c-t8wn                # why pending, or why there
   kubectl why deployment/web -n shop       # what of its missing pods
   kubectl why -f train.yaml                # before anything is created
+  kubectl why --submit -f train.yaml       # would its queue admit it, and when
   kubectl why web-7f9c-t8wn --node node-3  # why not there
   kubectl why web-7f9c-t8wn --fit          # the commands that make it fit`,
 		Args: cobra.ArbitraryArgs, SilenceErrors: true, SilenceUsage: true, Version: version.Get().Simulator,
@@ -101,6 +103,7 @@ Exit code: 0 it runs or fits, 1 it waits or does not fit, 2 it could not be told
 	f.StringVar(&c.featureGates, "feature-gates", "", "feature `gates` of the cluster's scheduler, as A=true,B=false")
 	f.StringVar(&c.state, "state", "", "`path` of a file, directory or archive of objects to ask instead of a cluster")
 	f.IntVar(&c.limit, "limit", 0, "the `number` of changes to look for (default 10)")
+	f.BoolVar(&c.submit, "submit", false, "ask what would become of the jobs of the files if they were submitted: by Kueue's queues, and then by the scheduler")
 	c.flags.AddFlags(f)
 	root.AddCommand(c.agents())
 	return root
@@ -116,6 +119,9 @@ func (c *command) run(ctx context.Context, args []string) error {
 	}
 	if namespace == "" {
 		namespace = "default"
+	}
+	if c.submit {
+		return c.runSubmit(ctx, args, namespace)
 	}
 	questions, err := Questions(ctx, args, c.files, namespace, c.in)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -25,6 +26,7 @@ type Hypotheses interface {
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 	Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error)
 	Why(ctx context.Context, q why.Question) (*why.Answer, error)
+	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif/fit"
 	"kube-scheduler-simulator/simulator/past/timeline"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 	"kube-scheduler-simulator/simulator/server/watch/watchtest"
 )
@@ -68,6 +69,12 @@ func (f *fakeHypotheses) Capacity(ctx context.Context, q hypothesis.Capacity) (*
 
 func (f *fakeHypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error) {
 	return &hypothesis.Copies{Changes: []hypothesis.Change{{Apply: hypothesis.Document(`{"kind":"Node"}`)}}}, f.ask(ctx, c)
+}
+
+func (f *fakeHypotheses) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
+	return &submit.Answers{
+		APIVersion: submit.APIVersion, Kind: submit.ListKind, Items: []submit.Answer{}, NotJudged: []why.NotJudged{}, Summary: submit.Summary{Asks: map[string]string{}},
+	}, f.ask(ctx, q)
 }
 
 func (f *fakeHypotheses) Why(ctx context.Context, q why.Question) (*why.Answer, error) {

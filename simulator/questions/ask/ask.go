@@ -5,6 +5,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -18,4 +19,5 @@ type Target interface {
 	Fit(ctx context.Context, q hypothesis.Fit) (*hypothesis.FitAnswer, error)
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 	Why(ctx context.Context, q why.Question) (*why.Answer, error)
+	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
 }

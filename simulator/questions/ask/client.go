@@ -14,6 +14,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -67,6 +68,10 @@ func (c *Client) Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity
 
 func (c *Client) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
 	return post[why.Answer](ctx, c, "/why", q)
+}
+
+func (c *Client) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
+	return post[submit.Answers](ctx, c, "/submit", q)
 }
 
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {

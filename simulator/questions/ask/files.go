@@ -170,6 +170,19 @@ func ReadChanges(ctx context.Context, file, namespace string, count *int, stdin 
 	return changes, nil
 }
 
+// ReadDocuments reads the objects of a file, as the documents of a question. file and stdin are as for ReadSubject.
+func ReadDocuments(ctx context.Context, file string, stdin io.Reader) ([]hypothesis.Document, error) {
+	read, err := readObjects(ctx, file, stdin)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]hypothesis.Document, len(read))
+	for i, o := range read {
+		out[i] = o.JSON
+	}
+	return out, nil
+}
+
 // Every mistake in the file is an error.
 func readObjects(ctx context.Context, file string, stdin io.Reader) ([]*manifest.Object, error) {
 	source, err := open(file, stdin)

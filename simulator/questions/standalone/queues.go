@@ -2,7 +2,6 @@ package standalone
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -92,25 +91,7 @@ func (q *queues) read(ctx context.Context) ([]*unstructured.Unstructured, error)
 
 // Queues returns what admission would know of the queues, from the objects of the moment that was read.
 func (c *Cluster) Queues(ctx context.Context) (*admission.State, error) {
-	all, err := c.reading.queues.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, submit.ErrNoQueues
-	}
-	state, now := admission.New(admission.Settings{}), time.Now().UTC()
-	for _, o := range c.state.objects {
-		if _, err := submit.Follow(state, o, now); err != nil {
-			return nil, err
-		}
-	}
-	for _, u := range all {
-		if _, err := submit.Follow(state, u, now); err != nil {
-			return nil, fmt.Errorf("reading %s %s: %w", u.GetKind(), u.GetName(), err)
-		}
-	}
-	return state, nil
+	return submit.StateOf(ctx, c, time.Now().UTC())
 }
 
 // Submit answers what would become of jobs. The error is as that of submit.Ask.

@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,4 +56,9 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 		u.SetAPIVersion(nativeGroup + "/v1beta1") // the only typed PodGroup
 	}
 	return u, nil
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }

@@ -3,6 +3,7 @@ package submit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -68,6 +69,35 @@ func Follow(state *admission.State, o runtime.Object, now time.Time) (bool, erro
 		return false, nil
 	}
 	return true, nil
+}
+
+// admissionReads are the kinds that admission reads.
+var admissionReads = []schema.GroupVersionKind{
+	v1.SchemeGroupVersion.WithKind("Namespace"), v1.SchemeGroupVersion.WithKind("LimitRange"), v1.SchemeGroupVersion.WithKind("Node"), v1.SchemeGroupVersion.WithKind("Pod"),
+	kueue.GroupVersion.WithKind("Topology"), kueue.GroupVersion.WithKind("ResourceFlavor"), kueue.GroupVersion.WithKind("AdmissionCheck"), kueue.GroupVersion.WithKind("Cohort"),
+	kueue.GroupVersion.WithKind("ClusterQueue"), kueue.GroupVersion.WithKind("LocalQueue"), kueue.GroupVersion.WithKind("Workload"),
+}
+
+// StateOf returns what admission would know of a cluster whose queues are not the simulator's own, from its objects. The
+// error is ErrNoQueues if it has no objects of Kueue.
+func StateOf(ctx context.Context, c why.Cluster, now time.Time) (*admission.State, error) {
+	state, found := admission.New(admission.Settings{}), false
+	for _, gvk := range admissionReads {
+		all, err := c.List(ctx, gvk, metav1.NamespaceAll)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range all {
+			if _, err := Follow(state, o, now); err != nil {
+				return nil, fmt.Errorf("reading a %s: %w", gvk.Kind, err)
+			}
+		}
+		found = found || len(all) > 0 && gvk.Group == kueue.GroupVersion.Group
+	}
+	if !found {
+		return nil, ErrNoQueues
+	}
+	return state, nil
 }
 
 // typedQueue returns nil for an object that is not Kueue's.

@@ -1,0 +1,155 @@
+package submit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"kube-scheduler-simulator/simulator/questions/why"
+)
+
+// Print writes answers for people: a table of several, and of each the parts that say something. What users of the cluster
+// wrote is printed without control characters.
+func Print(w io.Writer, answers *Answers) error {
+	p := &page{}
+	p.line("%s", answers.Sentence)
+	if len(answers.Items) > 1 {
+		p.list(answers)
+	} else {
+		p.one(&answers.Items[0])
+	}
+	var rows [][]string
+	for _, n := range answers.NotJudged {
+		rows = append(rows, []string{n.What, n.Text})
+	}
+	p.table([]string{"NOT JUDGED", "WHY"}, rows)
+	j := answers.Judged
+	judges := "kube-scheduler " + j.Scheduler
+	if j.Kueue != "" {
+		judges = "the simulator's queues, as Kueue after " + j.Kueue + ", and " + judges
+	}
+	p.line("")
+	p.line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), clock(j.At.Time))
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+type page struct{ out strings.Builder }
+
+func (p *page) line(format string, args ...any) {
+	p.out.WriteString(strings.TrimRight(why.Printable(fmt.Sprintf(format, args...)), " ") + "\n")
+}
+
+func (p *page) table(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.out.WriteByte('\n')
+	t := tabwriter.NewWriter(&p.out, 0, 4, 3, ' ', tabwriter.TabIndent)
+	for _, row := range append([][]string{head}, rows...) {
+		for i := range row {
+			row[i] = why.Printable(row[i])
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	_ = t.Flush() // a Builder takes everything
+}
+
+// orNone stands for a value that a row does not have.
+func orNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// list prints a row for each job.
+func (p *page) list(answers *Answers) {
+	var rows [][]string
+	for i := range answers.Items {
+		a := &answers.Items[i]
+		quota, order, change := "no queue", "", ""
+		if a.Quota != nil {
+			quota = a.Quota.Text
+		}
+		if a.Order != nil {
+			order = fmt.Sprintf("%d of %d", a.Order.Position, a.Order.Of)
+		}
+		if len(a.Changes) > 0 {
+			change = a.Changes[0].Text
+		}
+		rows = append(rows, []string{a.Subject.Kind + " " + a.Subject.Namespace + "/" + a.Subject.Name, string(a.Verdict), orNone(a.Subject.Queue), quota, a.Nodes.Text, orNone(order), a.when(), orNone(change)})
+	}
+	p.table([]string{"JOB", "VERDICT", "QUEUE", "QUOTA", "NODES", "ORDER", "START", "LEAST CHANGE"}, rows)
+	for i := range answers.Items {
+		p.line("")
+		p.line("%s", answers.Items[i].Sentence)
+	}
+}
+
+// when says the start in a few words.
+func (a *Answer) when() string {
+	switch s := a.Start; {
+	case s.Now:
+		return "now"
+	case a.Verdict == Never:
+		return "never"
+	case s.Earliest == nil:
+		return "cannot say"
+	case s.Latest == nil:
+		return "after " + clock(s.Earliest.Time)
+	default:
+		return clock(s.Earliest.Time) + " to " + clock(s.Latest.Time)
+	}
+}
+
+// one prints the parts of an answer.
+func (p *page) one(a *Answer) {
+	quota := "no queue"
+	if a.Quota != nil {
+		quota = a.Quota.Text
+	}
+	p.table([]string{"QUOTA", "NODES", "START"}, [][]string{{quota, a.Nodes.Text, a.when()}})
+	var rows [][]string
+	if a.Quota != nil {
+		for _, r := range a.Quota.Resources {
+			rows = append(rows, []string{r.Resource, r.Flavor, r.Asks, r.Unused, r.MayBorrow, r.Short, r.Capacity})
+		}
+		p.table([]string{"RESOURCE", "FLAVOR", "ASKS", "UNUSED", "MAY BORROW", "SHORT", "CAPACITY"}, rows)
+	}
+	rows = nil
+	for _, t := range a.Tiers {
+		rows = append(rows, []string{t.Name, string(t.State), t.Text})
+	}
+	p.table([]string{"TIER", "STATE", "WHAT WAS FOUND"}, rows)
+	rows = nil
+	for _, v := range a.Preempts {
+		rows = append(rows, []string{v.Namespace + "/" + v.Name, fmt.Sprint(v.Priority), orNone(v.Reason), fmt.Sprintf("%d of %d runs", v.Runs, a.Start.Runs)})
+	}
+	p.table([]string{"PREEMPTS", "PRIORITY", "WHY", "IN"}, rows)
+	rows = nil
+	if t := a.Topology; t != nil {
+		for _, d := range t.Domains {
+			var free []string
+			for name, much := range d.Free {
+				free = append(free, much+" "+name)
+			}
+			rows = append(rows, []string{d.Name, fmt.Sprint(d.Nodes), fmt.Sprintf("%d of %d", d.Fit, t.Wants), fmt.Sprint(d.Given), strings.Join(sorted(free), ", ")})
+		}
+		p.table([]string{"DOMAIN", "NODES", "PODS THAT FIT", "WOULD GO", "FREE"}, rows)
+	}
+	rows = nil
+	for _, d := range a.Start.RestsOn {
+		rows = append(rows, []string{d.Of, fmt.Sprint(d.Count), fmt.Sprintf("%.0f to %.0f s", d.Shortest, d.Longest)})
+	}
+	p.table([]string{"START RESTS ON", "FINISHED", "TOOK"}, rows)
+	rows = nil
+	for _, c := range a.Changes {
+		rows = append(rows, []string{c.Kind, c.Text, fmt.Sprintf("%d of %d pods find nodes", c.Fit, c.Pods), orNone(strings.Join(c.Preempts, ", "))})
+	}
+	p.table([]string{"CHANGE", "WHAT LETS IT START", "NODES", "PREEMPTS"}, rows)
+}
+
+// Starts reports whether every job is admitted and its pods find nodes.
+func (a *Answers) Starts() bool { return a.Summary.Starts == a.Summary.Jobs }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
@@ -286,6 +287,8 @@ type Change struct {
 	// Kind is one of package suggest, node for a change that lets pods find nodes, or wait.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+	// Suggestion is the change as data, for the kinds of package suggest; nil for the others.
+	Suggestion *suggest.Suggestion `json:"suggestion,omitempty"`
 	// Admitted: the queue would admit it at once, after it has evicted Preempts. Fit of Pods would find nodes.
 	Admitted bool     `json:"admitted"`
 	Preempts []string `json:"preempts"`

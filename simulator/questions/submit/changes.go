@@ -44,7 +44,7 @@ func (a *asking) suggest(ctx context.Context) {
 		}
 		admitted := j.queue == "" || j.answer.Quota.Admitted
 		if n.Fit > 0 && j.subject.gang == nil {
-			j.answer.Changes = append(j.answer.Changes, Change{Kind: string(suggest.Pods), Text: fmt.Sprintf("want %d pods, which find nodes now", n.Fit), Admitted: admitted, Preempts: []string{}, Fit: n.Fit, Pods: n.Fit})
+			j.answer.Changes = append(j.answer.Changes, Change{Kind: string(suggest.Pods), Text: fmt.Sprintf("want %d pods, which find nodes now", n.Fit), Suggestion: &suggest.Suggestion{Kind: suggest.Pods, Count: int32(n.Fit)}, Admitted: admitted, Preempts: []string{}, Fit: n.Fit, Pods: n.Fit})
 		}
 		for _, s := range n.Changes {
 			j.answer.Changes = append(j.answer.Changes, Change{Kind: changeNode, Text: s.Text, Admitted: admitted, Preempts: []string{}, Fit: n.Fit + 1, Pods: n.Pods})
@@ -74,7 +74,7 @@ func (a *asking) ownChanges(ctx context.Context, j *job) {
 		if !s.Kind.Own() && s.Kind != suggest.Resume {
 			continue
 		}
-		c := Change{Kind: string(s.Kind), Text: changeText(s), Preempts: []string{}}
+		c := Change{Kind: string(s.Kind), Text: changeText(s), Suggestion: &s, Preempts: []string{}}
 		if s.Kind == suggest.Resume {
 			c.Admitted, c.Fit, c.Pods = true, j.answer.Nodes.Fit, j.answer.Nodes.Pods
 			j.answer.Changes = append(j.answer.Changes, c)

@@ -645,6 +645,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What would become of these jobs, if they were submitted?
+         * @description Whether a queue of Kueue would admit each now, why not and when it would start, and whether its pods would find nodes. The same answer as that of simulator submit --dry-run and of kubectl why --submit. Nothing is created: it is a feasibility check, not a reservation.
+         */
+        post: operations["askSubmit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -6691,6 +6711,221 @@ export interface components {
             /** @description Leaves out the search for changes that make the pod fit, which takes most of the time. */
             noChanges?: boolean;
         };
+        /** @description A question about jobs before they are submitted. */
+        Submit: {
+            /** @description Documents with jobs, in the order in which they are submitted, and with what comes with them, such as a PodGroup. One in YAML may hold several. */
+            objects: (Record<string, never> | string)[];
+            /** @description For objects without one; empty means default. */
+            namespace?: string;
+            /** @description How often the queues are run forward at most; 0 means 200. */
+            runs?: number;
+            /** @description Leave out the search for changes. */
+            noChanges?: boolean;
+        };
+        /** @description What would become of jobs. Each counts for those after it. */
+        SubmitAnswers: {
+            apiVersion: string;
+            kind: string;
+            /** @description Counts the verdicts. */
+            sentence: string;
+            summary: components["schemas"]["SubmitSummary"];
+            items: components["schemas"]["SubmitAnswer"][];
+            judged: components["schemas"]["SubmitJudged"];
+            notJudged: components["schemas"]["WhyNotJudged"][];
+        };
+        SubmitSummary: {
+            jobs: number;
+            /** @description Admitted, and the pods find nodes. */
+            starts: number;
+            /** @description Admitted, and not all pods find nodes. */
+            noNode: number;
+            waits: number;
+            never: number;
+            /** @description Workloads that would be evicted now. */
+            preempted: number;
+            /** @description What all ask for, by resource. */
+            asks: {
+                [key: string]: string;
+            };
+        };
+        SubmitJudged: {
+            cluster: string;
+            /** Format: date-time */
+            at: string;
+            /** @description The version that the engine of the queues follows. */
+            kueue?: string;
+            scheduler: string;
+            nodes: number;
+            pods: number;
+            seconds: number;
+            /** @description What the answer is not. */
+            note: string;
+        };
+        /**
+         * @description admitted: the queue would admit it now, or, without a queue, enough pods find nodes. waits: something must happen first. never: it will not start as it is written.
+         * @enum {string}
+         */
+        SubmitVerdict: "admitted" | "waits" | "never";
+        SubmitAnswer: {
+            apiVersion: string;
+            kind: string;
+            verdict: components["schemas"]["SubmitVerdict"];
+            sentence: string;
+            subject: components["schemas"]["SubmitSubject"];
+            quota?: components["schemas"]["SubmitQuota"];
+            nodes: components["schemas"]["SubmitNodes"];
+            reason: components["schemas"]["SubmitReason"];
+            tiers: components["schemas"]["SubmitTier"][];
+            order?: components["schemas"]["SubmitOrder"];
+            preempts: components["schemas"]["SubmitVictim"][];
+            start: components["schemas"]["SubmitStart"];
+            topology?: components["schemas"]["SubmitTopology"];
+            changes: components["schemas"]["SubmitChange"][];
+        };
+        SubmitSubject: {
+            kind: string;
+            namespace: string;
+            name: string;
+            /** @description The LocalQueue. */
+            queue?: string;
+            priority: number;
+            pods: number;
+            /** @description Of all pods. */
+            requests: {
+                [key: string]: string;
+            };
+            /** @description The group that starts only together. */
+            gang?: {
+                group: string;
+                name: string;
+                needs: number;
+            };
+        };
+        /** @description The half of the queues. */
+        SubmitQuota: {
+            admitted: boolean;
+            localQueue: string;
+            clusterQueue: string;
+            cohorts: string[];
+            text: string;
+            /** @description What Kueue would write into the condition. */
+            said?: string;
+            podSets: {
+                name: string;
+                count: number;
+                asked: number;
+                flavors: {
+                    [key: string]: string;
+                };
+            }[];
+            resources: components["schemas"]["SubmitRoom"][];
+            borrows: {
+                clusterQueue: string;
+                flavor: string;
+                resource: string;
+                amount: string;
+            }[];
+            checks: string[];
+        };
+        SubmitRoom: {
+            resource: string;
+            flavor: string;
+            asks: string;
+            unused: string;
+            mayBorrow: string;
+            short: string;
+            /** @description What the ClusterQueue could take if no other used anything. */
+            capacity: string;
+        };
+        /** @description The half of the scheduler, as things are now. */
+        SubmitNodes: {
+            fit: number;
+            pods: number;
+            needs: number;
+            /** @description The pods were asked with what their flavors give them. */
+            flavored: boolean;
+            text: string;
+            sentence?: string;
+            on: string[];
+            /** @description No node would take a pod, even if nothing else ran. */
+            never?: boolean;
+            reasons: components["schemas"]["WhyReason"][];
+            changes: components["schemas"]["Suggestion"][];
+        };
+        SubmitReason: {
+            tier?: string;
+            number?: number;
+            text: string;
+        };
+        SubmitTier: {
+            name: string;
+            /** @enum {string} */
+            state: "passes" | "stops" | "later";
+            text?: string;
+        };
+        SubmitOrder: {
+            position: number;
+            of: number;
+            before: string[];
+        };
+        SubmitVictim: {
+            namespace: string;
+            name: string;
+            clusterQueue: string;
+            priority: number;
+            reason: string;
+            /** @description It would be evicted at once. */
+            now: boolean;
+            /** @description In how many runs it would be evicted. */
+            runs: number;
+        };
+        /** @description When it would have its quota: in eight of ten runs between earliest and latest. */
+        SubmitStart: {
+            now: boolean;
+            /** Format: date-time */
+            earliest: string | null;
+            /** Format: date-time */
+            latest: string | null;
+            /** Format: date-time */
+            median?: string;
+            runs: number;
+            started: number;
+            restsOn: {
+                of: string;
+                count: number;
+                shortestSeconds: number;
+                longestSeconds: number;
+            }[];
+            text: string;
+        };
+        SubmitTopology: {
+            level: string;
+            podSet: string;
+            wants: number;
+            domains: {
+                name: string;
+                nodes: number;
+                fit: number;
+                given: number;
+                free: {
+                    [key: string]: string;
+                };
+                needs: {
+                    [key: string]: string;
+                };
+            }[];
+        };
+        /** @description A change after which the job would start; each was tried. */
+        SubmitChange: {
+            /** @enum {string} */
+            kind: "pods" | "flavor" | "queue" | "request" | "priority" | "resume" | "node" | "wait";
+            text: string;
+            admitted: boolean;
+            preempts: string[];
+            fit: number;
+            pods: number;
+            suggestion?: components["schemas"]["AdmissionSuggestion"];
+        };
     };
     responses: {
         /** @description The request was refused or failed. */
@@ -7224,6 +7459,23 @@ export type WhyJudged = components['schemas']['WhyJudged'];
 export type WhyNotJudged = components['schemas']['WhyNotJudged'];
 export type WhyWorkload = components['schemas']['WhyWorkload'];
 export type Why = components['schemas']['Why'];
+export type Submit = components['schemas']['Submit'];
+export type SubmitAnswers = components['schemas']['SubmitAnswers'];
+export type SubmitSummary = components['schemas']['SubmitSummary'];
+export type SubmitJudged = components['schemas']['SubmitJudged'];
+export type SubmitVerdict = components['schemas']['SubmitVerdict'];
+export type SubmitAnswer = components['schemas']['SubmitAnswer'];
+export type SubmitSubject = components['schemas']['SubmitSubject'];
+export type SubmitQuota = components['schemas']['SubmitQuota'];
+export type SubmitRoom = components['schemas']['SubmitRoom'];
+export type SubmitNodes = components['schemas']['SubmitNodes'];
+export type SubmitReason = components['schemas']['SubmitReason'];
+export type SubmitTier = components['schemas']['SubmitTier'];
+export type SubmitOrder = components['schemas']['SubmitOrder'];
+export type SubmitVictim = components['schemas']['SubmitVictim'];
+export type SubmitStart = components['schemas']['SubmitStart'];
+export type SubmitTopology = components['schemas']['SubmitTopology'];
+export type SubmitChange = components['schemas']['SubmitChange'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];
@@ -9210,6 +9462,114 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             /** @description The API server would refuse the pod or a change, a change is impossible, the scheduler does not read a kind, or the configuration is invalid. The details name the field in the question, such as changes[1].patch or pod.spec.containers[0].image, and the line where known. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This simulator answers no hypotheses. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The control plane is not up yet, the simulator is stopping, or too many questions are being answered at once; Retry-After says when to ask again. Without Retry-After: the answer took too long; ask for less. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    askSubmit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON or YAML. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "objects": [
+                 *         {
+                 *           "apiVersion": "batch/v1",
+                 *           "kind": "Job",
+                 *           "metadata": {
+                 *             "name": "train-12",
+                 *             "labels": {
+                 *               "kueue.x-k8s.io/queue-name": "research"
+                 *             }
+                 *           },
+                 *           "spec": {
+                 *             "parallelism": 2,
+                 *             "template": {
+                 *               "spec": {
+                 *                 "restartPolicy": "Never",
+                 *                 "containers": [
+                 *                   {
+                 *                     "name": "main",
+                 *                     "image": "registry.example.com/train:1",
+                 *                     "resources": {
+                 *                       "requests": {
+                 *                         "cpu": "2"
+                 *                       }
+                 *                     }
+                 *                   }
+                 *                 ]
+                 *               }
+                 *             }
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Submit"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmitAnswers"];
+                };
+            };
+            /** @description The body is not such a question. The details name its fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description What the question needs does not exist. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            /** @description There is no job among the objects, one is of a kind that cannot be asked about, or the API server would refuse a pod. The message says which. */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -200,7 +202,7 @@ func (o *Operators) runManager(ctx context.Context, kinds map[string]bool) error
 	config.UserAgent, config.ContentType = "batch-operators", runtime.ContentTypeJSON // custom resources have no other form
 	m, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                  known,
-		Logger:                  o.opts.Logger.V(4), // each controller tells of its start
+		Logger:                  logr.New(calmly{o.opts.Logger.GetSink()}).V(4), // each controller tells of its start
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		Cache:                   ctrlcache.Options{DefaultTransform: ctrlcache.TransformStripManagedFields()},
 		Client:                  client.Options{},
@@ -217,3 +219,15 @@ func (o *Operators) runManager(ctx context.Context, kinds map[string]bool) error
 	}
 	return m.Start(ctx)
 }
+
+// calmly leaves out what is no error: another client has written first, and the controller tries again.
+type calmly struct{ logr.LogSink }
+
+func (c calmly) Error(err error, message string, more ...any) {
+	if !apierrors.IsConflict(err) {
+		c.LogSink.Error(err, message, more...)
+	}
+}
+
+func (c calmly) WithValues(more ...any) logr.LogSink { return calmly{c.LogSink.WithValues(more...)} }
+func (c calmly) WithName(name string) logr.LogSink   { return calmly{c.LogSink.WithName(name)} }

@@ -406,6 +406,10 @@ func TestKueueAdmitsJobSets(t *testing.T) {
 	k.runs(t, "train", 3)
 	k.has(t, "behind", "QuotaReserved", "False", "WaitingForQuota")
 	k.runs(t, "serve", 4)
+	// There is room for one of two groups, with a leader that asks for more than its workers.
+	if nodes := k.runs(t, "queued", 3); len(nodes) != 3 {
+		t.Errorf("%d pods of a queue with room for 3 have nodes", len(nodes))
+	}
 	k.Must(t, "delete", "jobset", "train")
 	k.runs(t, "behind", 3)
 }

@@ -166,13 +166,13 @@ func (q *Queues) Stop(ctx context.Context) error {
 
 // phase is what the controllers do, and for which kinds besides their own.
 type phase struct {
-	do      activity
-	jobSets bool
+	do                  activity
+	jobSets, leaderSets bool
 }
 
 // serves reports whether the cluster has a kind of jobs.
 func (p phase) serves(resource schema.GroupVersionResource) bool {
-	return resource == jobSets && p.jobSets
+	return resource == jobSets && p.jobSets || resource == leaderSets && p.leaderSets
 }
 
 type activity int
@@ -195,6 +195,7 @@ func (q *Queues) run(ctx context.Context, store cache.Store, sign func() string,
 		next := phase{}
 		if _, exists, _ := store.GetByKey(definition); exists {
 			_, next.jobSets, _ = store.GetByKey(jobSets.GroupResource().String())
+			_, next.leaderSets, _ = store.GetByKey(leaderSets.GroupResource().String())
 			next.do = admitting
 			if q.Observes() {
 				next.do = observing

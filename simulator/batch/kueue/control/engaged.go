@@ -23,6 +23,7 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/constants"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"kube-scheduler-simulator/scheduler/customresource"
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
@@ -52,9 +53,10 @@ type engaged struct {
 	flavors, topologies, classes, checks           cache.SharedIndexInformer
 	pods                                           cache.SharedIndexInformer
 	kinds                                          []*jobKind
+	leaderSets                                     cache.SharedIndexInformer
 
-	workloadKeys, podKeys queue
-	recorder              record.EventRecorder
+	workloadKeys, podKeys, leaderSetKeys queue
+	recorder                             record.EventRecorder
 
 	// told is what the ledger last heard of each head that has no quota. Only cycles reads it.
 	told map[admission.Ref]string
@@ -98,7 +100,7 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
-		workloadKeys: newQueue(), podKeys: newQueue(),
+		workloadKeys: newQueue(), podKeys: newQueue(), leaderSetKeys: newQueue(),
 		workloads:     customresource.NewInformer[kueue.Workload](custom.Resource(workloadResource)),
 		clusterQueues: customresource.NewInformer[kueue.ClusterQueue](custom.Resource(clusterQueueResource)),
 		localQueues:   customresource.NewInformer[kueue.LocalQueue](custom.Resource(localQueueResource)),
@@ -110,6 +112,11 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
 	}
 	e.kinds = e.jobKinds(served)
+	var leaders dynamic.NamespaceableResourceInterface
+	if served(leaderSets) {
+		leaders = custom.Resource(leaderSets)
+	}
+	e.leaderSets = customresource.NewInformer[lws.LeaderWorkerSet](leaders)
 	if _, indexed := e.pods.GetIndexer().GetIndexers()[byWorkload]; !indexed {
 		if err := e.pods.AddIndexers(cache.Indexers{byWorkload: workloadOfPod}); err != nil {
 			return nil, fmt.Errorf("indexing pods: %w", err)
@@ -187,6 +194,7 @@ func (e *engaged) watch() error {
 	for _, k := range e.kinds {
 		follow(e, k.informer, func(jobs.Object) {}, func(jobs.Object) {}, func(o jobs.Object) { k.keys.Add(key(o)) })
 	}
+	follow(e, e.leaderSets, func(*lws.LeaderWorkerSet) {}, func(*lws.LeaderWorkerSet) {}, func(o *lws.LeaderWorkerSet) { e.leaderSetKeys.Add(key(o)) })
 	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
 	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o)) }, e.workloadChanged)
 	// Read when workloads are made.
@@ -223,6 +231,9 @@ func (e *engaged) workloadChanged(w *kueue.Workload) {
 	e.workloadKeys.Add(key)
 	e.podKeys.Add(key)
 	for _, owner := range w.OwnerReferences {
+		if owner.Kind == "LeaderWorkerSet" {
+			e.leaderSetKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
+		}
 		if k := e.kindOf(owner); k != nil {
 			k.keys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		}
@@ -260,8 +271,11 @@ func (e *engaged) retry() {
 	e.problemsMu.Lock()
 	defer e.problemsMu.Unlock()
 	for t := range e.problems {
-		if t.by == podController {
+		switch t.by {
+		case podController:
 			e.podKeys.Add(t.NamespacedName)
+		case leaderSetController:
+			e.leaderSetKeys.Add(t.NamespacedName)
 		}
 		for _, k := range e.kinds {
 			if k.by == t.by {
@@ -309,6 +323,7 @@ func (e *engaged) run(ctx context.Context) error {
 	}
 	start(workloadController, e.workloadKeys, e.reconcileWorkload)
 	start(podController, e.podKeys, e.reconcilePods)
+	start(leaderSetController, e.leaderSetKeys, e.reconcileLeaderSet)
 	for _, k := range e.kinds {
 		start(k.by, k.keys, func(ctx context.Context, key types.NamespacedName) error { return e.reconcileJob(ctx, k, key) })
 	}
@@ -325,6 +340,7 @@ func (e *engaged) run(ctx context.Context) error {
 func (e *engaged) close() {
 	e.workloadKeys.ShutDown()
 	e.podKeys.ShutDown()
+	e.leaderSetKeys.ShutDown()
 	for _, k := range e.kinds {
 		k.keys.ShutDown()
 	}
@@ -349,7 +365,7 @@ func (e *engaged) observe(ctx context.Context) error {
 // runInformers runs them until ctx ends.
 func (e *engaged) runInformers(ctx context.Context, running *sync.WaitGroup) {
 	e.opts.Informers.StartWithContext(ctx)
-	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks} {
+	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks, e.leaderSets} {
 		running.Go(func() { own.RunWithContext(ctx) })
 	}
 	for _, k := range e.kinds {

@@ -35,6 +35,9 @@ func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) e
 		if e.jobOf(w) != nil {
 			return e.place(ctx, w)
 		}
+		if e.ofLeaderSet(w) {
+			return nil // its controller makes pods again
+		}
 		return e.abandon(ctx, w)
 	}
 	if jobs.GroupOf(pods[0]) != "" && !jobs.Serves(pods[0]) {
@@ -47,6 +50,8 @@ func (e *engaged) reconcilePods(ctx context.Context, key types.NamespacedName) e
 	}
 	group := jobs.GroupOf(pods[0]) != ""
 	switch {
+	case w == nil && jobs.GroupOfMember(pods[0]) == key.Name:
+		return nil // that is made of the LeaderWorkerSet
 	case w == nil:
 		return e.createForPods(ctx, key.Name, pods, group)
 	case w.DeletionTimestamp != nil || is(w, kueue.WorkloadFinished):

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
@@ -23,11 +24,12 @@ type trouble struct {
 type controller string
 
 const (
-	jobController      controller = "jobs"
-	jobSetController   controller = "jobsets"
-	podController      controller = "pods"
-	workloadController controller = "workloads"
-	decisionWriter     controller = "decisions"
+	jobController       controller = "jobs"
+	jobSetController    controller = "jobsets"
+	leaderSetController controller = "leaderworkersets"
+	podController       controller = "pods"
+	workloadController  controller = "workloads"
+	decisionWriter      controller = "decisions"
 )
 
 // controllerError is the reason of the events about problems.
@@ -93,6 +95,11 @@ func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
 			}
 			return k.Kind, nil, ""
 		}
+	case leaderSetController:
+		if set := cached[lws.LeaderWorkerSet](e.leaderSets, t.NamespacedName); set != nil {
+			return "LeaderWorkerSet", set, ""
+		}
+		return "LeaderWorkerSet", nil, ""
 	case podController:
 		if pods := e.podsOf(t.NamespacedName); w == nil && len(pods) > 0 {
 			return "Pod", pods[0], t.Name

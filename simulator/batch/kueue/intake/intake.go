@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/kueue/pkg/constants"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
@@ -72,8 +73,11 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 	create := a.GetOperation() == admission.Create
 	switch o := a.GetObject().(type) {
 	case *unstructured.Unstructured:
-		if create && isJob(o) {
+		switch {
+		case create && isJob(o):
 			return i.admitCustomJob(ctx, o)
+		case o.GroupVersionKind() == lws.GroupVersion.WithKind("LeaderWorkerSet"):
+			return i.admitLeaderSet(ctx, o)
 		}
 	case *batch.Job:
 		if create {
@@ -91,9 +95,7 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 		if queue := o.Labels[controllerconstants.QueueLabel]; queue != "" && i.serves(ctx, o.Namespace) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupTotalCountAnnotation, strconv.Itoa(int(o.Spec.Replicas)))
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupFastAdmissionAnnotationKey, "true")
-			metav1.SetMetaDataAnnotation(&o.Spec.Template.ObjectMeta, podconstants.GroupServingAnnotationKey, "true")
+			serve(&o.Spec.Template.ObjectMeta, int(o.Spec.Replicas))
 		}
 	}
 	return nil
@@ -124,6 +126,41 @@ func (i *intake) admitCustomJob(ctx context.Context, job *unstructured.Unstructu
 		return nil
 	}
 	return unstructured.SetNestedField(job.Object, true, "spec", "suspend")
+}
+
+// admitLeaderSet lets the pods of a LeaderWorkerSet of a queue wait, group by group.
+func (i *intake) admitLeaderSet(ctx context.Context, set *unstructured.Unstructured) error {
+	if set.GetLabels()[controllerconstants.QueueLabel] == "" || !i.serves(ctx, set.GetNamespace()) {
+		return nil
+	}
+	size, found, _ := unstructured.NestedInt64(set.Object, "spec", "leaderWorkerTemplate", "size")
+	if !found {
+		size = 1
+	}
+	_, separate, _ := unstructured.NestedMap(set.Object, "spec", "leaderWorkerTemplate", "leaderTemplate")
+	for _, template := range []string{"leaderTemplate", "workerTemplate"} {
+		if template == "leaderTemplate" && !separate {
+			continue
+		}
+		meta := metav1.ObjectMeta{}
+		path := []string{"spec", "leaderWorkerTemplate", template, "metadata"}
+		meta.Labels, _, _ = unstructured.NestedStringMap(set.Object, append(path, "labels")...)
+		meta.Annotations, _, _ = unstructured.NestedStringMap(set.Object, append(path, "annotations")...)
+		passOn(set.GetLabels(), &meta)
+		serve(&meta, int(size))
+		metav1.SetMetaDataAnnotation(&meta, podconstants.RoleHashAnnotation, string(jobs.RoleOfTemplate(template == "leaderTemplate", separate)))
+		if err := errors.Join(unstructured.SetNestedStringMap(set.Object, meta.Labels, append(path, "labels")...), unstructured.SetNestedStringMap(set.Object, meta.Annotations, append(path, "annotations")...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve marks a template as that of a group whose controller replaces its pods.
+func serve(template *metav1.ObjectMeta, pods int) {
+	metav1.SetMetaDataAnnotation(template, podconstants.GroupTotalCountAnnotation, strconv.Itoa(pods))
+	metav1.SetMetaDataAnnotation(template, podconstants.GroupFastAdmissionAnnotationKey, "true")
+	metav1.SetMetaDataAnnotation(template, podconstants.GroupServingAnnotationKey, "true")
 }
 
 // queueOf returns the queue of a job. One without any goes to the local queue named default, if its namespace has that, unless it
@@ -175,6 +212,10 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 	gate(podconstants.SchedulingGateName)
 	// Kueue gates every pod for its place in a topology: which flavor it gets, and so whether it needs a place, is known later.
 	gate(kueue.TopologySchedulingGate)
+	if group := jobs.GroupOfMember(pod); group != "" {
+		metav1.SetMetaDataLabel(&pod.ObjectMeta, podconstants.GroupNameLabel, group)
+		return nil // its template has its role
+	}
 	spec, err := specOf(&pod.Spec)
 	if err != nil {
 		return fmt.Errorf("reading the shape of pod %s/%s: %w", pod.Namespace, pod.Name, err)

@@ -198,7 +198,9 @@ func (p *placing) ask(ctx context.Context, b batch) error {
 		return refusedJob(p.job.subject, err)
 	}
 	for _, n := range answer.NotJudged {
-		p.asking.unjudged(n.What, n.Text)
+		if n.What != string(whatif.OfControllers) { // Kueue, which is asked
+			p.asking.unjudged(n.What, n.Text)
+		}
 	}
 	p.out.Fit += len(answer.Nodes)
 	p.out.On = append(p.out.On, answer.Nodes...)

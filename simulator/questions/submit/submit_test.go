@@ -358,7 +358,7 @@ func TestChanges(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %s (%d/%d)", c.Kind, c.Text, c.Fit, c.Pods))
 	}
 	want := []string{
-		"pods: want 1 pods, as parallelism: 1 (1/1)", "request: request 1 cpu in each pod (2/2)", "flavor: tolerate spot=true:NoSchedule, for the flavor spot (2/2)",
+		"pods: want 1 pod, as parallelism: 1 (1/1)", "request: request 1 cpu in each pod (2/2)", "flavor: tolerate spot=true:NoSchedule, for the flavor spot (2/2)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

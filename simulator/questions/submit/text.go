@@ -46,7 +46,8 @@ func (p *page) table(head []string, rows [][]string) {
 		return
 	}
 	p.out.WriteByte('\n')
-	t := tabwriter.NewWriter(&p.out, 0, 4, 3, ' ', tabwriter.TabIndent)
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 4, 3, ' ', 0)
 	for _, row := range append([][]string{head}, rows...) {
 		for i := range row {
 			row[i] = why.Printable(row[i])
@@ -54,6 +55,9 @@ func (p *page) table(head []string, rows [][]string) {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	_ = t.Flush() // a Builder takes everything
+	for line := range strings.Lines(out.String()) {
+		p.out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
 }
 
 // orNone stands for a value that a row does not have.

@@ -100,6 +100,12 @@ export const router = createRouter({
       meta: { view: 'batch' },
     },
     {
+      path: '/batch/submit',
+      name: 'submit',
+      component: withDeferredMessages(lazily(() => import('./features/submit/SubmitPage.vue'))),
+      meta: { view: 'batch' },
+    },
+    {
       path: '/scheduler',
       name: 'scheduler',
       component: lazily(() => import('./features/scheduler/SchedulerPage.vue')),

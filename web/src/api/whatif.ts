@@ -10,6 +10,7 @@ import type {
   FitQuestion,
   Shadow,
   ShadowDraftAnswer,
+  SubmitAnswers,
   WhatIfAnswer,
   WhatIfQuestion,
 } from './types'
@@ -19,6 +20,11 @@ export async function askWhatIf(question: WhatIfQuestion, signal?: AbortSignal):
     client.POST('/api/v1/whatif', { body: { copies: 1, ...question }, signal })
   )
   return { ...rest, decisions: decisions.map((cycle) => ({ ...cycle, hypothetical: true })) }
+}
+
+/** What would become of the jobs of a text in YAML, in their order. */
+export function askSubmit(text: string, signal?: AbortSignal): Promise<SubmitAnswers> {
+  return bodyOf(client.POST('/api/v1/submit', { body: { objects: [text] }, signal }))
 }
 
 export function askFit(question: FitQuestion, signal?: AbortSignal): Promise<FitAnswer> {

@@ -3,7 +3,7 @@
 import { t } from '@/i18n'
 import { useCrumbs } from '@/ui/crumbs'
 
-const views = ['queues', 'gangs', 'quotas', 'sessions'] as const
+const views = ['queues', 'gangs', 'quotas', 'sessions', 'submit'] as const
 export type BatchView = (typeof views)[number]
 
 export function useBatchCrumbs(shown: BatchView): void {

@@ -3,7 +3,7 @@
 export const batch = {
   batch: {
     views: 'Boards',
-    view: { queues: 'Queues', gangs: 'Gangs', quotas: 'Quotas', sessions: 'Sessions' },
+    view: { queues: 'Queues', gangs: 'Gangs', quotas: 'Quotas', sessions: 'Sessions', submit: 'Before you submit' },
     board: { gangs: 'Pod groups', quotas: 'Elastic quotas', numa: 'NUMA nodes', sessions: 'Sessions' },
     open: { gangs: 'Open the gang board', quotas: 'Open the quota board', numa: 'Open the NUMA board' },
     openDecision: 'Open decision',

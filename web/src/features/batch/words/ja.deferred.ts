@@ -3,7 +3,13 @@ import type * as english from './en.deferred'
 export const batch: typeof english.batch = {
   batch: {
     views: 'ボード',
-    view: { queues: 'キュー', gangs: 'Pod グループ', quotas: 'クォータ', sessions: 'セッション' },
+    view: {
+      queues: 'キュー',
+      gangs: 'Pod グループ',
+      quotas: 'クォータ',
+      sessions: 'セッション',
+      submit: '送信する前に',
+    },
     board: { gangs: 'Pod グループ', quotas: 'ElasticQuota', numa: 'NUMA ノード', sessions: 'セッション' },
     open: { gangs: 'Pod グループのボードを開く', quotas: 'クォータのボードを開く', numa: 'NUMA のボードを開く' },
     openDecision: '決定を開く',

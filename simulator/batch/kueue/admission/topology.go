@@ -285,7 +285,7 @@ type placing struct {
 func (a *search) placeGroup(taken leafUsage, workers, leader *podSetAssignment) Reason {
 	topology := a.topologyFor(workers)
 	request := workers.podSet.topology
-	if request == nil {
+	if !asksTopology(workers.podSet) {
 		request = &kueue.PodSetTopologyRequest{Unconstrained: ptr.To(true)}
 	}
 	lowest := len(topology.Spec.Levels) - 1

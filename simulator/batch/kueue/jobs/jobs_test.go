@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -133,6 +134,32 @@ func TestTheRolesOfAGroup(t *testing.T) {
 		}
 		if !cmp.Equal(got, c.counts) || (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %v %v", c.name, got, err)
+		}
+	}
+}
+
+// TestTheLabelThatRanksPods is in every pod set, as in Kueue, and not only where somebody asks for a topology.
+func TestTheLabelThatRanksPods(t *testing.T) {
+	group := map[string]string{podconstants.GroupTotalCountAnnotation: "1"}
+	serving := map[string]string{podconstants.GroupTotalCountAnnotation: "1", podconstants.GroupFastAdmissionAnnotationKey: "true", podconstants.GroupServingAnnotationKey: "true"}
+	sets := func(pods []kueue.PodSet, err error) []kueue.PodSet {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pods
+	}
+	for _, c := range []struct {
+		name string
+		sets []kueue.PodSet
+		want string
+	}{
+		{"a job", jobs.Batch{Job: aJob(3, nil, nil)}.PodSets(), batchv1.JobCompletionIndexAnnotation},
+		{"a pod", jobs.PodPodSets(member("a", "1", nil)), kueue.PodGroupPodIndexLabel},
+		{"a group", sets(jobs.GroupPodSets("g", []*v1.Pod{member("a", "1", group)})), kueue.PodGroupPodIndexLabel},
+		{"a StatefulSet", sets(jobs.GroupPodSets("g", []*v1.Pod{member("a", "1", serving)})), appsv1.PodIndexLabel},
+	} {
+		if diff := cmp.Diff(&kueue.PodSetTopologyRequest{PodIndexLabel: &c.want}, c.sets[0].TopologyRequest); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
 }

@@ -48,9 +48,7 @@ func (s Set) PodSets() []kueue.PodSet {
 		job := &s.Spec.ReplicatedJobs[i]
 		template := job.Template.Spec.Template.DeepCopy()
 		request := indexed(TopologyOf(template.Annotations), jobIndexLabel)
-		if request != nil {
-			request.SubGroupIndexLabel, request.SubGroupCount = ptr.To(jobset.JobIndexKey), ptr.To(job.Replicas)
-		}
+		request.SubGroupIndexLabel, request.SubGroupCount = ptr.To(jobset.JobIndexKey), ptr.To(job.Replicas)
 		sets = append(sets, kueue.PodSet{Name: kueue.NewPodSetReference(job.Name), Count: job.Replicas * podsOf(&job.Template.Spec), Template: *template, TopologyRequest: request})
 	}
 	return sets

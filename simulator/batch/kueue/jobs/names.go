@@ -65,11 +65,13 @@ func TopologyOf(annotations map[string]string) *kueue.PodSetTopologyRequest {
 	return request
 }
 
-// indexed returns the request with the label that ranks the pods.
+// indexed returns the request with the label that ranks the pods. Kueue names the label even if nobody asks for a topology, because
+// flavors may have one.
 func indexed(request *kueue.PodSetTopologyRequest, label string) *kueue.PodSetTopologyRequest {
-	if request != nil {
-		request.PodIndexLabel = &label
+	if request == nil {
+		request = &kueue.PodSetTopologyRequest{}
 	}
+	request.PodIndexLabel = &label
 	return request
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
@@ -109,7 +110,7 @@ func template(pod *v1.Pod) v1.PodTemplateSpec {
 
 // PodPodSets returns the pod set of a pod of its own.
 func PodPodSets(pod *v1.Pod) []kueue.PodSet {
-	return []kueue.PodSet{{Name: kueue.DefaultPodSetName, Count: 1, Template: template(pod), TopologyRequest: TopologyOf(pod.Annotations)}}
+	return []kueue.PodSet{{Name: kueue.DefaultPodSetName, Count: 1, Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), kueue.PodGroupPodIndexLabel)}}
 }
 
 // maxRoles is the number of pod sets that a workload may have.
@@ -149,7 +150,11 @@ func GroupPodSets(group string, pods []*v1.Pod) ([]kueue.PodSet, error) {
 		}
 		role := RoleOf(pod)
 		if roles[role] == nil {
-			roles[role] = &kueue.PodSet{Name: kueue.PodSetReference(role), Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), kueue.PodGroupPodIndexLabel)}
+			label := kueue.PodGroupPodIndexLabel
+			if Serves(pod) {
+				label = appsv1.PodIndexLabel
+			}
+			roles[role] = &kueue.PodSet{Name: kueue.PodSetReference(role), Template: template(pod), TopologyRequest: indexed(TopologyOf(pod.Annotations), label)}
 		}
 		roles[role].Count++
 	}

@@ -8,12 +8,13 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
@@ -37,12 +38,16 @@ const PluginName = "KueueIntake"
 // Register adds the plugin to those that an API server can run. It changes and refuses nothing while staysOut returns true:
 // another Kueue has its webhooks for that.
 func Register(plugins *admission.Plugins, staysOut func() bool) {
-	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return &intake{staysOut: staysOut}, nil })
+	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) {
+		return &intake{staysOut: staysOut, defaults: utilcache.NewExpiring()}, nil
+	})
 }
 
 type intake struct {
 	client   kubernetes.Interface
 	staysOut func() bool
+	// defaults remembers for a moment which namespaces have a default queue: nearly every pod asks.
+	defaults *utilcache.Expiring
 }
 
 var (
@@ -88,11 +93,11 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 			return i.admitPod(ctx, o)
 		}
 	case *apps.Deployment:
-		if queue := o.Labels[controllerconstants.QueueLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+		if i.queueOf(ctx, o, create) != "" && i.serves(ctx, o.Namespace) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 		}
 	case *apps.StatefulSet:
-		if queue := o.Labels[controllerconstants.QueueLabel]; queue != "" && i.serves(ctx, o.Namespace) {
+		if i.queueOf(ctx, o, create) != "" && i.serves(ctx, o.Namespace) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
 			serve(&o.Spec.Template.ObjectMeta, int(o.Spec.Replicas))
@@ -112,7 +117,7 @@ func passOn(labels map[string]string, template *metav1.ObjectMeta) {
 
 // admitJob suspends a job of a queue.
 func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
-	if i.queueOf(ctx, job) != "" && i.serves(ctx, job.Namespace) {
+	if i.queueOf(ctx, job, true) != "" && i.serves(ctx, job.Namespace) {
 		job.Spec.Suspend = ptr.To(true)
 	}
 	return nil
@@ -122,7 +127,7 @@ func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
 func isJob(o *unstructured.Unstructured) bool { return o.GroupVersionKind() == (jobs.Set{}).Kind() }
 
 func (i *intake) admitCustomJob(ctx context.Context, job *unstructured.Unstructured) error {
-	if i.queueOf(ctx, job) == "" || !i.serves(ctx, job.GetNamespace()) {
+	if i.queueOf(ctx, job, true) == "" || !i.serves(ctx, job.GetNamespace()) {
 		return nil
 	}
 	return unstructured.SetNestedField(job.Object, true, "spec", "suspend")
@@ -130,7 +135,7 @@ func (i *intake) admitCustomJob(ctx context.Context, job *unstructured.Unstructu
 
 // admitLeaderSet lets the pods of a LeaderWorkerSet of a queue wait, group by group.
 func (i *intake) admitLeaderSet(ctx context.Context, set *unstructured.Unstructured) error {
-	if set.GetLabels()[controllerconstants.QueueLabel] == "" || !i.serves(ctx, set.GetNamespace()) {
+	if i.queueOf(ctx, set, true) == "" || !i.serves(ctx, set.GetNamespace()) {
 		return nil
 	}
 	size, found, _ := unstructured.NestedInt64(set.Object, "spec", "leaderWorkerTemplate", "size")
@@ -163,40 +168,57 @@ func serve(template *metav1.ObjectMeta, pods int) {
 	metav1.SetMetaDataAnnotation(template, podconstants.GroupServingAnnotationKey, "true")
 }
 
-// queueOf returns the queue of a job. One without any goes to the local queue named default, if its namespace has that, unless it
-// belongs to a job that does.
-func (i *intake) queueOf(ctx context.Context, job metav1.Object) string {
-	if queue := job.GetLabels()[controllerconstants.QueueLabel]; queue != "" {
+// defaultFor is how long the plugin does not notice that a namespace has a default queue, or no longer has one. Kueue's own
+// webhooks learn it from a watch, which is late by some moments, too.
+const defaultFor = time.Second
+
+// queueOf returns the queue of work. If create, work without any goes to the local queue named default, if its namespace has that,
+// unless it belongs to a job that does.
+func (i *intake) queueOf(ctx context.Context, o metav1.Object, create bool) string {
+	if queue := o.GetLabels()[controllerconstants.QueueLabel]; queue != "" {
 		return queue
 	}
-	if owner := metav1.GetControllerOf(job); owner != nil && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) == (jobs.Set{}).Kind() {
+	if !create || o.GetNamespace() == metav1.NamespaceSystem {
 		return ""
 	}
-	if !i.exists(ctx, job.GetNamespace(), string(controllerconstants.DefaultLocalQueueName)) {
+	if owner := metav1.GetControllerOf(o); owner != nil && (owner.Kind == (jobs.Set{}).Kind().Kind || owner.Kind == "LeaderWorkerSet") {
 		return ""
 	}
-	labels := job.GetLabels()
+	has, known := i.defaults.Get(o.GetNamespace())
+	if !known {
+		has = i.exists(ctx, o.GetNamespace(), string(controllerconstants.DefaultLocalQueueName))
+		i.defaults.Set(o.GetNamespace(), has, defaultFor)
+	}
+	if has == false {
+		return ""
+	}
+	labels := o.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[controllerconstants.QueueLabel] = string(controllerconstants.DefaultLocalQueueName)
-	job.SetLabels(labels)
+	o.SetLabels(labels)
 	return string(controllerconstants.DefaultLocalQueueName)
 }
 
 // admitPod gates a pod of a queue, unless it belongs to a job that a queue has admitted as a whole, or
 // has been through the gate in the cluster from which it was copied.
 func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
-	if pod.Labels[controllerconstants.QueueLabel] == "" || pod.Labels[constants.ManagedByKueueLabelKey] != "" || pod.Spec.NodeName != "" || !i.serves(ctx, pod.Namespace) {
+	if pod.Labels[constants.ManagedByKueueLabelKey] == constants.ManagedByKueueLabelValue || pod.Spec.NodeName != "" {
 		return nil
 	}
-	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "Job" {
+	owner := metav1.GetControllerOf(pod)
+	ofJob := owner != nil && owner.Kind == "Job"
+	if i.queueOf(ctx, pod, !ofJob) == "" || !i.serves(ctx, pod.Namespace) {
+		return nil
+	}
+	if ofJob {
 		job, err := i.client.BatchV1().Jobs(pod.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
 		if err == nil && job.Labels[controllerconstants.QueueLabel] != "" {
 			return nil
 		}
 	}
-	metav1.SetMetaDataLabel(&pod.ObjectMeta, constants.ManagedByKueueLabelKey, "true")
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, constants.ManagedByKueueLabelKey, constants.ManagedByKueueLabelValue)
 	// A label can be selected by, so the group's name is one in any case.
 	if group := pod.Annotations[podconstants.GroupNameLabel]; group != "" {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, podconstants.GroupNameLabel, group)

@@ -2,14 +2,17 @@ package intake
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
@@ -128,6 +131,30 @@ func TestWritesThatKueueRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got.ToAggregate())
 		case c.want != "" && (len(got) != 1 || got[0].Field != c.want):
 			t.Errorf("%s: %v, want a mistake in %s", c.name, got.ToAggregate(), c.want)
+		}
+	}
+}
+
+// TestTheDefaultQueue: all work of a namespace that has one goes there, as in Kueue, and not only jobs.
+func TestTheDefaultQueue(t *testing.T) {
+	i := &intake{defaults: utilcache.NewExpiring()}
+	i.defaults.Set("default", true, time.Minute)
+	i.defaults.Set("plain", false, time.Minute)
+	for _, c := range []struct {
+		name   string
+		object metav1.ObjectMeta
+		create bool
+		want   string
+	}{
+		{"without a queue", metav1.ObjectMeta{Namespace: "default"}, true, "default"},
+		{"with a queue", metav1.ObjectMeta{Namespace: "default", Labels: values{"queue-name": "q"}.full()}, true, "q"},
+		{"later", metav1.ObjectMeta{Namespace: "default"}, false, ""},
+		{"where there is none", metav1.ObjectMeta{Namespace: "plain"}, true, ""},
+		{"of the system", metav1.ObjectMeta{Namespace: "kube-system"}, true, ""},
+	} {
+		queue := i.queueOf(t.Context(), &c.object, c.create)
+		if got := c.object.Labels[controllerconstants.QueueLabel]; got != c.want || queue != c.want {
+			t.Errorf("an object %s: the queue %q and the label %q, want %q", c.name, queue, got, c.want)
 		}
 	}
 }

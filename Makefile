@@ -21,7 +21,7 @@ WEB_SOURCES := $(shell find web/src web/public web/index.html web/package.json w
 .DEFAULT_GOAL := help
 .PHONY: help run build kubectl-why why-release compile test test-all check-web check-go test-go test-race test-measured test-random test-cluster fuzz test-web \
   test-e2e test-e2e-all test-e2e-pages test-e2e-measured test-e2e-scale test-code test-live \
-  random-suggestions random-counts random-claims random-packages judge-plugins env bench lint lint-web lint-go vet staticcheck generate chromium clean
+  random-suggestions random-counts random-claims random-packages judge-plugins judge-kueue env bench lint lint-web lint-go vet staticcheck generate chromium clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +155,13 @@ judge-plugins: ## Coscheduling, CapacityScheduling and NodeResourceTopologyMatch
 	mkdir -p bin/judge
 	cd scheduler/plugins/judge && $(GO) run ./adapt $(abspath bin/judge) && \
 	  $(GO) test -modfile $(abspath bin/judge)/go.mod -vet=off -timeout 60m -ldflags='-s -w' -count 1 -v . $(JUDGE)
+
+# Kueue itself, as a process of its own beside a simulator, against the built-in queues. JUDGE has flags here, too, such as
+# -seed 1000 -scenarios 30, or -run '^TestWrites$$'.
+judge-kueue: build ## the built-in queues against Kueue itself, in random scenarios
+	mkdir -p bin/judge-kueue
+	cd simulator/batch/kueue/judge && \
+	  $(GO) test -vet=off -timeout 120m -ldflags='-s -w' -count 1 -v . -dir $(abspath bin/judge-kueue) -simulator $(abspath $(BINARY)) $(JUDGE)
 
 test-measured: build kubectl-why ## the Go tests that measure, which need an idle machine
 	$(GO_TEST) -p 1 -run '$(MEASURED)' ./scheduler ./scheduler/resultstore $(LONGEST_PACKAGE)

@@ -25,7 +25,7 @@ var readers = map[string][]string{
 }
 
 // ownTexts are packages that read with such a function only what is compiled into the program.
-var ownTexts = []string{"scheduler/yamlsource", "simulator/cluster/definitions"}
+var ownTexts = []string{"scheduler/yamlsource", "simulator/batch/kueue/judge", "simulator/cluster/definitions"}
 
 // jsonReaders are the functions that read JSON without those bounds.
 var jsonReaders = map[string][]string{
@@ -52,6 +52,7 @@ var jsonOf = map[string]string{
 	"simulator/batch/kueue/configuration":     "sections of a document that the one reader has read",
 	"simulator/batch/kueue/conversion":        "reviews of this program's API server",
 	"simulator/batch/kueue/intake":            "annotations that Kueue's part has written, of at most 256 KiB",
+	"simulator/batch/kueue/judge":             "what its own scenarios and Kueue's log have, in a tool of its own",
 	"simulator/batch/kueue/ledger":            "entries that this program has written",
 	"simulator/batch/sessions":                "entries and settings that this program has written",
 	"simulator/bench":                         "answers of the program that it measures",

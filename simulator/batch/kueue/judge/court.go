@@ -1,0 +1,223 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// court has both Kueues.
+type court struct {
+	original, own *cluster
+	manager       string
+	runs          int
+	log           func(format string, args ...any)
+}
+
+// together is how many scenarios run at the same time.
+const together = 16
+
+func open(ctx context.Context, dir, simulator, manager string, log func(format string, args ...any)) (*court, error) {
+	c := &court{manager: manager, log: log}
+	var starting errgroup.Group
+	starting.Go(func() (err error) {
+		c.original, err = startCluster(ctx, dir, simulator, "original", true)
+		return err
+	})
+	starting.Go(func() (err error) {
+		c.own, err = startCluster(ctx, dir, simulator, "own", false)
+		return err
+	})
+	err := starting.Wait()
+	if err == nil {
+		err = c.configure(ctx, false)
+	}
+	for _, k := range []*cluster{c.original, c.own} {
+		if err == nil {
+			err = k.furnish(ctx)
+		}
+	}
+	return c, err
+}
+
+func (c *court) close() {
+	c.original.stop()
+	c.own.stop()
+}
+
+func (c *court) configure(ctx context.Context, fair bool) error {
+	return errors.Join(c.original.startManager(ctx, c.manager, fair), c.own.configure(ctx, fair))
+}
+
+// furnish creates what all scenarios share.
+func (c *cluster) furnish(ctx context.Context) error {
+	objects := []*unstructured.Unstructured{
+		object("WorkloadPriorityClass", "low", parse("value: 0")),
+		object("WorkloadPriorityClass", "mid", parse("value: 100")),
+		object("WorkloadPriorityClass", "high", parse("value: 300")),
+	}
+	for _, content := range pulseObjects {
+		objects = append(objects, &unstructured.Unstructured{Object: content})
+	}
+	for _, o := range objects {
+		if err := c.client.Create(ctx, o.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%s: creating %s %s: %w", filepath.Base(c.name), o.GetKind(), o.GetName(), err)
+		}
+	}
+	return errors.Join(c.addPulse(ctx), c.addPulse(ctx))
+}
+
+// run is a scenario that was played before both Kueues.
+type run struct {
+	*scenario
+	kueue, simulator []state
+}
+
+// play runs scenarios of one configuration, many at the same time. They take their steps together.
+func (c *court) play(ctx context.Context, scenarios []*scenario) ([]*run, error) {
+	var out []*run
+	for group := range slices.Chunk(scenarios, together) {
+		runs, err := c.playGroup(ctx, group)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, runs...)
+	}
+	return out, nil
+}
+
+func (c *court) playGroup(ctx context.Context, scenarios []*scenario) ([]*run, error) {
+	begin := time.Now()
+	var places []place // those of both clusters, one after the other
+	var runs []*run
+	steps := 0
+	for _, s := range scenarios {
+		c.runs++
+		mark := fmt.Sprint("j", c.runs)
+		places = append(places, place{cluster: c.original, mark: mark}, place{cluster: c.own, mark: mark})
+		runs = append(runs, &run{scenario: s})
+		steps = max(steps, len(s.Steps))
+	}
+	defer func() {
+		for i, p := range places {
+			p.clear(ctx, scenarios[i/2])
+		}
+	}()
+	for n := -1; n < steps; n++ {
+		refused := make([]bool, len(places))
+		var taking errgroup.Group
+		taking.SetLimit(together)
+		for i, p := range places {
+			s := scenarios[i/2]
+			places[i].statuses = n == len(s.Steps)-1
+			taking.Go(func() error {
+				switch {
+				case n < 0:
+					return p.set(ctx, s)
+				case n < len(s.Steps):
+					err := p.take(ctx, s.Steps[n])
+					refused[i] = err != nil
+					if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
+						return fmt.Errorf("%s: step %d of seed %d: %w", p.name, n, s.Seed, err)
+					}
+				}
+				return nil
+			})
+		}
+		if err := taking.Wait(); err != nil {
+			return nil, err
+		}
+		observed, err := settle(ctx, places, c.log)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range runs {
+			if n < len(r.Steps) {
+				r.kueue = append(r.kueue, state{refused[2*i], observed[2*i]})
+				r.simulator = append(r.simulator, state{refused[2*i+1], observed[2*i+1]})
+			}
+		}
+	}
+	c.log("%d scenarios in %s", len(scenarios), time.Since(begin).Round(time.Second))
+	return runs, nil
+}
+
+// copies are how often a scenario that differs is played again, before it counts as different. Among workloads whose times are equal to the
+// second, Kueue chooses by their UIDs, which are random.
+const copies = 4
+
+// confirm returns the difference of a run that every repetition has, too: no Kueue has once done what the other did.
+func (c *court) confirm(ctx context.Context, e *expectations, r *run) (*difference, error) {
+	again, err := c.play(ctx, slices.Repeat([]*scenario{r.scenario}, copies))
+	if err != nil {
+		return nil, err
+	}
+	again = append(again, r)
+	for _, a := range again {
+		for _, b := range again {
+			if e.compare(r.scenario, a.kueue, b.simulator) == nil {
+				return nil, nil
+			}
+		}
+	}
+	return e.compare(r.scenario, r.kueue, r.simulator), nil
+}
+
+// without are the scenarios that lack one step or one object.
+func (s *scenario) without() []*scenario {
+	var out []*scenario
+	for i := len(s.Steps) - 1; i >= 0; i-- {
+		smaller := *s
+		smaller.Steps = slices.Delete(slices.Clone(s.Steps), i, i+1)
+		out = append(out, &smaller)
+	}
+	for i := len(s.Objects) - 1; i >= 0; i-- {
+		smaller := *s
+		smaller.Objects = slices.Delete(slices.Clone(s.Objects), i, i+1)
+		out = append(out, &smaller)
+	}
+	return out
+}
+
+// shrink leaves out steps and objects while each of them leaves a difference of the same kind. differs asks about many scenarios at once.
+func shrink(s *scenario, differs func([]*scenario) ([]bool, error)) (*scenario, error) {
+	for {
+		candidates := s.without()
+		answers, err := differs(candidates)
+		if err != nil {
+			return s, err
+		}
+		// Most of what can be left out alone can be left out together.
+		together := &scenario{Seed: s.Seed, Fair: s.Fair}
+		var first *scenario
+		for i, o := range s.Steps {
+			if !answers[len(s.Steps)-1-i] {
+				together.Steps = append(together.Steps, o)
+			}
+		}
+		for i, o := range s.Objects {
+			if !answers[len(candidates)-1-i] {
+				together.Objects = append(together.Objects, o)
+			}
+		}
+		if i := slices.Index(answers, true); i < 0 {
+			return s, nil
+		} else {
+			first = candidates[i]
+		}
+		both, err := differs([]*scenario{together})
+		if err != nil {
+			return s, err
+		}
+		if s = first; both[0] {
+			s = together
+		}
+	}
+}

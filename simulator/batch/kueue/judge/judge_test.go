@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+var (
+	first     = flag.Uint64("seed", 1, "the first seed")
+	count     = flag.Int("scenarios", 300, "how many scenarios")
+	shrinks   = flag.Int("shrink", 3, "how many differences are made small")
+	quick     = flag.Bool("quick", false, "report differences without playing them again")
+	directory = flag.String("dir", "", "directory for the original and the logs; without one, the tests that need them are skipped")
+	simulator = flag.String("simulator", "", "path of the simulator")
+)
+
+// inCourt opens a court for a test.
+func inCourt(t *testing.T) (context.Context, *court) {
+	ctrllog.SetLogger(logr.Discard())
+	if *directory == "" || *simulator == "" {
+		t.Skip("run this with make judge-kueue")
+	}
+	manager, err := buildManager(*directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(*directory, "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	c, err := open(ctx, dir, *simulator, manager, t.Logf)
+	t.Cleanup(func() {
+		c.close()
+		if t.Failed() {
+			t.Logf("the logs are in %s", dir)
+			return
+		}
+		os.RemoveAll(dir)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, c
+}
+
+// TestScenarios: both Kueues do the same in many random scenarios.
+func TestScenarios(t *testing.T) {
+	begin := time.Now()
+	e, err := parseExpectations(expectedFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, c := inCourt(t)
+	steps, reservations, preemptions, chance := 0, 0, 0, 0
+	for _, fair := range []bool{false, true} {
+		var scenarios []*scenario
+		for i := range *count {
+			if s := generate(*first + uint64(i)); s.Fair == fair {
+				scenarios = append(scenarios, s)
+			}
+		}
+		if err := c.configure(ctx, fair); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := c.play(ctx, scenarios)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runs {
+			steps += len(r.Steps)
+			reserved, preempted := totals(r.kueue)
+			reservations, preemptions = reservations+reserved, preemptions+preempted
+			if e.compare(r.scenario, r.kueue, r.simulator) == nil {
+				continue
+			}
+			if *quick {
+				t.Errorf("seed %d differs %s", r.Seed, e.compare(r.scenario, r.kueue, r.simulator))
+				continue
+			}
+			d, err := c.confirm(ctx, e, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d == nil {
+				chance++
+				continue
+			}
+			t.Errorf("seed %d differs %s\n%s", r.Seed, d, c.small(ctx, t, e, r.scenario, d))
+		}
+	}
+	t.Logf("%d scenarios, %d steps, %d reservations, %d preemptions, %d differences by chance, expected differences %v, in %s",
+		*count, steps, reservations, preemptions, chance, e.hits, time.Since(begin).Round(time.Second))
+	if unused := e.unused(); *count >= 300 && len(unused) > 0 {
+		t.Errorf("no scenario has these expected differences any more: %v", unused)
+	}
+	if *count >= 300 && preemptions < 200 {
+		t.Errorf("the scenarios have %d preemptions, which says too little", preemptions)
+	}
+}
+
+// totals counts the workloads that once had quota, and the preemptions.
+func totals(states []state) (reserved, preempted int) {
+	once, most := map[string]bool{}, map[string]int{}
+	for _, s := range states {
+		for uid, has := range s.reserved {
+			once[uid] = once[uid] || has
+		}
+		for uid, n := range s.preempted {
+			most[uid] = max(most[uid], n)
+		}
+	}
+	for _, has := range once {
+		if has {
+			reserved++
+		}
+	}
+	for _, n := range most {
+		preempted += n
+	}
+	return reserved, preempted
+}
+
+// small returns the smallest scenario with a difference of the same kind, as text.
+func (c *court) small(ctx context.Context, t *testing.T, e *expectations, s *scenario, d *difference) string {
+	if *shrinks <= 0 {
+		return "in the scenario of this seed"
+	}
+	*shrinks--
+	latest := map[*scenario]*difference{}
+	s, err := shrink(s, func(candidates []*scenario) ([]bool, error) {
+		runs, err := c.play(ctx, candidates)
+		out := make([]bool, len(candidates))
+		for i, r := range runs {
+			found := e.compare(r.scenario, r.kueue, r.simulator)
+			out[i] = found != nil && found.lead() == d.lead()
+			latest[r.scenario] = found
+		}
+		return out, err
+	})
+	if err != nil {
+		t.Errorf("shrinking: %v", err)
+	}
+	path := filepath.Join(*directory, fmt.Sprintf("differs-%d.yaml", s.Seed))
+	if err := os.WriteFile(path, []byte(s.text()), 0o600); err != nil {
+		t.Error(err)
+	}
+	return fmt.Sprintf("and so does this one, which is also in %s, %s\n%s", path, latest[s], s.text())
+}

@@ -61,8 +61,14 @@ func (s *State) snapshot(now time.Time) *snapshot {
 	return c
 }
 
-// placedByTopology reports whether a pod belongs to a workload whose domains are counted.
+// placedByTopology reports whether a pod belongs to a workload whose domains are counted, or were until the workload went: Kueue does
+// not count such a pod while it terminates. Each of them asks for a topology, if only because its job got the annotation when it started.
 func (s *State) placedByTopology(pod *v1.Pod) bool {
+	for _, key := range []string{kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation, kueue.PodSetUnconstrainedTopologyAnnotation} {
+		if _, asks := pod.Annotations[key]; asks {
+			return true
+		}
+	}
 	w := s.workloads[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[kueue.WorkloadAnnotation]}]
 	return w != nil && len(w.domains) > 0
 }

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
@@ -160,6 +162,20 @@ func TestARestartComesToTheSameState(t *testing.T) {
 		if diff := cmp.Diff(want, see(again)); diff != "" {
 			t.Fatalf("seed %d (-before +after):\n%s", seed, diff)
 		}
+	}
+}
+
+// TestPodsThatATopologyPlaced: they take no room beside the domains of their workload, and none once it has gone and they terminate.
+func TestPodsThatATopologyPlaced(t *testing.T) {
+	s := New(Settings{})
+	s.SetTopology(&kueue.Topology{ObjectMeta: metav1.ObjectMeta{Name: "t"}})
+	for name, annotations := range map[string]map[string]string{
+		"plain": nil, "asks": {kueue.PodSetRequiredTopologyAnnotation: "rack"}, "implied": {kueue.PodSetUnconstrainedTopologyAnnotation: "true"},
+	} {
+		s.SetPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: annotations}, Spec: v1.PodSpec{NodeName: name}})
+	}
+	if got := s.snapshot(time.Time{}).others; len(got) != 1 || got["plain"] == nil {
+		t.Errorf("pods take room on %v, want only the plain one", got)
 	}
 }
 

@@ -66,6 +66,9 @@ func Infos(w *kueue.Workload, flavor func(name string) *kueue.ResourceFlavor) ([
 		}
 		if assignment.TopologyAssignment != nil {
 			info.Gates = []v1.PodSchedulingGate{{Name: kueue.TopologySchedulingGate}}
+			if t := set.TopologyRequest; t == nil || t.Required == nil && t.Preferred == nil && t.Unconstrained == nil {
+				info.Annotations[kueue.PodSetUnconstrainedTopologyAnnotation] = "true"
+			}
 		}
 		if err := info.update(w); err != nil {
 			return nil, err

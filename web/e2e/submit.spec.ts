@@ -52,7 +52,7 @@ test('jobs are asked before they are submitted', { tag: '@main' }, async ({ page
   await expect(page.getByTestId('quota-half')).toContainText('Waits')
   await expect(page.getByTestId('nodes-half')).toContainText('Fit now: 2 of 2 pods')
   await expect(page.getByTestId('tiers').locator('li')).toHaveCount(8)
-  await expect(page.getByTestId('tiers').locator('.at')).toHaveText(/WaitingForQuota/)
+  await expect(page.getByTestId('tiers').locator('.stops')).toHaveText(/WaitingForQuota/)
   await expect(page.getByTestId('start')).toContainText('cannot say')
   expect(await objections(page)).toEqual([])
   expect(await faults(page)).toEqual([])
@@ -71,14 +71,12 @@ test('jobs are asked before they are submitted', { tag: '@main' }, async ({ page
 
 test('what is no job is refused in a sentence', async ({ page }) => {
   await page.goto(`${simulator.url}/batch/submit`)
-  await page
-    .locator('input[type=file]')
-    .setInputFiles([
-      {
-        name: 'x.yaml',
-        mimeType: 'application/yaml',
-        buffer: Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n'),
-      },
-    ])
+  await page.locator('input[type=file]').setInputFiles([
+    {
+      name: 'x.yaml',
+      mimeType: 'application/yaml',
+      buffer: Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n'),
+    },
+  ])
   await expect(page.getByText('ConfigMap x is no workload')).toBeVisible()
 })

@@ -193,10 +193,12 @@ func (a *asking) started(j *job, runs int, h history, used, unknown map[string]b
 		}
 		a.unjudged("the ends of workloads", fmt.Sprintf("Nobody has seen a finished workload like %s%s, so nobody can tell when they end.", strings.Join(names, ", "), more))
 	}
+	for i := range j.answer.Preempts {
+		j.answer.Preempts[i].Runs = runs // evicted before each run begins
+	}
 	for key, n := range j.runVictims {
 		i := slices.IndexFunc(j.answer.Preempts, func(v Victim) bool { return v.Namespace == key.Namespace && v.Name == key.Name })
 		if i >= 0 {
-			j.answer.Preempts[i].Runs = n
 			continue
 		}
 		v := Victim{Namespace: key.Namespace, Name: key.Name, Runs: n}

@@ -114,7 +114,9 @@ export const queues = {
     suggestAdmits: 'It is admitted in the next cycle without any change.',
     suggestNone: 'No single change of it, of its ClusterQueue or of what runs would let it in.',
     suggest: {
-      pods: 'It would be admitted if {set} had {n} pods. | It would be admitted if {set} had {n} pod. | It would be admitted if {set} had {n} pods.',
+      pods:
+        'It would be admitted if {set} had {n} pods. | It would be admitted if {set} had {n} pod. | ' +
+        'It would be admitted if {set} had {n} pods.',
       request: 'It would be admitted if each pod requested {amount}.',
       flavor: 'It would be admitted to {flavor} without what its pods demand of nodes: {what}.',
       queue: 'It would be admitted in the queue {queue}.',

@@ -112,7 +112,7 @@ export const queues: typeof english.queues = {
     suggest: {
       pods: '{set} の Pod が {n} 個なら受け入れられます。',
       request: '各 Pod の要求が {amount} なら受け入れられます。',
-      flavor: 'Pod のノードへの条件 ({what}) を変えれば、{flavor} に受け入れられます。',
+      flavor: 'Pod のノードへの条件（{what}）を変えれば、{flavor} に受け入れられます。',
       queue: 'キュー {queue} なら受け入れられます。',
       priority: '優先度が {priority} なら受け入れられます。',
       resume: '{queue} を再開すれば受け入れられます。',

@@ -16,7 +16,6 @@ export const submit = {
     note: 'Nothing was created. A feasibility check of {time}, not a reservation.',
     kueue: 'as Kueue after {version}',
     runs: '{n} runs in virtual time | {n} run in virtual time | {n} runs in virtual time',
-    all: 'All jobs',
     json: 'JSON',
     say: {
       starts: '{name} would be admitted now and start on {nodes}.',
@@ -62,11 +61,11 @@ export const submit = {
     start: 'Order and start',
     order: 'number {n} of {of} in {queue}',
     before: 'Before it: {names}',
-    inRuns: '80 % of {n} runs',
+    inRuns: '80% of {n} runs',
     startedIn: 'it starts in {started} of {n} runs',
     rests:
       '{of}: {n} finished, {shortest} to {longest} | {of}: {n} finished, {shortest} | {of}: {n} finished, {shortest} to {longest}',
-    restsNone: 'No workload like those that run has finished yet, so nobody can tell when they end.',
+    restsNone: 'No workload like those that run has finished yet, so their ends are unknown.',
     preempts: 'Would be preempted',
     preemptNow: 'at once',
     preemptRuns: 'in {n} of {of} runs',

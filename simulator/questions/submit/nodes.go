@@ -83,7 +83,7 @@ func (a *asking) place(ctx context.Context, j *job, given *kueue.Workload, gone 
 	}}
 	for _, pod := range a.pods {
 		owner := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[kueue.WorkloadAnnotation]}
-		if pod.Spec.NodeName != "" && slices.Contains(gone, owner) {
+		if runs(pod) && slices.Contains(gone, owner) {
 			p.changes = append(p.changes, deletion(pod))
 		}
 	}
@@ -108,6 +108,11 @@ func (a *asking) place(ctx context.Context, j *job, given *kueue.Workload, gone 
 	}
 	p.out.Text = p.text()
 	return p, nil
+}
+
+// runs reports whether a pod takes room on a node: the scheduler does not know those that have ended.
+func runs(pod *v1.Pod) bool {
+	return pod.Spec.NodeName != "" && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
 }
 
 func deletion(pod *v1.Pod) hypothesis.Change {
@@ -296,7 +301,7 @@ func (p *placing) explain(ctx context.Context) error {
 	}
 	var leave []hypothesis.Change
 	for _, pod := range p.asking.pods {
-		if owner := metav1.GetControllerOfNoCopy(pod); pod.Spec.NodeName != "" && (owner == nil || owner.Kind != "DaemonSet") && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
+		if owner := metav1.GetControllerOfNoCopy(pod); runs(pod) && (owner == nil || owner.Kind != "DaemonSet") {
 			leave = append(leave, deletion(pod))
 		}
 	}

@@ -285,7 +285,15 @@ func TestTiersStopAtTheFirst(t *testing.T) {
 }
 
 func TestPreemption(t *testing.T) {
-	a := ask(t, queues+node("n1", "small", "8")+holds("v", "a", "4", 5)+holds("u", "b", "4", 5), job("w", "a", 1, "4", "kueue.x-k8s.io/priority-class: high")).Items[0]
+	// One pod of v has ended, which the scheduler does not know.
+	pods := ""
+	for _, phase := range []string{"Running", "Succeeded"} {
+		pods += fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: v-%s, uid: v-%s, namespace: default, annotations: {kueue.x-k8s.io/workload: job-v}}\nspec: {nodeName: n1, containers: [{name: c, image: c, resources: {requests: {cpu: 4}}}]}\nstatus: {phase: %s}\n---\n", strings.ToLower(phase), phase, phase)
+	}
+	a := ask(t, queues+node("n1", "small", "4")+holds("v", "a", "4", 5)+holds("u", "b", "4", 5)+pods, job("w", "a", 1, "4", "kueue.x-k8s.io/priority-class: high")).Items[0]
+	if a.Nodes.Fit != 1 {
+		t.Errorf("the victim's pods have left, and it finds no node: %s", a.Nodes.Sentence)
+	}
 	if a.Verdict != submit.Waits || a.Reason.Tier != "WaitingForPreemptedWorkloads" || a.Reason.Number != 6 {
 		t.Errorf("it is %s by %q", a.Verdict, a.Reason.Tier)
 	}

@@ -17,7 +17,7 @@ type Kind struct {
 	Uses       Use
 	// Refused says why imports leave objects of the kind out. Empty: they do not.
 	Refused string
-	// Version and Resource are how recordings read and write the kind. Only recorded kinds have
+	// Version and Resource are how recordings read and write the kind. Only recorded and custom kinds have
 	// them.
 	Version, Resource string
 }
@@ -142,6 +142,8 @@ var kinds = []Kind{
 	{Group: "apps", Kind: "ReplicaSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied | Recorded, Version: "v1", Resource: "replicasets"},
 	{Kind: "ReplicationController", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied | Recorded, Version: "v1", Resource: "replicationcontrollers"},
 	{Group: "apps", Kind: "StatefulSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied | Recorded, Version: "v1", Resource: "statefulsets"},
+	{Group: "jobset.x-k8s.io", Kind: "JobSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied | Custom, Version: "v1alpha2", Resource: "jobsets"},
+	{Group: "leaderworkerset.x-k8s.io", Kind: "LeaderWorkerSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied | Custom, Version: "v1", Resource: "leaderworkersets"},
 	{Group: "apps", Kind: "DaemonSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied},
 	{Group: "batch", Kind: "Job", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied},
 	{Group: "apps", Kind: "Deployment", Namespaced: true, Rank: RankDeployment, Uses: Exported | Copied},

@@ -22,6 +22,8 @@ func init() {
 		"":                            coreKinds,
 		"apps":                        appKinds,
 		"batch":                       batchKinds,
+		"jobset.x-k8s.io":             jobSetKinds,
+		"leaderworkerset.x-k8s.io":    leaderSetKinds,
 		kueueGroup:                    kueueKinds,
 		"node.k8s.io":                 {"RuntimeClass": runtimeClass},
 		"policy":                      {"PodDisruptionBudget": budget},

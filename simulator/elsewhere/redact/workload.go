@@ -57,6 +57,24 @@ var batchKinds = map[string]kind{
 	})}},
 }
 
+// sets are the kinds that make jobs and StatefulSets.
+var (
+	jobSetKinds = map[string]kind{"JobSet": {name: appName, fields: fields{"spec": object(fields{
+		"suspend": boolean, "replicatedJobs": each(object(fields{
+			"name": podSetName, "replicas": number, "template": object(fields{"metadata": templateMetadata, "spec": jobSpec}),
+		})),
+		"successPolicy": object(fields{"operator": oneOf("All", "Any"), "targetReplicatedJobs": each(podSetName)}),
+		"startupPolicy": object(fields{"startupPolicyOrder": oneOf("AnyOrder", "InOrder")}),
+	})}}}
+	leaderSetKinds = map[string]kind{"LeaderWorkerSet": {name: appName, fields: fields{"spec": object(fields{
+		"replicas": number, "startupPolicy": oneOf("LeaderCreated", "LeaderReady"),
+		"leaderWorkerTemplate": object(fields{
+			"size": number, "leaderTemplate": podTemplate, "workerTemplate": podTemplate, "restartPolicy": oneOf("RecreateGroupOnPodRestart", "None"),
+			"subGroupPolicy": object(fields{"subGroupSize": number, "subGroupPolicyType": oneOf("LeaderWorker", "LeaderExcluded")}),
+		}),
+	})}}}
+)
+
 // schedule keeps a cron expression of numbers, and replaces any other.
 var schedule = text(func(_ *Redactor, s string) string {
 	for _, c := range s {

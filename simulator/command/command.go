@@ -220,11 +220,18 @@ func runBench() *cobra.Command {
 	flags.BoolVar(&options.Timeline, "timeline", false, "measures the cost of the time line, too")
 	flags.IntVar(&options.AnnotationBytes, "annotation-bytes", options.AnnotationBytes, "`bytes` of results in a pod's annotations; 0 writes no annotations")
 	openb := flags.String("openb", "", "`directory` with nodes.csv and pods.csv of the production cluster openb: instead run it in memory, import it into a whole simulator, and print the times and the memory of both")
+	paper := flags.String("paper", "", "published `measurement` to repeat instead: kueue runs the load of Kueue's own performance test through the queues in virtual time")
 	imported := flags.Bool("import", false, "instead import --nodes nodes, and then --pods pods that all fit, into a whole simulator with a data directory, and print the times, the memory, and the processor time of each part")
 	flags.StringVar(&options.CPUProfile, "cpuprofile", "", "`file` for a CPU profile of the recorded runs")
 	flags.StringVar(&options.BareCPUProfile, "bare-cpuprofile", "", "`file` for a CPU profile of the bare runs")
 	flags.StringVar(&options.MemoryProfile, "memprofile", "", "`file` for a memory profile of the end of the last recorded run")
 	return flags.runs(func(ctx context.Context) error {
+		if *paper != "" {
+			if err := flags.alone("paper", "openb", "import", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
+				return err
+			}
+			return bench.Paper(ctx, *paper, os.Stdout)
+		}
 		if *openb != "" {
 			if err := flags.alone("openb", "import", "table", "load", "nodes", "pods", "pairs", "timeline", "annotation-bytes", "cpuprofile", "bare-cpuprofile", "memprofile"); err != nil {
 				return err

@@ -22,8 +22,8 @@ func TestTheTableAgreesWithItself(t *testing.T) {
 		if k.Uses&Followed != 0 && k.Uses&Copied == 0 {
 			t.Errorf("%s is followed and not copied", k.GroupKind())
 		}
-		if recorded := k.Uses&Recorded != 0; recorded != (k.Version != "") || recorded != (k.Resource != "") {
-			t.Errorf("%s must have a version and a resource if it is recorded, and only then", k.GroupKind())
+		if named := k.Uses&(Recorded|Custom) != 0; named != (k.Version != "") || named != (k.Resource != "") {
+			t.Errorf("%s must have a version and a resource if it is recorded or custom, and only then", k.GroupKind())
 		}
 	}
 }

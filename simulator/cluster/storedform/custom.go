@@ -30,11 +30,14 @@ type custom struct {
 	schema *structuralschema.Structural
 }
 
-// A scheduler or its plugins read customKinds. Kueue's controllers are no scheduler.
+// forControllers are the definitions that no scheduler or plugin reads.
+var forControllers = []string{definitions.Kueue, definitions.JobSet, definitions.LeaderWorkerSet}
+
+// A scheduler or its plugins read customKinds.
 var customKinds = func() map[schema.GroupKind]func() (*custom, error) {
 	out := map[schema.GroupKind]func() (*custom, error){}
 	for _, d := range definitions.All() {
-		if d.Plugin != definitions.Kueue {
+		if !slices.Contains(forControllers, d.Plugin) {
 			out[d.Kind.GroupKind()] = sync.OnceValues(func() (*custom, error) { return newCustom(d) })
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -198,52 +197,5 @@ func TestWhatIsToldEndsTheRun(t *testing.T) {
 	cancel(why)
 	if err := New(w.options(nil)).Settle(ctx); !errors.Is(err, why) {
 		t.Errorf("a cancelled run ends with %v", err)
-	}
-}
-
-// BenchmarkPaper runs what Kueue's own performance test runs: 15,000 workloads in 30 ClusterQueues of 5 cohorts.
-func BenchmarkPaper(b *testing.B) {
-	for b.Loop() {
-		w := newWorld(admission.Settings{})
-		durations := map[string]time.Duration{"small": 200 * time.Millisecond, "medium": 500 * time.Millisecond, "large": time.Second}
-		admitted := 0
-		var last time.Duration
-		r := New(Options{
-			State: w.state, Begin: begin,
-			Duration: func(o *kueue.Workload, _ time.Time) (time.Duration, bool) {
-				class, _, _ := strings.Cut(o.Name, "-")
-				return durations[class], true
-			},
-			Told: func(e Event) bool {
-				if e.What == Admitted {
-					admitted++
-				}
-				last = e.At.Sub(begin)
-				return true
-			},
-		})
-		for i := range 30 {
-			queue := fmt.Sprintf("q%d", i)
-			kueuetest.Queue(w.state, queue, fmt.Sprintf("c%d", i/6), "20", func(spec *kueue.ClusterQueueSpec) {
-				spec.ResourceGroups[0].Flavors[0].Resources[0].BorrowingLimit = ptr.To(resource.MustParse("100"))
-				spec.Preemption = &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority, ReclaimWithinCohort: kueue.PreemptionPolicyAny}
-			})
-			for _, set := range []struct {
-				class, cpu string
-				count      int
-				priority   int32
-				every      time.Duration
-			}{{"small", "1", 350, 50, 100 * time.Millisecond}, {"medium", "5", 100, 100, 500 * time.Millisecond}, {"large", "20", 50, 200, 1200 * time.Millisecond}} {
-				for n := range set.count {
-					at := begin.Add(time.Duration(n) * set.every)
-					r.Arrive(kueuetest.Workload(fmt.Sprintf("%s-%d-%d", set.class, i, n), queue, set.cpu, set.priority, at), at)
-				}
-			}
-		}
-		if err := r.Until(b.Context(), begin.Add(time.Hour)); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(admitted), "admissions")
-		b.ReportMetric(last.Seconds(), "virtual-s")
 	}
 }

@@ -251,7 +251,7 @@ const binPacking = `{"apiVersion":"kube-scheduler-simulator.sigs.k8s.io/v1alpha1
     {"apiVersion":"v1","kind":"Node","metadata":{"name":"n2"},"status":{"allocatable":{"cpu":"8","pods":"110"},"capacity":{"cpu":"8","pods":"110"}}},
     {"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default"},"spec":{"nodeName":"n2","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"4"}}}]}}]}},
   {"wait":{"for":"pods.all(p, p.node == 'n2') && nodes.size() == 2"}},
-  {"apply":{"objects":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}]}},
+  {"apply":{"objects":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b","namespace":"default"},"spec":{"tolerations":[{"operator":"Exists"}],"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}]}},
   {"wait":{"for":"pods.exists(p, p.name == 'b' && p.node == 'n2')"}}]}`
 
 // TestWorkspaces: a branch that was set up runs when its scenario has been played. Promoted, the trunk has its pods where

@@ -94,6 +94,7 @@ Total: %.1f s of virtual time, %d evictions, in %.1f s
 
 What differs from Kueue's own run: there, a cycle and each write to the API server take time, and the runner that ends workloads
 hears of admissions late, so quota is idle meanwhile. Here both take none, so the times are those of quota alone.
+An evicted workload begins again, and counts as waiting until its first admission.
 `, 100*r.Usage, 100*r.LeastUsage, r.Virtual.Seconds(), r.Evictions, r.Wall.Seconds())
 	return err
 }

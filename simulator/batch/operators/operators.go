@@ -9,20 +9,23 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -52,17 +55,19 @@ func New(options Options) *Operators { return &Operators{opts: options} }
 
 // operator sets the controllers of a kind up in a manager.
 type operator struct {
+	// component is its name in events.
+	component   string
 	addToScheme func(*runtime.Scheme) error
-	setup       func(context.Context, ctrl.Manager) error
+	setup       func(context.Context, ctrl.Manager, record.EventRecorder) error
 }
 
 // all are the operators, by the definition of their kind.
 var all = map[string]operator{
-	definitions.Of([]string{definitions.JobSet})[0].Name():          {jobset.AddToScheme, setupJobSet},
-	definitions.Of([]string{definitions.LeaderWorkerSet})[0].Name(): {lws.AddToScheme, setupLeaderWorkerSet},
+	definitions.Of([]string{definitions.JobSet})[0].Name():          {"jobset", jobset.AddToScheme, setupJobSet},
+	definitions.Of([]string{definitions.LeaderWorkerSet})[0].Name(): {"leaderworkerset", lws.AddToScheme, setupLeaderWorkerSet},
 }
 
-func setupJobSet(ctx context.Context, m ctrl.Manager) error {
+func setupJobSet(ctx context.Context, m ctrl.Manager, events record.EventRecorder) error {
 	if err := jobsetcontrollers.SetupJobSetIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -70,18 +75,17 @@ func setupJobSet(ctx context.Context, m ctrl.Manager) error {
 		return err
 	}
 	return errors.Join(
-		jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset")).SetupWithManager(m),
-		jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset")).SetupWithManager(m))
+		jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), events).SetupWithManager(m),
+		jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), events).SetupWithManager(m))
 }
 
-func setupLeaderWorkerSet(_ context.Context, m ctrl.Manager) error {
+func setupLeaderWorkerSet(_ context.Context, m ctrl.Manager, events record.EventRecorder) error {
 	if err := lwscontrollers.SetupIndexes(m.GetFieldIndexer()); err != nil {
 		return err
 	}
-	recorder := m.GetEventRecorderFor("leaderworkerset")
 	return errors.Join(
-		lwscontrollers.NewLeaderWorkerSetReconciler(m.GetClient(), m.GetScheme(), recorder).SetupWithManager(m),
-		lwscontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), recorder, nil).SetupWithManager(m))
+		lwscontrollers.NewLeaderWorkerSetReconciler(m.GetClient(), m.GetScheme(), events).SetupWithManager(m),
+		lwscontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), events, nil).SetupWithManager(m))
 }
 
 // Start begins to watch for the definitions. It does not wait for them.
@@ -205,15 +209,21 @@ func (o *Operators) runManager(ctx context.Context, kinds map[string]bool) error
 		Logger:                  logr.New(calmly{o.opts.Logger.GetSink()}).V(4), // each controller tells of its start
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
 		Cache:                   ctrlcache.Options{DefaultTransform: ctrlcache.TransformStripManagedFields()},
-		Client:                  client.Options{},
 		Controller:              ctrlconfig.Controller{SkipNameValidation: ptr.To(true)}, // a name is there again after a restart
 		GracefulShutdownTimeout: ptr.To(stopTime),
 	})
 	if err != nil {
 		return fmt.Errorf("making a manager: %w", err)
 	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for events: %w", err)
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	for name := range kinds {
-		if err := all[name].setup(ctx, m); err != nil {
+		if err := all[name].setup(ctx, m, broadcaster.NewRecorder(known, v1.EventSource{Component: all[name].component})); err != nil {
 			return fmt.Errorf("setting the controllers of %s up: %w", name, err)
 		}
 	}

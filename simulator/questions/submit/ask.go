@@ -10,7 +10,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -388,7 +387,3 @@ func (a *asking) summary() {
 }
 
 func title(s *subject) string { return s.kind + " " + s.namespace + "/" + s.name }
-
-func is(w *kueue.Workload, condition string) bool {
-	return meta.IsStatusConditionTrue(w.Status.Conditions, condition)
-}

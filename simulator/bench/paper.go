@@ -75,7 +75,7 @@ func Paper(ctx context.Context, paper string, out io.Writer) error {
 	if !slices.Contains(Papers, paper) {
 		return fmt.Errorf("--paper: must be one of %v", Papers)
 	}
-	r, err := paperOfKueue(ctx)
+	r, err := paperOfKueue(ctx, paperCohorts)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,15 @@ An evicted workload begins again, and counts as waiting until its first admissio
 	return err
 }
 
-func paperOfKueue(ctx context.Context) (*PaperReport, error) {
+// paperOfKueue runs the load of that many cohorts.
+func paperOfKueue(ctx context.Context, cohorts int) (*PaperReport, error) {
 	started := time.Now()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	state := admission.New(admission.Settings{})
 	state.SetNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: paperNamespace}})
 	state.SetFlavor(&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: paperFlavorName}})
 	classes := paperClasses()
-	report := &PaperReport{Queues: paperCohorts * paperQueues, Cohorts: paperCohorts}
+	report := &PaperReport{Queues: cohorts * paperQueues, Cohorts: cohorts}
 	of := func(w *kueue.Workload) *paperClass {
 		return classes[slices.IndexFunc(classes, func(c *paperClass) bool { return c.name == w.Labels["class"] })]
 	}

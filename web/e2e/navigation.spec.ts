@@ -97,7 +97,7 @@ test('the palette answers in words', async ({ page, simulator }) => {
 test('the boards of batch lead to each other', { tag: '@main' }, async ({ page, simulator }) => {
   await page.goto(`${simulator.url}/batch`)
   const boards = page.getByRole('navigation', { name: 'Boards' })
-  await expect(boards.getByRole('link')).toHaveCount(4)
+  await expect(boards.getByRole('link')).toHaveCount(5)
   await boards.getByRole('link', { name: 'Quotas' }).click()
   await expect(page).toHaveURL(/\/batch\/quotas/)
   await expect(boards.getByRole('link', { name: 'Quotas' })).toHaveAttribute('aria-current', 'page')

@@ -6,7 +6,7 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
 
-// The objects that a State follows, as it was given them. Callers do not change them.
+// These methods return the objects that a State follows, as the caller set them. Callers must not change them.
 
 // Workload returns nil for one that is unknown.
 func (s *State) Workload(key types.NamespacedName) *kueue.Workload {

@@ -234,7 +234,7 @@ func (e *engaged) workloadChanged(w *kueue.Workload) {
 		if owner.Kind == "LeaderWorkerSet" {
 			e.leaderSetKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		}
-		if k := e.kindOf(owner); k != nil {
+		if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
 			k.keys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		}
 	}

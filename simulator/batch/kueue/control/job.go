@@ -52,10 +52,10 @@ func (e *engaged) jobKinds(served func(schema.GroupVersionResource) bool) []*job
 	return kinds
 }
 
-// kindOf returns the kind that an owner of a workload is of; nil for others.
-func (e *engaged) kindOf(owner metav1.OwnerReference) *jobKind {
+// kindOf returns a kind of jobs; nil if it is none.
+func (e *engaged) kindOf(kind schema.GroupVersionKind) *jobKind {
 	for _, k := range e.kinds {
-		if k.Kind == owner.Kind && k.GroupVersion().String() == owner.APIVersion {
+		if k.GroupVersionKind == kind {
 			return k
 		}
 	}
@@ -65,7 +65,7 @@ func (e *engaged) kindOf(owner metav1.OwnerReference) *jobKind {
 // jobOf returns the job that owns a workload; nil if none does or it has gone.
 func (e *engaged) jobOf(w *kueue.Workload) jobs.Job {
 	for _, owner := range w.OwnerReferences {
-		if k := e.kindOf(owner); k != nil {
+		if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
 			if job := k.job(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name}); job != nil && job.Object().GetUID() == owner.UID {
 				return job
 			}
@@ -243,7 +243,7 @@ func (e *engaged) patchJob(ctx context.Context, from, to jobs.Job, subresources 
 	if _, ours := o.(*batchv1.Job); ours {
 		_, err = e.client.BatchV1().Jobs(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
 	} else {
-		k := e.kindOf(metav1.OwnerReference{Kind: from.Kind().Kind, APIVersion: from.Kind().GroupVersion().String()})
+		k := e.kindOf(from.Kind())
 		_, err = e.custom.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: agent}, subresources...)
 	}
 	if err != nil {

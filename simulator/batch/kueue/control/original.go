@@ -19,8 +19,8 @@ import (
 )
 
 // original notices Kueue itself in the cluster, by what an installation leaves there: webhooks for Kueue's kinds, and the
-// lease of its controllers. A lease counts even when nobody renews it, because a Kueue that restarts would find its
-// workloads decided by another.
+// lease of its controllers. A lease counts even after it has expired: while Kueue restarts, our controllers must not decide
+// about its workloads.
 type original struct {
 	validating, mutating, leases cache.SharedIndexInformer
 	synced                       []cache.InformerSynced

@@ -24,9 +24,9 @@ type Options struct {
 	State *admission.State
 	// Begin is the first moment.
 	Begin time.Time
-	// Duration says how long a workload runs after it was admitted. It is asked once for each admission: first for those
-	// that run at Begin, by name, then when each comes. known is false for one whose end nobody knows: it runs on. Nil
-	// means that no end is known.
+	// Duration says how long a workload runs after it was admitted. The run asks once for each admission: at Begin for the
+	// workloads that run then, by name, and later as each is admitted. If known is false, the workload runs on. A nil
+	// Duration knows no end.
 	Duration func(w *kueue.Workload, admitted time.Time) (d time.Duration, known bool)
 	// Stopping is how long an evicted workload holds its quota; Never for ever.
 	Stopping time.Duration

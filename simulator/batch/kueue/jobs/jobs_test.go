@@ -138,7 +138,7 @@ func TestTheRolesOfAGroup(t *testing.T) {
 	}
 }
 
-// TestTheLabelThatRanksPods is in every pod set, as in Kueue, and not only where somebody asks for a topology.
+// TestTheLabelThatRanksPods checks that every pod set names the label, as in Kueue, even if its pods ask for no topology.
 func TestTheLabelThatRanksPods(t *testing.T) {
 	group := map[string]string{podconstants.GroupTotalCountAnnotation: "1"}
 	serving := map[string]string{podconstants.GroupTotalCountAnnotation: "1", podconstants.GroupFastAdmissionAnnotationKey: "true", podconstants.GroupServingAnnotationKey: "true"}

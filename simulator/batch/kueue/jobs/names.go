@@ -65,8 +65,8 @@ func TopologyOf(annotations map[string]string) *kueue.PodSetTopologyRequest {
 	return request
 }
 
-// indexed returns the request with the label that ranks the pods. Kueue names the label even if nobody asks for a topology, because
-// flavors may have one.
+// indexed adds the label that ranks the pods to a request. Kueue names the label even if the pods ask for no topology, because
+// their flavor may have one.
 func indexed(request *kueue.PodSetTopologyRequest, label string) *kueue.PodSetTopologyRequest {
 	if request == nil {
 		request = &kueue.PodSetTopologyRequest{}

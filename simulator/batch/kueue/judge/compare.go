@@ -95,7 +95,7 @@ var traits = map[string]func(*scenario, state, *difference) bool{
 	},
 }
 
-// expectations are the differences that somebody has reviewed, and how often each explained one.
+// expectations are the differences that we have reviewed, and how often each explained one.
 type expectations struct {
 	entries []*entry
 	hits    map[string]int

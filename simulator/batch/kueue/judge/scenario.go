@@ -44,7 +44,7 @@ type patch struct {
 	Merge  map[string]any `json:"merge"`
 }
 
-// text is the scenario as somebody would repeat it by hand, in the namespace default.
+// text returns the scenario as YAML, in the namespace default, so that a user can repeat it by hand.
 func (s *scenario) text() string {
 	out, err := yaml.Marshal(s)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 // Kind says what a suggestion changes.
 type Kind string
 
-// The kinds. Those of Own change the workload, so that whoever submits it can make them.
+// The kinds. Those for which Own is true change the workload itself, so its submitter can make them.
 const (
 	// Pods is fewer pods in a pod set: the most that get in.
 	Pods Kind = "pods"

@@ -2,8 +2,10 @@ package controlplane
 
 import (
 	"context"
+	"net"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,4 +281,24 @@ func widgetDefinition() *unstructured.Unstructured {
 			}},
 		},
 	}}
+}
+
+func TestOneConnectionCarriesTheWatchesOfAllControllers(t *testing.T) {
+	config := sharedControlPlane(t).ClientConfig()
+	var connections atomic.Int32
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connections.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	client := clustertest.Client(t, config)
+	for range 300 {
+		w, err := client.CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Stop)
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("300 watches took %d connections, want 1: one that is full refuses requests at times", n)
+	}
 }

@@ -178,6 +178,10 @@ func serverRunOptions(listener net.Listener, opts serverOptions) *options.Server
 	o.SecureServing.BindPort = address.Port
 	o.SecureServing.ServerCert.CertKey.CertFile = certs.servingCertFile
 	o.SecureServing.ServerCert.CertKey.KeyFile = certs.servingKeyFile
+	// Every controller of this process shares one connection, and their watches alone exceed the usual
+	// 100 streams. At the limit, a server can refuse a request with PROTOCOL_ERROR: it may not yet have
+	// counted the end of a response that the client has already read.
+	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
 	// Without these two, the API server would ask the system for its default route and its
 	// name.
 	o.GenericServerRunOptions.AdvertiseAddress = address.IP

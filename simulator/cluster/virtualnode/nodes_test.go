@@ -101,6 +101,13 @@ func TestANodeWhoseAuthorSaysItIsNotReadyStaysSo(t *testing.T) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "Mine"}}
 	})[0]
 	failed := pool(t, shared, "failing", 1, func(n *corev1.Node) { n.Annotations[objects.AnnotationFailure] = objects.FailureNotReady })[0]
+	t.Cleanup(func() {
+		if nodes, err := shared.client.CoreV1().Nodes().List(context.Background(), metav1.ListOptions{}); t.Failed() && err == nil {
+			for _, node := range nodes.Items {
+				t.Logf("node %s: taints %v, Ready %v", node.Name, node.Spec.Taints, readyCondition(&node))
+			}
+		}
+	})
 	for _, node := range []string{name, failed} {
 		clustertest.Eventually(t, node+" is tainted", func(ctx context.Context) (bool, error) {
 			got, err := shared.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})

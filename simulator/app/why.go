@@ -53,13 +53,13 @@ func (d *doors) Submit(ctx context.Context, q submit.Question) (*submit.Answers,
 }
 
 // Queues returns a copy of what admission knows, or what it would know of queues that another Kueue runs.
-func (d *doors) Queues(ctx context.Context) (*admission.State, error) {
-	if running := d.queues.running.Load(); running != nil {
+func (d *doors) Queues(ctx context.Context) (*admission.State, *submit.Configured, error) {
+	if running := d.queues.running.Load(); running != nil && !d.queues.staysOut() {
 		state, err := running.Copy(ctx)
 		if errors.Is(err, control.ErrOff) {
-			return nil, submit.ErrNoQueues
+			return nil, nil, submit.ErrNoQueues
 		}
-		return state, err
+		return state, submit.Simulated(d.queues.configuration.Load().Settings()), err
 	}
 	return submit.StateOf(ctx, d, time.Now().UTC())
 }

@@ -90,7 +90,7 @@ func (q *queues) read(ctx context.Context) ([]*unstructured.Unstructured, error)
 }
 
 // Queues returns what admission would know of the queues, from the objects of the moment that was read.
-func (c *Cluster) Queues(ctx context.Context) (*admission.State, error) {
+func (c *Cluster) Queues(ctx context.Context) (*admission.State, *submit.Configured, error) {
 	return submit.StateOf(ctx, c, time.Now().UTC())
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/cluster/storedform"
 	"kube-scheduler-simulator/simulator/elsewhere/mirror"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -25,11 +27,16 @@ import (
 // *whatif.NotFoundError for one that does not exist.
 type workloads = fit.Workloads
 
+// configMap is of interest for the Configuration of Kueue only.
+var configMap = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+
 // fromFile holds them by kind, namespace and name, in JSON.
 type fromFile map[key][]byte
 
 func (f fromFile) add(o *manifest.Object) {
-	if _, known := why.WorkloadKinds[o.GVK.Kind]; known && scheme.Scheme.Recognizes(o.GVK) {
+	_, known := why.WorkloadKinds[o.GVK.Kind]
+	known = known || o.GVK == configMap && o.Namespace == submit.ConfigMap.Namespace && o.Name == submit.ConfigMap.Name
+	if known && scheme.Scheme.Recognizes(o.GVK) {
 		if u, err := o.Unstructured(); err == nil {
 			f[key{o.GVK.GroupKind(), u.GetNamespace(), u.GetName()}] = o.JSON
 		}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -66,6 +67,8 @@ type Judged struct {
 	At      metav1.Time `json:"at"`
 	// Kueue is the version that the engine of the queues follows; empty if no queue was asked.
 	Kueue string `json:"kueue,omitempty"`
+	// Configuration is the Configuration of Kueue that the queues follow; nil if no queue was asked.
+	Configuration *Configured `json:"configuration,omitempty"`
 	// Scheduler is the version of the kube-scheduler that judged.
 	Scheduler string `json:"scheduler"`
 	// Nodes and Pods are those of the state.
@@ -97,8 +100,16 @@ type Answer struct {
 	Start    Start    `json:"start"`
 	// Topology is nil without topology-aware placement.
 	Topology *Topology `json:"topology,omitempty"`
-	// Changes would let it start, each tried.
+	// InReach counts the pods that there is room for now; nil without a queue.
+	InReach *InReach `json:"inReach,omitempty"`
+	// Outlook is what the runs show; nil if none were made.
+	Outlook *Outlook `json:"outlook,omitempty"`
+	// Elsewhere is what would become of the same job in other queues, without one, and later.
+	Elsewhere []Elsewhere `json:"elsewhere"`
+	// Changes of the job would let it start, each tried.
 	Changes []Change `json:"changes"`
+	// Influences are what others could do to it, each tried.
+	Influences []Change `json:"influences"`
 }
 
 // Subject is what was asked about.
@@ -187,8 +198,9 @@ type Nodes struct {
 	On []string `json:"on"`
 	// Never: no node would take a pod, even if nothing else ran.
 	Never bool `json:"never,omitempty"`
-	// Reasons are those of the first pod that finds no node.
+	// Reasons are those of the first pod that finds no node, and Nearest is the node that lacks the least for it.
 	Reasons []why.Reason `json:"reasons"`
+	Nearest *why.Nearest `json:"nearest,omitempty"`
 	// Changes make that pod fit.
 	Changes []hypothesis.Suggestion `json:"changes"`
 }
@@ -200,6 +212,8 @@ type Reason struct {
 	Tier   string `json:"tier,omitempty"`
 	Number int    `json:"number,omitempty"`
 	Text   string `json:"text"`
+	// Said are the reasons in Text as data, the one that decides first.
+	Said []admission.Reason `json:"said"`
 }
 
 // TierState says how far a job comes.
@@ -215,9 +229,34 @@ const (
 type Tier struct {
 	Name  string    `json:"name"`
 	State TierState `json:"state"`
-	// Text says in a few English words what was found; empty if nothing was looked for.
-	Text string `json:"text,omitempty"`
+	// Text says in a few English words what was found; empty if nothing was looked for. Found is the same as data.
+	Text  string   `json:"text,omitempty"`
+	Found *Finding `json:"found,omitempty"`
 }
+
+// Finding is what was found of a tier. Its names and amounts are those of Quota.
+type Finding struct {
+	Kind FindingKind `json:"kind"`
+	// Count is how many are preempted, and Domain where the pods fit.
+	Count  int    `json:"count,omitempty"`
+	Domain string `json:"domain,omitempty"`
+}
+
+type FindingKind string
+
+const (
+	FoundQueue    FindingKind = "queue"
+	FoundActive   FindingKind = "active"
+	FoundFlavors  FindingKind = "flavors"
+	FoundCapacity FindingKind = "capacity"
+	FoundEnough   FindingKind = "enough"
+	FoundShort    FindingKind = "short"
+	FoundVictims  FindingKind = "victims"
+	FoundDomain   FindingKind = "domain"
+	FoundReady    FindingKind = "ready"
+	// FoundReason: see Reason.
+	FoundReason FindingKind = "reason"
+)
 
 type Order struct {
 	// Position counts from 1, of so many that wait in the ClusterQueue.
@@ -256,8 +295,10 @@ type Start struct {
 
 // Durations are those of workloads that have finished.
 type Durations struct {
-	// Of says which, in English.
+	// Of says which, in English: those whose names begin with Alike, in Queue. Either is empty for all.
 	Of       string  `json:"of"`
+	Alike    string  `json:"alike,omitempty"`
+	Queue    string  `json:"queue,omitempty"`
 	Count    int     `json:"count"`
 	Shortest float64 `json:"shortestSeconds"`
 	Longest  float64 `json:"longestSeconds"`
@@ -282,9 +323,101 @@ type Domain struct {
 	Needs map[string]string `json:"needs"`
 }
 
+// InReach counts the pods of a job that there is room for now, at most as many as it wants.
+type InReach struct {
+	Pods int `json:"pods"`
+	// Quota is for how many its queue has unused quota, evicting nobody. Nodes is how many find nodes, and Topology how many
+	// of the first pod set fit in one domain; nil without topology-aware placement.
+	Quota    int  `json:"quota"`
+	Nodes    int  `json:"nodes"`
+	Topology *int `json:"topology,omitempty"`
+}
+
+// Outlook is the ClusterQueue in virtual time, until Until.
+type Outlook struct {
+	Until metav1.Time `json:"until"`
+	// Lanes are the workloads that hold quota, and those that wait, in their order, at most mostLanes.
+	Lanes []Lane `json:"lanes"`
+	// Reach is nil if no flavor was tried.
+	Reach *Reach `json:"reach,omitempty"`
+}
+
+// Lane is one workload of a ClusterQueue in the runs.
+type Lane struct {
+	Namespace string `json:"namespace"`
+	// Name is the workload's, and Job that of its owner; empty without one.
+	Name string `json:"name"`
+	Job  string `json:"job,omitempty"`
+	// Self: it is the job that is asked about.
+	Self bool `json:"self,omitempty"`
+	// Position counts from 1 in the queue; 0 for one that holds quota.
+	Position int `json:"position,omitempty"`
+	// Asks is what it takes of the resource of Reach.
+	Asks string `json:"asks,omitempty"`
+	// Earliest and Latest bound the end of one that holds quota, and the start of one that waits, in eight of ten runs; nil
+	// if that cannot be said.
+	Earliest *metav1.Time `json:"earliest"`
+	Latest   *metav1.Time `json:"latest"`
+	// Evicted counts the runs in which it is evicted first.
+	Evicted int `json:"evicted,omitempty"`
+}
+
+// Reach is how much of a resource the ClusterQueue could take, borrowed quota included.
+type Reach struct {
+	ClusterQueue string `json:"clusterQueue"`
+	Flavor       string `json:"flavor"`
+	Resource     string `json:"resource"`
+	// Needs is what the job asks for.
+	Needs  string       `json:"needs"`
+	Points []ReachPoint `json:"points"`
+}
+
+// ReachPoint has the most that was in reach from At to the next point: in the middle run, and at least and at most in eight
+// of ten.
+type ReachPoint struct {
+	At     metav1.Time `json:"at"`
+	Low    string      `json:"low"`
+	Median string      `json:"median"`
+	High   string      `json:"high"`
+}
+
+type Circumstance string
+
+const (
+	// InQueue: the job is submitted to another LocalQueue.
+	InQueue Circumstance = "queue"
+	// NoQueue: it is submitted without one.
+	NoQueue Circumstance = "noQueue"
+	// Delayed: it is submitted at the time At.
+	Delayed Circumstance = "later"
+)
+
+// Elsewhere is the answer about the same job under other circumstances.
+type Elsewhere struct {
+	Kind         Circumstance `json:"kind"`
+	Queue        string       `json:"queue,omitempty"`
+	ClusterQueue string       `json:"clusterQueue,omitempty"`
+	At           *metav1.Time `json:"at,omitempty"`
+	Verdict      Verdict      `json:"verdict"`
+	// Text says in English why.
+	Text     string             `json:"text"`
+	Tier     string             `json:"tier,omitempty"`
+	Said     []admission.Reason `json:"said"`
+	Flavors  []string           `json:"flavors"`
+	Borrows  []Borrow           `json:"borrows"`
+	Preempts []string           `json:"preempts"`
+	Fit      int                `json:"fit"`
+	Pods     int                `json:"pods"`
+	Needs    int                `json:"needs"`
+	// Earliest and Latest bound the start of one that waits; nil if that cannot be said.
+	Earliest *metav1.Time `json:"earliest"`
+	Latest   *metav1.Time `json:"latest"`
+}
+
 // Change is a change after which the job would start, or start with more pods.
 type Change struct {
-	// Kind is one of package suggest, node for a change that lets pods find nodes, or wait.
+	// Kind is one of package suggest, node for a change that lets pods find nodes, or wait. Of Influences it is quota, finish,
+	// withdraw for a workload that no longer waits before it, or rival for one more job like it that goes first.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Suggestion is the change as data, for the kinds of package suggest; nil for the others.
@@ -294,6 +427,14 @@ type Change struct {
 	Preempts []string `json:"preempts"`
 	Fit      int      `json:"fit"`
 	Pods     int      `json:"pods"`
+	// Flavors are what it would get, and On the nodes of its pods, in the order in which they were placed.
+	Flavors []string `json:"flavors,omitempty"`
+	On      []string `json:"on,omitempty"`
+	// Workload is that of the kind withdraw, with its namespace.
+	Workload string `json:"workload,omitempty"`
+	// Earliest and Latest bound the start, for the kinds wait and rival; nil if it is at once, or cannot be said.
+	Earliest *metav1.Time `json:"earliest,omitempty"`
+	Latest   *metav1.Time `json:"latest,omitempty"`
 }
 
 // Encode writes answers as JSON or YAML: one of them alone, or the list of several.

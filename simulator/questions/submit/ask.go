@@ -19,6 +19,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/forward"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
+	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
 	"kube-scheduler-simulator/simulator/cluster/objects"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -47,7 +48,7 @@ type asking struct {
 	// whom.
 	heads map[types.NamespacedName]*admission.Head
 	// said are all refusals of each: a later cycle may begin at a later flavor.
-	said     map[types.NamespacedName][]string
+	said     map[types.NamespacedName][]admission.Reason
 	reserved map[types.NamespacedName]bool
 	evicts   map[types.NamespacedName][]*admission.Victim
 	// changes are made before nodes are asked, and placed are the pods of earlier jobs.
@@ -58,6 +59,9 @@ type asking struct {
 	nodeLabels map[string]map[string]string
 	answers    *Answers
 	jobs       []*job
+	// late arrives in the runs only, after the time later; nil for nothing. seen is how far all runs go at least.
+	late *kueue.Workload
+	seen time.Duration
 }
 
 // job is a subject with what was found.
@@ -65,13 +69,18 @@ type job struct {
 	*subject
 	answer *Answer
 	keys   []types.NamespacedName
-	// before is the state before the job came, for changes.
+	// before is the state before the job came, and placed what earlier jobs had placed then, for changes.
 	before *admission.State
+	placed why.Placed
 	stops  types.NamespacedName
 	starts []time.Time
 
 	// runVictims counts the runs in which each was evicted for the job.
 	runVictims map[types.NamespacedName]int
+	// watched is nil if the job does not wait.
+	watched *watched
+	// others are changes that others would make.
+	others []suggest.Suggestion
 }
 
 // Ask answers a question. Errors about the question are a *hypothesis.Refused or a *whatif.NotFoundError.
@@ -87,8 +96,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answers, error) {
 	}
 	g := c.Grounds()
 	a := &asking{
-		cluster: c, q: q, reading: read, now: begun.UTC(), heads: map[types.NamespacedName]*admission.Head{}, reserved: map[types.NamespacedName]bool{},
-		evicts: map[types.NamespacedName][]*admission.Victim{}, said: map[types.NamespacedName][]string{},
+		cluster: c, q: q, reading: read, now: begun.UTC(),
 		answers: &Answers{
 			APIVersion: APIVersion, Kind: ListKind, Items: []Answer{}, NotJudged: append([]why.NotJudged{}, g.Missing...),
 			Judged: Judged{Cluster: g.Cluster, Scheduler: g.Version, At: metav1.NewTime(begun.UTC().Truncate(time.Second)), Note: "A feasibility check, not a reservation: nothing was created."},
@@ -105,6 +113,7 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answers, error) {
 	a.forward(ctx)
 	if !q.NoChanges {
 		a.suggest(ctx)
+		a.elsewhere(ctx)
 	}
 	for _, j := range a.jobs {
 		a.finish(j)
@@ -116,13 +125,16 @@ func Ask(ctx context.Context, c Cluster, q Question) (*Answers, error) {
 
 // prepare reads what the questions have in common.
 func (a *asking) prepare(ctx context.Context) error {
-	state, err := a.cluster.Queues(ctx)
+	state, configured, err := a.cluster.Queues(ctx)
 	switch {
 	case errors.Is(err, ErrNoQueues):
 	case err != nil:
 		return err
 	default:
-		a.state, a.answers.Judged.Kueue = state, admission.Follows
+		a.state, a.answers.Judged.Kueue, a.answers.Judged.Configuration = state, admission.Follows, configured
+		for _, note := range configured.notes {
+			a.unjudged(note.What, note.Text)
+		}
 	}
 	a.from = surroundingsOf(ctx, a.cluster, a.reading.beside)
 	a.pods = listed[*v1.Pod](ctx, a.cluster, v1.SchemeGroupVersion.WithKind("Pod"), nil)
@@ -157,6 +169,13 @@ func (a *asking) prepare(ctx context.Context) error {
 	if a.state == nil {
 		return nil
 	}
+	return a.begin(ctx, a.state)
+}
+
+// begin lets the queues settle.
+func (a *asking) begin(ctx context.Context, state *admission.State) error {
+	a.state, a.heads, a.reserved = state, map[types.NamespacedName]*admission.Head{}, map[types.NamespacedName]bool{}
+	a.evicts, a.said = map[types.NamespacedName][]*admission.Victim{}, map[types.NamespacedName][]admission.Reason{}
 	a.present = forward.New(forward.Options{
 		State: a.state, Begin: a.now, Stopping: forward.Never,
 		Cycle: func(r *admission.Record) {
@@ -164,8 +183,8 @@ func (a *asking) prepare(ctx context.Context) error {
 				h := &r.Heads[i]
 				key := h.Workload.Key()
 				a.heads[key] = h
-				if text := h.Reason.String(); h.Outcome == admission.Refused && !slices.Contains(a.said[key], text) {
-					a.said[key] = append(a.said[key], text)
+				if h.Outcome == admission.Refused && !says(a.said[key], h.Reason) {
+					a.said[key] = append(a.said[key], h.Reason)
 				}
 			}
 		},
@@ -184,6 +203,11 @@ func (a *asking) prepare(ctx context.Context) error {
 		},
 	})
 	return a.settle(ctx)
+}
+
+// says reports whether a reason is among others.
+func says(reasons []admission.Reason, one admission.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r admission.Reason) bool { return r.String() == one.String() })
 }
 
 func (a *asking) settle(ctx context.Context) error {
@@ -206,9 +230,13 @@ func (a *asking) unjudged(what, text string) {
 func (a *asking) one(ctx context.Context, i int, s *subject) error {
 	j := &job{subject: s, runVictims: map[types.NamespacedName]int{}, answer: &Answer{
 		APIVersion: APIVersion, Kind: Kind, Subject: Subject{Kind: s.kind, Namespace: s.namespace, Name: s.name, Queue: s.queue, Requests: map[string]string{}, Gang: s.gang},
-		Tiers: []Tier{}, Preempts: []Victim{}, Changes: []Change{}, Start: Start{RestsOn: []Durations{}},
+		Tiers: []Tier{}, Preempts: []Victim{}, Elsewhere: []Elsewhere{}, Changes: []Change{}, Influences: []Change{}, Start: Start{RestsOn: []Durations{}},
 	}}
 	a.jobs = append(a.jobs, j)
+	j.placed = a.placed.Clone()
+	if a.state != nil {
+		j.before = a.state.Clone()
+	}
 	if s.queue == "" && a.state != nil && (s.kind == "Job" || s.kind == "Pod") {
 		fallback := string(controllerconstants.DefaultLocalQueueName)
 		if a.state.LocalQueue(types.NamespacedName{Namespace: s.namespace, Name: fallback}) != nil {
@@ -255,9 +283,6 @@ func (a *asking) one(ctx context.Context, i int, s *subject) error {
 		made.OwnerReferences = []metav1.OwnerReference{{Kind: s.kind, Name: s.name}}
 		if s.queue != "" {
 			j.keys = append(j.keys, types.NamespacedName{Namespace: made.Namespace, Name: made.Name})
-			if n == 0 {
-				j.before = a.state.Clone()
-			}
 			a.present.Arrive(made, a.now)
 		}
 	}
@@ -271,7 +296,13 @@ func (a *asking) one(ctx context.Context, i int, s *subject) error {
 		}
 		a.quota(j, quotas)
 	}
-	return a.nodes(ctx, j)
+	if err := a.nodes(ctx, j); err != nil {
+		return err
+	}
+	if s.queue != "" {
+		a.inReach(ctx, j)
+	}
+	return nil
 }
 
 // gang completes what a gang needs, by its PodGroup.
@@ -321,7 +352,7 @@ func (a *asking) verdict(j *job) {
 		out.Verdict = Waits
 	}
 	if out.Quota == nil {
-		out.Reason = Reason{Text: noQueueText(out)}
+		out.Reason = Reason{Text: noQueueText(out), Said: []admission.Reason{}}
 		out.Start.Now = out.Verdict == Admitted
 	}
 	out.Start.Text = startText(out)

@@ -29,13 +29,14 @@ func (a *asking) suggest(ctx context.Context) {
 		if j.queue != "" && !j.answer.Quota.Admitted {
 			if len(j.keys) == 1 {
 				a.ownChanges(bounded, j)
+				a.influences(bounded, j)
 			}
 			if s := j.answer.Start; s.Earliest != nil {
 				text := "wait: it would start at " + clock(s.Earliest.Time) + " or later"
 				if s.Latest != nil {
 					text = fmt.Sprintf("wait: it would start between %s and %s", clock(s.Earliest.Time), clock(s.Latest.Time))
 				}
-				j.answer.Changes = append(j.answer.Changes, Change{Kind: changeWait, Text: text, Preempts: []string{}, Fit: j.answer.Nodes.Fit, Pods: j.answer.Nodes.Pods})
+				j.answer.Changes = append(j.answer.Changes, Change{Kind: changeWait, Text: text, Preempts: []string{}, Fit: j.answer.Nodes.Fit, Pods: j.answer.Nodes.Pods, Earliest: s.Earliest, Latest: s.Latest})
 			}
 		}
 		n := j.answer.Nodes
@@ -59,11 +60,9 @@ func (a *asking) suggest(ctx context.Context) {
 func (a *asking) ownChanges(ctx context.Context, j *job) {
 	// The job is asked as it came: beside those before it, and before those after it.
 	state := j.before.Clone()
-	w := a.state.Workload(j.stops)
-	fresh := w.DeepCopy()
-	fresh.Status = kueue.WorkloadStatus{}
+	fresh := freshOf(a.state.Workload(j.stops))
 	state.SetWorkload(fresh, a.now)
-	found, ok := suggest.Ask(ctx, suggest.Question{State: state, Workload: j.stops, Now: a.now, Own: j.answer.Reason.Tier != "Suspended"})
+	found, ok := suggest.Ask(ctx, suggest.Question{State: state, Workload: j.stops, Now: a.now})
 	if !ok {
 		return
 	}
@@ -72,6 +71,7 @@ func (a *asking) ownChanges(ctx context.Context, j *job) {
 			return
 		}
 		if !s.Kind.Own() && s.Kind != suggest.Resume {
+			j.others = append(j.others, s)
 			continue
 		}
 		c := Change{Kind: string(s.Kind), Text: changeText(s), Suggestion: &s, Preempts: []string{}}
@@ -98,7 +98,7 @@ func (a *asking) ownChanges(ctx context.Context, j *job) {
 		if err != nil {
 			continue // the scheduler refuses what the queue would take
 		}
-		c.Fit, c.Pods = p.out.Fit, p.out.Pods
+		c.Fit, c.Pods, c.Flavors, c.On = p.out.Fit, p.out.Pods, namesOf(flavorsOf(given)), p.out.On
 		j.answer.Changes = append(j.answer.Changes, c)
 	}
 }

@@ -78,7 +78,7 @@ func (a *asking) nodes(ctx context.Context, j *job) error {
 // place asks for the pods of a job, one after the other. given is what admission gives them, nil for nothing; gone are
 // workloads whose pods have left.
 func (a *asking) place(ctx context.Context, j *job, given *kueue.Workload, gone []types.NamespacedName) (*placing, error) {
-	p := &placing{asking: a, job: j, placed: a.placed, changes: slices.Clone(a.changes), out: Nodes{
+	p := &placing{asking: a, job: j, placed: a.placed.Clone(), changes: slices.Clone(a.changes), out: Nodes{
 		On: []string{}, Reasons: []why.Reason{}, Changes: []hypothesis.Suggestion{}, Flavored: given != nil,
 	}}
 	for _, pod := range a.pods {
@@ -211,10 +211,17 @@ func (p *placing) ask(ctx context.Context, b batch) error {
 	p.out.On = append(p.out.On, answer.Nodes...)
 	if len(answer.Nodes) < q.Replicas && p.failed == nil {
 		p.failed = &q
-		p.out.Reasons = answer.Reasons
-		p.out.Sentence = because(answer)
+		p.refusedBy(answer)
 	}
 	return p.placed.Add(q, answer)
+}
+
+// refusedBy fills in why a pod finds no node.
+func (p *placing) refusedBy(answer *why.Answer) {
+	p.out.Reasons, p.out.Sentence = answer.Reasons, because(answer)
+	if len(answer.Nearest) > 0 {
+		p.out.Nearest = &answer.Nearest[0]
+	}
 }
 
 // mostBecause bounds the reasons in a sentence.
@@ -286,7 +293,8 @@ func (p *placing) whole(ctx context.Context, b batch) error {
 		return refusedJob(p.job.subject, err)
 	}
 	if len(answer.Nodes) < p.out.Needs {
-		p.out.Fit, p.out.On, p.out.Reasons, p.out.Sentence = len(answer.Nodes), append([]string{}, answer.Nodes...), answer.Reasons, because(answer)
+		p.out.Fit, p.out.On = len(answer.Nodes), append([]string{}, answer.Nodes...)
+		p.refusedBy(answer)
 		p.failed = &q
 		return nil
 	}

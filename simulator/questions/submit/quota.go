@@ -48,7 +48,7 @@ func (a *asking) quota(j *job, before []admission.NodeQuota) {
 		for _, check := range w.Status.AdmissionChecks {
 			q.Checks = append(q.Checks, string(check.Name))
 		}
-		q.Text, out.Reason = "Admitted", Reason{Text: "Quota reserved in ClusterQueue " + q.ClusterQueue}
+		q.Text, out.Reason = "Admitted", Reason{Text: "Quota reserved in ClusterQueue " + q.ClusterQueue, Said: []admission.Reason{}}
 		out.Start.Now = true
 	} else {
 		if head == nil || len(head.PodSets) == 0 {
@@ -77,18 +77,18 @@ func (a *asking) quota(j *job, before []admission.NodeQuota) {
 // waits fills in why the job waits, and where.
 func (a *asking) waits(j *job, head *admission.Head) {
 	out, q := j.answer, j.answer.Quota
-	condition, said := "PendingEvaluation", ""
+	condition, reasons := "PendingEvaluation", []admission.Reason{}
 	if why, ok := a.state.Waiting(j.stops); ok {
-		condition, said = conditionOf(a.state, j.stops), why.String()
+		condition, reasons = conditionOf(a.state, j.stops), []admission.Reason{why}
 	}
 	pending := a.state.Pending(q.ClusterQueue, a.now)
 	for i, p := range pending {
 		if p.Workload.Key() != j.stops {
 			continue
 		}
-		condition, said = p.Condition, p.Reason.String()
+		condition, reasons = p.Condition, []admission.Reason{p.Reason}
 		if equal, is := p.Reason.Operands.(admission.EqualRefused); is {
-			said = equal.Reason.String()
+			reasons = []admission.Reason{equal.Reason}
 		}
 		o := &Order{Position: i + 1, Of: len(pending), Before: []string{}}
 		for _, other := range pending[:min(i, mostBefore)] {
@@ -96,10 +96,15 @@ func (a *asking) waits(j *job, head *admission.Head) {
 		}
 		out.Order = o
 	}
+	said := ""
+	if len(reasons) > 0 {
+		said = reasons[0].String()
+	}
 	q.Said = said
 	for _, earlier := range a.said[j.stops] {
-		if earlier != said {
-			said += "; at the flavors before: " + earlier
+		if !says(reasons, earlier) {
+			reasons = append(reasons, earlier)
+			said += "; at the flavors before: " + earlier.String()
 		}
 	}
 	if condition == "Suspended" {
@@ -113,12 +118,15 @@ func (a *asking) waits(j *job, head *admission.Head) {
 		// Behind a head that goes first. What it would meet there says more.
 		if head != nil && head.Outcome == admission.Refused {
 			condition = head.Condition
+			if !head.Reason.IsZero() && !says(reasons, head.Reason) {
+				reasons = append([]admission.Reason{head.Reason}, reasons...)
+			}
 			said = cmp.Or(head.Reason.String()+"; "+said, said)
 		} else {
 			condition = "WaitingForQuota"
 		}
 	}
-	out.Reason = Reason{Tier: condition, Number: 1 + slices.Index(tiers, condition), Text: said}
+	out.Reason = Reason{Tier: condition, Number: 1 + slices.Index(tiers, condition), Text: said, Said: reasons}
 	if condition == "Misconfigured" {
 		out.Reason.Text += a.queuesThere(j)
 	}
@@ -328,47 +336,58 @@ func (a *asking) tiersOf(j *job, head *admission.Head) []Tier {
 		}
 	}
 	texts := map[string]string{"Misconfigured": fmt.Sprintf("%s leads to %s", q.LocalQueue, q.ClusterQueue), "Suspended": "the queue is active", "WaitingForPodsReady": "nothing blocks"}
+	found := map[string]Finding{"Misconfigured": {Kind: FoundQueue}, "Suspended": {Kind: FoundActive}, "WaitingForPodsReady": {Kind: FoundReady}}
+	say := func(tier string, f Finding, text string) { found[tier], texts[tier] = f, text }
 	if head != nil {
-		var matching []string
-		for _, r := range roomsOf(head) {
-			if !slices.Contains(matching, r.Flavor) {
-				matching = append(matching, r.Flavor)
+		rooms := roomsOf(head)
+		if matching := flavorsIn(rooms); len(matching) > 0 {
+			say("NoMatchingFlavor", Finding{Kind: FoundFlavors}, strings.Join(matching, ", ")+" matches")
+			r := tightest(rooms)
+			say("ExceedsMaxQuota", Finding{Kind: FoundCapacity}, fmt.Sprintf("%s of %s %s", r.Asks, r.Capacity, r.Resource))
+			say("WaitingForQuota", Finding{Kind: FoundEnough}, "there is enough")
+			if short := shorts(rooms); short != "" {
+				say("WaitingForQuota", Finding{Kind: FoundShort}, short+" short")
 			}
 		}
-		if len(matching) > 0 {
-			texts["NoMatchingFlavor"] = strings.Join(matching, ", ") + " matches"
-			r := tightest(roomsOf(head))
-			texts["ExceedsMaxQuota"] = fmt.Sprintf("%s of %s %s", r.Asks, r.Capacity, r.Resource)
-			texts["WaitingForQuota"] = "there is enough"
-			if short := shorts(roomsOf(head)); short != "" {
-				texts["WaitingForQuota"] = short + " short"
-			}
-		}
-		texts["WaitingForPreemptedWorkloads"] = fmt.Sprintf("%d to preempt", len(head.Victims))
+		say("WaitingForPreemptedWorkloads", Finding{Kind: FoundVictims, Count: len(head.Victims)}, fmt.Sprintf("%d to preempt", len(head.Victims)))
 		for _, set := range head.PodSets {
 			if len(set.Topology) > 0 {
 				last := set.Topology[0].Values
-				texts["TopologyPlacementFailed"] = "fits in " + last[max(0, len(last)-2)]
+				domain := last[max(0, len(last)-2)]
+				say("TopologyPlacementFailed", Finding{Kind: FoundDomain, Domain: domain}, "fits in "+domain)
 			}
 		}
 	}
 	list := make([]Tier, len(tiers))
 	for i, name := range tiers {
 		list[i] = Tier{Name: name, State: Passes, Text: texts[name]}
+		if f, is := found[name]; is {
+			list[i].Found = &f
+		}
 		switch {
 		case i == at:
 			list[i].State = Stops
 			if name == "Misconfigured" || name == "Suspended" || list[i].Text == "" || name == "TopologyPlacementFailed" || name == "WaitingForPodsReady" || name == "NoMatchingFlavor" {
-				list[i].Text = out.Reason.Text
+				list[i].Text, list[i].Found = out.Reason.Text, &Finding{Kind: FoundReason}
 			}
 		case i > at:
 			list[i].State = Later
 			if name != "TopologyPlacementFailed" {
-				list[i].Text = ""
+				list[i].Text, list[i].Found = "", nil
 			}
 		}
 	}
 	return list
+}
+
+// flavorsIn are the distinct flavors of rooms.
+func flavorsIn(rooms []Room) (out []string) {
+	for _, r := range rooms {
+		if !slices.Contains(out, r.Flavor) {
+			out = append(out, r.Flavor)
+		}
+	}
+	return out
 }
 
 // tightest is the room that is missing the most, or has the least left.

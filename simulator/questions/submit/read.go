@@ -254,6 +254,9 @@ func podOf(s *subject, set *kueue.PodSet, name string) *v1.Pod {
 		ObjectMeta: *set.Template.ObjectMeta.DeepCopy(), Spec: *set.Template.Spec.DeepCopy(),
 	}
 	pod.Namespace, pod.Name, pod.GenerateName = s.namespace, name, ""
+	if s.queue == "" {
+		delete(pod.Labels, queueLabel)
+	}
 	pod.Spec.SchedulingGates = nil
 	return pod
 }

@@ -27,8 +27,21 @@ const (
 	likely = 0.8
 )
 
+// kin is what workloads have in common: how their names begin, and their queue. Empty fields are no matter.
+type kin struct{ alike, queue string }
+
+func (k kin) String() string {
+	switch {
+	case k.queue == "":
+		return "all queues"
+	case k.alike == "":
+		return "the queue " + k.queue
+	}
+	return fmt.Sprintf("%s in the queue %s", k.alike, k.queue)
+}
+
 // history has the durations of finished workloads, by what they have in common.
-type history map[string][]time.Duration
+type history map[kin][]time.Duration
 
 // historyOf learns from the workloads that have finished.
 func historyOf(state *admission.State) history {
@@ -54,22 +67,26 @@ func historyOf(state *admission.State) history {
 }
 
 // kindred are the groups of a workload, those that have most in common first.
-func kindred(w *kueue.Workload) []string {
-	name := w.Name
-	if len(w.OwnerReferences) > 0 {
-		name = w.OwnerReferences[0].Name
-	}
-	prefix := strings.TrimRight(name, "0123456789")
+func kindred(w *kueue.Workload) []kin {
+	prefix := strings.TrimRight(cmp.Or(ownerOf(w), w.Name), "0123456789")
 	if at := strings.LastIndexByte(prefix, '-'); at > 0 && at == len(prefix)-1 {
 		prefix = prefix[:at]
 	}
 	queue := w.Namespace + "/" + string(w.Spec.QueueName)
-	return []string{fmt.Sprintf("%s in the queue %s", prefix, queue), "the queue " + queue, "all queues"}
+	return []kin{{prefix, queue}, {"", queue}, {}}
+}
+
+// ownerOf is the name of a workload's job; empty without one.
+func ownerOf(w *kueue.Workload) string {
+	if len(w.OwnerReferences) == 0 {
+		return ""
+	}
+	return w.OwnerReferences[0].Name
 }
 
 // draw returns a duration of the nearest kin that has run longer than this one has by now. of is the group; known is false
 // if none has.
-func (h history) draw(w *kueue.Workload, ran time.Duration, random *rand.Rand) (d time.Duration, of string, known bool) {
+func (h history) draw(w *kueue.Workload, ran time.Duration, random *rand.Rand) (d time.Duration, of kin, known bool) {
 	for _, of := range kindred(w) {
 		list := h[of]
 		at, _ := slices.BinarySearch(list, ran)
@@ -80,7 +97,7 @@ func (h history) draw(w *kueue.Workload, ran time.Duration, random *rand.Rand) (
 			return left[random.IntN(len(left))], of, true
 		}
 	}
-	return 0, "", false
+	return 0, kin{}, false
 }
 
 // forward runs the queues forward, to learn when the jobs that wait start.
@@ -95,7 +112,10 @@ func (a *asking) forward(ctx context.Context) {
 		return
 	}
 	h := historyOf(a.state)
-	used, unknown := map[string]bool{}, map[string]bool{}
+	used, unknown := map[kin]bool{}, map[string]bool{}
+	for _, j := range waiting {
+		a.watch(j)
+	}
 	bounded, cancel := context.WithTimeout(ctx, runsTime)
 	defer cancel()
 	runs := 0
@@ -107,11 +127,12 @@ func (a *asking) forward(ctx context.Context) {
 	}
 	for _, j := range waiting {
 		a.started(j, runs, h, used, unknown)
+		a.outlook(j, runs)
 	}
 }
 
 // run makes one run, and reports whether it came to its end.
-func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history, used, unknown map[string]bool) bool {
+func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history, used map[kin]bool, unknown map[string]bool) bool {
 	random := rand.New(rand.NewPCG(seed, 1))
 	open := map[types.NamespacedName]*job{}
 	for _, j := range waiting {
@@ -119,14 +140,23 @@ func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history
 	}
 	started := map[*job]time.Time{}
 	victims := map[*job]map[types.NamespacedName]bool{}
+	state := a.state.Clone()
+	sights := make([]*sight, len(waiting))
+	for i, j := range waiting {
+		sights[i] = j.watched.look(state, a.now)
+	}
+	var last *job
+	cut := false
 	r := forward.New(forward.Options{
-		State: a.state.Clone(), Begin: a.now, Stopping: time.Duration(random.Int64N(int64(grace))).Round(time.Second),
+		State: state, Begin: a.now, Stopping: time.Duration(random.Int64N(int64(grace))).Round(time.Second),
 		Duration: func(w *kueue.Workload, admitted time.Time) (time.Duration, bool) {
 			ran := max(0, a.now.Sub(admitted))
 			d, of, known := h.draw(w, ran, random)
-			if known {
+			switch {
+			case len(open) == 0: // it changes no start
+			case known:
 				used[of] = true
-			} else {
+			default:
 				unknown[w.Namespace+"/"+w.Name] = true
 			}
 			return d, known
@@ -135,7 +165,8 @@ func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history
 			key := keyOf(e.Workload)
 			switch {
 			case e.What == forward.Reserved && open[key] != nil:
-				started[open[key]] = e.At
+				last = open[key]
+				started[last] = e.At
 				delete(open, key)
 			case e.What == forward.Evicted && e.Head != nil && open[e.Head.Workload.Key()] != nil:
 				j := open[e.Head.Workload.Key()]
@@ -144,14 +175,33 @@ func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history
 				}
 				victims[j][key] = true
 			}
-			return len(open) > 0
+			for _, s := range sights {
+				s.hear(e)
+			}
+			if len(open) == 0 {
+				// Half as long again as the starts took, and as long as the runs before: what follows belongs to the picture.
+				if e.What == forward.Reserved && started[last] == e.At {
+					a.seen = max(a.seen, e.At.Sub(a.now)*3/2)
+				}
+				cut = e.At.Sub(a.now) >= a.seen
+			}
+			return !cut
 		},
 	})
+	if a.late != nil {
+		r.Arrive(a.late, a.now.Add(later))
+	}
 	if r.Until(ctx, a.now.Add(horizon)) != nil {
 		return false
 	}
 	for j, at := range started {
 		j.starts = append(j.starts, at)
+	}
+	for _, s := range sights {
+		if cut {
+			s.end = r.Now()
+		}
+		s.keep()
 	}
 	for j, list := range victims {
 		for key := range list {
@@ -162,24 +212,16 @@ func (a *asking) run(ctx context.Context, seed uint64, waiting []*job, h history
 }
 
 // started fills in when a job starts.
-func (a *asking) started(j *job, runs int, h history, used, unknown map[string]bool) {
+func (a *asking) started(j *job, runs int, h history, used map[kin]bool, unknown map[string]bool) {
 	s := &j.answer.Start
 	s.Runs, s.Started = runs, len(j.starts)
 	for of := range used {
 		list := h[of]
-		s.RestsOn = append(s.RestsOn, Durations{of, len(list), list[0].Seconds(), list[len(list)-1].Seconds()})
+		s.RestsOn = append(s.RestsOn, Durations{of.String(), of.alike, of.queue, len(list), list[0].Seconds(), list[len(list)-1].Seconds()})
 	}
 	slices.SortFunc(s.RestsOn, func(x, y Durations) int { return cmp.Compare(x.Of, y.Of) })
 	slices.SortFunc(j.starts, time.Time.Compare)
-	at := func(share float64) *metav1.Time {
-		i := int(share * float64(runs-1))
-		if runs == 0 || i >= len(j.starts) {
-			return nil
-		}
-		t := metav1.NewTime(j.starts[i].Truncate(time.Second))
-		return &t
-	}
-	s.Earliest, s.Median, s.Latest = at((1-likely)/2), at(0.5), at(1-(1-likely)/2)
+	s.Earliest, s.Median, s.Latest = nth(j.starts, runs, (1-likely)/2), nth(j.starts, runs, 0.5), nth(j.starts, runs, 1-(1-likely)/2)
 	if s.Latest == nil && len(unknown) > 0 {
 		names := make([]string, 0, len(unknown))
 		for name := range unknown {
@@ -210,4 +252,14 @@ func (a *asking) started(j *job, runs int, h history, used, unknown map[string]b
 	slices.SortStableFunc(j.answer.Preempts, func(x, y Victim) int {
 		return cmp.Or(cmp.Compare(y.Runs, x.Runs), cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
 	})
+}
+
+// nth is the sorted time below which a share of the runs is; nil if in too few of them there is one.
+func nth(times []time.Time, runs int, share float64) *metav1.Time {
+	i := int(share * float64(runs-1))
+	if runs <= 0 || i >= len(times) {
+		return nil
+	}
+	t := metav1.NewTime(times[i].Truncate(time.Second))
+	return &t
 }

@@ -85,20 +85,26 @@ func found(a *Answer) string {
 }
 
 func flavorNames(q *Quota) string {
-	var names []string
 	fewer := ""
 	for _, set := range q.PodSets {
+		if set.Count < set.Asked {
+			fewer = fmt.Sprintf(" with %d of %d pods", set.Count, set.Asked)
+		}
+	}
+	return "flavor " + explain.Names(namesOf(q.PodSets)) + fewer
+}
+
+// namesOf are the distinct flavors that pod sets get, sorted.
+func namesOf(sets []PodSetFlavors) []string {
+	names := []string{}
+	for _, set := range sets {
 		for _, flavor := range set.Flavors {
 			if !slices.Contains(names, flavor) {
 				names = append(names, flavor)
 			}
 		}
-		if set.Count < set.Asked {
-			fewer = fmt.Sprintf(" with %d of %d pods", set.Count, set.Asked)
-		}
 	}
-	slices.Sort(names)
-	return "flavor " + explain.Names(names) + fewer
+	return sorted(names)
 }
 
 func borrowing(q *Quota) string {

@@ -324,7 +324,7 @@ func TestStartRestsOnDurations(t *testing.T) {
 			t.Errorf("the %s start is off by %s", at.what, off)
 		}
 	}
-	if !slices.Contains(s.RestsOn, submit.Durations{Of: "train in the queue default/a", Count: 3, Shortest: 2400, Longest: 4800}) {
+	if !slices.Contains(s.RestsOn, submit.Durations{Of: "train in the queue default/a", Alike: "train", Queue: "default/a", Count: 3, Shortest: 2400, Longest: 4800}) {
 		t.Errorf("it rests on %+v", s.RestsOn)
 	}
 	unseen := ask(t, queues+node("n1", "small", "8")+holds("v", "a", "4", 50)+holds("u", "b", "4", 5), job("w", "a", 1, "4"))
@@ -440,5 +440,144 @@ func TestAsksOfOneAreAnsweredAlone(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out.String()), &one); err != nil || one.APIVersion != submit.APIVersion || one.Kind != submit.Kind || one.Verdict != "admitted" || one.Nodes.Fit != 1 {
 		t.Errorf("%v in %s", err, out.String())
+	}
+}
+
+// full are queues without room: train-4, of whose like three took 40 to 80 minutes, ends in 10 to 30 minutes, and u does not.
+func full() string {
+	return queues + node("n1", "small", "8") + holds("train-4", "a", "4", 50) + holds("u-2", "b", "4", 5) +
+		ended("train-1", "a", 40) + ended("train-2", "a", 60) + ended("train-3", "a", 80) + ended("u-1", "b", 1000)
+}
+
+// TestOutlook: the lanes and the reach are those of the runs.
+func TestOutlook(t *testing.T) {
+	a := ask(t, full(), job("w", "a", 1, "4")).Items[0]
+	out := a.Outlook
+	if out == nil || len(out.Lanes) != 2 {
+		t.Fatalf("it shows %+v", out)
+	}
+	runs, waits := out.Lanes[0], out.Lanes[1]
+	if runs.Job != "train-4" || runs.Position != 0 || runs.Asks != "4" || !waits.Self || waits.Position != 1 {
+		t.Errorf("the lanes are %+v", out.Lanes)
+	}
+	// The job gets its quota the moment that train-4 ends.
+	if diff := cmp.Diff([]any{a.Start.Earliest, a.Start.Latest}, []any{runs.Earliest, runs.Latest}); diff != "" {
+		t.Errorf("train-4 ends, and w starts: -want +got:\n%s", diff)
+	}
+	r := out.Reach
+	if r.ClusterQueue != "a" || r.Resource != "cpu" || r.Needs != "4" || len(r.Points) == 0 {
+		t.Fatalf("in reach is %+v", r)
+	}
+	if first := r.Points[0]; first.Low != "0" || first.High != "0" {
+		t.Errorf("nothing is in reach, and it shows %+v", first)
+	}
+	if !slices.ContainsFunc(r.Points, func(p submit.ReachPoint) bool {
+		return p.High == "4" && p.At.After(a.Start.Earliest.Add(-2*time.Minute))
+	}) {
+		t.Errorf("4 CPU come into reach, and it shows %+v", r.Points)
+	}
+	if late := r.Points[len(r.Points)-1]; late.At.After(out.Until.Time) || late.Median != "0" {
+		t.Errorf("the job has taken all in the end, and it shows %+v", late)
+	}
+}
+
+func TestInReach(t *testing.T) {
+	state := queues + node("n1", "small", "5") + holds("v", "a", "2", 5) + holds("u", "b", "3", 5)
+	for _, tc := range []struct {
+		job          string
+		quota, nodes int
+	}{{job("w", "a", 4, "1"), 3, 4}, {job("w", "a", 3, "2"), 1, 2}, {job("w", "a", 2, "1"), 2, 2}, {job("w", "none", 2, "1"), 0, 2}} {
+		got := ask(t, state, tc.job).Items[0].InReach
+		if got.Quota != tc.quota || got.Nodes != tc.nodes || got.Topology != nil {
+			t.Errorf("there is room for %+v; want %d by quota and %d by nodes\n%s", got, tc.quota, tc.nodes, tc.job)
+		}
+	}
+}
+
+// TestElsewhere: the same job in the other queue, without one, and an hour later.
+func TestElsewhere(t *testing.T) {
+	says := func(a submit.Answer) (out []string) {
+		for _, e := range a.Elsewhere {
+			out = append(out, fmt.Sprintf("%s %s: %s %s %v, %d of %d on nodes", e.Kind, e.Queue, e.Verdict, e.Tier, e.Flavors, e.Fit, e.Pods))
+		}
+		return out
+	}
+	a := ask(t, full(), job("w", "a", 1, "4")).Items[0]
+	want := []string{"queue b: waits WaitingForQuota [], 1 of 1 on nodes", "noQueue : admitted  [], 1 of 1 on nodes", "later a: waits  [], 1 of 1 on nodes"}
+	if diff := cmp.Diff(want, says(a)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if e := a.Elsewhere[2]; e.Earliest == nil || e.Earliest.Before(e.At) {
+		t.Errorf("an hour later it starts %v, and is submitted %v", e.Earliest, e.At)
+	}
+	// The first job counts for the second, elsewhere too.
+	roomy := strings.Replace(queues, "cohortName: all\n  namespaceSelector: {}\n  preemption", "namespaceSelector: {}\n  preemption", 1) + node("n1", "small", "8")
+	both := ask(t, roomy, job("w1", "b", 1, "3")+job("w2", "a", 2, "3")).Items
+	want = []string{"queue b: never ExceedsMaxQuota [], 1 of 2 on nodes", "noQueue : waits  [], 1 of 2 on nodes"}
+	if diff := cmp.Diff(want, says(both[1])); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestInfluences: what others could do, and none of it is a change of the job.
+func TestInfluences(t *testing.T) {
+	ahead := strings.Replace(holds("first", "a", "4", 1), "priority: 0", "priority: 7", 1)
+	ahead = ahead[:strings.Index(ahead, "status:")] + "---\n"
+	a := ask(t, full()+ahead, job("w", "a", 1, "4")).Items[0]
+	got := map[string]string{}
+	for _, c := range a.Influences {
+		got[c.Kind] += c.Text + ";"
+	}
+	if a.Order.Position != 2 || !strings.Contains(got["finish"], "job-train-4") {
+		t.Errorf("it is number %d, and is influenced by %q", a.Order.Position, got)
+	}
+	if got["rival"] != "if one more job like it came with the priority 1;" {
+		t.Errorf("a rival: %q", got["rival"])
+	}
+	for _, c := range a.Changes {
+		if c.Kind == "finish" || c.Kind == "quota" {
+			t.Errorf("its submitter cannot: %s", c.Text)
+		}
+	}
+	// The head of a strict queue is in the way of what would fit.
+	free := strings.Replace(strings.Replace(full(), "nominalQuota: 4", "nominalQuota: 8", 1), "preemption:", "queueingStrategy: StrictFIFO\n  preemption:", 1)
+	behind := ask(t, free+strings.ReplaceAll(ahead, `cpu: "4"`, `cpu: "6"`), job("w", "a", 1, "4")).Items[0]
+	if behind.Quota.Admitted || !slices.ContainsFunc(behind.Influences, func(c submit.Change) bool { return c.Kind == "withdraw" && c.Workload == "default/job-first" }) {
+		t.Errorf("it is %s, influenced by %+v", behind.Verdict, behind.Influences)
+	}
+}
+
+// TestConfiguration: an import is judged by its own Configuration.
+func TestConfiguration(t *testing.T) {
+	configMap := func(document string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kueue-manager-config, namespace: kueue-system}\ndata: {controller_manager_config.yaml: %q}\n---\n", document)
+	}
+	roomy := queues + node("n1", "small", "8")
+	for _, tc := range []struct {
+		name, state string
+		from        submit.ConfiguredFrom
+		fair        bool
+		asks, note  string
+	}{
+		{"none", roomy, submit.FromDefault, false, "1", ""},
+		{"fair sharing", roomy + configMap("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nfairSharing: {}\n"), submit.FromConfigMap, true, "1", ""},
+		{"what does not count", roomy + configMap("resources: {excludeResourcePrefixes: [cpu]}"), submit.FromConfigMap, false, "9", ""},
+		{"a part that has no effect", roomy + configMap("manageJobsWithoutQueueName: true"), submit.FromConfigMap, false, "1", "manageJobsWithoutQueueName has no effect"},
+		{"a wrong one", roomy + configMap("resources: 7"), submit.FromDefault, false, "1", "one that Kueue would refuse"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := ask(t, tc.state, job("w", "a", 1, tc.asks))
+			c := answers.Judged.Configuration
+			if c == nil || c.From != tc.from || c.FairSharing != tc.fair {
+				t.Errorf("it is judged by %+v", c)
+			}
+			if !answers.Items[0].Quota.Admitted {
+				t.Errorf("%s CPU are not admitted: %s", tc.asks, answers.Items[0].Sentence)
+			}
+			says := slices.ContainsFunc(answers.NotJudged, func(n why.NotJudged) bool { return strings.Contains(n.Text, tc.note) })
+			if tc.note != "" && !says {
+				t.Errorf("it does not say %q: %+v", tc.note, answers.NotJudged)
+			}
+		})
 	}
 }

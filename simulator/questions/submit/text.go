@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube-scheduler-simulator/simulator/questions/why"
 )
 
@@ -27,7 +29,7 @@ func Print(w io.Writer, answers *Answers) error {
 	j := answers.Judged
 	judges := "kube-scheduler " + j.Scheduler
 	if j.Kueue != "" {
-		judges = "the simulator's queues, as Kueue after " + j.Kueue + ", and " + judges
+		judges = "the simulator's queues, as Kueue after " + j.Kueue + " with " + j.Configuration.Text + ", and " + judges
 	}
 	p.line("")
 	p.line("%s Judged by %s: %s, %s and %s at %s. All of it: -o json.", j.Note, judges, j.Cluster, plural(j.Nodes, "node"), plural(j.Pods, "pod"), clock(j.At.Time))
@@ -99,12 +101,8 @@ func (a *Answer) when() string {
 		return "now"
 	case a.Verdict == Never:
 		return "never"
-	case s.Earliest == nil:
-		return "cannot say"
-	case s.Latest == nil:
-		return "after " + clock(s.Earliest.Time)
 	default:
-		return clock(s.Earliest.Time) + " to " + clock(s.Latest.Time)
+		return between(s.Earliest, s.Latest)
 	}
 }
 
@@ -149,10 +147,55 @@ func (p *page) one(a *Answer) {
 	}
 	p.table([]string{"START RESTS ON", "FINISHED", "TOOK"}, rows)
 	rows = nil
+	for _, e := range a.Elsewhere {
+		rows = append(rows, []string{e.where(), string(e.Verdict), orNone(e.Text), fmt.Sprintf("%d of %d pods find nodes", e.Fit, e.Pods), e.when()})
+	}
+	p.table([]string{"ELSEWHERE", "VERDICT", "QUOTA", "NODES", "START"}, rows)
+	rows = nil
 	for _, c := range a.Changes {
 		rows = append(rows, []string{c.Kind, c.Text, fmt.Sprintf("%d of %d pods find nodes", c.Fit, c.Pods), orNone(strings.Join(c.Preempts, ", "))})
 	}
 	p.table([]string{"CHANGE", "WHAT LETS IT START", "NODES", "PREEMPTS"}, rows)
+	rows = nil
+	for _, c := range a.Influences {
+		start := "now"
+		if !c.Admitted {
+			start = between(c.Earliest, c.Latest)
+		}
+		rows = append(rows, []string{c.Kind, c.Text, start})
+	}
+	p.table([]string{"INFLUENCE", "WHAT OTHERS COULD DO", "IT WOULD START"}, rows)
+}
+
+func (e *Elsewhere) where() string {
+	switch e.Kind {
+	case NoQueue:
+		return "without a queue"
+	case Delayed:
+		return "submitted at " + clock(e.At.Time)
+	}
+	return "in the queue " + e.Queue
+}
+
+func (e *Elsewhere) when() string {
+	switch e.Verdict {
+	case Admitted:
+		return "now"
+	case Never:
+		return "never"
+	}
+	return between(e.Earliest, e.Latest)
+}
+
+// between says a start that is not at once.
+func between(earliest, latest *metav1.Time) string {
+	switch {
+	case earliest == nil:
+		return "cannot say"
+	case latest == nil:
+		return "after " + clock(earliest.Time)
+	}
+	return clock(earliest.Time) + " to " + clock(latest.Time)
 }
 
 // Starts reports whether every job is admitted and its pods find nodes.

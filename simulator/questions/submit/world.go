@@ -27,9 +27,9 @@ var ErrNoQueues = errors.New("the cluster does not have Kueue's kinds")
 // Cluster is a cluster that is asked. Nothing that it does changes the cluster. Methods are safe for concurrent use.
 type Cluster interface {
 	why.Cluster
-	// Queues returns a copy of what admission knows of the queues; the question changes it. The error is ErrNoQueues for a
-	// cluster without them.
-	Queues(ctx context.Context) (*admission.State, error)
+	// Queues returns a copy of what admission knows of the queues, which the question changes, and the Configuration that
+	// they follow. The error is ErrNoQueues for a cluster without them.
+	Queues(ctx context.Context) (*admission.State, *Configured, error)
 }
 
 // Follow lets a state of admission follow an object, and reports whether it is of a kind that admission reads. Objects of
@@ -78,26 +78,27 @@ var admissionReads = []schema.GroupVersionKind{
 	kueue.GroupVersion.WithKind("ClusterQueue"), kueue.GroupVersion.WithKind("LocalQueue"), kueue.GroupVersion.WithKind("Workload"),
 }
 
-// StateOf returns what admission would know of a cluster whose queues are not the simulator's own, from its objects. The
-// error is ErrNoQueues if it has no objects of Kueue.
-func StateOf(ctx context.Context, c why.Cluster, now time.Time) (*admission.State, error) {
-	state, found := admission.New(admission.Settings{}), false
+// StateOf returns what admission would know of a cluster whose queues are not the simulator's own, from its objects, with
+// the Configuration in its ConfigMap. The error is ErrNoQueues if it has no objects of Kueue.
+func StateOf(ctx context.Context, c why.Cluster, now time.Time) (*admission.State, *Configured, error) {
+	settings, configured := configurationOf(ctx, c)
+	state, found := admission.New(settings), false
 	for _, gvk := range admissionReads {
 		all, err := c.List(ctx, gvk, metav1.NamespaceAll)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, o := range all {
 			if _, err := Follow(state, o, now); err != nil {
-				return nil, fmt.Errorf("reading a %s: %w", gvk.Kind, err)
+				return nil, nil, fmt.Errorf("reading a %s: %w", gvk.Kind, err)
 			}
 		}
 		found = found || len(all) > 0 && gvk.Group == kueue.GroupVersion.Group
 	}
 	if !found {
-		return nil, ErrNoQueues
+		return nil, nil, ErrNoQueues
 	}
-	return state, nil
+	return state, configured, nil
 }
 
 // typedQueue returns nil for an object that is not Kueue's.

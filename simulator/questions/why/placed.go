@@ -16,6 +16,11 @@ type Placed struct {
 	changes []hypothesis.Change
 }
 
+// Clone returns a copy to which more can be added.
+func (p *Placed) Clone() Placed {
+	return Placed{names: slices.Clone(p.names), changes: slices.Clone(p.changes)}
+}
+
 // Before makes a question count the pods as placed.
 func (p *Placed) Before(q *Question) {
 	q.After = slices.Clone(p.names)

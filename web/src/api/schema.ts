@@ -6760,6 +6760,7 @@ export interface components {
             seconds: number;
             /** @description What the answer is not. */
             note: string;
+            configuration?: components["schemas"]["SubmitConfigured"];
         };
         /**
          * @description admitted: the queue would admit it now, or, without a queue, enough pods find nodes. waits: something must happen first. never: it will not start as it is written.
@@ -6781,6 +6782,11 @@ export interface components {
             start: components["schemas"]["SubmitStart"];
             topology?: components["schemas"]["SubmitTopology"];
             changes: components["schemas"]["SubmitChange"][];
+            inReach?: components["schemas"]["SubmitInReach"];
+            outlook?: components["schemas"]["SubmitOutlook"];
+            elsewhere: components["schemas"]["SubmitElsewhere"][];
+            /** @description What others could do to it, each tried. */
+            influences: components["schemas"]["SubmitChange"][];
         };
         SubmitSubject: {
             kind: string;
@@ -6851,17 +6857,21 @@ export interface components {
             never?: boolean;
             reasons: components["schemas"]["WhyReason"][];
             changes: components["schemas"]["Suggestion"][];
+            nearest?: components["schemas"]["WhyNearest"];
         };
         SubmitReason: {
             tier?: string;
             number?: number;
             text: string;
+            /** @description The reasons in text as data, the one that decides first. */
+            said: components["schemas"]["AdmissionReason"][];
         };
         SubmitTier: {
             name: string;
             /** @enum {string} */
             state: "passes" | "stops" | "later";
             text?: string;
+            found?: components["schemas"]["SubmitFinding"];
         };
         SubmitOrder: {
             position: number;
@@ -6895,6 +6905,10 @@ export interface components {
                 count: number;
                 shortestSeconds: number;
                 longestSeconds: number;
+                /** @description How their names begin; empty for all. */
+                alike?: string;
+                /** @description Their LocalQueue, with its namespace; empty for all. */
+                queue?: string;
             }[];
             text: string;
         };
@@ -6918,13 +6932,129 @@ export interface components {
         /** @description A change after which the job would start; each was tried. */
         SubmitChange: {
             /** @enum {string} */
-            kind: "pods" | "flavor" | "queue" | "request" | "priority" | "resume" | "node" | "wait";
+            kind: "pods" | "flavor" | "queue" | "request" | "priority" | "resume" | "node" | "wait" | "quota" | "finish" | "withdraw" | "rival";
             text: string;
             admitted: boolean;
             preempts: string[];
             fit: number;
             pods: number;
             suggestion?: components["schemas"]["AdmissionSuggestion"];
+            /** @description What it would get. */
+            flavors?: string[];
+            /** @description The nodes of its pods. */
+            on?: string[];
+            /** @description That of the kind withdraw. */
+            workload?: string;
+            /** Format: date-time */
+            earliest?: string;
+            /** Format: date-time */
+            latest?: string;
+        };
+        /** @description The Configuration of Kueue that the queues follow. */
+        SubmitConfigured: {
+            /**
+             * @description The simulated cluster's own, that of the cluster's ConfigMap kueue-system/kueue-manager-config, or Kueue's default.
+             * @enum {string}
+             */
+            from: "simulator" | "configMap" | "default";
+            /** @description It in English. */
+            text: string;
+            fairSharing: boolean;
+            blockAdmission: boolean;
+        };
+        /** @description What was found of a tier. Its names and amounts are those of the quota; for the kind reason, those of the reason. */
+        SubmitFinding: {
+            /** @enum {string} */
+            kind: "queue" | "active" | "flavors" | "capacity" | "enough" | "short" | "victims" | "domain" | "ready" | "reason";
+            /** @description How many are preempted. */
+            count?: number;
+            /** @description Where the pods fit. */
+            domain?: string;
+        };
+        /** @description How many pods there is room for now. */
+        SubmitInReach: {
+            /** @description How many the job wants. */
+            pods: number;
+            /** @description For how many its queue has unused quota, evicting nobody. */
+            quota: number;
+            /** @description How many find nodes. */
+            nodes: number;
+            /** @description How many of the first pod set fit in one domain; absent without topology-aware placement. */
+            topology?: number;
+        };
+        /** @description A workload in the runs. One that holds quota ends, and one that waits starts, between earliest and latest in eight of ten. */
+        SubmitLane: {
+            namespace: string;
+            /** @description The workload's. */
+            name: string;
+            /** @description Its owner's. */
+            job?: string;
+            /** @description It is the job that is asked about. */
+            self?: boolean;
+            /** @description From 1 in the queue; absent for one that holds quota. */
+            position?: number;
+            /** @description What it takes of the resource of reach. */
+            asks?: string;
+            /** Format: date-time */
+            earliest: string | null;
+            /** Format: date-time */
+            latest: string | null;
+            /** @description The runs in which it is evicted first. */
+            evicted?: number;
+        };
+        /** @description How much of a resource the ClusterQueue could take, borrowed quota included. */
+        SubmitReach: {
+            clusterQueue: string;
+            flavor: string;
+            resource: string;
+            /** @description What the job asks for. */
+            needs: string;
+            points: {
+                /** Format: date-time */
+                at: string;
+                low: string;
+                median: string;
+                high: string;
+            }[];
+        };
+        /** @description The ClusterQueue in virtual time. */
+        SubmitOutlook: {
+            /** Format: date-time */
+            until: string;
+            lanes: components["schemas"]["SubmitLane"][];
+            reach?: components["schemas"]["SubmitReach"];
+        };
+        /** @description The answer about the same job under other circumstances. */
+        SubmitElsewhere: {
+            /**
+             * @description In another LocalQueue, without one, or submitted at a later time.
+             * @enum {string}
+             */
+            kind: "queue" | "noQueue" | "later";
+            queue?: string;
+            clusterQueue?: string;
+            /** Format: date-time */
+            at?: string;
+            verdict: components["schemas"]["SubmitVerdict"];
+            /** @description Why, in English. */
+            text: string;
+            tier?: string;
+            said: components["schemas"]["AdmissionReason"][];
+            flavors: string[];
+            borrows: {
+                clusterQueue: string;
+                flavor: string;
+                resource: string;
+                amount: string;
+            }[];
+            preempts: string[];
+            fit: number;
+            pods: number;
+            needs: number;
+            /** Format: date-time */
+            earliest: string | null;
+            /** Format: date-time */
+            latest: string | null;
         };
     };
     responses: {
@@ -7476,6 +7606,13 @@ export type SubmitVictim = components['schemas']['SubmitVictim'];
 export type SubmitStart = components['schemas']['SubmitStart'];
 export type SubmitTopology = components['schemas']['SubmitTopology'];
 export type SubmitChange = components['schemas']['SubmitChange'];
+export type SubmitConfigured = components['schemas']['SubmitConfigured'];
+export type SubmitFinding = components['schemas']['SubmitFinding'];
+export type SubmitInReach = components['schemas']['SubmitInReach'];
+export type SubmitLane = components['schemas']['SubmitLane'];
+export type SubmitReach = components['schemas']['SubmitReach'];
+export type SubmitOutlook = components['schemas']['SubmitOutlook'];
+export type SubmitElsewhere = components['schemas']['SubmitElsewhere'];
 export type ResponseError = components['responses']['Error'];
 export type ResponseStarting = components['responses']['Starting'];
 export type ResponseTooLarge = components['responses']['TooLarge'];

@@ -83,3 +83,13 @@ func (s *State) Room(key types.NamespacedName, set, flavor string, now time.Time
 	}
 	return topology.Spec.Levels[at].NodeLabel, domains
 }
+
+// Available returns what a ClusterQueue could take now of a resource in a flavor, borrowed quota included, in the unit of
+// ResourceTrial. It is negative after a cut, and 0 for an unknown ClusterQueue.
+func (s *State) Available(clusterQueue, flavor string, resource v1.ResourceName) int64 {
+	n := s.tree().queues[clusterQueue]
+	if n == nil {
+		return 0
+	}
+	return n.available(flavorResource{flavor, resource})
+}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"strconv"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -36,6 +38,7 @@ type intake struct{ client kubernetes.Interface }
 
 var (
 	_ admission.MutationInterface            = (*intake)(nil)
+	_ admission.ValidationInterface          = (*intake)(nil)
 	_ initializer.WantsExternalKubeClientSet = (*intake)(nil)
 )
 
@@ -78,6 +81,19 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 		if err != nil {
 			return admission.NewForbidden(a, err)
 		}
+	}
+	return nil
+}
+
+// Validate refuses AppWrappers that their controller could not run.
+func (i *intake) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	o, ok := a.GetObject().(*unstructured.Unstructured)
+	if !ok || a.GetSubresource() != "" || o.GroupVersionKind() != appwrapper.GroupVersion.WithKind(appwrapper.AppWrapperKind) {
+		return nil
+	}
+	before, _ := a.GetOldObject().(*unstructured.Unstructured)
+	if mistakes := checkAppWrapper(o, before); len(mistakes) > 0 {
+		return apierrors.NewInvalid(o.GroupVersionKind().GroupKind(), o.GetName(), mistakes)
 	}
 	return nil
 }

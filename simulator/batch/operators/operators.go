@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	v1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,6 +66,7 @@ type operator struct {
 var all = map[string]operator{
 	definitions.Of([]string{definitions.JobSet})[0].Name():          {"jobset", jobset.AddToScheme, setupJobSet},
 	definitions.Of([]string{definitions.LeaderWorkerSet})[0].Name(): {"leaderworkerset", lws.AddToScheme, setupLeaderWorkerSet},
+	definitions.Of([]string{definitions.AppWrapper})[0].Name():      {"appwrapper", appwrapper.AddToScheme, setupAppWrapper},
 }
 
 func setupJobSet(ctx context.Context, m ctrl.Manager, events record.EventRecorder) error {

@@ -58,6 +58,7 @@ var table = []Definition{
 	kueue("AdmissionCheck", "admissionchecks"),
 	{Kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, Resource: "jobsets", Plugin: JobSet},
 	{Kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"}, Resource: "leaderworkersets", Plugin: LeaderWorkerSet},
+	{Kind: schema.GroupVersionKind{Group: "workload.codeflare.dev", Version: "v1beta2", Kind: "AppWrapper"}, Resource: "appwrappers", Plugin: AppWrapper},
 }
 
 // Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that
@@ -68,11 +69,12 @@ func kueue(kind, resource string) Definition {
 	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
 
-// JobSet and LeaderWorkerSet stand in place of a plugin in the definitions of these kinds. Their controllers run while a cluster
-// has them.
+// JobSet, LeaderWorkerSet and AppWrapper stand in place of a plugin in the definitions of these kinds. Their controllers run while
+// a cluster has them.
 const (
 	JobSet          = "JobSet"
 	LeaderWorkerSet = "LeaderWorkerSet"
+	AppWrapper      = "AppWrapper"
 )
 
 // SessionSchedulers stands in for the plugin of the kinds that the session schedulers read.

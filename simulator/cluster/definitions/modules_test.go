@@ -142,6 +142,7 @@ var modules = map[string]struct{ path, definitions string }{
 	Kueue:           {"sigs.k8s.io/kueue", "config/components/crd/bases"},
 	JobSet:          {"sigs.k8s.io/jobset", "config/components/crd/bases"},
 	LeaderWorkerSet: {"sigs.k8s.io/lws", "config/crd/bases"},
+	AppWrapper:      {"github.com/project-codeflare/appwrapper", "config/crd/bases"},
 }
 
 // TestDefinitionsOfModules: they are those of their modules but for differences.

@@ -147,6 +147,7 @@ var kinds = []Kind{
 	{Group: "apps", Kind: "DaemonSet", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied},
 	{Group: "batch", Kind: "Job", Namespaced: true, Rank: RankWorkload, Uses: Exported | Copied},
 	{Group: "apps", Kind: "Deployment", Namespaced: true, Rank: RankDeployment, Uses: Exported | Copied},
+	{Group: "workload.codeflare.dev", Kind: "AppWrapper", Namespaced: true, Rank: RankDeployment, Uses: Exported | Copied | Custom, Version: "v1beta2", Resource: "appwrappers"},
 	{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Namespaced: true, Rank: RankScaler, Uses: Exported | Copied},
 	{Kind: "ResourceQuota", Namespaced: true, Rank: RankLimit, Uses: Exported | Copied},
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Rank: RankLimit},

@@ -35,6 +35,7 @@ func init() {
 		"scheduling.x-k8s.io":         batchPluginKinds,
 		"storage.k8s.io":              storageKinds,
 		"topology.node.k8s.io":        {"NodeResourceTopology": nodeTopology},
+		"workload.codeflare.dev":      appWrapperKinds,
 		"kubescheduler.config.k8s.io": {"KubeSchedulerConfiguration": configuration},
 	} {
 		for name, k := range all {

@@ -198,6 +198,28 @@ func TestNumbersOfWorkloadsGo(t *testing.T) {
 	}
 }
 
+// TestAppWrappersKeepWhatHasRules: an object inside an AppWrapper is redacted by the rules of its own kind, and dropped without any.
+func TestAppWrappersKeepWhatHasRules(t *testing.T) {
+	template := func(kind string) map[string]any {
+		return map[string]any{"apiVersion": "batch/v1", "kind": kind, "metadata": map[string]any{"name": secret}, "spec": map[string]any{"parallelism": int64(3), "secret": secret}}
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": map[string]any{"name": secret},
+		"spec": map[string]any{"suspend": true, "components": []any{map[string]any{"template": template("Job")}, map[string]any{"template": template("Thing")}, secret}},
+	}}
+	New(salt).Object(u)
+	if after := encode(t, u); strings.Contains(after, secret) {
+		t.Errorf("the word is still in it: %s", after)
+	}
+	components, _, _ := unstructured.NestedSlice(u.Object, "spec", "components")
+	if len(components) != 1 {
+		t.Fatalf("the components are %v", components)
+	}
+	if pods, _, _ := unstructured.NestedInt64(components[0].(map[string]any), "template", "spec", "parallelism"); pods != 3 {
+		t.Errorf("the job has %d pods", pods)
+	}
+}
+
 func TestTheSameWordIsTheSameEverywhere(t *testing.T) {
 	r := New(salt)
 	for name, pair := range map[string][2]string{

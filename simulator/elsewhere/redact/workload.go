@@ -1,5 +1,10 @@
 package redact
 
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
 var podTemplate = object(fields{"metadata": templateMetadata, "spec": podSpec})
 
 var replicas = object(fields{
@@ -74,6 +79,24 @@ var (
 		}),
 	})}}}
 )
+
+// appWrapperKinds have objects of other kinds inside, each with the rules of its own kind.
+var appWrapperKinds = map[string]kind{"AppWrapper": {name: appName, fields: fields{"spec": object(fields{"suspend": boolean, "components": each(component)})}}}
+
+// component redacts an object of a kind with rules, and drops any other. The pod sets of those kinds need not be declared.
+func component(r *Redactor, v any) any {
+	from, _ := v.(map[string]any)
+	template, ok := from["template"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(template)}
+	if !Covers(u.GroupVersionKind().GroupKind()) {
+		return nil
+	}
+	r.Object(u)
+	return map[string]any{"template": u.Object}
+}
 
 // schedule keeps a cron expression of numbers, and replaces any other.
 var schedule = text(func(_ *Redactor, s string) string {

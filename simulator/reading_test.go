@@ -51,7 +51,7 @@ var jsonOf = map[string]string{
 	"simulator/batch/kueue/admission":         "statements that this program has written",
 	"simulator/batch/kueue/configuration":     "sections of a document that the one reader has read",
 	"simulator/batch/kueue/conversion":        "reviews of this program's API server",
-	"simulator/batch/kueue/intake":            "annotations that Kueue's part has written, of at most 256 KiB",
+	"simulator/batch/kueue/intake":            "shapes of pods that it has written, and metadata of its API server's objects",
 	"simulator/batch/kueue/judge":             "what its own scenarios and Kueue's log have, in a tool of its own",
 	"simulator/batch/kueue/ledger":            "entries that this program has written",
 	"simulator/batch/sessions":                "entries and settings that this program has written",

@@ -23,7 +23,10 @@ import (
 	"kube-scheduler-simulator/simulator/testing/kubectltest"
 )
 
-var kueueWorkloads = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
+var (
+	kueueWorkloads = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
+	appWrappers    = schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"}
+)
 
 // kueue is a program with queues, and kubectl.
 type kueue struct {
@@ -412,4 +415,42 @@ func TestKueueAdmitsJobSets(t *testing.T) {
 	}
 	k.Must(t, "delete", "jobset", "train")
 	k.runs(t, "behind", 3)
+}
+
+// TestKueueAdmitsAppWrappers: an AppWrapper waits for quota and runs as a whole. What is preempted loses its components, comes back
+// when there is quota, and an AppWrapper whose pods have succeeded ends.
+func TestKueueAdmitsAppWrappers(t *testing.T) {
+	k := startKueue(t, passing(t), "--kueue", "--crds", "AppWrapper")
+	k.apply(t, "appwrapper.yaml")
+	k.has(t, "first", "Admitted", "True", "")
+	if nodes := k.runs(t, "first", 3); !slices.Equal(slices.Compact(nodes), []string{"wrapped-1"}) {
+		t.Errorf("the pods are on %v, not on the node of the flavor", nodes)
+	}
+	k.apply(t, "appwrapper-urgent.yaml")
+	k.has(t, "first", "Evicted", "True", "Preempted")
+	k.has(t, "urgent", "Finished", "True", "Succeeded")
+	k.has(t, "first", "Admitted", "True", "")
+	k.runs(t, "first", 3)
+	if _, err := k.workload(t, "first-learn"); err == nil {
+		t.Error("the job of an AppWrapper is queued by itself")
+	}
+	k.Must(t, "delete", "appwrapper", "first")
+	eventually(t, "the components have gone", func() error {
+		out, err := k.Run("get", "deployments,jobs", "-o", "name", "-l", "workload.codeflare.dev/appwrapper=first")
+		if err == nil && strings.TrimSpace(out) != "" {
+			err = fmt.Errorf("there are %s", out)
+		}
+		return err
+	})
+	wrong := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "workload.codeflare.dev/v1beta2", "kind": "AppWrapper", "metadata": map[string]any{"name": "wrong"},
+		"spec": map[string]any{"components": []any{map[string]any{
+			"podSets":  []any{map[string]any{"path": "template.spec.nothing"}},
+			"template": map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "t"}},
+		}}},
+	}}
+	_, err := k.custom.Resource(appWrappers).Namespace("default").Create(t.Context(), wrong, metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "spec.components[0].podSets[0].path") {
+		t.Errorf("a path that leads nowhere is answered %v", err)
+	}
 }

@@ -128,9 +128,9 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 		"manageJobsWithoutQueueName: false": nil,
 		"manageJobsWithoutQueueName: true":  {"manageJobsWithoutQueueName has no effect: the simulator manages what names a queue, in every namespace."},
 		"managedJobsNamespaceSelector: {matchLabels: {a: b}}": {"managedJobsNamespaceSelector has no effect: the simulator manages what names a queue, in every namespace."},
-		"integrations: {frameworks: [batch/job, pod, deployment, statefulset, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset]}": nil,
+		"integrations: {frameworks: [batch/job, pod, deployment, statefulset, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, workload.codeflare.dev/appwrapper]}": nil,
 		"integrations: {frameworks: [batch/job, jobset.x-k8s.io/jobset, ray.io/rayjob], labelKeysToCopy: [a]}": {
-			"integrations.frameworks leaves out pod, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset, which the simulator manages nevertheless.",
+			"integrations.frameworks leaves out pod, deployment, statefulset, leaderworkerset.x-k8s.io/leaderworkerset, workload.codeflare.dev/appwrapper, which the simulator manages nevertheless.",
 			"integrations.frameworks (ray.io/rayjob) has no effect: the simulator does not follow it.",
 			"integrations.labelKeysToCopy has no effect: the simulator does not follow it.",
 		},

@@ -48,7 +48,7 @@ func (i Ignored) text() string {
 }
 
 // managed are the integrations that the simulator has. It cannot leave any out.
-var managed = []string{"batch/job", "pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset"}
+var managed = []string{"batch/job", "pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset", "workload.codeflare.dev/appwrapper"}
 
 // gates are the feature gates that the simulator follows, in the only state that it knows.
 var gates = map[string]bool{

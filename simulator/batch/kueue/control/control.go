@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,15 +165,19 @@ func (q *Queues) Stop(ctx context.Context) error {
 	}
 }
 
-// phase is what the controllers do, and for which kinds besides their own.
+// optional are the kinds of jobs whose definition a cluster may lack.
+var optional = [...]schema.GroupVersionResource{jobSets, leaderSets, appWrappers}
+
+// phase is what the controllers do, and for which of the optional kinds.
 type phase struct {
-	do                  activity
-	jobSets, leaderSets bool
+	do     activity
+	served [len(optional)]bool
 }
 
 // serves reports whether the cluster has a kind of jobs.
 func (p phase) serves(resource schema.GroupVersionResource) bool {
-	return resource == jobSets && p.jobSets || resource == leaderSets && p.leaderSets
+	at := slices.Index(optional[:], resource)
+	return at >= 0 && p.served[at]
 }
 
 type activity int
@@ -194,8 +199,9 @@ func (q *Queues) run(ctx context.Context, store cache.Store, sign func() string,
 		}
 		next := phase{}
 		if _, exists, _ := store.GetByKey(definition); exists {
-			_, next.jobSets, _ = store.GetByKey(jobSets.GroupResource().String())
-			_, next.leaderSets, _ = store.GetByKey(leaderSets.GroupResource().String())
+			for i, resource := range optional {
+				_, next.served[i], _ = store.GetByKey(resource.GroupResource().String())
+			}
 			next.do = admitting
 			if q.Observes() {
 				next.do = observing

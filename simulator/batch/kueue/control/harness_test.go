@@ -97,7 +97,7 @@ func play(t *testing.T, settings admission.Settings, objects []runtime.Object, s
 		s := &stage{t: t, told: map[string][]string{}, client: fake.NewSimpleClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})}
 		kinds := map[schema.GroupVersionResource]string{
 			workloadResource: "WorkloadList", clusterQueueResource: "ClusterQueueList", localQueueResource: "LocalQueueList", cohortResource: "CohortList",
-			flavorResource: "ResourceFlavorList", topologyResource: "TopologyList", priorityClassResource: "WorkloadPriorityClassList", checkResource: "AdmissionCheckList", jobSets: "JobSetList", leaderSets: "LeaderWorkerSetList",
+			flavorResource: "ResourceFlavorList", topologyResource: "TopologyList", priorityClassResource: "WorkloadPriorityClassList", checkResource: "AdmissionCheckList", jobSets: "JobSetList", leaderSets: "LeaderWorkerSetList", appWrappers: "AppWrapperList",
 		}
 		s.custom = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 		for _, c := range []*clienttesting.Fake{&s.client.Fake, &s.custom.Fake} {
@@ -182,7 +182,7 @@ func (s *stage) settle() {
 // resources of the kinds that a story creates.
 var resources = map[string]schema.GroupVersionResource{
 	"Workload": workloadResource, "ClusterQueue": clusterQueueResource, "LocalQueue": localQueueResource, "Cohort": cohortResource, "ResourceFlavor": flavorResource, "AdmissionCheck": checkResource,
-	"WorkloadPriorityClass": priorityClassResource, "JobSet": jobSets, "LeaderWorkerSet": leaderSets,
+	"WorkloadPriorityClass": priorityClassResource, "JobSet": jobSets, "LeaderWorkerSet": leaderSets, "AppWrapper": appWrappers,
 }
 
 func (s *stage) create(o runtime.Object) {
@@ -207,7 +207,7 @@ func (s *stage) create(o runtime.Object) {
 }
 
 func (s *stage) at(kind string) dynamic.ResourceInterface {
-	if kind == "Workload" || kind == "LocalQueue" || kind == "JobSet" || kind == "LeaderWorkerSet" {
+	if kind == "Workload" || kind == "LocalQueue" || kind == "JobSet" || kind == "LeaderWorkerSet" || kind == "AppWrapper" {
 		return s.custom.Resource(resources[kind]).Namespace(namespace)
 	}
 	return s.custom.Resource(resources[kind])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -38,8 +39,11 @@ type jobKind struct {
 	keys     queue
 }
 
-// jobSets is the resource of JobSets, whose definition a cluster may lack.
-var jobSets = jobset.SchemeGroupVersion.WithResource("jobsets")
+// jobSets and appWrappers are the resources of kinds of jobs whose definition a cluster may lack.
+var (
+	jobSets     = jobset.SchemeGroupVersion.WithResource("jobsets")
+	appWrappers = appwrapper.GroupVersion.WithResource("appwrappers")
+)
 
 // jobKinds are Kubernetes' own Jobs, and those of served that we know.
 func (e *engaged) jobKinds(served func(schema.GroupVersionResource) bool) []*jobKind {
@@ -48,6 +52,9 @@ func (e *engaged) jobKinds(served func(schema.GroupVersionResource) bool) []*job
 	}}
 	if served(jobSets) {
 		kinds = append(kinds, &jobKind{jobs.Set{}.Kind(), jobSets, jobSetController, customresource.NewInformer[jobset.JobSet](e.custom.Resource(jobSets)), newQueue()})
+	}
+	if served(appWrappers) {
+		kinds = append(kinds, &jobKind{jobs.Wrapper{}.Kind(), appWrappers, appWrapperController, customresource.NewInformer[appwrapper.AppWrapper](e.custom.Resource(appWrappers)), newQueue()})
 	}
 	return kinds
 }
@@ -74,6 +81,31 @@ func (e *engaged) jobOf(w *kueue.Workload) jobs.Job {
 	return nil
 }
 
+// managedAbove reports whether a job belongs to one that has a queue, and so is admitted with it.
+func (e *engaged) managedAbove(o metav1.Object) bool {
+	for range maxOwners {
+		owner := metav1.GetControllerOf(o)
+		if owner == nil {
+			return false
+		}
+		k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+		if k == nil {
+			return false
+		}
+		job := k.job(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
+		if job == nil {
+			return false
+		}
+		if o = job.Object(); o.GetLabels()[controllerconstants.QueueLabel] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxOwners is how far up managedAbove looks.
+const maxOwners = 10
+
 // job returns the job of a key; nil if there is none.
 func (k *jobKind) job(key types.NamespacedName) jobs.Job {
 	o, exists, err := k.informer.GetIndexer().GetByKey(key.String())
@@ -91,7 +123,7 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	}
 	o := job.Object()
 	queue := o.GetLabels()[controllerconstants.QueueLabel]
-	if queue == "" {
+	if queue == "" || e.managedAbove(o) {
 		return nil
 	}
 	at := types.NamespacedName{Namespace: key.Namespace, Name: jobs.WorkloadName(job)}

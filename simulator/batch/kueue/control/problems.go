@@ -24,12 +24,13 @@ type trouble struct {
 type controller string
 
 const (
-	jobController       controller = "jobs"
-	jobSetController    controller = "jobsets"
-	leaderSetController controller = "leaderworkersets"
-	podController       controller = "pods"
-	workloadController  controller = "workloads"
-	decisionWriter      controller = "decisions"
+	jobController        controller = "jobs"
+	jobSetController     controller = "jobsets"
+	appWrapperController controller = "appwrappers"
+	leaderSetController  controller = "leaderworkersets"
+	podController        controller = "pods"
+	workloadController   controller = "workloads"
+	decisionWriter       controller = "decisions"
 )
 
 // controllerError is the reason of the events about problems.
@@ -85,7 +86,7 @@ func (e *engaged) untell(t trouble) {
 func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
 	w := cached[kueue.Workload](e.workloads, t.NamespacedName)
 	switch t.by {
-	case jobController, jobSetController:
+	case jobController, jobSetController, appWrapperController:
 		for _, k := range e.kinds {
 			if k.by != t.by {
 				continue

@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission"
@@ -93,11 +95,11 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 			return i.admitPod(ctx, o)
 		}
 	case *apps.Deployment:
-		if i.queueOf(ctx, o, create) != "" && i.serves(ctx, o.Namespace) {
+		if i.takes(ctx, o, create) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 		}
 	case *apps.StatefulSet:
-		if i.queueOf(ctx, o, create) != "" && i.serves(ctx, o.Namespace) {
+		if i.takes(ctx, o, create) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
 			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
 			serve(&o.Spec.Template.ObjectMeta, int(o.Spec.Replicas))
@@ -117,17 +119,24 @@ func passOn(labels map[string]string, template *metav1.ObjectMeta) {
 
 // admitJob suspends a job of a queue.
 func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
-	if i.queueOf(ctx, job, true) != "" && i.serves(ctx, job.Namespace) {
+	if i.takes(ctx, job, true) {
 		job.Spec.Suspend = ptr.To(true)
 	}
 	return nil
 }
 
+// takes reports whether an object is work of a queue that nothing above it answers for.
+func (i *intake) takes(ctx context.Context, o metav1.Object, create bool) bool {
+	return i.queueOf(ctx, o, create) != "" && i.serves(ctx, o.GetNamespace()) && !i.managedAbove(ctx, o)
+}
+
 // isJob reports whether an object is a job of a kind that Kubernetes does not have itself, which can be suspended.
-func isJob(o *unstructured.Unstructured) bool { return o.GroupVersionKind() == (jobs.Set{}).Kind() }
+func isJob(o *unstructured.Unstructured) bool {
+	return o.GroupVersionKind() == (jobs.Set{}).Kind() || o.GroupVersionKind() == (jobs.Wrapper{}).Kind()
+}
 
 func (i *intake) admitCustomJob(ctx context.Context, job *unstructured.Unstructured) error {
-	if i.queueOf(ctx, job, true) == "" || !i.serves(ctx, job.GetNamespace()) {
+	if !i.takes(ctx, job, true) {
 		return nil
 	}
 	return unstructured.SetNestedField(job.Object, true, "spec", "suspend")
@@ -181,7 +190,7 @@ func (i *intake) queueOf(ctx context.Context, o metav1.Object, create bool) stri
 	if !create || o.GetNamespace() == metav1.NamespaceSystem {
 		return ""
 	}
-	if owner := metav1.GetControllerOf(o); owner != nil && (owner.Kind == (jobs.Set{}).Kind().Kind || owner.Kind == "LeaderWorkerSet") {
+	if owner := metav1.GetControllerOf(o); owner != nil && slices.Contains([]string{(jobs.Set{}).Kind().Kind, (jobs.Wrapper{}).Kind().Kind, "LeaderWorkerSet"}, owner.Kind) {
 		return ""
 	}
 	has, known := i.defaults.Get(o.GetNamespace())
@@ -207,16 +216,18 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 	if pod.Labels[constants.ManagedByKueueLabelKey] == constants.ManagedByKueueLabelValue || pod.Spec.NodeName != "" {
 		return nil
 	}
+	// The controller of AppWrappers labels the pods below them, so the other pods need no look at their owners.
 	owner := metav1.GetControllerOf(pod)
 	ofJob := owner != nil && owner.Kind == "Job"
+	wrapped := owner != nil && pod.Labels[appwrapper.AppWrapperLabel] != ""
+	if wrapped && i.managedAbove(ctx, pod) {
+		return nil
+	}
 	if i.queueOf(ctx, pod, !ofJob) == "" || !i.serves(ctx, pod.Namespace) {
 		return nil
 	}
-	if ofJob {
-		job, err := i.client.BatchV1().Jobs(pod.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
-		if err == nil && job.Labels[controllerconstants.QueueLabel] != "" {
-			return nil
-		}
+	if ofJob && !wrapped && i.managedAbove(ctx, pod) {
+		return nil
 	}
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, constants.ManagedByKueueLabelKey, constants.ManagedByKueueLabelValue)
 	// A label can be selected by, so the group's name is one in any case.
@@ -248,6 +259,48 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 	}
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podconstants.RoleHashAnnotation, role)
 	return nil
+}
+
+// owners are the kinds between a pod and the job that a queue admits, and where the API server has them. Those with a true value are
+// admitted as a whole, so what is below them is not work of its own.
+var owners = map[schema.GroupKind]struct {
+	path     string
+	admitted bool
+}{
+	{Group: apps.GroupName, Kind: "ReplicaSet"}:              {"/apis/apps/v1/namespaces/%s/replicasets/%s", false},
+	{Group: apps.GroupName, Kind: "Deployment"}:              {"/apis/apps/v1/namespaces/%s/deployments/%s", false},
+	{Group: apps.GroupName, Kind: "StatefulSet"}:             {"/apis/apps/v1/namespaces/%s/statefulsets/%s", false},
+	{Group: lws.GroupVersion.Group, Kind: "LeaderWorkerSet"}: {"/apis/leaderworkerset.x-k8s.io/v1/namespaces/%s/leaderworkersets/%s", false},
+	(jobs.Batch{}).Kind().GroupKind():                        {"/apis/batch/v1/namespaces/%s/jobs/%s", true},
+	(jobs.Set{}).Kind().GroupKind():                          {"/apis/jobset.x-k8s.io/v1alpha2/namespaces/%s/jobsets/%s", true},
+	(jobs.Wrapper{}).Kind().GroupKind():                      {"/apis/workload.codeflare.dev/v1beta2/namespaces/%s/appwrappers/%s", true},
+}
+
+// maxOwners is how far up managedAbove looks.
+const maxOwners = 10
+
+// managedAbove reports whether an object belongs to a job that a queue admits as a whole, whatever is in between.
+func (i *intake) managedAbove(ctx context.Context, o metav1.Object) bool {
+	owner := metav1.GetControllerOf(o)
+	for range maxOwners {
+		if owner == nil {
+			return false
+		}
+		kind := owners[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()]
+		if kind.path == "" {
+			return false
+		}
+		above := &metav1.PartialObjectMetadata{}
+		text, err := i.client.CoreV1().RESTClient().Get().RequestURI(fmt.Sprintf(kind.path, o.GetNamespace(), owner.Name)).SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
+		if err != nil || json.Unmarshal(text, above) != nil {
+			return false
+		}
+		if kind.admitted && above.Labels[controllerconstants.QueueLabel] != "" {
+			return true
+		}
+		owner = metav1.GetControllerOf(above)
+	}
+	return false
 }
 
 // specOf returns the spec of a pod as clients read it.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -73,6 +74,8 @@ func JobOf(o any) Job {
 		return Batch{o}
 	case *jobset.JobSet:
 		return Set{o}
+	case *appwrapper.AppWrapper:
+		return Wrapper{o}
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ var arrows = map[string][]string{
 	"simulator/cireport":                                                      nil,
 	"simulator/kubectl":                                                       {"scheduler/config", "scheduler/plugins", "scheduler/plugins/argument", "simulator/agents", "simulator/elsewhere/mirror", "simulator/host/process", "simulator/host/version", "simulator/questions/ask", "simulator/questions/hypothesis", "simulator/questions/submit", "simulator/questions/report", "simulator/questions/standalone", "simulator/questions/why"},
 	"simulator/cmd/kubectl-why":                                               {"simulator/kubectl"},
-	"simulator/questions/report":                                              {"simulator/cireport", "simulator/questions/why"},
+	"simulator/questions/report":                                              {"simulator/cireport", "simulator/questions/submit", "simulator/questions/why"},
 	"simulator/scenarios/report":                                              {"simulator/cireport", "simulator/scenarios/scenario"},
 	"simulator/host/recordlog":                                                {"scheduler/blockfile"},
 	"simulator/past/placement":                                                {"scheduler/explain", "scheduler/result", "simulator/cluster/objects", "simulator/past/clusterdiff", "simulator/past/replay"},

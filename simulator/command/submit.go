@@ -22,7 +22,7 @@ func submitJobs(with []Option) *cobra.Command {
 	dryRun := f.Bool("dry-run", false, "ask, and submit nothing; required")
 	files := f.StringSliceP("filename", "f", nil, "`file` with jobs, in the order in which they are submitted; - is stdin. May be repeated")
 	f.StringVarP(&a.namespace, "namespace", "n", "default", "`namespace` of objects that name none")
-	output := f.StringP("output", "o", "text", "`format`: text, json or yaml")
+	output := f.StringP("output", "o", "text", "`format`: text, json, yaml or junit")
 	runs := f.Int("runs", 0, "the `number` of times that the queues are run forward at most (default 200)")
 	a.sources()
 	return f.runs(func(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"kube-scheduler-simulator/simulator/questions/ask"
+	"kube-scheduler-simulator/simulator/questions/report"
 	"kube-scheduler-simulator/simulator/questions/submit"
 )
 
@@ -17,10 +18,10 @@ type Submitter interface {
 // CheckSubmitFormat returns an error for a format that Submit does not have.
 func CheckSubmitFormat(format string) error {
 	switch format {
-	case "text", "json", "yaml":
+	case "text", "json", "yaml", "junit":
 		return nil
 	}
-	return fmt.Errorf("--output must be text, json or yaml, not %q", format)
+	return fmt.Errorf("--output must be text, json, yaml or junit, not %q", format)
 }
 
 // Submit asks what would become of jobs, prints the answer, and returns the exit code: Yes if every job would start at once.
@@ -29,9 +30,12 @@ func Submit(ctx context.Context, w io.Writer, target Submitter, q submit.Questio
 	if err != nil {
 		return 0, err
 	}
-	if format == "text" {
+	switch format {
+	case "text":
 		err = submit.Print(w, answers)
-	} else {
+	case "junit":
+		err = report.SubmitJUnit(w, answers)
+	default:
 		err = submit.Encode(w, answers, format == "yaml")
 	}
 	if err == nil && !answers.Starts() {

@@ -27,6 +27,7 @@ func TestSubmitSaysByItsCode(t *testing.T) {
 		{submitter{Jobs: 1, Starts: 1}, "text", "It waits.", kubectl.Yes},
 		{submitter{Jobs: 2, Starts: 1}, "json", `"verdict": "waits"`, kubectl.No},
 		{submitter{Jobs: 1, NoNode: 1}, "yaml", "verdict: waits", kubectl.No},
+		{submitter{Jobs: 1, Waits: 1}, "junit", `<failure message="It waits.`, kubectl.No},
 	} {
 		var out bytes.Buffer
 		code, err := kubectl.Submit(t.Context(), &out, tt.summary, submit.Question{}, tt.format)
@@ -37,7 +38,7 @@ func TestSubmitSaysByItsCode(t *testing.T) {
 			t.Errorf("as %s it prints what controls a terminal", tt.format)
 		}
 	}
-	if kubectl.CheckSubmitFormat("junit") == nil {
-		t.Error("junit is taken")
+	if kubectl.CheckSubmitFormat("markdown") == nil {
+		t.Error("markdown is taken")
 	}
 }

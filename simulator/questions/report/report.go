@@ -1,4 +1,4 @@
-// Package report renders answers of package why for CI: as JUnit, and as a summary in Markdown. It decides nothing: the
+// Package report renders answers of the packages why and submit for CI: as JUnit, and as a summary in Markdown. It decides nothing: the
 // verdicts are the answers' own.
 //
 // It may import the answers and cireport.

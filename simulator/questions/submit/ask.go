@@ -383,7 +383,7 @@ func (a *asking) summary() {
 	for _, item := range a.answers.Items {
 		s.Jobs++
 		switch {
-		case item.Verdict == Admitted && item.Nodes.Fit >= item.Nodes.Needs:
+		case item.Starts():
 			s.Starts++
 		case item.Verdict == Admitted:
 			s.NoNode++

@@ -198,5 +198,8 @@ func between(earliest, latest *metav1.Time) string {
 	return clock(earliest.Time) + " to " + clock(latest.Time)
 }
 
-// Starts reports whether every job is admitted and its pods find nodes.
+// Starts reports whether the job is admitted, and enough of its pods find nodes.
+func (a *Answer) Starts() bool { return a.Verdict == Admitted && a.Nodes.Fit >= a.Nodes.Needs }
+
+// Starts reports whether every job starts.
 func (a *Answers) Starts() bool { return a.Summary.Starts == a.Summary.Jobs }

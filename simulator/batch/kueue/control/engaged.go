@@ -80,6 +80,9 @@ func newQueue() queue {
 // byWorkload indexes the pods of queues by the key of their workload.
 const byWorkload = "kueue-workload"
 
+// byOwner indexes workloads by the UID of their controller.
+const byOwner = "kueue-owner"
+
 func newEngaged(q *Queues, served func(schema.GroupVersionResource) bool) (*engaged, error) {
 	config := rest.CopyConfig(q.opts.ClientConfig)
 	config.UserAgent = agent
@@ -111,6 +114,9 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		checks:        customresource.NewInformer[kueue.AdmissionCheck](custom.Resource(checkResource)),
 		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
 	}
+	if err := e.workloads.AddIndexers(cache.Indexers{byOwner: ownerOfWorkload}); err != nil {
+		return nil, fmt.Errorf("indexing workloads: %w", err)
+	}
 	e.kinds = e.jobKinds(served)
 	var leaders dynamic.NamespaceableResourceInterface
 	if served(leaderSets) {
@@ -123,6 +129,15 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		}
 	}
 	return e, e.watch()
+}
+
+func ownerOfWorkload(obj any) ([]string, error) {
+	if w, ok := obj.(*kueue.Workload); ok {
+		if owner := metav1.GetControllerOf(w); owner != nil {
+			return []string{string(owner.UID)}, nil
+		}
+	}
+	return nil, nil
 }
 
 func workloadOfPod(obj any) ([]string, error) {

@@ -1,10 +1,13 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -126,8 +129,10 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	if queue == "" || e.managedAbove(o) {
 		return nil
 	}
-	at := types.NamespacedName{Namespace: key.Namespace, Name: jobs.WorkloadName(job)}
-	w := cached[kueue.Workload](e.workloads, at)
+	w, err := e.workloadOf(ctx, job)
+	if err != nil {
+		return err
+	}
 	message, success, finished := job.Finished()
 	switch {
 	case w != nil && (is(w, kueue.WorkloadFinished) || w.DeletionTimestamp != nil):
@@ -137,9 +142,10 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	case finished:
 		return nil
 	case w == nil:
-		return e.createForJob(ctx, job, at.Name)
+		return e.createForJob(ctx, job, jobs.WorkloadName(job))
 	}
-	if err := e.followLabel(ctx, w, o); err != nil {
+	at := types.NamespacedName{Namespace: key.Namespace, Name: w.Name}
+	if err = e.followLabel(ctx, w, o); err != nil {
 		return err
 	}
 	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
@@ -171,6 +177,46 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 		return err
 	}
 	return nil
+}
+
+// workloadOf returns the workload of a job: the one that a label names, or the one that it owns, whatever another Kueue may have
+// called it. A job that owns several would hold its quota several times, so all but one go, and one with quota stays. It returns nil if
+// there is none.
+func (e *engaged) workloadOf(ctx context.Context, job jobs.Job) (*kueue.Workload, error) {
+	at := types.NamespacedName{Namespace: job.Object().GetNamespace(), Name: jobs.WorkloadName(job)}
+	if job.Object().GetLabels()[controllerconstants.PrebuiltWorkloadLabel] != "" {
+		return cached[kueue.Workload](e.workloads, at), nil
+	}
+	owned, err := e.workloads.GetIndexer().ByIndex(byOwner, string(job.Object().GetUID()))
+	if err != nil {
+		return nil, err
+	}
+	rank := func(w *kueue.Workload) int {
+		switch {
+		case w.DeletionTimestamp != nil:
+			return 0
+		case is(w, kueue.WorkloadQuotaReserved):
+			return 3
+		case w.Name == at.Name:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(owned, func(a, b any) int {
+		v, w := a.(*kueue.Workload), b.(*kueue.Workload)
+		return cmp.Or(cmp.Compare(rank(w), rank(v)), strings.Compare(v.Name, w.Name))
+	})
+	for i, o := range owned {
+		if w := o.(*kueue.Workload); i > 0 {
+			if err := e.remove(ctx, w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(owned) == 0 {
+		return nil, nil
+	}
+	return owned[0].(*kueue.Workload), nil
 }
 
 func (e *engaged) createForJob(ctx context.Context, job jobs.Job, name string) error {

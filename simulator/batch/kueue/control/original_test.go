@@ -18,6 +18,7 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // TestObserves: where another Kueue decides, nothing is written, and the view says what that Kueue writes.
@@ -102,4 +103,41 @@ func TestSignsOfKueueItself(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWorkloadsOfAnotherKueue: a job whose workload another Kueue has made, under a name of its own, gets no second one, and of two only that
+// with quota stays.
+func TestWorkloadsOfAnotherKueue(t *testing.T) {
+	play(t, admission.Settings{}, append(aQueue("a", "f", "4"), aFlavor("f")), func(s *stage) {
+		for _, name := range []string{"runs", "waits"} {
+			s.create(aJob(name, "a", 3))
+			s.settle()
+		}
+		twin := func(name string) {
+			w := s.workload(name).DeepCopy()
+			w.Name, w.UID, w.ResourceVersion, w.Status = "another-"+name, "", "", kueue.WorkloadStatus{}
+			s.create(w)
+		}
+		twin("runs")
+		s.settle()
+		s.stop()
+		twin("waits")
+		if err := s.at("Workload").Delete(t.Context(), jobs.WorkloadName(jobs.Batch{Job: s.job("waits")}), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.begin(admission.Settings{})
+
+		list, err := s.at("Workload").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Items) != 2 {
+			t.Errorf("two jobs have %d workloads", len(list.Items))
+		}
+		s.has("runs", "Admitted=True")
+		s.has("waits", "QuotaReserved=False")
+		if name := s.workload("waits").Name; name != "another-waits" {
+			t.Errorf("the workload of the job that waits is %s", name)
+		}
+	})
 }

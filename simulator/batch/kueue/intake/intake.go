@@ -101,7 +101,7 @@ func (i *intake) Admit(ctx context.Context, a admission.Attributes, _ admission.
 	case *apps.StatefulSet:
 		if i.takes(ctx, o, create) {
 			passOn(o.Labels, &o.Spec.Template.ObjectMeta)
-			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.NameOf("statefulset", o.Name, "apps", ""))
+			metav1.SetMetaDataLabel(&o.Spec.Template.ObjectMeta, podconstants.GroupNameLabel, jobs.GroupOfStatefulSet(o.Name))
 			serve(&o.Spec.Template.ObjectMeta, int(o.Spec.Replicas))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
@@ -195,5 +196,17 @@ func TestAdjust(t *testing.T) {
 	requests := spec.Containers[0].Resources.Requests
 	if requests.Cpu().String() != "2" || requests.Memory().String() != "1Gi" {
 		t.Errorf("requests %v: its own limit goes before the namespace's default", requests)
+	}
+}
+
+// TestNames: a job has the workload that Kueue makes for it, so that either can go on with what the other began. The names are those of Kueue's
+// own tests.
+func TestNames(t *testing.T) {
+	job := schema.GroupKind{Group: "batch", Kind: "Job"}
+	if got, want := jobs.NameOf(job, "name", "uid"), "job-name-ef3a1"; got != want {
+		t.Errorf("the name is %s, want %s", got, want)
+	}
+	if got := jobs.NameOf(job, strings.Repeat("n", 300), "uid"); len(got) != 253 || !strings.HasPrefix(got, "job-nnn") {
+		t.Errorf("the name of a long job is %s", got)
 	}
 }

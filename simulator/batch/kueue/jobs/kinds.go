@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"strconv"
-	"strings"
 
 	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -63,8 +62,7 @@ func WorkloadName(job Job) string {
 	if name := job.Object().GetLabels()[controllerconstants.PrebuiltWorkloadLabel]; name != "" {
 		return name
 	}
-	kind := job.Kind()
-	return NameOf(strings.ToLower(kind.Kind), job.Object().GetName(), kind.Group, job.Object().GetUID())
+	return NameOf(job.Kind().GroupKind(), job.Object().GetName(), job.Object().GetUID())
 }
 
 // JobOf returns the job that an object is; nil for objects of other kinds.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"strconv"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -18,7 +19,12 @@ const (
 
 // GroupOfSet is the name of the workload of one group of a LeaderWorkerSet, and of the group of pods.
 func GroupOfSet(set string, index int) string {
-	return NameOf("leaderworkerset", set+"-"+strconv.Itoa(index), lws.GroupVersion.Group, "")
+	return NameOf(lws.GroupVersion.WithKind("LeaderWorkerSet").GroupKind(), set+"-"+strconv.Itoa(index), "")
+}
+
+// GroupOfStatefulSet is the name of the workload of a StatefulSet, and of the group of its pods.
+func GroupOfStatefulSet(set string) string {
+	return NameOf(appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind(), set, "")
 }
 
 // GroupOfMember is GroupOfSet for one of the pods; "" for others. Its labels are there before it is created.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -23,18 +24,12 @@ const (
 	hashLength = 5
 )
 
-// NameOf returns the name of the workload of an owner. kind is in lower case. Kueue leaves the UID out for
-// owners whose name is needed before they exist.
-func NameOf(kind, owner, group string, uid types.UID) string {
-	sum := sha1.New()
-	for _, part := range []string{kind, group, owner, string(uid)} {
-		sum.Write([]byte(part + "\n"))
-	}
-	name := kind + "-" + owner
-	if longest := maxName - hashLength - 1; len(name) > longest {
-		name = strings.TrimRight(name[:longest], "-.")
-	}
-	return name + "-" + hex.EncodeToString(sum.Sum(nil))[:hashLength]
+// NameOf returns the name of the workload of an owner, letter for letter that of Kueue. The UID is left out for owners whose
+// name is needed before they exist.
+func NameOf(kind schema.GroupKind, owner string, uid types.UID) string {
+	sum := sha1.Sum([]byte(kind.Kind + "\n" + kind.Group + "\n" + owner + "\n" + string(uid)))
+	name := strings.ToLower(kind.Kind) + "-" + owner
+	return name[:min(len(name), maxName-hashLength-1)] + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // TopologyOf reads the topology request in the annotations of a pod template; nil if there is none. A

@@ -21,8 +21,10 @@ func GroupOf(pod *v1.Pod) string {
 	return cmp.Or(pod.Annotations[podconstants.GroupNameLabel], pod.Labels[podconstants.GroupNameLabel])
 }
 
+var podKind = v1.SchemeGroupVersion.WithKind("Pod").GroupKind()
+
 func PodWorkloadName(pod *v1.Pod) string {
-	return cmp.Or(GroupOf(pod), NameOf("pod", pod.Name, "", pod.UID))
+	return cmp.Or(GroupOf(pod), NameOf(podKind, pod.Name, pod.UID))
 }
 
 // roleLength is the number of hexadecimal digits in the name of a role.

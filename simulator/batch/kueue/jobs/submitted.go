@@ -54,13 +54,13 @@ func Work(objects []runtime.Object) (out []Submitted, err error) {
 			pod := &v1.Pod{ObjectMeta: *o.Spec.Template.ObjectMeta.DeepCopy(), Spec: o.Spec.Template.Spec}
 			pod.Namespace = o.Namespace
 			for range ptr.Deref(o.Spec.Replicas, 1) {
-				out = append(out, Submitted{"Deployment", o.ObjectMeta, o.Name, NameOf("pod", o.Name, "", ""), PodPodSets(pod)})
+				out = append(out, Submitted{"Deployment", o.ObjectMeta, o.Name, NameOf(podKind, o.Name, ""), PodPodSets(pod)})
 			}
 		case *appsv1.StatefulSet:
 			pod := &v1.Pod{ObjectMeta: *o.Spec.Template.ObjectMeta.DeepCopy(), Spec: o.Spec.Template.Spec}
 			sets := PodPodSets(pod)
 			sets[0].Count = ptr.Deref(o.Spec.Replicas, 1)
-			out = append(out, Submitted{"StatefulSet", o.ObjectMeta, o.Name, NameOf("statefulset", o.Name, appsv1.GroupName, ""), sets})
+			out = append(out, Submitted{"StatefulSet", o.ObjectMeta, o.Name, GroupOfStatefulSet(o.Name), sets})
 		}
 	}
 	return out, nil

@@ -98,6 +98,7 @@ func startServer(t *testing.T, dir string, env []string, command string) *server
 	t.Helper()
 	process := exec.Command("bash", "-c", "exec "+command)
 	process.Dir, process.Env = dir, env
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := process.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -133,9 +134,9 @@ func startServer(t *testing.T, dir string, env []string, command string) *server
 	return s
 }
 
-// stop interrupts the process, as Ctrl-C does, and waits for it.
+// stop interrupts the process and its children, as Ctrl-C does, and waits for it.
 func (s *server) stop() {
-	s.process.Process.Signal(syscall.SIGINT)
+	syscall.Kill(-s.process.Process.Pid, syscall.SIGINT)
 	<-s.ended
 }
 

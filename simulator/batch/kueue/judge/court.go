@@ -11,11 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/judge/original"
 )
 
 // court has both Kueues.
 type court struct {
 	original, own *cluster
+	kueue         original.Kueue
 	manager       string
 	runs          int
 	log           func(format string, args ...any)
@@ -24,15 +27,15 @@ type court struct {
 // together is how many scenarios run at the same time.
 const together = 16
 
-func open(ctx context.Context, dir, simulator, manager string, log func(format string, args ...any)) (*court, error) {
-	c := &court{manager: manager, log: log}
+func open(ctx context.Context, dir, simulator string, kueue original.Kueue, manager string, log func(format string, args ...any)) (*court, error) {
+	c := &court{kueue: kueue, manager: manager, log: log}
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
-		c.original, err = startCluster(ctx, dir, simulator, "original", true)
+		c.original, err = startCluster(ctx, dir, simulator, "original", "off", kueue.Define)
 		return err
 	})
 	starting.Go(func() (err error) {
-		c.own, err = startCluster(ctx, dir, simulator, "own", false)
+		c.own, err = startCluster(ctx, dir, simulator, "own", "on", nil)
 		return err
 	})
 	err := starting.Wait()
@@ -53,7 +56,7 @@ func (c *court) close() {
 }
 
 func (c *court) configure(ctx context.Context, fair bool) error {
-	return errors.Join(c.original.startManager(ctx, c.manager, fair), c.own.configure(ctx, fair))
+	return errors.Join(c.original.startManager(ctx, c.kueue, c.manager, fair), c.own.configure(ctx, fair))
 }
 
 // furnish creates what all scenarios share.

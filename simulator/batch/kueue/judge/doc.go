@@ -2,6 +2,9 @@
 // of ours contains Kueue: `make judge-kueue` runs it. It imports nothing of ours, and knows the simulator as users do, by its flags and
 // its API server.
 //
+// Another test lets Kueue die halfway, and checks that the built-in queues, and then Kueue again, go on without admitting anything twice. The
+// package original runs Kueue, also for the command beside, which users start.
+//
 // It builds the whole manager of Kueue from the module proxy, with the versions that Kueue's own go.mod requires, and starts two
 // simulators: one with `--kueue=off` and the manager beside it, with Kueue's own definitions and webhooks, and one with the built-in
 // queues. Sixteen scenarios at a time run in both, each in a namespace of its own with queues, cohorts, flavors and nodes of its own.

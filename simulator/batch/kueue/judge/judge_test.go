@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-logr/logr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kube-scheduler-simulator/simulator/batch/kueue/judge/original"
 )
 
 var (
@@ -22,22 +24,30 @@ var (
 	simulator = flag.String("simulator", "", "path of the simulator")
 )
 
-// inCourt opens a court for a test.
-func inCourt(t *testing.T) (context.Context, *court) {
+// built returns the original, its program, and a directory for a test.
+func built(t *testing.T) (kueue original.Kueue, manager, dir string) {
 	ctrllog.SetLogger(logr.Discard())
 	if *directory == "" || *simulator == "" {
 		t.Skip("run this with make judge-kueue")
 	}
-	manager, err := buildManager(*directory)
+	kueue, err := original.Module()
+	if err == nil {
+		manager, err = kueue.Build(t.Context(), *directory)
+	}
+	if err == nil {
+		dir, err = os.MkdirTemp(*directory, "run-")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(*directory, "run-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	return kueue, manager, dir
+}
+
+// inCourt opens a court for a test.
+func inCourt(t *testing.T) (context.Context, *court) {
+	kueue, manager, dir := built(t)
 	ctx := t.Context()
-	c, err := open(ctx, dir, *simulator, manager, t.Logf)
+	c, err := open(ctx, dir, *simulator, kueue, manager, t.Logf)
 	t.Cleanup(func() {
 		c.close()
 		if t.Failed() {

@@ -78,6 +78,7 @@ func (a *asking) quota(j *job, before []admission.NodeQuota) {
 func (a *asking) waits(j *job, head *admission.Head) {
 	out, q := j.answer, j.answer.Quota
 	condition, reasons := "PendingEvaluation", []admission.Reason{}
+	var behind []admission.Reason
 	if why, ok := a.state.Waiting(j.stops); ok {
 		condition, reasons = conditionOf(a.state, j.stops), []admission.Reason{why}
 	}
@@ -90,6 +91,9 @@ func (a *asking) waits(j *job, head *admission.Head) {
 		if equal, is := p.Reason.Operands.(admission.EqualRefused); is {
 			reasons = []admission.Reason{equal.Reason}
 		}
+		if _, is := p.Reason.Operands.(admission.UsedMore); p.UsedMore != nil && !is {
+			behind = append(behind, admission.Reason{Operands: *p.UsedMore})
+		}
 		o := &Order{Position: i + 1, Of: len(pending), Before: []string{}}
 		for _, other := range pending[:min(i, mostBefore)] {
 			o.Before = append(o.Before, other.Workload.Namespace+"/"+other.Workload.Name)
@@ -99,6 +103,10 @@ func (a *asking) waits(j *job, head *admission.Head) {
 	said := ""
 	if len(reasons) > 0 {
 		said = reasons[0].String()
+	}
+	for _, why := range behind {
+		reasons = append(reasons, why)
+		said += "; " + why.String()
 	}
 	q.Said = said
 	for _, earlier := range a.said[j.stops] {

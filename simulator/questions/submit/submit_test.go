@@ -355,6 +355,32 @@ func TestEachCountsForTheNext(t *testing.T) {
 	}
 }
 
+// TestALocalQueueThatHasUsedMore: the older or more urgent job of one goes after that of another, and the answer says why.
+func TestALocalQueueThatHasUsedMore(t *testing.T) {
+	state := strings.Replace(queues, "metadata: {name: b}\nspec:\n", "metadata: {name: b}\nspec:\n  admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}\n", 1) + `
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: heavy, namespace: default}
+spec: {clusterQueue: b}
+status: {fairSharing: {weightedShare: 0, admissionFairSharingStatus: {consumedResources: {cpu: 2500m}, lastUpdate: 2026-01-01T00:00:00Z}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kueue-manager-config, namespace: kueue-system}
+data: {controller_manager_config.yaml: "admissionFairSharing: {usageHalfLifeTime: 1h}"}
+---
+` + node("n1", "small", "16") + holds("big", "b", "8", 5)
+	older := ask(t, state, job("older", "heavy", 1, "3")+job("younger", "b", 1, "2")).Items
+	if first, second := older[0].Order, older[1].Order; first == nil || second == nil || first.Position != 1 || second.Position != 1 {
+		t.Errorf("in order are %+v and %+v", first, second)
+	}
+	answers := ask(t, state, job("younger", "b", 1, "2")+job("urgent", "heavy", 1, "3", "kueue.x-k8s.io/priority-class: high"))
+	const want = "LocalQueue default/heavy has used 2.5, and default/b, whose workload default/"
+	if urgent := answers.Items[1]; urgent.Order == nil || urgent.Order.Position != 2 || !strings.Contains(urgent.Reason.Text, want) {
+		t.Errorf("the urgent job is %+v, because %q", urgent.Order, urgent.Reason.Text)
+	}
+}
+
 func TestChanges(t *testing.T) {
 	state := queues + node("n1", "small", "8") + node("n2", "spot", "16") + holds("v", "a", "3", 5) + holds("u", "b", "2", 5)
 	a := ask(t, state, job("w", "a", 2, "3")).Items[0]

@@ -4067,6 +4067,22 @@ export interface components {
             /** @description An earlier cycle evicted it, and its pods have not ended yet. */
             alreadyEvicted?: boolean;
             frees?: components["schemas"]["AdmissionAmount"][];
+            used?: components["schemas"]["LocalQueueUsage"];
+        };
+        /** @description What a LocalQueue has used, where that orders the workloads of its ClusterQueue (admission fair sharing). */
+        LocalQueueUsage: {
+            namespace: string;
+            name: string;
+            /** @description The decaying averages of all resources, in cores, bytes or pieces times the weights of the resources, divided by the weight of the LocalQueue. Workloads that have quota and are not admitted yet count in advance. */
+            usage: number;
+            /** @description The weight of the LocalQueue is 0, and it has used something. */
+            infinite?: boolean;
+        };
+        /** @description The LocalQueue has used more than that of a workload that goes first. */
+        UsedMore: {
+            first: components["schemas"]["WorkloadRef"];
+            used: components["schemas"]["LocalQueueUsage"];
+            firstUsed: components["schemas"]["LocalQueueUsage"];
         };
         AdmissionResource: {
             resource: string;
@@ -4127,6 +4143,8 @@ export interface components {
             priority: number;
             /** Format: date-time */
             queuedSince: string;
+            /** @description The LocalQueues of the ClusterQueue with workloads to try, the one that has used least first; absent if they are not ordered by it. */
+            localQueues?: components["schemas"]["LocalQueueUsage"][];
             /** @description The place in the order of processing, from 1; absent if no flavor was looked for. */
             order?: number;
             /** @description The height of the lowest subtree that can hold the workload within its quota: 0 the ClusterQueue. */
@@ -4241,6 +4259,8 @@ export interface components {
             /** @description The reason of the condition QuotaReserved. */
             condition: string;
             reason: components["schemas"]["AdmissionReason"];
+            used?: components["schemas"]["LocalQueueUsage"];
+            usedMore?: components["schemas"]["UsedMore"];
             /**
              * Format: date-time
              * @description The end of a backoff.
@@ -4339,6 +4359,17 @@ export interface components {
                 /** @description Missing: on. Only v1beta1 has it. */
                 enable?: boolean;
                 preemptionStrategies?: ("LessThanOrEqualToFinalShare" | "LessThanInitialShare")[];
+            };
+            /** @description Orders the workloads of ClusterQueues with the admission mode UsageBasedAdmissionFairSharing by what their LocalQueues have used. Missing: off. */
+            admissionFairSharing?: {
+                /** @description How long it takes until half of what was used is forgotten. 0s forgets it at each sample. */
+                usageHalfLifeTime?: string;
+                /** @description 0s: every 5 minutes. */
+                usageSamplingInterval?: string;
+                /** @description By resource; 1 for a missing one. */
+                resourceWeights?: {
+                    [key: string]: number;
+                };
             };
             /** @description Missing: on, with a timeout of 30 minutes. */
             waitForPodsReady?: {
@@ -7344,6 +7375,8 @@ export type AdmissionCheckFlip = components['schemas']['AdmissionCheckFlip'];
 export type AdmissionShare = components['schemas']['AdmissionShare'];
 export type AdmissionAmount = components['schemas']['AdmissionAmount'];
 export type AdmissionVictim = components['schemas']['AdmissionVictim'];
+export type LocalQueueUsage = components['schemas']['LocalQueueUsage'];
+export type UsedMore = components['schemas']['UsedMore'];
 export type AdmissionResource = components['schemas']['AdmissionResource'];
 export type AdmissionFlavor = components['schemas']['AdmissionFlavor'];
 export type AdmissionGroup = components['schemas']['AdmissionGroup'];

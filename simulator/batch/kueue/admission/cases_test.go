@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write what the cases print to their files")
 
 // TestCases plays the files in testdata. Each case begins with a line "== name". The commands
-// follow, then a line "--" and what the cycles print. The commands named expect and quota say
+// follow, then a line "--" and what the cycles print. The commands named expect, quota, order, why and consumed say
 // what must hold; the printed part is there for the reader, and for changes that nobody expects.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -88,7 +89,7 @@ func TestEveryExampleIsACase(t *testing.T) {
 		for _, text := range strings.Split("\n"+string(data), "\n== ")[1:] {
 			name, body, _ := strings.Cut(text, "\n")
 			commands, _, _ := strings.Cut(body, "--\n")
-			if !strings.Contains(commands, "\nexpect ") && !strings.Contains(commands, "\nquota ") {
+			if !slices.ContainsFunc([]string{"\nexpect ", "\nquota ", "\norder ", "\nconsumed "}, func(command string) bool { return strings.Contains(commands, command) }) {
 				t.Errorf("%s: %s expects nothing", file, name)
 			}
 			if filepath.Base(file) == "facts.txt" {

@@ -104,6 +104,12 @@ func (j *judge) play() {
 		return ""
 	}
 	do("settings %s %s", some(3, "fair"), some(4, "ready=10m block"))
+	shares := r.IntN(3) == 0
+	if shares {
+		w.settings.AdmissionFairSharing = sharingOf(j.T, []string{"10m", "5m"})
+		j.lines = append(j.lines, "# shares by usage: 10m, 5m")
+		w.reset(w.settings)
+	}
 	topology := r.IntN(3) == 0
 	if topology {
 		do("topology rows row hostname")
@@ -144,9 +150,20 @@ func (j *judge) play() {
 		do("cq %s %s %s within=%s reclaim=%s %s whenCanBorrow=%s whenCanPreempt=%s %s %s %s %s", q, cohort, some(3, "StrictFIFO"), pick("Never", "LowerPriority", "LowerOrNewerEqualPriority"), reclaim, bwc,
 			pick("MayStopSearch", "TryNextFlavor"), pick("MayStopSearch", "TryNextFlavor"), some(12, "stop=Hold"), some(12, "selector=team:ml"), some(6, "check=budget"), flavors)
 	}
+	locals := slices.Clone(queues)
+	if shares {
+		for _, q := range queues {
+			shared := w.state.clusterQueues[q].DeepCopy()
+			shared.Spec.AdmissionScope = &kueue.AdmissionScope{AdmissionMode: kueue.UsageBasedAdmissionFairSharing}
+			w.state.SetClusterQueue(shared)
+			j.lines = append(j.lines, fmt.Sprintf("# %s shares by usage", q))
+			do("localqueue %s-b %s %s %s", q, q, some(2, "weight="+pick("0", "500m", "3")), some(2, "used=cpu:"+pick("1", "2", "9")))
+			locals = append(locals, q+"-b")
+		}
+	}
 	if r.IntN(8) == 0 {
 		do("cq broken missing:4")
-		queues = append(queues, "broken")
+		queues, locals = append(queues, "broken"), append(locals, "broken")
 	}
 	do("admissioncheck budget")
 	if cohort != "" && len(queues) > 1 && r.IntN(2) == 0 {
@@ -162,13 +179,13 @@ func (j *judge) play() {
 	for range 6 + r.IntN(14) {
 		for r.IntN(2) == 0 { // several at once compete in one cycle
 			names++
-			do("wl w%d %s %s @%d %s", names, pick(queues...), pick("1", "2", "3", "4", "2x2", "6"), r.IntN(4), asks())
+			do("wl w%d %s %s @%d %s", names, pick(locals...), pick("1", "2", "3", "4", "2x2", "6"), r.IntN(4), asks())
 		}
 		switch n := r.IntN(10); {
 		case n < 6:
 			names++
 			request := pick("1", "2", "3", "4", "6", "9", "2x1", "3x2", "4x1>=2", "cpu=1,gpu=1", "driver:1 workers:2x1")
-			do("wl w%d %s %s @%d %s %s %s %s %s %s %s", names, pick(append(queues, append(queues, pick("q1", "nowhere"))...)...), request, r.IntN(3),
+			do("wl w%d %s %s @%d %s %s %s %s %s %s %s", names, pick(append(locals, append(locals, pick("q1", "nowhere"))...)...), request, r.IntN(3),
 				some(4, "selector=pool="+pick("a", "b", "c")), some(4, "tolerate="+pick("dedicated=ml", "spot=yes")), some(20, "gated=somebody"), some(10, "namespace=other"), some(25, "limit=1"),
 				asks(), some(20, "slice=row:2"))
 		case n < 7 && names > 0:
@@ -191,6 +208,7 @@ func (j *judge) play() {
 			do("review")
 		case n < 9:
 			do("wait %s", pick("1s", "30s", "15m"))
+			do("sample")
 			do("review")
 		default:
 			do("settle")
@@ -283,7 +301,7 @@ func (j *judge) pending(state *State, now time.Time) {
 	for name := range state.queues {
 		for _, p := range state.Pending(name, now) {
 			switch p.Reason.Operands.(type) {
-			case BackedOff, NotRequeued, NotTried, BehindHead, EqualRefused, LocalQueueStopped, ClusterQueueStopped, ClusterQueueInactive, LocalQueueInactive:
+			case BackedOff, NotRequeued, NotTried, BehindHead, UsedMore, EqualRefused, LocalQueueStopped, ClusterQueueStopped, ClusterQueueInactive, LocalQueueInactive:
 				j.try(statement{Reason: p.Reason, before: state.Clone(), now: now, key: p.Workload.Key()})
 			}
 		}
@@ -837,6 +855,28 @@ func init() {
 			c := s.before.Clone()
 			if h := s.again(c); h != nil {
 				j.refuted(s, "a cycle tries it before %s", o.Head.Name)
+			}
+		},
+		"UsedMore": func(j *judge, s statement) {
+			o := s.Operands.(UsedMore)
+			j.ends(s, "the head has gone, and all others before it", func(*State) {})
+			if h := s.again(s.before.Clone()); h != nil {
+				j.refuted(s, "a cycle tries it before %s", o.First.Name)
+			}
+			// With the usage of the two LocalQueues the other way round, it goes first of the two.
+			c := s.before.Clone()
+			for _, w := range c.workloads {
+				w.penalty = nil
+			}
+			mine, first := c.workloads[s.key].localQueue(), c.workloads[o.First.Key()].localQueue()
+			c.consumed[mine], c.consumed[first] = consumption{}, consumption{resources: thousandths{v1.ResourceCPU: 1}}
+			for _, p := range c.Pending(c.workloads[s.key].queue, s.now) {
+				switch p.Workload.Key() {
+				case s.key:
+					return
+				case o.First.Key():
+					j.refuted(s, "%s goes first even where its LocalQueue has used more", o.First.Name)
+				}
 			}
 		},
 		"EqualRefused": func(j *judge, s statement) {

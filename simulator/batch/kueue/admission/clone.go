@@ -17,6 +17,7 @@ func (s *State) Clone() *State {
 	maps.Copy(c.nodes, s.nodes)
 	maps.Copy(c.pods, s.pods)
 	maps.Copy(c.releases, s.releases)
+	maps.Copy(c.consumed, s.consumed)
 	c.shapes, c.cycle = s.shapes, s.cycle
 	if s.quotaTree != nil {
 		c.quotaTree = s.quotaTree.copy()

@@ -25,6 +25,8 @@ type snapshot struct {
 	gone map[*workload]bool
 	// fresh are the workloads that this cycle has given quota. No other workload evicts them.
 	fresh map[*workload]bool
+	// used is what the LocalQueues had used when the cycle began, by ClusterQueue; those that do not order by it are missing.
+	used map[string]usages
 	// chosen are the victims of the heads so far, in order.
 	chosen []victim
 	// leaves are what topology-aware workloads take, and others what the rest takes on each
@@ -37,6 +39,14 @@ func (s *State) snapshot(now time.Time) *snapshot {
 	c := &snapshot{
 		state: s, tree: s.tree().copy(), now: now, gone: make(map[*workload]bool), fresh: make(map[*workload]bool),
 		leaves: make(leafUsage), others: make(map[string]map[v1.ResourceName]int64),
+	}
+	if s.settings.AdmissionFairSharing != nil {
+		c.used = make(map[string]usages)
+		for name := range s.clusterQueues {
+			if used := s.usagesOf(name); used != nil {
+				c.used[name] = used
+			}
+		}
 	}
 	if len(s.topologies) == 0 {
 		return c
@@ -84,6 +94,10 @@ func (c *snapshot) holders(name string) []*workload {
 		if !c.gone[w] && !c.fresh[w] {
 			list = append(list, w)
 		}
+	}
+	if c.used != nil {
+		// Kueue compares by usage within a ClusterQueue only, which is no order of all. The same workloads always sort alike.
+		slices.SortFunc(list, func(a, b *workload) int { return compareKeys(a.key, b.key) })
 	}
 	return list
 }
@@ -171,7 +185,7 @@ func (s *State) heads() []*workload {
 		if len(s.queues[name].active) == 0 || len(s.causes(name)) > 0 {
 			continue
 		}
-		heads = append(heads, s.queues[name].head())
+		heads = append(heads, s.queues[name].head(s.usagesOf(name)))
 	}
 	return heads
 }
@@ -180,7 +194,7 @@ func (s *State) entry(w *workload, c *snapshot) *entry {
 	n := c.tree.queues[w.queue]
 	return &entry{w: w, queue: s.clusterQueues[w.queue], node: n, head: Head{
 		Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), ClusterQueue: w.queue, Cohorts: n.cohorts(),
-		Priority: w.priority, QueuedSince: w.since,
+		Priority: w.priority, QueuedSince: w.since, LocalQueues: c.used[w.queue].localQueues(s.queues[w.queue].active),
 	}}
 }
 
@@ -290,7 +304,7 @@ func (c *snapshot) process(entries []*entry, record *Record) []*entry {
 			e.head.Shares = append(e.head.Shares, NodeShare{Node: s.node.name, Share: s.share.value, Infinite: s.share.infinite, WithinNominal: s.within})
 		}
 		c.processOne(e, record)
-		e.describe()
+		e.describe(c.used)
 		if e.head.Outcome == Preempting {
 			for _, v := range e.victims {
 				v.w.evicting = true
@@ -450,7 +464,7 @@ func (c *snapshot) admit(e *entry, record *Record) {
 	e.head.Outcome, e.head.Condition = Reserved, reasonQuotaReserved
 	c.fresh[e.w] = true
 	c.state.reserve(e.w, admission, c.now)
-	e.w.assumed = true
+	e.w.assumed, e.w.penalty = true, c.state.penaltyOf(e.w)
 }
 
 // admission is the assignment as the workload's status has it.
@@ -470,7 +484,7 @@ func (c *snapshot) admission(e *entry) *kueue.Admission {
 	return admission
 }
 
-func (e *entry) describe() {
+func (e *entry) describe(used map[string]usages) {
 	for _, p := range e.assignment.podSets {
 		for _, d := range p.domains {
 			p.search.Topology = append(p.search.Topology, DomainPods{Values: d.values, Pods: d.pods})
@@ -482,7 +496,7 @@ func (e *entry) describe() {
 		frees := maps.Clone(v.w.usage)
 		maps.DeleteFunc(frees, func(fr flavorResource, _ int64) bool { return !short[fr] })
 		e.head.Victims = append(e.head.Victims, Victim{
-			Workload: v.w.ref(), ClusterQueue: v.w.queue, Priority: v.w.priority, Reason: v.reason, AlreadyEvicted: v.w.evicted(), Frees: frees.list(),
+			Workload: v.w.ref(), ClusterQueue: v.w.queue, Priority: v.w.priority, Reason: v.reason, AlreadyEvicted: v.w.evicted(), Frees: frees.list(), Used: used[v.w.queue].of(v.w),
 		})
 	}
 	e.head.SpareCandidates = e.spared

@@ -50,7 +50,7 @@ func (p *preemptor) fairCandidates() []*workload {
 			}
 		})
 	}
-	slices.SortStableFunc(list, func(a, b *workload) int { return compareCandidates(a, b, p.node.name) })
+	slices.SortStableFunc(list, p.compare)
 	return list
 }
 
@@ -226,7 +226,7 @@ func (f *fairSearch) comesFirst(a *node, ofA share, b *node, ofB share) bool {
 	if a.cohort || b.cohort {
 		return a.cohort && !b.cohort
 	}
-	return compareCandidates(f.queues[a][0], f.queues[b][0], f.node.name) < 0
+	return f.compare(f.queues[a][0], f.queues[b][0]) < 0
 }
 
 // above reports whether a node is the preemptor's ClusterQueue or an ancestor of it.

@@ -26,6 +26,10 @@ type Pending struct {
 	Condition string `json:"condition"`
 	// Reason is the one sentence that says why the workload waits.
 	Reason Reason `json:"reason"`
+	// Used is what the LocalQueue has used, if that orders the ClusterQueue; UsedMore names a workload that goes first for that
+	// alone.
+	Used     *LocalQueueUsage `json:"used,omitempty"`
+	UsedMore *UsedMore        `json:"usedMore,omitempty"`
 	// RequeueAt is the end of a backoff.
 	RequeueAt *time.Time `json:"requeueAt,omitempty"`
 }

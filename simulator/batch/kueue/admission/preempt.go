@@ -115,7 +115,7 @@ func (p *preemptor) candidates() []candidate {
 		return cmp.Or(
 			cmp.Compare(btoi(b.w.evicted()), btoi(a.w.evicted())),
 			cmp.Compare(variantOrder(a.variant), variantOrder(b.variant)),
-			compareCandidates(a.w, b.w, p.node.name),
+			p.compare(a.w, b.w),
 		)
 	})
 	return list
@@ -132,11 +132,18 @@ func variantOrder(v variant) int {
 	}
 }
 
-// compareCandidates is the order in which workloads of one kind are evicted.
-func compareCandidates(a, b *workload, own string) int {
+// compare is the order in which workloads of one kind are evicted. In one ClusterQueue that shares by usage, those of LocalQueues that
+// have used more come first. Kueue tells LocalQueues apart by their names alone.
+func (p *preemptor) compare(a, b *workload) int {
+	own := p.node.name
+	byUsage := 0
+	if a.queue == b.queue && a.object.Spec.QueueName != b.object.Spec.QueueName {
+		byUsage = p.cycle.used[a.queue].compare(b, a)
+	}
 	return cmp.Or(
 		cmp.Compare(btoi(b.evicted()), btoi(a.evicted())),
 		cmp.Compare(btoi(a.queue == own), btoi(b.queue == own)),
+		byUsage,
 		cmp.Compare(a.priority, b.priority),
 		b.reservedAt.Compare(a.reservedAt),
 		strings.Compare(string(a.object.UID), string(b.object.UID)),

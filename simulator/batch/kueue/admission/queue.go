@@ -9,7 +9,7 @@ import (
 )
 
 type queue struct {
-	// active are in the order in which they are tried, apart from sticky.
+	// active are by priority and age. They are tried in the order of compare.
 	active []*workload
 	// parked are not tried until an event flushes them.
 	parked   map[types.NamespacedName]*workload
@@ -62,10 +62,13 @@ func (q *queue) remove(w *workload) {
 	}
 }
 
-// head returns the workload that a cycle tries; nil if none is active.
-func (q *queue) head() *workload {
+// head returns the workload that a cycle tries; nil if none is active. What the LocalQueues have used comes before all else.
+func (q *queue) head(used usages) *workload {
 	if len(q.active) == 0 {
 		return nil
+	}
+	if used != nil {
+		return slices.MinFunc(q.active, func(a, b *workload) int { return q.compare(used, a, b) })
 	}
 	if q.sticky != (types.NamespacedName{}) {
 		if i := slices.IndexFunc(q.active, func(w *workload) bool { return w.key == q.sticky }); i >= 0 {
@@ -101,16 +104,22 @@ func (q *queue) each(visit func(*workload)) {
 }
 
 // all returns the workloads that wait, in order.
-func (q *queue) all() []*workload {
+func (q *queue) all(used usages) []*workload {
 	all := make([]*workload, 0, len(q.active)+len(q.parked))
 	q.each(func(w *workload) { all = append(all, w) })
-	slices.SortFunc(all, func(a, b *workload) int {
-		if sticky := q.sticky; a.key == sticky || b.key == sticky {
-			return cmp.Compare(btoi(b.key == sticky), btoi(a.key == sticky))
-		}
-		return compareQueued(a, b)
-	})
+	slices.SortFunc(all, func(a, b *workload) int { return q.compare(used, a, b) })
 	return all
+}
+
+// compare is the whole order of a queue. The sticky workload goes first among those of LocalQueues that have used the same.
+func (q *queue) compare(used usages, a, b *workload) int {
+	if c := used.compare(a, b); c != 0 {
+		return c
+	}
+	if sticky := q.sticky; a.key == sticky || b.key == sticky {
+		return cmp.Compare(btoi(b.key == sticky), btoi(a.key == sticky))
+	}
+	return compareQueued(a, b)
 }
 
 func btoi(b bool) int {

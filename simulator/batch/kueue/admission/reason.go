@@ -3,8 +3,10 @@ package admission
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ func Kinds() []Operands {
 		ResourceUnavailable{}, FlavorMissing{}, UntoleratedTaint{}, AffinityMismatch{}, OverCapacity{}, ShortOfQuota{}, TopologyUnsupported{}, TopologyLevelMissing{}, TopologyOnly{}, TopologyShort{}, TopologyRequestInvalid{},
 		NoFlavors{}, PreemptionPending{}, LostQuota{}, VictimsShared{},
 		LocalQueueMissing{}, LocalQueueStopped{}, LocalQueueInactive{}, ClusterQueueMissing{}, ClusterQueueInactive{}, ClusterQueueStopped{}, NamespaceMismatch{}, RequestsAboveLimits{}, OutsideLimitRange{}, ChecksFailed{}, PodsNotReady{},
-		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, EqualRefused{}, Reported{},
+		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, UsedMore{}, EqualRefused{}, Reported{},
 	}
 }
 
@@ -278,6 +280,13 @@ type BehindHead struct {
 	Head Ref `json:"head"`
 }
 
+// UsedMore means that the LocalQueue has used more than that of a workload that goes first.
+type UsedMore struct {
+	First     Ref             `json:"first"`
+	Used      LocalQueueUsage `json:"used"`
+	FirstUsed LocalQueueUsage `json:"firstUsed"`
+}
+
 // EqualRefused means that a workload of the same shape was refused, so this one was not tried.
 type EqualRefused struct {
 	Equal  Ref    `json:"equal"`
@@ -431,6 +440,20 @@ func (r NotTried) english() string {
 
 func (r BehindHead) english() string {
 	return fmt.Sprintf("StrictFIFO tries only the head, %s/%s", r.Head.Namespace, r.Head.Name)
+}
+
+func (r UsedMore) english() string {
+	return fmt.Sprintf("LocalQueue %s has used %s, and %s, whose workload %s/%s goes first, %s", r.Used.path(), r.Used.text(), r.FirstUsed.path(), r.First.Namespace, r.First.Name, r.FirstUsed.text())
+}
+
+func (u LocalQueueUsage) path() string { return u.Namespace + "/" + u.Name }
+
+// text is the usage to six digits after the point.
+func (u LocalQueueUsage) text() string {
+	if u.Infinite {
+		return "something, at a weight of 0"
+	}
+	return strconv.FormatFloat(math.Round(u.Usage*1e6)/1e6, 'f', -1, 64)
 }
 
 func (r EqualRefused) english() string {

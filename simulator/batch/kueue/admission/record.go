@@ -78,6 +78,9 @@ type Head struct {
 	Priority int32    `json:"priority"`
 	// QueuedSince orders workloads of one priority.
 	QueuedSince time.Time `json:"queuedSince"`
+	// LocalQueues are those of the ClusterQueue with workloads to try, the one that has used least first, at most 8; empty if they
+	// are not ordered by it. The head is of one that has used least.
+	LocalQueues []LocalQueueUsage `json:"localQueues,omitempty"`
 	// Order is the place in the order of processing, from 1; 0 if no flavor was looked for.
 	Order int `json:"order,omitempty"`
 	// Borrowing is the height of the lowest subtree that can hold the workload within its
@@ -205,6 +208,19 @@ type Victim struct {
 	AlreadyEvicted bool `json:"alreadyEvicted,omitempty"`
 	// Frees is what it uses of the flavors and resources that are short.
 	Frees []Amount `json:"frees,omitempty"`
+	// Used is what its LocalQueue has used, if that orders the candidates of its ClusterQueue: the most is evicted first.
+	Used *LocalQueueUsage `json:"used,omitempty"`
+}
+
+// LocalQueueUsage is what a LocalQueue has used, for admission fair sharing.
+type LocalQueueUsage struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Usage adds up the decaying averages of all resources, in cores, bytes or pieces times the weights of the resources, divided
+	// by the weight of the LocalQueue. Workloads that have quota and are not admitted yet count in advance.
+	Usage float64 `json:"usage"`
+	// Infinite means that the weight of the LocalQueue is 0 and it has used something; Usage is then 0.
+	Infinite bool `json:"infinite,omitempty"`
 }
 
 type DomainPods struct {

@@ -21,16 +21,19 @@ func (s *State) Pending(clusterQueue string, now time.Time) []Pending {
 	}
 	s.flushed()
 	locals := make(map[types.NamespacedName]int32)
-	waiting := q.all()
+	used := s.usagesOf(clusterQueue)
+	waiting := q.all(used)
+	usedMore := used.usedMore(waiting)
+	head := q.head(used)
 	list := make([]Pending, 0, len(waiting))
 	for i, w := range waiting {
 		p := Pending{
 			Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), Priority: w.priority, Created: w.object.CreationTimestamp.Time,
 			PositionInClusterQueue: int32(i), PositionInLocalQueue: locals[w.localQueue()],
-			Parked: w.place == parked, Cycle: w.last.cycle,
+			Parked: w.place == parked, Cycle: w.last.cycle, Used: used.of(w), UsedMore: usedMore[i],
 		}
 		locals[w.localQueue()]++
-		p.Reason, p.Condition = s.waitsFor(w, q)
+		p.Reason, p.Condition = s.waitsFor(w, head, used)
 		if state := w.object.Status.RequeueState; state != nil && state.RequeueAt != nil && state.RequeueAt.After(now) {
 			p.RequeueAt = &state.RequeueAt.Time
 		}
@@ -51,7 +54,7 @@ func (s *State) Waiting(key types.NamespacedName) (why Reason, ok bool) {
 }
 
 // waitsFor is the one sentence that says why a queued workload waits.
-func (s *State) waitsFor(w *workload, q *queue) (Reason, string) {
+func (s *State) waitsFor(w, head *workload, used usages) (Reason, string) {
 	queue := s.clusterQueues[w.queue]
 	switch {
 	case stopped(queue.Spec.StopPolicy):
@@ -60,8 +63,10 @@ func (s *State) waitsFor(w *workload, q *queue) (Reason, string) {
 		return Reason{ClusterQueueInactive{queue.Name}}, reasonSuspended
 	case w.place == parked:
 		return w.waits, cmp.Or(s.conditionOfParked(w), conditionOf(w.waits))
-	case queue.Spec.QueueingStrategy == kueue.StrictFIFO && q.head() != w:
-		return Reason{BehindHead{q.head().ref()}}, reasonPendingEvaluation
+	case head != w && used.compare(head, w) < 0 && (queue.Spec.QueueingStrategy == kueue.StrictFIFO || w.last.cycle == 0):
+		return Reason{*used.behind(w, head)}, reasonPendingEvaluation
+	case queue.Spec.QueueingStrategy == kueue.StrictFIFO && head != w:
+		return Reason{BehindHead{head.ref()}}, reasonPendingEvaluation
 	case w.last.cycle > 0:
 		return w.last.reason, w.last.condition
 	default:
@@ -148,7 +153,7 @@ func (s *State) LocalQueueStatus(key types.NamespacedName, now time.Time) kueue.
 	if local == nil {
 		return kueue.LocalQueueStatus{}
 	}
-	status := kueue.LocalQueueStatus{Conditions: slices.Clone(local.Status.Conditions)}
+	status := kueue.LocalQueueStatus{Conditions: slices.Clone(local.Status.Conditions), FairSharing: s.consumptionStatus(key)}
 	setActive(&status.Conditions, s.localActive(local), local.Generation, now)
 	q := s.queues[string(local.Spec.ClusterQueue)]
 	if q == nil {

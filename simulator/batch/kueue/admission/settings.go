@@ -12,6 +12,9 @@ import (
 type Settings struct {
 	// FairSharing orders and preempts by shares; nil uses borrowing levels and priorities.
 	FairSharing *FairSharing
+	// AdmissionFairSharing orders the workloads of ClusterQueues that ask for it by what their LocalQueues have used; nil never
+	// does.
+	AdmissionFairSharing *AdmissionFairSharing
 	// WaitForPodsReady evicts workloads whose pods are not ready in time; nil never does.
 	WaitForPodsReady *WaitForPodsReady
 	// ExcludeResourcePrefixes drops requests of resources whose names start so.
@@ -37,6 +40,19 @@ const (
 	LessThanOrEqualToFinalShare PreemptionStrategy = "LessThanOrEqualToFinalShare"
 	LessThanInitialShare        PreemptionStrategy = "LessThanInitialShare"
 )
+
+// AdmissionFairSharing says how the usage of LocalQueues counts. It matters where a ClusterQueue's spec.admissionScope has the
+// mode UsageBasedAdmissionFairSharing.
+type AdmissionFairSharing struct {
+	// HalfLife is how long it takes until half of what was used is forgotten; 0 forgets it at each sample.
+	HalfLife time.Duration
+	// SamplingInterval is how often the usage is sampled; 0 means 5 minutes.
+	SamplingInterval time.Duration
+	// ResourceWeights multiply what is used of a resource, in its unit: cores, bytes or pieces. A missing one is 1.
+	ResourceWeights map[v1.ResourceName]float64
+}
+
+const defaultSamplingInterval = 5 * time.Minute
 
 // WaitForPodsReady says how long pods may take to become ready, and what follows.
 type WaitForPodsReady struct {

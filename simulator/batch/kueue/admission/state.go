@@ -33,6 +33,8 @@ type State struct {
 	pods          map[types.NamespacedName]*v1.Pod
 	workloads     map[types.NamespacedName]*workload
 	queues        map[string]*queue
+	// consumed is what each LocalQueue has used, for admission fair sharing.
+	consumed map[types.NamespacedName]consumption
 
 	// quotaTree is nil after its shape has changed. Ask tree for it.
 	quotaTree *tree
@@ -59,6 +61,7 @@ func New(settings Settings) *State {
 		pods:          make(map[types.NamespacedName]*v1.Pod),
 		workloads:     make(map[types.NamespacedName]*workload),
 		queues:        make(map[string]*queue),
+		consumed:      make(map[types.NamespacedName]consumption),
 		releases:      make(map[string]int64),
 	}
 }
@@ -150,7 +153,7 @@ func (s *State) DeleteClusterQueue(name string) {
 	s.reshape(func() { delete(s.clusterQueues, name) }, name)
 	gone := s.queues[name]
 	delete(s.queues, name)
-	for _, w := range gone.all() {
+	for _, w := range gone.all(nil) {
 		w.place, w.queue, w.waits = outside, "", Reason{ClusterQueueMissing{name}}
 	}
 }
@@ -174,6 +177,7 @@ func (s *State) SetLocalQueue(queue *kueue.LocalQueue) {
 	key := types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}
 	old := s.localQueues[key]
 	s.localQueues[key] = queue
+	s.remember(key, queue)
 	if old == nil || !equality.Semantic.DeepEqual(old.Spec, queue.Spec) {
 		s.settleWaiting(func(w *workload) bool { return w.localQueue() == key })
 	}
@@ -182,6 +186,7 @@ func (s *State) SetLocalQueue(queue *kueue.LocalQueue) {
 // DeleteLocalQueue forgets a LocalQueue. Its workloads wait until it is back.
 func (s *State) DeleteLocalQueue(key types.NamespacedName) {
 	delete(s.localQueues, key)
+	delete(s.consumed, key)
 	s.settleWaiting(func(w *workload) bool { return w.localQueue() == key })
 }
 
@@ -330,6 +335,9 @@ func (s *State) follow(w *workload, object, old *kueue.Workload, now time.Time) 
 		w.waits = Reason{}
 	case holds:
 		s.reserve(w, object.Status.Admission, now)
+		if old != nil && w.admitted() && !meta.IsStatusConditionTrue(old.Status.Conditions, kueue.WorkloadAdmitted) {
+			s.charge(w, now)
+		}
 	case w.place == reserved:
 		s.leave(w)
 		s.settle(w, now)
@@ -423,7 +431,7 @@ func (s *State) leave(w *workload) {
 		}
 		s.flushTree(w.queue)
 	}
-	w.queue, w.usage, w.domains = "", nil, nil
+	w.queue, w.usage, w.domains, w.penalty = "", nil, nil, nil
 }
 
 // settle puts a workload that holds no quota where it belongs: in a queue, beside one, or

@@ -46,6 +46,8 @@ type workload struct {
 	usage      amounts
 	reservedAt time.Time
 	domains    []domainUsage
+	// penalty counts as used by the LocalQueue until the workload is admitted; nil for none.
+	penalty thousandths
 	// assumed means that a Reserve has not been seen in the object yet, and evicting that an
 	// Evict has not.
 	assumed, evicting bool

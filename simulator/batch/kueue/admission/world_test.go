@@ -104,13 +104,17 @@ func (w *world) do(line string) {
 	case "unhealthy":
 		w.update(rest[0], func(o *kueue.Workload) { o.Status.UnhealthyNodes = []kueue.UnhealthyNode{{Name: rest[1]}} })
 	case "wait":
-		d, err := time.ParseDuration(rest[0])
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.now = w.now.Add(d)
+		w.now = w.now.Add(duration(w.t, rest[0]))
 	case "review":
 		w.review()
+	case "sample":
+		w.sample()
+	case "consumed":
+		w.consumed(rest)
+	case "order":
+		w.order(rest)
+	case "why":
+		w.why(rest)
 	case "expect":
 		w.expect(rest)
 	case "quota":
@@ -153,7 +157,7 @@ func pairs(words []string) map[string]string {
 	return set
 }
 
-// settingsOf reads: fair[=STRATEGY,…] ready=TIMEOUT limit=N block ignore-undeclared exclude=PREFIX.
+// settingsOf reads: fair[=STRATEGY,…] usage=HALFLIFE,INTERVAL[,RESOURCE:WEIGHT]… ready=TIMEOUT limit=N block ignore-undeclared exclude=PREFIX.
 func settingsOf(t *testing.T, words []string) Settings {
 	var settings Settings
 	for _, word := range words {
@@ -169,12 +173,10 @@ func settingsOf(t *testing.T, words []string) Settings {
 					settings.FairSharing.PreemptionStrategies = append(settings.FairSharing.PreemptionStrategies, LessThanInitialShare)
 				}
 			}
+		case "usage":
+			settings.AdmissionFairSharing = sharingOf(t, strings.Split(value, ","))
 		case "ready":
-			d, err := time.ParseDuration(value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			settings.WaitForPodsReady = &WaitForPodsReady{Timeout: d}
+			settings.WaitForPodsReady = &WaitForPodsReady{Timeout: duration(t, value)}
 		case "limit":
 			settings.WaitForPodsReady.BackoffLimit = ptr.To(int32(atoi(t, value)))
 		case "block":
@@ -190,6 +192,29 @@ func settingsOf(t *testing.T, words []string) Settings {
 		}
 	}
 	return settings
+}
+
+func sharingOf(t *testing.T, words []string) *AdmissionFairSharing {
+	t.Helper()
+	sharing := &AdmissionFairSharing{HalfLife: duration(t, words[0]), SamplingInterval: duration(t, words[1]), ResourceWeights: make(map[v1.ResourceName]float64)}
+	for _, word := range words[2:] {
+		name, text, _ := strings.Cut(word, ":")
+		weight, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sharing.ResourceWeights[v1.ResourceName(name)] = weight
+	}
+	return sharing
+}
+
+func duration(t *testing.T, s string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // flavor reads: NAME [label KEY=VALUE] [taint KEY=VALUE] [toleration KEY=VALUE] [topology NAME].
@@ -328,6 +353,8 @@ func (w *world) clusterQueue(words []string) {
 			groups = append(groups, word)
 		case key == "co":
 			q.Spec.CohortName = kueue.CohortReference(value)
+		case word == "usage":
+			q.Spec.AdmissionScope = &kueue.AdmissionScope{AdmissionMode: kueue.UsageBasedAdmissionFairSharing}
 		case word == "StrictFIFO":
 			q.Spec.QueueingStrategy = kueue.StrictFIFO
 		case key == "within":
@@ -376,13 +403,74 @@ func (w *world) clusterQueue(words []string) {
 	}
 }
 
-// localQueue reads: NAME CLUSTERQUEUE [STOPPOLICY].
+// localQueue reads: NAME CLUSTERQUEUE [STOPPOLICY] [weight=N] [used=RESOURCE:QUANTITY]…, where used is what its status says.
 func (w *world) localQueue(words []string) {
 	l := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}, Spec: kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(words[1])}}
-	if len(words) > 2 {
-		l.Spec.StopPolicy = ptr.To(kueue.StopPolicy(words[2]))
+	consumed := make(v1.ResourceList)
+	for _, word := range words[2:] {
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "weight":
+			l.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse(value))}
+		case "used":
+			name, amount, _ := strings.Cut(value, ":")
+			consumed[v1.ResourceName(name)] = resource.MustParse(amount)
+		default:
+			l.Spec.StopPolicy = ptr.To(kueue.StopPolicy(word))
+		}
+	}
+	if len(consumed) > 0 {
+		l.Status.FairSharing = &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.LocalQueueAdmissionFairSharingStatus{ConsumedResources: consumed, LastUpdate: metav1.NewTime(w.now)}}
 	}
 	w.state.SetLocalQueue(l)
+}
+
+// sample samples what the LocalQueues have used, and says when to do so again.
+func (w *world) sample() {
+	turned, next := w.state.Sample(w.now)
+	fmt.Fprintf(&w.out, "sample, again in %s", next)
+	if turned {
+		fmt.Fprint(&w.out, ", and the order has turned")
+	}
+	fmt.Fprintln(&w.out)
+}
+
+// consumed reads: LOCALQUEUE [RESOURCE=QUANTITY]…, which is all that the status of the LocalQueue says.
+func (w *world) consumed(words []string) {
+	w.t.Helper()
+	got := make(map[string]string)
+	if sharing := w.state.LocalQueueStatus(types.NamespacedName{Namespace: "ns", Name: words[0]}, w.now).FairSharing; sharing != nil {
+		for name, q := range sharing.AdmissionFairSharingStatus.ConsumedResources {
+			got[string(name)] = q.String()
+		}
+	}
+	if want := pairs(words[1:]); !maps.Equal(got, want) {
+		w.t.Errorf("%s has consumed %v, want %v", words[0], got, want)
+	}
+}
+
+// why reads: WORKLOAD SENTENCE, which is the whole of why it waits.
+func (w *world) why(words []string) {
+	w.t.Helper()
+	if p, _ := w.pending(words[0]); p.Reason.String() != words[1] {
+		w.t.Errorf("%s waits because of %q, want %q", words[0], p.Reason, words[1])
+	}
+}
+
+// order reads: CLUSTERQUEUE WORKLOAD…, which are all that wait, in order. WORKLOAD>OTHER means that it goes after the other for
+// what its LocalQueue has used, and for nothing else.
+func (w *world) order(words []string) {
+	w.t.Helper()
+	var got []string
+	for _, p := range w.state.Pending(words[0], w.now) {
+		name := p.Workload.Name
+		if p.UsedMore != nil {
+			name += ">" + p.UsedMore.First.Name
+		}
+		got = append(got, name)
+	}
+	if !slices.Equal(got, words[1:]) {
+		w.t.Errorf("%s has the order %v, want %v", words[0], got, words[1:])
+	}
 }
 
 // workload reads: NAME QUEUE PODSET… [OPTION]…. A pod set is [NAME:][COUNTx]REQUESTS[>=MINCOUNT].
@@ -496,7 +584,8 @@ func (w *world) held(words []string) {
 		words = slices.Delete(words, i, i+2)
 	}
 	o := w.workload(words)
-	admission := &kueue.Admission{ClusterQueue: kueue.ClusterQueueReference(o.Spec.QueueName)}
+	queue := w.state.localQueues[types.NamespacedName{Namespace: o.Namespace, Name: string(o.Spec.QueueName)}].Spec.ClusterQueue
+	admission := &kueue.Admission{ClusterQueue: queue}
 	for _, p := range o.Spec.PodSets {
 		assigned := kueue.PodSetAssignment{Name: p.Name, Count: ptr.To(p.Count), Flavors: make(map[v1.ResourceName]kueue.ResourceFlavorReference)}
 		for name := range p.Template.Spec.Containers[0].Resources.Requests {
@@ -504,7 +593,7 @@ func (w *world) held(words []string) {
 		}
 		admission.PodSetAssignments = append(admission.PodSetAssignments, assigned)
 	}
-	d := Decision{Verb: Reserve, Reason: reasonQuotaReserved, Message: "Quota reserved in ClusterQueue " + string(o.Spec.QueueName), Admission: admission}
+	d := Decision{Verb: Reserve, Reason: reasonQuotaReserved, Message: "Quota reserved in ClusterQueue " + string(queue), Admission: admission}
 	d.Apply(o, w.now)
 	w.add(o)
 }
@@ -617,6 +706,9 @@ func (w *world) printHead(h Head) {
 			fmt.Fprint(&w.out, " within")
 		}
 	}
+	for _, used := range h.LocalQueues {
+		fmt.Fprintf(&w.out, ", %s used %s", used.Name, used.text())
+	}
 	fmt.Fprintf(&w.out, ": %s", h.Outcome)
 	if h.Outcome != Reserved {
 		fmt.Fprintf(&w.out, " %s", h.Condition)
@@ -647,7 +739,11 @@ func (w *world) printHead(h Head) {
 		if v.AlreadyEvicted {
 			already = " already"
 		}
-		fmt.Fprintf(&w.out, "     evicts%s %s of %s @%d: %s\n", already, v.Workload.Name, v.ClusterQueue, v.Priority, v.Reason)
+		fmt.Fprintf(&w.out, "     evicts%s %s of %s @%d: %s", already, v.Workload.Name, v.ClusterQueue, v.Priority, v.Reason)
+		if v.Used != nil {
+			fmt.Fprintf(&w.out, ", %s used %s", v.Used.Name, v.Used.text())
+		}
+		fmt.Fprintln(&w.out)
 	}
 	for _, r := range h.Reserves {
 		fmt.Fprintf(&w.out, "     keeps %d %s of %s\n", r.Value, r.Resource, r.Flavor)

@@ -30,6 +30,8 @@ import (
 type Configuration struct {
 	// FairSharing nil is off.
 	FairSharing *FairSharing `json:"fairSharing,omitempty"`
+	// AdmissionFairSharing nil is off, as it is if the document's feature gates say so.
+	AdmissionFairSharing *v1beta2.AdmissionFairSharing `json:"admissionFairSharing,omitempty"`
 	// WaitForPodsReady nil is on with its defaults, as in the Kueue that we follow. Kueue's module has it off.
 	WaitForPodsReady *WaitForPodsReady `json:"waitForPodsReady,omitempty"`
 	Resources        *Resources        `json:"resources,omitempty"`
@@ -152,6 +154,7 @@ func parseV1beta1(whole map[string]json.RawMessage) (*Configuration, field.Error
 	if err := v1beta1.Convert_v1beta1_Configuration_To_v1beta2_Configuration(older, newer, nil); err != nil {
 		return nil, field.ErrorList{field.Invalid(field.NewPath("document"), field.OmitValueType{}, err.Error())}
 	}
+	c.take(newer)
 	if f := newer.FairSharing; f != nil {
 		c.FairSharing = &FairSharing{}
 		for _, strategy := range f.PreemptionStrategies {
@@ -165,9 +168,18 @@ func parseV1beta1(whole map[string]json.RawMessage) (*Configuration, field.Error
 }
 
 func parseV1beta2(whole map[string]json.RawMessage) (*Configuration, field.ErrorList) {
-	c := &Configuration{}
+	c, theirs := &Configuration{}, &v1beta2.Configuration{}
 	ours := map[string]any{"fairSharing": &c.FairSharing, "waitForPodsReady": &c.WaitForPodsReady, "resources": &c.Resources}
-	return c, read(whole, ours, &v1beta2.Configuration{})
+	mistakes := read(whole, ours, theirs)
+	c.take(theirs)
+	return c, mistakes
+}
+
+// take takes over the sections for which the module's types do.
+func (c *Configuration) take(theirs *v1beta2.Configuration) {
+	if on, set := theirs.FeatureGates["AdmissionFairSharing"]; on || !set {
+		c.AdmissionFairSharing = theirs.AdmissionFairSharing
+	}
 }
 
 // Invalid is a configuration that Kueue would refuse.
@@ -188,6 +200,14 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 	if f := c.FairSharing; f != nil && len(f.PreemptionStrategies) > 0 {
 		known := slices.ContainsFunc(strategies, func(s []admission.PreemptionStrategy) bool { return slices.Equal(s, f.PreemptionStrategies) })
 		add(!known, field.NewPath("fairSharing", "preemptionStrategies"), f.PreemptionStrategies, "must be LessThanOrEqualToFinalShare, LessThanInitialShare, or both in this order")
+	}
+	if a := c.AdmissionFairSharing; a != nil {
+		path := field.NewPath("admissionFairSharing")
+		add(a.UsageHalfLifeTime.Duration < 0, path.Child("usageHalfLifeTime"), a.UsageHalfLifeTime, "must not be negative")
+		add(a.UsageSamplingInterval.Duration < 0, path.Child("usageSamplingInterval"), a.UsageSamplingInterval, "must not be negative")
+		for name, weight := range a.ResourceWeights {
+			add(weight < 0, path.Child("resourceWeights").Key(string(name)), weight, "must not be negative")
+		}
 	}
 	if w := c.WaitForPodsReady; w != nil {
 		path := field.NewPath("waitForPodsReady")
@@ -220,6 +240,9 @@ func (c *Configuration) Settings() admission.Settings {
 	var s admission.Settings
 	if f := c.FairSharing; f != nil && (f.Enable == nil || *f.Enable) {
 		s.FairSharing = &admission.FairSharing{PreemptionStrategies: f.PreemptionStrategies}
+	}
+	if a := c.AdmissionFairSharing; a != nil {
+		s.AdmissionFairSharing = &admission.AdmissionFairSharing{HalfLife: a.UsageHalfLifeTime.Duration, SamplingInterval: a.UsageSamplingInterval.Duration, ResourceWeights: a.ResourceWeights}
 	}
 	s.WaitForPodsReady = &admission.WaitForPodsReady{}
 	if w := c.WaitForPodsReady; w != nil {

@@ -75,6 +75,14 @@ func TestSettings(t *testing.T) {
 		}},
 		{"in v1beta1 fair sharing is off", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, fairSharing: {preemptionStrategies: [LessThanInitialShare]}}", admission.Settings{}},
 		{"in v1beta1 a timeout enables nothing", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, waitForPodsReady: {timeout: 1m}}", admission.Settings{}},
+		{"shares by usage, every five minutes", "admissionFairSharing: {usageHalfLifeTime: 168h, resourceWeights: {cpu: 2, memory: 0}}", admission.Settings{
+			AdmissionFairSharing: &admission.AdmissionFairSharing{HalfLife: 168 * time.Hour, ResourceWeights: map[v1.ResourceName]float64{"cpu": 2, "memory": 0}},
+			WaitForPodsReady:     &admission.WaitForPodsReady{},
+		}},
+		{"in v1beta1, too", "{apiVersion: config.kueue.x-k8s.io/v1beta1, kind: Configuration, admissionFairSharing: {usageHalfLifeTime: 1h, usageSamplingInterval: 1m}, featureGates: {AdmissionFairSharing: true}}", admission.Settings{
+			AdmissionFairSharing: &admission.AdmissionFairSharing{HalfLife: time.Hour, SamplingInterval: time.Minute},
+		}},
+		{"unless the gate is off", "{admissionFairSharing: {usageHalfLifeTime: 1h}, featureGates: {AdmissionFairSharing: false}}", defaults},
 		{"both off", "{waitForPodsReady: {enable: false}, fairSharing: {enable: false}}", admission.Settings{}},
 	} {
 		got, err := configuration.Parse([]byte(c.document))
@@ -92,6 +100,10 @@ func TestMistakesNameTheirField(t *testing.T) {
 	for document, field := range map[string]string{
 		"fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}": "fairSharing.preemptionStrategies",
 		"fairSharing: {weight: 1}":                                                                   "fairSharing.weight",
+		"admissionFairSharing: {usageHalfLifeTime: -1s}":                                             "admissionFairSharing.usageHalfLifeTime",
+		"admissionFairSharing: {usageHalfLifeTime: 1h, usageSamplingInterval: -1s}":                  "admissionFairSharing.usageSamplingInterval",
+		"admissionFairSharing: {usageHalfLifeTime: 1h, resourceWeights: {cpu: -1}}":                  "admissionFairSharing.resourceWeights[cpu]",
+		"admissionFairSharing: {halfLife: 1h}":                                                       "admissionFairSharing.halfLife",
 		"waitForPodsReady: {timeout: -1s}":                                                           "waitForPodsReady.timeout",
 		"waitForPodsReady: {timeout: soon}":                                                          "waitForPodsReady.timeout",
 		"waitForPodsReady: {recoveryTimeout: -1s}":                                                   "waitForPodsReady.recoveryTimeout",
@@ -135,11 +147,13 @@ func TestWhatIsIgnoredIsNamed(t *testing.T) {
 			"integrations.labelKeysToCopy has no effect: the simulator does not follow it.",
 		},
 		"featureGates: {PartialAdmission: true, MultiKueue: false}": nil,
+		"featureGates: {AdmissionFairSharing: true}":                nil,
+		"featureGates: {AdmissionFairSharing: false}":               nil,
 		"featureGates: {PartialAdmission: false, Unheard: true}": {
 			"featureGates.PartialAdmission (false) has no effect: the simulator does not follow it.", "featureGates.Unheard (true) has no effect: the simulator does not follow it.",
 		},
 		"{multiKueue: {origin: a}, admissionFairSharing: {usageHalfLifeTime: 1h}, objectRetentionPolicies: {workloads: {afterFinished: 1h}}}": {
-			"admissionFairSharing has no effect: the simulator does not follow it.", "multiKueue has no effect: the simulator does not follow it.",
+			"multiKueue has no effect: the simulator does not follow it.",
 			"objectRetentionPolicies has no effect: the simulator does not follow it.",
 		},
 		"{webhook: {port: 1}, metrics: {bindAddress: a}, tls: {minVersion: a}, namespace: a}": nil,

@@ -50,13 +50,16 @@ func (i Ignored) text() string {
 // managed are the integrations that the simulator has. It cannot leave any out.
 var managed = []string{"batch/job", "pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset", "workload.codeflare.dev/appwrapper"}
 
+// switches are the feature gates that the simulator follows in either state.
+var switches = map[string]bool{"AdmissionFairSharing": true}
+
 // gates are the feature gates that the simulator follows, in the only state that it knows.
 var gates = map[string]bool{
 	"PartialAdmission": true, "FlavorFungibility": true, "PrioritySortingWithinCohort": true, "SchedulingEquivalenceHashing": true, "ReclaimablePods": true,
 	"TopologyAwareScheduling": true, "TASProfileMixed": true, "FairSharingPreemptWithinNominal": true, "FairSharingPrioritizeNonBorrowing": true,
 	"FlavorFungibilityPreserveScanProgress": true, "RecomputeAssignmentUponPreemptionTargetsOverlap": true, "UnadmittedWorkloadsObservability": true,
 	"LendingLimit": true, "ConfigurableResourceTransformations": true, "HierarchicalCohorts": true, "VisibilityOnDemand": true, "LocalQueueDefaulting": true,
-	"MultiKueue": false, "ElasticJobsViaWorkloadSlices": false, "ElasticJobsViaWorkloadSlicesWithTAS": false, "AdmissionFairSharing": false, "DynamicResourceAllocation": false,
+	"MultiKueue": false, "ElasticJobsViaWorkloadSlices": false, "ElasticJobsViaWorkloadSlicesWithTAS": false, "DynamicResourceAllocation": false,
 	"DRAExtendedResources": false, "PriorityBoost": false, "ConcurrentAdmission": false, "TASBalancedPlacement": false, "TASRespectNodeAffinityPreferred": false,
 	"PrioritizePreemptorWorkloads": false, "UnadmittedWorkloadsExplicitStatus": false,
 }
@@ -86,11 +89,11 @@ func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored) {
 			var set map[string]bool
 			_ = json.Unmarshal(raw, &set) // it is a map of switches
 			for gate, on := range set {
-				if state, known := gates[gate]; !known || state != on {
+				if state, known := gates[gate]; !switches[gate] && (!known || state != on) {
 					add(Ignored{Field: name + "." + gate, Why: NotSimulated, Values: []string{fmt.Sprint(on)}})
 				}
 			}
-		case "multiKueue", "admissionFairSharing", "objectRetentionPolicies":
+		case "multiKueue", "objectRetentionPolicies":
 			add(Ignored{Field: name, Why: NotSimulated})
 		case "resources":
 			var sections map[string]json.RawMessage

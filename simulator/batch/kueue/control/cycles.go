@@ -114,8 +114,8 @@ func (e *engaged) news(r *admission.Record) bool {
 		clear(e.told) // of workloads that have gone
 	}
 	for _, h := range r.Heads {
-		h.Order = 0
-		text, _ := json.Marshal(h) // plain data
+		h.Order, h.LocalQueues = 0, nil // they change although nothing has become of the head
+		text, _ := json.Marshal(h)      // plain data
 		if e.told[h.Workload] != string(text) {
 			news = true
 		}

@@ -27,6 +27,7 @@ const (
 func (e *engaged) writeStatuses(ctx context.Context) {
 	for {
 		begun := e.clock.Now()
+		next := e.sample()
 		e.writeAll(ctx)
 		pause := max(statusPause, (statusShare-1)*e.clock.Since(begun))
 		e.changed()
@@ -34,6 +35,7 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-e.stale:
+		case <-next:
 		}
 		select {
 		case <-ctx.Done():
@@ -41,6 +43,20 @@ func (e *engaged) writeStatuses(ctx context.Context) {
 		case <-e.clock.After(pause):
 		}
 	}
+}
+
+// sample brings what LocalQueues have used up to date, and returns what tells when to do so again; nil for never.
+func (e *engaged) sample() (again <-chan time.Time) {
+	e.mu.Lock()
+	turned, next := e.state.Sample(e.clock.Now())
+	e.mu.Unlock()
+	if turned {
+		signal(e.wake)
+	}
+	if next == 0 {
+		return nil
+	}
+	return e.clock.After(next)
 }
 
 func (e *engaged) writeAll(ctx context.Context) {

@@ -138,14 +138,37 @@ func (r *Run) Until(ctx context.Context, end time.Time) error {
 		if r.over || len(r.agenda.entries) == 0 || r.agenda.entries[0].at.After(end) {
 			break
 		}
-		if next := r.agenda.entries[0].at; next.After(r.now) {
-			r.now, r.cycles = next, 0
+		if r.pass(r.agenda.entries[0].at) {
+			continue
 		}
 		for !r.over && len(r.agenda.entries) > 0 && !r.agenda.entries[0].at.After(r.now) {
 			r.happens(r.agenda.next())
 		}
 	}
 	return nil
+}
+
+// pass lets time go by until a moment. It stops on the way, and returns true, where another workload has become the first of its
+// queue because of what LocalQueues use: cycles may admit it. Nothing is sampled after the last entry of the agenda.
+func (r *Run) pass(to time.Time) (turned bool) {
+	for {
+		turned, next := r.options.State.Sample(r.now)
+		at := r.now.Add(next)
+		switch {
+		case turned:
+			return true
+		case next == 0 || at.After(to):
+			r.at(to)
+			return false
+		}
+		r.at(at)
+	}
+}
+
+func (r *Run) at(moment time.Time) {
+	if moment.After(r.now) {
+		r.now, r.cycles = moment, 0
+	}
 }
 
 // Settle runs what happens at the present moment.

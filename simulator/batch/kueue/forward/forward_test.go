@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -159,6 +161,33 @@ func TestABackoffEnds(t *testing.T) {
 	w.want(t, `
 4m0s late Reserved
 4m0s late Admitted`)
+}
+
+// TestTheOrderTurnsWhileNothingHappens: what is used is sampled on the way to the next event, and the head of a StrictFIFO queue changes.
+func TestTheOrderTurnsWhileNothingHappens(t *testing.T) {
+	w := newWorld(admission.Settings{AdmissionFairSharing: &admission.AdmissionFairSharing{HalfLife: 5 * time.Minute}})
+	kueuetest.Queue(w.state, "busy", "", "10", func(spec *kueue.ClusterQueueSpec) {
+		spec.QueueingStrategy = kueue.StrictFIFO
+		spec.AdmissionScope = &kueue.AdmissionScope{AdmissionMode: kueue.UsageBasedAdmissionFairSharing}
+	})
+	calm := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "calm"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "busy"}}
+	calm.Status.FairSharing = &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.LocalQueueAdmissionFairSharingStatus{
+		ConsumedResources: v1.ResourceList{"cpu": resource.MustParse("4")}, LastUpdate: metav1.NewTime(begin),
+	}}
+	w.state.SetLocalQueue(calm)
+	w.add(kueuetest.Holding("v", "busy", "6", 0, begin.Add(-time.Minute)), kueuetest.Workload("w1", "busy", "8", 0, begin), kueuetest.Workload("w2", "calm", "4", 0, begin))
+	if err := New(w.options(map[string]time.Duration{"v": 20 * time.Minute, "w1": time.Minute, "w2": 30 * time.Minute})).Until(t.Context(), begin.Add(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	// After 5m busy has used 3, half of v's 6, and calm 2.
+	w.want(t, `
+5m0s w2 Reserved
+5m0s w2 Admitted
+19m0s v Ended
+35m0s w2 Ended
+35m0s w1 Reserved
+35m0s w1 Admitted
+36m0s w1 Ended`)
 }
 
 func TestAChecksAgreementAdmits(t *testing.T) {

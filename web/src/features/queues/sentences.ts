@@ -15,7 +15,11 @@ import { reasonText } from './model/reason'
 export const why = (reason: AdmissionReason | undefined): string =>
   reasonText(reason, (key, named, n) => (n === undefined ? t(key, named) : t(key, named, n)))
 
-export const waits = ({ reason }: PendingWorkload): string => why(reason)
+/** Why it waits, and what goes first because its LocalQueue has used less. */
+export const waits = ({ reason, usedMore }: PendingWorkload): string =>
+  [why(reason), usedMore && reason.kind !== 'UsedMore' ? why({ kind: 'UsedMore', ...usedMore }) : '']
+    .filter(Boolean)
+    .join(' ')
 
 export const problem = ({ kind, namespace, name, message, count, since, over }: AdmissionProblem): string =>
   t(

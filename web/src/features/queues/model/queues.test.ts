@@ -62,6 +62,13 @@ describe('a reason', () => {
       'twin'
     )
   })
+  it('says who goes first for having used less', () => {
+    const used = { namespace: 'a', name: 'heavy', usage: 2.5000004 }
+    const firstUsed = { namespace: 'a', name: 'light', usage: 0, infinite: true }
+    expect(reasonText({ kind: 'UsedMore', first: { namespace: 'a', name: 'next' }, used, firstUsed }, t)).toBe(
+      'UsedMore {"queue":"heavy","used":"2.5","first":"next","firstQueue":"light","firstUsed":"∞"}'
+    )
+  })
   it('shows a kind of a newer server by its name', () =>
     expect(reasonText({ kind: 'SomethingNew' }, t)).toBe('SomethingNew'))
 })

@@ -38,10 +38,22 @@ const kinds = [
   'PodsAwaited',
   'NotTried',
   'BehindHead',
+  'UsedMore',
 ] as const
 
 /** The kinds that have a text of their own; `NoFlavors` and `EqualRefused` are made of others, and `Reported` is Kueue's. */
 export const reasonKinds: readonly string[] = kinds
+
+interface Usage {
+  namespace: string
+  name: string
+  usage: number
+  infinite?: boolean
+}
+
+/** What a LocalQueue has used, to six digits after the point as the API says it. */
+export const usageText = ({ usage, infinite }: Usage): string =>
+  infinite ? '∞' : String(Math.round(usage * 1e6) / 1e6)
 
 interface PodSetReasons {
   podSet: string
@@ -59,6 +71,16 @@ export function reasonText(reason: AdmissionReason | undefined, t: Translate): s
   if (reason.kind === 'EqualRefused') {
     const { name } = reason.equal as { name: string }
     return t('queues.reason.EqualRefused', { name, why: reasonText(reason.reason as AdmissionReason | undefined, t) })
+  }
+  if (reason.kind === 'UsedMore') {
+    const { first, used, firstUsed } = reason as unknown as { first: { name: string }; used: Usage; firstUsed: Usage }
+    return t('queues.reason.UsedMore', {
+      queue: used.name,
+      used: usageText(used),
+      first: first.name,
+      firstQueue: firstUsed.name,
+      firstUsed: usageText(firstUsed),
+    })
   }
   if (reason.kind === 'Reported') return typeof reason.message === 'string' ? reason.message : ''
   if (!reasonKinds.includes(reason.kind)) return reason.kind

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 )
@@ -306,8 +307,12 @@ func (d Decision) evict(w *kueue.Workload, set setCondition, now time.Time) {
 			continue
 		}
 		previous := cmp.Or(check.Message, string(check.State))
+		retries := check.RetryCount
+		if check.State == kueue.CheckStateRetry {
+			retries = ptr.To(ptr.Deref(retries, 0) + 1)
+		}
 		*check = kueue.AdmissionCheckState{
-			Name: check.Name, State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(now), RetryCount: check.RetryCount,
+			Name: check.Name, State: kueue.CheckStatePending, LastTransitionTime: metav1.NewTime(now), RetryCount: retries,
 			Message: "Reset to Pending after eviction. Previously: " + previous,
 		}
 	}

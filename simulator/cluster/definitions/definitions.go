@@ -56,6 +56,8 @@ var table = []Definition{
 	kueue("Topology", "topologies"),
 	kueue("WorkloadPriorityClass", "workloadpriorityclasses"),
 	kueue("AdmissionCheck", "admissionchecks"),
+	kueue("ProvisioningRequestConfig", "provisioningrequestconfigs"),
+	{Kind: schema.GroupVersionKind{Group: "autoscaling.x-k8s.io", Version: "v1", Kind: "ProvisioningRequest"}, Resource: "provisioningrequests", Plugin: Kueue},
 	{Kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, Resource: "jobsets", Plugin: JobSet},
 	{Kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"}, Resource: "leaderworkersets", Plugin: LeaderWorkerSet},
 	{Kind: schema.GroupVersionKind{Group: "workload.codeflare.dev", Version: "v1beta2", Kind: "AppWrapper"}, Resource: "appwrappers", Plugin: AppWrapper},
@@ -65,8 +67,10 @@ var table = []Definition{
 // read them run while a cluster has them.
 const Kueue = "Kueue"
 
+const kueueGroup = "kueue.x-k8s.io"
+
 func kueue(kind, resource string) Definition {
-	return Definition{Kind: schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
+	return Definition{Kind: schema.GroupVersionKind{Group: kueueGroup, Version: "v1beta2", Kind: kind}, Resource: resource, Plugin: Kueue}
 }
 
 // JobSet, LeaderWorkerSet and AppWrapper stand in place of a plugin in the definitions of these kinds. Their controllers run while
@@ -105,11 +109,11 @@ func Of(plugins []string) []Definition {
 }
 
 // ForKinds returns the definitions of those kinds that the simulator has a definition of. Kueue's kinds come
-// together, because its controllers need all of them.
+// together, because its controllers need all of them, and with the one by which they ask an autoscaler.
 func ForKinds(kinds []schema.GroupKind) []Definition {
 	ofKueue := func(d Definition) bool { return d.Plugin == Kueue }
 	named := func(d Definition) bool { return slices.Contains(kinds, d.Kind.GroupKind()) }
-	all := slices.ContainsFunc(table, func(d Definition) bool { return ofKueue(d) && named(d) })
+	all := slices.ContainsFunc(table, func(d Definition) bool { return d.Kind.Group == kueueGroup && named(d) })
 	return slices.DeleteFunc(All(), func(d Definition) bool { return !named(d) && !(all && ofKueue(d)) })
 }
 

@@ -21,6 +21,7 @@ func init() {
 	for group, all := range map[string]map[string]kind{
 		"":                            coreKinds,
 		"apps":                        appKinds,
+		"autoscaling.x-k8s.io":        autoscalingKinds,
 		"batch":                       batchKinds,
 		"jobset.x-k8s.io":             jobSetKinds,
 		"leaderworkerset.x-k8s.io":    leaderSetKinds,

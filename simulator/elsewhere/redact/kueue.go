@@ -11,6 +11,9 @@ var (
 	topologies    = words("topology")
 	checks        = words("check")
 	workloadClass = words("workload-priority")
+
+	requestConfigs    = words("provisioning")
+	provisioningClass = words("provisioning-class", "check-capacity.autoscaling.x-k8s.io", "best-effort-atomic-scale-up.autoscaling.x-k8s.io")
 )
 
 const kueueGroup = "kueue.x-k8s.io"
@@ -103,7 +106,15 @@ var kueueKinds = map[string]kind{
 	"Cohort":         {name: cohorts, fields: fields{"spec": object(fields{"parentName": cohorts, "resourceGroups": quotaGroups, "fairSharing": fairSharing})}},
 	"ResourceFlavor": {name: flavors, fields: fields{"spec": object(fields{"nodeLabels": labels, "nodeTaints": each(taint), "tolerations": each(toleration), "topologyName": topologies})}},
 	"Topology":       {name: topologies, fields: fields{"spec": object(fields{"levels": each(object(fields{"nodeLabel": labelKeys}))})}},
-	"AdmissionCheck": {name: checks, fields: fields{"spec": object(fields{"controllerName": words("controller")})}},
+	"AdmissionCheck": {name: checks, fields: fields{"spec": object(fields{
+		"controllerName": words("controller", kueueGroup+"/provisioning-request"),
+		"parameters":     object(fields{"apiGroup": oneOf(kueueGroup), "kind": oneOf("ProvisioningRequestConfig"), "name": requestConfigs}),
+	})}},
+	"ProvisioningRequestConfig": {name: requestConfigs, fields: fields{"spec": object(fields{
+		"provisioningClassName": provisioningClass, "managedResources": each(text(resourceName)),
+		"retryStrategy":     object(fields{"backoffLimitCount": number, "backoffBaseSeconds": number, "backoffMaxSeconds": number}),
+		"podSetMergePolicy": oneOf("IdenticalPodTemplates", "IdenticalWorkloadSchedulingRequirements"),
+	})}},
 	"WorkloadPriorityClass": {name: workloadClass, fields: fields{
 		"value": number,
 	}},
@@ -122,3 +133,15 @@ var kueueKinds = map[string]kind{
 		}),
 	}},
 }
+
+// autoscalingKinds are those by which Kueue asks an autoscaler.
+var autoscalingKinds = map[string]kind{"ProvisioningRequest": {name: appName, fields: fields{
+	"spec": object(fields{
+		"provisioningClassName": provisioningClass,
+		"podSets":               each(object(fields{"podTemplateRef": object(fields{"name": appName}), "count": number})),
+	}),
+	"status": object(fields{"conditions": conditions(object(fields{
+		"type":   oneOf("Accepted", "BookingExpired", "CapacityRevoked", "Provisioned", "Failed"),
+		"status": oneOf("True", "False", "Unknown"), "reason": kueueReason, "message": blank, "lastTransitionTime": instant, "observedGeneration": number,
+	}))}),
+}}}

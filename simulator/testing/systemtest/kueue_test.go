@@ -25,6 +25,7 @@ import (
 
 var (
 	kueueWorkloads = schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}
+	requests       = schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}
 	appWrappers    = schema.GroupVersionResource{Group: "workload.codeflare.dev", Version: "v1beta2", Resource: "appwrappers"}
 )
 
@@ -452,5 +453,40 @@ func TestKueueAdmitsAppWrappers(t *testing.T) {
 	_, err := k.custom.Resource(appWrappers).Namespace("default").Create(t.Context(), wrong, metav1.CreateOptions{})
 	if err == nil || !strings.Contains(err.Error(), "spec.components[0].podSets[0].path") {
 		t.Errorf("a path that leads nowhere is answered %v", err)
+	}
+}
+
+// TestKueueAsksAnAutoscaler: a workload with quota waits for the answer to its ProvisioningRequest, and runs with it.
+func TestKueueAsksAnAutoscaler(t *testing.T) {
+	k := startKueue(t, passing(t), "--kueue")
+	k.apply(t, "provisioning.yaml")
+	k.has(t, "asking", "QuotaReserved", "True", "")
+	k.has(t, "asking", "Admitted", "False", "UnsatisfiedAdmissionChecks")
+	request := ""
+	eventually(t, "there is a ProvisioningRequest", func() error {
+		all, err := k.custom.Resource(requests).Namespace("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(all.Items) != 1 {
+			return errors.Join(err, errors.New("there is none"))
+		}
+		request = all.Items[0].GetName()
+		return nil
+	})
+	eventually(t, "the workload says what it waits for", func() error {
+		w, err := k.workload(t, "asking")
+		if err != nil {
+			return err
+		}
+		if text := fmt.Sprint(w.Object["status"]); !strings.Contains(text, "waits for an autoscaler to answer ProvisioningRequest "+request) {
+			return errors.New(text)
+		}
+		return nil
+	})
+	k.Must(t, "get", "podtemplate", "ppt-"+request+"-main")
+	k.Must(t, "patch", "provisioningrequest", request, "--subresource=status", "--type=merge", "-p",
+		`{"status": {"conditions": [{"type": "Provisioned", "status": "True", "reason": "ByHand", "message": "here", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)
+	k.has(t, "asking", "Admitted", "True", "")
+	k.runs(t, "asking", 2)
+	if got := k.Must(t, "get", "job", "asking", "-o", `jsonpath={.spec.template.metadata.annotations.autoscaling\.x-k8s\.io/consume-provisioning-request}`); got != request {
+		t.Errorf("the pods use the request %q, not %s", got, request)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	autoscaling "k8s.io/autoscaler/cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -54,9 +55,10 @@ type engaged struct {
 	pods                                           cache.SharedIndexInformer
 	kinds                                          []*jobKind
 	leaderSets                                     cache.SharedIndexInformer
+	requests, requestConfigs                       cache.SharedIndexInformer
 
-	workloadKeys, podKeys, leaderSetKeys queue
-	recorder                             record.EventRecorder
+	workloadKeys, podKeys, leaderSetKeys, provisionKeys queue
+	recorder                                            record.EventRecorder
 
 	// told is what the ledger last heard of each head that has no quota. Only cycles reads it.
 	told map[admission.Ref]string
@@ -103,16 +105,18 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		Queues: q, client: client, custom: custom, state: admission.New(*q.settings.Load()),
 		told: map[admission.Ref]string{}, stamps: map[types.UID]string{}, problems: map[trouble]*admission.Problem{},
 		wake: make(chan struct{}, 1), stale: make(chan struct{}, 1),
-		workloadKeys: newQueue(), podKeys: newQueue(), leaderSetKeys: newQueue(),
-		workloads:     customresource.NewInformer[kueue.Workload](custom.Resource(workloadResource)),
-		clusterQueues: customresource.NewInformer[kueue.ClusterQueue](custom.Resource(clusterQueueResource)),
-		localQueues:   customresource.NewInformer[kueue.LocalQueue](custom.Resource(localQueueResource)),
-		cohorts:       customresource.NewInformer[kueue.Cohort](custom.Resource(cohortResource)),
-		flavors:       customresource.NewInformer[kueue.ResourceFlavor](custom.Resource(flavorResource)),
-		topologies:    customresource.NewInformer[kueue.Topology](custom.Resource(topologyResource)),
-		classes:       customresource.NewInformer[kueue.WorkloadPriorityClass](custom.Resource(priorityClassResource)),
-		checks:        customresource.NewInformer[kueue.AdmissionCheck](custom.Resource(checkResource)),
-		pods:          q.opts.Informers.Core().V1().Pods().Informer(),
+		workloadKeys: newQueue(), podKeys: newQueue(), leaderSetKeys: newQueue(), provisionKeys: newQueue(),
+		workloads:      customresource.NewInformer[kueue.Workload](custom.Resource(workloadResource)),
+		clusterQueues:  customresource.NewInformer[kueue.ClusterQueue](custom.Resource(clusterQueueResource)),
+		localQueues:    customresource.NewInformer[kueue.LocalQueue](custom.Resource(localQueueResource)),
+		cohorts:        customresource.NewInformer[kueue.Cohort](custom.Resource(cohortResource)),
+		flavors:        customresource.NewInformer[kueue.ResourceFlavor](custom.Resource(flavorResource)),
+		topologies:     customresource.NewInformer[kueue.Topology](custom.Resource(topologyResource)),
+		classes:        customresource.NewInformer[kueue.WorkloadPriorityClass](custom.Resource(priorityClassResource)),
+		checks:         customresource.NewInformer[kueue.AdmissionCheck](custom.Resource(checkResource)),
+		requests:       customresource.NewInformer[autoscaling.ProvisioningRequest](custom.Resource(requestResource)),
+		requestConfigs: customresource.NewInformer[kueue.ProvisioningRequestConfig](custom.Resource(requestConfigResource)),
+		pods:           q.opts.Informers.Core().V1().Pods().Informer(),
 	}
 	if err := e.workloads.AddIndexers(cache.Indexers{byOwner: ownerOfWorkload}); err != nil {
 		return nil, fmt.Errorf("indexing workloads: %w", err)
@@ -127,6 +131,9 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		if err := e.pods.AddIndexers(cache.Indexers{byWorkload: workloadOfPod}); err != nil {
 			return nil, fmt.Errorf("indexing pods: %w", err)
 		}
+	}
+	if err := e.requests.AddIndexers(cache.Indexers{byRequester: ownerOfRequest}); err != nil {
+		return nil, fmt.Errorf("indexing ProvisioningRequests: %w", err)
 	}
 	return e, e.watch()
 }
@@ -211,6 +218,8 @@ func (e *engaged) watch() error {
 	}
 	follow(e, e.leaderSets, func(*lws.LeaderWorkerSet) {}, func(*lws.LeaderWorkerSet) {}, func(o *lws.LeaderWorkerSet) { e.leaderSetKeys.Add(key(o)) })
 	follow(e, e.pods, s.SetPod, func(o *corev1.Pod) { s.DeletePod(key(o)) }, e.podChanged)
+	follow(e, e.requestConfigs, func(*kueue.ProvisioningRequestConfig) {}, func(*kueue.ProvisioningRequestConfig) {}, func(*kueue.ProvisioningRequestConfig) { e.reviewAll(); touched[any](e)(nil) })
+	follow(e, e.requests, func(*autoscaling.ProvisioningRequest) {}, func(*autoscaling.ProvisioningRequest) {}, e.requestChanged)
 	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o)) }, e.workloadChanged)
 	// Read when workloads are made.
 	for _, informer := range []cache.SharedIndexInformer{shared.Scheduling().V1().PriorityClasses().Informer(), shared.Node().V1().RuntimeClasses().Informer()} {
@@ -245,6 +254,9 @@ func (e *engaged) workloadChanged(w *kueue.Workload) {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	e.workloadKeys.Add(key)
 	e.podKeys.Add(key)
+	if len(w.Status.AdmissionChecks) > 0 {
+		e.provisionKeys.Add(key)
+	}
 	for _, owner := range w.OwnerReferences {
 		if owner.Kind == "LeaderWorkerSet" {
 			e.leaderSetKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
@@ -277,7 +289,11 @@ func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
 func (e *engaged) reviewAll() {
 	for _, obj := range e.workloads.GetStore().List() {
 		w := obj.(*kueue.Workload)
-		e.workloadKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+		e.workloadKeys.Add(key)
+		if len(w.Status.AdmissionChecks) > 0 {
+			e.provisionKeys.Add(key)
+		}
 	}
 }
 
@@ -339,6 +355,7 @@ func (e *engaged) run(ctx context.Context) error {
 	start(workloadController, e.workloadKeys, e.reconcileWorkload)
 	start(podController, e.podKeys, e.reconcilePods)
 	start(leaderSetController, e.leaderSetKeys, e.reconcileLeaderSet)
+	start(provisioningController, e.provisionKeys, e.reconcileProvisioning)
 	for _, k := range e.kinds {
 		start(k.by, k.keys, func(ctx context.Context, key types.NamespacedName) error { return e.reconcileJob(ctx, k, key) })
 	}
@@ -356,6 +373,7 @@ func (e *engaged) close() {
 	e.workloadKeys.ShutDown()
 	e.podKeys.ShutDown()
 	e.leaderSetKeys.ShutDown()
+	e.provisionKeys.ShutDown()
 	for _, k := range e.kinds {
 		k.keys.ShutDown()
 	}
@@ -380,7 +398,7 @@ func (e *engaged) observe(ctx context.Context) error {
 // runInformers runs them until ctx ends.
 func (e *engaged) runInformers(ctx context.Context, running *sync.WaitGroup) {
 	e.opts.Informers.StartWithContext(ctx)
-	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks, e.leaderSets} {
+	for _, own := range []cache.SharedIndexInformer{e.workloads, e.clusterQueues, e.localQueues, e.cohorts, e.flavors, e.topologies, e.classes, e.checks, e.leaderSets, e.requests, e.requestConfigs} {
 		running.Go(func() { own.RunWithContext(ctx) })
 	}
 	for _, k := range e.kinds {

@@ -98,6 +98,7 @@ func play(t *testing.T, settings admission.Settings, objects []runtime.Object, s
 		kinds := map[schema.GroupVersionResource]string{
 			workloadResource: "WorkloadList", clusterQueueResource: "ClusterQueueList", localQueueResource: "LocalQueueList", cohortResource: "CohortList",
 			flavorResource: "ResourceFlavorList", topologyResource: "TopologyList", priorityClassResource: "WorkloadPriorityClassList", checkResource: "AdmissionCheckList", jobSets: "JobSetList", leaderSets: "LeaderWorkerSetList", appWrappers: "AppWrapperList",
+			requestResource: "ProvisioningRequestList", requestConfigResource: "ProvisioningRequestConfigList",
 		}
 		s.custom = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 		for _, c := range []*clienttesting.Fake{&s.client.Fake, &s.custom.Fake} {
@@ -182,7 +183,7 @@ func (s *stage) settle() {
 // resources of the kinds that a story creates.
 var resources = map[string]schema.GroupVersionResource{
 	"Workload": workloadResource, "ClusterQueue": clusterQueueResource, "LocalQueue": localQueueResource, "Cohort": cohortResource, "ResourceFlavor": flavorResource, "AdmissionCheck": checkResource,
-	"WorkloadPriorityClass": priorityClassResource, "JobSet": jobSets, "LeaderWorkerSet": leaderSets, "AppWrapper": appWrappers,
+	"WorkloadPriorityClass": priorityClassResource, "JobSet": jobSets, "LeaderWorkerSet": leaderSets, "AppWrapper": appWrappers, "ProvisioningRequest": requestResource, "ProvisioningRequestConfig": requestConfigResource,
 }
 
 func (s *stage) create(o runtime.Object) {
@@ -207,7 +208,8 @@ func (s *stage) create(o runtime.Object) {
 }
 
 func (s *stage) at(kind string) dynamic.ResourceInterface {
-	if kind == "Workload" || kind == "LocalQueue" || kind == "JobSet" || kind == "LeaderWorkerSet" || kind == "AppWrapper" {
+	switch kind {
+	case "Workload", "LocalQueue", "JobSet", "LeaderWorkerSet", "AppWrapper", "ProvisioningRequest":
 		return s.custom.Resource(resources[kind]).Namespace(namespace)
 	}
 	return s.custom.Resource(resources[kind])

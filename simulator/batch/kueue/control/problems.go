@@ -31,6 +31,8 @@ const (
 	podController        controller = "pods"
 	workloadController   controller = "workloads"
 	decisionWriter       controller = "decisions"
+	// provisioningController asks an autoscaler.
+	provisioningController controller = "provisioning"
 )
 
 // controllerError is the reason of the events about problems.
@@ -105,7 +107,7 @@ func (e *engaged) subject(t trouble) (kind string, o object, workload string) {
 		if pods := e.podsOf(t.NamespacedName); w == nil && len(pods) > 0 {
 			return "Pod", pods[0], t.Name
 		}
-	case workloadController, decisionWriter:
+	case workloadController, decisionWriter, provisioningController:
 	default:
 		return string(t.by), e.queueObject(t), ""
 	}

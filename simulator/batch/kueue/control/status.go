@@ -94,9 +94,15 @@ func (e *engaged) writeAll(ctx context.Context) {
 	}
 	for _, check := range list[kueue.AdmissionCheck](e.checks) {
 		after := check.DeepCopy()
-		meta.SetStatusCondition(&after.Status.Conditions, metav1.Condition{
+		active := metav1.Condition{
 			Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: "Active", Message: "The admission check is active", ObservedGeneration: check.Generation, LastTransitionTime: metav1.NewTime(now.Truncate(time.Second)),
-		})
+		}
+		if check.Spec.ControllerName == kueue.ProvisioningRequestControllerName {
+			if _, err := e.configOf(check); err != nil {
+				active.Status, active.Reason, active.Message = metav1.ConditionFalse, "BadParametersRef", err.Error()
+			}
+		}
+		meta.SetStatusCondition(&after.Status.Conditions, active)
 		note("AdmissionCheck", check, e.patch(ctx, checkResource, check, after, "status"), hold(ctx, e, checkResource, check, e.usesCheck(check.Name)))
 	}
 	for _, flavor := range list[kueue.ResourceFlavor](e.flavors) {

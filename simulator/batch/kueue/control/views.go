@@ -247,7 +247,8 @@ func (q *Queues) Owners(key types.NamespacedName) []metav1.OwnerReference {
 	return nil
 }
 
-// Flip gives an admission check a state, for one workload, as the check's controller would.
+// Flip gives an admission check a state, for one workload, as the check's controller would. A check that asks an autoscaler gets it from
+// the answer that means the state, which Flip writes into its ProvisioningRequest.
 func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check string, state kueue.CheckState, message string) error {
 	e := q.engaged.Load()
 	if e == nil {
@@ -255,6 +256,9 @@ func (q *Queues) Flip(ctx context.Context, key types.NamespacedName, check strin
 	}
 	if e.observes {
 		return ErrObserves
+	}
+	if asked, err := e.answerFor(ctx, key, check, state, message); asked || err != nil {
+		return err
 	}
 	found := false
 	_, _, err := e.change(ctx, key, func(w *kueue.Workload) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -35,6 +36,11 @@ func NewWorkload(from Surroundings, name string, owner metav1.Object, sets []kue
 			Labels: map[string]string{controllerconstants.JobUIDLabel: string(owner.GetUID())},
 		},
 		Spec: kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(owner.GetLabels()[controllerconstants.QueueLabel]), PodSets: Adjusted(from, owner.GetNamespace(), sets), Active: ptr.To(true), PriorityClassRef: ref, Priority: priority},
+	}
+	for name, value := range owner.GetAnnotations() {
+		if strings.HasPrefix(name, controllerconstants.ProvReqAnnotationPrefix) { // parameters of a ProvisioningRequest
+			metav1.SetMetaDataAnnotation(&w.ObjectMeta, name, value)
+		}
 	}
 	if seconds, err := strconv.ParseInt(owner.GetLabels()[controllerconstants.MaxExecTimeSecondsLabel], 10, 32); err == nil && seconds > 0 {
 		w.Spec.MaximumExecutionTimeSeconds = ptr.To(int32(seconds))

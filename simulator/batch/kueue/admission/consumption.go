@@ -129,6 +129,9 @@ func (a *AdmissionFairSharing) weigh(t thousandths) (sum float64) {
 
 // compare orders workloads by what their LocalQueues have used, the least first.
 func (u usages) compare(a, b *workload) int {
+	if u == nil {
+		return 0
+	}
 	x, known := u[a.localQueue()]
 	y, both := u[b.localQueue()]
 	if !known || !both {

@@ -1,6 +1,7 @@
 // What the page Before you submit makes of an answer.
 
-import type { SubmitAnswer, SubmitAnswers, SubmitStart } from '@/api/types'
+import type { SubmitAnswer, SubmitAnswers, SubmitQuota, SubmitRoom, SubmitStart } from '@/api/types'
+import { parseQuantity } from '@/kubernetes/quantity'
 
 export type Tone = 'good' | 'await' | 'bad'
 
@@ -40,6 +41,38 @@ export const nodesOn = ({ nodes }: Pick<SubmitAnswer, 'nodes'>): string[] => [..
 export const flavorsOf = ({ quota }: Pick<SubmitAnswer, 'quota'>): string[] => [
   ...new Set((quota?.podSets ?? []).flatMap(({ flavors }) => Object.values(flavors))),
 ]
+
+/** The flavors whose numbers are known. */
+export const flavorsTried = ({ resources }: SubmitQuota): string[] => [
+  ...new Set(resources.map(({ flavor }) => flavor)),
+]
+
+export const shortOf = ({ resources }: SubmitQuota): SubmitRoom[] => resources.filter(({ short }) => short !== '0')
+
+/** The room that lacks the most, or has the least left. */
+export function tightestOf({ resources }: SubmitQuota): SubmitRoom | undefined {
+  const share = ({ asks, short, capacity }: SubmitRoom) =>
+    parseQuantity(short) / Math.max(1e-9, parseQuantity(asks)) +
+    parseQuantity(asks) / Math.max(1e-9, parseQuantity(capacity))
+  return [...resources].sort((a, b) => share(b) - share(a))[0]
+}
+
+/** The plugins for whose rejections there are words. */
+export const explainedPlugins = [
+  'NodeResourcesFit',
+  'NodeAffinity',
+  'TaintToleration',
+  'NodeUnschedulable',
+  'NodeName',
+  'NodePorts',
+  'PodTopologySpread',
+  'InterPodAffinity',
+  'VolumeBinding',
+  'VolumeZone',
+  'VolumeRestrictions',
+  'NodeVolumeLimits',
+  'DynamicResources',
+] as const
 
 export interface Stretch {
   from: number

@@ -53,9 +53,32 @@ test('jobs are asked before they are submitted', { tag: '@main' }, async ({ page
   await expect(page.getByTestId('nodes-half')).toContainText('Fit now: 2 of 2 pods')
   await expect(page.getByTestId('tiers').locator('li')).toHaveCount(8)
   await expect(page.getByTestId('tiers').locator('.stops')).toHaveText(/WaitingForQuota/)
+  await expect(page.getByTestId('tiers').locator('.ok').first()).toContainText(`${queue} leads to`)
   await expect(page.getByTestId('start')).toContainText('cannot say')
+  // What runs and what waits, the job last, and what is in reach of it.
+  await expect(page.getByTestId('lanes').locator('li')).not.toHaveCount(0)
+  await expect(page.getByTestId('lanes').locator('.cur')).toContainText('train-12')
+  await expect(page.getByTestId('reach').getByRole('img')).toHaveAccessibleName(
+    /In reach: .* now\. train-12 needs 2 CPU/
+  )
+  await expect(page.getByTestId('in-reach')).toContainText('nodes2 of 2 pods')
+  await expect(page.getByTestId('elsewhere')).toContainText('Without a queue')
+  await expect(page.getByTestId('influences')).toContainText('ends')
+  await expect(page.getByText('the simulator’s Configuration')).toBeVisible()
   expect(await objections(page)).toEqual([])
   expect(await faults(page)).toEqual([])
+
+  // In Japanese no reason is left in English but Kueue's own words, which say so.
+  await page.getByRole('button', { name: '日本語' }).click()
+  await expect(page.getByTestId('tiers')).toContainText('不足')
+  await expect(page.getByTestId('quota-half')).toContainText('足りません')
+  for (const one of await page
+    .getByTestId('quota-half')
+    .getByText(/insufficient/)
+    .all()) {
+    await expect(one).toHaveAttribute('lang', 'en')
+  }
+  await page.getByRole('button', { name: 'EN', exact: true }).click()
 
   await ask(page, [job('train-13', 1, '1', 'none'), job('train-14', 1, '1', queue)])
   await expect(page.getByTestId('submit-sentence')).toContainText('Of 2 jobs')
@@ -67,6 +90,73 @@ test('jobs are asked before they are submitted', { tag: '@main' }, async ({ page
   // Nothing was created.
   const jobs = await page.request.get(`${workspace.url}/kubernetes/apis/batch/v1/namespaces/default/jobs`)
   expect(JSON.stringify(await jobs.json())).not.toContain('train-1')
+})
+
+test('a least change is picked, and put into the job', async ({ page }) => {
+  await page.goto(`${simulator.url}/batch/submit`)
+  const answer = (text: string) => {
+    const pods = /parallelism: 1\b/.test(text) ? 1 : 2
+    const waits = pods === 2
+    return {
+      apiVersion: 'submit.kube-scheduler-simulator/v1',
+      kind: 'Answer',
+      verdict: waits ? 'waits' : 'admitted',
+      sentence: '',
+      subject: { kind: 'Job', namespace: 'default', name: 'w', queue: 'q', priority: 0, pods, requests: { cpu: '2' } },
+      quota: {
+        admitted: !waits,
+        localQueue: 'q',
+        clusterQueue: 'q',
+        cohorts: [],
+        text: '',
+        podSets: [{ name: 'main', count: pods, asked: pods, flavors: { cpu: 'f' } }],
+        resources: [],
+        borrows: [],
+        checks: [],
+      },
+      nodes: { fit: pods, pods, needs: pods, flavored: true, text: '', on: ['n1'], reasons: [], changes: [] },
+      reason: { tier: waits ? 'WaitingForQuota' : undefined, number: 5, text: 'x', said: [] },
+      tiers: [],
+      preempts: [],
+      start: { now: !waits, earliest: null, latest: null, runs: 0, started: 0, restsOn: [], text: '' },
+      elsewhere: [],
+      influences: [],
+      changes: waits
+        ? [
+            {
+              kind: 'pods',
+              text: '',
+              suggestion: { kind: 'pods', podSet: 'main', count: 1 },
+              admitted: true,
+              preempts: ['default/v'],
+              fit: 1,
+              pods: 1,
+              flavors: ['f'],
+              on: ['n1'],
+            },
+          ]
+        : [],
+    }
+  }
+  // A job that waits takes a cluster with queues, which the test above has; here the page is what counts.
+  await page.route('**/api/v1/submit', (route) => {
+    const { objects } = route.request().postDataJSON() as { objects: string[] }
+    const summary = { jobs: 1, starts: 0, noNode: 0, waits: 1, never: 0, preempted: 0, asks: {} }
+    const at = '2026-01-01T00:00:00Z'
+    const judged = { cluster: '', at, scheduler: '', nodes: 1, pods: 0, seconds: 0, note: '' }
+    const items = [answer(objects.join(''))]
+    return route.fulfill({
+      json: { apiVersion: '', kind: 'AnswerList', sentence: '', summary, items, judged, notJudged: [] },
+    })
+  })
+  await ask(page, [job('w', 2, '1', 'q')])
+  const changes = page.getByTestId('changes')
+  await changes.getByRole('button', { name: /want 1 pod/ }).click()
+  await expect(changes.getByRole('status')).toContainText('in f')
+  await expect(changes.getByRole('status')).toContainText('preempts default/v')
+  await page.getByTestId('put').click()
+  await expect(page.getByTestId('submit-sentence')).toContainText('w would be admitted now and start on n1')
+  await expect(page.locator('.file')).toContainText('parallelism: 1')
 })
 
 test('what is no job is refused in a sentence', async ({ page }) => {

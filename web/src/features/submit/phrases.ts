@@ -12,6 +12,7 @@ import type {
 } from '@/api/types'
 import { why } from '@/features/queues/sentences'
 import { t } from '@/i18n'
+import { resourceName } from '@/kubernetes/cluster'
 import { formatResource, parseQuantity } from '@/kubernetes/quantity'
 import { formatClock } from '@/kubernetes/time'
 import { caseOf, explainedPlugins, flavorsTried, nodesOn, shortOf, tightestOf, whenOf } from './model/submit'
@@ -21,7 +22,7 @@ const mostNodes = 4
 export const listed = (parts: readonly string[]): string => parts.join(t('common.separator'))
 
 export const amount = (resource: string, much: string): string =>
-  `${formatResource(resource, parseQuantity(much))} ${resource}`
+  `${formatResource(resource, parseQuantity(much))} ${resourceName(resource)}`
 
 export const amounts = (of: Record<string, string>): string =>
   listed(
@@ -51,15 +52,20 @@ const clocks = ({ earliest, latest }: Partial<Range>) => ({
   to: latest ? formatClock(latest, false) : '',
 })
 
-export const when = (answer: SubmitAnswer): string => t(`submit.when.${whenOf(answer)}`, clocks(answer.start))
+export const when = (answer: SubmitAnswer): string => {
+  const kind = whenOf(answer)
+  return kind === 'between' ? between(answer.start) : t(`submit.when.${kind}`, clocks(answer.start))
+}
 
 /** When a workload ends that holds quota. */
 export const ends = (range: Range): string =>
   t(`submit.ends.${!range.earliest ? 'unknown' : range.latest ? 'between' : 'after'}`, clocks(range))
 
 /** A start that is not at once. */
-export const between = ({ earliest, latest }: Partial<Range>): string =>
-  t(`submit.when.${!earliest ? 'unknown' : latest ? 'between' : 'after'}`, clocks({ earliest, latest }))
+export function between({ earliest, latest }: Partial<Range>): string {
+  const kind = !earliest ? 'unknown' : !latest ? 'after' : latest === earliest ? 'at' : 'between'
+  return t(`submit.when.${kind}`, clocks({ earliest, latest }))
+}
 
 /** Reasons of admission, or the server's own English for want of them. */
 export const because = (said: readonly AdmissionReason[], english: string): string =>
@@ -115,7 +121,7 @@ export function nearest({ nodes }: SubmitAnswer): string {
     amount: listed(
       lacks.map(
         ({ resource, amount: much }) =>
-          `${formatResource(resource, resource === 'cpu' ? much / 1000 : much)} ${resource}`
+          `${formatResource(resource, resource === 'cpu' ? much / 1000 : much)} ${resourceName(resource)}`
       )
     ),
   })

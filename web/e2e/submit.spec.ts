@@ -63,7 +63,7 @@ test('jobs are asked before they are submitted', { tag: '@main' }, async ({ page
   )
   await expect(page.getByTestId('in-reach')).toContainText('nodes2 of 2 pods')
   await expect(page.getByTestId('elsewhere')).toContainText('Without a queue')
-  await expect(page.getByTestId('influences')).toContainText('ends')
+  await expect(page.getByTestId('influences')).toContainText('more of')
   await expect(page.getByText('the simulator’s Configuration')).toBeVisible()
   expect(await objections(page)).toEqual([])
   expect(await faults(page)).toEqual([])

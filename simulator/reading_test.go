@@ -24,8 +24,9 @@ var readers = map[string][]string{
 	"sigs.k8s.io/yaml/goyaml.v2":        {"Unmarshal", "UnmarshalStrict", "NewDecoder"},
 }
 
-// ownTexts are packages that read with such a function only what is compiled into the program.
-var ownTexts = []string{"scheduler/yamlsource", "simulator/batch/kueue/judge", "simulator/cluster/definitions"}
+// ownTexts are packages that read with such a function only what is compiled into the program, or, in a tool of its own, what the tool's
+// user gives it.
+var ownTexts = []string{"scheduler/yamlsource", "simulator/batch/kueue/judge", "simulator/batch/kueue/judge/original", "simulator/cluster/definitions"}
 
 // jsonReaders are the functions that read JSON without those bounds.
 var jsonReaders = map[string][]string{

@@ -75,7 +75,7 @@ func (k Kueue) Build(ctx context.Context, dir string) (string, error) {
 		}
 		target, replaced = "./manager", filepath.Join(from, "manager", "main.go")
 	}
-	changed, overlay, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "manager")
+	changed, overlay, program := filepath.Join(dir, "main.go.changed"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "manager")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{replaced: changed}})
 	if err != nil {
 		return "", err

@@ -37,7 +37,7 @@ var askQueue = tool[queueQuestion]{
 	properties: map[string]*jsonschema.Schema{
 		"namespace": name("Namespace of the workload. Default: default for a workload, all for the list."),
 		"workload":  name("Name of the Workload object, such as job-train-1a2b3. The list has the names."),
-		"manifest":  document("YAML or JSON of the jobs to ask about, in the order in which they would be submitted: Jobs, Pods, Deployments, StatefulSets, and the PodGroups that come with them."),
+		"manifest":  document("YAML or JSON of the jobs to ask about, in the order in which they would be submitted: Jobs, Pods, Deployments, StatefulSets, JobSets, LeaderWorkerSets, AppWrappers, and the PodGroups that come with them."),
 	},
 	without: true,
 	answer: func(ctx context.Context, c *call, in queueQuestion) (any, error) {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
@@ -14,8 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
@@ -46,7 +50,7 @@ type subject struct {
 	kind, namespace, name string
 	// queue is the LocalQueue; "" without one.
 	queue string
-	// work are its workloads: one for each pod of a Deployment.
+	// work are its workloads: one for each pod of a Deployment, and for each group of a LeaderWorkerSet.
 	work []jobs.Submitted
 	gang *Gang
 	// native: the gang is one of Kubernetes' own.
@@ -63,7 +67,7 @@ type reading struct {
 }
 
 // the kinds that can be asked about, for messages.
-const kindsOfJobs = "a Job, a Pod, a Deployment, a StatefulSet or the pods of a PodGroup"
+const kindsOfJobs = "a Job, a Pod, a Deployment, a StatefulSet, a JobSet, a LeaderWorkerSet, an AppWrapper or the pods of a PodGroup"
 
 // read reads the documents of a question. Errors are a *hypothesis.Refused.
 func read(ctx context.Context, q Question) (*reading, error) {
@@ -157,47 +161,66 @@ func (r *reading) gather(work []jobs.Submitted) {
 
 func groupKey(group, namespace, name string) string { return group + "/" + namespace + "/" + name }
 
+// jobKinds make an empty object of each kind that can be asked about.
+var jobKinds = map[schema.GroupVersionKind]func() runtime.Object{
+	batchv1.SchemeGroupVersion.WithKind("Job"):                  func() runtime.Object { return &batchv1.Job{} },
+	v1.SchemeGroupVersion.WithKind("Pod"):                       func() runtime.Object { return &v1.Pod{} },
+	appsv1.SchemeGroupVersion.WithKind("Deployment"):            func() runtime.Object { return &appsv1.Deployment{} },
+	appsv1.SchemeGroupVersion.WithKind("StatefulSet"):           func() runtime.Object { return &appsv1.StatefulSet{} },
+	jobset.SchemeGroupVersion.WithKind("JobSet"):                func() runtime.Object { return &jobset.JobSet{} },
+	lws.GroupVersion.WithKind("LeaderWorkerSet"):                func() runtime.Object { return &lws.LeaderWorkerSet{} },
+	appwrapper.GroupVersion.WithKind(appwrapper.AppWrapperKind): func() runtime.Object { return &appwrapper.AppWrapper{} },
+}
+
 // typedJob returns nil for an object that is no job.
 func typedJob(u *unstructured.Unstructured) (runtime.Object, error) {
-	switch u.GroupVersionKind() {
-	case batchv1.SchemeGroupVersion.WithKind("Job"), v1.SchemeGroupVersion.WithKind("Pod"), appsv1.SchemeGroupVersion.WithKind("Deployment"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"):
-	default:
+	empty := jobKinds[u.GroupVersionKind()]
+	if empty == nil {
 		return nil, nil
 	}
-	o, err := scheme.Scheme.New(u.GroupVersionKind())
-	if err == nil {
-		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, o, true)
-	}
-	if err != nil {
+	o := empty()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, o, true); err != nil {
 		return nil, err
+	}
+	if set, ok := o.(*jobset.JobSet); ok {
+		setReplicas(set, u)
 	}
 	m, err := meta.Accessor(o)
 	if err != nil {
 		return nil, err
 	}
 	m.SetUID("")
-	if spec := specOf(o); len(spec.Containers) == 0 {
-		return nil, fmt.Errorf("it has no containers")
+	if pod, ok := o.(*v1.Pod); ok && len(pod.Spec.Containers) == 0 {
+		return nil, errors.New("it has no containers")
+	}
+	work, _ := jobs.Work([]runtime.Object{o}) // the rest of a pod's group may follow
+	for _, w := range work {
+		if len(w.PodSets) == 0 {
+			return nil, errors.New("it has no pods")
+		}
+		for _, set := range w.PodSets {
+			if len(set.Template.Spec.Containers) == 0 {
+				return nil, errors.New("it has no containers")
+			}
+		}
 	}
 	return o, nil
 }
 
-func specOf(o runtime.Object) *v1.PodSpec {
-	switch o := o.(type) {
-	case *batchv1.Job:
-		return &o.Spec.Template.Spec
-	case *appsv1.Deployment:
-		return &o.Spec.Template.Spec
-	case *appsv1.StatefulSet:
-		return &o.Spec.Template.Spec
+// setReplicas sets the default of the definition of JobSets, which says 1 where nothing is said.
+func setReplicas(set *jobset.JobSet, u *unstructured.Unstructured) {
+	given, _, _ := unstructured.NestedSlice(u.Object, "spec", "replicatedJobs")
+	for i := range set.Spec.ReplicatedJobs {
+		if job, ok := given[i].(map[string]any); ok && job["replicas"] == nil {
+			set.Spec.ReplicatedJobs[i].Replicas = 1
+		}
 	}
-	return &o.(*v1.Pod).Spec
 }
 
 // isJobless reports whether an object makes pods, and is of no kind that can be asked about.
 func isJobless(u *unstructured.Unstructured) bool {
 	switch u.GetKind() {
-	case "JobSet", "LeaderWorkerSet", "AppWrapper", "CronJob", "ReplicaSet", "ReplicationController", "DaemonSet", "RayJob", "RayCluster", "MPIJob", "PyTorchJob", "TFJob":
+	case "CronJob", "ReplicaSet", "ReplicationController", "DaemonSet", "RayJob", "RayCluster", "MPIJob", "PyTorchJob", "TFJob":
 		return true
 	}
 	return false

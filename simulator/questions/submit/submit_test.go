@@ -201,6 +201,59 @@ func TestHalves(t *testing.T) {
 	}
 }
 
+// Work of several pod sets. The JobSet says nothing of replicas, which means one.
+const (
+	aJobSet = `apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: w, labels: {kueue.x-k8s.io/queue-name: a}}
+spec:
+  replicatedJobs:
+  - name: driver
+    template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}}
+  - name: workers
+    replicas: 2
+    template: {spec: {parallelism: 3, completions: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}}
+`
+	aLeaderWorkerSet = `apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: w, labels: {kueue.x-k8s.io/queue-name: b}}
+spec:
+  replicas: 3
+  leaderWorkerTemplate: {size: 3, workerTemplate: {spec: {containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}
+`
+	anAppWrapper = `apiVersion: workload.codeflare.dev/v1beta2
+kind: AppWrapper
+metadata: {name: w, labels: {kueue.x-k8s.io/queue-name: a}}
+spec:
+  components:
+  - template: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {restartPolicy: Never, containers: [{name: c, image: c, resources: {requests: {cpu: 5}}}]}}
+  - template: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: c, resources: {requests: {cpu: 1}}}]}}}}
+`
+)
+
+// TestWorkOfSeveralPodSets: all pods of it are asked about.
+func TestWorkOfSeveralPodSets(t *testing.T) {
+	roomy := queues + node("n1", "small", "4") + node("n2", "small", "4")
+	for _, tc := range []struct {
+		name, objects string
+		verdict       submit.Verdict
+		fit, pods     int
+		want          string
+	}{
+		{"JobSet", aJobSet, submit.Admitted, 7, 7, "JobSet default/w would be admitted now"},
+		{"LeaderWorkerSet", aLeaderWorkerSet, submit.Waits, 8, 9, "LeaderWorkerSet default/w would wait"},
+		{"AppWrapper", anAppWrapper, submit.Admitted, 2, 3, "1 of 3 pods would find no node"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := ask(t, roomy, tc.objects)
+			a := answers.Items[0]
+			if len(answers.Items) != 1 || a.Verdict != tc.verdict || a.Nodes.Fit != tc.fit || a.Nodes.Pods != tc.pods || !strings.Contains(a.Sentence, tc.want) {
+				t.Errorf("%d items; it is %s, %d of %d pods find nodes: %s", len(answers.Items), a.Verdict, a.Nodes.Fit, a.Nodes.Pods, a.Sentence)
+			}
+		})
+	}
+}
+
 // TestBadInput: each is one clear sentence.
 func TestBadInput(t *testing.T) {
 	roomy := queues + node("n1", "small", "4")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
 )
 
 // Submitted is one workload that objects would make, before they exist.
@@ -36,6 +38,12 @@ func Work(objects []runtime.Object) (out []Submitted, err error) {
 			out = append(out, submitted(Batch{o}, o.ObjectMeta))
 		case *jobset.JobSet:
 			out = append(out, submitted(Set{o}, o.ObjectMeta))
+		case *appwrapper.AppWrapper:
+			out = append(out, submitted(Wrapper{o}, o.ObjectMeta))
+		case *lws.LeaderWorkerSet:
+			for index := range GroupsOf(o) {
+				out = append(out, Submitted{"LeaderWorkerSet", o.ObjectMeta, o.Name, GroupOfSet(o.Name, index), LeaderPodSets(o)})
+			}
 		case *v1.Pod:
 			group := GroupOf(o)
 			switch {

@@ -361,7 +361,7 @@ func (s *simulator) startControlPlane(ctx context.Context) error {
 		Durable:      !s.prepared.temporary,
 		Controllers:  s.options.Controllers,
 		VirtualNodes: !s.options.NoVirtualNodes,
-		NewNodeReady: s.newNodeReady,
+		RegisterNode: s.registerNode,
 		SharedPods:   &s.sharedPods,
 
 		DefaultStorageClass: true,
@@ -407,9 +407,9 @@ func (s *simulator) stopNodes(ctx context.Context) error {
 	return nil
 }
 
-func (s *simulator) newNodeReady(node metav1.Object) *corev1.NodeCondition {
+func (s *simulator) registerNode(node metav1.Object) *corev1.NodeCondition {
 	if nodes := s.nodes.Load(); nodes != nil {
-		return nodes.NewNodeReady(node)
+		return nodes.Register(node)
 	}
 	return nil
 }

@@ -255,7 +255,7 @@ func addWebhooks(o *options.ServerRunOptions, w Webhooks) {
 // decorateAdmission puts our decorators first, so that the metrics decorator wraps ours.
 func decorateAdmission(o *options.ServerRunOptions, opts serverOptions) {
 	o.Admission.GenericAdmission.Decorators = slices.Insert(o.Admission.GenericAdmission.Decorators, 0,
-		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.NewNodeReady))),
+		admission.Decorator(admission.DecoratorFunc(decorateNodeTaint(opts.RegisterNode))),
 		admission.Decorator(admission.DecoratorFunc(confine(opts.Options).decorate)))
 }
 

@@ -59,10 +59,10 @@ type Options struct {
 	// being deleted stays until its node confirms. Default: new nodes are usable, and deleted pods
 	// disappear, at once.
 	VirtualNodes bool
-	// NewNodeReady returns the Ready condition for a new node that has none, or nil. The node
+	// RegisterNode completes the metadata of a new node without a Ready condition, and returns that condition, or nil. The node
 	// lifecycle controller removes the not-ready taint of a node without that condition. It must
 	// not block.
-	NewNodeReady func(node metav1.Object) *corev1.NodeCondition
+	RegisterNode func(node metav1.Object) *corev1.NodeCondition
 	// DefaultStorageClass creates a default StorageClass in a new cluster, as local clusters
 	// do. Default: there is none.
 	DefaultStorageClass bool

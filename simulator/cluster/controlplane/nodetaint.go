@@ -14,19 +14,19 @@ import (
 // kubelet never creates a Ready node, but an imported node may be Ready. The node lifecycle
 // controller would remove its taint at once, with two requests for each of thousands of nodes.
 //
-// It also gives a new node the condition that keeps the taint for longer than until the controller
-// sees the node.
+// It also gives a new node what its kubelet would register it with, and the condition that keeps the taint for longer than until the
+// controller sees the node.
 type taintUnready struct {
 	admission.MutationInterface
-	ready func(node metav1.Object) *corev1.NodeCondition // or nil
+	register func(node metav1.Object) *corev1.NodeCondition // or nil
 }
 
 var _ admission.MutationInterface = taintUnready{}
 
-func decorateNodeTaint(ready func(node metav1.Object) *corev1.NodeCondition) admission.DecoratorFunc {
+func decorateNodeTaint(register func(node metav1.Object) *corev1.NodeCondition) admission.DecoratorFunc {
 	return func(plugin admission.Interface, name string) admission.Interface {
 		if tainter, ok := plugin.(admission.MutationInterface); ok && name == nodetaint.PluginName {
-			return taintUnready{tainter, ready}
+			return taintUnready{tainter, register}
 		}
 		return plugin
 	}
@@ -37,17 +37,17 @@ func (t taintUnready) Admit(ctx context.Context, a admission.Attributes, o admis
 		if ready := readyCondition(node); ready != nil && ready.Status == api.ConditionTrue {
 			return nil
 		} else if ready == nil {
-			t.addReady(node)
+			t.addCondition(node)
 		}
 	}
 	return t.MutationInterface.Admit(ctx, a, o)
 }
 
-func (t taintUnready) addReady(node *api.Node) {
-	if t.ready == nil {
+func (t taintUnready) addCondition(node *api.Node) {
+	if t.register == nil {
 		return
 	}
-	if c := t.ready(node); c != nil {
+	if c := t.register(node); c != nil {
 		node.Status.Conditions = append(node.Status.Conditions, api.NodeCondition{
 			Type: api.NodeReady, Status: api.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 			LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,

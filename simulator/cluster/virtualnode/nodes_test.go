@@ -126,3 +126,24 @@ func TestANodeWhoseAuthorSaysItIsNotReadyStaysSo(t *testing.T) {
 		})
 	}
 }
+
+// TestANodeIsRegisteredWithItsHostName: otherwise a pod that is scheduled before the node is Ready would not count it as a domain.
+func TestANodeIsRegisteredWithItsHostName(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		labels, want map[string]string
+	}{
+		{"n", nil, map[string]string{corev1.LabelHostname: "n"}},
+		{"n", map[string]string{"pool": "a"}, map[string]string{"pool": "a", corev1.LabelHostname: "n"}},
+		{"n", map[string]string{corev1.LabelHostname: "other"}, map[string]string{corev1.LabelHostname: "other"}},
+		{"", nil, nil}, // the API server has yet to generate the name
+	} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: test.name, Labels: test.labels}}
+		if c := new(Nodes).Register(node); c != nil {
+			t.Errorf("%q gets the condition %v", test.name, c)
+		}
+		if diff := cmp.Diff(test.want, node.Labels); diff != "" {
+			t.Errorf("labels of %q (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -184,11 +185,20 @@ func (n *Nodes) build(ctx context.Context) (*wiring, error) {
 	return w, nil
 }
 
-// NewNodeReady returns the Ready condition with which a node that has none is to be created; nil if
+// Register gives a node that is being created the label of its host name, as a kubelet does: the domains of spread constraints count
+// from the creation on. It returns the Ready condition with which a node that has none is to be created; nil if
 // it needs none. Of the node, only the metadata count. A node waits for its topology from its
 // creation on: without the condition, the node lifecycle controller would let pods in. Any
 // goroutine may call it, at any time.
-func (n *Nodes) NewNodeReady(node metav1.Object) *corev1.NodeCondition {
+func (n *Nodes) Register(node metav1.Object) *corev1.NodeCondition {
+	if labels := node.GetLabels(); node.GetName() != "" && labels[corev1.LabelHostname] == "" {
+		labels = maps.Clone(labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[corev1.LabelHostname] = node.GetName()
+		node.SetLabels(labels)
+	}
 	n.partsMu.Lock()
 	defer n.partsMu.Unlock()
 	if n.topologies == nil || !n.topologies.isCut(node) || !n.topologies.isDefined() {

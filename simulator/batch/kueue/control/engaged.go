@@ -82,7 +82,7 @@ func newQueue() queue {
 // byWorkload indexes the pods of queues by the key of their workload.
 const byWorkload = "kueue-workload"
 
-// byOwner indexes workloads by the UID of their controller.
+// byOwner indexes objects by the UID of their controller.
 const byOwner = "kueue-owner"
 
 func newEngaged(q *Queues, served func(schema.GroupVersionResource) bool) (*engaged, error) {
@@ -118,8 +118,10 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 		requestConfigs: customresource.NewInformer[kueue.ProvisioningRequestConfig](custom.Resource(requestConfigResource)),
 		pods:           q.opts.Informers.Core().V1().Pods().Informer(),
 	}
-	if err := e.workloads.AddIndexers(cache.Indexers{byOwner: ownerOfWorkload}); err != nil {
-		return nil, fmt.Errorf("indexing workloads: %w", err)
+	for _, owned := range []cache.SharedIndexInformer{e.workloads, e.requests} {
+		if err := owned.AddIndexers(cache.Indexers{byOwner: controllerOf}); err != nil {
+			return nil, fmt.Errorf("indexing by owner: %w", err)
+		}
 	}
 	e.kinds = e.jobKinds(served)
 	var leaders dynamic.NamespaceableResourceInterface
@@ -132,15 +134,12 @@ func engagedWith(q *Queues, client kubernetes.Interface, custom dynamic.Interfac
 			return nil, fmt.Errorf("indexing pods: %w", err)
 		}
 	}
-	if err := e.requests.AddIndexers(cache.Indexers{byRequester: ownerOfRequest}); err != nil {
-		return nil, fmt.Errorf("indexing ProvisioningRequests: %w", err)
-	}
 	return e, e.watch()
 }
 
-func ownerOfWorkload(obj any) ([]string, error) {
-	if w, ok := obj.(*kueue.Workload); ok {
-		if owner := metav1.GetControllerOf(w); owner != nil {
+func controllerOf(obj any) ([]string, error) {
+	if o, ok := obj.(metav1.Object); ok {
+		if owner := metav1.GetControllerOf(o); owner != nil {
 			return []string{string(owner.UID)}, nil
 		}
 	}
@@ -251,12 +250,7 @@ func (e *engaged) podChanged(pod *corev1.Pod) {
 }
 
 func (e *engaged) workloadChanged(w *kueue.Workload) {
-	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	e.workloadKeys.Add(key)
-	e.podKeys.Add(key)
-	if len(w.Status.AdmissionChecks) > 0 {
-		e.provisionKeys.Add(key)
-	}
+	e.podKeys.Add(e.review(w))
 	for _, owner := range w.OwnerReferences {
 		if owner.Kind == "LeaderWorkerSet" {
 			e.leaderSetKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
@@ -288,13 +282,18 @@ func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
 // reviewAll reviews every workload, after a change that may concern any.
 func (e *engaged) reviewAll() {
 	for _, obj := range e.workloads.GetStore().List() {
-		w := obj.(*kueue.Workload)
-		key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-		e.workloadKeys.Add(key)
-		if len(w.Status.AdmissionChecks) > 0 {
-			e.provisionKeys.Add(key)
-		}
+		e.review(obj.(*kueue.Workload))
 	}
+}
+
+// review brings a workload to the reconcilers of its own.
+func (e *engaged) review(w *kueue.Workload) types.NamespacedName {
+	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	e.workloadKeys.Add(key)
+	if len(w.Status.AdmissionChecks) > 0 {
+		e.provisionKeys.Add(key)
+	}
+	return key
 }
 
 // retry tries at once again what the controllers could not go on with.

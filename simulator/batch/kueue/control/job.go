@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -84,30 +83,15 @@ func (e *engaged) jobOf(w *kueue.Workload) jobs.Job {
 	return nil
 }
 
-// managedAbove reports whether a job belongs to one that has a queue, and so is admitted with it.
-func (e *engaged) managedAbove(o metav1.Object) bool {
-	for range maxOwners {
-		owner := metav1.GetControllerOf(o)
-		if owner == nil {
-			return false
-		}
-		k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
-		if k == nil {
-			return false
-		}
-		job := k.job(types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name})
-		if job == nil {
-			return false
-		}
-		if o = job.Object(); o.GetLabels()[controllerconstants.QueueLabel] != "" {
-			return true
+// above returns the job that is an object's owner, for jobs.ManagedAbove.
+func (e *engaged) above(namespace string, owner *metav1.OwnerReference) (o metav1.Object, admitted bool) {
+	if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
+		if job := k.job(types.NamespacedName{Namespace: namespace, Name: owner.Name}); job != nil {
+			return job.Object(), true
 		}
 	}
-	return false
+	return nil, false
 }
-
-// maxOwners is how far up managedAbove looks.
-const maxOwners = 10
 
 // job returns the job of a key; nil if there is none.
 func (k *jobKind) job(key types.NamespacedName) jobs.Job {
@@ -126,7 +110,7 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	}
 	o := job.Object()
 	queue := o.GetLabels()[controllerconstants.QueueLabel]
-	if queue == "" || e.managedAbove(o) {
+	if queue == "" || jobs.ManagedAbove(o, e.above) {
 		return nil
 	}
 	w, err := e.workloadOf(ctx, job)
@@ -145,7 +129,7 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 		return e.createForJob(ctx, job, jobs.WorkloadName(job))
 	}
 	at := types.NamespacedName{Namespace: key.Namespace, Name: w.Name}
-	if err = e.followLabel(ctx, w, o); err != nil {
+	if err := e.followLabel(ctx, w, o); err != nil {
 		return err
 	}
 	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
@@ -202,21 +186,20 @@ func (e *engaged) workloadOf(ctx context.Context, job jobs.Job) (*kueue.Workload
 		}
 		return 1
 	}
-	slices.SortStableFunc(owned, func(a, b any) int {
-		v, w := a.(*kueue.Workload), b.(*kueue.Workload)
-		return cmp.Or(cmp.Compare(rank(w), rank(v)), strings.Compare(v.Name, w.Name))
-	})
-	for i, o := range owned {
-		if w := o.(*kueue.Workload); i > 0 {
+	var stays *kueue.Workload
+	for _, o := range owned {
+		if w := o.(*kueue.Workload); stays == nil || cmp.Or(cmp.Compare(rank(w), rank(stays)), strings.Compare(stays.Name, w.Name)) > 0 {
+			stays = w
+		}
+	}
+	for _, o := range owned {
+		if w := o.(*kueue.Workload); w != stays {
 			if err := e.remove(ctx, w); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if len(owned) == 0 {
-		return nil, nil
-	}
-	return owned[0].(*kueue.Workload), nil
+	return stays, nil
 }
 
 func (e *engaged) createForJob(ctx context.Context, job jobs.Job, name string) error {

@@ -26,18 +26,6 @@ var (
 	requestConfigResource = kueue.GroupVersion.WithResource("provisioningrequestconfigs")
 )
 
-// byRequester indexes ProvisioningRequests by the UID of their workload.
-const byRequester = "requester"
-
-func ownerOfRequest(o any) (uids []string, err error) {
-	if request, ok := o.(*autoscaling.ProvisioningRequest); ok {
-		if owner := metav1.GetControllerOf(request); owner != nil {
-			uids = append(uids, string(owner.UID))
-		}
-	}
-	return uids, nil
-}
-
 // requestChanged brings the workload of a ProvisioningRequest to its reconciler.
 func (e *engaged) requestChanged(o *autoscaling.ProvisioningRequest) {
 	if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "Workload" {
@@ -87,7 +75,7 @@ func (e *engaged) provisionsOf(w *kueue.Workload) map[kueue.AdmissionCheckRefere
 
 // requestsOf returns the ProvisioningRequests of a workload.
 func (e *engaged) requestsOf(w *kueue.Workload) (requests []*autoscaling.ProvisioningRequest) {
-	owned, _ := e.requests.GetIndexer().ByIndex(byRequester, string(w.UID))
+	owned, _ := e.requests.GetIndexer().ByIndex(byOwner, string(w.UID))
 	for _, o := range owned {
 		requests = append(requests, o.(*autoscaling.ProvisioningRequest))
 	}

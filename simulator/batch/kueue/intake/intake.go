@@ -276,31 +276,20 @@ var owners = map[schema.GroupKind]struct {
 	(jobs.Wrapper{}).Kind().GroupKind():                      {"/apis/workload.codeflare.dev/v1beta2/namespaces/%s/appwrappers/%s", true},
 }
 
-// maxOwners is how far up managedAbove looks.
-const maxOwners = 10
-
-// managedAbove reports whether an object belongs to a job that a queue admits as a whole, whatever is in between.
+// managedAbove asks the API server for the owners.
 func (i *intake) managedAbove(ctx context.Context, o metav1.Object) bool {
-	owner := metav1.GetControllerOf(o)
-	for range maxOwners {
-		if owner == nil {
-			return false
-		}
+	return jobs.ManagedAbove(o, func(namespace string, owner *metav1.OwnerReference) (metav1.Object, bool) {
 		kind := owners[schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()]
 		if kind.path == "" {
-			return false
+			return nil, false
 		}
 		above := &metav1.PartialObjectMetadata{}
-		text, err := i.client.CoreV1().RESTClient().Get().RequestURI(fmt.Sprintf(kind.path, o.GetNamespace(), owner.Name)).SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
+		text, err := i.client.CoreV1().RESTClient().Get().RequestURI(fmt.Sprintf(kind.path, namespace, owner.Name)).SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").Do(ctx).Raw()
 		if err != nil || json.Unmarshal(text, above) != nil {
-			return false
+			return nil, false
 		}
-		if kind.admitted && above.Labels[controllerconstants.QueueLabel] != "" {
-			return true
-		}
-		owner = metav1.GetControllerOf(above)
-	}
-	return false
+		return above, kind.admitted
+	})
 }
 
 // specOf returns the spec of a pod as clients read it.

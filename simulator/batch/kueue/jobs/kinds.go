@@ -65,6 +65,30 @@ func WorkloadName(job Job) string {
 	return NameOf(job.Kind().GroupKind(), job.Object().GetName(), job.Object().GetUID())
 }
 
+// maxOwners is how far up ManagedAbove looks.
+const maxOwners = 10
+
+// ManagedAbove reports whether an object belongs to a job that a queue admits as a whole, whatever is in between. above returns an owner,
+// nil if it is not known, and whether it would be admitted as a whole.
+func ManagedAbove(o metav1.Object, above func(namespace string, owner *metav1.OwnerReference) (o metav1.Object, admitted bool)) bool {
+	namespace := o.GetNamespace()
+	for range maxOwners {
+		owner := metav1.GetControllerOf(o)
+		if owner == nil {
+			return false
+		}
+		next, admitted := above(namespace, owner)
+		if next == nil {
+			return false
+		}
+		if admitted && next.GetLabels()[controllerconstants.QueueLabel] != "" {
+			return true
+		}
+		o = next
+	}
+	return false
+}
+
 // JobOf returns the job that an object is; nil for objects of other kinds.
 func JobOf(o any) Job {
 	switch o := o.(type) {

@@ -56,12 +56,17 @@ type wrapper struct {
 	written *appwrapper.AppWrapper // as the API server has it
 }
 
+// changes is the patch from what the API server has. Another client's write makes it a conflict.
+func (w *wrapper) changes() client.Patch {
+	return client.MergeFromWithOptions(w.written, client.MergeFromWithOptimisticLock{})
+}
+
 // save writes the status if it has changed. The error is a conflict if another client has written the AppWrapper.
 func (r *appWrappers) save(ctx context.Context, w *wrapper) error {
 	if equality.Semantic.DeepEqual(w.Status, w.written.Status) {
 		return nil
 	}
-	if err := r.Status().Patch(ctx, w.AppWrapper, client.MergeFromWithOptions(w.written, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Status().Patch(ctx, w.AppWrapper, w.changes()); err != nil {
 		return err
 	}
 	w.written = w.DeepCopy()
@@ -86,7 +91,7 @@ func (r *appWrappers) Reconcile(ctx context.Context, request ctrl.Request) (ctrl
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if w.DeletionTimestamp != nil && again == 0 && controllerutil.RemoveFinalizer(w, wrapperFinalizer) {
-		return ctrl.Result{}, client.IgnoreNotFound(r.Patch(ctx, w.AppWrapper, client.MergeFromWithOptions(w.written, client.MergeFromWithOptimisticLock{})))
+		return ctrl.Result{}, client.IgnoreNotFound(r.Patch(ctx, w.AppWrapper, w.changes()))
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
@@ -162,8 +167,8 @@ func resetOrFail(w *wrapper, final bool) {
 	w.Status.Phase = appwrapper.AppWrapperResetting
 }
 
-// suspended turns to the phase Suspending if the AppWrapper is suspended again.
-func (r *appWrappers) suspended(w *wrapper) bool {
+// stops turns to the phase Suspending if the AppWrapper is suspended again, and reports whether it is.
+func (r *appWrappers) stops(w *wrapper) bool {
 	if !w.Spec.Suspend {
 		return false
 	}
@@ -177,7 +182,7 @@ func (r *appWrappers) resume(ctx context.Context, w *wrapper) error {
 		return nil
 	}
 	if controllerutil.AddFinalizer(w, wrapperFinalizer) {
-		if err := r.Patch(ctx, w.AppWrapper, client.MergeFromWithOptions(w.written, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := r.Patch(ctx, w.AppWrapper, w.changes()); err != nil {
 			return err
 		}
 		w.written = w.DeepCopy()
@@ -194,7 +199,7 @@ func (r *appWrappers) resume(ctx context.Context, w *wrapper) error {
 
 // deploy creates the components that are not there.
 func (r *appWrappers) deploy(ctx context.Context, w *wrapper) (again time.Duration, err error) {
-	if r.suspended(w) {
+	if r.stops(w) {
 		return 0, nil
 	}
 	failure := r.createComponents(ctx, w)
@@ -218,7 +223,7 @@ func (r *appWrappers) deploy(ctx context.Context, w *wrapper) (again time.Durati
 
 // watchOver looks at the components and the pods of a running AppWrapper.
 func (r *appWrappers) watchOver(ctx context.Context, w *wrapper) (again time.Duration, err error) {
-	if r.suspended(w) {
+	if r.stops(w) {
 		return 0, nil
 	}
 	components, err := r.countComponents(ctx, w)
@@ -290,7 +295,7 @@ func (r *appWrappers) suspend(ctx context.Context, w *wrapper) (again time.Durat
 
 // reset deletes what is there, and lets it come again after a pause.
 func (r *appWrappers) reset(ctx context.Context, w *wrapper) (again time.Duration, err error) {
-	if r.suspended(w) {
+	if r.stops(w) {
 		return 0, nil
 	}
 	r.clear(w, appwrapper.PodsReady, string(appwrapper.AppWrapperResetting), "")

@@ -10,11 +10,13 @@ import (
 	"github.com/project-codeflare/appwrapper/pkg/utils"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	jobutil "k8s.io/kubernetes/pkg/controller/job/util"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
@@ -107,7 +109,7 @@ func extend(template map[string]any, spec v1.PodSpec, lists ...string) error {
 			return err
 		}
 		for _, item := range added {
-			if !containsDeep(items, item) {
+			if !slices.ContainsFunc(items, func(here any) bool { return equality.Semantic.DeepEqual(here, item) }) {
 				items = append(items, item)
 			}
 		}
@@ -147,7 +149,7 @@ func (r *appWrappers) createComponents(ctx context.Context, w *wrapper) error {
 		case failure == nil:
 			status.Name = o.GetName() // which may be generated
 			r.setIn(&status.Conditions, appwrapper.ResourcesDeployed, metav1.ConditionTrue, "ComponentCreatedSuccessfully", "")
-		case isFinal(failure): // what has its name is somebody else's
+		case isFinal(failure): // another owner has the object of that name
 			r.setIn(&status.Conditions, appwrapper.ResourcesDeployed, metav1.ConditionFalse, "ComponentCreationErrored", "")
 		default:
 			r.setIn(&status.Conditions, appwrapper.ResourcesDeployed, metav1.ConditionUnknown, "ComponentCreationErrored", "")
@@ -197,18 +199,16 @@ func (r *appWrappers) countComponents(ctx context.Context, w *wrapper) (counts c
 		if o.GroupVersionKind() != batchv1.SchemeGroupVersion.WithKind("Job") {
 			continue
 		}
-		switch job := (&batchv1.Job{}); {
-		case runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, job) != nil, hasEnded(job, batchv1.JobFailed):
+		job := &batchv1.Job{}
+		unreadable := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, job)
+		switch ended, how := jobutil.FinishedCondition(job); {
+		case unreadable != nil, how == batchv1.JobFailed:
 			counts.failed++
-		case !hasEnded(job, batchv1.JobComplete):
+		case !ended:
 			counts.unfinished++
 		}
 	}
 	return counts, nil
-}
-
-func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == how && c.Status == v1.ConditionTrue })
 }
 
 // objectOf names the object of a component.

@@ -8,7 +8,6 @@ import (
 
 	appwrapper "github.com/project-codeflare/appwrapper/api/v1beta2"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // periods are the defaults of the annotations that change them.
@@ -69,8 +68,4 @@ func exitCodes(w *wrapper, annotation string) (codes []int) {
 		}
 	}
 	return codes
-}
-
-func containsDeep(items []any, item any) bool {
-	return slices.ContainsFunc(items, func(here any) bool { return equality.Semantic.DeepEqual(here, item) })
 }

@@ -237,7 +237,7 @@ func TestAnAppWrapperEnds(t *testing.T) {
 	w.in(appwrapper.AppWrapperFailed)
 }
 
-// TestComponentsThatCannotCome: what belongs to somebody else stays theirs.
+// TestComponentsThatCannotCome: the controller leaves alone what another owner has created.
 func TestComponentsThatCannotCome(t *testing.T) {
 	theirs := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "learn"}}
 	w := wrap(t, fmt.Sprintf(aJob, ""), theirs)

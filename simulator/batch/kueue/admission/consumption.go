@@ -157,20 +157,22 @@ func finite(used float64) float64 {
 	return used
 }
 
-// usedByAdmitted is what the admitted workloads of each LocalQueue use.
-func (s *State) usedByAdmitted() map[types.NamespacedName]thousandths {
+// usedIn is what the admitted workloads of a ClusterQueue use, for each of its LocalQueues.
+func (s *State) usedIn(clusterQueue string) map[types.NamespacedName]thousandths {
 	used := make(map[types.NamespacedName]thousandths)
-	for _, q := range s.queues {
-		for _, w := range q.reserved {
-			key := w.localQueue()
-			if local := s.localQueues[key]; !w.admitted() || local == nil || string(local.Spec.ClusterQueue) != w.queue {
-				continue
-			}
-			if used[key] == nil {
-				used[key] = make(thousandths)
-			}
-			used[key].add(w.usage.byResource())
+	q := s.queues[clusterQueue]
+	if q == nil {
+		return used
+	}
+	for _, w := range q.reserved {
+		key := w.localQueue()
+		if local := s.localQueues[key]; !w.admitted() || local == nil || string(local.Spec.ClusterQueue) != clusterQueue {
+			continue
 		}
+		if used[key] == nil {
+			used[key] = make(thousandths)
+		}
+		used[key].add(w.usage.byResource())
 	}
 	return used
 }
@@ -188,7 +190,7 @@ func (s *State) charge(w *workload, now time.Time) {
 	if !c.sampled.IsZero() {
 		elapsed = now.Sub(c.sampled)
 	}
-	c.resources = c.after(elapsed, s.usedByAdmitted()[key], sharing.HalfLife)
+	c.resources = c.after(elapsed, s.usedIn(w.queue)[key], sharing.HalfLife)
 	c.resources.add(w.usage.byResource().times(sharing.entryPart()))
 	c.sampled = now
 	s.consumed[key] = c
@@ -223,8 +225,9 @@ func (s *State) Sample(now time.Time) (turned bool, next time.Duration) {
 		return false, 0
 	}
 	next = sharing.interval()
-	var used map[types.NamespacedName]thousandths
+	used := make(map[string]map[types.NamespacedName]thousandths) // by ClusterQueue
 	var before []*workload
+	sampled := false
 	for key, local := range s.localQueues {
 		if s.localActive(local).Status != metav1.ConditionTrue {
 			continue
@@ -235,19 +238,23 @@ func (s *State) Sample(now time.Time) (turned bool, next time.Duration) {
 			next = min(next, sharing.interval()-elapsed)
 			continue
 		}
-		if used == nil {
-			used, before = s.usedByAdmitted(), s.heads()
+		if !sampled {
+			sampled, before = true, s.heads()
 		}
 		switch {
 		case sharing.HalfLife == 0:
 			c.resources = nil
 		case !c.sampled.IsZero():
-			c.resources = c.after(elapsed, used[key], sharing.HalfLife)
+			name := string(local.Spec.ClusterQueue)
+			if used[name] == nil {
+				used[name] = s.usedIn(name)
+			}
+			c.resources = c.after(elapsed, used[name][key], sharing.HalfLife)
 		}
 		c.sampled = now
 		s.consumed[key] = c
 	}
-	return used != nil && !slices.Equal(before, s.heads()), next
+	return sampled && !slices.Equal(before, s.heads()), next
 }
 
 // remember takes over what the status of a LocalQueue says that it has used: all at first, and later only what another Kueue

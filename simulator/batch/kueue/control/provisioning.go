@@ -49,8 +49,8 @@ func (e *engaged) configOf(check *kueue.AdmissionCheck) (*kueue.ProvisioningRequ
 	}
 }
 
-// provisionsOf returns what the checks of a workload ask an autoscaler for, by the names of the checks.
-func (e *engaged) provisionsOf(w *kueue.Workload) map[kueue.AdmissionCheckReference]*provision {
+// provisionsOf returns what the checks of a workload ask an autoscaler for, by the names of the checks. requests are those of the workload.
+func (e *engaged) provisionsOf(w *kueue.Workload, requests []*autoscaling.ProvisioningRequest) map[kueue.AdmissionCheckReference]*provision {
 	all := map[kueue.AdmissionCheckReference]*provision{}
 	for _, state := range w.Status.AdmissionChecks {
 		check := cached[kueue.AdmissionCheck](e.checks, types.NamespacedName{Name: string(state.Name)})
@@ -64,7 +64,7 @@ func (e *engaged) provisionsOf(w *kueue.Workload) map[kueue.AdmissionCheckRefere
 			continue
 		}
 		p.config, p.needed = config, len(setsFor(w, config)) > 0
-		for _, request := range e.requestsOf(w) {
+		for _, request := range requests {
 			if n := attemptOf(request.Name, w.Name, state.Name); n > p.attempt && p.needed && p.asks(request) {
 				p.request, p.attempt = request, n
 			}
@@ -89,7 +89,8 @@ func (e *engaged) reconcileProvisioning(ctx context.Context, key types.Namespace
 	if w == nil || w.DeletionTimestamp != nil || w.Status.Admission == nil || !is(w, kueue.WorkloadQuotaReserved) || is(w, kueue.WorkloadFinished) || is(w, kueue.WorkloadEvicted) {
 		return nil
 	}
-	provisions := e.provisionsOf(w)
+	requests := e.requestsOf(w) // once: one that comes later is not yet known to be the latest, and must not be deleted
+	provisions := e.provisionsOf(w, requests)
 	now := e.clock.Now()
 	before, w, err := e.change(ctx, key, func(w *kueue.Workload) {
 		for i := range w.Status.AdmissionChecks {
@@ -116,7 +117,7 @@ func (e *engaged) reconcileProvisioning(ctx context.Context, key types.Namespace
 			current[p.request.UID] = true
 		}
 	}
-	for _, request := range e.requestsOf(w) {
+	for _, request := range requests {
 		if current[request.UID] {
 			continue
 		}
@@ -202,7 +203,7 @@ func (e *engaged) answerFor(ctx context.Context, key types.NamespacedName, check
 	if w == nil {
 		return false, nil
 	}
-	p := e.provisionsOf(w)[kueue.AdmissionCheckReference(check)]
+	p := e.provisionsOf(w, e.requestsOf(w))[kueue.AdmissionCheckReference(check)]
 	if p == nil || p.request == nil {
 		return false, nil
 	}

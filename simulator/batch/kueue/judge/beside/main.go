@@ -41,6 +41,9 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	if *kubeconfig == "" && !*buildOnly {
+		return errors.New("say which cluster by --kubeconfig or KUBECONFIG; the simulator prints the path when it is ready")
+	}
 	dir, err := workplace()
 	if err != nil {
 		return err
@@ -51,21 +54,16 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
-	fmt.Println("building Kueue: some minutes when Go has none of its packages yet")
-	program, err := kueue.Build(ctx, dir)
-	if err != nil || *buildOnly {
-		return err
-	}
-	var text []byte
+	text := []byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, pod, deployment, statefulset]}\n")
 	if *configuration != "" {
 		if text, err = os.ReadFile(*configuration); err != nil {
 			return err
 		}
-	} else {
-		text = []byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nintegrations: {frameworks: [batch/job, pod, deployment, statefulset]}\n")
 	}
-	if *kubeconfig == "" {
-		return errors.New("say which cluster by --kubeconfig or KUBECONFIG; the simulator prints the path when it is ready")
+	fmt.Println("building Kueue: some minutes when Go has none of its packages yet")
+	program, err := kueue.Build(ctx, dir)
+	if err != nil || *buildOnly {
+		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
 	if err != nil {

@@ -67,7 +67,7 @@ func (k Kueue) Build(ctx context.Context, dir string) (string, error) {
 	if bytes.Count(text, []byte(path)) != 1 {
 		return "", fmt.Errorf("%s no longer has the path %s once", main, path)
 	}
-	// Go lets nobody replace a file of the module cache, but a package of ours may consist of a copy that is nowhere.
+	// Go refuses to replace files of the module cache, so the copy stands in for a package of ours that has no other file.
 	from, target, replaced := k.sources, "./cmd/kueue", main
 	if !k.checkout {
 		if from, err = os.Getwd(); err != nil {

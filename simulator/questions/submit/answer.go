@@ -326,8 +326,8 @@ type Domain struct {
 // InReach counts the pods of a job that there is room for now, at most as many as it wants.
 type InReach struct {
 	Pods int `json:"pods"`
-	// Quota is for how many its queue has unused quota, evicting nobody. Nodes is how many find nodes, and Topology how many
-	// of the first pod set fit in one domain; nil without topology-aware placement.
+	// Quota counts those that fit into the unused quota of their queue, without an eviction. Nodes counts those that find nodes, and
+	// Topology those of the first pod set that fit in one domain; nil without topology-aware placement.
 	Quota    int  `json:"quota"`
 	Nodes    int  `json:"nodes"`
 	Topology *int `json:"topology,omitempty"`

@@ -53,7 +53,7 @@ func (a *asking) elsewhere(ctx context.Context) {
 	}
 }
 
-// beside returns the question about a job alone, as it was when the job came.
+// beside asks about one job alone, with the cluster as it was when the job came.
 func (a *asking) beside(j *job) *asking {
 	b := &asking{
 		cluster: a.cluster, q: a.q, reading: a.reading, from: a.from, now: a.now, changes: a.changes, placed: j.placed.Clone(), pods: a.pods, nodeLabels: a.nodeLabels,
@@ -135,7 +135,7 @@ func (b *asking) runAlone(ctx context.Context, j *job) Start {
 	return twin.answer.Start
 }
 
-// freshOf is a workload as it was submitted.
+// freshOf returns a copy of a workload, as its owner submits it.
 func freshOf(w *kueue.Workload) *kueue.Workload {
 	fresh := w.DeepCopy()
 	fresh.Status = kueue.WorkloadStatus{}

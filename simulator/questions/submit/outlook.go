@@ -280,10 +280,10 @@ func (a *asking) inReach(ctx context.Context, j *job) {
 	out.Quota = a.podsByQuota(ctx, j, w)
 }
 
-// podsByQuota is for how many of the pods of the largest pod set, beside all pods of the others, the queue has unused quota,
-// if nothing else waits.
+// podsByQuota counts the pods that fit into the queue's unused quota if nothing else waits: as many of the largest pod set as
+// fit beside all pods of the others.
 func (a *asking) podsByQuota(ctx context.Context, j *job, w *kueue.Workload) int {
-	alone := a.state.Clone()
+	alone := j.before.Clone() // since then, the job may have evicted others
 	for _, other := range alone.Workloads() {
 		if !alone.Holds(keyOf(other)) {
 			alone.DeleteWorkload(keyOf(other))
@@ -299,8 +299,7 @@ func (a *asking) podsByQuota(ctx context.Context, j *job, w *kueue.Workload) int
 	all := int(w.Spec.PodSets[largest].Count)
 	others -= all
 	fits := func(n int) bool {
-		fewer := w.DeepCopy()
-		fewer.Status = kueue.WorkloadStatus{}
+		fewer := freshOf(w)
 		fewer.Spec.PodSets[largest].Count, fewer.Spec.PodSets[largest].MinCount = int32(n), nil
 		state := alone.Clone()
 		state.SetWorkload(fewer, a.now)

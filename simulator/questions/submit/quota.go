@@ -427,8 +427,7 @@ func (a *asking) given(ctx context.Context, j *job) *kueue.Workload {
 		return nil
 	}
 	empty.DeleteWorkload(j.keys[0])
-	fresh := w.DeepCopy()
-	fresh.Status = kueue.WorkloadStatus{}
+	fresh := freshOf(w)
 	var got *kueue.Workload
 	r := forward.New(forward.Options{State: empty, Begin: a.now, Told: func(e forward.Event) bool {
 		if e.What == forward.Reserved {

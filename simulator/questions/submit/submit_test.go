@@ -571,6 +571,12 @@ func TestInReach(t *testing.T) {
 			t.Errorf("there is room for %+v; want %d by quota and %d by nodes\n%s", got, tc.quota, tc.nodes, tc.job)
 		}
 	}
+	// What a job would preempt is not room now.
+	full := queues + node("n1", "small", "8") + holds("v", "a", "4", 5) + holds("u", "b", "4", 5)
+	a := ask(t, full, job("w", "a", 2, "2", "kueue.x-k8s.io/priority-class: high")).Items[0]
+	if len(a.Preempts) != 1 || a.InReach.Quota != 0 {
+		t.Errorf("it preempts %+v, and there is room for %+v; want one workload, and none by quota", a.Preempts, a.InReach)
+	}
 }
 
 // TestElsewhere: the same job in the other queue, without one, and an hour later.

@@ -7006,7 +7006,7 @@ export interface components {
         SubmitInReach: {
             /** @description How many the job wants. */
             pods: number;
-            /** @description For how many its queue has unused quota, evicting nobody. */
+            /** @description How many fit into the unused quota of their queue, without an eviction. */
             quota: number;
             /** @description How many find nodes. */
             nodes: number;

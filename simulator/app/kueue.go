@@ -51,7 +51,7 @@ func (q *queueing) webhooks() controlplane.Webhooks {
 	return controlplane.Webhooks{
 		Register: func(plugins *admission.Plugins) {
 			operators.Register(plugins)
-			intake.Register(plugins, q.staysOut)
+			intake.Register(plugins, q.staysOut, func() bool { return q.Configuration().Settings().ElasticJobs })
 		},
 		Plugins:    []string{operators.PluginName, intake.PluginName},
 		Conversion: conversion.Transport{}, Namespace: conversion.ServiceNamespace, Service: conversion.ServiceName,

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +62,10 @@ func Follow(state *admission.State, o runtime.Object, now time.Time) (bool, erro
 		state.SetNamespace(o)
 	case *v1.LimitRange:
 		state.SetLimitRange(o)
+	case *resourcev1.ResourceClaimTemplate:
+		state.SetClaimTemplate(o)
+	case *resourcev1.DeviceClass:
+		state.SetDeviceClass(o)
 	case *v1.Node:
 		state.SetNode(o)
 	case *v1.Pod:
@@ -74,6 +79,7 @@ func Follow(state *admission.State, o runtime.Object, now time.Time) (bool, erro
 // admissionReads are the kinds that admission reads.
 var admissionReads = []schema.GroupVersionKind{
 	v1.SchemeGroupVersion.WithKind("Namespace"), v1.SchemeGroupVersion.WithKind("LimitRange"), v1.SchemeGroupVersion.WithKind("Node"), v1.SchemeGroupVersion.WithKind("Pod"),
+	resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate"), resourcev1.SchemeGroupVersion.WithKind("DeviceClass"),
 	kueue.GroupVersion.WithKind("Topology"), kueue.GroupVersion.WithKind("ResourceFlavor"), kueue.GroupVersion.WithKind("AdmissionCheck"), kueue.GroupVersion.WithKind("Cohort"),
 	kueue.GroupVersion.WithKind("ClusterQueue"), kueue.GroupVersion.WithKind("LocalQueue"), kueue.GroupVersion.WithKind("Workload"),
 }

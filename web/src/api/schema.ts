@@ -4151,6 +4151,8 @@ export interface components {
             borrowing: number;
             shares?: components["schemas"]["AdmissionShare"][];
             podSets?: components["schemas"]["AdmissionPodSet"][];
+            /** @description The workload of the same job in whose place this one comes. The searches are for what this one has more. */
+            replaces?: components["schemas"]["WorkloadRef"];
             /** @description The pods for which quota was found, where they are fewer than asked for. */
             counts?: {
                 [key: string]: number;
@@ -4343,10 +4345,10 @@ export interface components {
             /** @description Its path, such as featureGates.PartialAdmission. */
             field: string;
             /**
-             * @description NotSimulated: the simulator does not have what it is about. EverythingNamed: the simulator manages whatever names a queue, in every namespace. AlwaysManaged: it manages the kinds in values, although the configuration leaves them out.
+             * @description NotSimulated: the simulator does not have what it is about. EverythingNamed: the simulator manages whatever names a queue, in every namespace. AlwaysManaged: it manages the kinds in values, although the configuration leaves them out. GateOff: Kueue ignores it, too, because the feature gate in values is off.
              * @enum {string}
              */
-            why: "NotSimulated" | "EverythingNamed" | "AlwaysManaged";
+            why: "NotSimulated" | "EverythingNamed" | "AlwaysManaged" | "GateOff";
             /** @description What of the field is meant. Missing: all of it. */
             values?: string[];
             /** @description The sentence for the user. */
@@ -4354,6 +4356,10 @@ export interface components {
         };
         /** @description The part of Kueue's Configuration (config.kueue.x-k8s.io) that changes admission. What is missing has Kueue's default. */
         KueueConfiguration: {
+            /** @description All that the document sets. ElasticJobsViaWorkloadSlices, DynamicResourceAllocation and DRAExtendedResources change admission. */
+            featureGates?: {
+                [key: string]: boolean;
+            };
             /** @description Missing: off. */
             fairSharing?: {
                 /** @description Missing: on. Only v1beta1 has it. */

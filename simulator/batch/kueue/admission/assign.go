@@ -41,11 +41,12 @@ type assignment struct {
 // podSetAssignment is the choice for one pod set. Pod sets that are placed together have the
 // same flavors.
 type podSetAssignment struct {
-	podSet   *podSet
-	count    int32
-	requests map[v1.ResourceName]int64
-	flavors  map[v1.ResourceName]flavorChoice
-	search   PodSetSearch
+	podSet *podSet
+	count  int32
+	// requests are all, and more what of them no replaced workload holds.
+	requests, more map[v1.ResourceName]int64
+	flavors        map[v1.ResourceName]flavorChoice
+	search         PodSetSearch
 	// reasons are those of the flavors that did not fit cleanly.
 	reasons []Reason
 	// severity is how severe the reasons are if no flavor was found.
@@ -85,6 +86,8 @@ type search struct {
 	counts []int32
 	// pinned are the flavors that a recomputation must keep; nil for a free choice.
 	pinned *assignment
+	// old is the workload whose quota this one takes over; nil for none.
+	old *workload
 	// usable limits the nodes that a topology may use; nil for all.
 	usable func(*v1.Node) bool
 }
@@ -139,7 +142,8 @@ func (a *search) assignGroup(result *assignment, group []int, from []map[v1.Reso
 		if groupOf(a.queue, v1.ResourcePods) >= 0 {
 			members[i].requests[v1.ResourcePods] = int64(pods)
 		}
-		for name, v := range members[i].requests {
+		members[i].more = a.more(p.name, members[i].requests)
+		for name, v := range members[i].more {
 			requests[name] += v
 		}
 	}
@@ -181,7 +185,7 @@ func (a *search) assignGroup(result *assignment, group []int, from []map[v1.Reso
 			return !requested
 		})
 		for name, choice := range members[i].flavors {
-			result.usage.add(amounts{{choice.flavor, name}: members[i].requests[name]})
+			result.usage.add(amounts{{choice.flavor, name}: members[i].more[name]})
 		}
 		result.podSets = append(result.podSets, members[i])
 		result.next = append(result.next, next)
@@ -299,7 +303,7 @@ func (a *search) try(result *assignment, members []podSetAssignment, requests ma
 		return trial
 	}
 	for _, member := range members {
-		for _, why := range []Reason{a.topologyMismatch(member.podSet, name), untolerated(member.podSet.spec, flavor), mismatched(member.podSet.spec, flavor)} {
+		for _, why := range []Reason{a.topologyMismatch(member.podSet, name), untolerated(member.podSet.spec, flavor), mismatched(member.podSet.spec, flavor), a.otherHeld(member.podSet.name, names, name)} {
 			if !why.IsZero() {
 				trial.Reasons = []Reason{why}
 				return trial

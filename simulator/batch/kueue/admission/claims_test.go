@@ -103,13 +103,15 @@ func (j *judge) play() {
 		}
 		return ""
 	}
-	do("settings %s %s", some(3, "fair"), some(4, "ready=10m block"))
+	do("settings %s %s %s %s", some(3, "fair"), some(4, "ready=10m block"), some(3, "elastic"), some(6, "devices=gpu.example.com:gpu extended"))
 	shares := r.IntN(3) == 0
 	if shares {
 		w.settings.AdmissionFairSharing = sharingOf(j.T, []string{"10m", "5m"})
 		j.lines = append(j.lines, "# shares by usage: 10m, 5m")
 		w.reset(w.settings)
 	}
+	do("template two gpu.example.com=2")
+	do("template chosen gpu.example.com=selected")
 	topology := r.IntN(3) == 0
 	if topology {
 		do("topology rows row hostname")
@@ -186,8 +188,13 @@ func (j *judge) play() {
 			names++
 			request := pick("1", "2", "3", "4", "6", "9", "2x1", "3x2", "4x1>=2", "cpu=1,gpu=1", "driver:1 workers:2x1")
 			do("wl w%d %s %s @%d %s %s %s %s %s %s %s", names, pick(append(locals, append(locals, pick("q1", "nowhere"))...)...), request, r.IntN(3),
-				some(4, "selector=pool="+pick("a", "b", "c")), some(4, "tolerate="+pick("dedicated=ml", "spot=yes")), some(20, "gated=somebody"), some(10, "namespace=other"), some(25, "limit=1"),
+				some(4, "selector=pool="+pick("a", "b", "c")), some(4, "tolerate="+pick("dedicated=ml", "spot=yes")), some(20, "gated=somebody"), some(10, "namespace=other"), some(25, "limit=1")+" "+some(8, pick("claims=two", "claims=chosen", "claims=none", "claim=mine")),
 				asks(), some(20, "slice=row:2"))
+		case n < 7 && names > 0 && r.IntN(2) == 0:
+			if o := w.objects[fmt.Sprint("w", 1+r.IntN(names))]; w.state.Holds(w.key(o.Name)) && o.Namespace == "ns" {
+				names++
+				do("wl w%d %s %dx%d @%d replaces=%s", names, o.Spec.QueueName, o.Spec.PodSets[0].Count+int32(r.IntN(3)), 1+r.IntN(2), r.IntN(4), o.Name)
+			}
 		case n < 7 && names > 0:
 			name := fmt.Sprint("w", 1+r.IntN(names))
 			switch w.state.workloads[w.key(name)].place {
@@ -584,6 +591,32 @@ func init() {
 				f := c.flavors[o.Flavor].DeepCopy()
 				f.Spec.NodeLabels, f.Spec.TopologyName = nil, nil
 				c.SetFlavor(f)
+			})
+		},
+		"OtherFlavorHeld": func(j *judge, s statement) {
+			j.gone(s, "nothing to replace", anyOf, func(c *State) { s.change(c, func(o *kueue.Workload) { o.Annotations = nil }) })
+			o := s.Operands.(OtherFlavorHeld)
+			j.gone(s, "the other one in this flavor", anyOf, func(c *State) {
+				old := c.replacedBy(c.workloads[s.key]).object.DeepCopy()
+				for i := range old.Status.Admission.PodSetAssignments {
+					for name := range old.Status.Admission.PodSetAssignments[i].Flavors {
+						old.Status.Admission.PodSetAssignments[i].Flavors[name] = kueue.ResourceFlavorReference(o.Flavor)
+					}
+				}
+				c.SetWorkload(old, s.now)
+			})
+		},
+		"ClaimsUnsupported": func(j *judge, s statement) {
+			j.ends(s, "no claims", func(c *State) { s.spec(c, func(p *kueue.PodSet) { p.Template.Spec.ResourceClaims = nil }) })
+		},
+		"DevicesUncounted": func(j *judge, s statement) {
+			j.ends(s, "no claims", func(c *State) { s.spec(c, func(p *kueue.PodSet) { p.Template.Spec.ResourceClaims = nil }) })
+			j.ends(s, "a template that can be counted", func(c *State) {
+				for _, claim := range c.workloads[s.key].object.Spec.PodSets[0].Template.Spec.ResourceClaims {
+					good := s.before.templates[types.NamespacedName{Namespace: "ns", Name: "two"}].DeepCopy()
+					good.Namespace, good.Name = s.key.Namespace, *claim.ResourceClaimTemplateName
+					c.SetClaimTemplate(good)
+				}
 			})
 		},
 		"TopologyUnsupported": func(j *judge, s statement) {

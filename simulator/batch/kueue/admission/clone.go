@@ -14,6 +14,8 @@ func (s *State) Clone() *State {
 	maps.Copy(c.checks, s.checks)
 	maps.Copy(c.namespaces, s.namespaces)
 	maps.Copy(c.limitRanges, s.limitRanges)
+	maps.Copy(c.templates, s.templates)
+	maps.Copy(c.classes, s.classes)
 	maps.Copy(c.nodes, s.nodes)
 	maps.Copy(c.pods, s.pods)
 	maps.Copy(c.releases, s.releases)

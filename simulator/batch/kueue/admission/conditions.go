@@ -56,6 +56,8 @@ const (
 	reasonLocalQueueRestarted           = "LocalQueueRestarted"
 	reasonRequeuingLimitExceeded        = "RequeuingLimitExceeded"
 	reasonMaximumExecutionTimeExceeded  = "MaximumExecutionTimeExceeded"
+	reasonInadmissible                  = "Inadmissible"
+	reasonSliceReplaced                 = "WorkloadSliceReplaced"
 	reasonWaitForStart                  = "WaitForStart"
 	reasonWaitForRecovery               = "WaitForRecovery"
 )
@@ -67,6 +69,8 @@ func conditionOf(why Reason) string {
 	switch operands := why.Operands.(type) {
 	case LocalQueueMissing, ClusterQueueMissing, NamespaceMismatch, RequestsAboveLimits, OutsideLimitRange:
 		return reasonMisconfigured
+	case ClaimsUnsupported, DevicesUncounted:
+		return reasonInadmissible
 	case LocalQueueStopped, LocalQueueInactive, ClusterQueueInactive, ClusterQueueStopped:
 		return reasonSuspended
 	case PodsNotReady:
@@ -256,6 +260,8 @@ func (d Decision) Apply(w *kueue.Workload, now time.Time) {
 		d.evict(w, set, now)
 	case Release:
 		d.release(w, set, now)
+	case Replace:
+		set(kueue.WorkloadFinished, metav1.ConditionTrue, d.Reason, d.Message)
 	case Requeue:
 		set(kueue.WorkloadRequeued, metav1.ConditionTrue, d.Reason, d.Message)
 	case Target:

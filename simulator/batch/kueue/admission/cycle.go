@@ -192,9 +192,13 @@ func (s *State) heads() []*workload {
 
 func (s *State) entry(w *workload, c *snapshot) *entry {
 	n := c.tree.queues[w.queue]
+	var replaces *Ref
+	if old := s.replacedBy(w); old != nil {
+		replaces = new(old.ref())
+	}
 	return &entry{w: w, queue: s.clusterQueues[w.queue], node: n, head: Head{
 		Workload: w.ref(), LocalQueue: string(w.object.Spec.QueueName), ClusterQueue: w.queue, Cohorts: n.cohorts(),
-		Priority: w.priority, QueuedSince: w.since, LocalQueues: c.used[w.queue].localQueues(s.queues[w.queue].active),
+		Priority: w.priority, QueuedSince: w.since, Replaces: replaces, LocalQueues: c.used[w.queue].localQueues(s.queues[w.queue].active),
 	}}
 }
 
@@ -265,7 +269,7 @@ func (e *entry) possible() bool {
 
 // plan finds flavors for the given numbers of pods, and victims if that takes any.
 func (c *snapshot) plan(e *entry, counts []int32, pinned *assignment) {
-	a := &search{state: c.state, cycle: c, queue: e.queue, node: e.node, w: e.w, counts: counts, pinned: pinned}
+	a := &search{state: c.state, cycle: c, queue: e.queue, node: e.node, w: e.w, counts: counts, pinned: pinned, old: c.state.replacedBy(e.w)}
 	e.assignment, e.victims, e.spared = a.assign(), nil, 0
 	if e.assignment.mode == NoFit || e.assignment.mode == Fit {
 		return
@@ -463,6 +467,11 @@ func (c *snapshot) admit(e *entry, record *Record) {
 	record.Decisions = append(record.Decisions, c.state.reserveDecision(e, admission, c.now))
 	e.head.Outcome, e.head.Condition = Reserved, reasonQuotaReserved
 	c.fresh[e.w] = true
+	if old := c.state.replacedBy(e.w); old != nil {
+		record.Decisions = append(record.Decisions, replaced(old, e))
+		c.state.leave(old)
+		old.replaced = true
+	}
 	c.state.reserve(e.w, admission, c.now)
 	e.w.assumed, e.w.penalty = true, c.state.penaltyOf(e.w)
 }

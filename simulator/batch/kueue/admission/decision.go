@@ -12,6 +12,8 @@ type Verb string
 const (
 	// Reserve gives quota; without admission checks it admits as well.
 	Reserve Verb = "Reserve"
+	// Replace ends a workload whose quota another one of the same job has taken over.
+	Replace Verb = "Replace"
 	// Refuse says why there is no quota.
 	Refuse Verb = "Refuse"
 	// Evict asks the job to stop. Quota stays reserved until Release.

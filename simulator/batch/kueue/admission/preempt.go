@@ -35,8 +35,10 @@ func preemptionOf(queue *kueue.ClusterQueue) preemption {
 }
 
 type preemptor struct {
-	cycle  *snapshot
-	w      *workload
+	cycle *snapshot
+	w     *workload
+	// old is the workload whose quota w takes over; nil for none. It is not evicted.
+	old    *workload
 	node   *node
 	policy preemption
 	// usage is what the workload needs, and short where it lacks quota.
@@ -49,7 +51,7 @@ type preemptor struct {
 }
 
 func (c *snapshot) preemptor(w *workload, n *node, queue *kueue.ClusterQueue, usage amounts, short frSet, placed func() bool) *preemptor {
-	return &preemptor{cycle: c, w: w, node: n, policy: preemptionOf(queue), usage: usage, short: short, placed: placed}
+	return &preemptor{cycle: c, w: w, old: c.state.replacedBy(w), node: n, policy: preemptionOf(queue), usage: usage, short: short, placed: placed}
 }
 
 // variant says under which rule a workload is a candidate.
@@ -157,6 +159,9 @@ func (p *preemptor) holders(n *node, policy kueue.PreemptionPolicy) []*workload 
 	var list []*workload
 	for _, w := range p.cycle.holders(n.name) {
 		uses := false
+		if w == p.old {
+			continue
+		}
 		for fr := range p.short {
 			uses = uses || w.usage[fr] > 0
 		}

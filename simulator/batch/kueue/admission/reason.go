@@ -30,9 +30,10 @@ type Reason struct{ Operands Operands }
 // Kinds returns a zero value of each kind of reason.
 func Kinds() []Operands {
 	return []Operands{
-		ResourceUnavailable{}, FlavorMissing{}, UntoleratedTaint{}, AffinityMismatch{}, OverCapacity{}, ShortOfQuota{}, TopologyUnsupported{}, TopologyLevelMissing{}, TopologyOnly{}, TopologyShort{}, TopologyRequestInvalid{},
+		ResourceUnavailable{}, FlavorMissing{}, UntoleratedTaint{}, AffinityMismatch{}, OverCapacity{}, ShortOfQuota{}, TopologyUnsupported{}, TopologyLevelMissing{}, TopologyOnly{}, TopologyShort{}, TopologyRequestInvalid{}, OtherFlavorHeld{},
 		NoFlavors{}, PreemptionPending{}, LostQuota{}, VictimsShared{},
 		LocalQueueMissing{}, LocalQueueStopped{}, LocalQueueInactive{}, ClusterQueueMissing{}, ClusterQueueInactive{}, ClusterQueueStopped{}, NamespaceMismatch{}, RequestsAboveLimits{}, OutsideLimitRange{}, ChecksFailed{}, PodsNotReady{},
+		ClaimsUnsupported{}, DevicesUncounted{},
 		Gated{}, Deactivated{}, BackedOff{}, NotRequeued{}, PodsAwaited{}, NotTried{}, BehindHead{}, UsedMore{}, EqualRefused{}, Reported{},
 	}
 }
@@ -173,6 +174,22 @@ type Exclusions struct {
 
 // TopologyRequestInvalid means that a topology request contradicts itself.
 type TopologyRequestInvalid struct {
+	Text string `json:"text"`
+}
+
+// OtherFlavorHeld means that the workload takes the place of one whose pods are in another flavor.
+type OtherFlavorHeld struct {
+	Flavor string `json:"flavor"`
+	// Held is empty if the other workload has none of the resource.
+	Held string `json:"held"`
+}
+
+// ClaimsUnsupported means that pods name a ResourceClaim, which they would share. Kueue counts devices by templates only.
+type ClaimsUnsupported struct{}
+
+// DevicesUncounted means that the devices of a claim template cannot be counted.
+type DevicesUncounted struct {
+	// Text names the field of the workload, the template, and what is wrong.
 	Text string `json:"text"`
 }
 
@@ -352,6 +369,16 @@ func (r TopologyShort) english() string {
 }
 
 func (r TopologyRequestInvalid) english() string { return r.Text }
+
+func (r OtherFlavorHeld) english() string {
+	return fmt.Sprintf("could not assign %s flavor since the original workload is assigned: %s", r.Flavor, r.Held)
+}
+
+func (r ClaimsUnsupported) english() string {
+	return "DynamicResourceAllocation feature does not support use of resource claims"
+}
+
+func (r DevicesUncounted) english() string { return r.Text }
 
 func (r NoFlavors) english() string { return podSetsEnglish(r.PodSets) }
 

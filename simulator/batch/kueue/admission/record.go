@@ -90,6 +90,8 @@ type Head struct {
 	Shares []NodeShare `json:"shares,omitempty"`
 	// PodSets are the searches for flavors; empty if none was looked for.
 	PodSets []PodSetSearch `json:"podSets,omitempty"`
+	// Replaces is the workload of the same job in whose place this one comes. The searches are for what this one has more.
+	Replaces *Ref `json:"replaces,omitempty"`
 	// Counts are the pods for which quota was found where they are fewer than asked for.
 	Counts map[string]int32 `json:"counts,omitempty"`
 	// Victims are evicted for the workload. For Skipped heads they are those that it would

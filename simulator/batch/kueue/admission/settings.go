@@ -21,6 +21,10 @@ type Settings struct {
 	ExcludeResourcePrefixes []string
 	// Transformations replace requested resources by others before quota is counted.
 	Transformations []Transformation
+	// ElasticJobs lets a job that asks for it get more pods while it runs: its next workload takes the place of the one before.
+	ElasticJobs bool
+	// Devices says how devices that pods claim count against quota; nil does not count them.
+	Devices *Devices
 	// IgnoreUndeclared skips requests of resources that a ClusterQueue does not cover,
 	// instead of refusing the workload.
 	IgnoreUndeclared bool
@@ -83,4 +87,12 @@ type Transformation struct {
 	MultiplyBy v1.ResourceName
 	// Outputs are given for each unit of the input.
 	Outputs map[v1.ResourceName]resource.Quantity
+}
+
+// Devices says which resource of a quota stands for the devices of a class.
+type Devices struct {
+	// Classes are the resources by the names of DeviceClasses. A claim for devices of any other class cannot be counted.
+	Classes map[string]v1.ResourceName
+	// Extended counts requests of an extended resource that a DeviceClass stands behind as requests of its devices.
+	Extended bool
 }

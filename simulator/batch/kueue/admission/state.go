@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,10 +30,13 @@ type State struct {
 	checks        map[string]*kueue.AdmissionCheck
 	namespaces    map[string]*v1.Namespace
 	limitRanges   map[types.NamespacedName]*v1.LimitRange
-	nodes         map[string]*v1.Node
-	pods          map[types.NamespacedName]*v1.Pod
-	workloads     map[types.NamespacedName]*workload
-	queues        map[string]*queue
+	// templates and classes are read only if devices count.
+	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
+	classes   map[string]*resourcev1.DeviceClass
+	nodes     map[string]*v1.Node
+	pods      map[types.NamespacedName]*v1.Pod
+	workloads map[types.NamespacedName]*workload
+	queues    map[string]*queue
 	// consumed is what each LocalQueue has used, for admission fair sharing.
 	consumed map[types.NamespacedName]consumption
 
@@ -57,6 +61,8 @@ func New(settings Settings) *State {
 		checks:        make(map[string]*kueue.AdmissionCheck),
 		namespaces:    make(map[string]*v1.Namespace),
 		limitRanges:   make(map[types.NamespacedName]*v1.LimitRange),
+		templates:     make(map[types.NamespacedName]*resourcev1.ResourceClaimTemplate),
+		classes:       make(map[string]*resourcev1.DeviceClass),
 		nodes:         make(map[string]*v1.Node),
 		pods:          make(map[types.NamespacedName]*v1.Pod),
 		workloads:     make(map[types.NamespacedName]*workload),
@@ -256,7 +262,7 @@ func (s *State) recount(namespace string) {
 		if w.key.Namespace != namespace {
 			return false
 		}
-		w.podSets, w.shape = s.podSetsOf(w.object), ""
+		s.read(w)
 		return true
 	})
 }
@@ -317,14 +323,14 @@ func (s *State) follow(w *workload, object, old *kueue.Workload, now time.Time) 
 	conditions := object.Status.Conditions
 	holds := meta.IsStatusConditionTrue(conditions, kueue.WorkloadQuotaReserved) && object.Status.Admission != nil
 	finished := meta.IsStatusConditionTrue(conditions, kueue.WorkloadFinished)
-	if w.assumed && !holds && !finished && isActive(object) {
+	if w.assumed && !holds && !finished && isActive(object) || w.replaced && !finished {
 		return
 	}
 	if meta.IsStatusConditionTrue(conditions, kueue.WorkloadEvicted) || !holds {
 		w.evicting = false
 	}
 	if old == nil || !equality.Semantic.DeepEqual(old.Spec, object.Spec) {
-		w.podSets, w.shape = s.podSetsOf(object), ""
+		s.read(w)
 	}
 	if priority := priorityOf(object); priority != w.priority && w.place == reserved {
 		s.flushTree(w.queue)
@@ -372,7 +378,7 @@ func (s *State) DeleteWorkload(key types.NamespacedName) {
 	delete(s.workloads, key)
 }
 
-// Forget undoes a Reserve or an Evict that could not be written. A workload without its
+// Forget undoes a Reserve, an Evict or a Replace that could not be written. A workload without its
 // reservation is queued again.
 func (s *State) Forget(key types.NamespacedName, now time.Time) {
 	w := s.workloads[key]
@@ -380,9 +386,13 @@ func (s *State) Forget(key types.NamespacedName, now time.Time) {
 		return
 	}
 	w.evicting = false
-	if w.assumed {
+	switch {
+	case w.assumed:
 		s.leave(w)
 		s.settle(w, now)
+	case w.replaced:
+		w.replaced = false
+		s.follow(w, w.object, nil, now)
 	}
 }
 
@@ -391,12 +401,12 @@ func (s *State) reserve(w *workload, admission *kueue.Admission, now time.Time) 
 	usage := usageOf(w.podSets, admission, w.object.Status.ReclaimablePods)
 	w.priority = priorityOf(w.object)
 	if w.place == reserved && w.queue == string(admission.ClusterQueue) && equality.Semantic.DeepEqual(w.usage, usage) {
-		w.assumed = false
+		w.assumed, w.admission = false, admission
 		w.domains = domainsOf(w.podSets, admission)
 		return
 	}
 	s.leave(w)
-	w.place, w.queue, w.usage = reserved, string(admission.ClusterQueue), usage
+	w.place, w.queue, w.usage, w.admission = reserved, string(admission.ClusterQueue), usage, admission
 	w.domains = domainsOf(w.podSets, admission)
 	w.reservedAt, w.since = now.Truncate(time.Second), s.queueTimestamp(w.object)
 	if c := meta.FindStatusCondition(w.object.Status.Conditions, kueue.WorkloadQuotaReserved); c != nil && c.Status == metav1.ConditionTrue {
@@ -423,7 +433,7 @@ func (s *State) leave(w *workload) {
 			q.sticky = types.NamespacedName{}
 		}
 	}
-	w.place, w.assumed, w.evicting = outside, false, false
+	w.place, w.assumed, w.evicting, w.replaced = outside, false, false, false
 	if was == reserved {
 		if n := s.tree().queues[w.queue]; n != nil {
 			n.freeAll(w.usage)
@@ -431,7 +441,7 @@ func (s *State) leave(w *workload) {
 		}
 		s.flushTree(w.queue)
 	}
-	w.queue, w.usage, w.domains, w.penalty = "", nil, nil, nil
+	w.queue, w.usage, w.domains, w.penalty, w.admission = "", nil, nil, nil, nil
 }
 
 // settle puts a workload that holds no quota where it belongs: in a queue, beside one, or
@@ -485,6 +495,8 @@ func (s *State) heldOutside(w *workload) Reason {
 		return Reason{Gated{w.object.Annotations[constants.AdmissionGatedByAnnotation]}}
 	case onHold(w.object), meta.IsStatusConditionTrue(w.object.Status.Conditions, WaitingForReplacementPods):
 		return Reason{PodsAwaited{}}
+	case !w.uncounted.IsZero():
+		return w.uncounted
 	case local == nil:
 		return Reason{LocalQueueMissing{string(w.object.Spec.QueueName)}}
 	case stopped(local.Spec.StopPolicy):

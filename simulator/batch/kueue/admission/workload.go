@@ -39,6 +39,8 @@ type workload struct {
 	// since is the queue timestamp.
 	since   time.Time
 	podSets []podSet
+	// uncounted says why the devices of the pods cannot be counted; the zero Reason if they can.
+	uncounted Reason
 	// shape is what equal workloads have in common; "" until it is needed.
 	shape string
 
@@ -46,11 +48,13 @@ type workload struct {
 	usage      amounts
 	reservedAt time.Time
 	domains    []domainUsage
+	// admission is that of the usage.
+	admission *kueue.Admission
 	// penalty counts as used by the LocalQueue until the workload is admitted; nil for none.
 	penalty thousandths
 	// assumed means that a Reserve has not been seen in the object yet, and evicting that an
-	// Evict has not.
-	assumed, evicting bool
+	// Evict has not. replaced means the same of a Replace.
+	assumed, evicting, replaced bool
 
 	// last is what the latest cycle said. waits is why the workload is parked or outside.
 	last  verdict
@@ -105,10 +109,12 @@ func (p podSet) total(count int32) map[v1.ResourceName]int64 {
 	return total
 }
 
-// podSetsOf computes the requests of a workload's pod sets: overhead is added, limits stand in for
+// read computes the requests of a workload's pod sets: overhead is added, limits stand in for
 // missing requests, and LimitRange defaults fill what is still missing.
-func (s *State) podSetsOf(w *kueue.Workload) []podSet {
+func (s *State) read(of *workload) {
+	w := of.object
 	podSets := make([]podSet, 0, len(w.Spec.PodSets))
+	of.uncounted = Reason{}
 	for i := range w.Spec.PodSets {
 		spec := &w.Spec.PodSets[i]
 		requests := s.podRequests(w.Namespace, &spec.Template.Spec)
@@ -122,9 +128,12 @@ func (s *State) podSetsOf(w *kueue.Workload) []podSet {
 		for name, q := range requests {
 			p.pod[name] = valueOf(name, q)
 		}
+		if why := s.countDevices(w.Namespace, i, p); !why.IsZero() && of.uncounted.IsZero() {
+			of.uncounted = why
+		}
 		podSets = append(podSets, p)
 	}
-	return podSets
+	of.podSets, of.shape = podSets, ""
 }
 
 func (s *State) podRequests(namespace string, spec *v1.PodSpec) v1.ResourceList {
@@ -194,8 +203,10 @@ func (w *workload) shapeOf() string {
 	}
 	shape := struct {
 		Priority int32
+		// Replaces are workloads of different jobs, so those that have it are never equal.
+		Replaces string
 		PodSets  []podSetShape
-	}{Priority: w.priority}
+	}{Priority: w.priority, Replaces: w.object.Annotations[ReplacementFor]}
 	for _, p := range w.podSets {
 		shape.PodSets = append(shape.PodSets, podSetShape{p.each, p.count, p.minCount, p.topology, p.spec.NodeSelector, p.spec.Affinity, p.spec.Tolerations})
 	}
@@ -222,25 +233,39 @@ func (w *workload) evicted() bool {
 // reclaimed, in their flavors.
 func usageOf(podSets []podSet, admission *kueue.Admission, reclaimable []kueue.ReclaimablePod) amounts {
 	usage := make(amounts)
-	for _, assigned := range admission.PodSetAssignments {
-		i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == string(assigned.Name) })
-		if i < 0 {
-			continue
-		}
-		count := podSets[i].count
-		if assigned.Count != nil {
-			count = *assigned.Count
-		}
-		count = max(0, count-reclaimed(reclaimable, string(assigned.Name)))
-		for name, flavor := range assigned.Flavors {
-			each := podSets[i].each[name]
-			if name == v1.ResourcePods {
-				each = 1
-			}
-			usage.add(amounts{{string(flavor), name}: each * int64(count)})
+	for i := range admission.PodSetAssignments {
+		assigned := &admission.PodSetAssignments[i]
+		for name, amount := range heldBy(podSets, assigned, reclaimable) {
+			usage.add(amounts{{string(assigned.Flavors[name]), name}: amount})
 		}
 	}
 	return usage
+}
+
+// heldBy is the quota that one pod set of an admission holds. It is that of no more pods than are left of the pod set: a job
+// may have become smaller since.
+func heldBy(podSets []podSet, assigned *kueue.PodSetAssignment, reclaimable []kueue.ReclaimablePod) map[v1.ResourceName]int64 {
+	i := slices.IndexFunc(podSets, func(p podSet) bool { return p.name == string(assigned.Name) })
+	if i < 0 {
+		return nil
+	}
+	admitted := podSets[i].count
+	if assigned.Count != nil {
+		admitted = *assigned.Count
+	}
+	count := min(admitted, max(0, podSets[i].count-reclaimed(reclaimable, string(assigned.Name))))
+	held := make(map[v1.ResourceName]int64, len(assigned.Flavors))
+	for name := range assigned.Flavors {
+		each, known := podSets[i].each[name]
+		if name == v1.ResourcePods {
+			each, known = 1, true
+		}
+		if total := assigned.ResourceUsage[name]; !known && admitted > 0 {
+			each = valueOf(name, total) / int64(admitted) // of devices that are no longer counted
+		}
+		held[name] = each * int64(count)
+	}
+	return held
 }
 
 func reclaimed(reclaimable []kueue.ReclaimablePod, name string) int32 {

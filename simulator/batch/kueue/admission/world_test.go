@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,6 +82,12 @@ func (w *world) do(line string) {
 		w.update(rest[0], func(o *kueue.Workload) {
 			o.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: int32(atoi(w.t, rest[1]))}}
 		})
+	case "size":
+		w.update(rest[0], func(o *kueue.Workload) { o.Spec.PodSets[0].Count = int32(atoi(w.t, rest[1])) })
+	case "template":
+		w.template(rest)
+	case "class":
+		w.state.SetDeviceClass(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: rest[0]}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &rest[1]}})
 	case "priority":
 		w.update(rest[0], func(o *kueue.Workload) { o.Spec.Priority = ptr.To(int32(atoi(w.t, rest[1]))) })
 	case "ready":
@@ -157,7 +164,8 @@ func pairs(words []string) map[string]string {
 	return set
 }
 
-// settingsOf reads: fair[=STRATEGY,…] usage=HALFLIFE,INTERVAL[,RESOURCE:WEIGHT]… ready=TIMEOUT limit=N block ignore-undeclared exclude=PREFIX.
+// settingsOf reads: fair[=STRATEGY,…] usage=HALFLIFE,INTERVAL[,RESOURCE:WEIGHT]… ready=TIMEOUT limit=N block ignore-undeclared exclude=PREFIX elastic
+// devices=CLASS:RESOURCE,… extended.
 func settingsOf(t *testing.T, words []string) Settings {
 	var settings Settings
 	for _, word := range words {
@@ -181,6 +189,16 @@ func settingsOf(t *testing.T, words []string) Settings {
 			settings.WaitForPodsReady.BackoffLimit = ptr.To(int32(atoi(t, value)))
 		case "block":
 			settings.WaitForPodsReady.BlockAdmission = true
+		case "elastic":
+			settings.ElasticJobs = true
+		case "devices":
+			settings.Devices = &Devices{Classes: make(map[string]v1.ResourceName)}
+			for pair := range strings.SplitSeq(value, ",") {
+				class, resource, _ := strings.Cut(pair, ":")
+				settings.Devices.Classes[class] = v1.ResourceName(resource)
+			}
+		case "extended":
+			settings.Devices.Extended = true
 		case "ignore-undeclared":
 			settings.IgnoreUndeclared = true
 		case "exclude":
@@ -476,7 +494,7 @@ func (w *world) order(words []string) {
 // workload reads: NAME QUEUE PODSET… [OPTION]…. A pod set is [NAME:][COUNTx]REQUESTS[>=MINCOUNT].
 // REQUESTS are RESOURCE=QUANTITY,… or a quantity of cpu. Options: @PRIORITY, selector=KEY=VALUE,
 // tolerate=KEY=VALUE, affinity=KEY=VALUE, not=KEY=VALUE, required=LEVEL, preferred=LEVEL, unconstrained, slice=LEVEL:SIZE,
-// together, namespace=NAME, max=SECONDS. Options of pods apply to all pod sets.
+// together, namespace=NAME, max=SECONDS, replaces=WORKLOAD, claims=TEMPLATE, claim=NAME. Options of pods apply to all pod sets.
 func (w *world) workload(words []string) *kueue.Workload {
 	w.now = w.now.Add(time.Second)
 	o := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0], UID: types.UID(words[0]), CreationTimestamp: metav1.NewTime(w.now)}}
@@ -521,6 +539,12 @@ func (w *world) workload(words []string) *kueue.Workload {
 				o.Namespace = value
 			case "gated":
 				o.Annotations = map[string]string{constants.AdmissionGatedByAnnotation: value}
+			case "replaces":
+				o.Annotations = map[string]string{ReplacementFor: "ns/" + value}
+			case "claims":
+				spec.ResourceClaims = append(spec.ResourceClaims, v1.PodResourceClaim{Name: value, ResourceClaimTemplateName: &value})
+			case "claim":
+				spec.ResourceClaims = append(spec.ResourceClaims, v1.PodResourceClaim{Name: value, ResourceClaimName: &value})
 			case "max":
 				o.Spec.MaximumExecutionTimeSeconds = ptr.To(int32(atoi(w.t, value)))
 			default:
@@ -535,6 +559,32 @@ func (w *world) workload(words []string) *kueue.Workload {
 		}
 	}
 	return o
+}
+
+// template reads: NAME CLASS=COUNT…, or CLASS=all, any, selected or admin for what cannot be counted, or constrained.
+func (w *world) template(words []string) {
+	claim := &resourcev1.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}}
+	for _, word := range words[1:] {
+		class, how, _ := strings.Cut(word, "=")
+		request := resourcev1.DeviceRequest{Name: class, Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}
+		switch how {
+		case "":
+			claim.Spec.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{}}
+			continue
+		case "all":
+			request.Exactly.AllocationMode = resourcev1.DeviceAllocationModeAll
+		case "any":
+			request.Exactly, request.FirstAvailable = nil, []resourcev1.DeviceSubRequest{{DeviceClassName: class}}
+		case "selected":
+			request.Exactly.Selectors = []resourcev1.DeviceSelector{{}}
+		case "admin":
+			request.Exactly.AdminAccess = ptr.To(true)
+		default:
+			request.Exactly.Count = int64(atoi(w.t, how))
+		}
+		claim.Spec.Spec.Devices.Requests = append(claim.Spec.Spec.Devices.Requests, request)
+	}
+	w.state.SetClaimTemplate(claim)
 }
 
 func affinityTo(key string, operator v1.NodeSelectorOperator, value string) *v1.Affinity {
@@ -709,6 +759,9 @@ func (w *world) printHead(h Head) {
 	for _, used := range h.LocalQueues {
 		fmt.Fprintf(&w.out, ", %s used %s", used.Name, used.text())
 	}
+	if h.Replaces != nil {
+		fmt.Fprintf(&w.out, ", in place of %s", h.Replaces.Name)
+	}
 	fmt.Fprintf(&w.out, ": %s", h.Outcome)
 	if h.Outcome != Reserved {
 		fmt.Fprintf(&w.out, " %s", h.Condition)
@@ -827,6 +880,10 @@ func (w *world) expect(words []string) {
 		}
 		if len(rest) > 0 && e.Reason != rest[0] && (p == nil || p.Reason != rest[0]) {
 			w.t.Errorf("%s is evicted for %s: %+v, want %s", name, e.Reason, p, rest[0])
+		}
+	case "replaced":
+		if done := meta.FindStatusCondition(o.Status.Conditions, kueue.WorkloadFinished); done == nil || done.Reason != reasonSliceReplaced {
+			w.t.Errorf("%s is not replaced: %+v", name, done)
 		}
 	case "kept":
 		if meta.IsStatusConditionTrue(o.Status.Conditions, kueue.WorkloadEvicted) {

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/kueue/apis/config/v1beta1"
@@ -35,6 +37,8 @@ type Configuration struct {
 	// WaitForPodsReady nil is on with its defaults, as in the Kueue that we follow. Kueue's module has it off.
 	WaitForPodsReady *WaitForPodsReady `json:"waitForPodsReady,omitempty"`
 	Resources        *Resources        `json:"resources,omitempty"`
+	// FeatureGates are all that the document sets. Those of elastic jobs and of devices change admission.
+	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 
 	// Ignored is what the document says and the simulator does not do.
 	Ignored []Ignored `json:"-"`
@@ -177,6 +181,7 @@ func parseV1beta2(whole map[string]json.RawMessage) (*Configuration, field.Error
 
 // take takes over the sections for which the module's types do.
 func (c *Configuration) take(theirs *v1beta2.Configuration) {
+	c.FeatureGates = theirs.FeatureGates
 	if on, set := theirs.FeatureGates["AdmissionFairSharing"]; on || !set {
 		c.AdmissionFairSharing = theirs.AdmissionFairSharing
 	}
@@ -221,8 +226,13 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 			}
 		}
 	}
+	gates := field.NewPath("featureGates")
+	for gate, needs := range map[string]string{gateExtendedDevices: gateDevices, "ElasticJobsViaWorkloadSlicesWithTAS": gateElasticJobs} {
+		add(c.FeatureGates[gate] && !c.FeatureGates[needs], gates.Key(gate), true, "requires "+needs+" to be enabled")
+	}
 	if r := c.Resources; r != nil {
 		path := field.NewPath("resources")
+		mistakes = append(mistakes, checkDevices(r.DeviceClassMappings, path.Child("deviceClassMappings"))...)
 		add(!slices.Contains([]string{"", "BlockUndeclared", "IgnoreUndeclared"}, r.QuotaCheckStrategy), path.Child("quotaCheckStrategy"), r.QuotaCheckStrategy, "must be BlockUndeclared or IgnoreUndeclared")
 		inputs := map[v1.ResourceName]bool{}
 		for i, t := range r.Transformations {
@@ -236,8 +246,63 @@ func (c *Configuration) check() (mistakes field.ErrorList) {
 	return mistakes
 }
 
+// The bounds of Kueue's module on what stands for devices.
+const (
+	maxMappings = 16
+	maxClasses  = 8
+)
+
+// checkDevices checks which resources stand for which classes of devices.
+func checkDevices(mappings []v1beta2.DeviceClassMapping, path *field.Path) (mistakes field.ErrorList) {
+	if len(mappings) > maxMappings {
+		mistakes = append(mistakes, field.TooMany(path, len(mappings), maxMappings))
+	}
+	name := func(at *field.Path, name v1.ResourceName) {
+		if wrong := content.IsLabelKey(string(name)); len(wrong) > 0 {
+			mistakes = append(mistakes, field.Invalid(at, name, strings.Join(wrong, "; ")))
+		}
+	}
+	resources, standsFor := map[v1.ResourceName]bool{}, map[v1.ResourceName]v1.ResourceName{}
+	for i, mapping := range mappings {
+		at, classes := path.Index(i).Child("name"), path.Index(i).Child("deviceClassNames")
+		name(at, mapping.Name)
+		if resources[mapping.Name] {
+			mistakes = append(mistakes, field.Duplicate(at, mapping.Name))
+		}
+		resources[mapping.Name] = true
+		switch n := len(mapping.DeviceClassNames); {
+		case n == 0:
+			mistakes = append(mistakes, field.Required(classes, "at least one device class name is required"))
+		case n > maxClasses:
+			mistakes = append(mistakes, field.TooMany(classes, n, maxClasses))
+		}
+		for k, class := range mapping.DeviceClassNames {
+			name(classes.Index(k), class)
+			switch other, known := standsFor[class]; {
+			case known && other == mapping.Name:
+				mistakes = append(mistakes, field.Duplicate(classes.Index(k), class))
+			case known:
+				mistakes = append(mistakes, field.Invalid(classes.Index(k), class, fmt.Sprintf("device class already mapped to resource %s", other)))
+			}
+			standsFor[class] = mapping.Name
+		}
+	}
+	return mistakes
+}
+
 func (c *Configuration) Settings() admission.Settings {
 	var s admission.Settings
+	s.ElasticJobs = c.FeatureGates[gateElasticJobs]
+	if c.FeatureGates[gateDevices] {
+		s.Devices = &admission.Devices{Classes: map[string]v1.ResourceName{}, Extended: c.FeatureGates[gateExtendedDevices]}
+		if c.Resources != nil {
+			for _, mapping := range c.Resources.DeviceClassMappings {
+				for _, class := range mapping.DeviceClassNames {
+					s.Devices.Classes[string(class)] = mapping.Name
+				}
+			}
+		}
+	}
 	if f := c.FairSharing; f != nil && (f.Enable == nil || *f.Enable) {
 		s.FairSharing = &admission.FairSharing{PreemptionStrategies: f.PreemptionStrategies}
 	}

@@ -31,10 +31,15 @@ const (
 	EverythingNamed Why = "EverythingNamed"
 	// AlwaysManaged means that the simulator manages the kinds in Values, although the configuration leaves them out.
 	AlwaysManaged Why = "AlwaysManaged"
+	// GateOff means that Kueue ignores the part, too, because the feature gate in Values is off.
+	GateOff Why = "GateOff"
 )
 
 func (i Ignored) text() string {
 	what := i.Field
+	if i.Why == GateOff {
+		return fmt.Sprintf("%s has no effect: the feature gate %s is off.", what, strings.Join(i.Values, ", "))
+	}
 	if len(i.Values) > 0 {
 		what += " (" + strings.Join(i.Values, ", ") + ")"
 	}
@@ -51,7 +56,14 @@ func (i Ignored) text() string {
 var managed = []string{"batch/job", "pod", "deployment", "statefulset", "jobset.x-k8s.io/jobset", "leaderworkerset.x-k8s.io/leaderworkerset", "workload.codeflare.dev/appwrapper"}
 
 // switches are the feature gates that the simulator follows in either state.
-var switches = map[string]bool{"AdmissionFairSharing": true}
+var switches = map[string]bool{"AdmissionFairSharing": true, gateElasticJobs: true, gateDevices: true, gateExtendedDevices: true}
+
+// The feature gates of elastic jobs and of devices in quota, which are off unless a document turns them on.
+const (
+	gateElasticJobs     = "ElasticJobsViaWorkloadSlices"
+	gateDevices         = "DynamicResourceAllocation"
+	gateExtendedDevices = "DRAExtendedResources"
+)
 
 // gates are the feature gates that the simulator follows, in the only state that it knows.
 var gates = map[string]bool{
@@ -59,14 +71,18 @@ var gates = map[string]bool{
 	"TopologyAwareScheduling": true, "TASProfileMixed": true, "FairSharingPreemptWithinNominal": true, "FairSharingPrioritizeNonBorrowing": true,
 	"FlavorFungibilityPreserveScanProgress": true, "RecomputeAssignmentUponPreemptionTargetsOverlap": true, "UnadmittedWorkloadsObservability": true,
 	"LendingLimit": true, "ConfigurableResourceTransformations": true, "HierarchicalCohorts": true, "VisibilityOnDemand": true, "LocalQueueDefaulting": true,
-	"MultiKueue": false, "ElasticJobsViaWorkloadSlices": false, "ElasticJobsViaWorkloadSlicesWithTAS": false, "DynamicResourceAllocation": false,
-	"DRAExtendedResources": false, "PriorityBoost": false, "ConcurrentAdmission": false, "TASBalancedPlacement": false, "TASRespectNodeAffinityPreferred": false,
+	"MultiKueue": false, "ElasticJobsViaWorkloadSlicesWithTAS": false, "PriorityBoost": false, "ConcurrentAdmission": false, "TASBalancedPlacement": false, "TASRespectNodeAffinityPreferred": false,
 	"PrioritizePreemptorWorkloads": false, "UnadmittedWorkloadsExplicitStatus": false,
 }
 
 // ignoredIn returns what of a document has no effect, by field. The document is right: its values have the types of Kueue's.
 func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored) {
 	add := func(i Ignored) { ignored = append(ignored, i) }
+	gate := func(name string) bool {
+		var set map[string]bool
+		_ = json.Unmarshal(document["featureGates"], &set) // it is a map of switches, if it is there
+		return set[name]
+	}
 	for name, raw := range document {
 		if string(raw) == "null" {
 			continue
@@ -97,8 +113,8 @@ func ignoredIn(document map[string]json.RawMessage) (ignored []Ignored) {
 			add(Ignored{Field: name, Why: NotSimulated})
 		case "resources":
 			var sections map[string]json.RawMessage
-			if json.Unmarshal(raw, &sections) == nil && sections["deviceClassMappings"] != nil {
-				add(Ignored{Field: "resources.deviceClassMappings", Why: NotSimulated})
+			if json.Unmarshal(raw, &sections) == nil && sections["deviceClassMappings"] != nil && !gate(gateDevices) {
+				add(Ignored{Field: "resources.deviceClassMappings", Why: GateOff, Values: []string{gateDevices}})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -220,6 +221,11 @@ func (e *engaged) watch() error {
 	follow(e, e.requestConfigs, func(*kueue.ProvisioningRequestConfig) {}, func(*kueue.ProvisioningRequestConfig) {}, func(*kueue.ProvisioningRequestConfig) { e.reviewAll(); touched[any](e)(nil) })
 	follow(e, e.requests, func(*autoscaling.ProvisioningRequest) {}, func(*autoscaling.ProvisioningRequest) {}, e.requestChanged)
 	follow(e, e.workloads, func(o *kueue.Workload) { s.SetWorkload(o, now()) }, func(o *kueue.Workload) { s.DeleteWorkload(key(o)) }, e.workloadChanged)
+	if e.settings.Load().Devices != nil {
+		devices := shared.Resource().V1()
+		follow(e, devices.ResourceClaimTemplates().Informer(), s.SetClaimTemplate, func(o *resourcev1.ResourceClaimTemplate) { s.DeleteClaimTemplate(key(o)) }, func(o *resourcev1.ResourceClaimTemplate) { e.reviewIn(o.Namespace); touched[any](e)(nil) })
+		follow(e, devices.DeviceClasses().Informer(), s.SetDeviceClass, func(o *resourcev1.DeviceClass) { s.DeleteDeviceClass(o.Name) }, func(*resourcev1.DeviceClass) { e.reviewAll(); touched[any](e)(nil) })
+	}
 	// Read when workloads are made.
 	for _, informer := range []cache.SharedIndexInformer{shared.Scheduling().V1().PriorityClasses().Informer(), shared.Node().V1().RuntimeClasses().Informer()} {
 		e.synced = append(e.synced, informer.HasSynced)
@@ -246,6 +252,11 @@ func (e *engaged) podChanged(pod *corev1.Pod) {
 		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: jobs.PodWorkloadName(pod)})
 	} else if name := pod.Annotations[kueue.WorkloadAnnotation]; name != "" && jobs.AwaitsPlace(pod) {
 		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: name})
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil && jobs.AwaitsSlice(pod) {
+		if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
+			k.keys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name})
+		}
 	}
 }
 
@@ -280,9 +291,14 @@ func (e *engaged) renewed(o metav1.Object, conditions []metav1.Condition) {
 }
 
 // reviewAll reviews every workload, after a change that may concern any.
-func (e *engaged) reviewAll() {
-	for _, obj := range e.workloads.GetStore().List() {
-		e.review(obj.(*kueue.Workload))
+func (e *engaged) reviewAll() { e.reviewIn(metav1.NamespaceAll) }
+
+// reviewIn reviews the workloads of a namespace, or of all.
+func (e *engaged) reviewIn(namespace string) {
+	for _, w := range list[kueue.Workload](e.workloads) {
+		if namespace == metav1.NamespaceAll || w.Namespace == namespace {
+			e.review(w)
+		}
 	}
 }
 

@@ -126,15 +126,16 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	case finished:
 		return nil
 	case w == nil:
-		return e.createForJob(ctx, job, jobs.WorkloadName(job))
+		return e.createForJob(ctx, job)
 	}
+	elastic := e.elastic(job)
 	at := types.NamespacedName{Namespace: key.Namespace, Name: w.Name}
 	if err := e.followLabel(ctx, w, o); err != nil {
 		return err
 	}
 	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
 	suspended := job.Suspended()
-	if !jobs.Matches(sets, w.Spec.PodSets, suspended || !job.Vary()) {
+	if !jobs.Matches(sets, w.Spec.PodSets, !elastic && (suspended || !job.Vary())) {
 		return e.rebuild(ctx, job, w, sets)
 	}
 	if err := e.reclaim(ctx, w, job.Reclaimable()); err != nil {
@@ -146,10 +147,18 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 		}
 		return e.release(ctx, at)
 	}
-	if err := e.ready(ctx, w, !suspended && job.Ready()); err != nil {
+	ready := job.Ready()
+	if elastic {
+		ready = readySlice(o.(*batchv1.Job), w)
+	}
+	if err := e.ready(ctx, w, !suspended && ready); err != nil {
 		return err
 	}
 	switch {
+	case !suspended && elastic && is(w, kueue.WorkloadAdmitted):
+		return e.letThrough(ctx, job, w)
+	case !suspended && elastic: // its pods wait at their gate, and those that run may be about to have this workload's quota
+		return nil
 	case !suspended && !is(w, kueue.WorkloadAdmitted):
 		return e.stopJob(ctx, job, w, "Not admitted by cluster queue")
 	case suspended && is(w, kueue.WorkloadAdmitted):
@@ -170,6 +179,9 @@ func (e *engaged) workloadOf(ctx context.Context, job jobs.Job) (*kueue.Workload
 	at := types.NamespacedName{Namespace: job.Object().GetNamespace(), Name: jobs.WorkloadName(job)}
 	if job.Object().GetLabels()[controllerconstants.PrebuiltWorkloadLabel] != "" {
 		return cached[kueue.Workload](e.workloads, at), nil
+	}
+	if e.elastic(job) {
+		return e.sliceOf(ctx, job)
 	}
 	owned, err := e.workloads.GetIndexer().ByIndex(byOwner, string(job.Object().GetUID()))
 	if err != nil {
@@ -202,14 +214,22 @@ func (e *engaged) workloadOf(ctx context.Context, job jobs.Job) (*kueue.Workload
 	return stays, nil
 }
 
-func (e *engaged) createForJob(ctx context.Context, job jobs.Job, name string) error {
+func (e *engaged) createForJob(ctx context.Context, job jobs.Job) error {
 	if !jobs.Idle(job) {
 		return e.stopJob(ctx, job, nil, "Missing Workload; unable to restore pod templates")
 	}
-	w, err := jobs.NewWorkload(surroundings{e}, name, job.Object(), job.PodSets())
+	if e.elastic(job) {
+		return e.createSlice(ctx, job, nil)
+	}
+	w, err := jobs.NewWorkload(surroundings{e}, jobs.WorkloadName(job), job.Object(), job.PodSets())
 	if err != nil {
 		return err
 	}
+	return e.createOwned(ctx, job, w)
+}
+
+// createOwned creates a workload of a job.
+func (e *engaged) createOwned(ctx context.Context, job jobs.Job, w *kueue.Workload) error {
 	w.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job.Object(), job.Kind())}
 	if err := e.create(ctx, workloadResource, w); err != nil {
 		return fmt.Errorf("creating the workload of %s %s/%s: %w", job.Kind().Kind, w.Namespace, job.Object().GetName(), err)

@@ -17,6 +17,7 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	controllerconstants "sigs.k8s.io/kueue/pkg/controller/constants"
 
+	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
@@ -80,7 +81,8 @@ func (e *engaged) followLabel(ctx context.Context, w *kueue.Workload, owner obje
 // releaseDeleted lets a deleted workload go once nothing runs on its quota.
 func (e *engaged) releaseDeleted(ctx context.Context, w *kueue.Workload) error {
 	key := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	if job := e.jobOf(w); job != nil && job.Object().GetDeletionTimestamp() == nil && !is(w, kueue.WorkloadFinished) {
+	waits := w.Annotations[admission.ReplacementFor] != "" && !is(w, kueue.WorkloadQuotaReserved) // the job runs on the quota of another
+	if job := e.jobOf(w); job != nil && job.Object().GetDeletionTimestamp() == nil && !is(w, kueue.WorkloadFinished) && !waits {
 		if done, err := e.stopped(ctx, job, w, "The workload is deleted"); err != nil || !done {
 			return err
 		}

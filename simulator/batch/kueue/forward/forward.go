@@ -51,6 +51,8 @@ const (
 	Evicted What = "Evicted"
 	// Released: it waits again, or is deactivated.
 	Released What = "Released"
+	// Replaced: another workload of its job has taken its place. It is no longer in the State.
+	Replaced What = "Replaced"
 	// Ended: it has finished, and is no longer in the State.
 	Ended What = "Ended"
 )
@@ -74,7 +76,7 @@ type Run struct {
 	// eviction does not count.
 	running map[types.NamespacedName]int
 	turn    int
-	// pods are the keys of a workload's pods, which leave with it.
+	// pods are the keys of the pods that name a workload, which leave with it.
 	pods map[types.NamespacedName][]types.NamespacedName
 	// cycles counts those of the moment.
 	cycles int
@@ -235,6 +237,9 @@ func (r *Run) carryOut(record *admission.Record) (changed bool, flavors int) {
 			w := r.apply(d)
 			r.tell(Event{What: Reserved, Workload: w, Head: heads[key]})
 			r.agree(w)
+		case admission.Replace:
+			changed = true
+			r.replace(d)
 		case admission.Evict:
 			changed = true
 			r.evict(d, by[key])
@@ -254,6 +259,14 @@ func left(h *admission.Head) (flavors int) {
 		}
 	}
 	return flavors
+}
+
+// replace ends a workload whose pods go on running for another one of their job.
+func (r *Run) replace(d admission.Decision) {
+	w := r.apply(d)
+	delete(r.running, keyOf(w))
+	r.options.State.DeleteWorkload(keyOf(w))
+	r.tell(Event{What: Replaced, Workload: w})
 }
 
 func (r *Run) evict(d admission.Decision, by *admission.Head) {
@@ -326,22 +339,25 @@ func (r *Run) happens(e entry) {
 		}
 		w := r.options.State.Workload(e.key)
 		delete(r.running, e.key)
-		for _, pod := range r.pods[e.key] {
-			r.options.State.DeletePod(pod)
-		}
+		r.leave(w)
 		r.options.State.DeleteWorkload(e.key)
 		r.tell(Event{What: Ended, Workload: w})
 	case release:
 		for _, d := range r.options.State.Released(e.key) {
 			w := r.apply(d)
-			for _, pod := range r.pods[e.key] {
-				r.options.State.DeletePod(pod)
-			}
+			r.leave(w)
 			r.tell(Event{What: Released, Workload: w})
 			r.review(e.key)
 		}
 	case review:
 		r.review(e.key)
+	}
+}
+
+// leave lets the pods of a workload go.
+func (r *Run) leave(w *kueue.Workload) {
+	for _, pod := range r.pods[types.NamespacedName{Namespace: w.Namespace, Name: admission.NameInPods(w)}] {
+		r.options.State.DeletePod(pod)
 	}
 }
 

@@ -33,7 +33,7 @@ var spec = field.NewPath("spec")
 // checkCustom checks an object of Kueue's; before is nil for a new one. An update is refused for the mistakes that it makes,
 // not for those that the object had: controllers go on to write what was stored before a check was there. Objects of the
 // older version are checked as what they are stored as.
-func checkCustom(o, before *unstructured.Unstructured) field.ErrorList {
+func checkCustom(o, before *unstructured.Unstructured, elastic bool) field.ErrorList {
 	mistakes := mistakesOf(o)
 	if before == nil {
 		return mistakes
@@ -52,7 +52,7 @@ func checkCustom(o, before *unstructured.Unstructured) field.ErrorList {
 	if err != nil || errWas != nil {
 		return mistakes // said above, or beyond repair
 	}
-	return append(mistakes, checkChange(workload, was)...)
+	return append(mistakes, checkChange(workload, was, elastic)...)
 }
 
 // mistakesOf checks an object by itself.
@@ -280,12 +280,18 @@ func checkStatus(workload *kueue.Workload) (mistakes field.ErrorList) {
 	return mistakes
 }
 
-// checkChange checks what may not change while quota is reserved.
-func checkChange(workload, before *kueue.Workload) (mistakes field.ErrorList) {
+// checkChange checks what may not change while quota is reserved. Where jobs are elastic, a pod set may become smaller.
+func checkChange(workload, before *kueue.Workload, elastic bool) (mistakes field.ErrorList) {
 	if !reserved(workload) || !reserved(before) {
 		return nil
 	}
-	if !equality.Semantic.DeepEqual(workload.Spec.PodSets, before.Spec.PodSets) {
+	sets := slices.Clone(workload.Spec.PodSets)
+	for i := range sets {
+		if elastic && i < len(before.Spec.PodSets) && sets[i].Count < before.Spec.PodSets[i].Count {
+			sets[i].Count = before.Spec.PodSets[i].Count
+		}
+	}
+	if !equality.Semantic.DeepEqual(sets, before.Spec.PodSets) {
 		mistakes = append(mistakes, field.Invalid(spec.Child("podSets"), field.OmitValueType{}, "field is immutable"))
 	}
 	status := field.NewPath("status")

@@ -29,6 +29,23 @@ const (
 	workload = `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, spec: {podSets: [{name: main, count: #, template: {spec: {containers: [{name: c, resources: {requests: {%}}}]}}}]}, status: {conditions: [{type: QuotaReserved, status: "True"}]}}`
 )
 
+// TestAPodSetBecomesSmaller: only where jobs are elastic, and never larger.
+func TestAPodSetBecomesSmaller(t *testing.T) {
+	sized := func(count string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(workload, "%", "cpu: 1"), "#", count)
+	}
+	for _, c := range []struct {
+		before, now string
+		elastic     bool
+		refused     bool
+	}{{"2", "1", true, false}, {"2", "1", false, true}, {"1", "2", true, true}, {"2", "2", true, false}} {
+		got := checkCustom(object(t, sized(c.now)), object(t, sized(c.before)), c.elastic)
+		if (len(got) > 0) != c.refused {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestMistakesThatSchemasCannotExpress: those that Kueue's webhooks refuse.
 func TestMistakesThatSchemasCannotExpress(t *testing.T) {
 	one := func(flavor, quota string) string {
@@ -66,7 +83,7 @@ func TestMistakesThatSchemasCannotExpress(t *testing.T) {
 		{"other pods while quota is reserved", with(workload, "cpu: 1"), strings.ReplaceAll(strings.ReplaceAll(workload, "%", "cpu: 1"), "#", "2"), "spec.podSets: Invalid value: field is immutable"},
 		{"the same pods", with(workload, "cpu: 1"), with(workload, "cpu: 1"), ""},
 	} {
-		got := checkCustom(object(t, c.object), object(t, c.before)).ToAggregate()
+		got := checkCustom(object(t, c.object), object(t, c.before), false).ToAggregate()
 		if (got == nil) != (c.want == "") || got != nil && !strings.Contains(got.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
 		}

@@ -38,16 +38,16 @@ import (
 const PluginName = "KueueIntake"
 
 // Register adds the plugin to those that an API server can run. It changes and refuses nothing while staysOut returns true:
-// another Kueue has its webhooks for that.
-func Register(plugins *admission.Plugins, staysOut func() bool) {
+// another Kueue has its webhooks for that. elastic says whether the number of a job's pods may change while it runs.
+func Register(plugins *admission.Plugins, staysOut, elastic func() bool) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) {
-		return &intake{staysOut: staysOut, defaults: utilcache.NewExpiring()}, nil
+		return &intake{staysOut: staysOut, elastic: elastic, defaults: utilcache.NewExpiring()}, nil
 	})
 }
 
 type intake struct {
-	client   kubernetes.Interface
-	staysOut func() bool
+	client            kubernetes.Interface
+	staysOut, elastic func() bool
 	// defaults remembers for a moment which namespaces have a default queue: nearly every pod asks.
 	defaults *utilcache.Expiring
 }
@@ -117,10 +117,14 @@ func passOn(labels map[string]string, template *metav1.ObjectMeta) {
 	}
 }
 
-// admitJob suspends a job of a queue.
+// admitJob suspends a job of a queue. The pods of an elastic one wait at a gate besides: later ones need quota of their own.
 func (i *intake) admitJob(ctx context.Context, job *batch.Job) error {
-	if i.takes(ctx, job, true) {
-		job.Spec.Suspend = ptr.To(true)
+	if !i.takes(ctx, job, true) {
+		return nil
+	}
+	job.Spec.Suspend = ptr.To(true)
+	if i.elastic() && jobs.Elastic(job) {
+		gate(&job.Spec.Template.Spec, kueue.ElasticJobSchedulingGate)
 	}
 	return nil
 }
@@ -237,14 +241,9 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 	if !slices.Contains(pod.Finalizers, podconstants.PodFinalizer) {
 		pod.Finalizers = append(pod.Finalizers, podconstants.PodFinalizer)
 	}
-	gate := func(name string) {
-		if !slices.ContainsFunc(pod.Spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == name }) {
-			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, core.PodSchedulingGate{Name: name})
-		}
-	}
-	gate(podconstants.SchedulingGateName)
+	gate(&pod.Spec, podconstants.SchedulingGateName)
 	// Kueue gates every pod for its place in a topology: which flavor it gets, and so whether it needs a place, is known later.
-	gate(kueue.TopologySchedulingGate)
+	gate(&pod.Spec, kueue.TopologySchedulingGate)
 	if group := jobs.GroupOfMember(pod); group != "" {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, podconstants.GroupNameLabel, group)
 		return nil // its template has its role
@@ -259,6 +258,12 @@ func (i *intake) admitPod(ctx context.Context, pod *core.Pod) error {
 	}
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podconstants.RoleHashAnnotation, role)
 	return nil
+}
+
+func gate(spec *core.PodSpec, name string) {
+	if !slices.ContainsFunc(spec.SchedulingGates, func(g core.PodSchedulingGate) bool { return g.Name == name }) {
+		spec.SchedulingGates = append(spec.SchedulingGates, core.PodSchedulingGate{Name: name})
+	}
 }
 
 // owners are the kinds between a pod and the job that a queue admits, and where the API server has them. Those with a true value are
@@ -333,7 +338,7 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 				return nil
 			}
 		case o.GroupVersionKind().Group == kueue.GroupVersion.Group:
-			mistakes = checkCustom(o, before)
+			mistakes = checkCustom(o, before, i.elastic())
 		}
 	case metav1.Object:
 		// What controllers report about a job or a pod is theirs.
@@ -342,6 +347,10 @@ func (i *intake) Validate(ctx context.Context, a admission.Attributes, _ admissi
 		}
 		before, _ := a.GetOldObject().(metav1.Object)
 		mistakes = checkOwner(o, before)
+		if job, ok := o.(*batch.Job); ok && i.elastic() {
+			before, _ := before.(*batch.Job)
+			mistakes = append(mistakes, checkElastic(job, before)...)
+		}
 		if i.leavesDefaultQueue(ctx, o, before) {
 			mistakes = append(mistakes, field.Invalid(labels.Key(controllerconstants.QueueLabel), "", "queue-name must not be empty in namespace with default queue"))
 		}

@@ -173,6 +173,19 @@ func checkJob(job, before *batch.Job) field.ErrorList {
 	return append(mistakes, checkTopology(template, templateMeta, pods)...)
 }
 
+// checkElastic checks what an elastic job must not have, and that a job does not become one later; before is nil for a new job.
+func checkElastic(job, before *batch.Job) (mistakes field.ErrorList) {
+	if before != nil && jobs.Elastic(job) != jobs.Elastic(before) {
+		return field.ErrorList{field.Invalid(annotations.Key(jobs.ElasticJob), jobs.Elastic(job), apivalidation.FieldImmutableErrorMsg)}
+	}
+	for level, key := range map[string]string{"required": kueue.PodSetRequiredTopologyAnnotation, "preferred": kueue.PodSetPreferredTopologyAnnotation} {
+		if _, asks := job.Spec.Template.Annotations[key]; asks && before == nil && jobs.Elastic(job) {
+			mistakes = append(mistakes, field.Forbidden(templateMeta.Child("annotations").Key(key), level+" topology is not supported with elastic jobs"))
+		}
+	}
+	return mistakes
+}
+
 // checkCompletions checks the annotation by which a job has as many completions as pods.
 func checkCompletions(o owner, job, before *batch.Job) (mistakes field.ErrorList) {
 	path := annotations.Key(jobs.CompletionsEqualParallelism)

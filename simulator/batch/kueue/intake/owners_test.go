@@ -214,16 +214,38 @@ func TestTheRoleOfAPod(t *testing.T) {
 // TestAStoredMistakeStopsNoWrite: those who wrote it before there was a check, and the controllers, go on.
 func TestAStoredMistakeStopsNoWrite(t *testing.T) {
 	wrong := object(t, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, spec: {fairSharing: {weight: "-1"}, namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}}`)
-	if got := checkCustom(wrong, nil); len(got) != 2 {
+	if got := checkCustom(wrong, nil, false); len(got) != 2 {
 		t.Errorf("a new one: %v", got.ToAggregate())
 	}
 	held := wrong.DeepCopy()
 	held.SetFinalizers([]string{kueue.ResourceInUseFinalizerName})
-	if got := checkCustom(held, wrong); len(got) != 0 {
+	if got := checkCustom(held, wrong, false); len(got) != 0 {
 		t.Errorf("another finalizer: %v", got.ToAggregate())
 	}
 	worse := object(t, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, spec: {fairSharing: {weight: "-2"}, namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}}`)
-	if got := checkCustom(worse, wrong); len(got) != 1 || got[0].Field != "spec.fairSharing" {
+	if got := checkCustom(worse, wrong, false); len(got) != 1 || got[0].Field != "spec.fairSharing" {
 		t.Errorf("another weight: %v", got.ToAggregate())
+	}
+}
+
+func TestElasticJobsAreChecked(t *testing.T) {
+	elastic := values{"elastic-job": "true"}
+	for name, c := range map[string]struct {
+		job, before *batch.Job
+		want        int
+	}{
+		"new":                            {aJob(nil, elastic), nil, 0},
+		"with more pods":                 {aJob(nil, elastic, pods(12), runs), aJob(nil, elastic, runs), 0},
+		"becoming one":                   {aJob(nil, elastic), aJob(nil, nil), 1},
+		"being one no longer":            {aJob(nil, nil), aJob(nil, elastic), 1},
+		"with a required topology":       {aJob(nil, elastic, asks(values{"podset-required-topology": "rack"})), nil, 1},
+		"with a preferred topology":      {aJob(nil, elastic, asks(values{"podset-preferred-topology": "rack"})), nil, 1},
+		"wherever there is room":         {aJob(nil, elastic, asks(values{"podset-unconstrained-topology": "true"})), nil, 0},
+		"another job with a topology":    {aJob(nil, nil, asks(values{"podset-required-topology": "rack"})), nil, 0},
+		"what has started with topology": {aJob(nil, elastic, runs, asks(values{"podset-required-topology": "rack"})), aJob(nil, elastic), 0},
+	} {
+		if got := checkElastic(c.job, c.before); len(got) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

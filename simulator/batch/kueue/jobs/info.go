@@ -42,6 +42,9 @@ func Infos(w *kueue.Workload, flavor func(name string) *kueue.ResourceFlavor) ([
 			Labels:      map[string]string{constants.PodSetLabel: string(set.Name)},
 			Annotations: map[string]string{kueue.WorkloadAnnotation: w.Name},
 		}
+		if Elastic(w) {
+			info.Annotations[kueue.WorkloadSliceNameAnnotation] = w.Annotations[kueue.WorkloadSliceNameAnnotation]
+		}
 		for label, value := range map[string]string{constants.LocalQueueLabel: string(w.Spec.QueueName), constants.ClusterQueueLabel: string(w.Status.Admission.ClusterQueue)} {
 			if len(validation.IsValidLabelValue(value)) == 0 {
 				info.Labels[label] = value

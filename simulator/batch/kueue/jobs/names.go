@@ -25,9 +25,9 @@ const (
 )
 
 // NameOf returns the name of the workload of an owner, letter for letter that of Kueue. The UID is left out for owners whose
-// name is needed before they exist.
-func NameOf(kind schema.GroupKind, owner string, uid types.UID) string {
-	sum := sha1.Sum([]byte(kind.Kind + "\n" + kind.Group + "\n" + owner + "\n" + string(uid)))
+// name is needed before they exist. more tells several workloads of one owner apart.
+func NameOf(kind schema.GroupKind, owner string, uid types.UID, more ...string) string {
+	sum := sha1.Sum([]byte(strings.Join(append([]string{kind.Kind, kind.Group, owner, string(uid)}, more...), "\n")))
 	name := strings.ToLower(kind.Kind) + "-" + owner
 	return name[:min(len(name), maxName-hashLength-1)] + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }

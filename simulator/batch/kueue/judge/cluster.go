@@ -111,7 +111,7 @@ func (c *cluster) stop() {
 
 // configuration is what both Kueues are configured with.
 func configuration(fair bool) string {
-	out := "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+	out := "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nfeatureGates: {SchedulingEquivalenceHashing: true, ElasticJobsViaWorkloadSlices: true}\n"
 	if fair {
 		out += "fairSharing: {preemptionStrategies: [LessThanOrEqualToFinalShare, LessThanInitialShare]}\n"
 	}
@@ -148,7 +148,6 @@ func (c *cluster) startManager(ctx context.Context, kueue original.Kueue, progra
 	var err error
 	c.manager, err = kueue.Start(ctx, c.client, program, dir, c.kubeconfig(), configuration(fair)+`
 integrations: {frameworks: [batch/job, pod, deployment, statefulset]}
-featureGates: {SchedulingEquivalenceHashing: true}
 controller: {groupKindConcurrency: {Job.batch: 5, Pod: 5, Workload.kueue.x-k8s.io: 5, LocalQueue.kueue.x-k8s.io: 1, Cohort.kueue.x-k8s.io: 1, ClusterQueue.kueue.x-k8s.io: 1, ResourceFlavor.kueue.x-k8s.io: 1}}
 `, c.cycles.read)
 	return err

@@ -156,71 +156,71 @@ func (c *court) playGroup(ctx context.Context, scenarios []*scenario) ([]*run, e
 // second, Kueue chooses by their UIDs, which are random.
 const copies = 4
 
-// confirm returns the difference of a run that every repetition has, too: no Kueue has once done what the other did.
-func (c *court) confirm(ctx context.Context, e *expectations, r *run) (*difference, error) {
-	again, err := c.play(ctx, slices.Repeat([]*scenario{r.scenario}, copies))
+// confirm returns the differences of those runs that every repetition has, too: no Kueue has once done what the other did.
+func (c *court) confirm(ctx context.Context, e *expectations, runs []*run) (map[*run]*difference, error) {
+	var again []*scenario
+	for _, r := range runs {
+		again = append(again, slices.Repeat([]*scenario{r.scenario}, copies)...)
+	}
+	repeated, err := c.play(ctx, again)
 	if err != nil {
 		return nil, err
 	}
-	again = append(again, r)
-	for _, a := range again {
-		for _, b := range again {
-			if e.compare(r.scenario, a.kueue, b.simulator) == nil {
-				return nil, nil
+	out := map[*run]*difference{}
+	for i, r := range runs {
+		if all := append(repeated[i*copies:(i+1)*copies:(i+1)*copies], r); !e.agree(all) {
+			out[r] = e.compare(r.scenario, r.kueue, r.simulator)
+		}
+	}
+	return out, nil
+}
+
+// agree reports whether either Kueue has done in some run what the other did in any.
+func (e *expectations) agree(runs []*run) bool {
+	for _, a := range runs {
+		for _, b := range runs {
+			if e.compare(a.scenario, a.kueue, b.simulator) == nil {
+				return true
 			}
 		}
 	}
-	return e.compare(r.scenario, r.kueue, r.simulator), nil
+	return false
 }
 
-// without are the scenarios that lack one step or one object.
-func (s *scenario) without() []*scenario {
-	var out []*scenario
-	for i := len(s.Steps) - 1; i >= 0; i-- {
-		smaller := *s
-		smaller.Steps = slices.Delete(slices.Clone(s.Steps), i, i+1)
-		out = append(out, &smaller)
+// part is a scenario without the steps and objects from begin to end, counted together, the steps first.
+func (s *scenario) part(begin, end int) *scenario {
+	out := &scenario{Seed: s.Seed, Fair: s.Fair}
+	for i, step := range s.Steps {
+		if i < begin || i >= end {
+			out.Steps = append(out.Steps, step)
+		}
 	}
-	for i := len(s.Objects) - 1; i >= 0; i-- {
-		smaller := *s
-		smaller.Objects = slices.Delete(slices.Clone(s.Objects), i, i+1)
-		out = append(out, &smaller)
+	for i, o := range s.Objects {
+		if i += len(s.Steps); i < begin || i >= end {
+			out.Objects = append(out.Objects, o)
+		}
 	}
 	return out
 }
 
-// shrink leaves out steps and objects while each of them leaves a difference of the same kind. differs asks about many scenarios at once.
+// shrink leaves out ranges of steps and objects, long ones first, while what is left has a difference of the same kind. differs asks about many
+// scenarios at once.
 func shrink(s *scenario, differs func([]*scenario) ([]bool, error)) (*scenario, error) {
-	for {
-		candidates := s.without()
-		answers, err := differs(candidates)
+	for size := (len(s.Steps) + len(s.Objects) + 1) / 2; size > 0; {
+		var smaller []*scenario
+		for begin := 0; begin < len(s.Steps)+len(s.Objects); begin += size {
+			smaller = append(smaller, s.part(begin, begin+size))
+		}
+		answers, err := differs(smaller)
 		if err != nil {
 			return s, err
 		}
-		// Most of what can be left out alone can be left out together.
-		together := &scenario{Seed: s.Seed, Fair: s.Fair}
-		var first *scenario
-		for i, o := range s.Steps {
-			if !answers[len(s.Steps)-1-i] {
-				together.Steps = append(together.Steps, o)
-			}
-		}
-		for i, o := range s.Objects {
-			if !answers[len(candidates)-1-i] {
-				together.Objects = append(together.Objects, o)
-			}
-		}
-		if i := slices.Index(answers, true); i < 0 {
-			return s, nil
+		if i := slices.Index(answers, true); i >= 0 {
+			s = smaller[i]
+			size = min(size, (len(s.Steps)+len(s.Objects)+1)/2)
 		} else {
-			first = candidates[i]
-		}
-		both, err := differs([]*scenario{together})
-		if err != nil {
-			return s, err
-		}
-		if s = first; both[0] {
-			s = together
+			size /= 2
 		}
 	}
+	return s, nil
 }

@@ -3,9 +3,13 @@ package judge
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// elastic are Jobs that get more and fewer pods while they run.
+const elastic = "Elastic Job"
 
 // stepCount is how many steps a scenario has.
 const stepCount = 10
@@ -169,14 +173,18 @@ func (m *maker) addStep(n int) {
 	change := func(of string, with map[string]any) { do(step{Patch: &patch{of, with}}) }
 	switch roll := m.IntN(100); {
 	case n < 4 || roll < 56:
+		if name := m.anyOf(elastic); name != "" && m.chance(40) {
+			change("Job/"+name, parse(`spec: {parallelism: %d}`, 1+m.IntN(5)))
+			return
+		}
 		do(m.work(n, local))
 	case roll < 66:
-		if name := m.anyOf("Job", "Pod", "Group"); name != "" {
+		if name := m.anyOf("Job", elastic, "Pod", "Group"); name != "" {
 			do(step{Finish: name})
 		}
 	case roll < 75:
-		if kind := pick(m.dice, "Job", "Job", "Pod", "Deployment", "StatefulSet"); len(m.works[kind]) > 0 {
-			do(step{Delete: kind + "/" + pick(m.dice, m.works[kind]...)})
+		if kind := pick(m.dice, "Job", "Job", elastic, "Pod", "Deployment", "StatefulSet"); len(m.works[kind]) > 0 {
+			do(step{Delete: strings.TrimPrefix(kind, "Elastic ") + "/" + pick(m.dice, m.works[kind]...)})
 		}
 	case roll < 84:
 		change("ClusterQueue/@"+queue, map[string]any{"spec": map[string]any{"resourceGroups": m.groups(false)}})
@@ -185,7 +193,7 @@ func (m *maker) addStep(n int) {
 	case roll < 94:
 		change("LocalQueue/"+local, parse(`spec: {stopPolicy: %s}`, pick(m.dice, "None", "Hold", "HoldAndDrain")))
 	default:
-		if name := m.anyOf("Job"); name != "" {
+		if name := m.anyOf("Job", elastic); name != "" {
 			change("Job/"+name, parse(`metadata: {labels: {kueue.x-k8s.io/priority-class: %s}}`, pick(m.dice, "low", "mid", "high")))
 		}
 	}
@@ -206,7 +214,11 @@ func (m *maker) anyOf(kinds ...string) string {
 func (m *maker) work(n int, queue string) step {
 	name := fmt.Sprint("w", m.count)
 	m.count++
-	kind := pick(m.dice, "Job", "Job", "Job", "Job", "Job", "Pod", "Group", "Group", "Deployment", "StatefulSet")
+	kinds := []string{"Job", "Job", "Job", "Job", "Job", "Pod", "Group", "Group", "Deployment", "StatefulSet"}
+	if !m.topology { // with one, Kueue calls elastic jobs unfinished
+		kinds = append(kinds, elastic, elastic)
+	}
+	kind := pick(m.dice, kinds...)
 	m.works[kind] = append(m.works[kind], name)
 	priority := pick(m.dice, "low", "low", "mid")
 	if n > 3 {
@@ -229,6 +241,8 @@ func (m *maker) work(n int, queue string) step {
 			merge(job.Object, parse(`metadata: {annotations: {kueue.x-k8s.io/job-min-parallelism: "%d"}}`, 1+m.IntN(parallelism-1)))
 		}
 		return step{Create: []*unstructured.Unstructured{job}}
+	case elastic:
+		return step{Create: []*unstructured.Unstructured{object("Job", name, meta, parse(`{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}, spec: {parallelism: %d}}`, 1+m.IntN(3)), map[string]any{"spec": map[string]any{"template": m.pod("")}})}}
 	case "Pod":
 		return step{Create: []*unstructured.Unstructured{object(kind, name, meta, m.pod(""))}}
 	case "Group":

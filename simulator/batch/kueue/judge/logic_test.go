@@ -99,7 +99,7 @@ func TestGenerate(t *testing.T) {
 	for _, part := range []string{
 		"kind: Job", "kind: Pod", "kind: Deployment", "kind: StatefulSet", "pod-group-name", "job-min-parallelism", "kind: Topology", "podset-required-topology",
 		"parentName:", "cohortName:", "borrowingLimit", "lendingLimit", "weight:", "stopPolicy: HoldAndDrain", "finish:", "delete:", "priority-class: high", "StrictFIFO",
-		"nodeTaints", "reclaimWithinCohort: Any", "borrowWithinCohort", "preference:",
+		"elastic-job", "nodeTaints", "reclaimWithinCohort: Any", "borrowWithinCohort", "preference:",
 	} {
 		if !strings.Contains(all, part) {
 			t.Errorf("no scenario has %s", part)

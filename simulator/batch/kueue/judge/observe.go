@@ -160,7 +160,13 @@ func (o *observer) job(j *batchv1.Job) {
 	finished := slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == v1.ConditionTrue
 	})
-	want := min(ptr.Deref(j.Spec.Parallelism, 1), ptr.Deref(j.Spec.Completions, 1)-j.Status.Succeeded)
+	want := ptr.Deref(j.Spec.Parallelism, 1)
+	switch {
+	case j.Spec.Completions != nil:
+		want = min(want, *j.Spec.Completions-j.Status.Succeeded)
+	case j.Status.Succeeded > 0: // it gets no more
+		want = j.Status.Active
+	}
 	if ptr.Deref(j.Spec.Suspend, false) || finished {
 		want = 0
 	}

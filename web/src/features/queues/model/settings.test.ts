@@ -10,6 +10,9 @@ describe('the settings of Kueue', () => {
     expect(formOf({})).toEqual({
       fair: false,
       strategies: 'both',
+      usage: false,
+      halfLife: '',
+      elastic: false,
       waits: true,
       timeout: '',
       block: false,
@@ -49,8 +52,28 @@ describe('the settings of Kueue', () => {
     [{ fairSharing: { enable: false } }, { fair: false }],
     [{ fairSharing: { preemptionStrategies: ['LessThanOrEqualToFinalShare'] } }, { fair: true, strategies: 'final' }],
     [{ waitForPodsReady: { enable: false } }, { waits: false }],
+    [{ admissionFairSharing: { usageHalfLifeTime: '168h0m0s' } }, { usage: true, halfLife: '168h' }],
+    [{ featureGates: { ElasticJobsViaWorkloadSlices: true } }, { elastic: true }],
   ] satisfies [KueueConfiguration, object][])('reads %j', (configuration, expected) => {
     expect(formOf(configuration)).toMatchObject(expected)
+  })
+
+  it('turns elastic jobs and sharing by usage on and off', () => {
+    const before: KueueConfiguration = {
+      admissionFairSharing: { usageHalfLifeTime: '1h0m0s', resourceWeights: { cpu: 2 } },
+      featureGates: { DynamicResourceAllocation: true },
+    }
+    const form = formOf(before)
+    expect(sent(configurationOf({ ...form, halfLife: '2h', elastic: true }, before))).toEqual({
+      admissionFairSharing: { usageHalfLifeTime: '2h', resourceWeights: { cpu: 2 } },
+      featureGates: { DynamicResourceAllocation: true, ElasticJobsViaWorkloadSlices: true },
+      waitForPodsReady: { requeuingStrategy: {} },
+    })
+    const on: KueueConfiguration = { featureGates: { ElasticJobsViaWorkloadSlices: true } }
+    expect(sent(configurationOf({ ...form, usage: false }, on))).toEqual({
+      featureGates: {},
+      waitForPodsReady: { requeuingStrategy: {} },
+    })
   })
 
   it('turns either off', () => {

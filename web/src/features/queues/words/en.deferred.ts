@@ -143,10 +143,12 @@ export const queues = {
     entry: 'Entry {n}',
     entryProblem: 'a problem of the controllers',
     entryOver: 'a problem that is over',
+    replaces: 'It takes the place of {name}: only what it has more needs quota.',
     ignored: {
       title: 'The configuration has parts without effect here:',
       NotSimulated: '{what} has no effect: the simulator does not follow it.',
       EverythingNamed: '{what} has no effect: the simulator manages what names a queue, in every namespace.',
+      GateOff: '{field} has no effect: the feature gate {values} is off.',
       AlwaysManaged: '{field} leaves out {values}, which the simulator manages nevertheless.',
     },
     settings: {
@@ -161,6 +163,9 @@ export const queues = {
         final: 'at most theirs after it',
         initial: 'below theirs before it',
       },
+      usage: 'Share by usage: in ClusterQueues that ask for it, LocalQueues that have used less go first',
+      halfLife: 'Half of it is forgotten after',
+      elastic: 'Elastic jobs: a Job with kueue.x-k8s.io/elastic-job changes its number of pods while it runs',
       waits: 'Evict workloads whose pods are not ready in time',
       timeout: 'Timeout',
       base: 'First backoff (s)',
@@ -182,6 +187,9 @@ export const queues = {
       TopologyOnly: 'Flavor {flavor} only takes pods with a topology request.',
       TopologyShort: 'Topology {topology} has room for {fits} of {wanted} pods.',
       TopologyRequestInvalid: 'The topology request is invalid: {text}',
+      OtherFlavorHeld: 'Flavor {flavor} does not do: the pods that run already are in {held}.',
+      ClaimsUnsupported: 'Its pods name a ResourceClaim. Kueue counts devices of claim templates only.',
+      DevicesUncounted: 'Its devices cannot be counted: {text}',
       PreemptionPending:
         'It waits until {victims} evicted workloads have stopped. | ' +
         'It waits until {victims} evicted workload has stopped. | ' +

@@ -132,11 +132,13 @@ export const queues: typeof english.queues = {
     entry: '記録 {n}',
     entryProblem: 'コントローラーの問題',
     entryOver: '解消した問題',
+    replaces: '{name} と入れ替わります。クォータが要るのは増えた分だけです。',
     ignored: {
       title: '構成には、ここでは効果のない部分があります:',
       NotSimulated: '{what} は効果がありません。シミュレーターは対応していません。',
       EverythingNamed:
         '{what} は効果がありません。シミュレーターは、どの名前空間でも、キューを指定したものを管理します。',
+      GateOff: '{field} は効果がありません。フィーチャーゲート {values} がオフです。',
       AlwaysManaged: '{field} には {values} がありませんが、シミュレーターはこれらも管理します。',
     },
     settings: {
@@ -150,6 +152,9 @@ export const queues: typeof english.queues = {
         final: '退避後の相手以下',
         initial: '退避前の相手未満',
       },
+      usage: '使用量で分け合う: それを求める ClusterQueue では、使用量の少ない LocalQueue が先になる',
+      halfLife: '半分を忘れるまでの時間',
+      elastic: '伸縮するジョブ: kueue.x-k8s.io/elastic-job を持つ Job は、動いたまま Pod の数を変えられる',
       waits: 'Pod が時間内に Ready にならないワークロードを退避させる',
       timeout: '制限時間',
       base: '最初のバックオフ（秒）',
@@ -171,6 +176,10 @@ export const queues: typeof english.queues = {
       TopologyOnly: 'フレーバー {flavor} はトポロジーを要求する Pod だけを受け入れます。',
       TopologyShort: 'トポロジー {topology} に入るのは {wanted} 個の Pod のうち {fits} 個です。',
       TopologyRequestInvalid: 'トポロジーの要求が正しくありません: {text}',
+      OtherFlavorHeld: 'フレーバー {flavor} は使えません。すでに動いている Pod は {held} にあります。',
+      ClaimsUnsupported:
+        'Pod が ResourceClaim を名指ししています。Kueue が数えるのは、クレームのテンプレートにあるデバイスだけです。',
+      DevicesUncounted: 'デバイスを数えられません: {text}',
       PreemptionPending: '退避させた {victims} 個のワークロードが止まるのを待っています。',
       LostQuota: '同じサイクルで、先に別のワークロードがクォータを取りました。',
       VictimsShared: '退避させたいワークロードを、別のワークロードがすでに退避させています。',

@@ -43,7 +43,7 @@ export const features = {
   present: ['decision'],
   questions: ['act', 'cluster', 'create', 'decision', 'whatif'],
   queues: ['act', 'batch', 'branch', 'events'],
-  submit: ['batch', 'queues', 'yaml'],
+  submit: ['batch', 'create', 'queues', 'yaml'],
   quota: ['act', 'batch', 'decision'],
   replay: ['act'],
   report: ['act', 'decision', 'learn', 'runs'],

@@ -315,9 +315,11 @@ type Topology struct {
 type Domain struct {
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
-	// Fit of the pods fit. Given is how many would go there.
-	Fit   int `json:"fit"`
-	Given int `json:"given"`
+	// Fit of the pods fit now, and FitThen once those that the job preempts have gone; nil if it preempts nobody. Given is how many
+	// would go there, with the workloads that run now.
+	Fit     int  `json:"fit"`
+	FitThen *int `json:"fitThen,omitempty"`
+	Given   int  `json:"given"`
 	// Free is what is left, and Needs what all pods need, by resource.
 	Free  map[string]string `json:"free"`
 	Needs map[string]string `json:"needs"`
@@ -362,7 +364,8 @@ type Lane struct {
 	Evicted int `json:"evicted,omitempty"`
 }
 
-// Reach is how much of a resource the ClusterQueue could take, borrowed quota included.
+// Reach is how much of a resource the job could have in its ClusterQueue, borrowed quota included: what is left, and what the job holds once
+// it has started.
 type Reach struct {
 	ClusterQueue string `json:"clusterQueue"`
 	Flavor       string `json:"flavor"`

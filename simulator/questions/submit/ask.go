@@ -48,7 +48,7 @@ type asking struct {
 	// whom.
 	heads map[types.NamespacedName]*admission.Head
 	// said are all refusals of each: a later cycle may begin at a later flavor.
-	said     map[types.NamespacedName][]admission.Reason
+	said     map[types.NamespacedName][]refusal
 	reserved map[types.NamespacedName]bool
 	evicts   map[types.NamespacedName][]*admission.Victim
 	// changes are made before nodes are asked, and placed are the pods of earlier jobs.
@@ -74,6 +74,8 @@ type job struct {
 	placed why.Placed
 	stops  types.NamespacedName
 	starts []time.Time
+	// placeable says that empty queues would let it in.
+	placeable bool
 
 	// runVictims counts the runs in which each was evicted for the job.
 	runVictims map[types.NamespacedName]int
@@ -175,7 +177,7 @@ func (a *asking) prepare(ctx context.Context) error {
 // begin lets the queues settle.
 func (a *asking) begin(ctx context.Context, state *admission.State) error {
 	a.state, a.heads, a.reserved = state, map[types.NamespacedName]*admission.Head{}, map[types.NamespacedName]bool{}
-	a.evicts, a.said = map[types.NamespacedName][]*admission.Victim{}, map[types.NamespacedName][]admission.Reason{}
+	a.evicts, a.said = map[types.NamespacedName][]*admission.Victim{}, map[types.NamespacedName][]refusal{}
 	a.present = forward.New(forward.Options{
 		State: a.state, Begin: a.now, Stopping: forward.Never,
 		Cycle: func(r *admission.Record) {
@@ -183,8 +185,8 @@ func (a *asking) begin(ctx context.Context, state *admission.State) error {
 				h := &r.Heads[i]
 				key := h.Workload.Key()
 				a.heads[key] = h
-				if h.Outcome == admission.Refused && !says(a.said[key], h.Reason) {
-					a.said[key] = append(a.said[key], h.Reason)
+				if r := (refusal{h.Condition, h.Reason}); h.Outcome == admission.Refused && !slices.ContainsFunc(a.said[key], r.repeats) {
+					a.said[key] = append(a.said[key], r)
 				}
 			}
 		},
@@ -204,6 +206,14 @@ func (a *asking) begin(ctx context.Context, state *admission.State) error {
 	})
 	return a.settle(ctx)
 }
+
+// refusal is what one cycle said of a workload.
+type refusal struct {
+	tier   string
+	reason admission.Reason
+}
+
+func (r refusal) repeats(other refusal) bool { return r.reason.String() == other.reason.String() }
 
 // says reports whether a reason is among others.
 func says(reasons []admission.Reason, one admission.Reason) bool {
@@ -341,7 +351,7 @@ func (a *asking) verdict(j *job) {
 		out.Verdict = Admitted
 	case out.Quota != nil:
 		out.Verdict = Waits
-		if hopeless(out) {
+		if hopeless(j) {
 			out.Verdict = Never
 		}
 	case out.Nodes.Fit >= out.Nodes.Needs:
@@ -365,13 +375,11 @@ func noQueueText(out *Answer) string {
 	return found(out)
 }
 
-// hopeless reports whether only a change of the job or of the queues lets it in.
-func hopeless(out *Answer) bool {
-	switch out.Reason.Tier {
-	case "Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota":
-		return true
-	case "TopologyPlacementFailed":
-		return true
+// hopeless reports whether only a change of the job, of the queues or of the nodes lets it in.
+func hopeless(j *job) bool {
+	switch j.answer.Reason.Tier {
+	case "Misconfigured", "NoMatchingFlavor", "ExceedsMaxQuota", "TopologyPlacementFailed":
+		return !j.placeable // a flavor that does not match says nothing of one that is full
 	}
 	return false
 }

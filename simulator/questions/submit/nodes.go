@@ -51,6 +51,7 @@ func (a *asking) nodes(ctx context.Context, j *job) error {
 	var given *kueue.Workload
 	if j.queue != "" {
 		given = a.given(ctx, j)
+		j.placeable = given != nil
 		for _, v := range j.answer.Preempts {
 			gone = append(gone, types.NamespacedName{Namespace: v.Namespace, Name: v.Name})
 		}
@@ -374,7 +375,14 @@ func (a *asking) topology(j *job, given *kueue.Workload) {
 			wants = int(*assigned.Count)
 		}
 		t := &Topology{Level: level, PodSet: string(assigned.Name), Wants: wants, Domains: []Domain{}}
-		on := a.domainsOn(assigned.TopologyAssignment, level)
+		on := map[string]int{}
+		if j.answer.Quota.Admitted || len(j.answer.Preempts) > 0 { // else they are the places in an empty cluster
+			on = a.domainsOn(assigned.TopologyAssignment, level)
+		}
+		var then map[string]int
+		if len(j.answer.Preempts) > 0 {
+			then = a.roomThen(j, string(assigned.Name), flavor)
+		}
 		for _, room := range rooms {
 			d := Domain{Name: strings.Join(room.Values[max(0, len(room.Values)-1):], "/"), Nodes: room.Nodes, Fit: int(room.Pods), Free: map[string]string{}, Needs: map[string]string{}}
 			for name, v := range room.Free {
@@ -384,6 +392,9 @@ func (a *asking) topology(j *job, given *kueue.Workload) {
 				d.Needs[string(name)] = amount(name, v*int64(wants))
 			}
 			d.Given = on[d.Name]
+			if then != nil {
+				d.FitThen = new(then[strings.Join(room.Values, "\x00")])
+			}
 			t.Domains = append(t.Domains, d)
 		}
 		slices.SortFunc(t.Domains, func(x, y Domain) int {
@@ -392,6 +403,26 @@ func (a *asking) topology(j *job, given *kueue.Workload) {
 		j.answer.Topology = t
 		return
 	}
+}
+
+// roomThen counts the pods of a job that fit in each domain once those that it preempts have gone.
+func (a *asking) roomThen(j *job, set, flavor string) map[string]int {
+	state := a.state.Clone()
+	for _, v := range j.answer.Preempts {
+		gone := types.NamespacedName{Namespace: v.Namespace, Name: v.Name}
+		state.DeleteWorkload(gone)
+		for _, pod := range a.pods {
+			if pod.Namespace == gone.Namespace && pod.Annotations[kueue.WorkloadAnnotation] == gone.Name {
+				state.DeletePod(types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+			}
+		}
+	}
+	_, rooms := state.Room(j.keys[0], set, flavor, a.now)
+	out := map[string]int{}
+	for _, room := range rooms {
+		out[strings.Join(room.Values, "\x00")] = int(room.Pods)
+	}
+	return out
 }
 
 // domainsOn counts the pods of an assignment by their domain at a level.

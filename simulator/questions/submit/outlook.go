@@ -25,6 +25,8 @@ const (
 // watched is what the runs are watched for, beside the start of the job that waits: its ClusterQueue.
 type watched struct {
 	clusterQueue, flavor string
+	// own are the workloads of the job.
+	own []types.NamespacedName
 	// resource is empty if no flavor was tried.
 	resource v1.ResourceName
 	lanes    []*lane
@@ -50,7 +52,7 @@ type sight struct {
 	end time.Time
 }
 
-// step is what is in reach from a time on.
+// step is what is in reach of the job from a time on, what it holds itself included.
 type step struct {
 	at    time.Time
 	value int64
@@ -59,7 +61,7 @@ type step struct {
 // watch begins to watch the ClusterQueue of a job that waits.
 func (a *asking) watch(j *job) {
 	q := j.answer.Quota
-	w := &watched{clusterQueue: q.ClusterQueue}
+	w := &watched{clusterQueue: q.ClusterQueue, own: j.keys}
 	j.watched = w
 	if len(q.Resources) > 0 {
 		room := tightest(q.Resources)
@@ -107,6 +109,9 @@ func (s *sight) measure(now time.Time) {
 		return
 	}
 	value := s.state.Available(s.clusterQueue, s.flavor, s.resource)
+	for _, key := range s.own {
+		value += s.state.Uses(key, s.flavor, s.resource)
+	}
 	if last := len(s.steps) - 1; last < 0 || s.steps[last].value != value {
 		s.steps = append(s.steps, step{now, value})
 	}

@@ -109,10 +109,16 @@ func (a *asking) waits(j *job, head *admission.Head) {
 		said += "; " + why.String()
 	}
 	q.Said = said
-	for _, earlier := range a.said[j.stops] {
-		if !says(reasons, earlier) {
-			reasons = append(reasons, earlier)
-			said += "; at the flavors before: " + earlier.String()
+	for _, other := range a.said[j.stops] {
+		switch {
+		case says(reasons, other.reason):
+		case slices.Contains(tiers[2:], condition) && slices.Index(tiers, other.tier) > slices.Index(tiers, condition):
+			// Another flavor brought it further.
+			condition, reasons = other.tier, append([]admission.Reason{other.reason}, reasons...)
+			said = other.reason.String() + "; at other flavors: " + said
+		default:
+			reasons = append(reasons, other.reason)
+			said += "; at other flavors: " + other.reason.String()
 		}
 	}
 	if condition == "Suspended" {

@@ -104,7 +104,7 @@ func (h history) draw(w *kueue.Workload, ran time.Duration, random *rand.Rand) (
 func (a *asking) forward(ctx context.Context) {
 	var waiting []*job
 	for _, j := range a.jobs {
-		if j.queue != "" && !j.answer.Quota.Admitted && !hopeless(j.answer) {
+		if j.queue != "" && !j.answer.Quota.Admitted && !hopeless(j) {
 			waiting = append(waiting, j)
 		}
 	}

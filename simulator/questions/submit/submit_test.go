@@ -501,6 +501,20 @@ func TestTopology(t *testing.T) {
 	if diff := cmp.Diff(want, a.Topology); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	// One that it preempts is in a rack, and leaves it.
+	busy := strings.NewReplacer("flavors: {cpu: small}", "flavors: {cpu: small}, topologyAssignment: {levels: [kubernetes.io/hostname], slices: [{domainCount: 1, valuesPerLevel: [{universal: n2}], podCounts: {universal: 1}}]}",
+		"count: 1, template", "count: 1, topologyRequest: {required: rack}, template").Replace(holds("v", "a", "2", 5))
+	preempts := ask(t, state+busy, strings.Replace(j, "queue-name: a", "queue-name: a, kueue.x-k8s.io/priority-class: high", 1)).Items[0]
+	want.Domains[0].Fit, want.Domains[0].FitThen, want.Domains[0].Free["cpu"] = 1, new(2), "2"
+	want.Domains[1].FitThen = new(1)
+	if diff := cmp.Diff(want, preempts.Topology); len(preempts.Preempts) != 1 || diff != "" {
+		t.Errorf("it preempts %+v; -want +got:\n%s", preempts.Preempts, diff)
+	}
+	// One that only waits has no place yet.
+	waits := ask(t, state+busy, j).Items[0]
+	if waits.Verdict != submit.Waits || waits.Topology == nil || slices.ContainsFunc(waits.Topology.Domains, func(d submit.Domain) bool { return d.Given > 0 || d.FitThen != nil }) {
+		t.Errorf("it is %s (%+v), and the domains are %+v", waits.Verdict, waits.Reason, waits.Topology)
+	}
 	never := ask(t, state, strings.Replace(strings.Replace(j, `cpu: "2"`, `cpu: "2.5"`, 1), "queue-name: a", "queue-name: b", 1)).Items[0]
 	if never.Verdict != submit.Never || never.Reason.Tier != "TopologyPlacementFailed" || never.Reason.Number != 7 {
 		t.Errorf("two pods of 2.5 CPU fit in no rack, and it is %s by %s", never.Verdict, never.Reason.Tier)
@@ -555,8 +569,19 @@ func TestOutlook(t *testing.T) {
 	}) {
 		t.Errorf("4 CPU come into reach, and it shows %+v", r.Points)
 	}
-	if late := r.Points[len(r.Points)-1]; late.At.After(out.Until.Time) || late.Median != "0" {
-		t.Errorf("the job has taken all in the end, and it shows %+v", late)
+	// From its start on, the job has what it needs.
+	if late := r.Points[len(r.Points)-1]; late.At.After(out.Until.Time) || late.Low != "4" || late.Median != "4" {
+		t.Errorf("the job has all that it needs in the end, and it shows %+v", late)
+	}
+}
+
+// TestReachOfAPreemptor: those that it preempts stop at different moments of the runs, and yet the picture shows that it starts.
+func TestReachOfAPreemptor(t *testing.T) {
+	full := queues + node("n1", "small", "8") + holds("v", "a", "4", 5) + holds("u", "b", "4", 5)
+	a := ask(t, full, job("w", "a", 2, "2", "kueue.x-k8s.io/priority-class: high")).Items[0]
+	points := a.Outlook.Reach.Points
+	if first, last := points[0], points[len(points)-1]; first.Median != "0" || last.Median != a.Outlook.Reach.Needs || last.Low != a.Outlook.Reach.Needs {
+		t.Errorf("it needs %s and starts by %s; in reach are %+v at first and %+v at last", a.Outlook.Reach.Needs, a.Start.Latest, first, last)
 	}
 }
 

@@ -137,7 +137,7 @@ func (p *page) one(a *Answer) {
 			for name, much := range d.Free {
 				free = append(free, much+" "+name)
 			}
-			rows = append(rows, []string{d.Name, fmt.Sprint(d.Nodes), fmt.Sprintf("%d of %d", d.Fit, t.Wants), fmt.Sprint(d.Given), strings.Join(sorted(free), ", ")})
+			rows = append(rows, []string{d.Name, fmt.Sprint(d.Nodes), d.fit(t.Wants), fmt.Sprint(d.Given), strings.Join(sorted(free), ", ")})
 		}
 		p.table([]string{"DOMAIN", "NODES", "PODS THAT FIT", "WOULD GO", "FREE"}, rows)
 	}
@@ -203,3 +203,12 @@ func (a *Answer) Starts() bool { return a.Verdict == Admitted && a.Nodes.Fit >= 
 
 // Starts reports whether every job starts.
 func (a *Answers) Starts() bool { return a.Summary.Starts == a.Summary.Jobs }
+
+// fit says how many of the pods fit in a domain.
+func (d Domain) fit(wants int) string {
+	text := fmt.Sprintf("%d of %d", d.Fit, wants)
+	if d.FitThen != nil && *d.FitThen != d.Fit {
+		text += fmt.Sprintf(", then %d", *d.FitThen)
+	}
+	return text
+}

@@ -6956,7 +6956,11 @@ export interface components {
             domains: {
                 name: string;
                 nodes: number;
+                /** @description How many of the pods fit now. */
                 fit: number;
+                /** @description How many fit once those that the job preempts have gone. Missing: it preempts nobody. */
+                fitThen?: number;
+                /** @description How many would go there, with the workloads that run now. */
                 given: number;
                 free: {
                     [key: string]: string;
@@ -7039,7 +7043,7 @@ export interface components {
             /** @description The runs in which it is evicted first. */
             evicted?: number;
         };
-        /** @description How much of a resource the ClusterQueue could take, borrowed quota included. */
+        /** @description How much of a resource the job could have in its ClusterQueue, borrowed quota included: what is left, and what the job holds once it has started. */
         SubmitReach: {
             clusterQueue: string;
             flavor: string;

@@ -84,6 +84,14 @@ func (s *State) Room(key types.NamespacedName, set, flavor string, now time.Time
 	return topology.Spec.Levels[at].NodeLabel, domains
 }
 
+// Uses returns how much of a resource in a flavor a workload holds, in the unit of ResourceTrial.
+func (s *State) Uses(key types.NamespacedName, flavor string, resource v1.ResourceName) int64 {
+	if w := s.workloads[key]; w != nil {
+		return w.usage[flavorResource{flavor, resource}]
+	}
+	return 0
+}
+
 // Available returns what a ClusterQueue could take now of a resource in a flavor, borrowed quota included, in the unit of
 // ResourceTrial. It is negative after a cut, and 0 for an unknown ClusterQueue.
 func (s *State) Available(clusterQueue, flavor string, resource v1.ResourceName) int64 {

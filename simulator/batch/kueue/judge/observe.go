@@ -143,7 +143,8 @@ func (o *observer) workload(w *kueue.Workload) {
 	}
 	reserved := meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadQuotaReserved)
 	o.reserved[string(w.UID)] = reserved
-	o.moves(reserved && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadEvicted), of, "evicted")
+	finished := meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadFinished)
+	o.moves(reserved && !finished && meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadEvicted), of, "evicted")
 	o.moves(w.DeletionTimestamp != nil, of, "being deleted")
 }
 

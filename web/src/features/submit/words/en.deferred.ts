@@ -116,6 +116,8 @@ export const submit = {
     priority: 'priority {n}',
     topology: 'Topology domains',
     topologyHint: 'pods that fit, free',
+    create: 'Submit…',
+    fitThen: '{n} after the preemption',
     goes: '{n} go here',
     changes: 'Least changes',
     change: {

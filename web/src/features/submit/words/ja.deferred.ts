@@ -112,6 +112,8 @@ export const submit: typeof english.submit = {
     priority: '優先度 {n}',
     topology: 'トポロジードメイン',
     topologyHint: '入る Pod、空き',
+    create: '投入…',
+    fitThen: 'プリエンプションの後は {n}',
     goes: '{n} 個がここへ',
     changes: '最小の変更',
     change: {

@@ -303,6 +303,9 @@ func (d Decision) syncChecks(w *kueue.Workload, now time.Time) {
 }
 
 func (d Decision) evict(w *kueue.Workload, set setCondition, now time.Time) {
+	if c := meta.FindStatusCondition(w.Status.Conditions, kueue.WorkloadEvicted); c != nil && c.Status == metav1.ConditionTrue && c.Reason == d.Reason {
+		return // written before, and not seen yet when this was decided
+	}
 	set(kueue.WorkloadEvicted, metav1.ConditionTrue, d.Reason, d.Message)
 	if d.Preempted != "" {
 		set(kueue.WorkloadPreempted, metav1.ConditionTrue, d.Preempted, d.Message)

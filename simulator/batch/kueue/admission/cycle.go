@@ -468,7 +468,7 @@ func (c *snapshot) admit(e *entry, record *Record) {
 	e.head.Outcome, e.head.Condition = Reserved, reasonQuotaReserved
 	c.fresh[e.w] = true
 	if old := c.state.replacedBy(e.w); old != nil {
-		record.Decisions = append(record.Decisions, replaced(old, e))
+		record.Decisions = append(record.Decisions, Replaced(old.object, e.w.object))
 		c.state.leave(old)
 		old.replaced = true
 	}

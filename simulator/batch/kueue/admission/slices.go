@@ -79,8 +79,9 @@ func (a *search) otherHeld(podSet string, names []v1.ResourceName, flavor string
 	return Reason{}
 }
 
-// replaced ends the workload whose quota a head has taken over.
-func replaced(old *workload, e *entry) Decision {
-	message := fmt.Sprintf("Replaced to accommodate a workload (UID: %s, JobUID: %s) due to workload slice aggregation", e.w.object.UID, e.w.object.Labels[controllerconstants.JobUIDLabel])
-	return Decision{Workload: old.ref(), Verb: Replace, Reason: reasonSliceReplaced, Message: message, Events: []Event{{Workload: old.ref(), Reason: reasonSliceReplaced, Message: message}}}
+// Replaced is the decision that ends a workload whose quota another one of the same job has taken over.
+func Replaced(old, by *kueue.Workload) Decision {
+	of := Ref{Namespace: old.Namespace, Name: old.Name, UID: old.UID}
+	message := fmt.Sprintf("Replaced to accommodate a workload (UID: %s, JobUID: %s) due to workload slice aggregation", by.UID, by.Labels[controllerconstants.JobUIDLabel])
+	return Decision{Workload: of, Verb: Replace, Reason: reasonSliceReplaced, Message: message, Events: []Event{{Workload: of, Reason: reasonSliceReplaced, Message: message}}}
 }

@@ -84,6 +84,42 @@ func TestForgetTakesAReserveBack(t *testing.T) {
 	w.do("expect w1 in")
 }
 
+// TestAnEvictionCountsOnce: a decision that is written again, after a conflict with its own first write, changes nothing.
+func TestAnEvictionCountsOnce(t *testing.T) {
+	now := time.Unix(1000, 0)
+	d := Decision{Verb: Evict, Reason: reasonClusterQueueStopped, Message: "The ClusterQueue is stopped"}
+	w := &kueue.Workload{}
+	d.Apply(w, now)
+	once := w.DeepCopy()
+	d.Apply(w, now.Add(time.Second))
+	if diff := cmp.Diff(once, w); diff != "" || w.Status.SchedulingStats.Evictions[0].Count != 1 {
+		t.Errorf("-once +twice:\n%s", diff)
+	}
+}
+
+// TestAReplaceThatIsNotWritten: the workload holds its quota again.
+func TestAReplaceThatIsNotWritten(t *testing.T) {
+	w := newWorld(t)
+	for _, line := range []string{"settings elastic", "cq q f:5", "held small q 3x1", "wl large q 5x1 replaces=small"} {
+		w.do(line)
+	}
+	record := w.state.Cycle(w.now)
+	if len(record.Decisions) != 2 || record.Decisions[1].Verb != Replace || w.state.Holds(w.key("small")) || !w.state.Holds(w.key("large")) {
+		t.Fatalf("the cycle decides %+v", record.Decisions)
+	}
+	// A version from before it changes nothing.
+	w.state.SetWorkload(w.objects["small"].DeepCopy(), w.now)
+	if w.state.Holds(w.key("small")) {
+		t.Error("an old version takes the quota again")
+	}
+	w.state.Forget(w.key("small"), w.now)
+	w.state.Forget(w.key("large"), w.now)
+	if !w.state.Holds(w.key("small")) || w.state.Holds(w.key("large")) {
+		t.Error("nothing was written, and the larger workload holds quota")
+	}
+	w.do("quota q cpu used=3")
+}
+
 func TestAnOldVersionDoesNotUndoADecision(t *testing.T) {
 	w := played(t, "cq a f:4\nwl w1 a 4\nwl w2 a 4")
 	record := w.state.Cycle(w.now)

@@ -43,9 +43,16 @@ func (e *engaged) sliceOf(ctx context.Context, job jobs.Job) (*kueue.Workload, e
 	waits := !is(latest, kueue.WorkloadQuotaReserved)
 	current := latest
 	for _, w := range own[:len(own)-1] {
-		if waits && is(w, kueue.WorkloadQuotaReserved) {
+		var err error
+		switch {
+		case waits && is(w, kueue.WorkloadQuotaReserved):
 			current = w
-		} else if err := e.outOfSync(ctx, w); err != nil {
+		case latest.Annotations[admission.ReplacementFor] == w.Namespace+"/"+w.Name && !waits: // the cycle writes the same at the same time
+			err = e.write(ctx, admission.Replaced(w, latest))
+		default:
+			err = e.outOfSync(ctx, w)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -133,10 +140,15 @@ func readySlice(job *batchv1.Job, w *kueue.Workload) bool {
 	return job.Status.Succeeded+ptr.Deref(job.Status.Ready, 0) >= w.Spec.PodSets[0].Count
 }
 
-// letThrough lets as many pods of an elastic job through their gate as its workload has quota for, the oldest first.
+// letThrough lets as many pods of an elastic job through their gate as its workload has quota for, the oldest first. While a later
+// workload waits, nobody takes the place of a pod that has succeeded, as in Kueue.
 func (e *engaged) letThrough(ctx context.Context, job jobs.Job, w *kueue.Workload) error {
 	set := w.Status.Admission.PodSetAssignments[0]
 	pods, err := e.opts.Informers.Core().V1().Pods().Lister().Pods(w.Namespace).List(labels.SelectorFromSet(job.PodsOf(set.Name)))
+	if err != nil {
+		return err
+	}
+	own, err := e.slicesOf(job)
 	if err != nil {
 		return err
 	}
@@ -144,7 +156,7 @@ func (e *engaged) letThrough(ctx context.Context, job jobs.Job, w *kueue.Workloa
 	var wait []*corev1.Pod
 	for _, pod := range pods {
 		switch {
-		case jobs.Terminating(pod), jobs.Ended(pod):
+		case jobs.Terminating(pod), jobs.Ended(pod) && (len(own) == 1 || pod.Status.Phase == corev1.PodFailed):
 		case jobs.AwaitsSlice(pod):
 			wait = append(wait, pod)
 		default:

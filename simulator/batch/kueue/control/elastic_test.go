@@ -212,6 +212,58 @@ func TestAnElasticJobIsPreemptedWhileItWaits(t *testing.T) {
 	})
 }
 
+// TestASucceededPodLeavesItsPlaceFree: for the next pod of the job, but not for one that waits for more quota.
+func TestASucceededPodLeavesItsPlaceFree(t *testing.T) {
+	play(t, elastic, ground(), func(s *stage) {
+		s.create(anElasticJob("train", 2))
+		s.create(aJob("other", "q", 2))
+		s.settle()
+		s.runPods("train")
+		s.resize("train", 3)
+		s.expect("train", 2, 1, "4", "2 runs", "3 waits")
+		succeed := func(name string) {
+			pod, err := s.client.CoreV1().Pods(namespace).Get(context.Background(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod.Status.Phase = corev1.PodSucceeded
+			if _, err := s.client.CoreV1().Pods(namespace).UpdateStatus(context.Background(), pod, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			s.change("train", func(job *batchv1.Job) { job.Status.Succeeded++ })
+		}
+		succeed("train-0")
+		s.expect("train", 2, 1, "3", "2 runs", "3 waits")
+		s.change("train", func(job *batchv1.Job) { job.Spec.Parallelism, job.Generation = ptr.To[int32](2), job.Generation+1 })
+		s.expect("train", 3, 0, "3", "2 WorkloadSliceReplaced", "2 runs")
+	})
+}
+
+// TestAnElasticJobKeepsItsClass: as in Kueue, another class counts from its next workload on. Any other job's workload follows, even
+// when it has finished.
+func TestAnElasticJobKeepsItsClass(t *testing.T) {
+	play(t, elastic, append(ground(), urgent), func(s *stage) {
+		low := *urgent
+		low.Name, low.Value = "low", 1
+		s.create(&low)
+		s.create(anElasticJob("train", 2, controllerconstants.WorkloadPriorityClassLabel, "low"))
+		s.create(aJob("other", "q", 1, controllerconstants.WorkloadPriorityClassLabel, "low"))
+		s.settle()
+		s.change("other", func(job *batchv1.Job) {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+		})
+		for _, name := range []string{"train", "other"} {
+			s.change(name, func(job *batchv1.Job) { job.Labels[controllerconstants.WorkloadPriorityClassLabel] = "urgent" })
+		}
+		if got := *s.workload("train").Spec.Priority; got != 1 {
+			t.Errorf("the elastic job has the priority %d", got)
+		}
+		if got := *s.workload("other").Spec.Priority; got != 100 {
+			t.Errorf("the job that has finished has the priority %d", got)
+		}
+	})
+}
+
 // TestAJobIsElasticByConfiguration: without the feature gate, another number of pods needs another admission.
 func TestAJobIsElasticByConfiguration(t *testing.T) {
 	play(t, admission.Settings{}, ground(), func(s *stage) {

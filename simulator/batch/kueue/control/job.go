@@ -117,6 +117,12 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	if err != nil {
 		return err
 	}
+	elastic := e.elastic(job)
+	if w != nil && w.DeletionTimestamp == nil && !elastic { // Kueue gives an elastic job's next workload its class
+		if err := e.followLabel(ctx, w, o); err != nil {
+			return err
+		}
+	}
 	message, success, finished := job.Finished()
 	switch {
 	case w != nil && (is(w, kueue.WorkloadFinished) || w.DeletionTimestamp != nil):
@@ -128,11 +134,7 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	case w == nil:
 		return e.createForJob(ctx, job)
 	}
-	elastic := e.elastic(job)
 	at := types.NamespacedName{Namespace: key.Namespace, Name: w.Name}
-	if err := e.followLabel(ctx, w, o); err != nil {
-		return err
-	}
 	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
 	suspended := job.Suspended()
 	if !jobs.Matches(sets, w.Spec.PodSets, !elastic && (suspended || !job.Vary())) {

@@ -20,6 +20,11 @@ type state struct {
 // fact is what differs in one respect.
 type fact struct{ name, kueue, simulator string }
 
+func (f fact) object() string {
+	object, _, _ := strings.Cut(f.name, " ")
+	return object
+}
+
 // kind is the name without the object.
 func (f fact) kind() string {
 	_, kind, _ := strings.Cut(f.name, " ")
@@ -87,10 +92,20 @@ type entry struct {
 // traits say whether a scenario has what an entry names, when the simulator is in a state and differs for the first time.
 var traits = map[string]func(*scenario, state, *difference) bool{
 	"selects a key of others": func(s *scenario, _ state, _ *difference) bool { return s.selectsAKeyOfOthers() },
+	// Only an elastic job that is evicted while a workload with more pods waits has one that is out of sync.
+	"stops what grows": func(_ *scenario, simulator state, d *difference) bool {
+		return slices.ContainsFunc(d.facts, func(f fact) bool {
+			return strings.Contains(simulator.facts[f.object()+" Workload condition Finished"], "OutOfSync")
+		})
+	},
+	"restores the template": func(s *scenario, _ state, d *difference) bool {
+		return !slices.ContainsFunc(d.facts, func(f fact) bool {
+			return f.kind() != "Job nodeSelector" && f.kind() != "Job tolerations" || !s.elastic(f.object())
+		})
+	},
 	"waits for replacements": func(_ *scenario, simulator state, d *difference) bool {
 		return slices.ContainsFunc(d.facts, func(f fact) bool {
-			name, _, _ := strings.Cut(f.name, " ")
-			return strings.HasPrefix(simulator.facts[name+" Workload condition WaitingForReplacementPods"], "True")
+			return strings.HasPrefix(simulator.facts[f.object()+" Workload condition WaitingForReplacementPods"], "True")
 		})
 	},
 }

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -282,6 +283,15 @@ func (m *maker) pod(restart string) map[string]any {
 		merge(out, parse(`metadata: {annotations: {%s: %s}}`, pick(m.dice, "kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology"), pick(m.dice, "judge.example.com/block", "kubernetes.io/hostname")))
 	}
 	return out
+}
+
+// elastic reports whether a job of the scenario is elastic.
+func (s *scenario) elastic(job string) bool {
+	return slices.ContainsFunc(s.Steps, func(step step) bool {
+		return slices.ContainsFunc(step.Create, func(o *unstructured.Unstructured) bool {
+			return o.GetName() == job && o.GetAnnotations()["kueue.x-k8s.io/elastic-job"] != ""
+		})
+	})
 }
 
 // selectsAKeyOfOthers reports whether a pod selects nodes by a label that only some flavors of the scenario have.

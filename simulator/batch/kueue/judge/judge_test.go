@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 var (
 	begin     = flag.Uint64("seed", 1, "the first seed")
 	count     = flag.Int("scenarios", 300, "how many scenarios")
+	seeds     = flag.String("seeds", "", "seeds instead of those from the first, separated by commas")
 	shrinks   = flag.Int("shrink", 3, "how many differences are made small")
 	quick     = flag.Bool("quick", false, "report differences without playing them again")
 	directory = flag.String("dir", "", "directory for the original and the logs; without one, the tests that need them are skipped")
@@ -69,14 +72,21 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	chosen, err := chosenSeeds()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, c := inCourt(t)
 	steps, reservations, preemptions, first, chance := 0, 0, 0, 0, 0
 	for _, fair := range []bool{false, true} {
 		var scenarios []*scenario
-		for i := range *count {
-			if s := generate(*begin + uint64(i)); s.Fair == fair {
+		for _, seed := range chosen {
+			if s := generate(seed); s.Fair == fair {
 				scenarios = append(scenarios, s)
 			}
+		}
+		if len(scenarios) == 0 {
+			continue
 		}
 		if err := c.configure(ctx, fair); err != nil {
 			t.Fatal(err)
@@ -115,13 +125,31 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("%d scenarios differ at first", first)
 	}
 	t.Logf("%d scenarios, %d steps, %d reservations, %d preemptions, %d differences by chance, expected differences %v, in %s",
-		*count, steps, reservations, preemptions, chance, e.hits, time.Since(started).Round(time.Second))
-	if unused := e.unused(); *count >= 300 && len(unused) > 0 {
+		len(chosen), steps, reservations, preemptions, chance, e.hits, time.Since(started).Round(time.Second))
+	if unused := e.unused(); len(chosen) >= 300 && len(unused) > 0 {
 		t.Errorf("no scenario has these expected differences any more: %v", unused)
 	}
-	if *count >= 300 && preemptions < 200 {
+	if len(chosen) >= 300 && preemptions < 200 {
 		t.Errorf("the scenarios have %d preemptions, which says too little", preemptions)
 	}
+}
+
+// chosenSeeds are those that the flags ask for.
+func chosenSeeds() (out []uint64, err error) {
+	if *seeds == "" {
+		for i := range *count {
+			out = append(out, *begin+uint64(i))
+		}
+		return out, nil
+	}
+	for text := range strings.SplitSeq(*seeds, ",") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, seed)
+	}
+	return out, nil
 }
 
 // totals counts the workloads that once had quota, and the preemptions.

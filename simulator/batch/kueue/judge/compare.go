@@ -103,6 +103,16 @@ var traits = map[string]func(*scenario, state, *difference) bool{
 			return f.kind() != "Job nodeSelector" && f.kind() != "Job tolerations" || !s.elastic(f.object())
 		})
 	},
+	"evicts what it replaces": func(s *scenario, _ state, d *difference) bool {
+		return slices.ContainsFunc(d.facts, func(f fact) bool {
+			return f.kind() == "Workload condition Preempted" && strings.Contains(f.kueue, "True InClusterQueue") && f.simulator == "" && s.elastic(f.object())
+		})
+	},
+	"replaces without more": func(s *scenario, _ state, d *difference) bool {
+		return slices.ContainsFunc(d.facts, func(f fact) bool {
+			return f.kind() == "Workload condition Finished" && f.kueue == "" && strings.Contains(f.simulator, "WorkloadSliceReplaced") && s.elastic(f.object())
+		})
+	},
 	"waits for replacements": func(_ *scenario, simulator state, d *difference) bool {
 		return slices.ContainsFunc(d.facts, func(f fact) bool {
 			return strings.HasPrefix(simulator.facts[f.object()+" Workload condition WaitingForReplacementPods"], "True")

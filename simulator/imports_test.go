@@ -19,7 +19,13 @@ const (
 	controllerManager = "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	upstreamTest      = "simulator/cluster/controlplane/controllers/kubecontrollers/upstreamtest"
 	kueueModule       = "sigs.k8s.io/kueue"
+	karpenterModule   = "sigs.k8s.io/karpenter"
+	autoscaling       = "simulator/autoscaling"
 )
+
+// karpenterApart are packages of Karpenter that nobody may import: the first takes over the process's logs, metrics and arguments, and
+// the others choose at random and report requests as capacity.
+var karpenterApart = []string{karpenterModule + "/pkg/operator", karpenterModule + "/kwok/cloudprovider"}
 
 // kueuePackages are those of Kueue's module that we import: its types, names and conversions. What decides is ours.
 var kueuePackages = []string{
@@ -98,6 +104,9 @@ var arrows = map[string][]string{
 	"simulator/batch/kueue/ledger":                               {"simulator/batch/kueue/admission", "simulator/host/recordlog"},
 	"simulator/batch/kueue/suggest":                              {"simulator/batch/kueue/admission", "simulator/batch/kueue/forward"},
 	"simulator/batch/kueue/visibility":                           {"simulator/batch/kueue/admission"},
+	"simulator/autoscaling/instances":                            {"scheduler/yamlsource"},
+	"simulator/autoscaling/provider":                             {"simulator/autoscaling/instances"},
+	"simulator/autoscaling/dryrun":                               {"simulator/autoscaling/instances", "simulator/autoscaling/provider"},
 	"simulator/batch/operators":                                  {"simulator/cluster/definitions"},
 	"simulator/host/connections":                                 nil,
 	"simulator/cluster/controlplane":                             {"scheduler/sharedpods", "simulator/cluster/controlplane/controllers", "simulator/cluster/controlplane/internal/etcddata", "simulator/cluster/objects", "simulator/cluster/outbound", "simulator/host/connections", "simulator/host/datadir"},
@@ -177,7 +186,7 @@ var arrows = map[string][]string{
 }
 
 // groups are the folders of simulator, from the bottom up: a package imports those of its own group and of the groups before it.
-var groups = []string{"host", "cluster", "batch", "elsewhere", "past", "scenarios", "questions", "agents", "kubectl", "lesson", "htmlreport", "server", "app", "bench", "command", "examples", "cmd"}
+var groups = []string{"host", "cluster", "batch", "autoscaling", "elsewhere", "past", "scenarios", "questions", "agents", "kubectl", "lesson", "htmlreport", "server", "app", "bench", "command", "examples", "cmd"}
 
 // groupOf returns the place of a package's group, or -1 if it is in none.
 func groupOf(dir string) int {
@@ -283,6 +292,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 			}
 			if within(imported, kueueModule) && (within(from, "scheduler") || !slices.Contains(kueuePackages, imported)) {
 				t.Errorf("%s imports %s: scheduler knows nothing of Kueue, and the others only its types, names and conversions", path, imported)
+			}
+			if within(imported, karpenterModule) && (!within(from, autoscaling) || slices.Contains(karpenterApart, imported)) {
+				t.Errorf("%s imports %s: only %s knows Karpenter, and none of it %v", path, imported, autoscaling, karpenterApart)
 			}
 			to, ours := strings.CutPrefix(imported, module)
 			if ours && !permits(allowed, to) {

@@ -1,0 +1,85 @@
+package dryrun_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"kube-scheduler-simulator/scheduler/yamlsource/bombs"
+	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+)
+
+// large is a question about 1,000 pods of ten workloads, some of which spread and some of which fit nowhere, beside 300 nodes with
+// 3,000 pods.
+func large() dryrun.Question {
+	q := dryrun.Question{Provider: builtIn}
+	for i := range 300 {
+		n := node(fmt.Sprintf("node-%03d", i), zones[i%3], "cpu=16 memory=64Gi")
+		q.State.Nodes = append(q.State.Nodes, n)
+		for j := range 10 {
+			q.State.Pods = append(q.State.Pods, pod(fmt.Sprintf("old-%03d-%d", i, j), "cpu=1500m memory=2Gi", on(n.Name), labelled("app", fmt.Sprintf("app-%d", j))))
+		}
+	}
+	for i := range 2 {
+		set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("agent-%d", i)}}
+		set.Spec.Template.Spec = pod("agent", "cpu=100m memory=100Mi").Spec
+		q.State.DaemonSets = append(q.State.DaemonSets, set)
+	}
+	q.State.NodePools = []*karpenter.NodePool{nodePool("general", weighing(10), onDemand), nodePool("gpu", weighing(5), tainted("nvidia.com/gpu")), nodePool("batch", tainted("dedicated"), limited("cpu", "256"))}
+	for i := range 1000 {
+		app := i % 10
+		changes := []func(*v1.Pod){labelled("app", fmt.Sprintf("app-%d", app))}
+		requests := fmt.Sprintf("cpu=%d memory=%dGi", 1+app%4, 2+app)
+		switch app {
+		case 1:
+			changes = append(changes, spread(v1.LabelTopologyZone, 1, v1.DoNotSchedule))
+		case 2:
+			changes = append(changes, spread(v1.LabelTopologyZone, 2, v1.ScheduleAnyway))
+		case 3:
+			changes = append(changes, selecting(v1.LabelArchStable, "arm64"))
+		case 4:
+			changes = append(changes, tolerating("dedicated"))
+		case 5:
+			requests = "cpu=1 nvidia.com/gpu=16"
+		case 6:
+			changes = append(changes, selecting("disk", "ssd"))
+		case 7:
+			changes = append(changes, apart(v1.LabelHostname))
+		}
+		q.Pods = append(q.Pods, pod(fmt.Sprintf("new-%04d", i), requests, changes...))
+	}
+	return q
+}
+
+// maxLarge is what the question of TestLarge may take.
+const maxLarge = 3 * time.Second
+
+// TestLarge: 1,000 pods and 300 nodes take far less than the 3 s that people may wait. It counts processor time, which other
+// programs do not change much.
+func TestLarge(t *testing.T) {
+	q := large()
+	var answer *dryrun.Answer
+	allocated, took := bombs.Measure(func() { answer = ask(t, q) })
+	verdicts := map[dryrun.Verdict]int{}
+	for _, p := range answer.Pods {
+		verdicts[p.Verdict]++
+		if p.Verdict == dryrun.OnNone && len(p.Refused) != 3 {
+			t.Fatalf("%s has %d reasons", p.Name, len(p.Refused))
+		}
+	}
+	t.Logf("%v with %d new nodes for $%.2f an hour, in %s of processor time and %d MB", verdicts, len(answer.NewNodes), answer.PricePerHour, took, allocated>>20)
+	if verdicts[dryrun.OnNewNode] < 500 || verdicts[dryrun.OnNone] < 200 {
+		t.Errorf("the verdicts are %v", verdicts)
+	}
+	if !testing.Short() && asJSON(t, answer) != asJSON(t, ask(t, large())) {
+		t.Error("the same question has another answer")
+	}
+	if limit := bombs.Slowdown * maxLarge; took > limit {
+		t.Errorf("it took %s of processor time, more than %s", took, limit)
+	}
+}

@@ -23,6 +23,7 @@ import (
 	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
+	"kube-scheduler-simulator/simulator/batch/kueue/jobs"
 )
 
 // ground is one flavor and one queue with four cores of it.
@@ -115,6 +116,36 @@ func TestAPreemptedJobStops(t *testing.T) {
 		if len(job.Spec.Template.Spec.NodeSelector)+len(job.Spec.Template.Spec.Tolerations) > 0 || job.Status.StartTime != nil {
 			t.Errorf("the victim keeps %+v, started at %v", job.Spec.Template.Spec, job.Status.StartTime)
 		}
+	})
+}
+
+// TestAJobWithFewerPodsIsPreempted: it keeps its workload, and asks for all of its pods again.
+func TestAJobWithFewerPodsIsPreempted(t *testing.T) {
+	play(t, admission.Settings{}, append(ground(preempts), urgent), func(s *stage) {
+		s.create(aJob("other", "q", 1))
+		s.settle()
+		patient := aJob("patient", "q", 4)
+		patient.Annotations = map[string]string{jobs.MinParallelism: "2"}
+		s.create(patient)
+		s.settle()
+		s.change("patient", func(job *batchv1.Job) { job.Status.Active = 3 })
+		before := s.workload("patient")
+		if got := *s.job("patient").Spec.Parallelism; got != 3 {
+			t.Fatalf("it starts with %d pods", got)
+		}
+		s.create(aJob("urgent", "q", 3, controllerconstants.WorkloadPriorityClassLabel, "urgent"))
+		s.settle()
+		s.has("patient", "Evicted=True Preempted")
+		s.change("patient", func(job *batchv1.Job) { job.Status.Active = 0 })
+		s.has("patient", "QuotaReserved=False", "Requeued=True Preempted", "Evicted=True Preempted")
+		after := s.workload("patient")
+		if after.UID != before.UID || after.Spec.PodSets[0].Count != 4 || after.Status.SchedulingStats.Evictions[0].Count != 1 {
+			t.Errorf("its workload was %s and is %s, for %d pods, with the evictions %+v", before.UID, after.UID, after.Spec.PodSets[0].Count, after.Status.SchedulingStats)
+		}
+		if got := *s.job("patient").Spec.Parallelism; got != 4 {
+			t.Errorf("it asks for %d pods again", got)
+		}
+		s.has("urgent", "Admitted=True")
 	})
 }
 
@@ -387,9 +418,9 @@ func (s *stage) pod(name string) *corev1.Pod {
 }
 
 // conditions returns those of the workloads of jobs, without their times.
-func (s *stage) conditions(jobs ...string) map[string][]metav1.Condition {
+func (s *stage) conditions(names ...string) map[string][]metav1.Condition {
 	out := map[string][]metav1.Condition{}
-	for _, name := range jobs {
+	for _, name := range names {
 		for _, c := range s.workload(name).Status.Conditions {
 			c.LastTransitionTime = metav1.NewTime(time.Time{})
 			out[name] = append(out[name], c)

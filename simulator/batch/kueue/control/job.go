@@ -137,7 +137,9 @@ func (e *engaged) reconcileJob(ctx context.Context, k *jobKind, key types.Namesp
 	at := types.NamespacedName{Namespace: key.Namespace, Name: w.Name}
 	sets := jobs.Adjusted(surroundings{e}, key.Namespace, job.PodSets())
 	suspended := job.Suspended()
-	if !jobs.Matches(sets, w.Spec.PodSets, !elastic && (suspended || !job.Vary())) {
+	// While it has quota, a job that may start with fewer pods has as many as were admitted, also when it has just been suspended.
+	counts := !elastic && (!job.Vary() || suspended && !is(w, kueue.WorkloadQuotaReserved))
+	if !jobs.Matches(sets, w.Spec.PodSets, counts) {
 		return e.rebuild(ctx, job, w, sets)
 	}
 	if err := e.reclaim(ctx, w, job.Reclaimable()); err != nil {
@@ -310,9 +312,7 @@ func (e *engaged) stopped(ctx context.Context, job jobs.Job, w *kueue.Workload, 
 		return true, nil
 	}
 	if restored := job.Copy(); restored.Restore(w.Spec.PodSets) {
-		if err := e.patchJob(ctx, job, restored); err != nil {
-			return false, err
-		}
+		return false, e.patchJob(ctx, job, restored)
 	}
 	return true, nil
 }

@@ -27,6 +27,8 @@ type observation struct {
 	facts map[string]string
 	// moving says what is on its way to another state.
 	moving []string
+	// unsettled means that something still changed when it was taken.
+	unsettled bool
 	// preempted counts the preemptions of each workload, by its UID.
 	preempted map[string]int
 	// reserved says which workloads have quota.

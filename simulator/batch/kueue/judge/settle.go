@@ -167,6 +167,9 @@ func settle(ctx context.Context, places []place, log func(format string, args ..
 		}
 		if n == tooLong-1 {
 			log("taken as it is: %s", last)
+			for i := range now {
+				now[i].unsettled = since[i] < calm
+			}
 		}
 	}
 	return now, nil

@@ -115,6 +115,9 @@ func newRun(ctx context.Context, q *Question) (*run, error) {
 		// Karpenter knows nodes by their provider's ID, and ignores those of its NodePools that have none.
 		node.Spec.ProviderID = cmp.Or(node.Spec.ProviderID, "simulated://"+node.Name)
 	}
+	for i, pod := range r.pods.all {
+		pod.UID = cmp.Or(pod.UID, types.UID(fmt.Sprintf("there-%06d", i)))
+	}
 	if err := r.feed(ctx); err != nil {
 		return nil, err
 	}

@@ -83,3 +83,26 @@ func TestLarge(t *testing.T) {
 		t.Errorf("it took %s of processor time, more than %s", took, limit)
 	}
 }
+
+// TestLargeDeparture: whether one of 300 nodes could go, beside 1,000 pods that wait, takes as little.
+func TestLargeDeparture(t *testing.T) {
+	q := large()
+	for i, n := range q.State.Nodes {
+		kind := "s-16x-amd64-linux"
+		if i%3 == 0 {
+			kind = "s-32x-amd64-linux"
+		}
+		q.State.Nodes[i] = bought(n.Name, "general", kind, n.Labels[v1.LabelTopologyZone], "on-demand")
+		q.State.Nodes[i].Status.Allocatable = n.Status.Allocatable
+	}
+	for _, p := range q.Pods {
+		p.Status.Phase = v1.PodPending
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable}}
+		q.State.Pods = append(q.State.Pods, p)
+	}
+	allocated, took := bombs.Measure(func() { t.Log(departures(couldGo(t, q.State, "node-000"))) })
+	t.Logf("%s of processor time and %d MB", took, allocated>>20)
+	if limit := bombs.Slowdown * maxLarge; took > limit {
+		t.Errorf("it took %s of processor time, more than %s", took, limit)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
@@ -34,7 +35,10 @@ func (r *run) settle(pods []*v1.Pod) []*v1.Pod {
 	for i, pod := range pods {
 		settled[i] = pod.DeepCopy()
 	}
-	s := settling{run: r, domains: map[string][]string{}, counts: map[string]*counted{}}
+	s := settling{run: r, moving: map[types.UID]bool{}, domains: map[string][]string{}, counts: map[string]*counted{}}
+	for _, pod := range pods {
+		s.moving[pod.UID] = true
+	}
 	for _, pod := range inQueue(settled) {
 		if places := s.places(pod); len(places) > 0 {
 			r.prefer(pod, places)
@@ -60,6 +64,7 @@ func inQueue(pods []*v1.Pod) []*v1.Pod {
 
 type settling struct {
 	*run
+	moving  map[types.UID]bool  // the pods that are placed, and so not counted where they are
 	domains map[string][]string // by the key of the topology, sorted
 	counts  map[string]*counted
 }
@@ -161,7 +166,7 @@ func (s *settling) count(pod *v1.Pod, of v1.TopologySpreadConstraint) *counted {
 	s.counts[key] = c
 	for _, p := range s.pods.all {
 		node := s.nodes.byKey[client.ObjectKey{Name: p.Spec.NodeName}]
-		if node == nil || p.Namespace != pod.Namespace || podutils.IsTerminal(p) || podutils.IsTerminating(p) || !selector.Matches(labels.Set(p.Labels)) {
+		if node == nil || s.moving[p.UID] || p.Namespace != pod.Namespace || podutils.IsTerminal(p) || podutils.IsTerminating(p) || !selector.Matches(labels.Set(p.Labels)) {
 			continue
 		}
 		if domain, has := node.Labels[of.TopologyKey]; has {

@@ -190,8 +190,16 @@ func (j *judge) play() {
 			do("wl w%d %s %s @%d %s %s %s %s %s %s %s", names, pick(append(locals, append(locals, pick("q1", "nowhere"))...)...), request, r.IntN(3),
 				some(4, "selector=pool="+pick("a", "b", "c")), some(4, "tolerate="+pick("dedicated=ml", "spot=yes")), some(20, "gated=somebody"), some(10, "namespace=other"), some(25, "limit=1")+" "+some(8, pick("claims=two", "claims=chosen", "claims=none", "claim=mine")),
 				asks(), some(20, "slice=row:2"))
-		case n < 7 && names > 0 && r.IntN(2) == 0:
-			if o := w.objects[fmt.Sprint("w", 1+r.IntN(names))]; w.state.Holds(w.key(o.Name)) && o.Namespace == "ns" {
+		case n < 7 && w.settings.ElasticJobs:
+			var grow []*kueue.Workload
+			for _, o := range w.objects {
+				if w.state.Holds(w.key(o.Name)) && o.Namespace == "ns" && len(o.Spec.PodSets) == 1 {
+					grow = append(grow, o)
+				}
+			}
+			slices.SortFunc(grow, func(a, b *kueue.Workload) int { return strings.Compare(a.Name, b.Name) })
+			if len(grow) > 0 {
+				o := grow[r.IntN(len(grow))]
 				names++
 				do("wl w%d %s %dx%d @%d replaces=%s", names, o.Spec.QueueName, o.Spec.PodSets[0].Count+int32(r.IntN(3)), 1+r.IntN(2), r.IntN(4), o.Name)
 			}

@@ -254,11 +254,16 @@ func (r *run) solve(ctx context.Context, of *snapshot, pods []*v1.Pod) (scheduli
 	if err != nil {
 		return scheduling.Results{}, err
 	}
+	truncate := false
 	for _, claim := range results.NewNodeClaims {
+		truncate = truncate || len(claim.InstanceTypeOptions) > scheduling.MaxInstanceTypes
 		// Karpenter sorts by price alone, so equal prices stay in the order that they have.
 		slices.SortFunc(claim.InstanceTypeOptions, func(a, b *cloudprovider.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	}
-	return results.TruncateInstanceTypes(ctx, scheduling.MaxInstanceTypes), nil
+	if truncate {
+		results = results.TruncateInstanceTypes(ctx, scheduling.MaxInstanceTypes)
+	}
+	return results, nil
 }
 
 // addNewNodes turns what Karpenter would create into nodes, and notes them with their pods.

@@ -489,35 +489,53 @@ const maxCheaper = 3
 
 // cheaper returns what the offers for less than a price lack.
 func (r *run) cheaper(claim *scheduling.NodeClaim, p *pool, requests v1.ResourceList, price float64) (found []Cheaper) {
-	var all []Cheaper
-	elsewhere := map[Offer]int{} // 1 for an offer that the requirements exclude: of equal ones it comes last
+	type candidate struct {
+		Offer
+		of        *cloudprovider.InstanceType
+		available bool
+		elsewhere int // 1 if the requirements exclude it: of equal ones it comes last
+	}
+	zones, capacityTypes := claim.Requirements.Get(v1.LabelTopologyZone), claim.Requirements.Get(karpenter.CapacityTypeLabelKey)
+	var all []candidate
 	for _, of := range p.types {
-		l, lacks := lackOf(of, claim.Requirements, resources.Merge(requests, p.overhead(r.daemons, of)), p.left)
 		for _, o := range of.Offerings {
 			if o.Price >= price {
 				continue
 			}
-			c := Cheaper{Offer: offerOf(of, o), Lack: l.lack, Reason: text(1, l.why), Short: l.short}
-			apart := conflictsOf(claim.Requirements, o.Requirements)
-			elsewhere[c.Offer] = min(1, len(apart))
-			switch {
-			case lacks && (l.lack == LackLabel || l.lack == LackResources):
-			case len(apart) > 0:
-				c.Lack, c.Reason = LackOffering, p.whoWants(apart[0].Key)+" "+valuesOf(claim.Requirements[apart[0].Key])
-			case !o.Available:
-				c.Lack, c.Reason = LackAvailability, "cannot be had now"
-			case !lacks:
-				c.Lack, c.Reason = LackLimit, "is not among the types that Karpenter counted as holding all of the pods"
+			c := candidate{Offer: offerOf(of, o), of: of, available: o.Available}
+			if !zones.Has(c.Zone) || !capacityTypes.Has(c.CapacityType) {
+				c.elsewhere = 1
 			}
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b Cheaper) int {
-		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(elsewhere[a.Offer], elsewhere[b.Offer]), compareOffers(a.Offer, b.Offer))
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.PricePerHour, a.PricePerHour), cmp.Compare(a.elsewhere, b.elsewhere), compareOffers(a.Offer, b.Offer))
 	})
 	seen := map[string]bool{}
-	for _, c := range all {
-		if key := string(c.Lack) + c.Reason; !seen[key] && len(found) < maxCheaper {
+	lacks := map[*cloudprovider.InstanceType]lacking{}
+	for _, o := range all {
+		if len(found) == maxCheaper {
+			break
+		}
+		l, known := lacks[o.of]
+		if !known {
+			l, _ = lackOf(o.of, claim.Requirements, resources.Merge(requests, p.overhead(r.daemons, o.of)), p.left)
+			lacks[o.of] = l
+		}
+		c := Cheaper{Offer: o.Offer, Lack: l.lack, Reason: text(1, l.why), Short: l.short}
+		switch {
+		case l.lack == LackLabel || l.lack == LackResources:
+		case !capacityTypes.Has(o.CapacityType):
+			c.Lack, c.Reason = LackOffering, p.whoWants(karpenter.CapacityTypeLabelKey)+" "+valuesOf(capacityTypes)
+		case !zones.Has(o.Zone):
+			c.Lack, c.Reason = LackOffering, p.whoWants(v1.LabelTopologyZone)+" "+valuesOf(zones)
+		case !o.available:
+			c.Lack, c.Reason = LackAvailability, "cannot be had now"
+		case l.lack == "":
+			c.Lack, c.Reason = LackLimit, "is not among the types that Karpenter counted as holding all of the pods"
+		}
+		if key := string(c.Lack) + c.Reason; !seen[key] {
 			seen[key] = true
 			found = append(found, c)
 		}

@@ -21,7 +21,7 @@ import (
 
 // Catalog is a set of instance types.
 type Catalog struct {
-	// Types are sorted by name; the names are distinct.
+	// Types are sorted by name. Some of one name differ in their architecture or operating systems.
 	Types []Type `json:"types"`
 	// Prices says where the prices are from.
 	Prices Source `json:"prices"`
@@ -73,6 +73,11 @@ func (c *Catalog) Karpenter() []*cloudprovider.InstanceType {
 		all[i] = t.karpenter(c.Overhead)
 	}
 	return all
+}
+
+// key is different for each type of a catalog. Its order is that of names.
+func (t Type) key() string {
+	return t.Name + "\x00" + t.Architecture + "\x00" + strings.Join(t.OperatingSystems, "\x00")
 }
 
 func (t Type) karpenter(overhead v1.ResourceList) *cloudprovider.InstanceType {
@@ -130,7 +135,7 @@ func size(name, cpu string) string {
 
 // sort puts a catalog in its order.
 func (c *Catalog) sort() {
-	slices.SortFunc(c.Types, func(a, b Type) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Types, func(a, b Type) int { return strings.Compare(a.key(), b.key()) })
 	for _, t := range c.Types {
 		slices.SortFunc(t.Offerings, compare)
 	}

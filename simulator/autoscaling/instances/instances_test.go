@@ -91,6 +91,20 @@ func TestMistakes(t *testing.T) {
     - {key: rack, operator: In, values: [r1]}
 - name: a
   architecture: amd64
+  operatingSystems: [windows]
+  resources: {cpu: 1, memory: 1Gi}
+  offerings:
+  - Price: 1
+    Requirements: &where
+    - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a]}
+    - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+- name: a
+  architecture: x86_64
+  operatingSystems: [linux]
+  resources: {cpu: 1, memory: 1Gi}
+  offerings: [{Price: 1, Requirements: *where}]
+- name: b
+  architecture: amd64
   operatingSystems: [7]
   resources: {cpu: 1, memory: 1Gi}
   offerings: []
@@ -101,9 +115,7 @@ func TestMistakes(t *testing.T) {
   offerings:
   - {capacityType: spot, zone: zone-a, price: 1}
   - Price: 1
-    Requirements: &where
-    - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a]}
-    - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+    Requirements: *where
   - Price: 2
     Requirements: *where
 - only a name
@@ -126,17 +138,17 @@ types.yaml:12: [0].offerings[1].Available: want true or false, not "perhaps"
 types.yaml:14: [0].offerings[1].Requirements: an offering must say its topology.kubernetes.io/zone
 types.yaml:14: [0].offerings[1].Requirements: an offering must say its karpenter.sh/capacity-type
 types.yaml:14: [0].offerings[1].Requirements[0].key: want topology.kubernetes.io/zone or karpenter.sh/capacity-type, not "rack"
-types.yaml:15: [1].name: there is a type "a" already, on line 2
-types.yaml:17: [1].operatingSystems[0]: want a string, not 7
-types.yaml:19: [1].offerings: a type must be offered somewhere
-types.yaml:23: [2].resources.memory: a type must say how much memory it has
-types.yaml:25: [2].offerings[0].Price: the field is missing
-types.yaml:25: [2].offerings[0].Requirements: the field is missing
-types.yaml:25: [2].offerings[0].capacityType: unknown field "capacityType"; the fields are Price, Available, Requirements
-types.yaml:25: [2].offerings[0].zone: unknown field "zone"; the fields are Price, Available, Requirements
-types.yaml:25: [2].offerings[0].price: unknown field "price", did you mean Price?
-types.yaml:30: [2].offerings[2]: spot in zone-a is offered on line 26 already
-types.yaml:32: [3]: want a mapping, not "only a name"`
+types.yaml:24: [2].name: there is a type "a" for amd64 and linux already, on line 2
+types.yaml:31: [3].operatingSystems[0]: want a string, not 7
+types.yaml:33: [3].offerings: a type must be offered somewhere
+types.yaml:37: [4].resources.memory: a type must say how much memory it has
+types.yaml:39: [4].offerings[0].Price: the field is missing
+types.yaml:39: [4].offerings[0].Requirements: the field is missing
+types.yaml:39: [4].offerings[0].capacityType: unknown field "capacityType"; the fields are Price, Available, Requirements
+types.yaml:39: [4].offerings[0].zone: unknown field "zone"; the fields are Price, Available, Requirements
+types.yaml:39: [4].offerings[0].price: unknown field "price", did you mean Price?
+types.yaml:42: [4].offerings[2]: spot in zone-a is offered on line 40 already
+types.yaml:44: [5]: want a mapping, not "only a name"`
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
 		t.Error(diff)
 	}

@@ -55,11 +55,11 @@ func (r *reader) types(root *yaml.Node) (all []Type) {
 	lines := map[string]int{}
 	r.Items(root, "", func(item *yaml.Node, at string) {
 		t := r.instanceType(item, at)
-		if line, twice := lines[t.Name]; twice && t.Name != "" {
-			r.Add(item, at+".name", "there is a type %q already, on line %d", t.Name, line)
+		if line, twice := lines[t.key()]; twice && t.Name != "" {
+			r.Add(item, at+".name", "there is a type %q for %s and %s already, on line %d", t.Name, t.Architecture, strings.Join(t.OperatingSystems, ", "), line)
 			return
 		}
-		lines[t.Name] = item.Line
+		lines[t.key()] = item.Line
 		all = append(all, t)
 	})
 	if root.Kind == yaml.SequenceNode && len(root.Content) == 0 {

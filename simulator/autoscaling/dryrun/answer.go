@@ -99,6 +99,8 @@ type Refusal struct {
 	Taints []v1.Taint `json:"taints,omitempty"`
 	// Conflicts are the labels on which requirements exclude each other.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Constraints are those between pods of which each alone refuses the pod; without any, another pod's anti-affinity may.
+	Constraints []string `json:"constraints,omitempty"`
 	// Types are the instance types by what each lacks, most of them first. They are empty where types are not the reason.
 	Types []TypeGroup `json:"types,omitempty"`
 	// Otherwise is the cheapest node without that which refuses the pod; nil if there is none.

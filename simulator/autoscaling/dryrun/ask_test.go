@@ -410,6 +410,15 @@ default/web: none
   not one (topology): spread, affinity or anti-affinity between pods leaves no domain on a node of it
 `)
 
+	// In zone-a, the only zone of the NodePool, is a pod already; zone-b has none.
+	there := append([]*v1.Pod{}, pod("old", "cpu=1", on("n1"), labelled("app", "web")))
+	nodes = append(nodes, node("n2", "zone-b", "cpu=1"))
+	want(t, ask(t, dryrun.Question{State: dryrun.State{Nodes: nodes, Pods: there, NodePools: []*karpenter.NodePool{one}},
+		Pods: []*v1.Pod{pod("web", "cpu=2", labelled("app", "web"), spread(v1.LabelTopologyZone, 1, v1.DoNotSchedule), spread(v1.LabelHostname, 1, v1.DoNotSchedule))}}), `
+default/web: none 
+  not one (topology): no domain is left on a node of it; without one of these there would be: its spread over topology.kubernetes.io/zone
+`)
+
 	// Karpenter counts a new node as the largest type that it may become.
 	tight := general(limited("cpu", "8"), requiring(v1.LabelInstanceTypeStable, v1.NodeSelectorOpIn, "c-4x-amd64-linux", "c-8x-amd64-linux"))
 	want(t, ask(t, dryrun.Question{State: dryrun.State{NodePools: tight},

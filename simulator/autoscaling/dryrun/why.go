@@ -457,8 +457,51 @@ func (r *run) bySolving(ctx context.Context, pod *v1.Pod, p *pool) Refusal {
 	default:
 		// Karpenter's text has the made-up name of a node, and counts in no order.
 		refusal.Kind, refusal.Reason = Topology, "spread, affinity or anti-affinity between pods leaves no domain on a node of it"
+		if refusal.Constraints = r.decisive(ctx, pod, p); len(refusal.Constraints) > 0 {
+			refusal.Reason = "no domain is left on a node of it; without one of these there would be: " + strings.Join(refusal.Constraints, "; ")
+		}
 	}
 	return refusal
+}
+
+// decisive names the constraints of a pod of which each, if it were not there, would let Karpenter use the NodePool.
+func (r *run) decisive(ctx context.Context, pod *v1.Pod, p *pool) (names []string) {
+	try := func(name string, without *v1.Pod) {
+		if r.solos == 0 {
+			return
+		}
+		r.solos--
+		if results, err := r.solve(ctx, r.alone(p), r.settle([]*v1.Pod{without})); err == nil && len(results.PodErrors) == 0 {
+			names = append(names, name)
+		}
+	}
+	for i, c := range pod.Spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable == v1.DoNotSchedule {
+			without := pod.DeepCopy()
+			without.Spec.TopologySpreadConstraints = slices.Delete(without.Spec.TopologySpreadConstraints, i, i+1)
+			try("its spread over "+c.TopologyKey, without)
+		}
+	}
+	if pod.Spec.Affinity == nil {
+		return names
+	}
+	if near := pod.Spec.Affinity.PodAffinity; near != nil {
+		for i, term := range near.RequiredDuringSchedulingIgnoredDuringExecution {
+			without := pod.DeepCopy()
+			of := &without.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			*of = slices.Delete(*of, i, i+1)
+			try("its affinity by "+term.TopologyKey, without)
+		}
+	}
+	if apart := pod.Spec.Affinity.PodAntiAffinity; apart != nil {
+		for i, term := range apart.RequiredDuringSchedulingIgnoredDuringExecution {
+			without := pod.DeepCopy()
+			of := &without.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			*of = slices.Delete(*of, i, i+1)
+			try("its anti-affinity by "+term.TopologyKey, without)
+		}
+	}
+	return names
 }
 
 // cheapest returns the type and offer of the lowest price: the first by name, capacity type and zone of those that cost the same. It

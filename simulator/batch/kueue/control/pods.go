@@ -8,10 +8,13 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
@@ -88,14 +91,39 @@ func (e *engaged) attend(ctx context.Context, key types.NamespacedName, w *kueue
 	return nil
 }
 
-// abandon deletes a workload all of whose pods have gone. The garbage collector would, too, but waits for
+// abandon deletes a workload all of whose pods have gone, unless they come back. The garbage collector would, too, but waits for
 // the finalizer.
 func (e *engaged) abandon(ctx context.Context, w *kueue.Workload) error {
-	if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }) {
+	if !slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" || o.Kind == statefulSet.Kind }) {
 		return nil
+	}
+	if alive, err := e.comesBack(ctx, w); err != nil || alive {
+		if evicted := is(w, kueue.WorkloadEvicted) && is(w, kueue.WorkloadQuotaReserved); err == nil && evicted {
+			return e.release(ctx, types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		}
+		return err
 	}
 	return e.remove(ctx, w)
 }
+
+// comesBack reports whether a StatefulSet owns a workload and will create its pods again.
+func (e *engaged) comesBack(ctx context.Context, w *kueue.Workload) (bool, error) {
+	i := slices.IndexFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == statefulSet.Kind })
+	if i < 0 || w.DeletionTimestamp != nil || is(w, kueue.WorkloadFinished) {
+		return false, nil
+	}
+	owner := w.OwnerReferences[i]
+	set, err := e.client.AppsV1().StatefulSets(w.Namespace).Get(ctx, owner.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return set.UID == owner.UID && set.DeletionTimestamp == nil && ptr.Deref(set.Spec.Replicas, 1) > 0, nil
+}
+
+var statefulSet = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 
 // remove deletes a workload whose pods may live on.
 func (e *engaged) remove(ctx context.Context, w *kueue.Workload) error {
@@ -165,6 +193,9 @@ func (e *engaged) createForPods(ctx context.Context, name string, pods []*corev1
 		w.OwnerReferences[0].Controller, w.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true), ptr.To(true)
 	} else {
 		w.Annotations = map[string]string{kueue.GroupVersion.Group + "/is-group-workload": "true"}
+		if owner := metav1.GetControllerOf(active[0]); owner != nil && schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind) == statefulSet {
+			w.OwnerReferences = append(w.OwnerReferences, metav1.OwnerReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID})
+		}
 	}
 	if err := e.create(ctx, workloadResource, w); err != nil {
 		return fmt.Errorf("creating the workload of pod %s/%s: %w", active[0].Namespace, active[0].Name, err)

@@ -172,6 +172,10 @@ func (c *ControlPlane) Start(ctx context.Context) (err error) {
 		if err == nil {
 			return
 		}
+		// A part may say in words of its own that its time was up, as etcd does.
+		if late := ctx.Err(); late != nil && !errors.Is(err, late) {
+			err = fmt.Errorf("%w: %w", late, err)
+		}
 		undoCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwindTimeout)
 		defer cancel()
 		_ = c.stop(undoCtx) // its errors would only follow from err

@@ -22,14 +22,14 @@ export const axisOf = (at: string, { until }: Pick<SubmitOutlook, 'until'>): Axi
 export const placeOf = ({ now, until }: Axis, at: number): number =>
   Math.min(100, Math.max(0, ((at - now) / (until - now)) * 100))
 
-/** Round times for the axis, about as many as are wanted, now left out. */
+/** Round times for the axis, about as many as are wanted, without those whose text would run into that of now. */
 export function ticksOf({ now, until }: Axis, wanted = 4): number[] {
   const minute = 60_000
   const steps = [1 / 12, 1 / 4, 1 / 2, 1, 2, 5, 10, 15, 30, 60, 120, 240, 720, 1440, 2880, 10080].map((n) => n * minute)
   const step = steps.find((one) => (until - now) / one <= wanted) ?? 10080 * minute
   const ticks: number[] = []
   for (let at = Math.ceil(now / step) * step; at < until; at += step) {
-    if (placeOf({ now, until }, at) > 8 && placeOf({ now, until }, at) < 96) ticks.push(at)
+    if (placeOf({ now, until }, at) > 22 && placeOf({ now, until }, at) < 96) ticks.push(at)
   }
   return ticks
 }

@@ -23,7 +23,7 @@ const (
 	autoscaling       = "simulator/autoscaling"
 )
 
-// karpenterApart are packages of Karpenter that nobody may import: the first takes over the process's logs, metrics and arguments, and
+// karpenterApart are packages of Karpenter that no package may import: the first takes over the process's logs, metrics and arguments, and
 // the others choose at random and report requests as capacity.
 var karpenterApart = []string{karpenterModule + "/pkg/operator", karpenterModule + "/kwok/cloudprovider"}
 

@@ -76,7 +76,7 @@ func karpenterContext(ctx context.Context) context.Context {
 	}), logr.Discard())
 }
 
-// silent is a recorder of events that nobody reads.
+// silent is a recorder that drops all events.
 type silent struct{}
 
 func (silent) Publish(...events.Event) {}

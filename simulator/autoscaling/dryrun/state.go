@@ -194,7 +194,7 @@ func (c *snapshot) List(_ context.Context, into client.ObjectList, opts ...clien
 	case *karpenter.NodePoolList:
 		into.Items = list(c.nodePools.all, options)
 	case *storagev1.VolumeAttachmentList:
-		into.Items, field = nil, "" // nobody attaches in a copy
+		into.Items, field = nil, "" // a copy has no VolumeAttachments
 	default:
 		return fmt.Errorf("a dry run has no objects of type %T", into)
 	}

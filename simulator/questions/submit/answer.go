@@ -315,7 +315,7 @@ type Topology struct {
 type Domain struct {
 	Name  string `json:"name"`
 	Nodes int    `json:"nodes"`
-	// Fit of the pods fit now, and FitThen once those that the job preempts have gone; nil if it preempts nobody. Given is how many
+	// Fit of the pods fit now, and FitThen once those that the job preempts have gone; nil if it preempts none. Given is how many
 	// would go there, with the workloads that run now.
 	Fit     int  `json:"fit"`
 	FitThen *int `json:"fitThen,omitempty"`

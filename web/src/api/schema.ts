@@ -6958,7 +6958,7 @@ export interface components {
                 nodes: number;
                 /** @description How many of the pods fit now. */
                 fit: number;
-                /** @description How many fit once those that the job preempts have gone. Missing: it preempts nobody. */
+                /** @description How many fit once those that the job preempts have gone. Missing: it preempts none. */
                 fitThen?: number;
                 /** @description How many would go there, with the workloads that run now. */
                 given: number;

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -42,13 +43,9 @@ func (s *State) recountDevices(namespace string) {
 }
 
 func (s *State) recountExtended() {
-	if s.settings.Devices == nil || !s.settings.Devices.Extended {
-		return
+	if s.settings.Devices != nil && s.settings.Devices.Extended {
+		s.recount(metav1.NamespaceAll)
 	}
-	s.settleWaiting(func(w *workload) bool {
-		s.read(w)
-		return true
-	})
 }
 
 // countDevices adds to the requests of a workload's pod set number i the resources that stand for its devices, and says why it

@@ -256,10 +256,10 @@ func (s *State) DeleteLimitRange(key types.NamespacedName) {
 	s.recount(key.Namespace)
 }
 
-// recount computes the requests of a namespace's waiting workloads again.
+// recount computes the requests of the waiting workloads of a namespace, or of all, again.
 func (s *State) recount(namespace string) {
 	s.settleWaiting(func(w *workload) bool {
-		if w.key.Namespace != namespace {
+		if namespace != metav1.NamespaceAll && w.key.Namespace != namespace {
 			return false
 		}
 		s.read(w)

@@ -141,7 +141,7 @@ func readySlice(job *batchv1.Job, w *kueue.Workload) bool {
 }
 
 // letThrough lets as many pods of an elastic job through their gate as its workload has quota for, the oldest first. While a later
-// workload waits, nobody takes the place of a pod that has succeeded, as in Kueue.
+// workload waits, no other pod takes the place of one that has succeeded, as in Kueue.
 func (e *engaged) letThrough(ctx context.Context, job jobs.Job, w *kueue.Workload) error {
 	set := w.Status.Admission.PodSetAssignments[0]
 	pods, err := e.opts.Informers.Core().V1().Pods().Lister().Pods(w.Namespace).List(labels.SelectorFromSet(job.PodsOf(set.Name)))

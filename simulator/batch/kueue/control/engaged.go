@@ -254,9 +254,14 @@ func (e *engaged) podChanged(pod *corev1.Pod) {
 		e.podKeys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: name})
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil && jobs.AwaitsSlice(pod) {
-		if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
-			k.keys.Add(types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name})
-		}
+		e.reconcileOwner(pod.Namespace, *owner)
+	}
+}
+
+// reconcileOwner brings an owner to its reconciler, if it is a job.
+func (e *engaged) reconcileOwner(namespace string, owner metav1.OwnerReference) {
+	if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
+		k.keys.Add(types.NamespacedName{Namespace: namespace, Name: owner.Name})
 	}
 }
 
@@ -266,9 +271,7 @@ func (e *engaged) workloadChanged(w *kueue.Workload) {
 		if owner.Kind == "LeaderWorkerSet" {
 			e.leaderSetKeys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
 		}
-		if k := e.kindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); k != nil {
-			k.keys.Add(types.NamespacedName{Namespace: w.Namespace, Name: owner.Name})
-		}
+		e.reconcileOwner(w.Namespace, owner)
 	}
 	touched[any](e)(nil)
 }

@@ -5,7 +5,7 @@
 // no configuration needs it any more, unless objects of its kind exist or a user has edited it.
 // One that a user has asked for stays, like any other object.
 //
-// Kueue's definitions are those of its module, but for the differences that kueue_test.go lists.
+// Kueue's definitions are those of its module, but for the differences that modules_test.go lists. Karpenter's are its module's.
 //
 // To add a definition, put its manifest into this directory and add a line to the table, and
 // another to the table in simulator/cluster/objects. The package may import simulator/cluster/objects and
@@ -21,6 +21,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/karpenter/pkg/apis"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,8 +35,9 @@ type Definition struct {
 	Resource string
 	// Plugin is the plugin that reads the objects, or Kueue.
 	Plugin string
-	// file is the name of the manifest; by default that of the resource.
-	file string
+	// file is the name of the manifest; by default that of the resource. manifest is the manifest of a module that has it.
+	file     string
+	manifest string
 }
 
 var table = []Definition{
@@ -61,6 +63,8 @@ var table = []Definition{
 	{Kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, Resource: "jobsets", Plugin: JobSet},
 	{Kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"}, Resource: "leaderworkersets", Plugin: LeaderWorkerSet},
 	{Kind: schema.GroupVersionKind{Group: "workload.codeflare.dev", Version: "v1beta2", Kind: "AppWrapper"}, Resource: "appwrappers", Plugin: AppWrapper},
+	karpenter("NodePool", "nodepools", apis.NodePoolCRD),
+	karpenter("NodeClaim", "nodeclaims", apis.NodeClaimCRD),
 }
 
 // Kueue is what stands in place of a plugin in the definitions of Kueue's kinds. The controllers that
@@ -81,6 +85,13 @@ const (
 	AppWrapper      = "AppWrapper"
 )
 
+// Karpenter stands in place of a plugin in the definitions of Karpenter's kinds. Questions about the autoscaler read them.
+const Karpenter = "Karpenter"
+
+func karpenter(kind, resource string, manifest []byte) Definition {
+	return Definition{Kind: schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: kind}, Resource: resource, Plugin: Karpenter, manifest: string(manifest)}
+}
+
 // SessionSchedulers stands in for the plugin of the kinds that the session schedulers read.
 const SessionSchedulers = "SessionSchedulers"
 
@@ -89,9 +100,12 @@ func (d Definition) Name() string { return d.Resource + "." + d.Kind.Group }
 
 // Manifest returns the CustomResourceDefinition as it is installed.
 func (d Definition) Manifest() (*apiextensionsv1.CustomResourceDefinition, error) {
-	data, err := manifests.ReadFile(cmp.Or(d.file, d.Resource) + ".yaml")
-	if err != nil {
-		return nil, err
+	data := []byte(d.manifest)
+	if d.manifest == "" {
+		var err error
+		if data, err = manifests.ReadFile(cmp.Or(d.file, d.Resource) + ".yaml"); err != nil {
+			return nil, err
+		}
 	}
 	object := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(data, object); err != nil {

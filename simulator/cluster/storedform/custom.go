@@ -31,7 +31,7 @@ type custom struct {
 }
 
 // forControllers are the definitions that no scheduler or plugin reads.
-var forControllers = []string{definitions.Kueue, definitions.JobSet, definitions.LeaderWorkerSet, definitions.AppWrapper}
+var forControllers = []string{definitions.Kueue, definitions.JobSet, definitions.LeaderWorkerSet, definitions.AppWrapper, definitions.Karpenter}
 
 // A scheduler or its plugins read customKinds.
 var customKinds = func() map[schema.GroupKind]func() (*custom, error) {

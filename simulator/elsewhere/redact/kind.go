@@ -25,6 +25,7 @@ func init() {
 		"batch":                       batchKinds,
 		"jobset.x-k8s.io":             jobSetKinds,
 		"leaderworkerset.x-k8s.io":    leaderSetKinds,
+		karpenterGroup:                karpenterKinds,
 		kueueGroup:                    kueueKinds,
 		"node.k8s.io":                 {"RuntimeClass": runtimeClass},
 		"policy":                      {"PodDisruptionBudget": budget},

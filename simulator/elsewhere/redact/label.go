@@ -89,6 +89,9 @@ func (r *Redactor) labelKey(key string) string {
 	if _, known := kueueLabels[name]; known && domain == kueueGroup {
 		return key
 	}
+	if domain == karpenterGroup && slices.Contains(karpenterLabels, name) {
+		return key
+	}
 	// The domain alone would reveal its owner.
 	return "example.com/" + r.word("key", key)
 }
@@ -98,6 +101,9 @@ var shortInteger = regexp.MustCompile(`^-?[0-9]{1,11}$`)
 // labelValue depends on the key: some values are names.
 func (r *Redactor) labelValue(key, value string) string {
 	if of, known := r.kueueLabel(key, value); known {
+		return of
+	}
+	if of, known := r.karpenterLabel(key, value); known {
 		return of
 	}
 	switch key {

@@ -21,6 +21,7 @@ import (
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/control"
 	"kube-scheduler-simulator/simulator/host/version"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -50,6 +51,11 @@ func (d *doors) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
 // Submit answers what would become of jobs.
 func (d *doors) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
 	return submit.Ask(ctx, d, q)
+}
+
+// Autoscale answers what an autoscaler would do.
+func (d *doors) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
+	return autoscale.Ask(ctx, d, q)
 }
 
 // Queues returns a copy of what admission knows, or what it would know of queues that another Kueue runs.

@@ -12,6 +12,7 @@ import (
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -27,6 +28,7 @@ type Hypotheses interface {
 	Copies(ctx context.Context, c hypothesis.Change) (*hypothesis.Copies, error)
 	Why(ctx context.Context, q why.Question) (*why.Answer, error)
 	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
+	Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error)
 }
 
 const (

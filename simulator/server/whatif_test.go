@@ -16,7 +16,9 @@ import (
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
 	"kube-scheduler-simulator/scheduler/whatif/fit"
+	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
 	"kube-scheduler-simulator/simulator/past/timeline"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -74,6 +76,12 @@ func (f *fakeHypotheses) Copies(ctx context.Context, c hypothesis.Change) (*hypo
 func (f *fakeHypotheses) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
 	return &submit.Answers{
 		APIVersion: submit.APIVersion, Kind: submit.ListKind, Items: []submit.Answer{}, NotJudged: []why.NotJudged{}, Summary: submit.Summary{Asks: map[string]string{}},
+	}, f.ask(ctx, q)
+}
+
+func (f *fakeHypotheses) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
+	return &autoscale.Answer{
+		APIVersion: autoscale.APIVersion, Kind: autoscale.Kind, Pods: []autoscale.Pod{}, NewNodes: []dryrun.NewNode{}, Pools: []dryrun.Pool{}, Nodes: []dryrun.Departure{}, NotJudged: []why.NotJudged{},
 	}, f.ask(ctx, q)
 }
 

@@ -15,8 +15,10 @@ type Answer struct {
 	Pods []Placement `json:"pods"`
 	// NewNodes are sorted by NodePool, in the order in which Karpenter tries them, and then by their first pod.
 	NewNodes []NewNode `json:"newNodes"`
-	// PricePerHour is that of all new nodes, in US dollars.
-	PricePerHour float64 `json:"pricePerHour"`
+	// Pools has the NodePools in the order in which Karpenter tries them.
+	Pools []Pool `json:"pools"`
+	// Cost is that of all nodes, those of no NodePool included.
+	Cost Cost `json:"cost"`
 }
 
 // Counts are the sizes of the copy that was asked.
@@ -164,6 +166,8 @@ type NewNode struct {
 	Cheaper []Cheaper `json:"cheaper,omitempty"`
 	// Node is the node as it would be once it is ready.
 	Node *v1.Node `json:"object"`
+	// Daemons are the pods that DaemonSets would have on it.
+	Daemons []*v1.Pod `json:"-"`
 }
 
 // Cheaper is an offer for less, and what it lacks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/multierr"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,6 +60,7 @@ func Ask(ctx context.Context, q Question) (answer *Answer, err error) {
 	if err := r.judge(ctx); err != nil {
 		return nil, fmt.Errorf("asking Karpenter's provisioning: %w", err)
 	}
+	r.cost()
 	return r.answer, nil
 }
 
@@ -292,7 +294,6 @@ func (r *run) addNewNodes(claims []*scheduling.NodeClaim, place map[types.UID]*P
 			p.Verdict, p.Node = OnNewNode, node.Name
 		}
 		r.answer.NewNodes = append(r.answer.NewNodes, node)
-		r.answer.PricePerHour += node.PricePerHour
 	}
 }
 
@@ -323,7 +324,21 @@ func (r *run) newNode(claim *scheduling.NodeClaim, p *pool, name string) NewNode
 	n.Requests = resources.Merge(requests, p.overhead(r.daemons, of))
 	n.Cheaper = r.cheaper(claim, p, requests, n.PricePerHour)
 	n.Node = nodeOf(claim, of, n)
+	for i, daemon := range r.daemons {
+		if p.runs(daemon, of) {
+			n.Daemons = append(n.Daemons, bound(daemon, r.daemonSets.all[i], n.Name))
+		}
+	}
 	return n
+}
+
+// bound returns the pod of a DaemonSet as it would be on a node.
+func bound(daemon *v1.Pod, of *appsv1.DaemonSet, node string) *v1.Pod {
+	pod := daemon.DeepCopy()
+	pod.ObjectMeta = metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name + "-on-" + node, Labels: daemon.Labels}
+	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	pod.Spec.NodeName, pod.Status = node, v1.PodStatus{}
+	return pod
 }
 
 // nodeOf returns a node as Karpenter and the cloud would have made it by the time that it is ready.

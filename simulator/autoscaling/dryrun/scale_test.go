@@ -72,7 +72,7 @@ func TestLarge(t *testing.T) {
 			t.Fatalf("%s has %d reasons", p.Name, len(p.Refused))
 		}
 	}
-	t.Logf("%v with %d new nodes for $%.2f an hour, in %s of processor time and %d MB", verdicts, len(answer.NewNodes), answer.PricePerHour, took, allocated>>20)
+	t.Logf("%v with %d new nodes for $%.2f an hour, in %s of processor time and %d MB", verdicts, len(answer.NewNodes), answer.Cost.NewPricePerHour, took, allocated>>20)
 	if verdicts[dryrun.OnNewNode] < 500 || verdicts[dryrun.OnNone] < 200 {
 		t.Errorf("the verdicts are %v", verdicts)
 	}

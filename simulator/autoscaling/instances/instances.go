@@ -75,6 +75,22 @@ func (c *Catalog) Karpenter() []*cloudprovider.InstanceType {
 	return all
 }
 
+// Price returns the price of a node with these labels in US dollars per hour. It is not known without a type, a zone and a capacity type
+// that the catalog has.
+func (c *Catalog) Price(labels map[string]string) (price float64, known bool) {
+	for _, t := range c.Types {
+		if t.Name != labels[v1.LabelInstanceTypeStable] || labels[v1.LabelArchStable] != "" && labels[v1.LabelArchStable] != t.Architecture {
+			continue
+		}
+		for _, o := range t.Offerings {
+			if o.Zone == labels[v1.LabelTopologyZone] && o.CapacityType == labels[karpenter.CapacityTypeLabelKey] {
+				return o.Price, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // key is different for each type of a catalog. Its order is that of names.
 func (t Type) key() string {
 	return t.Name + "\x00" + t.Architecture + "\x00" + strings.Join(t.OperatingSystems, "\x00")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -20,4 +21,5 @@ type Target interface {
 	Capacity(ctx context.Context, q hypothesis.Capacity) (*capacity.Answer, error)
 	Why(ctx context.Context, q why.Question) (*why.Answer, error)
 	Submit(ctx context.Context, q submit.Question) (*submit.Answers, error)
+	Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error)
 }

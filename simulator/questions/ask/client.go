@@ -13,6 +13,7 @@ import (
 
 	"kube-scheduler-simulator/scheduler/config"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -72,6 +73,10 @@ func (c *Client) Why(ctx context.Context, q why.Question) (*why.Answer, error) {
 
 func (c *Client) Submit(ctx context.Context, q submit.Question) (*submit.Answers, error) {
 	return post[submit.Answers](ctx, c, "/submit", q)
+}
+
+func (c *Client) Autoscale(ctx context.Context, q autoscale.Question) (*autoscale.Answer, error) {
+	return post[autoscale.Answer](ctx, c, "/autoscale", q)
 }
 
 func post[Answer any](ctx context.Context, c *Client, route string, question any) (*Answer, error) {

@@ -17,6 +17,7 @@ import (
 	"kube-scheduler-simulator/scheduler/result"
 	"kube-scheduler-simulator/scheduler/whatif"
 	"kube-scheduler-simulator/scheduler/whatif/capacity"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
 	"kube-scheduler-simulator/simulator/questions/hypothesis"
 	"kube-scheduler-simulator/simulator/questions/submit"
 	"kube-scheduler-simulator/simulator/questions/why"
@@ -62,6 +63,9 @@ func (file) Capacity(context.Context, hypothesis.Capacity) (*capacity.Answer, er
 func (file) Why(context.Context, why.Question) (*why.Answer, error) { panic("not called") }
 
 func (file) Submit(context.Context, submit.Question) (*submit.Answers, error) { panic("not called") }
+func (file) Autoscale(context.Context, autoscale.Question) (*autoscale.Answer, error) {
+	panic("not called")
+}
 
 // cycle returns a hypothetical cycle over the nodes a to d, of which nodes fit, with these totals.
 func cycle(pod string, totals map[string]int64, rejected ...func(*result.FilterBuilder)) explain.Explained {

@@ -29,7 +29,7 @@ type reading struct {
 	unread []mirror.Problem
 	// workloads are the owners of pods that no scheduler reads.
 	workloads workloads
-	queues    queues
+	later     later
 }
 
 type readObject struct {
@@ -70,7 +70,7 @@ func readFile(ctx context.Context, path string) (*reading, error) {
 					return err
 				}
 				r.objects = append(r.objects, readObject{gk: gk, json: data, source: o.Source, stored: isStored(data), order: o.Order})
-			} else if kept, err := r.queues.add(o); kept || err != nil {
+			} else if kept, err := r.later.add(o); kept && gk != daemonSet || err != nil {
 				return err
 			} else if !o.Generated {
 				r.workloads.(fromFile).add(o)
@@ -167,8 +167,8 @@ func momentOf(recording *replay.Recording, moment string) (time.Time, error) {
 }
 
 func (r *reading) add(u *unstructured.Unstructured, source string, order int) error {
-	if u.GroupVersionKind().Group == kueueGroup {
-		r.queues.keep(u)
+	if t := topicOf(u.GroupVersionKind().GroupKind()); t != "" {
+		r.later.of(t).keep(u)
 		return nil
 	}
 	data, err := json.Marshal(u.Object)
@@ -199,7 +199,7 @@ func readCluster(ctx context.Context, options mirror.SourceOptions, progress fun
 			return nil, "", fmt.Errorf("%s, and without them nobody can tell what fits", p)
 		}
 	}
-	r.unread, r.workloads, r.queues.source = problems, fromCluster{source}, source
+	r.unread, r.workloads, r.later.source = problems, fromCluster{source}, source
 	for _, p := range problems {
 		r.note("%s", p)
 	}

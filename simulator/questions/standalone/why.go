@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -101,14 +102,37 @@ func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 
 // List returns the objects of a kind in a namespace; of all namespaces if it is empty.
 func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]runtime.Object, error) {
-	if gvk.Group == kueueGroup {
-		return c.listQueues(ctx, gvk.GroupKind(), namespace)
+	if t := topicOf(gvk.GroupKind()); t != "" {
+		return c.listLater(ctx, t, gvk.GroupKind(), namespace)
 	}
 	var out []runtime.Object
 	for k, o := range c.state.objects {
 		if k.GroupKind == gvk.GroupKind() && (namespace == "" || k.namespace == namespace) {
 			out = append(out, o)
 		}
+	}
+	return out, nil
+}
+
+// listLater returns the objects of a kind, typed if the kind is Kubernetes' own.
+func (c *Cluster) listLater(ctx context.Context, t topic, gk schema.GroupKind, namespace string) (out []runtime.Object, err error) {
+	all, err := c.reading.later.list(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range all {
+		if u.GroupVersionKind().GroupKind() != gk || namespace != "" && u.GetNamespace() != namespace {
+			continue
+		}
+		if gk != daemonSet {
+			out = append(out, u)
+			continue
+		}
+		set := &appsv1.DaemonSet{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, set); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
+		}
+		out = append(out, set)
 	}
 	return out, nil
 }

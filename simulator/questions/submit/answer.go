@@ -1,11 +1,9 @@
 package submit
 
 import (
-	"encoding/json"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"kube-scheduler-simulator/simulator/batch/kueue/admission"
 	"kube-scheduler-simulator/simulator/batch/kueue/suggest"
@@ -450,14 +448,5 @@ func Encode(w io.Writer, answers *Answers, asYAML bool) error {
 			NotJudged []why.NotJudged `json:"notJudged"`
 		}{answers.Items[0], answers.Judged, answers.NotJudged}
 	}
-	data, err := json.MarshalIndent(document, "", "  ")
-	if err == nil && asYAML {
-		data, err = yaml.JSONToYAML(data)
-	} else {
-		data = append(data, '\n')
-	}
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	return err
+	return why.WriteDocument(w, document, asYAML)
 }

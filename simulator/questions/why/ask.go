@@ -281,7 +281,7 @@ func (a *asking) unasked(n whatif.NotAsked) {
 func (a *asking) decided(d explain.Explained, fits bool) {
 	c := d.Cycle
 	a.answer.Judged.Scheduler = cmp.Or(c.Profile, a.answer.Judged.Scheduler)
-	a.answer.Reasons = reasonsOf(c, a.q.Node)
+	a.answer.Reasons = ReasonsOf(c, a.q.Node)
 	if fits {
 		a.answer.Verdict, a.answer.SelectedNode = Fits, c.SelectedNode
 		if a.answer.Subject.Pods != nil {

@@ -23,6 +23,11 @@ func Encode(w io.Writer, answers []Answer, asYAML bool) error {
 	if len(answers) == 1 {
 		document = answers[0]
 	}
+	return WriteDocument(w, document, asYAML)
+}
+
+// WriteDocument writes the answer to a question as JSON or YAML.
+func WriteDocument(w io.Writer, document any, asYAML bool) error {
 	data, err := json.MarshalIndent(document, "", "  ")
 	if err == nil && asYAML {
 		data, err = yaml.JSONToYAML(data)

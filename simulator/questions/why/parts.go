@@ -28,8 +28,8 @@ func createdAt(o metav1.Object) *metav1.Time {
 	return nil
 }
 
-// reasonsOf returns why plugins and extenders reject nodes, those of the most nodes first; of one node if it is named.
-func reasonsOf(c *result.Cycle, node string) []Reason {
+// ReasonsOf returns why plugins and extenders reject nodes, those of the most nodes first; of one node if it is named.
+func ReasonsOf(c *result.Cycle, node string) []Reason {
 	out := beforeFilter(c, node)
 	for _, cause := range explain.Causes(c, false) {
 		r := Reason{Plugin: cause.Plugin, Text: cause.Reasons, Nodes: cause.Nodes, Details: []Detail{}}

@@ -38,12 +38,12 @@ func (a *asking) running(ctx context.Context, pod *v1.Pod) error {
 		recorded := explain.With(record)
 		a.answer.Judged.Record, a.answer.Judged.Scheduler = true, record.Profile
 		a.answer.Choice = choiceOf(recorded)
-		a.answer.Reasons = reasonsOf(record, "")
+		a.answer.Reasons = ReasonsOf(record, "")
 		a.answer.Sentence = said(record)
 	} else {
 		a.answer.Judged.Scheduler = today.Profile
 		a.answer.Choice = choiceOf(today)
-		a.answer.Reasons = reasonsOf(today.Cycle, "")
+		a.answer.Reasons = ReasonsOf(today.Cycle, "")
 		a.answer.Sentence = fmt.Sprintf("%s runs on %s. %s", a.answer.Subject.title(), pod.Spec.NodeName, again(today, pod.Spec.NodeName))
 		a.unjudged("the decision of that time", "Nobody recorded why the pod was placed there. The answer is what the scheduler would do today, were the pod not placed yet.")
 	}

@@ -1,0 +1,310 @@
+package autoscale_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube-scheduler-simulator/scheduler/config"
+	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/questions/autoscale"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+	"kube-scheduler-simulator/simulator/questions/standalone"
+)
+
+var update = flag.Bool("update", false, "write the golden answers and the schema")
+
+const pool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  limits: {cpu: "100"}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
+      requirements:
+      - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a, zone-b]}
+---`
+
+// managed is a node that Karpenter has bought.
+const managed = `
+apiVersion: v1
+kind: Node
+metadata:
+  name: there
+  labels: {kubernetes.io/hostname: there, kubernetes.io/arch: amd64, kubernetes.io/os: linux, topology.kubernetes.io/zone: zone-a, karpenter.sh/nodepool: general, karpenter.sh/registered: "true", karpenter.sh/initialized: "true",
+    karpenter.sh/capacity-type: on-demand, node.kubernetes.io/instance-type: s-4x-amd64-linux}
+status:
+  capacity: {cpu: "4", memory: 16Gi, pods: "110"}
+  allocatable: {cpu: 3900m, memory: 16Gi, pods: "110"}
+  conditions: [{type: Ready, status: "True"}]
+---`
+
+// added is a configuration whose NodeAffinity demands a label of every node, of which Karpenter knows nothing.
+const added = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeAffinity
+    args:
+      addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: approved, operator: Exists}]}]}}
+---`
+
+const ignoring = `
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {ignoredResources: [example.com/widget]}
+---`
+
+// pod writes a pod with requests such as "cpu: 1", and further lines of its spec.
+func pod(name, requests string, spec ...string) string {
+	return "\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  containers: [{name: c, image: i, resources: {requests: {" + requests + "}, limits: {" + requests + "}}}]\n  " + strings.Join(spec, "\n  ") + "\n---"
+}
+
+func open(t *testing.T, state string) *standalone.Cluster {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "state.yaml")
+	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := standalone.Open(t.Context(), standalone.Options{File: file, Version: "v1.37.1", Parse: func(document []byte) (*config.Configuration, error) { return config.Parse(document) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := c.Notes(); len(notes) > 0 {
+		t.Fatalf("the state is not read whole: %q", notes)
+	}
+	return c
+}
+
+func ask(t *testing.T, state string, q autoscale.Question) *autoscale.Answer {
+	t.Helper()
+	answer, err := open(t, state).Autoscale(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func of(t *testing.T, a *autoscale.Answer, name string) *autoscale.Pod {
+	t.Helper()
+	for i := range a.Pods {
+		if a.Pods[i].Name == name {
+			return &a.Pods[i]
+		}
+	}
+	t.Fatalf("the answer has no pod %s", name)
+	return nil
+}
+
+// TestDisagreements: an example of each class, and one in which the two agree.
+func TestDisagreements(t *testing.T) {
+	low := "\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 100\n---"
+	for name, tc := range map[string]struct {
+		state   string
+		verdict dryrun.Verdict
+		want    autoscale.DisagreementKind
+		says    string
+	}{
+		"agree":        {pool + pod("p", "cpu: 1"), dryrun.OnNewNode, "", ""},
+		"roomRefused":  {pool + managed + added + pod("p", "cpu: 1"), dryrun.OnExistingNode, autoscale.RoomRefused, "NodeAffinity says"},
+		"nodeRefused":  {pool + added + pod("p", "cpu: 1"), dryrun.OnNewNode, autoscale.NodeRefused, "NodeAffinity says"},
+		"nodeUnneeded": {pool + managed + pod("p", "cpu: 1", "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [zone-b]}]}}]}}"), dryrun.OnNewNode, autoscale.NodeUnneeded, "binds it to there"},
+		"preempts":     {low + pool + managed + pod("lower", "cpu: 3", "nodeName: there") + pod("p", "cpu: 3", "priorityClassName: high"), dryrun.OnNewNode, autoscale.Preempts, "on there by preemption"},
+		"fitsAlready":  {pool + managed + ignoring + pod("p", "cpu: 1, example.com/widget: 1"), dryrun.OnNone, autoscale.FitsAlready, "binds the pod to there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := ask(t, tc.state, autoscale.Question{})
+			p := of(t, answer, "p")
+			if p.Verdict != tc.verdict {
+				t.Fatalf("Karpenter says %s, want %s: %s", p.Verdict, tc.verdict, p.Sentence)
+			}
+			var got autoscale.Disagreement
+			if p.Disagreement != nil {
+				got = *p.Disagreement
+			}
+			if got.Kind != tc.want || !strings.Contains(got.Sentence, tc.says) {
+				t.Errorf("the disagreement is %q: %s", got.Kind, got.Sentence)
+			}
+			if counted := answer.Summary.Disagreements; counted != min(1, len(got.Kind)) {
+				t.Errorf("%d disagreements are counted", counted)
+			}
+		})
+	}
+}
+
+// TestDaemonsTakeRoomForTheScheduler: a pod that only fits beside no DaemonSet's pod is not put on the new node that Karpenter sized for both.
+func TestDaemonsTakeRoomForTheScheduler(t *testing.T) {
+	daemon := "\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 500m}}}]}}}\n---"
+	without, with := ask(t, pool+pod("p", "cpu: 1800m"), autoscale.Question{}), ask(t, pool+daemon+pod("p", "cpu: 1800m"), autoscale.Question{})
+	if a, b := without.NewNodes[0], with.NewNodes[0]; a.InstanceType == b.InstanceType || len(b.Daemons) != 1 {
+		t.Errorf("the node is %s without and %s with a DaemonSet, of which %d pods are on it", a.InstanceType, b.InstanceType, len(b.Daemons))
+	}
+	if d := of(t, with, "p").Disagreement; d != nil {
+		t.Errorf("they disagree: %s", d.Sentence)
+	}
+}
+
+// TestAChangedPool: NodePools of the question take the place of those of their name, and the answer says what was before.
+func TestAChangedPool(t *testing.T) {
+	spot := strings.Replace(pool, "[on-demand]", "[spot]", 1)
+	answer := ask(t, pool+managed+pod("a", "cpu: 3")+pod("b", "cpu: 3"), autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(spot)}})
+	if answer.Before == nil || answer.Before.Cost.NewPricePerHour <= answer.Cost.NewPricePerHour || answer.Cost.NewNodes != 1 {
+		t.Errorf("before %+v, now %+v", answer.Before, answer.Cost)
+	}
+	if got := answer.NewNodes[0].CapacityType; got != "spot" {
+		t.Errorf("the new node is %s", got)
+	}
+	if len(answer.Pools) != 1 {
+		t.Errorf("there are %d NodePools", len(answer.Pools))
+	}
+}
+
+func TestBadQuestions(t *testing.T) {
+	c := open(t, pool+managed)
+	for name, tc := range map[string]struct {
+		q    autoscale.Question
+		want string
+	}{
+		"no pod":         {autoscale.Question{Pods: []hypothesis.PodName{{Name: "none"}}}, "there is no pod default/none"},
+		"no node":        {autoscale.Question{Nodes: []string{"none"}}, "there is no node none"},
+		"misspelt":       {autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(strings.Replace(pool, "limits", "limit", 1))}}, `unknown field "spec.limit"`},
+		"older":          {autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(strings.Replace(pool, "sh/v1", "sh/v1beta1", 1))}}, "Karpenter 1.14.1 reads karpenter.sh/v1 only"},
+		"other kind":     {autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(managed)}}, "want a NodePool or a Pod"},
+		"not YAML":       {autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document("{")}}, "objects[0]"},
+		"three mistakes": {autoscale.Question{InstanceTypes: hypothesis.Document("- {name: a, size: 1}\n- {}\n"), InstanceTypesFrom: "types.yaml"}, "types.yaml"},
+	} {
+		_, err := c.Autoscale(t.Context(), tc.q)
+		if refused := (*hypothesis.Refused)(nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", name, err)
+		} else if !isRefused(err, &refused) {
+			t.Errorf("%s: the error is a %T", name, err)
+		}
+	}
+}
+
+func isRefused(err error, into **hypothesis.Refused) (ok bool) {
+	*into, ok = err.(*hypothesis.Refused)
+	return ok
+}
+
+var (
+	times = regexp.MustCompile(`\b\d\d:\d\d:\d\d UTC`)
+	// The schedulers' numbers are those of its version.
+	world = pool + strings.NewReplacer("general", "gpu", "[on-demand]", "[spot]", "cpu: \"100\"", "cpu: \"1\"").Replace(pool) + managed +
+		pod("resident", "cpu: 2", "nodeName: there") + pod("small", "cpu: 1") + pod("wide", "cpu: 6") + pod("broad", "cpu: 5") + pod("gpu", "cpu: 1, nvidia.com/gpu: 1") + pod("cold", "cpu: 1", "nodeSelector: {topology.kubernetes.io/zone: zone-z}") +
+		pod("gated", "cpu: 1", "schedulingGates: [{name: example.com/wait}]")
+)
+
+// TestGoldenAnswer: a difference is a change of what scripts, agents and people read: fields are added, and never change.
+func TestGoldenAnswer(t *testing.T) {
+	schema := schemaOf(t)
+	data, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "schema.json", append(data, '\n'))
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, tc := range map[string]struct {
+		state string
+		q     autoscale.Question
+	}{
+		"pods":   {world, autoscale.Question{AllNodes: true}},
+		"nopool": {managed + pod("p", "cpu: 8"), autoscale.Question{}},
+		"idle":   {pool + managed, autoscale.Question{}},
+		"change": {world, autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(strings.Replace(pool, "[on-demand]", "[spot]", 1))}}},
+		"add":    {pool, autoscale.Question{Objects: []hypothesis.Document{hypothesis.Document(pod("new", "cpu: 3"))}}},
+	} {
+		answer := ask(t, tc.state, tc.q)
+		text, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var instance any
+		if err := json.Unmarshal(text, &instance); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(instance); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if nulls := regexp.MustCompile(`"(pods|newNodes|pools|nodes|notJudged|reasons)":null`).FindAll(text, -1); nulls != nil {
+			t.Errorf("%s: lists are null: %s", file, nulls)
+		}
+		var out bytes.Buffer
+		if err := autoscale.Print(&out, answer); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", file+".txt"), times.ReplaceAll(out.Bytes(), []byte("TIME")))
+	}
+}
+
+// schemaOf describes answers. It allows further fields, because fields are added.
+func schemaOf(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	object := &jsonschema.Schema{Type: "object"}
+	schema, err := jsonschema.For[autoscale.Answer](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[metav1.Time](): {Type: "string", Format: "date-time"}, reflect.TypeFor[v1.Node](): object, reflect.TypeFor[v1.Taint](): object,
+		reflect.TypeFor[v1.ResourceList](): object,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loosen(schema)
+	schema.ID = "https://" + autoscale.APIVersion + "/answer.json"
+	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	schema.Title = "What the autoscaler would do"
+	one := func(values ...any) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Enum: values} }
+	schema.Properties["apiVersion"], schema.Properties["kind"] = one(autoscale.APIVersion), one(autoscale.Kind)
+	return schema
+}
+
+func loosen(s *jsonschema.Schema) {
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Not != nil {
+		s.AdditionalProperties = nil
+	}
+	for _, p := range s.Properties {
+		loosen(p)
+	}
+	if s.Items != nil {
+		loosen(s.Items)
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-golden +got); -update writes it:\n%s", name, diff)
+	}
+}

@@ -1,0 +1,182 @@
+package autoscale
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+
+	"kube-scheduler-simulator/simulator/autoscaling/dryrun"
+	"kube-scheduler-simulator/simulator/autoscaling/instances"
+	"kube-scheduler-simulator/simulator/elsewhere/transfer/manifest"
+	"kube-scheduler-simulator/simulator/questions/hypothesis"
+)
+
+// MaxPods bounds the pods of a question.
+const MaxPods = 5000
+
+// Question asks what an autoscaler would do.
+type Question struct {
+	// Pods are asked about; without any, all pods that wait are, and those of Objects.
+	Pods []hypothesis.PodName `json:"pods,omitempty"`
+	// Objects are documents with pods that do not exist, to be asked about as well, and with NodePools: new ones, and others in place of
+	// those of their names. One in YAML may hold several.
+	Objects []hypothesis.Document `json:"objects,omitempty"`
+	// Namespace is for objects without one; empty means "default".
+	Namespace string `json:"namespace,omitempty"`
+	// InstanceTypes is a list of types in the format of Karpenter's KWOK provider; empty for a small set that is built in.
+	InstanceTypes hypothesis.Document `json:"instanceTypes,omitempty"`
+	// InstanceTypesFrom names the list, as the source of the prices.
+	InstanceTypesFrom string `json:"instanceTypesFrom,omitempty"`
+	// Nodes are nodes of which to say, too, whether they could go. AllNodes asks so about all that the autoscaler has.
+	Nodes    []string `json:"nodes,omitempty"`
+	AllNodes bool     `json:"allNodes,omitempty"`
+}
+
+func refuse(format string, args ...any) error {
+	return &hypothesis.Refused{Message: fmt.Sprintf(format, args...)}
+}
+
+// read adds the objects of the documents to a state, and returns the new pods.
+func (q *Question) read(ctx context.Context, state *dryrun.State) (pods []*v1.Pod, err error) {
+	var wrong []string
+	for i, document := range q.Objects {
+		name := fmt.Sprintf("objects[%d]", i)
+		source := manifest.NewSource(manifest.Part{Name: name, Content: bytes.NewReader(document), Size: int64(len(document))})
+		err := manifest.Read(ctx, source, manifest.Content{
+			Object: func(o *manifest.Object) error {
+				u, err := o.Unstructured()
+				if err != nil {
+					return err
+				}
+				pod, err := q.add(u, state)
+				if err != nil {
+					wrong = append(wrong, fmt.Sprintf("%s %s: %v", u.GetKind(), u.GetName(), err))
+				} else if pod != nil {
+					pods = append(pods, pod)
+				}
+				return nil
+			},
+			Configuration: func(string, []byte) { wrong = append(wrong, name+": it is a scheduler configuration") },
+			Unreadable:    func(at, message string) { wrong = append(wrong, at+": "+message) },
+		})
+		if err != nil {
+			return nil, refuse("%s: %v", name, err)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, refuse("%s", strings.Join(wrong, "; "))
+	}
+	return pods, nil
+}
+
+// add adds a NodePool to a state, or returns a pod as an API server would store it.
+func (q *Question) add(u *unstructured.Unstructured, state *dryrun.State) (*v1.Pod, error) {
+	switch gvk := u.GroupVersionKind(); {
+	case gvk.Group == dryrun.NodePoolKind.Group && gvk.Kind == dryrun.NodePoolKind.Kind:
+		return nil, state.Add(u)
+	case gvk == v1.SchemeGroupVersion.WithKind("Pod"):
+		pod := &v1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(u.Object, pod, true); err != nil {
+			return nil, err
+		}
+		if pod.Namespace == "" {
+			pod.Namespace = q.Namespace
+		}
+		if pod.Name == "" {
+			pod.Name = pod.GenerateName + "new"
+		}
+		pod.Spec.NodeName, pod.Status = "", v1.PodStatus{}
+		corev1.SetObjectDefaults_Pod(pod)
+		return pod, nil
+	}
+	return nil, fmt.Errorf("want a NodePool or a Pod")
+}
+
+// catalog returns the instance types that can be bought.
+func (q *Question) catalog(ctx context.Context, zones []string) (*instances.Catalog, error) {
+	if q.InstanceTypes == nil {
+		return instances.BuiltIn(zones...), nil
+	}
+	name := q.InstanceTypesFrom
+	if name == "" {
+		name = "instanceTypes"
+	}
+	c, err := instances.Read(ctx, q.InstanceTypes, name)
+	if err != nil {
+		return nil, refuse("%v", err)
+	}
+	return c, nil
+}
+
+// asked returns the pods that the question is about, in the order in which the scheduler tries them.
+func (q *Question) asked(state *dryrun.State, added []*v1.Pod) (pods []*v1.Pod, err error) {
+	for _, name := range q.Pods {
+		i := slices.IndexFunc(state.Pods, func(p *v1.Pod) bool {
+			return p.Name == name.Name && p.Namespace == namespaceOr(name.Namespace, q.Namespace)
+		})
+		if i < 0 {
+			return nil, refuse("pods: there is no pod %s/%s", namespaceOr(name.Namespace, q.Namespace), name.Name)
+		}
+		pods = append(pods, state.Pods[i])
+	}
+	if len(q.Pods) == 0 {
+		for _, p := range state.Pods {
+			if waits(p) {
+				pods = append(pods, p)
+			}
+		}
+	}
+	for _, p := range added {
+		if slices.ContainsFunc(state.Pods, func(known *v1.Pod) bool { return known.Namespace == p.Namespace && known.Name == p.Name }) {
+			return nil, refuse("objects: there is a pod %s/%s already; name it in pods to ask about it", p.Namespace, p.Name)
+		}
+		pods = append(pods, p)
+	}
+	if len(pods) > MaxPods {
+		return nil, refuse("pods: %d pods wait; ask about %d at most", len(pods), MaxPods)
+	}
+	slices.SortStableFunc(pods, before)
+	return pods, nil
+}
+
+func namespaceOr(namespace, other string) string {
+	if namespace == "" {
+		return other
+	}
+	return namespace
+}
+
+// waits reports whether a pod is there and has no node yet.
+func waits(p *v1.Pod) bool {
+	return p.Spec.NodeName == "" && p.DeletionTimestamp == nil && (p.Status.Phase == "" || p.Status.Phase == v1.PodPending)
+}
+
+// before is the order of the scheduler's queue: by priority, and then the oldest first. New pods come last.
+func before(a, b *v1.Pod) int {
+	priority := func(p *v1.Pod) int32 {
+		if p.Spec.Priority == nil {
+			return 0
+		}
+		return *p.Spec.Priority
+	}
+	switch {
+	case priority(a) != priority(b):
+		return int(priority(b)) - int(priority(a))
+	case a.CreationTimestamp.IsZero() != b.CreationTimestamp.IsZero():
+		if a.CreationTimestamp.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	if d := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); d != 0 {
+		return d
+	}
+	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+}
